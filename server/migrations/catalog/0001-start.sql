@@ -1,0 +1,99 @@
+-- One project's catalog. All that must change in one instant with the products is here.
+
+create table meta (
+  name text primary key,
+  value not null
+) without rowid;
+insert into meta (name, value) values
+  ('catalog_version', 0),      -- raised by every change that a reader can see
+  ('ontology_mode', 'automatic'),
+  ('ontology_revision', 1),    -- raised by every change of the ontology by a person
+  ('next_product_id', 1),
+  ('next_attribute_id', 1),
+  ('last_task', 0),            -- the number of the last ordered task applied
+  ('last_task_result', '{}');
+
+-- One version of a product: the answer of the lookup without its id and time, and the upload it came from.
+create table document (
+  id integer primary key autoincrement, -- never given twice: a pointer read before must not meet another product
+  answer blob not null,
+  raw blob not null
+);
+
+-- Narrow on purpose: a commit compares and changes these rows only, the documents stay where they are.
+create table product (
+  id integer primary key,
+  identifier text not null unique,
+  document_id integer not null,
+  hash blob not null,                 -- of the raw upload
+  ontology_revision integer not null, -- its facts were extracted with
+  updated_at integer not null,
+  updated_by integer not null         -- number of the task
+);
+
+create table attribute (
+  id integer primary key,
+  name text not null unique,
+  type text not null,
+  unit_name text,
+  decimal text,
+  synonyms text not null -- JSON list
+);
+
+-- Ids are never given twice: a removed attribute that returns keeps its own.
+create table attribute_id (
+  name text primary key,
+  id integer not null
+) without rowid;
+
+create table category (
+  id integer primary key,
+  path text not null unique -- JSON list
+);
+
+-- Products of open full updates, by the identifier that the commit joins on.
+create table staged_product (
+  full_update_id integer not null,
+  identifier text not null,
+  batch integer not null,
+  document_id integer not null,
+  is_fresh integer not null, -- 1: the document was made by this full update
+  hash blob not null,
+  ontology_revision integer not null,
+  primary key (full_update_id, identifier)
+) without rowid;
+
+create table staged_batch (
+  full_update_id integer not null,
+  batch integer not null,
+  observed text not null,    -- JSON: what values of unknown attributes look like
+  extracted_by text not null,-- JSON: attribute name to the definition its facts were made with
+  report text not null,      -- JSON lines for the task's report
+  primary key (full_update_id, batch)
+) without rowid;
+
+create table undo_log (
+  id integer primary key,
+  task_number integer not null,
+  at integer not null
+);
+
+-- What a product was the instant before a commit or delete. document_before is null for a created product.
+create table undo_change (
+  undo_id integer not null,
+  product_id integer not null,
+  identifier text not null,
+  document_before integer,
+  document_after integer, -- null for a deleted product
+  hash_before blob,
+  revision_before integer,
+  updated_at_before integer,
+  updated_by_before integer,
+  primary key (undo_id, product_id)
+) without rowid;
+
+-- Documents that nothing points to any more, removed in the background.
+create table garbage_document (
+  document_id integer primary key,
+  identifier text not null
+);

@@ -1,0 +1,131 @@
+-- The service's own tables. Instants are epoch milliseconds.
+
+create table account (
+  id integer primary key autoincrement,
+  name text not null unique,
+  created_at integer not null
+);
+
+create table project_group (
+  id integer primary key autoincrement,
+  account_id integer not null references account (id),
+  name text not null,
+  created_at integer not null
+);
+create index project_group_by_account on project_group (account_id);
+
+create table project (
+  id integer primary key autoincrement,
+  account_id integer not null references account (id),
+  project_group_id integer not null references project_group (id),
+  name text not null,
+  locale text not null,
+  tags text not null,      -- JSON list of strings
+  settings text not null,  -- JSON object
+  created_at integer not null,
+  deleted_at integer       -- null while in use; undone or purged later
+);
+create index project_by_account on project (account_id);
+create index project_by_group on project (project_group_id);
+
+create table api_key (
+  id integer primary key autoincrement,
+  account_id integer not null references account (id),
+  name text not null,
+  scope_type text not null, -- account, project-group, project
+  scope_id integer,
+  access text not null,     -- read, write, manage
+  hash text not null unique,-- SHA-256 of the value, hex: the value itself is nowhere
+  first_characters text not null,
+  created_at integer not null,
+  created_by text not null,
+  expires_at integer,
+  requests_per_minute integer,
+  last_used_at integer,
+  last_used_in_url_at integer, -- by the deprecated ?apiKey=
+  rotated_to integer
+);
+create index api_key_by_account on api_key (account_id);
+
+create table audit_log (
+  id integer primary key autoincrement,
+  account_id integer not null,
+  project_id integer,
+  at integer not null,
+  actor text not null,   -- JSON {"type":"key"|"user"|"command","id","name"}
+  action text not null,  -- e.g. api-key.created
+  subject text not null, -- JSON: what was changed
+  details text not null  -- JSON: how
+);
+create index audit_log_by_account on audit_log (account_id, id);
+
+create table task (
+  number integer primary key autoincrement, -- the order of acceptance
+  id text not null unique,                  -- 24 lower-case hex digits
+  project_id integer not null,
+  project_name text not null,
+  kind text not null,
+  name text not null,
+  origin text not null,
+  increment_type text not null,
+  status text not null,                     -- PENDING, RUNNING, FINISHED, FAILED, CANCELLED
+  is_ordered integer not null,              -- 1: takes effect in order of acceptance within its project
+  request_time integer not null,
+  start_time integer not null,
+  finish_time integer,
+  progress integer not null default 0,
+  log_counter integer not null default 0,
+  payload text not null,                    -- JSON, read by the code of its kind
+  failure text,                             -- JSON {"code","message","details"} of a FAILED task
+  leased_by text,
+  lease_until integer
+);
+create index task_by_project on task (project_id, number);
+create index task_open on task (project_id, number) where status in ('PENDING', 'RUNNING');
+
+create table task_log (
+  task_number integer not null,
+  line_number integer not null,
+  at integer not null,
+  line text not null,
+  primary key (task_number, line_number)
+) without rowid;
+
+create table task_report (
+  task_number integer not null,
+  part integer not null,
+  line_count integer not null,
+  lines text not null, -- NDJSON
+  primary key (task_number, part)
+) without rowid;
+
+create table full_update (
+  id integer primary key autoincrement,
+  project_id integer not null,
+  origin text not null,
+  state text not null,               -- open, committing, committed, discarded
+  last_batch_failed integer not null default 0,
+  commit_task_id text,
+  created_at integer not null
+);
+create index full_update_by_project on full_update (project_id, state);
+
+create table full_update_batch (
+  full_update_id integer not null references full_update (id),
+  batch integer not null,
+  task_id text not null,
+  payload_name text not null,
+  encoding text not null,  -- identity, gzip
+  product_count integer not null,
+  primary key (full_update_id, batch)
+) without rowid;
+
+create table idempotent_answer (
+  api_key_id integer not null,
+  idempotency_key text not null,
+  request_hash text not null,
+  answer text not null, -- JSON
+  created_at integer not null,
+  primary key (api_key_id, idempotency_key)
+) without rowid;
+create index idempotent_answer_by_age on idempotent_answer (created_at);

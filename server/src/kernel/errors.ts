@@ -1,0 +1,73 @@
+/**
+ * Every refusal the service makes on purpose. `http/error-mapper.ts` gives each its status and its text, so a code
+ * without them does not compile. Source: docs/interface.md §7.
+ */
+export type FailureCode =
+  | 'token_missing'
+  | 'scope_refused'
+  | 'project_required'
+  | 'query_invalid'
+  | 'request_invalid'
+  | 'body_not_json'
+  | 'body_not_gzip'
+  | 'body_encoding'
+  | 'body_too_large'
+  | 'body_stalled'
+  | 'too_many_products'
+  | 'too_many_identifiers'
+  | 'no_products'
+  | 'no_known_identifier'
+  | 'full_update_missing'
+  | 'full_update_other'
+  | 'full_update_empty'
+  | 'full_update_batch_failed'
+  | 'full_update_started'
+  | 'delete_guard'
+  | 'deletes_not_exact'
+  | 'nothing_to_restore'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'task_ended'
+  | 'task_uploading'
+  | 'task_taking_effect'
+  | 'group_not_empty'
+  | 'confirm_missing'
+  | 'key_beyond_own'
+  | 'idempotency_key_reused'
+  | 'uri_too_long'
+  | 'headers_too_large'
+  | 'rate_limited'
+  | 'storage_full'
+  | 'not_ready';
+
+/** One bad product, or the whole body when `product` is null. Source: docs/interface.md §7.3. */
+export interface ProductViolation {
+  readonly product: { readonly identifier: string | null; readonly index: number } | null;
+  readonly schemaErrors: readonly string[];
+  readonly errors: readonly string[];
+}
+
+export interface FailureFacts {
+  /** Fill the places `$1`, `$2`, … of the code's text. */
+  readonly values?: readonly (string | number)[];
+  /** What was wrong and what to do, safe to show to the caller. */
+  readonly details?: readonly string[];
+  readonly validation?: readonly ProductViolation[];
+  readonly retryAfterSeconds?: number;
+  /** Methods of a known path, for the `Allow` header. */
+  readonly allow?: readonly string[];
+  readonly cause?: unknown;
+}
+
+/** A refusal the caller can act on. Anything else that is thrown is a bug and becomes a 500. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError';
+  readonly code: FailureCode;
+  readonly facts: FailureFacts;
+
+  constructor(code: FailureCode, facts: FailureFacts = {}) {
+    super([code, ...(facts.values ?? []), ...(facts.details ?? [])].join(': '), { cause: facts.cause });
+    this.code = code;
+    this.facts = facts;
+  }
+}

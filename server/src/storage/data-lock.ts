@@ -1,0 +1,24 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+/**
+ * Keeps a second server out of a data folder. The lock is SQLite's exclusive lock on a file of its own: the operating
+ * system drops it with the process, so a crash leaves none behind.
+ * @throws Error when another server holds the folder.
+ */
+export function lockDataFolder(root: string): { release(): void } {
+  mkdirSync(root, { recursive: true, mode: 0o700 });
+  const lock = new DatabaseSync(join(root, 'server.lock'));
+  try {
+    lock.exec(
+      'pragma journal_mode = delete; pragma locking_mode = exclusive; pragma busy_timeout = 0; begin exclusive',
+    );
+  } catch (error) {
+    lock.close();
+    throw new Error(`Another server uses the data folder ${root}: stop it, or set RELATA_DATA_DIR.`, {
+      cause: error,
+    });
+  }
+  return { release: () => lock.close() };
+}

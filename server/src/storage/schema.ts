@@ -1,0 +1,92 @@
+import type { Generated } from 'kysely';
+
+/** The tables of the control database, as in `server/migrations/control`. Instants are epoch milliseconds. */
+export interface ControlSchema {
+  account: { id: Generated<number>; name: string; created_at: number };
+  project_group: { id: Generated<number>; account_id: number; name: string; created_at: number };
+  project: {
+    id: Generated<number>;
+    account_id: number;
+    project_group_id: number;
+    name: string;
+    locale: string;
+    tags: string;
+    settings: string;
+    created_at: number;
+    deleted_at: number | null;
+  };
+  api_key: {
+    id: Generated<number>;
+    account_id: number;
+    name: string;
+    scope_type: 'account' | 'project-group' | 'project';
+    scope_id: number | null;
+    access: 'read' | 'write' | 'manage';
+    hash: string;
+    first_characters: string;
+    created_at: number;
+    created_by: string;
+    expires_at: number | null;
+    requests_per_minute: number | null;
+    last_used_at: number | null;
+    last_used_in_url_at: number | null;
+    rotated_to: number | null;
+  };
+  audit_log: {
+    id: Generated<number>;
+    account_id: number;
+    project_id: number | null;
+    at: number;
+    actor: string;
+    action: string;
+    subject: string;
+    details: string;
+  };
+  task: {
+    number: Generated<number>;
+    id: string;
+    project_id: number;
+    project_name: string;
+    kind: string;
+    name: string;
+    origin: string;
+    increment_type: string;
+    status: string;
+    is_ordered: number;
+    request_time: number;
+    start_time: number;
+    finish_time: number | null;
+    progress: Generated<number>;
+    log_counter: Generated<number>;
+    payload: string;
+    failure: string | null;
+    leased_by: string | null;
+    lease_until: number | null;
+  };
+  task_log: { task_number: number; line_number: number; at: number; line: string };
+  task_report: { task_number: number; part: number; line_count: number; lines: string };
+  full_update: {
+    id: Generated<number>;
+    project_id: number;
+    origin: string;
+    state: string;
+    last_batch_failed: Generated<number>;
+    commit_task_id: string | null;
+    created_at: number;
+  };
+  full_update_batch: {
+    full_update_id: number;
+    batch: number;
+    task_id: string;
+    payload_name: string;
+    encoding: string;
+    product_count: number;
+  };
+  idempotent_answer: {
+    api_key_id: number;
+    idempotency_key: string;
+    request_hash: string;
+    answer: string;
+    created_at: number;
+  };
+}

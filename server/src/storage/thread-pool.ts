@@ -1,0 +1,160 @@
+import { Worker } from 'node:worker_threads';
+import { ServiceError } from '../kernel/errors.ts';
+
+/** A message of an operation to a thread, and the thread's answer. */
+interface Job {
+  readonly operation: string;
+  readonly input: unknown;
+  readonly key: number;
+  readonly transfer: readonly ArrayBuffer[];
+  readonly resolve: (output: never) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface Slot {
+  worker: Worker;
+  job: Job | undefined;
+  lastKey: number | undefined;
+}
+
+export interface ThreadAnswer {
+  readonly output?: unknown;
+  readonly failure?: ThreadFailure;
+}
+
+/** An error as it crosses threads: classes are lost in between, so codes are carried. */
+export interface ThreadFailure {
+  readonly message: string;
+  readonly stack: string | undefined;
+  readonly refusal: { code: string; facts: object } | undefined;
+}
+
+export interface ThreadPool {
+  /**
+   * Runs an operation on one of the threads. Operations of one `key` run one after another in the order of the
+   * calls; those of different keys side by side, as many as there are threads. `transfer` hands buffers over
+   * without a copy.
+   */
+  run<Output>(operation: string, input: unknown, options: RunOptions): Promise<Output>;
+  /** Waits for what is under way, then ends the threads. */
+  close(): Promise<void>;
+}
+
+export interface RunOptions {
+  readonly key: number;
+  readonly transfer?: readonly ArrayBuffer[];
+  /** A key of its own may run beside itself; readers need no order. */
+  readonly unordered?: boolean;
+}
+
+/** A thread ends only with the pool; one that dies fails its operation and is started anew. */
+export function createThreadPool(entry: URL, size: number, workerData: object): ThreadPool {
+  const waiting: Job[] = [];
+  const busyKeys = new Set<number>();
+  let unorderedKeys = -1;
+  let closing = false;
+  /** Threads start when they are first needed: each takes 20 to 40 MiB. */
+  const slots: Slot[] = [];
+
+  function startThread(): Worker {
+    const worker = new Worker(entry, { workerData });
+    worker.on('message', (answer: ThreadAnswer) => settle(worker, answer));
+    worker.on('error', (error) => replaceThread(worker, error as Error));
+    worker.on('exit', () => replaceThread(worker, new Error('a worker thread ended')));
+    return worker;
+  }
+
+  function settle(worker: Worker, answer: ThreadAnswer): void {
+    const slot = slots.find((candidate) => candidate.worker === worker);
+    const job = slot?.job;
+    if (slot === undefined || job === undefined) return;
+    release(slot, job);
+    if (answer.failure === undefined) job.resolve(answer.output as never);
+    else job.reject(reviveFailure(answer.failure));
+    dispatch();
+  }
+
+  function replaceThread(worker: Worker, error: Error): void {
+    const slot = slots.find((candidate) => candidate.worker === worker);
+    if (slot === undefined || closing) return;
+    const job = slot.job;
+    slot.worker = startThread();
+    if (job !== undefined) {
+      release(slot, job);
+      job.reject(error);
+    }
+    dispatch();
+  }
+
+  function release(slot: Slot, job: Job): void {
+    slot.job = undefined;
+    busyKeys.delete(job.key);
+  }
+
+  function dispatch(): void {
+    for (;;) {
+      const at = waiting.findIndex((job) => !busyKeys.has(job.key));
+      const job = waiting[at];
+      const slot = job && findSlot(job.key);
+      if (job === undefined || slot === undefined) return;
+      waiting.splice(at, 1);
+      slot.job = job;
+      slot.lastKey = job.key;
+      busyKeys.add(job.key);
+      post(slot, job);
+    }
+  }
+
+  /** @returns the idle thread that served this key last, another idle one, or a new one while there is room */
+  function findSlot(key: number): Slot | undefined {
+    const known = pickIdle(slots, key);
+    if (known !== undefined || slots.length >= size) return known;
+    const added: Slot = { worker: startThread(), job: undefined, lastKey: undefined };
+    slots.push(added);
+    return added;
+  }
+
+  return {
+    run(operation, input, { key, transfer = [], unordered = false }) {
+      return new Promise((resolve, reject) => {
+        if (closing) throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
+        const ownKey = unordered ? unorderedKeys-- : key;
+        waiting.push({ operation, input, key: ownKey, transfer, resolve, reject });
+        dispatch();
+      });
+    },
+    async close() {
+      closing = true;
+      for (const job of waiting.splice(0))
+        job.reject(new ServiceError('not_ready', { retryAfterSeconds: 1 }));
+      await Promise.all(slots.map(endThread));
+    },
+  };
+}
+
+function post(slot: Slot, { operation, input, transfer }: Job): void {
+  const handedOverBytes = transfer.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  slot.worker.postMessage({ operation, input, handedOverBytes }, [...transfer]);
+}
+
+function pickIdle(slots: readonly Slot[], key: number): Slot | undefined {
+  const idle = slots.filter((slot) => slot.job === undefined);
+  return idle.find((slot) => slot.lastKey === key) ?? idle[0];
+}
+
+async function endThread(slot: Slot): Promise<void> {
+  if (slot.job !== undefined) {
+    await new Promise<void>((resolve) => {
+      slot.worker.once('message', () => resolve());
+      slot.worker.once('exit', () => resolve());
+    });
+  }
+  await slot.worker.terminate();
+}
+
+function reviveFailure({ message, stack, refusal }: ThreadFailure): Error {
+  if (refusal !== undefined) return new ServiceError(refusal.code as 'storage_full', refusal.facts);
+  const error = new Error(message);
+  if (stack !== undefined) error.stack = stack;
+  return error;
+}
