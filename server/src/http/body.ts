@@ -1,0 +1,162 @@
+import type { IncomingMessage } from 'node:http';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { ServiceError } from '../kernel/errors.ts';
+
+export type BodyEncoding = 'identity' | 'gzip';
+
+/** A body as it came, in shared memory: a thread parses it while this one writes it to disk, and nobody copies it. */
+export interface RawBody {
+  readonly bytes: Uint8Array;
+  readonly encoding: BodyEncoding;
+}
+
+const MIB = 1024 * 1024;
+/** A sender that is silent this long is gone. Source: docs/interface.md §7.2. */
+const STALL_MS = 30_000;
+
+/** Memory that bodies in flight share: connections beyond it wait unread, small bodies go first. */
+export interface BodyBudget {
+  reserve(bytes: number): Promise<() => void>;
+}
+
+export function createBodyBudget(limitBytes: number): BodyBudget {
+  let free = limitBytes;
+  const waiting: { bytes: number; grant: () => void }[] = [];
+
+  function grantWaiting(): void {
+    waiting.sort((a, b) => a.bytes - b.bytes);
+    while (waiting[0] !== undefined && waiting[0].bytes <= free) {
+      const next = waiting.shift();
+      if (next === undefined) return;
+      free -= next.bytes;
+      next.grant();
+    }
+  }
+
+  return {
+    async reserve(wanted) {
+      const bytes = Math.min(wanted, limitBytes);
+      await new Promise<void>((grant) => {
+        waiting.push({ bytes, grant });
+        grantWaiting();
+      });
+      let held = true;
+      return () => {
+        if (held) free += bytes;
+        held = false;
+        grantWaiting();
+      };
+    },
+  };
+}
+
+/**
+ * Reads a body into memory.
+ * @throws body_encoding, body_too_large, body_stalled
+ */
+export async function readBody(request: IncomingMessage, maxMib: number): Promise<RawBody> {
+  const encoding = readEncoding(request.headers['content-encoding']);
+  const tooLarge = () => new ServiceError('body_too_large', { values: [maxMib] });
+  const declared = declaredLength(request);
+  if (declared !== undefined && declared > maxMib * MIB) throw tooLarge();
+  const collected = new BodyBuffer(declared ?? 0);
+  await new Promise<void>((resolve, reject) => {
+    const stalled = () => fail(new ServiceError('body_stalled', { values: [STALL_MS / 1000] }));
+    const timer = setTimeout(stalled, STALL_MS);
+    const onData = (chunk: Buffer) => {
+      timer.refresh();
+      if (collected.length + chunk.length > maxMib * MIB) fail(tooLarge());
+      else collected.add(chunk);
+    };
+    const onEnd = () => finish(resolve);
+    const onClose = () =>
+      fail(new ServiceError('body_stalled', { values: [0], details: ['the connection broke off'] }));
+    const fail = (error: Error) => {
+      request.pause();
+      finish(() => reject(error));
+    };
+    const finish = (settle: () => void) => {
+      clearTimeout(timer);
+      request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
+      settle();
+    };
+    request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
+  });
+  return { bytes: collected.take(), encoding };
+}
+
+/**
+ * Collects chunks where they will stay: copying 15 MB at the end of a body would hold up every lookup for some
+ * milliseconds.
+ */
+class BodyBuffer {
+  length = 0;
+  private bytes: Uint8Array;
+
+  constructor(expectedBytes: number) {
+    this.bytes = new Uint8Array(new SharedArrayBuffer(expectedBytes));
+  }
+
+  add(chunk: Uint8Array): void {
+    if (this.length + chunk.length > this.bytes.length) this.grow(this.length + chunk.length);
+    this.bytes.set(chunk, this.length);
+    this.length += chunk.length;
+  }
+
+  take(): Uint8Array {
+    return this.bytes.subarray(0, this.length);
+  }
+
+  private grow(needed: number): void {
+    const larger = new Uint8Array(new SharedArrayBuffer(Math.max(needed, this.bytes.length * 2, 64 * 1024)));
+    larger.set(this.take());
+    this.bytes = larger;
+  }
+}
+
+/** @returns the length the sender announced; undefined when it sends in chunks. */
+export function declaredLength(request: IncomingMessage): number | undefined {
+  const text = request.headers['content-length'];
+  return text === undefined ? undefined : Number(text);
+}
+
+function readEncoding(header: string | undefined): BodyEncoding {
+  const name = header?.trim().toLowerCase() ?? 'identity';
+  if (name === 'gzip' || name === 'x-gzip') return 'gzip';
+  if (name === 'identity' || name === '') return 'identity';
+  throw new ServiceError('body_encoding', { details: [`Content-Encoding ${name} is not known`] });
+}
+
+const gunzipAsync = promisify(gunzip);
+
+/**
+ * Reads a small JSON body, e.g. of the management API, on the calling thread.
+ * @returns undefined for an empty body
+ * @throws body_not_gzip, body_not_json, body_too_large
+ */
+export async function parseJsonBody({ bytes, encoding }: RawBody, maxMib: number): Promise<unknown> {
+  const plain = encoding === 'gzip' ? await unpack(bytes, maxMib) : bytes;
+  if (plain.length === 0) return undefined;
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(plain), dropPrototypeKeys);
+  } catch (error) {
+    throw new ServiceError('body_not_json', { details: [(error as Error).message], cause: error });
+  }
+}
+
+/** `__proto__` in a management document means nothing and must not reach an object that is merged elsewhere. */
+function dropPrototypeKeys(this: unknown, key: string, value: unknown): unknown {
+  return key === '__proto__' ? undefined : value;
+}
+
+async function unpack(bytes: Uint8Array, maxMib: number): Promise<Uint8Array> {
+  try {
+    return await gunzipAsync(bytes, { maxOutputLength: maxMib * MIB });
+  } catch (error) {
+    if ((error as { code?: string }).code === 'ERR_BUFFER_TOO_LARGE') {
+      throw new ServiceError('body_too_large', { values: [maxMib] });
+    }
+    throw new ServiceError('body_not_gzip', { details: [(error as Error).message], cause: error });
+  }
+}

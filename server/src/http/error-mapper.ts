@@ -1,0 +1,147 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type FailureCode, type FailureFacts, ServiceError } from '../kernel/errors.ts';
+
+interface WireText {
+  readonly status: number;
+  /** `$1`, `$2`, … are filled from the failure's values. */
+  readonly message: string;
+}
+
+/** The only place that knows how a refusal looks on the wire. Source: docs/interface.md §7.4. */
+const onTheWire = {
+  token_missing: { status: 401, message: 'No token set' },
+  scope_refused: { status: 401, message: 'You are not allowed to access the requested resource' },
+  project_required: { status: 400, message: 'The query parameter projectId is required' },
+  query_invalid: { status: 400, message: 'Your query params are not valid' },
+  request_invalid: { status: 400, message: 'Your body params are not valid' },
+  body_not_json: { status: 400, message: 'The body is not valid JSON' },
+  body_not_gzip: { status: 400, message: 'The body is not valid gzip' },
+  body_encoding: { status: 415, message: 'Content-Encoding can be gzip or absent' },
+  body_too_large: { status: 413, message: 'The body is larger than $1 MiB' },
+  body_stalled: { status: 408, message: 'The body stalled for $1 seconds' },
+  too_many_products: {
+    status: 400,
+    message: 'The request holds $1 products, at most $2 are accepted at once',
+  },
+  too_many_identifiers: {
+    status: 400,
+    message: 'The request holds $1 identifiers, at most $2 are accepted at once',
+  },
+  no_products: { status: 400, message: 'You have to send at least one product' },
+  no_known_identifier: {
+    status: 400,
+    message: 'You have to send at least one known product identifier to delete products',
+  },
+  full_update_missing: { status: 400, message: 'No full update is open, initiate one first' },
+  full_update_other: { status: 400, message: 'The open full update is $1, not $2' },
+  full_update_empty: { status: 400, message: 'The full update holds no products, upload at least one batch' },
+  full_update_batch_failed: {
+    status: 400,
+    message: 'The last batch of the full update failed, send it again before the commit',
+  },
+  full_update_started: { status: 400, message: 'The full update was started already by task $1' },
+  delete_guard: {
+    status: 400,
+    message:
+      'The last full update has been rejected because the number of products was significantly lower than before.',
+  },
+  deletes_not_exact: {
+    status: 400,
+    message: 'The full update would delete $1 products, allowDeletes says $2',
+  },
+  nothing_to_restore: { status: 400, message: 'There is no commit or delete left that could be restored' },
+  not_found: { status: 404, message: 'Not Found' },
+  method_not_allowed: { status: 405, message: 'Method Not Allowed' },
+  task_ended: { status: 409, message: 'The task has ended already' },
+  task_uploading: {
+    status: 409,
+    message: 'An upload cannot be cancelled, initiate a new full update instead',
+  },
+  task_taking_effect: { status: 409, message: 'The task is taking effect already' },
+  group_not_empty: { status: 409, message: 'The project group still holds projects' },
+  confirm_missing: {
+    status: 400,
+    message: 'Deleting a project needs the query parameter confirm with its exact name',
+  },
+  key_beyond_own: { status: 401, message: 'You are not allowed to access the requested resource' },
+  idempotency_key_reused: {
+    status: 422,
+    message: 'This Idempotency-Key was used with another request within 24 hours',
+  },
+  uri_too_long: { status: 414, message: 'URI Too Long' },
+  headers_too_large: { status: 431, message: 'Request Header Fields Too Large' },
+  rate_limited: { status: 429, message: 'Too Many Requests' },
+  storage_full: { status: 507, message: 'The disk is full, nothing of this request was stored' },
+  not_ready: { status: 503, message: 'Service Unavailable' },
+} satisfies Record<FailureCode, WireText>;
+
+/** The body of every error answer. Source: docs/interface.md §7.1. */
+export interface FailureBody {
+  readonly status: 'failure';
+  readonly code: number;
+  readonly message: string;
+  readonly requestId?: string;
+  readonly details?: readonly string[];
+  readonly validation?: FailureFacts['validation'];
+}
+
+/** @returns the text of a refusal with its values filled in, as the wire and a failed task show it. */
+export function describeRefusal(error: ServiceError): WireText {
+  const { status, message } = onTheWire[error.code];
+  const fill = (_: string, place: string) => String(error.facts.values?.[Number(place) - 1] ?? '');
+  return { status, message: message.replace(/\$(\d)/g, fill) };
+}
+
+export function replyWithError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const refusal = toRefusal(error);
+  if (refusal === undefined) {
+    request.log.error({ err: error }, 'unexpected error');
+    const body: FailureBody = {
+      status: 'failure',
+      code: 500,
+      message: 'Internal Server Error',
+      requestId: request.id,
+    };
+    return reply.code(500).type('application/json; charset=utf-8').send(JSON.stringify(body));
+  }
+  const { retryAfterSeconds, allow, details = [], validation } = refusal.facts;
+  if (retryAfterSeconds !== undefined) reply.header('retry-after', Math.max(1, Math.ceil(retryAfterSeconds)));
+  if (allow !== undefined) reply.header('allow', allow.join(', '));
+  if (refusal.code === 'body_stalled' || refusal.code === 'body_too_large')
+    reply.header('connection', 'close');
+  const { status, message } = describeRefusal(refusal);
+  const body: FailureBody = {
+    status: 'failure',
+    code: status,
+    message,
+    requestId: request.id,
+    ...(details.length > 0 && { details }),
+    ...(validation && { validation }),
+  };
+  return reply.code(status).type('application/json; charset=utf-8').send(JSON.stringify(body));
+}
+
+/** Reads a refusal out of whatever was thrown; undefined means a bug. */
+function toRefusal(error: unknown): ServiceError | undefined {
+  if (error instanceof ServiceError) return error;
+  if (isSchemaError(error)) {
+    const details = error.validation.map((issue) => `${issue.instancePath} ${issue.message ?? ''}`.trim());
+    const code = error.validationContext === 'body' ? 'request_invalid' : 'query_invalid';
+    return new ServiceError(code, { details, cause: error });
+  }
+  if (isCoded(error) && (error.code === 'FST_ERR_BAD_URL' || error.code === 'FST_ERR_MAX_PARAM_LENGTH')) {
+    return new ServiceError('not_found');
+  }
+  return undefined;
+}
+
+function isSchemaError(error: unknown): error is {
+  validation: { instancePath: string; message?: string }[];
+  validationContext?: string;
+} {
+  return error instanceof Error && 'validation' in error && Array.isArray(error.validation);
+}
+
+function isCoded(error: unknown): error is { code: string } {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string';
+}

@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
+import cors from '@fastify/cors';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import { Ajv } from 'ajv';
+import Fastify, { type FastifyError, type FastifyRequest, type RouteOptions } from 'fastify';
+import { ServiceError } from '../kernel/errors.ts';
+import { type BodyBudget, createBodyBudget, declaredLength, parseJsonBody, readBody } from './body.ts';
+import { replyWithError } from './error-mapper.ts';
+import { createGuardHook, type Guards } from './guards.ts';
+import type { Server } from './http.ts';
+import { RequestLog } from './request-log.ts';
+
+export interface ServerSettings {
+  readonly logLevel: string;
+  /** Where the log goes; default standard output. */
+  readonly logTo?: { write(line: string): void };
+  readonly trustedProxies: readonly string[];
+  readonly corsOrigins: readonly string[];
+  readonly bodyBudgetMib: number;
+}
+
+const MIB = 1024 * 1024;
+/** 128 KiB of request line and headers are served; Node counts a little more than their text. Source: §8. */
+const MAX_HEADER_BYTES = 136 * 1024;
+/** The paths that browsers of other origins may call. Source: docs/interface.md §5.4. */
+const CORS_PATHS = ['/projects', '/product-service/', '/search/relations/', '/project/check-credentials'];
+
+/** The server with its checks and without routes. */
+export function createServer(settings: ServerSettings, guards: Guards): Server {
+  const server = Fastify({
+    logger: {
+      level: settings.logLevel,
+      ...(settings.logTo && { stream: settings.logTo }),
+      // The query can hold ?apiKey=: only the path is logged. Source: docs/interface.md §5.1.
+      serializers: {
+        req: (request: FastifyRequest) => ({
+          method: request.method,
+          path: request.url.split('?', 1)[0],
+          ip: request.ip,
+        }),
+        res: (reply: { statusCode: number }) => ({ statusCode: reply.statusCode }),
+      },
+    },
+    logController: new RequestLog(),
+    genReqId: () => randomUUID(),
+    requestIdHeader: false,
+    trustProxy: settings.trustedProxies.length > 0 ? [...settings.trustedProxies] : false,
+    http: { maxHeaderSize: MAX_HEADER_BYTES },
+    routerOptions: { maxParamLength: 4096, ignoreTrailingSlash: false },
+    requestTimeout: 0,
+    forceCloseConnections: 'idle',
+    clientErrorHandler: answerBrokenRequest,
+    frameworkErrors: (error, request, reply) => void replyWithError(error, request, reply as never),
+  }).withTypeProvider<TypeBoxTypeProvider>() as unknown as Server;
+  server.setErrorHandler((error: FastifyError, request, reply) => replyWithError(error, request, reply));
+  server.setReplySerializer((payload) => JSON.stringify(payload));
+  readParameters(server);
+  readBodies(server, createBodyBudget(settings.bodyBudgetMib * MIB));
+  answerUnknownPaths(server);
+  if (settings.corsOrigins.length > 0) allowOrigins(server, settings.corsOrigins);
+  server.addHook('onRequest', createGuardHook(guards));
+  server.addHook('onSend', async (request, reply) => void reply.header('x-request-id', request.id));
+  return server;
+}
+
+/** Values of bodies are strings by contract and stay what they are; parameters of a URL are text and are converted. */
+function readParameters(server: Server): void {
+  const shared = { allErrors: true, useDefaults: true, strict: false, removeAdditional: false } as const;
+  const bodies = new Ajv(shared);
+  const parameters = new Ajv({ ...shared, coerceTypes: true });
+  server.setValidatorCompiler(({ schema, httpPart }) =>
+    (httpPart === 'body' ? bodies : parameters).compile(schema as object),
+  );
+  // Parameters are checked before the body is read. Source: docs/interface.md §7.2.
+  server.addHook('preParsing', async (request) => {
+    const check = request.getValidationFunction('querystring');
+    if (check === undefined || check(request.query)) return;
+    const details = (check.errors ?? []).map(({ instancePath, message }) =>
+      `${instancePath} ${message}`.trim(),
+    );
+    throw new ServiceError('query_invalid', { details });
+  });
+  server.addHook('onRoute', (route: RouteOptions) => {
+    // A raw body is checked by the thread that parses it; its schema is here for the documentation.
+    if (route.config?.body !== 'raw') return;
+    route.validatorCompiler = ({ schema, httpPart }) =>
+      httpPart === 'body' ? () => true : parameters.compile(schema as object);
+  });
+}
+
+/** One reader for every body: bounded in size, time and the memory that all of them share. */
+function readBodies(server: Server, budget: BodyBudget): void {
+  server.decorateRequest('rawBody', undefined);
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser('*', async (request: FastifyRequest, payload: unknown) => {
+    const { body = 'json', maxBodyMib = 1 } = request.routeOptions.config;
+    const message = payload as typeof request.raw;
+    const release = await budget.reserve(Math.min(declaredLength(message) ?? 16 * MIB, maxBodyMib * MIB));
+    request.raw.once('close', release);
+    const raw = await readBody(message, maxBodyMib);
+    request.rawBody = raw;
+    return body === 'raw' ? raw : parseJsonBody(raw, maxBodyMib);
+  });
+  // Bodies are JSON whatever they call themselves; Fastify refuses a media type that it cannot read.
+  server.addHook('onRequest', async ({ raw }) => {
+    if (raw.headers['content-type'] !== undefined) raw.headers['content-type'] = 'application/json';
+  });
+}
+
+/** Unknown path: 404. Known path, other method: 405 with Allow. Source: docs/interface.md §7.2. */
+function answerUnknownPaths(server: Server): void {
+  const known: { path: RegExp; methods: Set<string>; hidden: boolean }[] = [];
+  server.addHook('onRoute', ({ url, method, config }: RouteOptions) => {
+    if (url.includes('*')) return;
+    const path = new RegExp(`^${url.replace(/[.]/g, '\\.').replace(/:[^/]+/g, '[^/]+')}$`);
+    const entry = known.find((one) => one.path.source === path.source);
+    const methods = [method].flat();
+    if (entry === undefined)
+      known.push({ path, methods: new Set(methods), hidden: config?.hidesOtherMethods === true });
+    else for (const one of methods) entry.methods.add(one);
+  });
+  server.setNotFoundHandler((request) => {
+    const path = request.url.split('?', 1)[0] ?? '';
+    const entry = known.find((one) => one.path.test(path));
+    if (entry === undefined || entry.hidden) throw new ServiceError('not_found');
+    throw new ServiceError('method_not_allowed', { allow: [...entry.methods].sort() });
+  });
+}
+
+function allowOrigins(server: Server, origins: readonly string[]): void {
+  const allowed = { origin: [...origins], credentials: false, methods: ['GET', 'HEAD', 'POST'] };
+  void server.register(cors, {
+    strictPreflight: false,
+    delegator: (request: FastifyRequest, done: (error: Error | null, options: object) => void) => {
+      const path = request.url.split('?', 1)[0] ?? '';
+      const isOpen = CORS_PATHS.some((open) => (open.endsWith('/') ? path.startsWith(open) : path === open));
+      done(null, isOpen ? allowed : { origin: false });
+    },
+  });
+}
+
+/** A request that Node's parser refused never reaches a route: answered here in the same shape. */
+function answerBrokenRequest(this: Server, error: Error & { code?: string }, socket: Socket): void {
+  if (socket.destroyed || !socket.writable) return;
+  const [code, message] =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? [431, 'Request Header Fields Too Large']
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? [408, 'Request Timeout']
+        : [400, 'Bad Request'];
+  const requestId = randomUUID();
+  this.log.info({ reqId: requestId, code: error.code }, 'request refused by the parser');
+  const body = JSON.stringify({ status: 'failure', code, message, requestId });
+  const head = `HTTP/1.1 ${code} ${message}\r\nContent-Type: application/json; charset=utf-8`;
+  socket.end(`${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
+}
