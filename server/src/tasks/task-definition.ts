@@ -1,0 +1,36 @@
+import type { ReportLine, Task, TaskIncrement } from './task.ts';
+
+/** What a running task may do besides its work. */
+export interface TaskRun {
+  readonly task: Task;
+  /** In percent; shown while the task runs. */
+  progress(percent: number): Promise<void>;
+  log(line: string): Promise<void>;
+  report(line: ReportLine): void;
+  /** Counts lines of the report that nobody kept. */
+  leaveOut(lines: number): void;
+  /** Does what cannot be cancelled any more once begun. @throws AbortError when the task was cancelled before */
+  takeEffect<Result>(work: () => Promise<Result>): Promise<Result>;
+  /** Aborts when the task is cancelled or the process stops. */
+  readonly signal: AbortSignal;
+}
+
+/** A kind of work: what is stored of it and the code that does it. `run` must be safe to run twice. */
+export interface TaskDefinition<Payload extends object> {
+  readonly kind: string;
+  readonly name: string;
+  readonly increment: TaskIncrement;
+  /** RUNNING: asked for by a caller. PENDING: started by the service itself, or waiting for its commit. */
+  readonly acceptedAs: 'RUNNING' | 'PENDING';
+  /** Ordered tasks of a project run one after another; others run beside them. */
+  readonly isOrdered: boolean;
+  /** Absent on tasks that others carry, e.g. an upload, which its commit ends. */
+  run?(payload: Payload, run: TaskRun): Promise<void>;
+  /** Cleans up after the task, whatever its end. */
+  ended?(payload: Payload, task: Task): Promise<void>;
+}
+
+/** A definition as the runner sees it: the payload comes back as it was stored. */
+export interface RunnableTask {
+  run(payload: never, run: TaskRun): Promise<void>;
+}

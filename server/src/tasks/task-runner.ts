@@ -1,0 +1,143 @@
+import type { Clock } from '../kernel/clock.ts';
+import { type FailureCode, ServiceError } from '../kernel/errors.ts';
+import type { Logger } from '../kernel/logger.ts';
+import type { ReportLine, Task, TaskFailure } from './task.ts';
+import { REPORT_LINES } from './task.ts';
+import type { RunnableTask, TaskRun } from './task-definition.ts';
+
+/** How a run ended; `handed-back` leaves the task as it is for the next process. */
+export type RunOutcome =
+  | {
+      readonly status: 'FINISHED' | 'CANCELLED';
+      readonly report: readonly string[];
+      readonly unreported: number;
+    }
+  | {
+      readonly status: 'FAILED';
+      readonly failure: TaskFailure;
+      readonly report: readonly string[];
+      readonly unreported: number;
+    }
+  | { readonly status: 'handed-back' };
+
+export interface RunnerHooks {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  saveProgress(task: Task, progress: number): Promise<void>;
+  saveLog(task: Task, line: string): Promise<void>;
+  describeFailure(error: ServiceError): TaskFailure;
+}
+
+/** A task under way. */
+export interface ActiveRun {
+  readonly task: Task;
+  /** Ends when the run ended; never rejects. */
+  readonly outcome: Promise<RunOutcome>;
+  /** @returns false when the task takes effect already and can no longer be cancelled. */
+  cancel(): boolean;
+  /** Stops the run where it is; the task stays open. */
+  handBack(): void;
+}
+
+/** A full disk, or a catalog that another program holds, is somebody's to mend; the accepted work waits for it. */
+const TRANSIENT: ReadonlySet<string> = new Set<FailureCode>(['storage_full', 'not_ready']);
+export const PAUSE_MS = 5_000;
+/** Progress is for people: more than one write in this time tells them nothing. */
+const PROGRESS_EVERY_MS = 500;
+
+/** Runs one claimed task to its end. */
+export function startRun(task: Task, definition: RunnableTask, hooks: RunnerHooks): ActiveRun {
+  const controller = new AbortController();
+  let stage: 'before' | 'taking-effect' = 'before';
+  let wish: 'run' | 'cancel' | 'hand-back' = 'run';
+  const report: string[] = [];
+  let unreported = 0;
+  let savedAt = hooks.clock.now();
+
+  const run: TaskRun = {
+    task,
+    signal: controller.signal,
+    async progress(percent) {
+      if (hooks.clock.now() - savedAt < PROGRESS_EVERY_MS) return;
+      savedAt = hooks.clock.now();
+      await hooks.saveProgress(task, Math.min(99, Math.floor(percent)));
+    },
+    log: (line) => hooks.saveLog(task, line),
+    report(line: ReportLine) {
+      if (report.length < REPORT_LINES) report.push(JSON.stringify(line));
+      else unreported += 1;
+    },
+    leaveOut(lines) {
+      unreported += lines;
+    },
+    async takeEffect(work) {
+      controller.signal.throwIfAborted();
+      stage = 'taking-effect';
+      try {
+        return await work();
+      } finally {
+        stage = 'before';
+      }
+    },
+  };
+
+  async function execute(): Promise<RunOutcome> {
+    for (;;) {
+      report.length = 0;
+      unreported = 0;
+      try {
+        await definition.run(JSON.parse(task.payload) as never, run);
+        return { status: 'FINISHED', report, unreported };
+      } catch (error) {
+        const outcome = await judge(error);
+        if (outcome !== 'again') return outcome;
+      }
+    }
+  }
+
+  async function judge(error: unknown): Promise<RunOutcome | 'again'> {
+    if (wish === 'hand-back') return { status: 'handed-back' };
+    if (wish === 'cancel' && controller.signal.aborted) {
+      return { status: 'CANCELLED', report: [], unreported: 0 };
+    }
+    if (error instanceof ServiceError && TRANSIENT.has(error.code)) {
+      hooks.logger.warn({ task: task.id, code: error.code }, 'the task cannot go on now, it waits');
+      await pause(PAUSE_MS, controller.signal);
+      return 'again';
+    }
+    return { status: 'FAILED', failure: describeFailure(error), report, unreported };
+  }
+
+  function describeFailure(error: unknown): TaskFailure {
+    if (error instanceof ServiceError) return hooks.describeFailure(error);
+    hooks.logger.error({ task: task.id, err: error }, 'unexpected error in a task');
+    return { code: 'unexpected', message: 'Internal error, see the log of the server', details: [] };
+  }
+
+  return {
+    task,
+    outcome: execute(),
+    cancel() {
+      if (stage === 'taking-effect') return false;
+      wish = 'cancel';
+      controller.abort();
+      return true;
+    },
+    handBack() {
+      wish = 'hand-back';
+      controller.abort();
+    },
+  };
+}
+
+/** @returns after this time, or when the signal aborts */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

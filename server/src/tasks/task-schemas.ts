@@ -1,0 +1,67 @@
+import { Type } from 'typebox';
+import { ListQuery } from '../http/http.ts';
+
+/** Source: docs/interface.md §2.4. */
+export const WireTaskSchema = Type.Object(
+  {
+    id: Type.String({ description: '24 lower-case hex digits' }),
+    projectId: Type.Integer(),
+    projectName: Type.Union([Type.String(), Type.Null()]),
+    origin: Type.Union([Type.Literal('LIVE-API'), Type.Literal('CONSOLE'), Type.Literal('PIPELINE')]),
+    taskStatus: Type.Union([
+      Type.Literal('PENDING'),
+      Type.Literal('RUNNING'),
+      Type.Literal('FINISHED'),
+      Type.Literal('FAILED'),
+      Type.Literal('CANCELLED'),
+    ]),
+    name: Type.String({ description: 'empty for an upload' }),
+    taskIncrementType: Type.Union([Type.Literal('STEP_BASED'), Type.Literal('ITEM_BASED')]),
+    failure: Type.Boolean(),
+    requestTime: Type.Integer({ description: 'epoch milliseconds' }),
+    startTime: Type.Integer({ description: 'epoch milliseconds' }),
+    finishTime: Type.Union([Type.Integer(), Type.Null()], { description: 'null while unfinished' }),
+    progress: Type.Integer({ minimum: 0, maximum: 100 }),
+    logCounter: Type.Integer(),
+    error: Type.Optional(
+      Type.Object(
+        { code: Type.String(), message: Type.String(), details: Type.Array(Type.String()) },
+        { description: 'only on a failed task' },
+      ),
+    ),
+  },
+  { title: 'Task' },
+);
+
+export const TaskParams = Type.Object({ id: Type.String() });
+
+export const WaitQuery = Type.Object({
+  wait: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: 60, description: 'seconds to wait for the end of the task' }),
+  ),
+});
+
+export const TaskListQuery = Type.Object({
+  projectId: Type.Optional(Type.Integer()),
+  status: Type.Optional(
+    Type.Union(
+      (['PENDING', 'RUNNING', 'FINISHED', 'FAILED', 'CANCELLED'] as const).map((status) =>
+        Type.Literal(status),
+      ),
+    ),
+  ),
+  ...ListQuery.properties,
+});
+
+export const TaskAnswer = Type.Object({ status: Type.Literal('success'), task: WireTaskSchema });
+
+export const TaskList = Type.Object({
+  status: Type.Literal('success'),
+  tasks: Type.Array(WireTaskSchema, { description: 'newest first' }),
+  nextCursor: Type.Union([Type.String(), Type.Null()]),
+});
+
+export const TaskLog = Type.Object({
+  status: Type.Literal('success'),
+  log: Type.Array(Type.Object({ at: Type.Integer(), line: Type.String() }), { description: 'oldest first' }),
+});

@@ -1,0 +1,75 @@
+/** Source: docs/interface.md §3.2. */
+export type TaskStatus = 'PENDING' | 'RUNNING' | 'FINISHED' | 'FAILED' | 'CANCELLED';
+export type TaskOrigin = 'LIVE-API' | 'CONSOLE' | 'PIPELINE';
+export type TaskIncrement = 'STEP_BASED' | 'ITEM_BASED';
+
+/** Why a task failed: the same code, text and details that a refusal would have had. */
+export interface TaskFailure {
+  readonly code: string;
+  readonly message: string;
+  readonly details: string[];
+}
+
+export interface Task {
+  /** The order of acceptance, over all projects. */
+  readonly number: number;
+  readonly id: string;
+  readonly projectId: number;
+  readonly projectName: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly origin: TaskOrigin;
+  readonly increment: TaskIncrement;
+  readonly status: TaskStatus;
+  readonly isOrdered: boolean;
+  readonly requestedAt: number;
+  readonly startedAt: number;
+  readonly finishedAt: number | undefined;
+  readonly progress: number;
+  readonly logCounter: number;
+  readonly payload: string;
+  readonly failure: TaskFailure | undefined;
+}
+
+/** A line of a task's report: something to say of one product or value. Source: docs/interface.md §4.7. */
+export interface ReportLine {
+  readonly identifier?: string;
+  readonly code: string;
+  readonly attribute?: string;
+  readonly value?: string;
+  readonly message: string;
+}
+
+export interface LogLine {
+  readonly at: number;
+  readonly line: string;
+}
+
+/** Source: docs/interface.md §4.7. */
+export const REPORT_LINES = 100_000;
+
+export function hasEnded({ status }: Pick<Task, 'status'>): boolean {
+  return status !== 'PENDING' && status !== 'RUNNING';
+}
+
+/** @returns the task as docs/interface.md §2.4 shows it; `error` only on a failed one. */
+export function toWireTask(task: Task) {
+  return {
+    id: task.id,
+    projectId: task.projectId,
+    projectName: task.projectName,
+    origin: task.origin,
+    taskStatus: task.status,
+    name: task.name,
+    taskIncrementType: task.increment,
+    failure: task.status === 'FAILED',
+    requestTime: task.requestedAt,
+    startTime: task.startedAt,
+    finishTime: task.finishedAt ?? null,
+    progress: task.progress,
+    logCounter: task.logCounter,
+    ...(task.failure && { error: task.failure }),
+  };
+}
+
+export type WireTask = ReturnType<typeof toWireTask>;
