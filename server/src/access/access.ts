@@ -1,0 +1,63 @@
+/**
+ * The door of access: api keys, whom a presented one stands for, what it may do and how often. The server
+ * asks it before every request. It keeps hashes and never a value, and it never decides about projects: that
+ * is asked of projects. It wakes by itself only to write down when keys were used.
+ */
+import type { Clock } from '../kernel/clock.ts';
+import { commandAuthor, type Projects } from '../projects/projects.ts';
+import type { Database } from '../storage/storage.ts';
+import { makeKeyValue } from './api-key.ts';
+import { hasAnyKey, removeKeysOf } from './api-key-store.ts';
+import { createKeyFinder, type KeyFinder } from './key-finder.ts';
+import { createKeyManagement, type KeyManagement } from './key-management.ts';
+import { createLastUse } from './last-use.ts';
+
+export type { NewKey } from './api-key.ts';
+
+export interface Access extends Omit<KeyFinder, 'dropCache'>, Omit<KeyManagement, 'addKey'> {
+  /**
+   * On a store without an account: account "Main" with the key "First key" of that value, or of a new one.
+   * Several processes that start together make one account. Source: docs/interface.md §10.2.
+   * @returns undefined when there is an account already
+   */
+  createFirstAccount(accountKey?: string): Promise<{ key: string } | undefined>;
+  hasKeys(): Promise<boolean>;
+  /** Writes down when keys were used; done every 10 seconds anyway. */
+  flushLastUse(): Promise<void>;
+  /** To be called before the database is closed. */
+  close(): Promise<void>;
+}
+
+export interface AccessParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly projects: Projects;
+}
+
+export function createAccess({ database, clock, projects }: AccessParts): Access {
+  const lastUse = createLastUse(database);
+  const { dropCache, ...finder } = createKeyFinder({ database, clock, lastUse });
+  const parts = { database, clock, projects, lastUse, onWritten: dropCache };
+  const { addKey, ...management } = createKeyManagement(parts);
+  projects.whenGone(async (tx, gone) => {
+    await removeKeysOf(tx, gone);
+    dropCache();
+  });
+
+  return {
+    ...finder,
+    ...management,
+    createFirstAccount: (accountKey) =>
+      database.write(async (tx) => {
+        if ((await projects.findAccounts(tx)).length > 0) return undefined;
+        const account = await projects.addAccount(tx, 'Main', 'first start');
+        const author = commandAuthor(account.id, 'first start');
+        const value = accountKey ?? makeKeyValue();
+        await addKey(tx, author, { name: 'First key', scope: { type: 'account' }, value });
+        return { key: value };
+      }),
+    hasKeys: () => hasAnyKey(database.read),
+    flushLastUse: () => lastUse.flush(),
+    close: () => lastUse.close(),
+  };
+}

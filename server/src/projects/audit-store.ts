@@ -1,0 +1,81 @@
+import { type ExpressionBuilder, sql } from 'kysely';
+import type { ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
+import type { Actor } from './author.ts';
+import type { PagePlace } from './list-page.ts';
+import type { Reach } from './project.ts';
+
+/** One line of the audit log. Source: docs/interface.md §14.4. */
+export interface AuditEntry {
+  readonly id: number;
+  readonly at: number;
+  readonly actor: Actor;
+  readonly projectId: number | null;
+  /** Subject and what happened to it, e.g. `api-key.created`. */
+  readonly action: string;
+  readonly subject: AuditSubject;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** What was changed. `projectGroupId` lets the group's keys see entries that belong to no project. */
+export interface AuditSubject {
+  readonly type: string;
+  readonly id?: number | string;
+  readonly name?: string;
+  readonly projectGroupId?: number;
+}
+
+export async function insertEntry(
+  tx: ControlTransaction,
+  entry: Omit<AuditEntry, 'id'> & { accountId: number },
+): Promise<void> {
+  await tx
+    .insertInto('audit_log')
+    .values({
+      account_id: entry.accountId,
+      project_id: entry.projectId,
+      at: entry.at,
+      actor: JSON.stringify(entry.actor),
+      action: entry.action,
+      subject: JSON.stringify(entry.subject),
+      details: JSON.stringify(entry.details),
+    })
+    .execute();
+}
+
+/** @returns the entries in reach, newest first. Runs along audit_log_by_account. */
+export async function listEntries(
+  rows: Database['read'],
+  reach: Reach,
+  wanted: { place: PagePlace; projectId: number | undefined },
+): Promise<AuditEntry[]> {
+  const { place, projectId } = wanted;
+  const found = await rows
+    .selectFrom('audit_log')
+    .selectAll()
+    .where('account_id', '=', reach.accountId)
+    .where(inReach(reach))
+    .where('id', '<', place.after ?? Number.MAX_SAFE_INTEGER)
+    .$if(projectId !== undefined, (query) => query.where('project_id', '=', projectId ?? 0))
+    .orderBy('id', 'desc')
+    .limit(place.count)
+    .execute();
+  return found.map((row) => ({
+    id: row.id,
+    at: row.at,
+    actor: JSON.parse(row.actor),
+    projectId: row.project_id,
+    action: row.action,
+    subject: JSON.parse(row.subject),
+    details: JSON.parse(row.details),
+  }));
+}
+
+function inReach({ scope }: Reach) {
+  return (eb: ExpressionBuilder<ControlSchema, 'audit_log'>) => {
+    if (scope.type === 'account') return sql<boolean>`true`;
+    if (scope.type === 'project') return eb('project_id', '=', scope.id);
+    const projects = eb.selectFrom('project').select('id').where('project_group_id', '=', scope.id);
+    const ofGroup = sql<boolean>`subject ->> 'projectGroupId' = ${scope.id}`;
+    return eb.or([eb('project_id', 'in', projects), eb.and([eb('project_id', 'is', null), ofGroup])]);
+  };
+}

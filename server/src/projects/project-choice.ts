@@ -1,0 +1,53 @@
+import type { Caller, ChosenProject } from '../kernel/caller.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import type { Database } from '../storage/storage.ts';
+import { type Project, type Reach, reachesProject } from './project.ts';
+import { findOnlyProject, findProject } from './project-store.ts';
+import { createShortCache } from './short-cache.ts';
+
+/** Projects remembered at a time: twice what an installation is planned for, at some 300 bytes each. */
+const REMEMBERED_PROJECTS = 20_000;
+
+export interface ProjectChoice {
+  /** Source: docs/interface.md §4.10. @throws project_required, scope_refused */
+  chooseProject(caller: Caller, projectId: number | undefined): Promise<ChosenProject>;
+  /** Unknown, deleted and out of reach are alike. */
+  reachesProject(reach: Reach, projectId: number): Promise<boolean>;
+  /** To be called when a project was written. */
+  dropCache(): void;
+}
+
+/** On the way of every request: mostly answered from memory. */
+export function createProjectChoice(database: Database, clock: Clock): ProjectChoice {
+  const projects = createShortCache<number, Project>(clock, REMEMBERED_PROJECTS);
+  const onlyProjects = createShortCache<string, Project>(clock, REMEMBERED_PROJECTS);
+
+  async function findInReach(reach: Reach, id: number): Promise<Project | undefined> {
+    const project = await projects.get(id, () => findProject(database.read, id));
+    return project !== undefined && project.deletedAt === null && reachesProject(reach, project)
+      ? project
+      : undefined;
+  }
+
+  async function findOnly(reach: Reach): Promise<Project | undefined> {
+    const { accountId, scope } = reach;
+    if (scope.type === 'project') return findInReach(reach, scope.id);
+    const key = scope.type === 'account' ? `account ${accountId}` : `group ${accountId} ${scope.id}`;
+    return onlyProjects.get(key, () => findOnlyProject(database.read, reach));
+  }
+
+  return {
+    async chooseProject(caller, projectId) {
+      const project = projectId === undefined ? await findOnly(caller) : await findInReach(caller, projectId);
+      if (project === undefined)
+        throw new ServiceError(projectId === undefined ? 'project_required' : 'scope_refused');
+      return { id: project.id, name: project.name, accountId: project.accountId };
+    },
+    reachesProject: async (reach, projectId) => (await findInReach(reach, projectId)) !== undefined,
+    dropCache() {
+      projects.drop();
+      onlyProjects.drop();
+    },
+  };
+}

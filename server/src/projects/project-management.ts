@@ -1,0 +1,176 @@
+import type { Clock } from '../kernel/clock.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import type { ControlTransaction, Database } from '../storage/storage.ts';
+import { type AuditLog, type Change, describeChange } from './audit-log.ts';
+import type { Author } from './author.ts';
+import type { Beside } from './group-management.ts';
+import { type ListPage, type PageWish, readPlace, toPage } from './list-page.ts';
+import {
+  DEFAULT_SETTINGS,
+  isRestorable,
+  type NewProject,
+  type Project,
+  type ProjectSettings,
+  RESTORABLE_MS,
+  type Reach,
+  reachesGroup,
+  reachesProject,
+} from './project.ts';
+import { findGroup } from './project-group-store.ts';
+import { findProject, insertProject, listProjectsInReach, updateProject } from './project-store.ts';
+
+interface ProjectChange extends Partial<NewProject> {
+  readonly id: number;
+}
+
+interface ProjectDeletion {
+  readonly id: number;
+  /** The project's exact name. */
+  readonly confirm: string | undefined;
+}
+
+/**
+ * An unknown, deleted or unreached project is not_found alike. The key of a project reads its own and changes
+ * none: scope_refused. Source: docs/interface.md §14.1 and §14.2.
+ */
+export interface ProjectManagement {
+  /** `deleted` lists those that can be brought back instead. */
+  pageProjects(reach: Reach, wish: PageWish & { deleted?: boolean }): Promise<ListPage<Project>>;
+  /** @throws not_found */
+  getProject(reach: Reach, id: number): Promise<Project>;
+  /** @throws scope_refused, also for a group that is unknown or out of reach */
+  createProject(author: Author, given: NewProject, beside?: Beside<Project>): Promise<Project>;
+  /** Settings that are left out keep what they are. @throws not_found, scope_refused */
+  changeProject(author: Author, given: ProjectChange, beside?: Beside<Project>): Promise<Project>;
+  /** It can be brought back for 30 days. @throws not_found, scope_refused, confirm_missing */
+  deleteProject(author: Author, given: ProjectDeletion, beside?: Beside<Project>): Promise<Project>;
+  /** @throws not_found when it is not deleted or was deleted more than 30 days ago, scope_refused */
+  restoreProject(author: Author, id: number, beside?: Beside<Project>): Promise<Project>;
+}
+
+export interface ProjectManagementParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly auditLog: AuditLog;
+  /** Runs after a project was written. */
+  readonly onWritten: () => void;
+}
+
+export function createProjectManagement(parts: ProjectManagementParts): ProjectManagement {
+  const { database, clock } = parts;
+  return {
+    async pageProjects(reach, { deleted = false, ...wish }) {
+      const place = readPlace(wish);
+      const deletedAfter = deleted ? clock.now() - RESTORABLE_MS : undefined;
+      return toPage(await listProjectsInReach(database.read, reach, { place, deletedAfter }), place);
+    },
+    async getProject(reach, id) {
+      const project = await findProject(database.read, id);
+      return refuseUnlessInUse(project, reach);
+    },
+    async createProject(author, given, beside) {
+      refuseProjectKey(author);
+      return writeProject(parts, async (tx) => {
+        await refuseUnreachedGroup(tx, author, given.projectGroupId);
+        const project = await insertProject(tx, {
+          accountId: author.accountId,
+          tags: [],
+          createdAt: clock.now(),
+          deletedAt: null,
+          ...given,
+          settings: { ...DEFAULT_SETTINGS, ...given.settings },
+        });
+        return { project, change: projectChange(author, 'created', project), beside };
+      });
+    },
+    changeProject: (author, given, beside) =>
+      writeProject(parts, async (tx) => {
+        const before = await getToChange(tx, author, given.id);
+        if (given.projectGroupId !== undefined) await refuseUnreachedGroup(tx, author, given.projectGroupId);
+        const project = { ...before, ...given, settings: mergeSettings(before.settings, given.settings) };
+        await updateProject(tx, project);
+        const details = describeChange(before, project);
+        return { project, change: { ...projectChange(author, 'changed', project), details }, beside };
+      }),
+    deleteProject: (author, { id, confirm }, beside) =>
+      writeProject(parts, async (tx) => {
+        const before = await getToChange(tx, author, id);
+        if (confirm !== before.name) throw new ServiceError('confirm_missing');
+        const project = { ...before, deletedAt: clock.now() };
+        await updateProject(tx, project);
+        return { project, change: projectChange(author, 'deleted', project), beside };
+      }),
+    restoreProject: (author, id, beside) =>
+      writeProject(parts, async (tx) => {
+        refuseProjectKey(author);
+        const before = await findProject(tx, id);
+        const isInReach = before !== undefined && reachesProject(author, before);
+        if (!isInReach || !isRestorable(before, clock.now())) throw new ServiceError('not_found');
+        const project = { ...before, deletedAt: null };
+        await updateProject(tx, project);
+        return { project, change: projectChange(author, 'restored', project), beside };
+      }),
+  };
+}
+
+interface WrittenProject {
+  readonly project: Project;
+  readonly change: Change;
+  readonly beside: Beside<Project> | undefined;
+}
+
+/** One transaction for the project, its line in the audit log and what the caller keeps beside. */
+async function writeProject(
+  { database, auditLog, onWritten }: ProjectManagementParts,
+  work: (tx: ControlTransaction) => Promise<WrittenProject>,
+): Promise<Project> {
+  const written = await database.write(async (tx) => {
+    const { project, change, beside } = await work(tx);
+    await auditLog.recordChange(change, tx);
+    await beside?.(tx, project);
+    return project;
+  });
+  onWritten();
+  return written;
+}
+
+async function getToChange(tx: ControlTransaction, author: Author, id: number): Promise<Project> {
+  refuseProjectKey(author);
+  return refuseUnlessInUse(await findProject(tx, id), author);
+}
+
+function refuseUnlessInUse(project: Project | undefined, reach: Reach): Project {
+  const isInUse = project !== undefined && project.deletedAt === null;
+  if (!isInUse || !reachesProject(reach, project)) throw new ServiceError('not_found');
+  return project;
+}
+
+function refuseProjectKey({ scope }: Reach): void {
+  if (scope.type === 'project') throw new ServiceError('scope_refused');
+}
+
+/**
+ * A group that does not exist and one out of reach answer alike, as projects do. Source: docs/interface.md
+ * §4.10.
+ */
+async function refuseUnreachedGroup(tx: ControlTransaction, reach: Reach, groupId: number): Promise<void> {
+  const group = await findGroup(tx, groupId);
+  if (group !== undefined && reachesGroup(reach, group)) return;
+  throw new ServiceError('scope_refused', {
+    details: [`/projectGroupId ${groupId} is not within the key's reach`],
+  });
+}
+
+function mergeSettings(before: ProjectSettings, given: Partial<ProjectSettings> = {}): ProjectSettings {
+  return { ...before, ...given };
+}
+
+function projectChange(author: Author, what: string, project: Project): Change {
+  const { id, name, projectGroupId } = project;
+  return {
+    author,
+    projectId: id,
+    action: `project.${what}`,
+    subject: { type: 'project', id, name, projectGroupId },
+  };
+}

@@ -1,0 +1,79 @@
+import type { Caller } from '../kernel/caller.ts';
+
+export interface ProjectSettings {
+  /** The delete guard, in percent of the products present; 100 is off. Source: docs/interface.md §4.4. */
+  readonly maxDeletePercent: number;
+  /** How many commits and deletes can be undone. Source: docs/interface.md §4.5. */
+  readonly keptCommits: number;
+  /** The attribute that `brand` is taken from. Source: docs/interface.md §12.5. */
+  readonly brandAttribute: string;
+}
+
+/** Source: docs/interface.md §14.2 rule 3. */
+export const DEFAULT_SETTINGS: ProjectSettings = {
+  maxDeletePercent: 100,
+  keptCommits: 1,
+  brandAttribute: 'Brand',
+};
+
+/** How long a deleted project can be brought back. Source: docs/interface.md §14.2 rule 4. */
+export const RESTORABLE_MS = 30 * 24 * 3_600_000;
+
+export interface ProjectGroup {
+  readonly id: number;
+  readonly accountId: number;
+  readonly name: string;
+  readonly createdAt: number;
+}
+
+export interface Project {
+  readonly id: number;
+  readonly accountId: number;
+  readonly projectGroupId: number;
+  readonly name: string;
+  readonly locale: string;
+  readonly tags: readonly string[];
+  readonly settings: ProjectSettings;
+  readonly createdAt: number;
+  /** Null while in use. */
+  readonly deletedAt: number | null;
+}
+
+export interface NewProject {
+  readonly name: string;
+  readonly projectGroupId: number;
+  readonly locale: string;
+  readonly tags?: readonly string[];
+  readonly settings?: Partial<ProjectSettings>;
+}
+
+/** What decides how far a caller reaches. */
+export type Reach = Pick<Caller, 'accountId' | 'scope'>;
+
+/** Source: docs/interface.md §5.2 rule 1. */
+export function reachesProject(
+  reach: Reach,
+  project: Pick<Project, 'id' | 'accountId' | 'projectGroupId'>,
+): boolean {
+  if (project.accountId !== reach.accountId) return false;
+  if (reach.scope.type === 'account') return true;
+  if (reach.scope.type === 'project-group') return project.projectGroupId === reach.scope.id;
+  return project.id === reach.scope.id;
+}
+
+/** A project's key stands below its group and does not reach it. */
+export function reachesGroup(reach: Reach, group: Pick<ProjectGroup, 'id' | 'accountId'>): boolean {
+  if (group.accountId !== reach.accountId) return false;
+  if (reach.scope.type === 'account') return true;
+  return reach.scope.type === 'project-group' && group.id === reach.scope.id;
+}
+
+/** `de-DE` → `de` and `DE`. Source: docs/interface.md §2.1. */
+export function splitLocale(locale: string): { language: string; country: string } {
+  const [language = '', country = ''] = locale.split('-', 2);
+  return { language, country };
+}
+
+export function isRestorable(project: Project, now: number): boolean {
+  return project.deletedAt !== null && project.deletedAt > now - RESTORABLE_MS;
+}

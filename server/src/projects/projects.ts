@@ -1,0 +1,142 @@
+/**
+ * The door of projects: accounts, their project groups and projects, how a call finds its project, and the
+ * audit log in which every room to the right writes who changed what. It knows what a caller reaches and
+ * never whether a key is good: that is access. It never touches a catalog; whoever purges a project is told
+ * which one.
+ */
+import type { Caller, Scope } from '../kernel/caller.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import type { ControlTransaction, Database } from '../storage/storage.ts';
+import { type Account, findAccounts, insertAccount } from './account-store.ts';
+import { type AuditLog, createAuditLog } from './audit-log.ts';
+import { type Author, commandAuthor } from './author.ts';
+import { createGroupManagement, type GroupManagement } from './group-management.ts';
+import { type ProjectSettings, RESTORABLE_MS, type Reach, reachesGroup } from './project.ts';
+import { createProjectChoice, type ProjectChoice } from './project-choice.ts';
+import { findGroup } from './project-group-store.ts';
+import { createProjectManagement, type ProjectManagement } from './project-management.ts';
+import {
+  findDeletedUpTo,
+  findProject,
+  findReachedProjects,
+  type ReachedProject,
+  removeProject,
+} from './project-store.ts';
+
+export { type Change, describeChange } from './audit-log.ts';
+export { type Actor, type Author, actorOf, commandAuthor } from './author.ts';
+export type { Beside } from './group-management.ts';
+export { type ListPage, type PagePlace, type PageWish, readPlace, toPage } from './list-page.ts';
+export type { NewProject, Reach } from './project.ts';
+export { createShortCache } from './short-cache.ts';
+
+/** Runs in the transaction in which a project group or a project ceases to exist. */
+type GoneListener = (tx: ControlTransaction, gone: Exclude<Scope, { type: 'account' }>) => Promise<void>;
+
+export interface Projects
+  extends AuditLog,
+    Omit<ProjectChoice, 'dropCache'>,
+    GroupManagement,
+    ProjectManagement,
+    Accounts {
+  /**
+   * Every project in reach by id, or the one asked for. Source: docs/interface.md §4.1.
+   * @throws scope_refused when that one is out of reach
+   */
+  listProjects(caller: Caller, projectId?: number): Promise<ReachedProject[]>;
+  /** Also of a deleted project, whose tasks may still run. @throws not_found */
+  getSettings(projectId: number): Promise<ProjectSettings>;
+  /**
+   * Whether the project or group of a scope exists within the reach; a lower key never reaches a higher
+   * scope.
+   */
+  reachesScope(reach: Reach, scope: Scope): Promise<boolean>;
+  /**
+   * Removes the projects that were deleted over 30 days ago, each after `onPurge`, which may run twice for
+   * one.
+   */
+  purgeDeleted(onPurge: (projectId: number) => Promise<void>): Promise<void>;
+  /** What others keep for a group or a project can go with it. */
+  whenGone(listener: GoneListener): void;
+}
+
+interface Accounts {
+  /** @throws Error when the name is taken */
+  createAccount(name: string): Promise<Account>;
+  /** The same within a transaction that makes more than the account. */
+  addAccount(tx: ControlTransaction, name: string, command: string): Promise<Account>;
+  /** By id. */
+  findAccounts(tx?: ControlTransaction): Promise<Account[]>;
+}
+
+export interface ProjectsParts {
+  readonly database: Database;
+  readonly clock: Clock;
+}
+
+export function createProjects({ database, clock }: ProjectsParts): Projects {
+  const listeners: GoneListener[] = [];
+  const tellGone: GoneListener = async (tx, gone) => {
+    for (const listener of listeners) await listener(tx, gone);
+  };
+  const auditLog = createAuditLog(database, clock);
+  const { dropCache, ...choice } = createProjectChoice(database, clock);
+  const onGroupRemoved = (tx: ControlTransaction, id: number) => tellGone(tx, { type: 'project-group', id });
+
+  return {
+    ...auditLog,
+    ...choice,
+    ...createAccounts({ database, clock }, auditLog),
+    ...createGroupManagement({ database, clock, auditLog, onGroupRemoved }),
+    ...createProjectManagement({ database, clock, auditLog, onWritten: dropCache }),
+    whenGone: (listener) => void listeners.push(listener),
+    async listProjects(caller, projectId) {
+      const found = await findReachedProjects(database.read, caller, projectId);
+      if (projectId !== undefined && found.length === 0) throw new ServiceError('scope_refused');
+      return found;
+    },
+    async getSettings(projectId) {
+      const project = await findProject(database.read, projectId);
+      if (project === undefined) throw new ServiceError('not_found');
+      return project.settings;
+    },
+    async reachesScope(reach, scope) {
+      if (scope.type === 'account') return reach.scope.type === 'account';
+      if (scope.type === 'project') return choice.reachesProject(reach, scope.id);
+      const group = await findGroup(database.read, scope.id);
+      return group !== undefined && reachesGroup(reach, group);
+    },
+    async purgeDeleted(onPurge) {
+      for (const id of await findDeletedUpTo(database.read, clock.now() - RESTORABLE_MS)) {
+        await onPurge(id);
+        await database.write(async (tx) => {
+          await tellGone(tx, { type: 'project', id });
+          await removeProject(tx, id);
+        });
+      }
+      dropCache();
+    },
+  };
+}
+
+/** Source: docs/interface.md §10.2 rule 3. */
+function createAccounts({ database, clock }: ProjectsParts, auditLog: AuditLog): Accounts {
+  async function addAccount(tx: ControlTransaction, name: string, command: string): Promise<Account> {
+    const taken = (await findAccounts(tx)).some((account) => account.name === name);
+    if (taken) throw new Error(`There is an account named ${name} already.`);
+    const account = await insertAccount(tx, { name, createdAt: clock.now() });
+    const author: Author = commandAuthor(account.id, command);
+    await auditLog.recordChange(
+      { author, action: 'account.created', subject: { type: 'account', ...account } },
+      tx,
+    );
+    return account;
+  }
+
+  return {
+    addAccount,
+    createAccount: (name) => database.write((tx) => addAccount(tx, name, 'relata account create')),
+    findAccounts: (tx) => findAccounts(tx ?? database.read),
+  };
+}
