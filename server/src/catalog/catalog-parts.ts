@@ -1,0 +1,30 @@
+import type { Clock } from '../kernel/clock.ts';
+import type { FailureCode } from '../kernel/errors.ts';
+import type { Logger } from '../kernel/logger.ts';
+import type { Database, PayloadFiles } from '../storage/storage.ts';
+import type { Tasks } from '../tasks/tasks.ts';
+import type { CatalogStore } from './catalog-port.ts';
+import type { Ingest } from './ingest-client.ts';
+
+/** Settings of a project that concern its catalog. Source: docs/interface.md §14.2. */
+export interface CatalogSettings {
+  readonly maxDeletePercent: number;
+  readonly keptCommits: number;
+}
+
+/** What every part of the catalog works with. */
+export interface CatalogParts {
+  readonly database: Database;
+  readonly payloads: PayloadFiles;
+  readonly store: CatalogStore;
+  readonly ingest: Ingest;
+  readonly tasks: Tasks;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  getSettings(projectId: number): Promise<CatalogSettings>;
+  /** Starts the removal of what nothing points to, beside everything else. */
+  collectGarbage(projectId: number): void;
+  /** Told of what changed and of commits that were refused, for the metrics. */
+  onProductsWritten(change: 'created' | 'changed' | 'deleted', count: number): void;
+  onCommitRefused(code: FailureCode): void;
+}

@@ -1,0 +1,170 @@
+import type { Attribute, Ontology, OntologyMode } from './ontology.ts';
+import type { PackedProducts } from './packed-products.ts';
+
+/** What a full update or a delete did to the catalog. */
+export interface ChangeCounts {
+  readonly created: number;
+  readonly changed: number;
+  readonly unchanged: number;
+  readonly deleted: number;
+}
+
+/** The rows of a preview: how many, and the first of them by identifier. Source: docs/interface.md §4.4. */
+export interface Difference {
+  readonly present: number;
+  readonly created: { readonly count: number; readonly identifiers: readonly string[] };
+  readonly changed: { readonly count: number; readonly identifiers: readonly string[] };
+  readonly unchanged: { readonly count: number; readonly identifiers: readonly string[] };
+  readonly deleted: { readonly count: number; readonly identifiers: readonly string[] };
+}
+
+export interface StagedBatch {
+  readonly batch: number;
+  /** JSON: [name, {unit, isBoolean}][] */
+  readonly observed: string;
+  /** JSON: {revision, drafts: [name, definition][]} */
+  readonly extractedBy: string;
+}
+
+/** When a catalog may lose products. */
+export interface DeleteLimit {
+  readonly maxDeletePercent: number;
+  /** The exact number that the caller allows, whatever the percentage. */
+  readonly allowDeletes?: number | undefined;
+}
+
+/** What every ordered change carries: its task, so that a repetition after a crash changes nothing. */
+export interface ChangeOrder {
+  readonly taskNumber: number;
+  readonly at: number;
+}
+
+export type Stale = { readonly stale: true };
+
+/** How a commit ended: done, refused by the delete guard, or to be prepared again. */
+export type CommitResult =
+  | {
+      readonly kind: 'done';
+      readonly counts: ChangeCounts;
+      /** Whether facts of committed products follow an older ontology. */
+      readonly needsExtraction: boolean;
+    }
+  | { readonly kind: 'guarded'; readonly present: number; readonly deleted: number }
+  | { readonly kind: 'stale' };
+
+export interface RestoreResult {
+  readonly restored: number;
+  readonly overwritten: readonly string[];
+  /** Whether facts of restored products follow an older ontology. */
+  readonly needsExtraction: boolean;
+}
+
+/** A product as the catalog keeps it. */
+export interface StoredProduct {
+  readonly id: number;
+  readonly identifier: string;
+  readonly updatedAt: number;
+  readonly updatedBy: number;
+  /** JSON of the answer without id and time. */
+  readonly answer: string;
+  /** JSON of the upload. */
+  readonly raw: string;
+}
+
+/**
+ * Where catalogs are kept. Every method is about one batch, never one row, so that a store across a network can
+ * serve it too. Reads see one version of the catalog each.
+ */
+export interface CatalogStore {
+  /** @returns the served bytes of the products found, in the order asked; each once, unknown ones left out. */
+  findAnswers(projectId: number, identifiers: readonly string[]): Promise<readonly Uint8Array[]>;
+  findProduct(projectId: number, identifier: string): Promise<StoredProduct | undefined>;
+  /** @returns products by identifier, after `after`. */
+  listProducts(
+    projectId: number,
+    after: string | undefined,
+    limit: number,
+  ): Promise<readonly StoredProduct[]>;
+  countProducts(projectId: number): Promise<number>;
+  hasAny(projectId: number, identifiers: readonly string[]): Promise<boolean>;
+
+  getOntology(projectId: number): Promise<Ontology>;
+  /** @returns the new ontology; `changed` false when nothing differs. */
+  replaceOntology(
+    projectId: number,
+    wanted: WantedOntology,
+  ): Promise<{ ontology: Ontology; changed: boolean }>;
+  /** Gives names and category paths their ids, the same for ever. */
+  reserveIds(
+    projectId: number,
+    wanted: { names: readonly string[]; paths: readonly string[] },
+  ): Promise<ReadonlyMap<string, number>>;
+
+  /** @returns false, with nothing staged, when a product changed since it was found unchanged */
+  stageBatch(projectId: number, staged: StagedProducts): Promise<boolean>;
+  restageBatch(projectId: number, staged: RestagedProducts): Promise<void>;
+  listStagedBatches(projectId: number, fullUpdateId: number): Promise<readonly StagedBatch[]>;
+  readStagedReports(projectId: number, fullUpdateId: number): Promise<readonly string[]>;
+  compareStaged(projectId: number, fullUpdateId: number, withIdentifiers: boolean): Promise<Difference>;
+  commit(projectId: number, order: ChangeOrder & CommitOrder): Promise<CommitResult>;
+  applyProducts(
+    projectId: number,
+    change: ChangeOrder & { packed: PackedProducts; revision: number },
+  ): Promise<ChangeCounts | Stale>;
+  deleteProducts(
+    projectId: number,
+    change: ChangeOrder & { identifiers: readonly string[]; keptCommits: number },
+  ): Promise<{ deleted: number; unknown: readonly string[] }>;
+  canRestore(projectId: number): Promise<boolean>;
+  restore(projectId: number, change: ChangeOrder): Promise<RestoreResult | undefined>;
+  refreshFacts(projectId: number, refreshed: RefreshedFacts): Promise<void>;
+  /** Removes a bounded part of what nothing points to. @returns whether there is more */
+  collectGarbage(
+    projectId: number,
+    limits: { live: readonly number[]; keptCommits: number },
+  ): Promise<boolean>;
+  removeCatalog(projectId: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface WantedOntology {
+  readonly mode: OntologyMode;
+  readonly attributes: readonly (Omit<Attribute, 'id'> & { readonly id?: number | undefined })[];
+}
+
+export interface StagedProducts {
+  readonly fullUpdateId: number;
+  readonly batch: number;
+  readonly packed: PackedProducts;
+  readonly observed: string;
+  readonly extractedBy: string;
+  readonly report: string;
+}
+
+/** Answers made anew for documents of one batch. */
+export interface RestagedProducts {
+  readonly fullUpdateId: number;
+  readonly batch: number;
+  readonly documents: Float64Array<ArrayBuffer>;
+  readonly packed: PackedProducts;
+  readonly extractedBy: string;
+  readonly report: string;
+}
+
+export interface CommitOrder extends DeleteLimit {
+  readonly fullUpdateId: number;
+  /** How many batches must be staged. */
+  readonly batches: number;
+  readonly revision: number;
+  readonly mode: OntologyMode;
+  readonly newAttributes: readonly Attribute[];
+  readonly keptCommits: number;
+}
+
+/** New facts of unchanged products; a product that changed meanwhile is left alone. */
+export interface RefreshedFacts {
+  readonly products: Float64Array<ArrayBuffer>;
+  readonly documents: Float64Array<ArrayBuffer>;
+  readonly packed: PackedProducts;
+  readonly at: number;
+}

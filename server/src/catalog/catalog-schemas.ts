@@ -1,0 +1,177 @@
+import { Type } from 'typebox';
+import { ListQuery, ProjectQuery } from '../http/http.ts';
+import { WireTaskSchema } from '../tasks/tasks.ts';
+import { Identifier, PRODUCTS_PER_REQUEST, UpdateBody, UploadBody } from './product-schemas.ts';
+
+export { UpdateBody, UploadBody };
+
+const success = Type.Literal('success');
+
+/** Source: docs/interface.md §2.2. */
+const Fact = Type.Object(
+  {
+    attributeId: Type.Integer(),
+    attribute: Type.String(),
+    valueId: Type.Integer({ description: 'up to 53 bits' }),
+    value: Type.String({ description: 'as uploaded' }),
+    type: Type.String(),
+    userGroups: Type.Optional(Type.Array(Type.String())),
+  },
+  { title: 'Fact' },
+);
+
+export const LookupProduct = Type.Object(
+  {
+    id: Type.Integer(),
+    identifier: Type.String(),
+    groupId: Type.String(),
+    name: Type.String(),
+    link: Type.String(),
+    images: Type.Array(Type.Object({ url: Type.String(), type: Type.String() })),
+    categories: Type.Array(Type.Object({ path: Type.Array(Type.String()), categoryId: Type.Integer() })),
+    facts: Type.Array(Fact),
+    lastUpdateTs: Type.Integer({ description: 'epoch milliseconds' }),
+  },
+  { title: 'Product' },
+);
+
+export const ProductList = Type.Object({ products: Type.Array(LookupProduct) });
+
+/** Source: docs/interface.md §4.2. */
+export const IdentifiersQuery = Type.Object({
+  ...ProjectQuery.properties,
+  identifiers: Type.Optional(
+    Type.Unsafe<string | string[]>({
+      anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }],
+      description: 'a JSON array of identifiers, or one identifier a parameter',
+    }),
+  ),
+});
+export const IdentifiersBody = Type.Object({ identifiers: Type.Array(Type.String()) });
+export const IdentifierQuery = Type.Object({
+  ...ProjectQuery.properties,
+  identifier: Type.String({ minLength: 1, maxLength: 255 }),
+});
+
+/** Source: docs/interface.md §4.3. */
+export const UpdateQuery = Type.Object({
+  ...ProjectQuery.properties,
+  partial: Type.Optional(
+    Type.Unsafe<'true' | 'false'>({ type: 'string', enum: ['true', 'false'], description: 'default false' }),
+  ),
+});
+
+export const UpdateAnswer = Type.Object({
+  message: Type.String(),
+  status: success,
+  task: WireTaskSchema,
+  nrOfSent: Type.Integer(),
+  nrOfParsed: Type.Integer(),
+});
+
+/** Source: docs/interface.md §4.6. */
+export const DeleteBody = Type.Unsafe<{ identifiers: string[] } | string[]>({
+  anyOf: [
+    {
+      type: 'object',
+      required: ['identifiers'],
+      properties: { identifiers: { type: 'array', items: Identifier, minItems: 1 } },
+    },
+    { type: 'array', items: Identifier, minItems: 1 },
+  ],
+  description: `1 to ${PRODUCTS_PER_REQUEST} identifiers`,
+});
+
+export const TaskStarted = Type.Object({ message: Type.String(), status: success, task: WireTaskSchema });
+
+/** Source: docs/interface.md §4.4. */
+export const FullUpdateQuery = Type.Object({
+  ...ProjectQuery.properties,
+  fullUpdateId: Type.Optional(Type.Integer({ description: 'refuse when another full update is open' })),
+});
+export const StartQuery = Type.Object({
+  ...FullUpdateQuery.properties,
+  allowDeletes: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'the exact number of products that the commit may delete' }),
+  ),
+});
+export const InitiateAnswer = Type.Object({
+  message: Type.String(),
+  status: success,
+  fullUpdateId: Type.Integer(),
+});
+export const StartAnswer = Type.Object({ status: success, data: TaskStarted });
+
+const Counted = Type.Object({
+  count: Type.Integer(),
+  identifiers: Type.Array(Type.String(), { maxItems: 100 }),
+});
+export const PreviewAnswer = Type.Object({
+  status: success,
+  created: Counted,
+  changed: Counted,
+  unchanged: Counted,
+  deleted: Counted,
+  deletePercent: Type.Number(),
+});
+
+/** Source: docs/interface.md §11.1. */
+export const ATTRIBUTES = 20_000;
+const AttributeSchema = Type.Object(
+  {
+    id: Type.Optional(Type.Integer({ minimum: 1 })),
+    name: Type.String({ minLength: 1, maxLength: 255 }),
+    type: Type.Unsafe<
+      'TEXT_ATTRIBUTE' | 'NUMERIC_ATTRIBUTE' | 'BOOLEAN_ATTRIBUTE' | 'DATE_ATTRIBUTE' | 'UNTYPED_ATTRIBUTE'
+    >({
+      type: 'string',
+      enum: [
+        'TEXT_ATTRIBUTE',
+        'NUMERIC_ATTRIBUTE',
+        'BOOLEAN_ATTRIBUTE',
+        'DATE_ATTRIBUTE',
+        'UNTYPED_ATTRIBUTE',
+      ],
+    }),
+    unitName: Type.Optional(Type.String({ minLength: 1, maxLength: 64, pattern: '^\\S+$' })),
+    decimal: Type.Optional(Type.Unsafe<'point' | 'comma'>({ type: 'string', enum: ['point', 'comma'] })),
+    synonyms: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { maxItems: 100 })),
+  },
+  { additionalProperties: false, title: 'Attribute' },
+);
+export const OntologyDocument = Type.Object(
+  {
+    mode: Type.Unsafe<'automatic' | 'own'>({ type: 'string', enum: ['automatic', 'own'] }),
+    attributes: Type.Array(AttributeSchema, { maxItems: ATTRIBUTES }),
+  },
+  { additionalProperties: false, title: 'Ontology' },
+);
+
+export const ProjectParams = Type.Object({ id: Type.Integer() });
+export const ProductParams = Type.Object({ id: Type.Integer(), identifier: Type.String() });
+export const ExportQuery = Type.Object({
+  ...ListQuery.properties,
+  format: Type.Optional(
+    Type.Unsafe<'json' | 'ndjson'>({
+      type: 'string',
+      enum: ['json', 'ndjson'],
+      description: 'ndjson: the whole catalog in upload shape, a line a product',
+    }),
+  ),
+});
+export const ProductPage = Type.Object({
+  items: Type.Array(Type.Unknown({ description: 'upload shape, plus id and lastUpdateTs' })),
+  nextCursor: Type.Union([Type.String(), Type.Null()]),
+});
+export const ProductDetail = Type.Object({
+  product: LookupProduct,
+  upload: Type.Unknown({ description: 'upload shape' }),
+  notExtracted: Type.Array(
+    Type.Object({
+      attribute: Type.String(),
+      value: Type.String(),
+      code: Type.String(),
+      message: Type.String(),
+    }),
+  ),
+});

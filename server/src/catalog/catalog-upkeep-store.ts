@@ -1,0 +1,184 @@
+import type { CatalogFile } from '../storage/storage.ts';
+import type { ChangeOrder, RestoreResult, WantedOntology } from './catalog-port.ts';
+import { readOntology } from './catalog-reader-store.ts';
+import {
+  applyOnce,
+  attributeIdOf,
+  insertAttribute,
+  raiseVersion,
+  writeMeta,
+} from './catalog-writer-store.ts';
+import type { Attribute, Ontology } from './ontology.ts';
+import { dropUndoBeyond, openUndo, playBack } from './undo-store.ts';
+
+/** Deleting, restoring, changing the ontology and removing what nothing points to; each function one transaction. */
+
+export function deleteProducts(
+  file: CatalogFile,
+  change: ChangeOrder & { identifiers: readonly string[]; keptCommits: number },
+): { deleted: number; unknown: readonly string[] } {
+  return applyOnce(file, change, () => {
+    const list = JSON.stringify(change.identifiers);
+    const unknown = file
+      .prepare(
+        `select distinct j.value as identifier from json_each(?) j
+         where not exists (select 1 from product p where p.identifier = j.value)`,
+      )
+      .all(list)
+      .map(({ identifier }) => identifier as string);
+    if (unknown.length < new Set(change.identifiers).size) {
+      openUndo(file, change).recordDeleted(change.identifiers);
+      dropUndoBeyond(file, change.keptCommits);
+    }
+    const { changes } = file
+      .prepare('delete from product where identifier in (select value from json_each(?))')
+      .run(list);
+    return { result: { deleted: Number(changes), unknown }, isDone: true };
+  });
+}
+
+/** @returns undefined when nothing is left to restore */
+export function restore(file: CatalogFile, change: ChangeOrder): RestoreResult | undefined {
+  const { result } = applyOnce<{ result: RestoreResult | null }>(file, change, () => ({
+    result: { result: playBack(file) ?? null },
+    isDone: true,
+  }));
+  return result ?? undefined;
+}
+
+/** Takes the whole list; what is missing is removed. @returns whether anything differs */
+export function replaceOntology(
+  file: CatalogFile,
+  wanted: WantedOntology,
+): { ontology: Ontology; changed: boolean } {
+  return file.transaction(() => {
+    const present = readOntology(file);
+    const attributes = identifyAttributes(file, present.attributes, wanted.attributes);
+    const before = JSON.stringify([present.mode, sorted(present.attributes)]);
+    if (before === JSON.stringify([wanted.mode, sorted(attributes)]))
+      return { ontology: present, changed: false };
+    file.prepare('delete from attribute').run();
+    for (const attribute of attributes) insertAttribute(file, attribute);
+    writeMeta(file, 'ontology_mode', wanted.mode);
+    writeMeta(file, 'ontology_revision', present.revision + 1);
+    raiseVersion(file);
+    return { ontology: readOntology(file), changed: true };
+  });
+}
+
+/** Same fields in the same order, so that equal definitions are equal text. */
+function sorted(attributes: readonly Attribute[]): unknown[] {
+  return [...attributes]
+    .sort((a, b) => a.id - b.id)
+    .map(({ id, name, type, unitName, decimal, synonyms }) => [
+      id,
+      name,
+      type,
+      unitName,
+      decimal,
+      synonyms ?? [],
+    ]);
+}
+
+/** An attribute with a known id or name is that one, whatever else changed; others are new. */
+function identifyAttributes(
+  file: CatalogFile,
+  present: readonly Attribute[],
+  wanted: WantedOntology['attributes'],
+): Attribute[] {
+  const byId = new Map(present.map((attribute) => [attribute.id, attribute]));
+  const renamed = wanted.filter(
+    ({ id, name }) => id !== undefined && byId.has(id) && byId.get(id)?.name !== name,
+  );
+  for (const { id } of renamed) {
+    file
+      .prepare('delete from attribute_id where name = ? and id = ?')
+      .run(byId.get(Number(id))?.name ?? '', Number(id));
+  }
+  for (const { id, name } of renamed) {
+    file.prepare('insert or replace into attribute_id (name, id) values (?, ?)').run(name, Number(id));
+  }
+  return wanted.map((attribute) => {
+    const isKnown = attribute.id !== undefined && byId.has(attribute.id);
+    return { ...attribute, id: isKnown ? Number(attribute.id) : attributeIdOf(file, attribute.name) };
+  });
+}
+
+/** Rows a step: short enough that an update of the same project hardly waits for it. */
+const STEP = 2_000;
+
+/**
+ * Removes one bounded part of what nothing points to: rows of full updates that are over, undo entries that are not
+ * kept, documents that were replaced. @returns whether there may be more
+ */
+export function collectGarbage(file: CatalogFile, { live }: { live: readonly number[] }): boolean {
+  return file.transaction(() => dropStaged(file, live) || dropUndo(file) || dropDocuments(file, live));
+}
+
+function dropStaged(file: CatalogFile, live: readonly number[]): boolean {
+  const over = file
+    .prepare(
+      `select full_update_id as id from staged_batch where full_update_id not in (select value from json_each(?)) limit 1`,
+    )
+    .get(JSON.stringify(live))?.id;
+  if (over === undefined) return false;
+  const id = Number(over);
+  const last = file
+    .prepare(
+      'select identifier from staged_product where full_update_id = ? order by identifier limit 1 offset ?',
+    )
+    .get(id, STEP - 1)?.identifier;
+  const range = 'full_update_id = ? and (? is null or identifier <= ?)';
+  const bounds = [id, (last ?? null) as string | null, (last ?? null) as string | null] as const;
+  if (file.prepare("select 1 from meta where name = 'committed:' || ?").get(id) === undefined) {
+    file
+      .prepare(
+        `insert or ignore into garbage_document select document_id, identifier from staged_product
+         where ${range} and is_fresh = 1`,
+      )
+      .run(...bounds);
+  }
+  file.prepare(`delete from staged_product where ${range}`).run(...bounds);
+  if (last !== undefined) return true;
+  file.prepare('delete from staged_batch where full_update_id = ?').run(id);
+  file.prepare("delete from meta where name = 'committed:' || ?").run(id);
+  return true;
+}
+
+function dropUndo(file: CatalogFile): boolean {
+  const over = file
+    .prepare('select undo_id as id from undo_change where undo_id not in (select id from undo_log) limit 1')
+    .get()?.id;
+  if (over === undefined) return false;
+  const part = `select product_id from undo_change where undo_id = ? order by product_id limit ${STEP}`;
+  file
+    .prepare(
+      `insert or ignore into garbage_document select document_before, identifier from undo_change
+       where undo_id = ? and product_id in (${part}) and document_before is not null`,
+    )
+    .run(over, over);
+  file.prepare(`delete from undo_change where undo_id = ? and product_id in (${part})`).run(over, over);
+  return true;
+}
+
+/** A document that an open full update staged as unchanged stays until that one is over. */
+function dropDocuments(file: CatalogFile, live: readonly number[]): boolean {
+  const isStaged = `exists (select 1 from json_each(?) l join staged_product s on s.full_update_id = l.value
+    where s.identifier = g.identifier and s.document_id = g.document_id)`;
+  const ids = file
+    .prepare(`select g.document_id as id from garbage_document g where not ${isStaged} limit ${STEP}`)
+    .all(JSON.stringify(live));
+  if (ids.length === 0) return false;
+  const list = JSON.stringify(ids.map(({ id }) => id));
+  file
+    .prepare(
+      `delete from document where id in (select value from json_each(?)) and not exists
+         (select 1 from garbage_document g join product p on p.identifier = g.identifier
+          where g.document_id = document.id and p.document_id = document.id)`,
+    )
+    .run(list);
+  file
+    .prepare('delete from garbage_document where document_id in (select value from json_each(?))')
+    .run(list);
+  return true;
+}

@@ -1,0 +1,73 @@
+/**
+ * The door of the catalog: it takes products in (full, incremental and partial updates, deletion, restore), turns
+ * their attributes into facts by the ontology, and answers lookups. Changes of one project are tasks that take effect
+ * in order; a commit is one transaction, so readers see the catalog before it or after it. The catalog never knows
+ * what goes with what: relations stand to its right.
+ */
+import type { CatalogParts } from './catalog-parts.ts';
+import { FullUpdates } from './full-update.ts';
+import { listBatchPayloads, listLiveFullUpdates } from './full-update-store.ts';
+import { ingestOperations } from './ingest.ts';
+import { createOntologyChanges } from './ontology-changes.ts';
+import { ProductUpdates } from './product-updates.ts';
+import { readerOperations, writerOperations } from './sqlite-catalog-store.ts';
+import { Staging } from './staging.ts';
+
+export type { CatalogSettings } from './catalog-parts.ts';
+export type { CatalogStore } from './catalog-port.ts';
+export { createIngest } from './ingest-client.ts';
+export { createSqliteCatalogStore } from './sqlite-catalog-store.ts';
+
+export type Catalog = ReturnType<typeof createCatalog>;
+
+/** What the parsing threads can do. */
+export const ingestThreadOperations = (folders: { catalogs: string; payloads: string }) => ({
+  ...ingestOperations(folders),
+  ...readerOperations(folders.catalogs),
+});
+
+/** What the writing threads can do. */
+export const storeThreadOperations = (folder: string) => writerOperations(folder);
+
+export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
+  const collecting = new Set<number>();
+  const parts: CatalogParts = { ...given, collectGarbage: (projectId) => void collect(projectId) };
+  const { store, tasks, database, logger } = parts;
+  const staging = new Staging(parts);
+  const ontology = createOntologyChanges(parts);
+  const fullUpdates = new FullUpdates(parts, staging, ontology);
+  const updates = new ProductUpdates(parts, ontology);
+  let closing = false;
+  tasks.define([...fullUpdates.definitions, ...ontology.definitions, ...updates.definitions]);
+
+  /** One run a project at a time; what remains undone is found again after the next change. */
+  async function collect(projectId: number): Promise<void> {
+    if (collecting.has(projectId) || closing) return;
+    collecting.add(projectId);
+    try {
+      const { keptCommits } = await parts.getSettings(projectId);
+      let isMore = true;
+      while (isMore && !closing) {
+        const live = await listLiveFullUpdates(database, projectId);
+        isMore = await store.collectGarbage(projectId, { live, keptCommits });
+      }
+    } catch (error) {
+      logger.warn({ err: error, project: projectId }, 'removing replaced products failed, it goes on later');
+    } finally {
+      collecting.delete(projectId);
+    }
+  }
+
+  return {
+    fullUpdates,
+    updates,
+    ontology,
+    store,
+    /** Payloads that open full updates still need. */
+    listPayloads: () => listBatchPayloads(database),
+    async close(): Promise<void> {
+      closing = true;
+      await store.close();
+    },
+  };
+}

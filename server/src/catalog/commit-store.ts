@@ -1,0 +1,157 @@
+import type { CatalogFile } from '../storage/storage.ts';
+import type { ChangeCounts, ChangeOrder, CommitOrder, CommitResult } from './catalog-port.ts';
+import { countProducts, listStagedBatches, readMeta } from './catalog-reader-store.ts';
+import { applyOnce, insertAttribute, writeMeta } from './catalog-writer-store.ts';
+import { isGuarded } from './delete-guard.ts';
+import type { ExtractedBy } from './staging.ts';
+import { CHANGED_BY_STAGED, dropUndoBeyond, openUndo } from './undo-store.ts';
+
+/** The set-based difference of staged and present products, in one transaction. Source: docs/interface.md §4.4. */
+export function commit(file: CatalogFile, order: ChangeOrder & CommitOrder): CommitResult {
+  return applyOnce<CommitResult>(file, order, () => {
+    if (!isPrepared(file, order)) return { result: { kind: 'stale' }, isDone: false };
+    adoptReplaced(file, order.fullUpdateId);
+    const difference = compareStagedCounts(file, order.fullUpdateId);
+    const { present, deleted } = difference;
+    if (isGuarded(order, present, deleted))
+      return { result: { kind: 'guarded', present, deleted }, isDone: false };
+    for (const attribute of order.newAttributes) insertAttribute(file, attribute);
+    const counts = commitRows(file, order, difference);
+    const needsExtraction = outdateUnseen(file, order) || hasOutdated(file, order);
+    return { result: { kind: 'done', counts, needsExtraction }, isDone: true };
+  });
+}
+
+/** Whether facts follow the ontology as it is, and every batch is staged: a missing one would delete its products. */
+function isPrepared(file: CatalogFile, order: CommitOrder): boolean {
+  const staged = file
+    .prepare('select count(*) as count from staged_batch where full_update_id = ?')
+    .get(order.fullUpdateId)?.count;
+  return (
+    Number(readMeta(file, 'ontology_revision')) === order.revision &&
+    readMeta(file, 'ontology_mode') === order.mode &&
+    staged === order.batches
+  );
+}
+
+/**
+ * Products that were staged as unchanged and are another by now get a document of their own: the old one belongs to
+ * the undo log or is garbage, and a document with two owners would be removed by one of them.
+ */
+function adoptReplaced(file: CatalogFile, fullUpdateId: number): void {
+  const replaced = file
+    .prepare(
+      `select s.identifier, s.document_id as document
+       from staged_product s left join product p on p.identifier = s.identifier
+       where s.full_update_id = ? and s.is_fresh = 0 and p.hash is not s.hash`,
+    )
+    .all(fullUpdateId) as unknown as { identifier: string; document: number }[];
+  for (const { identifier, document } of replaced) {
+    const copy = file
+      .prepare('insert into document (answer, raw) select answer, raw from document where id = ?')
+      .run(document);
+    if (copy.changes === 0) throw new Error(`the staged document ${document} of ${identifier} is gone`);
+    file
+      .prepare(
+        'update staged_product set document_id = ?, is_fresh = 1 where full_update_id = ? and identifier = ?',
+      )
+      .run(copy.lastInsertRowid, fullUpdateId, identifier);
+  }
+}
+
+/**
+ * A batch that was staged while nothing was to be created holds products as unchanged that gain facts all the same.
+ * @returns whether there are any
+ */
+function outdateUnseen(file: CatalogFile, { fullUpdateId, newAttributes }: CommitOrder): boolean {
+  const created = new Set(newAttributes.map(({ name }) => name));
+  let changes = 0;
+  for (const { batch, observed, extractedBy } of listStagedBatches(file, fullUpdateId)) {
+    const seen = new Set((JSON.parse(extractedBy) as ExtractedBy).drafts.map(([name]) => name));
+    const met = JSON.parse(observed) as [name: string, unknown][];
+    if (met.every(([name]) => seen.has(name) || !created.has(name))) continue;
+    const outdated = file
+      .prepare(
+        `update product set ontology_revision = 0 where identifier in
+         (select identifier from staged_product where full_update_id = ? and batch = ? and is_fresh = 0)`,
+      )
+      .run(fullUpdateId, batch);
+    changes += Number(outdated.changes);
+  }
+  return changes > 0;
+}
+
+/** Products staged as unchanged keep their facts, which may follow an older ontology. */
+function hasOutdated(file: CatalogFile, { fullUpdateId, revision, taskNumber }: ChangeOrder & CommitOrder) {
+  const outdated = file
+    .prepare(
+      `select 1 from staged_product s join product p on p.identifier = s.identifier
+       where s.full_update_id = ? and abs(s.ontology_revision) < ? and p.updated_by = ? limit 1`,
+    )
+    .get(fullUpdateId, revision, taskNumber);
+  return outdated !== undefined;
+}
+
+function compareStagedCounts(
+  file: CatalogFile,
+  fullUpdateId: number,
+): { present: number; deleted: number; staged: number } {
+  const count = (sql: string) => Number(file.prepare(sql).get(fullUpdateId)?.count);
+  const staged = count('select count(*) as count from staged_product where full_update_id = ?');
+  const kept = count(
+    `select count(*) as count from staged_product s join product p on p.identifier = s.identifier
+     where s.full_update_id = ?`,
+  );
+  const present = countProducts(file);
+  return { present, deleted: present - kept, staged };
+}
+
+function commitRows(
+  file: CatalogFile,
+  order: ChangeOrder & CommitOrder,
+  { staged, deleted }: { staged: number; deleted: number },
+): ChangeCounts {
+  const { fullUpdateId, taskNumber, at } = order;
+  const undo = openUndo(file, order);
+  undo.recordStaged(fullUpdateId);
+  if (deleted > 0) {
+    file
+      .prepare(
+        `delete from product where not exists
+         (select 1 from staged_product s where s.full_update_id = ? and s.identifier = product.identifier)`,
+      )
+      .run(fullUpdateId);
+  }
+  // Staged documents that nobody will point to: the catalog got the same product another way meanwhile.
+  file
+    .prepare(
+      `insert or ignore into garbage_document select s.document_id, s.identifier
+       from staged_product s join product p on p.identifier = s.identifier
+       where s.full_update_id = ? and s.is_fresh = 1 and not ${CHANGED_BY_STAGED}`,
+    )
+    .run(fullUpdateId);
+  const changed = file
+    .prepare(
+      `update product as p set document_id = s.document_id, hash = s.hash, ontology_revision = abs(s.ontology_revision),
+         updated_at = ?, updated_by = ?
+       from staged_product s
+       where s.full_update_id = ? and s.identifier = p.identifier and ${CHANGED_BY_STAGED}`,
+    )
+    .run(at, taskNumber, fullUpdateId).changes;
+  const firstId = Number(readMeta(file, 'next_product_id'));
+  const created = file
+    .prepare(
+      `insert into product (id, identifier, document_id, hash, ontology_revision, updated_at, updated_by)
+       select ? - 1 + row_number() over (order by s.identifier), s.identifier, s.document_id, s.hash,
+         abs(s.ontology_revision), ?, ?
+       from staged_product s left join product p on p.identifier = s.identifier
+       where s.full_update_id = ? and p.id is null`,
+    )
+    .run(firstId, at, taskNumber, fullUpdateId).changes;
+  writeMeta(file, 'next_product_id', firstId + Number(created));
+  undo.recordCreated(firstId);
+  dropUndoBeyond(file, order.keptCommits);
+  file.prepare("insert or replace into meta (name, value) values ('committed:' || ?, 1)").run(fullUpdateId);
+  const unchanged = staged - Number(created) - Number(changed);
+  return { created: Number(created), changed: Number(changed), unchanged, deleted };
+}

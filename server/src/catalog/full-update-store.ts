@@ -1,0 +1,215 @@
+import { sql } from 'kysely';
+import type { ControlTransaction, Database } from '../storage/storage.ts';
+
+export interface FullUpdate {
+  readonly id: number;
+  readonly projectId: number;
+  readonly state: 'open' | 'committing' | 'committed' | 'discarded';
+  readonly lastBatchFailed: boolean;
+  readonly commitTaskId: string | undefined;
+}
+
+export interface Batch {
+  readonly batch: number;
+  readonly taskId: string;
+  readonly payloadName: string;
+  readonly encoding: 'identity' | 'gzip';
+}
+
+interface FullUpdateRow {
+  id: number;
+  project_id: number;
+  state: string;
+  last_batch_failed: number;
+  commit_task_id: string | null;
+}
+
+const COLUMNS = ['id', 'project_id', 'state', 'last_batch_failed', 'commit_task_id'] as const;
+
+const readFullUpdate = (row: FullUpdateRow): FullUpdate => ({
+  id: row.id,
+  projectId: row.project_id,
+  state: row.state as FullUpdate['state'],
+  lastBatchFailed: row.last_batch_failed === 1,
+  commitTaskId: row.commit_task_id ?? undefined,
+});
+
+/** Discards what is open and opens a new one. @returns the new one's id and those discarded */
+export async function openFullUpdate(
+  database: Database,
+  opened: {
+    projectId: number;
+    origin: string;
+    now: number;
+    /** Written in the same transaction. */
+    alongside: (tx: ControlTransaction, id: number) => Promise<void>;
+  },
+): Promise<{ id: number; discarded: number[] }> {
+  return database.write(async (tx) => {
+    const discarded = await tx
+      .updateTable('full_update')
+      .set({ state: 'discarded' })
+      .where('project_id', '=', opened.projectId)
+      .where('state', '=', 'open')
+      .where('origin', '=', opened.origin)
+      .returning('id')
+      .execute();
+    const { id } = await tx
+      .insertInto('full_update')
+      .values({ project_id: opened.projectId, origin: opened.origin, state: 'open', created_at: opened.now })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    await opened.alongside(tx, id);
+    return { id, discarded: discarded.map((row) => row.id) };
+  });
+}
+
+/** @returns the newest full update of this origin that is open or was started, whatever became of its commit */
+export async function findLatestFullUpdate(
+  database: Database,
+  wanted: { projectId: number; origin: string },
+): Promise<FullUpdate | undefined> {
+  const row = await database.read
+    .selectFrom('full_update')
+    .select(COLUMNS)
+    .where('project_id', '=', wanted.projectId)
+    .where('origin', '=', wanted.origin)
+    .where((is) => is.or([is('state', '!=', 'discarded'), is('commit_task_id', 'is not', null)]))
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row && readFullUpdate(row);
+}
+
+export async function findFullUpdate(database: Database, id: number): Promise<FullUpdate | undefined> {
+  const row = await database.read
+    .selectFrom('full_update')
+    .select(COLUMNS)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return row && readFullUpdate(row);
+}
+
+/** @returns those whose staged products are still needed */
+export async function listLiveFullUpdates(database: Database, projectId: number): Promise<number[]> {
+  const rows = await database.read
+    .selectFrom('full_update')
+    .select('id')
+    .where('project_id', '=', projectId)
+    .where('state', 'in', ['open', 'committing'])
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** Adds a batch to an open full update. @returns its number; undefined when it is not open any more */
+export async function addBatch(
+  tx: ControlTransaction,
+  added: {
+    fullUpdateId: number;
+    taskId: string;
+    payloadName: string;
+    encoding: string;
+    productCount: number;
+  },
+): Promise<number | undefined> {
+  const open = await tx
+    .updateTable('full_update')
+    .set({ last_batch_failed: 0 })
+    .where('id', '=', added.fullUpdateId)
+    .where('state', '=', 'open')
+    .returning('id')
+    .executeTakeFirst();
+  if (open === undefined) return undefined;
+  const { batch } = await tx
+    .insertInto('full_update_batch')
+    .values(({ selectFrom }) => ({
+      full_update_id: added.fullUpdateId,
+      batch: selectFrom('full_update_batch')
+        .select(sql<number>`coalesce(max(batch), 0) + 1`.as('next'))
+        .where('full_update_id', '=', added.fullUpdateId),
+      task_id: added.taskId,
+      payload_name: added.payloadName,
+      encoding: added.encoding,
+      product_count: added.productCount,
+    }))
+    .returning('batch')
+    .executeTakeFirstOrThrow();
+  return batch;
+}
+
+export async function listBatches(database: Database, fullUpdateId: number): Promise<Batch[]> {
+  const rows = await database.read
+    .selectFrom('full_update_batch')
+    .select(['batch', 'task_id', 'payload_name', 'encoding'])
+    .where('full_update_id', '=', fullUpdateId)
+    .orderBy('batch')
+    .execute();
+  return rows.map((row) => ({
+    batch: row.batch,
+    taskId: row.task_id,
+    payloadName: row.payload_name,
+    encoding: row.encoding as Batch['encoding'],
+  }));
+}
+
+/** A commit right after a failed batch is refused. Source: docs/interface.md §4.4. */
+export async function markBatchFailed(database: Database, fullUpdateId: number): Promise<void> {
+  await database.write((tx) =>
+    tx
+      .updateTable('full_update')
+      .set({ last_batch_failed: 1 })
+      .where('id', '=', fullUpdateId)
+      .where('state', '=', 'open')
+      .execute(),
+  );
+}
+
+/** @returns whether the commit begins now, or the task that began it before */
+export async function beginCommit(
+  tx: ControlTransaction,
+  begun: { fullUpdateId: number; taskId: string },
+): Promise<{ begun: boolean; commitTaskId: string | null }> {
+  const row = await tx
+    .updateTable('full_update')
+    .set({ state: 'committing', commit_task_id: begun.taskId })
+    .where('id', '=', begun.fullUpdateId)
+    .where('state', '=', 'open')
+    .returning('id')
+    .executeTakeFirst();
+  if (row !== undefined) return { begun: true, commitTaskId: begun.taskId };
+  const present = await tx
+    .selectFrom('full_update')
+    .select('commit_task_id')
+    .where('id', '=', begun.fullUpdateId)
+    .executeTakeFirst();
+  return { begun: false, commitTaskId: present?.commit_task_id ?? null };
+}
+
+/** Ends a full update; its batches are forgotten. */
+export async function closeFullUpdate(
+  database: Database,
+  fullUpdateId: number,
+  state: 'committed' | 'discarded',
+): Promise<void> {
+  await database.write(async (tx) => {
+    await tx.updateTable('full_update').set({ state }).where('id', '=', fullUpdateId).execute();
+    await tx.deleteFrom('full_update_batch').where('full_update_id', '=', fullUpdateId).execute();
+  });
+}
+
+/** @returns full updates of all projects that take no batches any more and still have some */
+export async function listUnclosed(database: Database): Promise<FullUpdate[]> {
+  const rows = await database.read
+    .selectFrom('full_update')
+    .select(COLUMNS)
+    .where('state', '!=', 'open')
+    .where('id', 'in', database.read.selectFrom('full_update_batch').select('full_update_id'))
+    .execute();
+  return rows.map(readFullUpdate);
+}
+
+/** @returns the names of all payloads that open full updates still need */
+export async function listBatchPayloads(database: Database): Promise<string[]> {
+  const rows = await database.read.selectFrom('full_update_batch').select('payload_name').execute();
+  return rows.map((row) => row.payload_name);
+}

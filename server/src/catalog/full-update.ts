@@ -1,0 +1,299 @@
+import assert from 'node:assert/strict';
+import type { RawBody, RecordAnswer } from '../http/http.ts';
+import type { ChosenProject } from '../kernel/caller.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import type { Task, TaskDefinition, TaskRun } from '../tasks/tasks.ts';
+import type { CatalogParts } from './catalog-parts.ts';
+import type { ChangeCounts, CommitResult, DeleteLimit, Difference } from './catalog-port.ts';
+import { isGuarded, refuseDeletes } from './delete-guard.ts';
+import {
+  addBatch,
+  beginCommit,
+  closeFullUpdate,
+  type FullUpdate,
+  findFullUpdate,
+  findLatestFullUpdate,
+  listBatches,
+  listUnclosed,
+  markBatchFailed,
+  openFullUpdate,
+} from './full-update-store.ts';
+import type { OntologyChanges } from './ontology-changes.ts';
+import { passOnReport } from './report-lines.ts';
+import type { Staging } from './staging.ts';
+import { answerToUpdate, initiateAnswer, SUCCESS_TEXTS, startAnswer } from './update-answers.ts';
+
+interface CommitPayload {
+  readonly fullUpdateId: number;
+  readonly allowDeletes?: number;
+}
+
+export interface UploadOptions {
+  readonly fullUpdateId: number | undefined;
+  readonly record: RecordAnswer;
+}
+
+export interface StartOptions extends UploadOptions {
+  readonly allowDeletes: number | undefined;
+}
+
+const ORIGIN = 'LIVE-API';
+/** A stored body passed its limit when it came. */
+const ANY_SIZE_MIB = 1024;
+/** A commit is prepared again when the ontology changed meanwhile; more often than this, something is wrong. */
+const ATTEMPTS = 10;
+
+/** Source: docs/interface.md §4.4. */
+export class FullUpdates {
+  readonly definitions: readonly TaskDefinition<never>[];
+  private readonly parts: CatalogParts;
+  private readonly staging: Staging;
+  private readonly ontology: Pick<OntologyChanges, 'startExtraction'>;
+  /** Full updates whose last batch failed and whose mark could not be stored, because the disk is full. */
+  private readonly unmarked = new Set<number>();
+  private readonly uploadTask: TaskDefinition<{ fullUpdateId: number }> = {
+    kind: 'catalog.upload',
+    name: '',
+    increment: 'ITEM_BASED',
+    acceptedAs: 'PENDING',
+    isOrdered: false,
+  };
+  private readonly commitTask: TaskDefinition<CommitPayload> = {
+    kind: 'catalog.commit',
+    name: 'Api triggered full update',
+    increment: 'STEP_BASED',
+    acceptedAs: 'RUNNING',
+    isOrdered: true,
+    run: (payload, run) => this.runCommit(payload, run),
+    ended: async ({ fullUpdateId }, task) => {
+      if (task.status !== 'FINISHED') await this.close(task.projectId, fullUpdateId, 'discarded');
+    },
+  };
+
+  constructor(parts: CatalogParts, staging: Staging, ontology: Pick<OntologyChanges, 'startExtraction'>) {
+    this.parts = parts;
+    this.staging = staging;
+    this.ontology = ontology;
+    this.definitions = [this.uploadTask, this.commitTask] as never;
+  }
+
+  /** Begins a full update; an open one is discarded. */
+  async initiate(project: ChosenProject, record: RecordAnswer) {
+    const { database, clock } = this.parts;
+    const { id, discarded } = await openFullUpdate(database, {
+      projectId: project.id,
+      origin: ORIGIN,
+      now: clock.now(),
+      alongside: (tx, opened) => record(tx, initiateAnswer(opened)),
+    });
+    for (const old of discarded) await this.close(project.id, old, 'discarded');
+    return initiateAnswer(id);
+  }
+
+  /** @throws full_update_missing, full_update_other and every refusal of a body; then nothing is kept */
+  async upload(
+    project: ChosenProject,
+    body: RawBody,
+    { fullUpdateId, record }: UploadOptions,
+  ): Promise<object> {
+    const { tasks, payloads, ingest } = this.parts;
+    const { id } = await this.getOpen(project.id, fullUpdateId);
+    const { source, sent, parsed } = await ingest.accept(body, 'products');
+    const { payloadName, encoding } = source;
+    let accepted: { batch: number; answer: object } | undefined;
+    try {
+      await tasks.accept(this.uploadTask, {
+        project,
+        payload: { fullUpdateId: id },
+        async alongside(tx, task) {
+          const added = { fullUpdateId: id, taskId: task.id, payloadName, encoding, productCount: parsed };
+          const batch = await addBatch(tx, added);
+          if (batch === undefined) throw new ServiceError('full_update_missing');
+          accepted = { batch, answer: answerToUpdate(SUCCESS_TEXTS.upload, task, { sent, parsed }) };
+          await record(tx, accepted.answer);
+        },
+      });
+    } catch (error) {
+      await payloads.remove(payloadName);
+      throw error;
+    }
+    assert(accepted !== undefined);
+    this.unmarked.delete(id);
+    await this.staging.add(project.id, id, { batch: accepted.batch, source });
+    return accepted.answer;
+  }
+
+  /** Notes that a batch was not accepted, so that a commit right after it is refused. */
+  async noteFailedBatch(projectId: number): Promise<void> {
+    const latest = await this.findLatest(projectId);
+    if (latest?.state !== 'open') return;
+    this.unmarked.add(latest.id);
+    try {
+      await markBatchFailed(this.parts.database, latest.id);
+      this.unmarked.delete(latest.id);
+    } catch (error) {
+      this.parts.logger.warn(
+        { err: error, fullUpdateId: latest.id },
+        'a failed batch is only noted in memory',
+      );
+    }
+  }
+
+  async preview(projectId: number, fullUpdateId: number | undefined): Promise<Difference> {
+    const { id } = await this.getOpen(projectId, fullUpdateId);
+    await this.complete(projectId, id);
+    return this.parts.store.compareStaged(projectId, id, true);
+  }
+
+  /** @throws full_update_missing, _other, _started, _empty, _batch_failed, delete_guard, deletes_not_exact */
+  async start(project: ChosenProject, options: StartOptions): Promise<Task> {
+    try {
+      return await this.startOpen(project, options);
+    } catch (error) {
+      if (error instanceof ServiceError) this.parts.onCommitRefused(error.code);
+      throw error;
+    }
+  }
+
+  private async startOpen(
+    project: ChosenProject,
+    { fullUpdateId, allowDeletes, record }: StartOptions,
+  ): Promise<Task> {
+    const { database, tasks } = this.parts;
+    const latest = await this.findLatest(project.id);
+    if (latest !== undefined && latest.state !== 'open') {
+      throw new ServiceError('full_update_started', { values: [latest.commitTaskId ?? ''] });
+    }
+    const open = await this.getOpen(project.id, fullUpdateId);
+    if (open.lastBatchFailed || this.unmarked.has(open.id))
+      throw new ServiceError('full_update_batch_failed');
+    if ((await listBatches(database, open.id)).length === 0) throw new ServiceError('full_update_empty');
+    const { maxDeletePercent } = await this.parts.getSettings(project.id);
+    await this.checkGuard(project.id, open.id, { maxDeletePercent, allowDeletes });
+    return tasks.accept(this.commitTask, {
+      project,
+      payload: { fullUpdateId: open.id, ...(allowDeletes !== undefined && { allowDeletes }) },
+      async alongside(tx, task) {
+        const before = await beginCommit(tx, { fullUpdateId: open.id, taskId: task.id });
+        if (before.begun) return record(tx, startAnswer(task));
+        throw new ServiceError('full_update_started', { values: [before.commitTaskId ?? ''] });
+      },
+    });
+  }
+
+  /** Closes what a former process left half closed: it was discarded, or its commit has ended. Called at the start. */
+  async closeEnded(): Promise<void> {
+    for (const { id, projectId, state, commitTaskId } of await listUnclosed(this.parts.database)) {
+      const commit = commitTaskId === undefined ? undefined : await this.parts.tasks.find(commitTaskId);
+      const isUnderWay = state === 'committing' && commit?.finishedAt === undefined;
+      if (isUnderWay) continue;
+      const isCommitted = state !== 'discarded' && commit?.status === 'FINISHED';
+      await this.close(projectId, id, isCommitted ? 'committed' : 'discarded');
+    }
+  }
+
+  private findLatest(projectId: number): Promise<FullUpdate | undefined> {
+    return findLatestFullUpdate(this.parts.database, { projectId, origin: ORIGIN });
+  }
+
+  private async getOpen(projectId: number, wanted: number | undefined): Promise<FullUpdate> {
+    const latest = await this.findLatest(projectId);
+    if (latest?.state !== 'open') throw new ServiceError('full_update_missing');
+    if (wanted === undefined || wanted === latest.id) return latest;
+    throw new ServiceError('full_update_other', { values: [latest.id, wanted] });
+  }
+
+  /** @returns how many batches there are */
+  private async complete(projectId: number, fullUpdateId: number): Promise<number> {
+    const batches = await listBatches(this.parts.database, fullUpdateId);
+    const accepted = batches.map(({ batch, payloadName, encoding }) => ({
+      batch,
+      source: { handle: 0, payloadName, encoding, maxMib: ANY_SIZE_MIB, form: 'products' as const },
+    }));
+    await this.staging.complete(projectId, fullUpdateId, accepted);
+    return batches.length;
+  }
+
+  /** Uploads end with their full update. */
+  private async close(
+    projectId: number,
+    fullUpdateId: number,
+    state: 'committed' | 'discarded',
+  ): Promise<void> {
+    const { database, tasks, payloads } = this.parts;
+    const batches = await listBatches(database, fullUpdateId);
+    const uploads = await Promise.all(batches.map(({ taskId }) => tasks.find(taskId)));
+    const known = uploads.filter((task) => task !== undefined);
+    await tasks.endTasks(known, state === 'committed' ? 'FINISHED' : 'CANCELLED');
+    await closeFullUpdate(database, fullUpdateId, state);
+    for (const { payloadName } of batches) await payloads.remove(payloadName);
+    this.staging.forget(fullUpdateId);
+    this.unmarked.delete(fullUpdateId);
+    this.parts.collectGarbage(projectId);
+  }
+
+  private async runCommit({ fullUpdateId, allowDeletes }: CommitPayload, run: TaskRun): Promise<void> {
+    const { projectId } = run.task;
+    const update = await findFullUpdate(this.parts.database, fullUpdateId);
+    // It ended before a crash that forgot to say so.
+    if (update?.state === 'committed') return;
+    const limits = { ...(await this.parts.getSettings(projectId)), allowDeletes };
+    const result = await this.commitSettled(run, fullUpdateId, limits);
+    if (result.kind === 'guarded') {
+      const refusal = refuseDeletes(result, limits);
+      this.parts.onCommitRefused(refusal.code);
+      throw refusal;
+    }
+    await this.reportCommit(run, fullUpdateId, result.counts);
+    if (result.needsExtraction) {
+      await this.ontology.startExtraction({ id: projectId, name: run.task.projectName });
+    }
+    await this.close(projectId, fullUpdateId, 'committed');
+  }
+
+  private async commitSettled(
+    run: TaskRun,
+    fullUpdateId: number,
+    limits: DeleteLimit & { keptCommits: number },
+  ): Promise<Exclude<CommitResult, { kind: 'stale' }>> {
+    const { store, clock } = this.parts;
+    const { projectId, number: taskNumber } = run.task;
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      run.signal.throwIfAborted();
+      const batches = await this.complete(projectId, fullUpdateId);
+      await run.progress(30);
+      const { mode, revision, attributes } = await store.getOntology(projectId);
+      const newAttributes = await this.staging.settle(projectId, fullUpdateId, {
+        mode,
+        revision,
+        attributes,
+      });
+      if (newAttributes === undefined) continue;
+      const prepared = { fullUpdateId, batches, revision, mode, newAttributes, ...limits };
+      const order = { taskNumber, at: clock.now(), ...prepared };
+      const result = await run.takeEffect(() => store.commit(projectId, order));
+      if (result.kind !== 'stale') return result;
+    }
+    throw new Error('the ontology changed again and again while a full update was committed');
+  }
+
+  private async reportCommit(run: TaskRun, fullUpdateId: number, counts: ChangeCounts): Promise<void> {
+    const { store, onProductsWritten } = this.parts;
+    const passOn = passOnReport(run);
+    for (const lines of await store.readStagedReports(run.task.projectId, fullUpdateId)) passOn(lines);
+    const { created, changed, unchanged, deleted } = counts;
+    await run.log(
+      `created ${created}, changed ${changed}, unchanged ${unchanged}, deleted ${deleted} products`,
+    );
+    for (const kind of ['created', 'changed', 'deleted'] as const) onProductsWritten(kind, counts[kind]);
+  }
+
+  /** The figures of the delete guard, at the call; the commit checks again when its turn comes. */
+  private async checkGuard(projectId: number, fullUpdateId: number, limit: DeleteLimit): Promise<void> {
+    if (limit.allowDeletes === undefined && limit.maxDeletePercent >= 100) return;
+    await this.complete(projectId, fullUpdateId);
+    const { present, deleted } = await this.parts.store.compareStaged(projectId, fullUpdateId, false);
+    if (isGuarded(limit, present, deleted.count))
+      throw refuseDeletes({ present, deleted: deleted.count }, limit);
+  }
+}

@@ -1,0 +1,107 @@
+import type { ChosenProject } from '../kernel/caller.ts';
+import type { TaskDefinition, TaskRun } from '../tasks/tasks.ts';
+import type { CatalogParts } from './catalog-parts.ts';
+import type { WantedOntology } from './catalog-port.ts';
+import type { Ontology } from './ontology.ts';
+import { passOnReport } from './report-lines.ts';
+
+/** Changes of the ontology by a person and the extraction that follows. Source: docs/interface.md §11.5. */
+export interface OntologyChanges {
+  readonly definitions: readonly TaskDefinition<never>[];
+  replace(project: ChosenProject, wanted: WantedOntology): Promise<{ ontology: Ontology; changed: boolean }>;
+  /** Starts an extraction of all products whose facts follow an older ontology. */
+  startExtraction(project: Pick<ChosenProject, 'id' | 'name'>): Promise<void>;
+}
+
+export function createOntologyChanges(parts: CatalogParts): OntologyChanges {
+  const { store, tasks, ingest, clock } = parts;
+  /** A project's change under way: its extraction waits until the new ontology is stored. */
+  const changes = new Map<number, Promise<unknown>>();
+
+  const extractionTask: TaskDefinition<object> = {
+    kind: 'catalog.extract',
+    name: 're-extraction',
+    increment: 'STEP_BASED',
+    acceptedAs: 'PENDING',
+    isOrdered: false,
+    run: runExtraction,
+  };
+
+  async function runExtraction(_: object, run: TaskRun): Promise<void> {
+    const { projectId } = run.task;
+    await changes.get(projectId)?.catch(() => undefined);
+    // Page after page becomes visible: from the first on there is no way back to facts that nobody saw change.
+    const done = await run.takeEffect(() => refreshAll(run));
+    await run.log(`extracted the facts of ${done} products`);
+  }
+
+  async function refreshAll(run: TaskRun): Promise<number> {
+    const { projectId } = run.task;
+    const total = await store.countProducts(projectId);
+    const passOn = passOnReport(run);
+    let done = 0;
+    for (let after = 0; ; ) {
+      run.signal.throwIfAborted();
+      const { products, documents, packed, report, lastId } = await ingest.refresh(projectId, after);
+      if (products.length === 0) return done;
+      done += products.length;
+      after = lastId;
+      await store.refreshFacts(projectId, { products, documents, packed, at: clock.now() });
+      passOn(report);
+      await run.progress((done / Math.max(total, 1)) * 100);
+    }
+  }
+
+  async function change(project: ChosenProject, wanted: WantedOntology) {
+    const present = await store.getOntology(project.id);
+    if (isSame(present, wanted)) return { ontology: present, changed: false };
+    // The task first: an ontology that changed without its extraction would leave old facts behind after a crash.
+    const stored = Promise.withResolvers<void>();
+    changes.set(project.id, stored.promise);
+    try {
+      await tasks.accept(extractionTask, { project, payload: {} });
+      return await store.replaceOntology(project.id, wanted);
+    } finally {
+      changes.delete(project.id);
+      stored.resolve();
+    }
+  }
+
+  /** One change of a project after another. */
+  const turns = new Map<number, Promise<unknown>>();
+
+  return {
+    definitions: [extractionTask] as never,
+    async replace(project, wanted) {
+      const before = turns.get(project.id) ?? Promise.resolve();
+      const turn = before.catch(() => undefined).then(() => change(project, wanted));
+      turns.set(project.id, turn);
+      try {
+        return await turn;
+      } finally {
+        if (turns.get(project.id) === turn) turns.delete(project.id);
+      }
+    },
+    async startExtraction(project) {
+      await tasks.accept<object>(extractionTask, { project, payload: {} });
+    },
+  };
+}
+
+/** Comparing what would be stored is the store's; this only spares a task when a client puts back what it got. */
+function isSame(present: Ontology, { mode, attributes }: WantedOntology): boolean {
+  const describe = (list: WantedOntology['attributes']) =>
+    JSON.stringify(
+      [...list]
+        .sort((a, b) => (a.name < b.name ? -1 : 1))
+        .map(({ id, name, type, unitName, decimal, synonyms }) => [
+          id,
+          name,
+          type,
+          unitName,
+          decimal,
+          synonyms ?? [],
+        ]),
+    );
+  return present.mode === mode && describe(present.attributes) === describe(attributes);
+}

@@ -1,0 +1,136 @@
+/** Source: docs/interface.md §11.1. */
+export type AttributeType =
+  | 'TEXT_ATTRIBUTE'
+  | 'NUMERIC_ATTRIBUTE'
+  | 'BOOLEAN_ATTRIBUTE'
+  | 'DATE_ATTRIBUTE'
+  | 'UNTYPED_ATTRIBUTE';
+
+export interface Attribute {
+  readonly id: number;
+  readonly name: string;
+  readonly type: AttributeType;
+  /** The unit that every value carries, e.g. `in`; absent for plain numbers and other types. */
+  readonly unitName?: string;
+  /** How numbers are written; default point. */
+  readonly decimal?: 'point' | 'comma';
+  /** Other keys of uploads that mean this attribute. */
+  readonly synonyms?: readonly string[];
+}
+
+/** `own`: the caller's ontology, full updates create nothing. `automatic`: they create what they meet. */
+export type OntologyMode = 'automatic' | 'own';
+
+export interface Ontology {
+  readonly mode: OntologyMode;
+  /** Raised by every change that a person makes. */
+  readonly revision: number;
+  readonly attributes: readonly Attribute[];
+}
+
+/** Why a value makes no fact. Source: docs/interface.md §4.7, report codes. */
+export type NotExtracted =
+  | 'value_not_numeric'
+  | 'unit_missing'
+  | 'unit_other'
+  | 'value_not_boolean'
+  | 'value_not_date';
+
+/** A value as the ontology understands it. */
+export type ReadValue =
+  | { readonly kind: 'text' }
+  | { readonly kind: 'number'; readonly number: number }
+  | { readonly kind: 'boolean'; readonly boolean: boolean }
+  | { readonly kind: 'date' }
+  | { readonly kind: 'none'; readonly why: NotExtracted };
+
+const POINT_NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
+const COMMA_NUMBER = /^[+-]?(?:\d+(?:,\d*)?|,\d+)(?:[eE][+-]?\d+)?$/;
+const DATE = /^(\d{4})-(\d{2})-(\d{2})(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
+
+/** Reads a value as its attribute says. Nothing is guessed. Source: docs/interface.md §11.3. */
+export function readValue(value: string, attribute: Attribute): ReadValue {
+  switch (attribute.type) {
+    case 'NUMERIC_ATTRIBUTE':
+      return readMeasure(value, attribute);
+    case 'BOOLEAN_ATTRIBUTE':
+      return readBoolean(value);
+    case 'DATE_ATTRIBUTE':
+      return isDate(value) ? { kind: 'date' } : { kind: 'none', why: 'value_not_date' };
+    case 'TEXT_ATTRIBUTE':
+    case 'UNTYPED_ATTRIBUTE':
+      return { kind: 'text' };
+  }
+}
+
+/**
+ * `number space unit` and nothing else where the attribute has a unit, a number alone where it has none: guessing the
+ * unit would make a wrong product comparable.
+ */
+function readMeasure(value: string, { unitName, decimal = 'point' }: Attribute): ReadValue {
+  const space = value.indexOf(' ');
+  const unit = space < 0 ? undefined : value.slice(space + 1);
+  const number = readNumber(space < 0 ? value : value.slice(0, space), decimal);
+  if (number === undefined) return { kind: 'none', why: 'value_not_numeric' };
+  if (unit === unitName) return { kind: 'number', number };
+  return { kind: 'none', why: unit === undefined ? 'unit_missing' : 'unit_other' };
+}
+
+/** @returns the number; undefined when the text is none, or too large to be one. */
+export function readNumber(text: string, decimal: 'point' | 'comma'): number | undefined {
+  const pattern = decimal === 'comma' ? COMMA_NUMBER : POINT_NUMBER;
+  if (!pattern.test(text)) return undefined;
+  const number = Number(text.replace(',', '.'));
+  return Number.isFinite(number) ? number : undefined;
+}
+
+function readBoolean(value: string): ReadValue {
+  const lower = value.toLowerCase();
+  if (lower === 'true' || lower === 'false') return { kind: 'boolean', boolean: lower === 'true' };
+  return { kind: 'none', why: 'value_not_boolean' };
+}
+
+/** `YYYY-MM-DD`, optionally with a time; the day must exist. */
+function isDate(value: string): boolean {
+  const match = DATE.exec(value);
+  if (match === null) return false;
+  const [year, month, day] = match.slice(1, 4).map(Number) as [number, number, number];
+  const date = new Date(Date.UTC(year, month - 1, day));
+  date.setUTCFullYear(year);
+  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day && hasRealTime(value);
+}
+
+function hasRealTime(value: string): boolean {
+  const time = value.slice(11);
+  if (time === '') return true;
+  const [hours = 0, minutes = 0, seconds = 0] = time.split(/[:Z+.-]/).map(Number);
+  return hours < 24 && minutes < 60 && seconds < 60;
+}
+
+/** @returns a sentence for the report: what was wrong with the value and what the attribute takes. */
+export function describeNotExtracted(why: NotExtracted, attribute: Attribute): string {
+  const { unitName } = attribute;
+  const wanted = unitName === undefined ? 'a number alone' : `a number, one space and ${unitName}`;
+  switch (why) {
+    case 'value_not_numeric':
+      return `not a number, the attribute takes ${wanted}`;
+    case 'unit_missing':
+      return `the unit is missing, the attribute takes ${wanted}`;
+    case 'unit_other':
+      return `another unit, the attribute takes ${wanted}`;
+    case 'value_not_boolean':
+      return 'neither true nor false';
+    case 'value_not_date':
+      return 'not a date written YYYY-MM-DD';
+  }
+}
+
+/** Every key of an upload that the ontology knows. Names come before synonyms. */
+export function indexByKey(attributes: readonly Attribute[]): Map<string, Attribute> {
+  const byKey = new Map<string, Attribute>();
+  for (const attribute of attributes) {
+    for (const synonym of attribute.synonyms ?? []) byKey.set(synonym, attribute);
+  }
+  for (const attribute of attributes) byKey.set(attribute.name, attribute);
+  return byKey;
+}

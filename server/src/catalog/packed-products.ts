@@ -1,0 +1,123 @@
+/**
+ * Products on their way from the thread that parses to the thread that writes: text as bytes in one buffer that is
+ * handed over, not copied: the serving thread, which passes it on, never reads it.
+ */
+export interface PackedProducts {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Where the parts of row i lie in `bytes`: ends of identifier, raw upload and answer, which follow each other. */
+  readonly offsets: Uint32Array<ArrayBuffer>;
+  /** 16 bytes a row, of the raw upload. */
+  readonly hashes: Uint8Array<ArrayBuffer>;
+  /** The document that holds row i already; 0 where the row brings its own. */
+  readonly documents: Float64Array<ArrayBuffer>;
+  /** The ontology revision that the facts of row i follow. */
+  readonly revisions: Float64Array<ArrayBuffer>;
+}
+
+export const HASH_BYTES = 16;
+
+export function countRows({ documents }: PackedProducts): number {
+  return documents.length;
+}
+
+/** Where row `row` begins: where the one before ends. */
+function startOf({ offsets }: PackedProducts, row: number): number {
+  return row === 0 ? 0 : (offsets[row * 3 - 1] ?? 0);
+}
+
+/** @returns the identifiers of all rows, in their order. */
+export function identifiersOf(packed: PackedProducts): string[] {
+  const text = Buffer.from(packed.bytes.buffer, packed.bytes.byteOffset, packed.bytes.byteLength);
+  return Array.from(packed.documents, (_, row) =>
+    text.toString('utf8', startOf(packed, row), packed.offsets[row * 3] ?? 0),
+  );
+}
+
+export function rawOf({ bytes, offsets }: PackedProducts, row: number): Uint8Array {
+  return bytes.subarray(offsets[row * 3], offsets[row * 3 + 1]);
+}
+
+export function answerOf({ bytes, offsets }: PackedProducts, row: number): Uint8Array {
+  return bytes.subarray(offsets[row * 3 + 1], offsets[row * 3 + 2]);
+}
+
+export function hashOf({ hashes }: PackedProducts, row: number): Uint8Array {
+  return hashes.subarray(row * HASH_BYTES, (row + 1) * HASH_BYTES);
+}
+
+export function transferOf(packed: PackedProducts): ArrayBuffer[] {
+  return [packed.bytes, packed.offsets, packed.hashes, packed.documents, packed.revisions].map(
+    ({ buffer }) => buffer,
+  );
+}
+
+export interface Row {
+  readonly identifier: string;
+  readonly hash: Uint8Array;
+  readonly document: number;
+  readonly revision: number;
+}
+
+/** Most bytes of UTF-8 that one UTF-16 unit takes. */
+const BYTES_PER_UNIT = 3;
+
+/** Collects rows; the buffer grows by doubling. */
+export class ProductPacker {
+  private readonly rows: Row[] = [];
+  private readonly offsets: number[] = [];
+  private buffer: Buffer<ArrayBuffer>;
+  private used = 0;
+
+  constructor(expectedBytes: number) {
+    this.buffer = Buffer.from(new ArrayBuffer(Math.max(expectedBytes, 4096)));
+  }
+
+  /** A row whose document is there already. */
+  addPresent(row: Row): void {
+    const end = this.begin(row, 0);
+    this.offsets.push(end, end, end);
+    this.used = end;
+  }
+
+  /** A row with its answer, written in place by `write`, and its raw upload. */
+  addFresh(
+    row: Row,
+    raw: string,
+    answer: { bound: number; write: (target: Buffer, start: number) => number },
+  ): void {
+    const start = this.begin(row, raw.length * BYTES_PER_UNIT + answer.bound);
+    const rawEnd = start + this.buffer.write(raw, start);
+    const end = answer.write(this.buffer, rawEnd);
+    if (end - rawEnd > answer.bound) throw new Error('an answer is longer than its bound');
+    this.offsets.push(start, rawEnd, end);
+    this.used = end;
+  }
+
+  pack(): PackedProducts {
+    const { rows } = this;
+    const hashes = new Uint8Array(rows.length * HASH_BYTES);
+    for (const [at, { hash }] of rows.entries()) hashes.set(hash, at * HASH_BYTES);
+    return {
+      bytes: new Uint8Array(this.buffer.buffer, 0, this.used),
+      offsets: Uint32Array.from(this.offsets),
+      hashes,
+      documents: Float64Array.from(rows, ({ document }) => document),
+      revisions: Float64Array.from(rows, ({ revision }) => revision),
+    };
+  }
+
+  /** Writes the identifier and makes room for what follows. @returns where that begins */
+  private begin(row: Row, bytes: number): number {
+    this.grow(row.identifier.length * BYTES_PER_UNIT + bytes);
+    this.rows.push(row);
+    return this.used + this.buffer.write(row.identifier, this.used);
+  }
+
+  private grow(bytes: number): void {
+    const needed = this.used + bytes;
+    if (needed <= this.buffer.length) return;
+    const larger = Buffer.from(new ArrayBuffer(Math.max(needed, this.buffer.length * 2)));
+    this.buffer.copy(larger, 0, 0, this.used);
+    this.buffer = larger;
+  }
+}

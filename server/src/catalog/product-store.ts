@@ -1,0 +1,86 @@
+import type { CatalogFile } from '../storage/storage.ts';
+import type { ChangeCounts, ChangeOrder, RefreshedFacts, Stale } from './catalog-port.ts';
+import { readMeta } from './catalog-reader-store.ts';
+import {
+  applyOnce,
+  insertDocument,
+  type KeyedRow,
+  raiseVersion,
+  sortedRows,
+  writeMeta,
+} from './catalog-writer-store.ts';
+import { answerOf, hashOf, type PackedProducts } from './packed-products.ts';
+
+/** Changes of present products outside a full update; each function one transaction. */
+
+/** Writes what an incremental or partial update changed. */
+export function applyProducts(
+  file: CatalogFile,
+  change: ChangeOrder & { packed: PackedProducts; revision: number },
+): ChangeCounts | Stale {
+  return applyOnce<ChangeCounts | Stale>(file, change, () => {
+    if (Number(readMeta(file, 'ontology_revision')) !== change.revision) {
+      return { result: { stale: true }, isDone: false };
+    }
+    let nextId = Number(readMeta(file, 'next_product_id'));
+    const counts = { created: 0, changed: 0, unchanged: 0, deleted: 0 };
+    for (const { row, identifier } of sortedRows(change.packed)) {
+      const kind = applyRow(file, change, { row, identifier, nextId });
+      counts[kind] += 1;
+      if (kind === 'created') nextId += 1;
+    }
+    writeMeta(file, 'next_product_id', nextId);
+    return { result: counts, isDone: true };
+  });
+}
+
+function applyRow(
+  file: CatalogFile,
+  { packed, at, taskNumber }: ChangeOrder & { packed: PackedProducts },
+  { row, identifier, nextId }: KeyedRow & { nextId: number },
+): 'created' | 'changed' | 'unchanged' {
+  if ((packed.documents[row] ?? 0) !== 0) return 'unchanged';
+  const document = insertDocument(file, packed, row);
+  const values = [document, hashOf(packed, row), packed.revisions[row] ?? 0, at, taskNumber] as const;
+  file
+    .prepare(
+      'insert or ignore into garbage_document select document_id, identifier from product where identifier = ?',
+    )
+    .run(identifier);
+  const { changes } = file
+    .prepare(
+      `update product set document_id = ?, hash = ?, ontology_revision = ?, updated_at = ?, updated_by = ?
+       where identifier = ?`,
+    )
+    .run(...values, identifier);
+  if (changes > 0) return 'changed';
+  file
+    .prepare(
+      `insert into product (document_id, hash, ontology_revision, updated_at, updated_by, identifier, id)
+       values (?, ?, ?, ?, ?, ?, ?)`,
+    )
+    .run(...values, identifier, nextId);
+  return 'created';
+}
+
+/** Replaces facts of products that are still what they were when their facts were made. */
+export function refreshFacts(file: CatalogFile, { products, documents, packed, at }: RefreshedFacts): void {
+  file.transaction(() => {
+    for (const [row, id] of products.entries()) {
+      const document = documents[row] ?? 0;
+      const answer = answerOf(packed, row);
+      const revision = packed.revisions[row] ?? 0;
+      const { changes } = file
+        .prepare(
+          'update product set ontology_revision = ? where id = ? and document_id = ? and ontology_revision < ?',
+        )
+        .run(revision, id, document, revision);
+      if (changes === 0) continue;
+      const written = file
+        .prepare('update document set answer = ? where id = ? and answer <> ?')
+        .run(answer, document, answer);
+      if (written.changes > 0) file.prepare('update product set updated_at = ? where id = ?').run(at, id);
+    }
+    raiseVersion(file);
+  });
+}

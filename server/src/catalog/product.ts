@@ -1,0 +1,175 @@
+/** A product as it was uploaded, with its defaults filled in and its fields in one order. Source: docs/interface.md §2.3. */
+export interface UploadedProduct {
+  readonly identifier: string;
+  readonly groupIdentifier: string;
+  readonly name: string;
+  readonly productUrl: string;
+  readonly images: readonly Image[];
+  readonly categories: readonly UploadedCategory[];
+  readonly attributes: readonly AttributeValue[];
+  readonly settings?: ProductSettings;
+}
+
+export interface Image {
+  readonly url: string;
+  readonly type: 'SMALL' | 'LARGE' | 'THUMB' | 'ALTERNATIVE';
+}
+
+export interface UploadedCategory {
+  readonly path: readonly string[];
+  readonly priority?: number;
+  readonly categoryId?: number;
+}
+
+export interface AttributeValue {
+  readonly key: string;
+  readonly value: string;
+  readonly userGroups?: readonly string[];
+}
+
+export interface ProductSettings {
+  readonly includeUserGroups?: readonly string[];
+  readonly excludeUserGroups?: readonly string[];
+}
+
+type Maybe<Value> = Value | null | undefined;
+
+/** A product of a full or incremental update, after the schema has passed it: null in an optional field means not sent. */
+export interface SentProduct {
+  readonly identifier: string;
+  readonly name?: Maybe<string>;
+  readonly groupIdentifier?: Maybe<string>;
+  readonly productUrl?: Maybe<string>;
+  readonly image?: Maybe<string>;
+  readonly images?: Maybe<readonly Image[]>;
+  readonly categories?: Maybe<readonly SentCategory[]>;
+  readonly attributes?: Maybe<readonly SentValue[]>;
+  readonly settings?: Maybe<SentSettings>;
+}
+
+interface SentCategory {
+  readonly path: readonly string[];
+  readonly priority?: Maybe<number>;
+  readonly categoryId?: Maybe<number>;
+}
+
+export interface SentValue {
+  readonly key: string;
+  readonly value: string | null;
+  readonly userGroups?: Maybe<readonly string[]>;
+}
+
+interface SentSettings {
+  readonly includeUserGroups?: Maybe<readonly string[]>;
+  readonly excludeUserGroups?: Maybe<readonly string[]>;
+}
+
+/** A value of the object form of a partial update; null removes the attribute. */
+type SentPartialValue = string | null | { value: string | null; userGroups?: Maybe<readonly string[]> };
+
+/** A product of a partial update. Source: docs/interface.md §4.3. */
+export interface SentPatch extends Omit<SentProduct, 'attributes'> {
+  readonly attributes?: Maybe<readonly SentValue[] | Record<string, SentPartialValue | SentPartialValue[]>>;
+}
+
+/** @returns the product in the one form that is stored and hashed. */
+export function normaliseProduct(sent: SentProduct): UploadedProduct {
+  const settings = readSettings(sent.settings);
+  return {
+    identifier: sent.identifier,
+    groupIdentifier: sent.groupIdentifier ?? sent.identifier,
+    name: sent.name ?? '',
+    productUrl: sent.productUrl ?? '',
+    images: readImages(sent),
+    categories: (sent.categories ?? []).map(readCategory),
+    attributes: readValues(sent.attributes ?? []),
+    ...(settings && { settings }),
+  };
+}
+
+/** `image` becomes a LARGE image and stands first. Source: docs/interface.md §2.3. */
+function readImages({ image, images }: Pick<SentProduct, 'image' | 'images'>): Image[] {
+  const listed = (images ?? []).map(({ url, type }) => ({ url, type }));
+  return typeof image === 'string' ? [{ url: image, type: 'LARGE' }, ...listed] : listed;
+}
+
+function readCategory({ path, priority, categoryId }: SentCategory): UploadedCategory {
+  if (typeof priority !== 'number' && typeof categoryId !== 'number') return { path };
+  return {
+    path,
+    ...(typeof priority === 'number' && { priority }),
+    ...(typeof categoryId === 'number' && { categoryId }),
+  };
+}
+
+/** A loop, not a chain: this runs for every attribute of every product. */
+function readValues(sent: readonly SentValue[]): AttributeValue[] {
+  const values: AttributeValue[] = [];
+  for (const { key, value, userGroups } of sent) {
+    if (value === null) continue;
+    values.push(userGroups ? { key, value, userGroups } : { key, value });
+  }
+  return values;
+}
+
+function readSettings(sent: Maybe<SentSettings>): ProductSettings | undefined {
+  if (!sent) return undefined;
+  const { includeUserGroups, excludeUserGroups } = sent;
+  if (!includeUserGroups && !excludeUserGroups) return undefined;
+  return { ...(includeUserGroups && { includeUserGroups }), ...(excludeUserGroups && { excludeUserGroups }) };
+}
+
+/**
+ * Changes only what is sent: a top-level field is replaced as a whole, all values of a named attribute are replaced
+ * where the first of them stood. Source: docs/interface.md §4.3.
+ */
+export function patchProduct(present: UploadedProduct, patch: SentPatch): UploadedProduct {
+  const settings = patch.settings ? readSettings(patch.settings) : present.settings;
+  const hasImages = typeof patch.image === 'string' || Boolean(patch.images);
+  return {
+    identifier: present.identifier,
+    groupIdentifier: patch.groupIdentifier ?? present.groupIdentifier,
+    name: patch.name ?? present.name,
+    productUrl: patch.productUrl ?? present.productUrl,
+    images: hasImages ? readImages(patch) : present.images,
+    categories: patch.categories ? patch.categories.map(readCategory) : present.categories,
+    attributes: patch.attributes ? patchValues(present.attributes, patch.attributes) : present.attributes,
+    ...(settings && { settings }),
+  };
+}
+
+function patchValues(
+  present: readonly AttributeValue[],
+  sent: NonNullable<SentPatch['attributes']>,
+): readonly AttributeValue[] {
+  const replacements = new Map<string, AttributeValue[]>();
+  for (const { key, values } of listPatches(sent)) {
+    replacements.set(key, [...(replacements.get(key) ?? []), ...readValues(values)]);
+  }
+  const placed = new Set<string>();
+  const kept = present.flatMap((value) => {
+    const replacement = replacements.get(value.key);
+    if (replacement === undefined) return [value];
+    if (placed.has(value.key)) return [];
+    placed.add(value.key);
+    return replacement;
+  });
+  const added = [...replacements].flatMap(([key, values]) => (placed.has(key) ? [] : values));
+  return [...kept, ...added];
+}
+
+function listPatches(sent: NonNullable<SentPatch['attributes']>): { key: string; values: SentValue[] }[] {
+  if (Array.isArray(sent))
+    return (sent as readonly SentValue[]).map((value) => ({ key: value.key, values: [value] }));
+  return Object.entries(sent as Record<string, SentPartialValue | SentPartialValue[]>).map(
+    ([key, given]) => ({
+      key,
+      values: [given].flat().map((one) => readPatchValue(key, one)),
+    }),
+  );
+}
+
+function readPatchValue(key: string, given: SentPartialValue): SentValue {
+  if (given === null || typeof given === 'string') return { key, value: given };
+  return { key, value: given.value, userGroups: given.userGroups };
+}

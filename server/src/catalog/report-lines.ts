@@ -1,0 +1,22 @@
+import type { ReportLine, TaskRun } from '../tasks/tasks.ts';
+
+/**
+ * Passes lines that the parsing threads wrote on to a task's report. An unknown attribute is told once per task,
+ * however many batches held it.
+ */
+export function passOnReport(run: TaskRun): (lines: string) => void {
+  const told = new Set<string>();
+  const isToldAlready = ({ code, attribute = '' }: ReportLine) => {
+    if (code !== 'attribute_unknown') return false;
+    if (told.has(attribute)) return true;
+    told.add(attribute);
+    return false;
+  };
+  return (lines) => {
+    const texts = lines.split('\n').filter((text) => text !== '');
+    for (const line of texts.map((text) => JSON.parse(text) as ReportLine | { more: number })) {
+      if ('more' in line) run.leaveOut(line.more);
+      else if (!isToldAlready(line)) run.report(line);
+    }
+  };
+}

@@ -1,0 +1,171 @@
+import { type CatalogFile, createCatalogFiles, type Operation, type ThreadPool } from '../storage/storage.ts';
+import { type CatalogAnswers, createAnswerCache } from './answer-cache.ts';
+import type { CatalogStore } from './catalog-port.ts';
+import {
+  compareStaged,
+  countProducts,
+  findPresent,
+  findServed,
+  findStored,
+  listStagedBatches,
+  listStored,
+  readCatalogVersion,
+  readOntology,
+  readStagedReports,
+} from './catalog-reader-store.ts';
+import { collectGarbage, deleteProducts, replaceOntology, restore } from './catalog-upkeep-store.ts';
+import { reserveIds } from './catalog-writer-store.ts';
+import { commit } from './commit-store.ts';
+import { type PackedProducts, transferOf } from './packed-products.ts';
+import { applyProducts, refreshFacts } from './product-store.ts';
+import { restageBatch, stageBatch } from './staging-store.ts';
+import { canRestore } from './undo-store.ts';
+
+export interface SqliteCatalogParts {
+  readonly folder: string;
+  /** Threads that write; one project's writes run one after another. */
+  readonly writers: ThreadPool;
+  /** Threads that read what would hold up the one that serves. */
+  readonly readers: ThreadPool;
+  readonly cacheBytes: number;
+}
+
+/** What the writing threads do. Each operation names its project; the rest of the input is the function's. */
+export function writerOperations(folder: string): Record<string, Operation> {
+  const files = createCatalogFiles(folder);
+  const write =
+    <Input, Output>(work: (file: CatalogFile, input: Input) => Output) =>
+    ({ projectId, input }: { projectId: number; input: Input }) => ({
+      output: work(files.open(projectId), input),
+    });
+  return {
+    applyProducts: write(applyProducts),
+    collectGarbage: write(collectGarbage),
+    commit: write(commit),
+    deleteProducts: write(deleteProducts),
+    refreshFacts: write(refreshFacts),
+    replaceOntology: write(replaceOntology),
+    reserveIds: write(reserveIds),
+    restageBatch: write(restageBatch),
+    restore: write(restore),
+    stageBatch: write(stageBatch),
+    closeCatalog({ projectId }: { projectId: number }) {
+      files.close(projectId);
+      return {};
+    },
+    removeCatalog({ projectId }: { projectId: number }) {
+      files.remove(projectId);
+      return {};
+    },
+  };
+}
+
+/** What the reading threads do for the store. */
+export function readerOperations(folder: string): Record<string, Operation> {
+  const files = createCatalogFiles(folder);
+  return {
+    compareStaged: ({ projectId, fullUpdateId, withIdentifiers }: CompareInput) => ({
+      output: compareStaged(files.open(projectId), fullUpdateId, withIdentifiers),
+    }),
+  };
+}
+
+interface CompareInput {
+  projectId: number;
+  fullUpdateId: number;
+  withIdentifiers: boolean;
+}
+
+/** The embedded store: a file per catalog, read here, written by threads. */
+export function createSqliteCatalogStore({
+  folder,
+  writers,
+  readers,
+  cacheBytes,
+}: SqliteCatalogParts): CatalogStore {
+  const files = createCatalogFiles(folder);
+  const cache = createAnswerCache(cacheBytes);
+  /** Buffers of packed products are handed over. */
+  const write = <Output>(operation: string, projectId: number, input: object) => {
+    const transfer = 'packed' in input ? transferOf(input.packed as PackedProducts) : [];
+    return writers.run<Output>(operation, { projectId, input }, { key: projectId, transfer });
+  };
+
+  return {
+    async findAnswers(projectId, identifiers) {
+      const file = files.open(projectId);
+      const kept = cache.of(projectId, readCatalogVersion(file)).findAll(identifiers);
+      return (
+        kept ??
+        file.snapshot(() => readAnswers(file, cache.of(projectId, readCatalogVersion(file)), identifiers))
+      );
+    },
+    findProduct: async (projectId, identifier) => findStored(files.open(projectId), identifier),
+    listProducts: async (projectId, after, limit) => listStored(files.open(projectId), after ?? '', limit),
+    countProducts: async (projectId) => countProducts(files.open(projectId)),
+    hasAny: async (projectId, identifiers) =>
+      identifiers.some((one) => one.isWellFormed() && findPresent(files.open(projectId), one) !== undefined),
+    async getOntology(projectId) {
+      const file = files.open(projectId);
+      return file.snapshot(() => readOntology(file));
+    },
+    replaceOntology: (projectId, wanted) => write('replaceOntology', projectId, wanted),
+    reserveIds: (projectId, wanted) => write('reserveIds', projectId, wanted),
+    stageBatch: (projectId, staged) => write('stageBatch', projectId, staged),
+    restageBatch: (projectId, staged) => write('restageBatch', projectId, staged),
+    listStagedBatches: async (projectId, fullUpdateId) =>
+      listStagedBatches(files.open(projectId), fullUpdateId),
+    readStagedReports: async (projectId, fullUpdateId) =>
+      readStagedReports(files.open(projectId), fullUpdateId),
+    compareStaged: (projectId, fullUpdateId, withIdentifiers) =>
+      readers.run(
+        'compareStaged',
+        { projectId, fullUpdateId, withIdentifiers },
+        { key: projectId, unordered: true },
+      ),
+    commit: (projectId, order) => write('commit', projectId, order),
+    applyProducts: (projectId, change) => write('applyProducts', projectId, change),
+    deleteProducts: (projectId, change) => write('deleteProducts', projectId, change),
+    canRestore: async (projectId) => canRestore(files.open(projectId)),
+    restore: (projectId, change) => write('restore', projectId, change),
+    refreshFacts: (projectId, refreshed) => write('refreshFacts', projectId, refreshed),
+    collectGarbage: (projectId, limits) => write('collectGarbage', projectId, limits),
+    async removeCatalog(projectId) {
+      files.close(projectId);
+      await writers.run('removeCatalog', { projectId }, { key: projectId });
+    },
+    async close() {
+      files.closeAll();
+    },
+  };
+}
+
+/** Answers that are not all in memory, from one state of the catalog. */
+function readAnswers(
+  file: CatalogFile,
+  answers: CatalogAnswers,
+  identifiers: readonly string[],
+): Uint8Array[] {
+  return [...new Set(identifiers)].flatMap((identifier) => {
+    const kept = answers.find(identifier);
+    if (kept !== undefined) return [kept];
+    // An unpaired surrogate would be read as U+FFFD, which another product may have.
+    const served = identifier.isWellFormed() ? serve(file, identifier) : undefined;
+    if (served === undefined) return [];
+    answers.keep(identifier, served);
+    return [served];
+  });
+}
+
+/** An answer without a parse: id and time around the stored bytes. */
+function serve(file: CatalogFile, identifier: string): Uint8Array | undefined {
+  const found = findServed(file, identifier);
+  if (found === undefined) return undefined;
+  const head = `{"id":${found.id},`;
+  const tail = `,"lastUpdateTs":${found.updatedAt}}`;
+  const bytes = Buffer.allocUnsafeSlow(head.length + found.answer.length + tail.length);
+  bytes.write(head, 0, 'latin1');
+  bytes.set(found.answer, head.length);
+  bytes.write(tail, head.length + found.answer.length, 'latin1');
+  return bytes;
+}

@@ -1,0 +1,222 @@
+import type { FastifyRequest } from 'fastify';
+import {
+  type AnswerOnce,
+  ErrorAnswer,
+  ProjectQuery,
+  type RawBody,
+  type Routes,
+  type Server,
+} from '../http/http.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import type { ControlTransaction } from '../storage/storage.ts';
+import type { Catalog } from './catalog.ts';
+import {
+  DeleteBody,
+  FullUpdateQuery,
+  InitiateAnswer,
+  PreviewAnswer,
+  StartAnswer,
+  StartQuery,
+  TaskStarted,
+  UpdateAnswer,
+  UpdateBody,
+  UpdateQuery,
+  UploadBody,
+} from './catalog-schemas.ts';
+import { PRODUCTS_PER_REQUEST } from './product-schemas.ts';
+import { startAnswer } from './update-answers.ts';
+
+export interface UpdateRouteParts {
+  readonly catalog: Catalog;
+  readonly answerOnce: AnswerOnce;
+  readonly uploadMaxMib: number;
+  /** Told which products a caller deletes, for the audit log; in the transaction that accepts the delete. */
+  recordDelete(
+    tx: ControlTransaction,
+    request: FastifyRequest,
+    identifiers: readonly string[],
+  ): Promise<void>;
+}
+
+const tags = ['Updates'];
+const failures = { '4xx': ErrorAnswer, 507: ErrorAnswer };
+/** 10,000 identifiers of 255 characters, each up to twelve bytes of JSON: two escaped surrogates. */
+const DELETE_MAX_MIB = 32;
+
+/** Source: docs/interface.md §4.3 and §4.6. */
+export const productUpdateRoutes =
+  ({ catalog, answerOnce, uploadMaxMib, recordDelete }: UpdateRouteParts): Routes =>
+  (server) => {
+    server.post(
+      '/products',
+      {
+        config: { guard: 'project', access: 'write', body: 'raw', maxBodyMib: uploadMaxMib },
+        schema: {
+          tags,
+          summary: 'Replace products (incremental update) or change some of their fields (partial update)',
+          querystring: UpdateQuery,
+          body: UpdateBody,
+          response: { 200: UpdateAnswer, ...failures },
+        },
+      },
+      async (request) => {
+        const partial = request.query.partial === 'true';
+        return answerOnce(request, (record) =>
+          catalog.updates.update(request.project, rawBodyOf(request), { partial, record }),
+        ) as never;
+      },
+    );
+
+    server.delete(
+      '/products',
+      {
+        config: { guard: 'project', access: 'write', maxBodyMib: DELETE_MAX_MIB },
+        schema: {
+          tags,
+          summary: 'Delete products by identifier',
+          querystring: ProjectQuery,
+          body: DeleteBody,
+          response: { 200: TaskStarted, ...failures },
+        },
+      },
+      async (request) => {
+        const identifiers = Array.isArray(request.body) ? request.body : request.body.identifiers;
+        if (identifiers.length > PRODUCTS_PER_REQUEST) {
+          throw new ServiceError('too_many_identifiers', {
+            values: [identifiers.length, PRODUCTS_PER_REQUEST],
+          });
+        }
+        return answerOnce(request, (record) =>
+          catalog.updates.remove(request.project, [...new Set(identifiers)], async (tx, answer) => {
+            await record(tx, answer);
+            await recordDelete(tx, request, identifiers);
+          }),
+        ) as never;
+      },
+    );
+  };
+
+/** Source: docs/interface.md §4.4 and §4.5. */
+export const fullUpdateRoutes =
+  (parts: UpdateRouteParts): Routes =>
+  (server) => {
+    serveInitiate(server, parts);
+    serveUpload(server, parts);
+    servePreview(server, parts);
+    serveStart(server, parts);
+    serveRestore(server, parts);
+  };
+
+/** Their bodies are empty, `{}` or `[]`, and not read. */
+const step = { guard: 'project', access: 'write', maxBodyMib: 1, body: 'raw' } as const;
+
+function serveInitiate(server: Server, { catalog, answerOnce }: UpdateRouteParts): void {
+  server.post(
+    '/products/batch/initiate',
+    {
+      config: step,
+      schema: {
+        tags,
+        summary: 'Full update, step 1: begin; an open one is discarded',
+        querystring: ProjectQuery,
+        response: { 200: InitiateAnswer, ...failures },
+      },
+    },
+    async (request) => answerOnce(request, (record) => catalog.fullUpdates.initiate(request.project, record)),
+  );
+}
+
+function serveUpload(server: Server, { catalog, answerOnce, uploadMaxMib }: UpdateRouteParts): void {
+  server.post(
+    '/products/batch/upload',
+    {
+      config: { ...step, maxBodyMib: uploadMaxMib },
+      // However a batch fails, a commit right after it would miss its products.
+      onError: async (request, _, error) => {
+        // A batch for another full update is none of the open one.
+        const isForAnother = error instanceof ServiceError && error.code === 'full_update_other';
+        if (request.project === undefined || isForAnother) return;
+        await catalog.fullUpdates.noteFailedBatch(request.project.id);
+      },
+      schema: {
+        tags,
+        summary: 'Full update, step 2: send a batch, again and again',
+        querystring: FullUpdateQuery,
+        body: UploadBody,
+        response: { 200: UpdateAnswer, ...failures },
+      },
+    },
+    async (request) => {
+      const { fullUpdateId } = request.query;
+      return answerOnce(request, (record) =>
+        catalog.fullUpdates.upload(request.project, rawBodyOf(request), { fullUpdateId, record }),
+      ) as never;
+    },
+  );
+}
+
+function servePreview(server: Server, { catalog }: UpdateRouteParts): void {
+  server.post(
+    '/products/batch/preview',
+    {
+      config: step,
+      schema: {
+        tags,
+        summary: 'What the commit of the open full update would do',
+        querystring: FullUpdateQuery,
+        response: { 200: PreviewAnswer, ...failures },
+      },
+    },
+    async (request) => {
+      const preview = await catalog.fullUpdates.preview(request.project.id, request.query.fullUpdateId);
+      const { present, ...difference } = preview;
+      const deletePercent = present === 0 ? 0 : (difference.deleted.count * 100) / present;
+      return { status: 'success' as const, ...difference, deletePercent } as never;
+    },
+  );
+}
+
+function serveStart(server: Server, { catalog, answerOnce }: UpdateRouteParts): void {
+  server.post(
+    '/products/batch/start',
+    {
+      config: step,
+      schema: {
+        tags,
+        summary: 'Full update, step 3: commit; products that no batch held are deleted',
+        querystring: StartQuery,
+        response: { 200: StartAnswer, ...failures },
+      },
+    },
+    async (request) => {
+      const { fullUpdateId, allowDeletes } = request.query;
+      return answerOnce(request, async (record) =>
+        startAnswer(await catalog.fullUpdates.start(request.project, { fullUpdateId, allowDeletes, record })),
+      );
+    },
+  );
+}
+
+function serveRestore(server: Server, { catalog, answerOnce }: UpdateRouteParts): void {
+  server.post(
+    '/products/batch/restore',
+    {
+      config: step,
+      schema: {
+        tags,
+        summary: 'Undo the last commit or delete',
+        querystring: ProjectQuery,
+        response: { 200: TaskStarted, ...failures },
+      },
+    },
+    async (request) =>
+      answerOnce(request, (record) => catalog.updates.restore(request.project, record)) as never,
+  );
+}
+
+/** @throws body_not_json for a request without a body */
+function rawBodyOf(request: FastifyRequest): RawBody {
+  if (request.rawBody === undefined)
+    throw new ServiceError('body_not_json', { details: ['the body is empty'] });
+  return request.rawBody;
+}
