@@ -1,0 +1,251 @@
+/**
+ * The composition root: the only file that knows every part. Parts get what they need as parameters; nothing is
+ * looked up by name.
+ */
+import { readFileSync } from 'node:fs';
+import { createAccess } from './access/access.ts';
+import { apiKeyRoutes } from './access/api-key-routes.ts';
+import {
+  type Catalog,
+  type CatalogStore,
+  createCatalog,
+  createIngest,
+  createSqliteCatalogStore,
+} from './catalog/catalog.ts';
+import { catalogRoutes } from './catalog/catalog-routes.ts';
+import { lookupRoutes } from './catalog/lookup-routes.ts';
+import { fullUpdateRoutes, productUpdateRoutes } from './catalog/update-routes.ts';
+import type { Config } from './config.ts';
+import { addHealthRoutes } from './http/health-routes.ts';
+import {
+  createAnswerOnce,
+  createMetrics,
+  createServer,
+  describeRefusal,
+  describeServer,
+  documentServer,
+  measureRequests,
+  type Server,
+  serveDocuments,
+  serveMetrics,
+} from './http/http.ts';
+import type { Caller, ChosenProject } from './kernel/caller.ts';
+import { type Clock, systemClock } from './kernel/clock.ts';
+import type { Logger } from './kernel/logger.ts';
+import { projectRoutes } from './projects/project-routes.ts';
+import { createProjects, type Projects } from './projects/projects.ts';
+import {
+  type ControlTransaction,
+  createThreadPool,
+  extensionOf,
+  lockDataFolder,
+  openStorage,
+  type Storage,
+} from './storage/storage.ts';
+import { taskRoutes } from './tasks/task-routes.ts';
+import { createTasks, type Task } from './tasks/tasks.ts';
+import { startUpkeep } from './upkeep.ts';
+
+export const VERSION = (
+  JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+).version;
+
+export interface AppOptions {
+  readonly config: Config;
+  readonly clock?: Clock;
+  /** Where the log goes; default standard output. */
+  readonly logTo?: { write(line: string): void };
+  /** Stands in front of the disk: tests put a full one there. */
+  readonly replace?: Replacements;
+}
+
+export interface Replacements {
+  storage?(real: Storage): Storage;
+  store?(real: CatalogStore): CatalogStore;
+}
+
+export type App = Awaited<ReturnType<typeof createApp>>;
+
+const MIB = 1024 * 1024;
+
+/** Builds the service on its data folder; `start` makes it run and serve. */
+export async function createApp({ config, clock = systemClock, logTo, replace = {} }: AppOptions) {
+  const lock = lockDataFolder(config.dataDir);
+  const opened = openStorage(config.dataDir);
+  const storage = replace.storage?.(opened) ?? opened;
+  const { database, folder } = storage;
+  const projects = createProjects({ database, clock });
+  const access = createAccess({ database, clock, projects });
+  let isReady = false;
+
+  const server = createServer(
+    { ...config, ...(logTo && { logTo }) },
+    {
+      findCaller: access.findCaller,
+      countRequest: access.countRequest,
+      chooseProject: projects.chooseProject,
+    },
+  );
+  const logger = server.log as Logger;
+  const metrics = createMetrics({
+    dataDir: folder.root,
+    isReady: () => isReady,
+    countWaitingTasks: () => tasks.countWaiting(),
+  });
+  const onEnded = (task: Task) => metrics.countTask(task.kind, task.status as 'FINISHED');
+  const tasks = createTasks({ database, clock, logger, describeRefusal, onEnded });
+  const base = { config, storage, clock, logger, replace };
+  const { catalog, threads } = openCatalog(base, { projects, tasks, metrics });
+
+  await documentServer(server, VERSION);
+  measureRequests(server, metrics);
+  addHealthRoutes(server, () => isReady);
+  serveMetrics(server, metrics);
+  addRoutes(server, { config, clock, storage, projects, access, tasks, catalog });
+  serveDocuments(server);
+  await server.ready();
+
+  const upkeep = startUpkeep({
+    config,
+    clock,
+    logger,
+    database,
+    payloads: storage.payloads,
+    tasks,
+    projects,
+    catalog,
+  });
+
+  return {
+    server,
+    /** The OpenAPI document of the routes. */
+    describe: () => describeServer(server),
+    access,
+    projects,
+    catalog,
+    tasks,
+    /** Takes over what a former process left, then serves. @returns the address */
+    async start(): Promise<string> {
+      await catalog.fullUpdates.closeEnded();
+      await upkeep.removeOrphans();
+      await tasks.start();
+      upkeep.start();
+      const address = await server.listen({ host: config.host, port: config.port });
+      isReady = true;
+      return address;
+    },
+    /** Stops accepting, finishes requests in flight, hands running tasks back. */
+    async stop(): Promise<void> {
+      isReady = false;
+      // Those who wait for tasks are answered now; the server waits for every request.
+      tasks.watch.close();
+      await server.close();
+      upkeep.stop();
+      for (const part of [tasks, catalog, threads, access, database]) await part.close();
+      lock.release();
+    },
+  };
+}
+
+interface Base {
+  readonly config: Config;
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly replace: Replacements;
+}
+
+interface CatalogNeeds {
+  readonly projects: Projects;
+  readonly tasks: ReturnType<typeof createTasks>;
+  readonly metrics: ReturnType<typeof createMetrics>;
+}
+
+/** The catalog with its threads: those that parse and those that write. */
+function openCatalog(base: Base, { projects, tasks, metrics }: CatalogNeeds) {
+  const { config, storage, clock, logger, replace } = base;
+  const { folder, database, payloads } = storage;
+  const entry = (name: string) => new URL(`./${name}${extensionOf(import.meta.url)}`, import.meta.url);
+  const parsers = createThreadPool(entry('ingest-worker'), config.parserThreads, folder);
+  const writers = createThreadPool(entry('store-worker'), config.writerThreads, folder);
+  const sqlite = createSqliteCatalogStore({
+    folder: folder.catalogs,
+    writers,
+    readers: parsers,
+    cacheBytes: config.cacheMib * MIB,
+  });
+  const store = replace.store?.(sqlite) ?? sqlite;
+  const catalog = createCatalog({
+    database,
+    payloads,
+    store,
+    tasks,
+    clock,
+    logger,
+    ingest: createIngest({ threads: parsers, payloads, maxMib: config.uploadMaxMib }),
+    getSettings: projects.getSettings,
+    onProductsWritten: metrics.countWrittenProducts,
+    onCommitRefused: metrics.countRefusedCommit,
+  });
+  return {
+    catalog,
+    threads: {
+      async close() {
+        await parsers.close();
+        await writers.close();
+      },
+    },
+  };
+}
+
+interface RouteNeeds {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly storage: Storage;
+  readonly projects: Projects;
+  readonly access: ReturnType<typeof createAccess>;
+  readonly tasks: ReturnType<typeof createTasks>;
+  readonly catalog: Catalog;
+}
+
+function addRoutes(server: Server, needs: RouteNeeds): void {
+  const { config, clock, storage, projects, access, tasks, catalog } = needs;
+  const answerOnce = createAnswerOnce(storage.database, clock);
+  projectRoutes({ projects, answerOnce })(server);
+  apiKeyRoutes({ access, projects, answerOnce })(server);
+  taskRoutes({ tasks, reaches: projects.reachesProject })(server);
+  const recordDelete = (
+    tx: ControlTransaction,
+    request: { caller: Caller; project: ChosenProject },
+    identifiers: readonly string[],
+  ) =>
+    projects.recordChange(
+      {
+        author: request.caller,
+        projectId: request.project.id,
+        action: 'products.deleted',
+        subject: { type: 'project', id: request.project.id, name: request.project.name },
+        details: { count: identifiers.length, identifiers: identifiers.slice(0, 100) },
+      },
+      tx,
+    );
+  const updateParts = { catalog, answerOnce, uploadMaxMib: config.uploadMaxMib, recordDelete };
+  productUpdateRoutes(updateParts)(server);
+  fullUpdateRoutes(updateParts)(server);
+  lookupRoutes(catalog)(server);
+  catalogRoutes({
+    catalog,
+    async getProject(request, projectId) {
+      const { id, name } = await projects.getProject(request.caller, projectId);
+      return { id, name, accountId: request.caller.accountId };
+    },
+    recordOntologyChange: (request, projectId, details) =>
+      projects.recordChange({
+        author: request.caller,
+        projectId,
+        action: 'ontology.changed',
+        subject: { type: 'project', id: projectId },
+        details,
+      }),
+  })(server);
+}

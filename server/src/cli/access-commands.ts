@@ -1,0 +1,60 @@
+import { createAccess } from '../access/access.ts';
+import { readConfig } from '../config.ts';
+import { systemClock } from '../kernel/clock.ts';
+import { commandAuthor, createProjects } from '../projects/projects.ts';
+import { openStorage } from '../storage/storage.ts';
+
+/** `relata account create NAME`: may run beside a serving process. */
+export async function createAccountCommand(name: string | undefined): Promise<number> {
+  if (name === undefined || name === '') throw new Error('relata account create NAME: the name is missing');
+  return withAccess(async ({ projects, access }) => {
+    const account = await projects.createAccount(name);
+    await printKey(access, { accountId: account.id, name: 'First key', command: 'relata account create' });
+  });
+}
+
+/** `relata key create --scope account`: the way back when the last key is lost. */
+export async function createKeyCommand(values: {
+  scope?: string | undefined;
+  account?: string | undefined;
+  name?: string | undefined;
+}): Promise<number> {
+  if (values.scope !== 'account') throw new Error('relata key create: only --scope account is made here');
+  return withAccess(async ({ projects, access }) => {
+    const accounts = await projects.findAccounts();
+    const wanted = accounts.filter(({ name }) => values.account === undefined || name === values.account);
+    const [account] = wanted;
+    if (account === undefined) throw new Error('there is no such account');
+    if (wanted.length > 1) {
+      throw new Error(`say --account NAME, one of: ${accounts.map(({ name }) => name).join(', ')}`);
+    }
+    const name = values.name ?? 'Key from the command line';
+    await printKey(access, { accountId: account.id, name, command: 'relata key create' });
+  });
+}
+
+type Access = ReturnType<typeof createAccess>;
+
+async function printKey(
+  access: Access,
+  { accountId, name, command }: { accountId: number; name: string; command: string },
+): Promise<void> {
+  const key = await access.createKey(commandAuthor(accountId, command), { name, scope: { type: 'account' } });
+  console.error('The key, shown this once:');
+  console.log(key.value);
+}
+
+async function withAccess(
+  work: (parts: { projects: ReturnType<typeof createProjects>; access: Access }) => Promise<void>,
+): Promise<number> {
+  const { database } = openStorage(readConfig().dataDir);
+  const projects = createProjects({ database, clock: systemClock });
+  const access = createAccess({ database, clock: systemClock, projects });
+  try {
+    await work({ projects, access });
+    return 0;
+  } finally {
+    await access.close();
+    await database.close();
+  }
+}

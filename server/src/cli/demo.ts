@@ -1,0 +1,91 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createApp } from '../app.ts';
+import { readConfig } from '../config.ts';
+import { generateDemoCatalog } from './demo-catalog/demo-catalog.ts';
+import { untilStopped } from './serve.ts';
+
+const PRODUCTS_PER_BATCH = 2_000;
+
+/** `relata demo`: a catalog to try everything on, in a directory that goes with the process. */
+export async function demoCommand(): Promise<number> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'relata-demo-'));
+  try {
+    const config = { ...readConfig(), dataDir, logLevel: 'warn' as const };
+    const app = await createApp({ config });
+    const key = (await app.access.createFirstAccount(config.accountKey))?.key ?? '';
+    const address = await app.start();
+    const projectId = await loadDemoCatalog(address, key);
+    printDemo({ address: config.publicUrl ?? address, key, projectId });
+    await untilStopped(app);
+    return 0;
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+/** Loads the catalog as any shop would: over HTTP, by a full update. @returns the project's id */
+export async function loadDemoCatalog(address: string, key: string): Promise<number> {
+  async function call<Answer>(method: string, path: string, body?: object): Promise<Answer> {
+    const response = await fetch(`${address}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+    return (await response.json()) as Answer;
+  }
+
+  const group = await call<{ id: number }>('POST', '/management/project-groups', { name: 'Demo' });
+  const { id } = await call<{ id: number }>('POST', '/management/projects', {
+    name: 'Outdoor and photo shop',
+    projectGroupId: group.id,
+    locale: 'en-GB',
+    tags: ['demo'],
+  });
+  const products = generateDemoCatalog();
+  await call('POST', `/products/batch/initiate?projectId=${id}`);
+  for (let at = 0; at < products.length; at += PRODUCTS_PER_BATCH) {
+    const batch = products.slice(at, at + PRODUCTS_PER_BATCH);
+    await call('POST', `/products/batch/upload?projectId=${id}`, { products: batch });
+  }
+  const started = await call<{ data: { task: { id: string } } }>(
+    'POST',
+    `/products/batch/start?projectId=${id}`,
+  );
+  const { task } = await call<{ task: { taskStatus: string } }>(
+    'GET',
+    `/tasks/${started.data.task.id}?wait=60`,
+  );
+  if (task.taskStatus !== 'FINISHED') throw new Error(`the demo catalog was not loaded: ${task.taskStatus}`);
+  return id;
+}
+
+function printDemo({ address, key, projectId }: { address: string; key: string; projectId: number }): void {
+  const [first, second] = generateDemoCatalog();
+  const header = `-H 'Authorization: Bearer ${key}'`;
+  const identifiers = encodeURIComponent(JSON.stringify([first?.identifier, second?.identifier]));
+  const patch = JSON.stringify({
+    products: [{ identifier: first?.identifier, attributes: { Price: '999.00 EUR' } }],
+  });
+  console.log(`
+Relata serves the demo catalog at ${address}
+The API reference is at ${address}/docs
+Your key, for this demo only: ${key}
+
+1. Which projects does the key reach?
+   curl -s ${header} '${address}/projects'
+
+2. Look up two products:
+   curl -s ${header} '${address}/product-service/products-by-sku?projectId=${projectId}&identifiers=${identifiers}'
+
+3. Change the price of the first one and nothing else:
+   curl -s ${header} -H 'Content-Type: application/json' -X POST '${address}/products?projectId=${projectId}&partial=true' -d '${patch}'
+
+4. What happened to it? Every change is a task:
+   curl -s ${header} '${address}/tasks?projectId=${projectId}&limit=1'
+
+Stop with Ctrl+C; the demo catalog goes with it.
+`);
+}

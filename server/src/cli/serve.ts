@@ -1,0 +1,41 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type App, createApp } from '../app.ts';
+import { type Config, readConfig } from '../config.ts';
+
+/** `relata serve`: until SIGTERM or SIGINT. */
+export async function serveCommand(): Promise<number> {
+  const config = readConfig();
+  const app = await createApp({ config });
+  await makeFirstKey(app, config);
+  const address = await app.start();
+  app.server.log.info({ address }, 'relata serves');
+  await untilStopped(app);
+  return 0;
+}
+
+/** Source: docs/interface.md §10.2. */
+async function makeFirstKey(app: App, { accountKey, dataDir }: Config): Promise<void> {
+  const made = await app.access.createFirstAccount(accountKey);
+  if (made === undefined) {
+    if (accountKey !== undefined)
+      app.server.log.warn('RELATA_ACCOUNT_KEY is ignored: the store has keys already');
+    return;
+  }
+  if (accountKey !== undefined) return;
+  if (process.stdout.isTTY) {
+    console.log(`\nThe first account key, shown this once:\n\n  ${made.key}\n`);
+    return;
+  }
+  const path = join(dataDir, 'first-account-key');
+  writeFileSync(path, `${made.key}\n`, { mode: 0o600 });
+  app.server.log.info({ path }, 'the first account key was written to a file, read it and delete the file');
+}
+
+/** Waits for the signal to stop, then stops gracefully; a second signal ends the process at once. */
+export async function untilStopped(app: App): Promise<void> {
+  await new Promise<void>((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
+  });
+  await app.stop();
+}

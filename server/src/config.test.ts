@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { availableParallelism } from 'node:os';
+import { test } from 'node:test';
+import { readConfig } from './config.ts';
+
+const ACCOUNT_KEY = 'k'.repeat(32);
+
+test('without a variable every setting has its default', () => {
+  assert.deepEqual(readConfig({ PATH: '/usr/bin' }), {
+    host: '127.0.0.1',
+    port: 4810,
+    dataDir: './data',
+    accountKey: undefined,
+    publicUrl: undefined,
+    uploadMaxMib: 128,
+    logLevel: 'info',
+    taskRetentionDays: 30,
+    corsOrigins: [],
+    trustedProxies: [],
+    parserThreads: Math.min(4, Math.max(1, availableParallelism() - 1)),
+    writerThreads: 4,
+    bodyBudgetMib: 256,
+    cacheMib: 192,
+  });
+});
+
+test('given values are read: numbers as numbers, lists by commas', () => {
+  const config = readConfig({
+    RELATA_HOST: '::',
+    RELATA_PORT: '0',
+    RELATA_ACCOUNT_KEY: ACCOUNT_KEY,
+    RELATA_PUBLIC_URL: 'https://relata.example/api/',
+    RELATA_LOG_LEVEL: 'silent',
+    RELATA_CORS_ORIGINS: 'https://shop.example, http://localhost:3000,',
+    RELATA_TRUSTED_PROXIES: '10.0.0.1,192.168.0.0/16, fd00::/8',
+    RELATA_PARSER_THREADS: '2',
+    RELATA_CACHE_MIB: '0',
+  });
+  assert.equal(config.host, '::');
+  assert.equal(config.port, 0);
+  assert.equal(config.accountKey, ACCOUNT_KEY);
+  assert.equal(config.publicUrl, 'https://relata.example/api');
+  assert.equal(config.logLevel, 'silent');
+  assert.deepEqual(config.corsOrigins, ['https://shop.example', 'http://localhost:3000']);
+  assert.deepEqual(config.trustedProxies, ['10.0.0.1', '192.168.0.0/16', 'fd00::/8']);
+  assert.equal(config.parserThreads, 2);
+  assert.equal(config.cacheMib, 0);
+});
+
+test('the settings cannot be changed afterwards', () => {
+  const config = readConfig({});
+  assert.ok(
+    Object.isFrozen(config) && Object.isFrozen(config.corsOrigins) && Object.isFrozen(config.trustedProxies),
+  );
+});
+
+test('names beginning with RELATA_TEST_ are not checked', () => {
+  assert.equal(readConfig({ RELATA_TEST_POSTGRES: 'anything' }).port, 4810);
+});
+
+const badValues: readonly [name: string, values: readonly string[]][] = [
+  ['RELATA_HOST', ['']],
+  ['RELATA_PORT', ['', 'http', '-1', '65536', '4810.5', '1e3', '0x10', ' 4810']],
+  ['RELATA_DATA_DIR', ['']],
+  ['RELATA_DATABASE_URL', ['', 'mysql://db/relata', 'postgres', '/var/lib/relata.db']],
+  ['RELATA_ACCOUNT_KEY', ['', 'k'.repeat(31), `${'k'.repeat(32)} `, 'ü'.repeat(32)]],
+  [
+    'RELATA_PUBLIC_URL',
+    ['', 'relata.example', 'ftp://relata.example', 'https://a:b@c.example', 'https://a.example?b'],
+  ],
+  ['RELATA_UPLOAD_MAX_MIB', ['0', '501', '128 MiB']],
+  ['RELATA_LOG_LEVEL', ['', 'INFO', 'trace']],
+  ['RELATA_TASK_RETENTION_DAYS', ['0', '-30']],
+  [
+    'RELATA_CORS_ORIGINS',
+    ['*', 'other.example', 'https://shop.example/', 'https://a.example;https://b.example'],
+  ],
+  ['RELATA_TRUSTED_PROXIES', ['proxy', '10.0.0.0/33', '10.0.0.0/', 'fd00::/129', '10.0.0.0/8/8', 'true']],
+  ['RELATA_PARSER_THREADS', ['0', '65']],
+  ['RELATA_WRITER_THREADS', ['0', '65']],
+  ['RELATA_BODY_BUDGET_MIB', ['0', 'much']],
+  ['RELATA_CACHE_MIB', ['-1', 'much']],
+];
+
+for (const [name, values] of badValues) {
+  test(`a bad value of ${name} stops the start with its name and without the value`, () => {
+    for (const value of values) {
+      assert.throws(
+        () => readConfig({ [name]: value }),
+        new RegExp(`^Error: Configuration: ${name} \\S[^;]*$`),
+        value,
+      );
+      const message = messageOf({ [name]: value });
+      if (value.length > 8) assert.ok(!message.includes(value), message);
+    }
+  });
+}
+
+test('a PostgreSQL database is refused with the reason, and its password is not shown', () => {
+  for (const scheme of ['postgres', 'postgresql']) {
+    const message = messageOf({ RELATA_DATABASE_URL: `${scheme}://relata:secret@db/relata` });
+    assert.match(message, /RELATA_DATABASE_URL names a PostgreSQL database, which is not served yet/);
+    assert.doesNotMatch(message, /secret/);
+  }
+});
+
+test('one message names every wrong and every unknown variable', () => {
+  const message = messageOf({
+    RELATA_PROT: '1',
+    RELATA_DATADIR: '/var/lib/relata',
+    RELATA_PORT: 'x',
+    RELATA_LOG_LEVEL: 'loud',
+    RELATA_ACCOUNT_KEY: 'short-secret',
+  });
+  for (const part of [
+    'RELATA_PROT is not a known setting',
+    'RELATA_DATADIR is not a known setting',
+    'RELATA_PORT must be integer',
+    'RELATA_LOG_LEVEL must be one of debug, info, warn, error, silent',
+    'RELATA_ACCOUNT_KEY must be at least 32 printable',
+  ]) {
+    assert.ok(message.includes(part), `${part} in: ${message}`);
+  }
+  assert.ok(!message.includes('short-secret') && !message.includes('loud') && !message.includes('/var/lib'));
+});
+
+function messageOf(env: NodeJS.ProcessEnv): string {
+  try {
+    readConfig(env);
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return '';
+}

@@ -1,0 +1,146 @@
+import { isIP } from 'node:net';
+import { availableParallelism } from 'node:os';
+import { type Static, type TSchema, type TString, Type } from 'typebox';
+import { Value } from 'typebox/value';
+
+/** Every setting of the service. Units end the name. This is the only file that reads process.env. */
+const Environment = Type.Object(
+  {
+    RELATA_HOST: Type.String({ default: '127.0.0.1', minLength: 1 }),
+    /** 0: any free port. */
+    RELATA_PORT: Type.Integer({ default: 4810, minimum: 0, maximum: 65_535 }),
+    RELATA_DATA_DIR: Type.String({ default: './data', minLength: 1 }),
+    RELATA_DATABASE_URL: Type.Optional(databaseUrl()),
+    RELATA_ACCOUNT_KEY: Type.Optional(
+      checked(isAccountKey, 'must be at least 32 printable ASCII characters without spaces'),
+    ),
+    RELATA_PUBLIC_URL: Type.Optional(
+      checked(isBaseUrl, 'must be an http:// or https:// URL without credentials, query and fragment'),
+    ),
+    /** A body becomes one string, and a string of V8 ends at 512 MiB. */
+    RELATA_UPLOAD_MAX_MIB: Type.Integer({ default: 128, minimum: 1, maximum: 500 }),
+    RELATA_LOG_LEVEL: Type.Enum(['debug', 'info', 'warn', 'error', 'silent'], { default: 'info' }),
+    RELATA_TASK_RETENTION_DAYS: Type.Integer({ default: 30, minimum: 1, maximum: 36_500 }),
+    RELATA_CORS_ORIGINS: checkedList(isOrigin, 'must list origins such as https://shop.example, by commas'),
+    RELATA_TRUSTED_PROXIES: checkedList(isAddressRange, 'must list IP addresses or CIDR ranges, by commas'),
+    RELATA_PARSER_THREADS: Type.Integer({ default: defaultParserThreads(), minimum: 1, maximum: 64 }),
+    RELATA_WRITER_THREADS: Type.Integer({ default: 4, minimum: 1, maximum: 64 }),
+    /** Memory that bodies in flight share. */
+    RELATA_BODY_BUDGET_MIB: Type.Integer({ default: 256, minimum: 1, maximum: 1_048_576 }),
+    /** 0: nothing is cached. */
+    RELATA_CACHE_MIB: Type.Integer({ default: 192, minimum: 0, maximum: 1_048_576 }),
+  },
+  { additionalProperties: false },
+);
+
+type Environment = Static<typeof Environment>;
+
+export type Config = ReturnType<typeof toConfig>;
+
+/**
+ * Reads the settings once, at the start. Source: docs/interface.md §10.1.
+ * @throws Error that names every wrong or unknown RELATA_ variable, never a value: some are secret.
+ */
+export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
+  const given = Object.entries(env)
+    .filter(([name]) => name.startsWith('RELATA_') && !name.startsWith('RELATA_TEST_'))
+    .map(([name, text]) => [name, readText(name, text)]);
+  const settings = Value.Default(Environment, Object.fromEntries(given));
+  const problems = listProblems(settings);
+  if (problems.length > 0) throw new Error(`Configuration: ${problems.join('; ')}`);
+  return toConfig(settings as Environment);
+}
+
+/** Only digits become a number: `1e3`, `0x10`, `4810.5` or an empty text are mistakes. */
+function readText(name: string, text: string | undefined): unknown {
+  const schema: TSchema | undefined = (Environment.properties as Record<string, TSchema>)[name];
+  const isNumber = schema !== undefined && 'type' in schema && schema.type === 'integer';
+  return isNumber && /^\d{1,15}$/.test(text ?? '') ? Number(text) : text;
+}
+
+function listProblems(settings: unknown): string[] {
+  return Value.Errors(Environment, settings).flatMap((issue) => {
+    if (issue.keyword === 'additionalProperties') {
+      return issue.params.additionalProperties.map((name) => `${name} is not a known setting`);
+    }
+    if (issue.keyword === 'enum') {
+      return `${issue.instancePath.slice(1)} must be one of ${issue.params.allowedValues.join(', ')}`;
+    }
+    return `${issue.instancePath.slice(1)} ${issue.message}`;
+  });
+}
+
+function toConfig(settings: Environment) {
+  return Object.freeze({
+    host: settings.RELATA_HOST,
+    port: settings.RELATA_PORT,
+    dataDir: settings.RELATA_DATA_DIR,
+    /** The first account key of an empty store; undefined: one is made. */
+    accountKey: settings.RELATA_ACCOUNT_KEY,
+    /** Without a slash at its end; undefined: host and port. */
+    publicUrl: settings.RELATA_PUBLIC_URL?.replace(/\/+$/, ''),
+    uploadMaxMib: settings.RELATA_UPLOAD_MAX_MIB,
+    logLevel: settings.RELATA_LOG_LEVEL,
+    taskRetentionDays: settings.RELATA_TASK_RETENTION_DAYS,
+    corsOrigins: Object.freeze(splitList(settings.RELATA_CORS_ORIGINS)),
+    trustedProxies: Object.freeze(splitList(settings.RELATA_TRUSTED_PROXIES)),
+    parserThreads: settings.RELATA_PARSER_THREADS,
+    writerThreads: settings.RELATA_WRITER_THREADS,
+    bodyBudgetMib: settings.RELATA_BODY_BUDGET_MIB,
+    cacheMib: settings.RELATA_CACHE_MIB,
+  });
+}
+
+/** One core is left to the thread that answers; each thread holds a body and its products in memory. */
+function defaultParserThreads(): number {
+  return Math.min(4, Math.max(1, availableParallelism() - 1));
+}
+
+function checked(isGood: (text: string) => boolean, message: string): TString {
+  return Type.Refine(Type.String(), isGood, () => message);
+}
+
+function checkedList(isGood: (part: string) => boolean, message: string): TString {
+  const check = (text: string) => splitList(text).every(isGood);
+  return Type.Refine(Type.String({ default: '' }), check, () => message);
+}
+
+function databaseUrl(): TString {
+  const message = (text: unknown) =>
+    typeof text === 'string' && /^postgres(ql)?:\/\//.test(text)
+      ? 'names a PostgreSQL database, which is not served yet: leave it unset to use the embedded store'
+      : 'must begin with postgres:// or postgresql://';
+  return Type.Refine(Type.String(), () => false, message);
+}
+
+function splitList(text: string): string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+/** It has to survive in an `Authorization` header as it stands. */
+function isAccountKey(text: string): boolean {
+  return /^[!-~]{32,}$/.test(text);
+}
+
+function isBaseUrl(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) return false;
+  return url.username === '' && url.password === '' && !/[?#]/.test(text);
+}
+
+/** As a browser sends it in `Origin`: compared letter by letter, so a slash at the end would never match. */
+function isOrigin(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && /^https?:$/.test(url.protocol) && url.origin === text;
+}
+
+function isAddressRange(text: string): boolean {
+  const [address = '', prefix, ...rest] = text.split('/');
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  if (prefix === undefined) return true;
+  return /^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128);
+}
