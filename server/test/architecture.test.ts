@@ -1,0 +1,295 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+/**
+ * The checks of the architecture, checked: each rule must refuse a violation planted for it. The house below is
+ * small and keeps every rule.
+ */
+const repository = fileURLToPath(new URL('../..', import.meta.url));
+
+type Files = Readonly<Record<string, string>>;
+
+const readsEnvironment = 'export const readConfig = () => process.env;\n';
+
+const house: Files = {
+  'kernel/errors.ts': `export const code = 'token_missing';`,
+  'storage/storage.ts': `import { sql } from 'kysely';
+    import { code } from '../kernel/errors.ts';
+    import { open } from './sqlite.ts';
+    export const storage = [sql, code, open];`,
+  'storage/sqlite.ts': `import { DatabaseSync } from 'node:sqlite';
+    export const open = DatabaseSync;`,
+  'http/http.ts': `import fastify from 'fastify';
+    export type Routes = () => void;
+    export const server = fastify;`,
+  'tasks/tasks.ts': `import { storage } from '../storage/storage.ts';
+    export const tasks = storage;`,
+  'catalog/catalog.ts': `import { tasks } from '../tasks/tasks.ts';
+    import type { Routes } from '../http/http.ts';
+    import { findProduct } from './product-store.ts';
+    export type Product = string;
+    export const catalog: [unknown, unknown, Routes?] = [tasks, findProduct];`,
+  'catalog/product-store.ts': `import { sql } from 'kysely';
+    import type { Product } from './catalog.ts';
+    export const findProduct = (product: Product) => [sql, product];`,
+  'catalog/catalog-routes.ts': `import { server } from '../http/http.ts';
+    import { catalog } from './catalog.ts';
+    export const catalogRoutes = () => [server, catalog];`,
+  'catalog/catalog.test.ts': `import 'fastify';
+    import 'kysely';
+    import { server } from '../http/http.ts';
+    import { open } from '../storage/sqlite.ts';
+    export const rules = [server, open];`,
+  'relations/relations.ts': `import { catalog } from '../catalog/catalog.ts';
+    export const relations = catalog;`,
+  'config.ts': readsEnvironment,
+  'app.ts': `import { catalogRoutes } from './catalog/catalog-routes.ts';
+    import { readConfig } from './config.ts';
+    import { server } from './http/http.ts';
+    import { relations } from './relations/relations.ts';
+    export const app = [catalogRoutes, readConfig, server, relations];`,
+  'ingest-worker.ts': `import { catalog } from './catalog/catalog.ts';
+    export const ingest = catalog;`,
+  'cli/cli.ts': `import { app } from '../app.ts';
+    import { storage } from '../storage/storage.ts';
+    export const commands = [app, storage];`,
+  'main.ts': `import { commands } from './cli/cli.ts';
+    export const run = commands;`,
+};
+
+/**
+ * Each violation adds these lines to a file of the house, or adds the file. All are planted together, for one run
+ * of the tool: each needs a file of its own, or a rule that no other violation of the file breaks.
+ */
+const violations: readonly { rule: string; refused: string; file: string; lines: string }[] = [
+  {
+    refused: 'R1: a folder that imports from its right',
+    rule: 'catalog-imports-left-only',
+    file: 'catalog/facts.ts',
+    lines: `import '../relations/relations.ts';`,
+  },
+  {
+    refused: 'R1: a folder that imports a type from its right',
+    rule: 'catalog-imports-left-only',
+    file: 'catalog/fact-types.ts',
+    lines: `import type { relations } from '../relations/relations.ts'; export type Facts = typeof relations;`,
+  },
+  {
+    refused: 'R1: a folder that imports the app',
+    rule: 'tasks-imports-left-only',
+    file: 'tasks/task-runner.ts',
+    lines: `import '../app.ts';`,
+  },
+  {
+    refused: 'R1: an app that imports a command',
+    rule: 'app-imports-left-only',
+    file: 'app.ts',
+    lines: `import './cli/cli.ts';`,
+  },
+  {
+    refused: 'R1: a command that imports the entry of a worker',
+    rule: 'cli-imports-left-only',
+    file: 'cli/demo.ts',
+    lines: `import '../ingest-worker.ts';`,
+  },
+  {
+    refused: 'R1: a folder that reads the settings itself',
+    rule: 'settings-are-handed-over',
+    file: 'tasks/lease.ts',
+    lines: `import '../config.ts';`,
+  },
+  {
+    refused: 'R1: settings that use a folder',
+    rule: 'config-knows-no-folder',
+    file: 'config.ts',
+    lines: `import './storage/storage.ts';`,
+  },
+  {
+    refused: 'R1: a folder outside the order',
+    rule: 'every-file-has-a-place',
+    file: 'lib/text.ts',
+    lines: `import '../kernel/errors.ts';`,
+  },
+  {
+    refused: 'R1: the use of a folder outside the order',
+    rule: 'every-file-has-a-place',
+    file: 'catalog/text.ts',
+    lines: `import '../lib/text.ts';`,
+  },
+  {
+    refused: 'R2: a folder that reaches inside another',
+    rule: 'through-the-door',
+    file: 'relations/related-search.ts',
+    lines: `import '../catalog/product-store.ts';`,
+  },
+  {
+    refused: 'R2: an app that reaches inside a folder',
+    rule: 'through-the-door',
+    file: 'app.ts',
+    lines: `import './storage/sqlite.ts';`,
+  },
+  {
+    refused: 'R2: a worker that reaches inside a folder',
+    rule: 'through-the-door',
+    file: 'ingest-worker.ts',
+    lines: `import './catalog/product-store.ts';`,
+  },
+  {
+    refused: 'R2: the use of routes outside the app',
+    rule: 'routes-are-wired-by-the-app',
+    file: 'relations/membership.ts',
+    lines: `import '../catalog/catalog-routes.ts';`,
+  },
+  ...['kysely', 'pg', 'node:sqlite'].map((module, at) => ({
+    refused: `R3: ${module} outside a store`,
+    rule: 'sql-lives-in-stores',
+    file: `catalog/sql-${at}.ts`,
+    lines: `import '${module}';`,
+  })),
+  {
+    refused: 'R3: a value of kysely beside a type of it',
+    rule: 'sql-lives-in-stores',
+    file: 'catalog/query.ts',
+    lines: `import type { Kysely } from 'kysely'; import { sql } from 'kysely';
+      export const query: [unknown, Kysely<unknown>?] = [sql];`,
+  },
+  {
+    refused: 'R3: fastify outside the routes',
+    rule: 'fastify-lives-in-routes',
+    file: 'catalog/server.ts',
+    lines: `import 'fastify';`,
+  },
+  {
+    refused: 'R3: an app that builds the server itself',
+    rule: 'fastify-lives-in-routes',
+    file: 'app.ts',
+    lines: `import '@fastify/cors';`,
+  },
+  {
+    refused: 'R3: the use of the server outside the routes',
+    rule: 'http-lives-in-routes',
+    file: 'catalog/listen.ts',
+    lines: `import '../http/http.ts';`,
+  },
+  {
+    refused: 'R4: two files that need each other',
+    rule: 'no-cycles',
+    file: 'catalog/product-store.ts',
+    lines: `import './catalog.ts';`,
+  },
+  {
+    refused: 'R4: a server that imports the source of the client',
+    rule: 'server-stands-alone',
+    file: 'catalog/wire.ts',
+    lines: `import '../../../client/src/wire.ts';`,
+  },
+  {
+    refused: 'a service that imports a test',
+    rule: 'service-needs-no-test',
+    file: 'catalog/example.ts',
+    lines: `import './catalog.test.ts';`,
+  },
+  ...['node:fs', 'typebox', '../config.ts'].map((module, at) => ({
+    refused: `a kernel that imports ${module}`,
+    rule: 'kernel-is-pure',
+    file: `kernel/impure-${at}.ts`,
+    lines: `import '${module}';`,
+  })),
+];
+
+test('a house that keeps every rule passes, and every file of it was seen', async (t) => {
+  const { failed, output } = await cruise(await build(t, house));
+
+  assert.equal(failed, false, output);
+  // Without a TypeScript that it can load, dependency-cruiser passes with "0 modules cruised".
+  const modules = Number(/\((\d+) modules/.exec(output)?.[1]);
+  assert.ok(modules >= Object.keys(house).length, output);
+});
+
+test('the check refuses', async (t) => {
+  const planted: Record<string, string> = { ...house };
+  for (const { file, lines } of violations) planted[file] = `${lines}\n${planted[file] ?? ''}`;
+  const { failed, output } = await cruise(await build(t, planted));
+  assert.equal(failed, true, output);
+
+  // "error <rule>: <from> → <to>"; a cycle goes on over the next lines, and may begin at any of its files.
+  const reports = output.split(/^ {2}error /m);
+  for (const { refused, rule, file } of violations) {
+    await t.test(`${refused} (${rule})`, () => {
+      const named = reports.some(
+        (report) =>
+          report.startsWith(`${rule}: server/src/${file} `) ||
+          (rule === 'no-cycles' && report.startsWith(rule) && report.includes(`server/src/${file} →`)),
+      );
+      assert.ok(named, output);
+    });
+  }
+});
+
+test('a kept rule is not reported beside a broken one', async (t) => {
+  const planted = { ...house, 'catalog/facts.ts': `import '../relations/relations.ts';` };
+  const { output } = await cruise(await build(t, planted));
+  assert.match(output, /\b1 dependency violations/);
+});
+
+test('process.env may be read in config.ts', async (t) => {
+  const { failed, output } = await lint(await build(t, { 'config.ts': readsEnvironment }));
+  assert.equal(failed, false, output);
+});
+
+test('process.env outside config.ts is refused', async (t) => {
+  const planted = { 'config.ts': readsEnvironment, 'catalog/product.ts': readsEnvironment };
+  const { failed, output } = await lint(await build(t, planted));
+
+  assert.equal(failed, true, output);
+  assert.match(output, /server\/src\/catalog\/product\.ts\S* lint\/style\/noProcessEnv/);
+  assert.doesNotMatch(output, /server\/src\/config\.ts/);
+});
+
+/** @returns a temporary directory with these files in `server/src`, checked by the configuration of this repository. */
+async function build(t: TestContext, files: Files): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'relata-house-'));
+  t.after(() => rm(directory, { recursive: true }));
+
+  await symlink(join(repository, 'node_modules'), join(directory, 'node_modules'));
+  for (const config of ['.dependency-cruiser.mjs', '.gitignore', 'biome.json']) {
+    await copyFile(join(repository, config), join(directory, config));
+  }
+  const sources = Object.entries(files).map(([file, text]) => [join('server/src', file), text] as const);
+  for (const [file, text] of [...sources, ['client/src/wire.ts', 'export const wire = 1;\n'] as const]) {
+    await mkdir(join(directory, dirname(file)), { recursive: true });
+    await writeFile(join(directory, file), text);
+  }
+  return directory;
+}
+
+interface Outcome {
+  readonly failed: boolean;
+  readonly output: string;
+}
+
+function cruise(directory: string): Promise<Outcome> {
+  return run(directory, 'dependency-cruiser/bin/dependency-cruiser.mjs', [
+    '--config',
+    '.dependency-cruiser.mjs',
+    'server/src',
+  ]);
+}
+
+function lint(directory: string): Promise<Outcome> {
+  return run(directory, '@biomejs/biome/bin/biome', ['ci', '--error-on-warnings', '--colors=off', 'server']);
+}
+
+function run(directory: string, tool: string, args: readonly string[]): Promise<Outcome> {
+  const command = [join(repository, 'node_modules', tool), ...args];
+  return new Promise((resolve) => {
+    execFile(process.execPath, command, { cwd: directory }, (error, stdout, stderr) => {
+      resolve({ failed: error !== null, output: stdout + stderr });
+    });
+  });
+}

@@ -1,0 +1,107 @@
+/** A catalog and its changes as pure data: what the service must hold after tasks took effect in a given order. */
+
+export interface ModelProduct {
+  readonly identifier: string;
+  readonly name: string;
+  readonly colour: string | undefined;
+}
+
+export type ModelCatalog = ReadonlyMap<string, ModelProduct>;
+
+export type Change =
+  | { readonly kind: 'commit'; readonly products: ModelCatalog }
+  | { readonly kind: 'update'; readonly products: readonly ModelProduct[] }
+  | { readonly kind: 'partial'; readonly colours: ReadonlyMap<string, string> }
+  | { readonly kind: 'delete'; readonly identifiers: readonly string[] }
+  | { readonly kind: 'restore' };
+
+/** The product before the change; undefined when the change created it. */
+type Before = ReadonlyMap<string, ModelProduct | undefined>;
+
+export class CatalogModel {
+  readonly keptCommits: number;
+  catalog: ModelCatalog = new Map();
+  private undo: readonly Before[] = [];
+
+  constructor(keptCommits: number) {
+    this.keptCommits = keptCommits;
+  }
+
+  /** @returns how the task of the change must end */
+  apply(change: Change): 'FINISHED' | 'FAILED' {
+    if (change.kind === 'restore') return this.restore();
+    const next = describeAfter(this.catalog, change);
+    const isKept = change.kind === 'commit' || (change.kind === 'delete' && next.size < this.catalog.size);
+    if (isKept) this.undo = [...this.undo, describeBefore(this.catalog, next)].slice(-this.keptCommits);
+    this.catalog = next;
+    return 'FINISHED';
+  }
+
+  /** @returns a model that goes its own way from here */
+  clone(): CatalogModel {
+    const copy = new CatalogModel(this.keptCommits);
+    copy.catalog = this.catalog;
+    copy.undo = this.undo;
+    return copy;
+  }
+
+  private restore(): 'FINISHED' | 'FAILED' {
+    const before = this.undo.at(-1);
+    if (before === undefined) return 'FAILED';
+    this.undo = this.undo.slice(0, -1);
+    const next = new Map(this.catalog);
+    for (const [identifier, product] of before) {
+      if (product === undefined) next.delete(identifier);
+      else next.set(identifier, product);
+    }
+    this.catalog = next;
+    return 'FINISHED';
+  }
+}
+
+function describeAfter(old: ModelCatalog, change: Exclude<Change, { kind: 'restore' }>): ModelCatalog {
+  const next = new Map(old);
+  switch (change.kind) {
+    case 'commit':
+      return change.products;
+    case 'update':
+      for (const product of change.products) next.set(product.identifier, product);
+      return next;
+    case 'partial':
+      for (const [identifier, colour] of change.colours) {
+        const present = next.get(identifier);
+        if (present !== undefined) next.set(identifier, { ...present, colour });
+      }
+      return next;
+    case 'delete':
+      for (const identifier of change.identifiers) next.delete(identifier);
+      return next;
+  }
+}
+
+function describeBefore(old: ModelCatalog, next: ModelCatalog): Before {
+  const before = new Map<string, ModelProduct | undefined>();
+  for (const identifier of new Set([...old.keys(), ...next.keys()])) {
+    if (!isSame(old.get(identifier), next.get(identifier))) before.set(identifier, old.get(identifier));
+  }
+  return before;
+}
+
+export function isSame(a: ModelProduct | undefined, b: ModelProduct | undefined): boolean {
+  return a?.name === b?.name && a?.colour === b?.colour;
+}
+
+/** @returns up to ten differences in words; empty when both are equal */
+export function describeDifferences(actual: ModelCatalog, expected: ModelCatalog): string[] {
+  const differences: string[] = [];
+  for (const identifier of new Set([...expected.keys(), ...actual.keys()])) {
+    const [is, should] = [actual.get(identifier), expected.get(identifier)];
+    if (isSame(is, should)) continue;
+    differences.push(`${identifier}: is ${describe(is)}, should be ${describe(should)}`);
+    if (differences.length === 10) break;
+  }
+  return differences;
+}
+
+const describe = (product: ModelProduct | undefined) =>
+  product === undefined ? 'absent' : `${product.name} ${product.colour ?? ''}`.trim();
