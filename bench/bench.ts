@@ -1,0 +1,118 @@
+/**
+ * `npm run bench`: measures what the service promises and writes it down. `npm run bench -- NAME…` measures some only,
+ * `--quick` with small sizes, to see that everything runs; `--keep` writes the results of such a run down all the same.
+ * BENCH_NODE_OPTIONS are options of Node for the service, e.g. `--cpu-prof --cpu-prof-dir=/tmp/profiles`.
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { besideUploads } from './beside-uploads.ts';
+import { commit } from './commit.ts';
+import { growth } from './growth.ts';
+import { ingest } from './ingest.ts';
+import { lookup } from './lookup.ts';
+import { describeMachine } from './machine.ts';
+import { watchOthers } from './machine-load.ts';
+import type { Bench, Measurement, Sizes } from './measurement.ts';
+import { memory } from './memory.ts';
+import { partial } from './partial.ts';
+import { repeat } from './repeat.ts';
+import { describeResults, describeTable, type MeasuredFigures, type Results } from './results-page.ts';
+import { type BenchService, startService } from './service.ts';
+
+const MEASUREMENTS: readonly Measurement[] = [
+  ingest,
+  repeat,
+  lookup,
+  besideUploads,
+  memory,
+  commit,
+  partial,
+  growth,
+];
+
+const FULL: Sizes = { synthetic: 200_000, million: 1_000_000, rounds: 3, seconds: 4 };
+const QUICK: Sizes = { synthetic: 20_000, million: 40_000, rounds: 1, seconds: 1 };
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { quick: { type: 'boolean', default: false }, keep: { type: 'boolean', default: false } },
+});
+
+const chosen = positionals.map((name) => {
+  const found = MEASUREMENTS.find((one) => one.name === name);
+  if (found !== undefined) return found;
+  throw new Error(`no measurement ${name}; there are ${MEASUREMENTS.map((one) => one.name).join(', ')}`);
+});
+
+const folder = mkdtempSync(join(process.env.RELATA_BENCH_DIR ?? tmpdir(), 'relata-bench-'));
+const stops: (() => Promise<void>)[] = [];
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void cleanUp().then(() => process.exit(1)));
+}
+try {
+  await measureAll(openBench(values.quick ? QUICK : FULL), chosen.length > 0 ? chosen : MEASUREMENTS);
+} finally {
+  await cleanUp();
+}
+
+/** Services outlive a process that is only killed, and their folders take gigabytes. */
+async function cleanUp(): Promise<void> {
+  for (const stop of stops.reverse()) await stop();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+function openBench(sizes: Sizes): Bench {
+  const shared = new Map<string, Promise<unknown>>();
+  const started = performance.now();
+  return {
+    sizes,
+    folder,
+    share<Result>(name: string, make: () => Promise<Result>): Promise<Result> {
+      const known = shared.get(name) ?? make();
+      shared.set(name, known);
+      return known as Promise<Result>;
+    },
+    async startService(name): Promise<BenchService> {
+      const dataDir = mkdtempSync(join(folder, `${name}-`));
+      const service = await startService(dataDir);
+      let isRunning = true;
+      const stop = async () => {
+        if (!isRunning) return;
+        isRunning = false;
+        await service.stop();
+        rmSync(dataDir, { recursive: true, force: true });
+      };
+      stops.push(stop);
+      return { ...service, stop };
+    },
+    say: (text) => console.error(`${Math.round((performance.now() - started) / 1_000)} s  ${text}`),
+  };
+}
+
+async function measureAll(bench: Bench, measurements: readonly Measurement[]): Promise<void> {
+  const machine = describeMachine();
+  const measured: MeasuredFigures[] = [];
+  for (const { name, title, measure } of measurements) {
+    const start = performance.now();
+    const others = watchOthers();
+    const figures = await measure(bench);
+    const seconds = (performance.now() - start) / 1_000;
+    const one = { name, title, figures, seconds, others: others() };
+    measured.push(one);
+    console.log(describeTable(one));
+  }
+  writeResults({ machine, isQuick: values.quick, measured });
+}
+
+/** Results of a part or of small sizes are no results of the service: they are shown and not kept. */
+function writeResults(found: Results): void {
+  const isWhole = !found.isQuick && found.measured.length === MEASUREMENTS.length;
+  if (!isWhole && !values.keep) return;
+  const results = join(import.meta.dirname, 'results');
+  mkdirSync(results, { recursive: true });
+  const date = found.machine.measuredAt.slice(0, 10);
+  writeFileSync(join(results, `${date}.json`), `${JSON.stringify(found, null, 2)}\n`);
+  writeFileSync(join(import.meta.dirname, 'RESULTS.md'), describeResults(found));
+}

@@ -1,0 +1,23 @@
+import { cpus, release, totalmem, type } from 'node:os';
+
+/** Where figures were measured; absolute numbers mean nothing without it. */
+export interface Machine {
+  readonly cpu: string;
+  readonly cores: number;
+  readonly memoryGib: number;
+  readonly system: string;
+  readonly node: string;
+  readonly measuredAt: string;
+}
+
+export function describeMachine(): Machine {
+  const cores = cpus();
+  return {
+    cpu: cores[0]?.model.trim() ?? 'unknown',
+    cores: cores.length,
+    memoryGib: Math.round(totalmem() / 2 ** 30),
+    system: `${type()} ${release()}`,
+    node: process.version,
+    measuredAt: new Date().toISOString(),
+  };
+}

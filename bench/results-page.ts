@@ -1,0 +1,68 @@
+import type { Machine } from './machine.ts';
+import { describeFigure, describeTarget, type Figure, judge } from './measurement.ts';
+
+/** What one measurement found. */
+export interface MeasuredFigures {
+  readonly name: string;
+  readonly title: string;
+  readonly seconds: number;
+  /** The share of the processors, from 0 to 1, that other work on the machine took. */
+  readonly others: number;
+  readonly figures: readonly Figure[];
+}
+
+export interface Results {
+  readonly machine: Machine;
+  readonly isQuick: boolean;
+  readonly measured: readonly MeasuredFigures[];
+}
+
+const HEAD = ['Figure', 'Target', 'Measured', '', 'Absolute'];
+
+/** The page that stands beside the figures in the repository. */
+export function describeResults(results: Results): string {
+  const { machine, measured } = results;
+  return `# Results of the benchmarks
+
+Made by \`npm run bench${results.isQuick ? ' -- --quick' : ''}\`. A figure is a ratio of things that were measured in turn in
+the same run: the median of the rounds, with the smallest and the largest in brackets. Absolute numbers hold for this
+machine and this hour only.
+
+| Machine | |
+|---|---|
+| Processor | ${machine.cpu}, ${machine.cores} cores |
+| Memory | ${machine.memoryGib} GiB |
+| System | ${machine.system} |
+| Node | ${machine.node} |
+| Measured | ${machine.measuredAt} |
+
+${measured.map(describeMeasured).join('\n')}`;
+}
+
+function describeMeasured({ name, title, seconds, others, figures }: MeasuredFigures): string {
+  const rows = figures.map((figure) => `| ${columnsOf(figure).join(' | ')} |\n`).join('');
+  return `## ${title}
+
+\`npm run bench -- ${name}\`, ${Math.round(seconds)} s; other work took ${toPercent(others)} of the processors.
+
+| ${HEAD.join(' | ')} |
+|${HEAD.map(() => '---|').join('')}
+${rows}`;
+}
+
+const toPercent = (share: number) => `${Math.round(share * 100)} %`;
+
+function columnsOf(figure: Figure): string[] {
+  return [figure.name, describeTarget(figure), describeFigure(figure), judge(figure), figure.absolute ?? ''];
+}
+
+/** The same for a terminal. */
+export function describeTable({ title, others, figures }: MeasuredFigures): string {
+  const rows = figures.map((figure) => columnsOf(figure).slice(0, 4));
+  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const lines = figures.map((figure, at) => {
+    const cells = rows[at]?.map((cell, column) => cell.padEnd(widths[column] ?? 0)) ?? [];
+    return `  ${cells.join('  ').trimEnd()}${figure.absolute ? `\n      ${figure.absolute}` : ''}`;
+  });
+  return `${title} (other work took ${toPercent(others)} of the processors)\n${lines.join('\n')}\n`;
+}
