@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Makes a project's catalog what a file says: a full update of products in the shape of docs/interface.md §2.3, one a
+# line. Needs bash, curl 7.76 and gzip.
+#
+#   BASE_URL=http://127.0.0.1:4810 API_KEY=… PROJECT_ID=1 examples/full-update.sh examples/products.ndjson
+set -euo pipefail
+
+file=${1:?say which file, e.g. examples/products.ndjson}
+base=${BASE_URL:-http://127.0.0.1:4810}
+: "${API_KEY:?set API_KEY to a key with access write}"
+project="projectId=${PROJECT_ID:-}"
+run=$(date +%s)-$$
+
+# The key goes in by a file descriptor: arguments can be read by every user of the machine.
+call() {
+  local answer
+  answer=$(curl --silent --show-error --fail-with-body --retry 5 --retry-connrefused \
+    --config <(printf 'header = "Authorization: Bearer %s"\n' "$API_KEY") "$@") || {
+    printf '%s\n' "$answer" >&2
+    return 1
+  }
+  printf '%s\n' "$answer"
+}
+
+# Reads a field of the answer; enough for ids and words, which hold no quotes.
+field() {
+  grep -E -o "\"$1\":\"?[^\",}]*" | head -n 1 | sed 's/.*://; s/"//'
+}
+
+batches=$(mktemp -d)
+trap 'rm -rf "$batches"' EXIT
+grep -v '^[[:space:]]*$' "$file" | split -l 10000 -a 6 - "$batches/"
+
+session=$(call -X POST "$base/products/batch/initiate?$project" \
+  -H "Idempotency-Key: $run-initiate" | field fullUpdateId)
+echo "full update $session"
+
+# A batch that is sent again with its key, after a time-out, is stored once.
+for batch in "$batches"/*; do
+  { printf '['; paste -s -d , "$batch"; printf ']'; } | gzip >"$batch.gz"
+  call "$base/products/batch/upload?$project&fullUpdateId=$session" --data-binary "@$batch.gz" \
+    -H 'Content-Type: application/json' -H 'Content-Encoding: gzip' \
+    -H "Idempotency-Key: $run-${batch##*/}" | grep -o '"nrOfSent":[0-9]*,"nrOfParsed":[0-9]*'
+done
+
+task=$(call -X POST "$base/products/batch/start?$project&fullUpdateId=$session" \
+  -H "Idempotency-Key: $run-start" | field id)
+state=RUNNING
+while [ "$state" = RUNNING ]; do
+  state=$(call "$base/tasks/$task?wait=30" | field taskStatus)
+done
+call "$base/tasks/$task/log"
+echo "task $task: $state"
+[ "$state" = FINISHED ]
