@@ -429,14 +429,17 @@ test('the events of a task are its states until it ended (§4.7 rule 10)', async
   const catalog = await createCatalog(service());
   const release = await catalog.hold();
   const { id } = taskOf(await catalog.post('/products', numbered(1)));
-  const following = service().call('GET', `/tasks/${id}/events`);
-  setTimeout(() => void release(), 200);
-  const { status, headers, body } = await following;
-  assert.equal(status, 200);
-  assert.match(headers.get('content-type') ?? '', /^text\/event-stream/);
-  const events = String(body)
-    .split('\n\n')
-    .filter((event) => event !== '' && !event.startsWith(':'));
+  const following = await fetch(`${service().address}/tasks/${id}/events`, {
+    headers: { authorization: `Bearer ${service().key}` },
+  });
+  assert.equal(following.status, 200);
+  assert.match(following.headers.get('content-type') ?? '', /^text\/event-stream/);
+  let body = '';
+  for await (const chunk of following.body ?? assert.fail('a stream')) {
+    if (body === '') await release();
+    body += Buffer.from(chunk).toString();
+  }
+  const events = body.split('\n\n').filter((event) => event !== '' && !event.startsWith(':'));
   const tasks = events.map((event) => {
     const [kind, data = ''] = event.split('\n');
     assert.equal(kind, 'event: task');
