@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, totalmem } from 'node:os';
 import { test } from 'node:test';
 import { readConfig } from './config.ts';
 
 const ACCOUNT_KEY = 'k'.repeat(32);
+const memory = Math.min(totalmem(), process.constrainedMemory() || totalmem());
 
 test('without a variable every setting has its default', () => {
   assert.deepEqual(readConfig({ PATH: '/usr/bin' }), {
@@ -20,7 +21,7 @@ test('without a variable every setting has its default', () => {
     parserThreads: Math.min(4, Math.max(1, availableParallelism() - 1)),
     writerThreads: 4,
     bodyBudgetMib: 256,
-    cacheMib: 192,
+    cacheMib: Math.max(64, Math.floor(memory / 8 / 1024 / 1024)),
   });
 });
 

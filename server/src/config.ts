@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, totalmem } from 'node:os';
 import { type Static, type TSchema, type TString, Type } from 'typebox';
 import { Value } from 'typebox/value';
 
@@ -28,7 +28,7 @@ const Environment = Type.Object(
     /** Memory that bodies in flight share. */
     RELATA_BODY_BUDGET_MIB: Type.Integer({ default: 256, minimum: 1, maximum: 1_048_576 }),
     /** 0: nothing is cached. */
-    RELATA_CACHE_MIB: Type.Integer({ default: 192, minimum: 0, maximum: 1_048_576 }),
+    RELATA_CACHE_MIB: Type.Integer({ default: defaultCacheMib(), minimum: 0, maximum: 1_048_576 }),
   },
   { additionalProperties: false },
 );
@@ -94,6 +94,12 @@ function toConfig(settings: Environment) {
 /** One core is left to the thread that answers; each thread holds a body and its products in memory. */
 function defaultParserThreads(): number {
   return Math.min(4, Math.max(1, availableParallelism() - 1));
+}
+
+/** An eighth of what the machine, or the container, has; the rest is for the threads and the system's own cache. */
+function defaultCacheMib(): number {
+  const limit = process.constrainedMemory() || Number.POSITIVE_INFINITY;
+  return Math.max(64, Math.floor(Math.min(totalmem(), limit) / 8 / 1024 / 1024));
 }
 
 function checked(isGood: (text: string) => boolean, message: string): TString {

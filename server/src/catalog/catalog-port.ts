@@ -71,13 +71,27 @@ export interface StoredProduct {
   readonly raw: string;
 }
 
+/** What stands before and behind answers that are sent together. */
+export interface Frame {
+  readonly head: Uint8Array;
+  readonly tail: Uint8Array;
+}
+
+/** Serialised products with commas between, in their frame. */
+export interface JoinedAnswers {
+  readonly bytes: Uint8Array;
+  readonly count: number;
+  /** Says that the bytes are sent; they may be written over from then on. */
+  release(): void;
+}
+
 /**
  * Where catalogs are kept. Every method is about one batch, never one row, so that a store across a network can
  * serve it too. Reads see one version of the catalog each.
  */
 export interface CatalogStore {
-  /** @returns the served bytes of the products found, in the order asked; each once, unknown ones left out. */
-  findAnswers(projectId: number, identifiers: readonly string[]): Promise<readonly Uint8Array[]>;
+  /** @returns what is served of the products found, in the order asked; each once, unknown ones left out. */
+  findAnswers(projectId: number, identifiers: readonly string[], frame: Frame): Promise<JoinedAnswers>;
   findProduct(projectId: number, identifier: string): Promise<StoredProduct | undefined>;
   /** @returns products by identifier, after `after`. */
   listProducts(

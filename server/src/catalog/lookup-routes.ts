@@ -1,8 +1,8 @@
 import type { FastifyReply } from 'fastify';
 import { ErrorAnswer, type Routes } from '../http/http.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import { type AnswerBuffers, createAnswerBuffers } from './answer-buffers.ts';
 import type { Catalog } from './catalog.ts';
+import type { Frame, JoinedAnswers } from './catalog-port.ts';
 import {
   IdentifierQuery,
   IdentifiersBody,
@@ -15,9 +15,8 @@ import { checkIdentifiers, readIdentifiers } from './identifiers.ts';
 const tags = ['Lookup'];
 const failures = { '4xx': ErrorAnswer };
 const JSON_TYPE = 'application/json; charset=utf-8';
-const HEAD = Buffer.from('{"products":[');
-const COMMA = 0x2c;
-const TAIL = Buffer.from(']}');
+const LIST: Frame = { head: Buffer.from('{"products":['), tail: Buffer.from(']}') };
+const ALONE: Frame = { head: Buffer.alloc(0), tail: Buffer.alloc(0) };
 /** 1,000 identifiers of 255 characters, each up to twelve bytes of JSON: two escaped surrogates. */
 const LOOKUP_MAX_MIB = 4;
 
@@ -26,7 +25,6 @@ export const lookupRoutes =
   (catalog: Catalog): Routes =>
   (server) => {
     const config = { guard: 'project', access: 'read' } as const;
-    const buffers = createAnswerBuffers();
 
     server.get(
       '/product-service/products-by-sku',
@@ -41,8 +39,8 @@ export const lookupRoutes =
       },
       async (request, reply) => {
         const identifiers = readIdentifiers(request.query.identifiers);
-        const answers = await catalog.store.findAnswers(request.project.id, identifiers);
-        return sendAnswers(reply, buffers, answers) as never;
+        const answers = await catalog.store.findAnswers(request.project.id, identifiers, LIST);
+        return sendAnswers(reply, answers) as never;
       },
     );
 
@@ -60,8 +58,8 @@ export const lookupRoutes =
       },
       async (request, reply) => {
         const identifiers = checkIdentifiers(request.body.identifiers);
-        const answers = await catalog.store.findAnswers(request.project.id, identifiers);
-        return sendAnswers(reply, buffers, answers) as never;
+        const answers = await catalog.store.findAnswers(request.project.id, identifiers, LIST);
+        return sendAnswers(reply, answers) as never;
       },
     );
 
@@ -78,32 +76,16 @@ export const lookupRoutes =
       },
       async (request, reply) => {
         const { identifier } = request.query;
-        const [answer] = await catalog.store.findAnswers(request.project.id, [identifier]);
-        if (answer === undefined) {
+        const answers = await catalog.store.findAnswers(request.project.id, [identifier], ALONE);
+        if (answers.count === 0) {
           throw new ServiceError('not_found', { details: [`no product ${JSON.stringify(identifier)}`] });
         }
-        return reply.type(JSON_TYPE).send(answer as never);
+        return sendAnswers(reply, answers) as never;
       },
     );
   };
 
-/** Bytes between bytes: nothing is parsed or converted. */
-function sendAnswers(
-  reply: FastifyReply,
-  buffers: AnswerBuffers,
-  answers: readonly Uint8Array[],
-): FastifyReply {
-  let length = HEAD.length + TAIL.length + Math.max(answers.length - 1, 0);
-  for (const answer of answers) length += answer.length;
-  const { buffer, release } = buffers.take(length);
+function sendAnswers(reply: FastifyReply, { bytes, release }: JoinedAnswers): FastifyReply {
   reply.raw.once('close', release);
-  buffer.set(HEAD);
-  let at = HEAD.length;
-  for (const answer of answers) {
-    if (at > HEAD.length) buffer[at++] = COMMA;
-    buffer.set(answer, at);
-    at += answer.length;
-  }
-  buffer.set(TAIL, at);
-  return reply.type(JSON_TYPE).send(buffer.subarray(0, length));
+  return reply.type(JSON_TYPE).send(bytes);
 }

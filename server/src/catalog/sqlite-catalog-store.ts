@@ -1,21 +1,25 @@
-import { type CatalogFile, createCatalogFiles, type Operation, type ThreadPool } from '../storage/storage.ts';
-import { type CatalogAnswers, createAnswerCache } from './answer-cache.ts';
+import {
+  type CatalogFile,
+  createByteCache,
+  createCatalogFiles,
+  type Operation,
+  type ThreadPool,
+} from '../storage/storage.ts';
 import type { CatalogStore } from './catalog-port.ts';
 import {
   compareStaged,
   countProducts,
   findPresent,
-  findServed,
   findStored,
   listStagedBatches,
   listStored,
-  readCatalogVersion,
   readOntology,
   readStagedReports,
 } from './catalog-reader-store.ts';
 import { collectGarbage, deleteProducts, replaceOntology, restore } from './catalog-upkeep-store.ts';
 import { reserveIds } from './catalog-writer-store.ts';
 import { commit } from './commit-store.ts';
+import { LookupAnswers } from './lookup-answers.ts';
 import { type PackedProducts, transferOf } from './packed-products.ts';
 import { applyProducts, refreshFacts } from './product-store.ts';
 import { restageBatch, stageBatch } from './staging-store.ts';
@@ -84,7 +88,7 @@ export function createSqliteCatalogStore({
   cacheBytes,
 }: SqliteCatalogParts): CatalogStore {
   const files = createCatalogFiles(folder);
-  const cache = createAnswerCache(cacheBytes);
+  const answers = new LookupAnswers(createByteCache(cacheBytes));
   /** Buffers of packed products are handed over. */
   const write = <Output>(operation: string, projectId: number, input: object) => {
     const transfer = 'packed' in input ? transferOf(input.packed as PackedProducts) : [];
@@ -92,14 +96,8 @@ export function createSqliteCatalogStore({
   };
 
   return {
-    async findAnswers(projectId, identifiers) {
-      const file = files.open(projectId);
-      const kept = cache.of(projectId, readCatalogVersion(file)).findAll(identifiers);
-      return (
-        kept ??
-        file.snapshot(() => readAnswers(file, cache.of(projectId, readCatalogVersion(file)), identifiers))
-      );
-    },
+    findAnswers: async (projectId, identifiers, frame) =>
+      answers.find(files.open(projectId), projectId, { identifiers, frame }),
     findProduct: async (projectId, identifier) => findStored(files.open(projectId), identifier),
     listProducts: async (projectId, after, limit) => listStored(files.open(projectId), after ?? '', limit),
     countProducts: async (projectId) => countProducts(files.open(projectId)),
@@ -138,34 +136,4 @@ export function createSqliteCatalogStore({
       files.closeAll();
     },
   };
-}
-
-/** Answers that are not all in memory, from one state of the catalog. */
-function readAnswers(
-  file: CatalogFile,
-  answers: CatalogAnswers,
-  identifiers: readonly string[],
-): Uint8Array[] {
-  return [...new Set(identifiers)].flatMap((identifier) => {
-    const kept = answers.find(identifier);
-    if (kept !== undefined) return [kept];
-    // An unpaired surrogate would be read as U+FFFD, which another product may have.
-    const served = identifier.isWellFormed() ? serve(file, identifier) : undefined;
-    if (served === undefined) return [];
-    answers.keep(identifier, served);
-    return [served];
-  });
-}
-
-/** An answer without a parse: id and time around the stored bytes. */
-function serve(file: CatalogFile, identifier: string): Uint8Array | undefined {
-  const found = findServed(file, identifier);
-  if (found === undefined) return undefined;
-  const head = `{"id":${found.id},`;
-  const tail = `,"lastUpdateTs":${found.updatedAt}}`;
-  const bytes = Buffer.allocUnsafeSlow(head.length + found.answer.length + tail.length);
-  bytes.write(head, 0, 'latin1');
-  bytes.set(found.answer, head.length);
-  bytes.write(tail, head.length + found.answer.length, 'latin1');
-  return bytes;
 }

@@ -13,6 +13,7 @@ import type { ControlSchema } from './schema.ts';
 import { CONTROL_PRAGMAS, openControlDatabase } from './sqlite.ts';
 
 export { type BackupSummary, createBackup, restoreBackup } from './backup.ts';
+export { type ByteCache, type CacheSpace, createByteCache } from './byte-cache.ts';
 export { type CatalogFile, type CatalogFiles, createCatalogFiles } from './catalog-files.ts';
 export type { DataFolder } from './data-folder.ts';
 export { lockDataFolder } from './data-lock.ts';

@@ -1,0 +1,111 @@
+import type { ByteCache, CacheSpace, CatalogFile } from '../storage/storage.ts';
+import { type AnswerBuffers, createAnswerBuffers } from './answer-buffers.ts';
+import type { Frame, JoinedAnswers } from './catalog-port.ts';
+import { findServed, readCatalogVersion } from './catalog-reader-store.ts';
+
+const COMMA = 0x2c;
+
+/** An answer that was not in memory: the stored bytes, with id and time around them. Nothing is parsed. */
+interface ReadAnswer {
+  readonly identifier: string;
+  readonly head: string;
+  readonly stored: Uint8Array;
+  readonly tail: string;
+}
+
+/** What one request found: positions in the cache, or -1 - index of an answer that was read. */
+interface Found {
+  readonly space: CacheSpace;
+  readonly places: number[];
+  readonly read: ReadAnswer[];
+}
+
+/** Lookups of one thread, out of memory where they can be: docs/interface.md §4.2. */
+export class LookupAnswers {
+  private readonly cache: ByteCache;
+  private readonly buffers: AnswerBuffers = createAnswerBuffers();
+  private requests = 0;
+
+  constructor(cache: ByteCache) {
+    this.cache = cache;
+  }
+
+  /** @returns what was found, in the order asked and each once, of one state of the catalog */
+  find(file: CatalogFile, projectId: number, wanted: { identifiers: readonly string[]; frame: Frame }) {
+    const { identifiers, frame } = wanted;
+    this.requests = (this.requests + 1) | 0;
+    const space = this.open(file, projectId);
+    const found = findKept(space, identifiers, this.requests);
+    return this.join(found ?? file.snapshot(() => this.read(file, projectId, identifiers)), frame);
+  }
+
+  private open(file: CatalogFile, projectId: number): CacheSpace {
+    return this.cache.of(`answers of ${projectId}`, readCatalogVersion(file));
+  }
+
+  /** Call it on a snapshot: the version and the products are then of one state. */
+  private read(file: CatalogFile, projectId: number, identifiers: readonly string[]): Found {
+    const space = this.open(file, projectId);
+    const places: number[] = [];
+    const read: ReadAnswer[] = [];
+    for (const identifier of new Set(identifiers)) {
+      const place = space.find(identifier);
+      if (place >= 0) {
+        space.mark(place, this.requests);
+        places.push(place);
+        continue;
+      }
+      // An unpaired surrogate would be read as U+FFFD, which another product may have.
+      const served = identifier.isWellFormed() ? findServed(file, identifier) : undefined;
+      if (served === undefined) continue;
+      places.push(-1 - read.length);
+      const { id, answer: stored, updatedAt } = served;
+      read.push({ identifier, head: `{"id":${id},`, stored, tail: `,"lastUpdateTs":${updatedAt}}` });
+    }
+    return { space, places, read };
+  }
+
+  /** Bytes between bytes; what was read is kept once all is copied, since keeping may push out what was found. */
+  private join({ space, places, read }: Found, { head, tail }: Frame): JoinedAnswers {
+    let length = head.length + tail.length + Math.max(places.length - 1, 0);
+    for (const place of places) length += place >= 0 ? space.lengthAt(place) : sizeOf(read[-1 - place]);
+    const { buffer, release } = this.buffers.take(length);
+    buffer.set(head);
+    let at = head.length;
+    const starts: number[] = [];
+    for (const place of places) {
+      if (at > head.length) buffer[at++] = COMMA;
+      if (place < 0) starts.push(at);
+      at += place >= 0 ? space.copy(place, buffer, at) : write(read[-1 - place], buffer, at);
+    }
+    buffer.set(tail, at);
+    read.forEach((answer, index) => {
+      const start = starts[index] as number;
+      space.keep(answer.identifier, buffer.subarray(start, start + sizeOf(answer)));
+    });
+    return { bytes: buffer.subarray(0, length), count: places.length, release };
+  }
+}
+
+/** @returns undefined when one is not in memory */
+function findKept(space: CacheSpace, identifiers: readonly string[], request: number): Found | undefined {
+  const places: number[] = [];
+  for (const place of space.findAll(identifiers)) {
+    if (place < 0) return undefined;
+    if (space.mark(place, request)) places.push(place);
+  }
+  return { space, places, read: [] };
+}
+
+function sizeOf(answer: ReadAnswer | undefined): number {
+  return answer === undefined ? 0 : answer.head.length + answer.stored.length + answer.tail.length;
+}
+
+function write(answer: ReadAnswer | undefined, target: Buffer, start: number): number {
+  if (answer === undefined) return 0;
+  let at = start + target.write(answer.head, start, 'latin1');
+  target.set(answer.stored, at);
+  at += answer.stored.length;
+  at += target.write(answer.tail, at, 'latin1');
+  return at - start;
+}

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { type CacheSpace, createByteCache } from './byte-cache.ts';
+
+const MIB = 1024 * 1024;
+const bytesOf = (length: number, value = 7) => new Uint8Array(length).fill(value);
+
+function read(space: CacheSpace, key: string): Uint8Array | undefined {
+  const position = space.find(key);
+  if (position < 0) return undefined;
+  const bytes = new Uint8Array(space.lengthAt(position));
+  assert.equal(space.copy(position, bytes, 0), bytes.length);
+  return bytes;
+}
+
+test('bytes are found until their space has another version', () => {
+  const cache = createByteCache(MIB);
+  cache.of('one', 1).keep('A', bytesOf(10));
+  assert.deepEqual(read(cache.of('one', 1), 'A'), bytesOf(10));
+  assert.equal(read(cache.of('two', 1), 'A'), undefined, 'another space');
+  assert.equal(read(cache.of('one', 2), 'A'), undefined);
+  assert.equal(read(cache.of('one', 1), 'A'), undefined, 'an older version does not come back');
+});
+
+test('findAll finds each key where find does, and what is not here nowhere', () => {
+  const space = createByteCache(MIB).of('one', 1);
+  const keys = Array.from({ length: 5_000 }, (_, at) => `key ${at}`);
+  for (const [at, key] of keys.entries()) if (at % 3 > 0) space.keep(key, bytesOf(at % 50));
+  const asked = [...keys, 'key 1', '', 'unknown', '__proto__', '\u{1F600}', '\ud800'];
+  assert.deepEqual(
+    [...space.findAll(asked)],
+    asked.map((key) => space.find(key)),
+  );
+  for (const [at, key] of keys.entries())
+    assert.equal(read(space, key)?.length, at % 3 > 0 ? at % 50 : undefined);
+});
+
+test('a limit below one MiB keeps nothing, and what would fill a quarter of it is never kept', () => {
+  const none = createByteCache(0).of('one', 1);
+  none.keep('A', bytesOf(1));
+  assert.equal(read(none, 'A'), undefined);
+  const some = createByteCache(MIB).of('one', 1);
+  some.keep('A', bytesOf(MIB / 4));
+  assert.equal(read(some, 'A'), undefined);
+});
+
+test('a request marks an entry once', () => {
+  const space = createByteCache(MIB).of('one', 1);
+  space.keep('A', bytesOf(1));
+  assert.deepEqual(
+    [1, 1, 2, 1].map((request) => space.mark(space.find('A'), request)),
+    [true, false, true, true],
+  );
+});
+
+test('when it is full, one miss in eight is kept, and what was used since stays before what was not', () => {
+  const space = createByteCache(2 * MIB).of('one', 1);
+  const size = MIB / 8;
+  const keys = Array.from({ length: 14 }, (_, at) => `${at}`);
+  for (const key of keys) space.keep(key, bytesOf(size));
+  assert.ok(keys.every((key) => read(space, key) !== undefined));
+  space.mark(space.find('1'), 1);
+  for (let miss = 1; miss <= 7; miss += 1) space.keep('new', bytesOf(size));
+  assert.equal(read(space, 'new'), undefined);
+  space.keep('new', bytesOf(size));
+  assert.ok(read(space, 'new'));
+  assert.ok(read(space, '1'), 'used');
+  assert.equal(read(space, '0'), undefined, 'not used');
+  assert.ok(read(space, '13'), 'of a younger slab');
+});
+
+test('the entries of a version that is over go first', () => {
+  const cache = createByteCache(MIB);
+  const old = cache.of('one', 1);
+  for (const key of ['A', 'B', 'C', 'D', 'E', 'F', 'G']) old.keep(key, bytesOf(MIB / 8));
+  old.mark(old.find('A'), 1);
+  const present = cache.of('one', 2);
+  for (let miss = 1; miss <= 8; miss += 1) present.keep('new', bytesOf(MIB / 8));
+  assert.ok(read(present, 'new'));
+  assert.equal(old.find('A'), -1);
+});
+
+interface Step {
+  space: string;
+  newVersion: boolean;
+  key: string;
+  length: number;
+  isUsed: boolean;
+}
+
+/** A cache beside a map of everything that was ever kept. */
+class Comparison {
+  private readonly cache = createByteCache(2 * MIB);
+  private readonly versions = new Map<string, number>();
+  private readonly kept = new Map<string, Uint8Array>();
+  private steps = 0;
+
+  run({ space: name, newVersion, key, length, isUsed }: Step): void {
+    this.steps += 1;
+    const version = (this.versions.get(name) ?? 0) + Number(newVersion);
+    this.versions.set(name, version);
+    const space = this.cache.of(name, version);
+    const id = `${name} ${version} ${key}`;
+    const found = read(space, key);
+    if (found === undefined) {
+      this.kept.set(id, bytesOf(length, this.steps % 251));
+      space.keep(key, bytesOf(length, this.steps % 251));
+    } else {
+      assert.deepEqual(found, this.kept.get(id));
+      if (isUsed) space.mark(space.find(key), this.steps);
+    }
+  }
+}
+
+test('what is found is what was kept for that key and version, however full it gets', () => {
+  const step = fc.record({
+    space: fc.constantFrom('one', 'two'),
+    newVersion: fc.nat(40).map((dice) => dice === 0),
+    key: fc.nat(30).map(String),
+    length: fc.nat({ max: MIB / 8 }),
+    isUsed: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 100, maxLength: 400 }), (steps) => {
+      const comparison = new Comparison();
+      for (const one of steps) comparison.run(one);
+    }),
+    { numRuns: 60 },
+  );
+});
