@@ -34,8 +34,13 @@ import { type Clock, systemClock } from './kernel/clock.ts';
 import type { Logger } from './kernel/logger.ts';
 import { projectRoutes } from './projects/project-routes.ts';
 import { createProjects, type Projects } from './projects/projects.ts';
+import { relatedRoutes } from './relations/related-routes.ts';
+import { relationRoutes } from './relations/relation-routes.ts';
+import { createRelations, createSqliteRelationStore, type Relations } from './relations/relations.ts';
 import {
   type ControlTransaction,
+  createByteCache,
+  createCatalogFiles,
   createThreadPool,
   extensionOf,
   lockDataFolder,
@@ -95,13 +100,13 @@ export async function createApp({ config, clock = systemClock, logTo, replace = 
   const onEnded = (task: Task) => metrics.countTask(task.kind, task.status as 'FINISHED');
   const tasks = createTasks({ database, clock, logger, describeRefusal, onEnded });
   const base = { config, storage, clock, logger, replace };
-  const { catalog, threads } = openCatalog(base, { projects, tasks, metrics });
+  const { catalog, relations, threads } = openCatalog(base, { projects, tasks, metrics });
 
   await documentServer(server, VERSION);
   measureRequests(server, metrics);
   addHealthRoutes(server, () => isReady);
   serveMetrics(server, metrics);
-  addRoutes(server, { config, clock, storage, projects, access, tasks, catalog });
+  addRoutes(server, { config, clock, storage, projects, access, tasks, catalog, relations });
   serveDocuments(server);
   await server.ready();
 
@@ -168,13 +173,23 @@ function openCatalog(base: Base, { projects, tasks, metrics }: CatalogNeeds) {
   const entry = (name: string) => new URL(`./${name}${extensionOf(import.meta.url)}`, import.meta.url);
   const parsers = createThreadPool(entry('ingest-worker'), config.parserThreads, folder);
   const writers = createThreadPool(entry('store-worker'), config.writerThreads, folder);
+  const relationReaders = createThreadPool(entry('relation-worker'), config.readerThreads, folder);
+  const files = createCatalogFiles(folder.catalogs);
+  const cache = createByteCache(config.cacheMib * MIB);
   const sqlite = createSqliteCatalogStore({
-    folder: folder.catalogs,
+    files,
     writers,
     readers: parsers,
-    cacheBytes: config.cacheMib * MIB,
+    cache,
   });
   const store = replace.store?.(sqlite) ?? sqlite;
+  const relations = createRelations({
+    store: createSqliteRelationStore({ files, writers, readers: relationReaders, cache }),
+    tasks,
+    clock,
+    logger,
+    getSettings: projects.getSettings,
+  });
   const catalog = createCatalog({
     database,
     payloads,
@@ -186,13 +201,16 @@ function openCatalog(base: Base, { projects, tasks, metrics }: CatalogNeeds) {
     getSettings: projects.getSettings,
     onProductsWritten: metrics.countWrittenProducts,
     onCommitRefused: metrics.countRefusedCommit,
+    onOntologyFollowed: relations.follow,
   });
   return {
     catalog,
+    relations,
     threads: {
       async close() {
         await parsers.close();
         await writers.close();
+        await relationReaders.close();
       },
     },
   };
@@ -206,10 +224,11 @@ interface RouteNeeds {
   readonly access: ReturnType<typeof createAccess>;
   readonly tasks: ReturnType<typeof createTasks>;
   readonly catalog: Catalog;
+  readonly relations: Relations;
 }
 
 function addRoutes(server: Server, needs: RouteNeeds): void {
-  const { config, clock, storage, projects, access, tasks, catalog } = needs;
+  const { config, clock, storage, projects, access, tasks, catalog, relations } = needs;
   const answerOnce = createAnswerOnce(storage.database, clock);
   projectRoutes({ projects, answerOnce })(server);
   apiKeyRoutes({ access, projects, answerOnce })(server);
@@ -233,12 +252,27 @@ function addRoutes(server: Server, needs: RouteNeeds): void {
   productUpdateRoutes(updateParts)(server);
   fullUpdateRoutes(updateParts)(server);
   lookupRoutes(catalog)(server);
+  const getProject = async (request: { caller: Caller }, projectId: number) => {
+    const { id, name } = await projects.getProject(request.caller, projectId);
+    return { id, name, accountId: request.caller.accountId };
+  };
+  relatedRoutes(relations)(server);
+  relationRoutes({
+    relations,
+    getProject,
+    recordRelationChange: (request, projectId, { action, relation }) =>
+      projects.recordChange({
+        author: request.caller,
+        projectId,
+        action: `relation.${action}`,
+        subject: relation
+          ? { type: 'relation', id: relation.id, name: relation.definition.name }
+          : { type: 'project', id: projectId },
+      }),
+  })(server);
   catalogRoutes({
     catalog,
-    async getProject(request, projectId) {
-      const { id, name } = await projects.getProject(request.caller, projectId);
-      return { id, name, accountId: request.caller.accountId };
-    },
+    getProject,
     recordOntologyChange: (request, projectId, details) =>
       projects.recordChange({
         author: request.caller,

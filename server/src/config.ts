@@ -25,6 +25,8 @@ const Environment = Type.Object(
     RELATA_TRUSTED_PROXIES: checkedList(isAddressRange, 'must list IP addresses or CIDR ranges, by commas'),
     RELATA_PARSER_THREADS: Type.Integer({ default: defaultParserThreads(), minimum: 1, maximum: 64 }),
     RELATA_WRITER_THREADS: Type.Integer({ default: 4, minimum: 1, maximum: 64 }),
+    /** Threads that answer relations. */
+    RELATA_READER_THREADS: Type.Integer({ default: 2, minimum: 1, maximum: 64 }),
     /** Memory that bodies in flight share. */
     RELATA_BODY_BUDGET_MIB: Type.Integer({ default: 256, minimum: 1, maximum: 1_048_576 }),
     /** 0: nothing is cached. */
@@ -86,6 +88,7 @@ function toConfig(settings: Environment) {
     trustedProxies: Object.freeze(splitList(settings.RELATA_TRUSTED_PROXIES)),
     parserThreads: settings.RELATA_PARSER_THREADS,
     writerThreads: settings.RELATA_WRITER_THREADS,
+    readerThreads: settings.RELATA_READER_THREADS,
     bodyBudgetMib: settings.RELATA_BODY_BUDGET_MIB,
     cacheMib: settings.RELATA_CACHE_MIB,
   });

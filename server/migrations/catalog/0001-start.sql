@@ -10,12 +10,15 @@ insert into meta (name, value) values
   ('ontology_revision', 1),    -- raised by every change of the ontology by a person
   ('next_product_id', 1),
   ('next_attribute_id', 1),
+  ('next_relation_id', 1),
+  ('derivation_revision', 0),  -- raised when anything is derived otherwise from products
   ('last_task', 0),            -- the number of the last ordered task applied
   ('last_task_result', '{}');
 
 -- One version of a product: the answer of the lookup without its id and time, and the upload it came from.
 create table document (
   id integer primary key autoincrement, -- never given twice: a pointer read before must not meet another product
+  product_id integer not null,
   answer blob not null,
   raw blob not null
 );
@@ -58,6 +61,8 @@ create table staged_product (
   batch integer not null,
   document_id integer not null,
   is_fresh integer not null, -- 1: the document was made by this full update
+  product_id integer not null,
+  is_reserved integer not null, -- 1: no product had this id when the row was staged
   hash blob not null,
   ontology_revision integer not null,
   primary key (full_update_id, identifier)
@@ -97,3 +102,45 @@ create table garbage_document (
   document_id integer primary key,
   identifier text not null
 );
+
+-- What goes with what. A build is the index of one rule, made for ever of the attributes as they were.
+create table relation (
+  id integer primary key,
+  definition text not null, -- JSON
+  problem text,             -- why it cannot work
+  active_build integer,     -- whose members answer; null: none is complete yet
+  wanted_build integer,     -- of the rule as it is; another than the active one: it is being made
+  created_at integer not null,
+  updated_at integer not null
+);
+
+create table relation_build (
+  id integer primary key autoincrement,
+  relation_id integer not null,
+  rule text not null,               -- JSON: the rule with its attributes
+  last_document integer not null    -- those up to this one are older than the build and are walked by its task
+);
+
+-- What was derived for a document, and the group of its product.
+create table relation_document (
+  document_id integer primary key,
+  product_id integer not null,
+  group_identifier text not null,
+  memberships text not null -- JSON
+);
+create index relation_document_group on relation_document (group_identifier);
+
+-- The join index: a document that is current stands for its product on a side of a relation, ordered by rank. Sides: 0
+-- source, 1 target. Bytes as in relations/member-key.ts; c1 and so on are the values that matches compare.
+create table relation_member (
+  build_id integer not null,
+  side integer not null,
+  match_key blob not null,
+  rank blob not null,
+  product_id integer not null,
+  document_id integer not null,
+  c1, c2, c3, c4, c5, c6, c7, c8,
+  primary key (build_id, side, match_key, rank, product_id, document_id)
+) without rowid;
+-- For matches that compare: whether anything is in reach is one seek.
+create index relation_member_compared on relation_member (build_id, side, match_key, c1) where c1 is not null;

@@ -2,7 +2,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { FailureCode } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Database, PayloadFiles } from '../storage/storage.ts';
-import type { Tasks } from '../tasks/tasks.ts';
+import type { TaskRun, Tasks } from '../tasks/tasks.ts';
 import type { CatalogStore } from './catalog-port.ts';
 import type { Ingest } from './ingest-client.ts';
 
@@ -27,4 +27,6 @@ export interface CatalogParts {
   /** Told of what changed and of commits that were refused, for the metrics. */
   onProductsWritten(change: 'created' | 'changed' | 'deleted', count: number): void;
   onCommitRefused(code: FailureCode): void;
+  /** Facts follow another ontology now; awaited before the task that made them ends. */
+  onOntologyFollowed(run: TaskRun): Promise<void>;
 }

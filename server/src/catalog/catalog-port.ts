@@ -121,10 +121,7 @@ export interface CatalogStore {
   readStagedReports(projectId: number, fullUpdateId: number): Promise<readonly string[]>;
   compareStaged(projectId: number, fullUpdateId: number, withIdentifiers: boolean): Promise<Difference>;
   commit(projectId: number, order: ChangeOrder & CommitOrder): Promise<CommitResult>;
-  applyProducts(
-    projectId: number,
-    change: ChangeOrder & { packed: PackedProducts; revision: number },
-  ): Promise<ChangeCounts | Stale>;
+  applyProducts(projectId: number, change: ChangeOrder & AppliedProducts): Promise<ChangeCounts | Stale>;
   deleteProducts(
     projectId: number,
     change: ChangeOrder & { identifiers: readonly string[]; keptCommits: number },
@@ -150,9 +147,18 @@ export interface StagedProducts {
   readonly fullUpdateId: number;
   readonly batch: number;
   readonly packed: PackedProducts;
+  /** By which what was derived from the products is what it is. */
+  readonly derivationRevision: number;
   readonly observed: string;
   readonly extractedBy: string;
   readonly report: string;
+}
+
+/** Products of an incremental or partial update, by which ontology and derivation they are what they are. */
+export interface AppliedProducts {
+  readonly packed: PackedProducts;
+  readonly revision: number;
+  readonly derivationRevision: number;
 }
 
 /** Answers made anew for documents of one batch. */

@@ -69,6 +69,7 @@ export function isCatalogEmpty(file: CatalogFile): boolean {
 
 /** What an update must know of a present product; its upload too when it is to be patched. */
 export interface PresentProduct {
+  readonly id: number;
   readonly hash: Uint8Array;
   readonly document: number;
   readonly revision: number;
@@ -77,7 +78,7 @@ export interface PresentProduct {
 export function findPresent(file: CatalogFile, identifier: string): PresentProduct | undefined {
   return file
     .prepare(
-      `select hash, document_id as document, ontology_revision as revision from product where identifier = ?`,
+      `select id, hash, document_id as document, ontology_revision as revision from product where identifier = ?`,
     )
     .get(identifier) as PresentProduct | undefined;
 }

@@ -8,6 +8,7 @@ import {
   raiseVersion,
   writeMeta,
 } from './catalog-writer-store.ts';
+import type { Derivation } from './derivation.ts';
 import type { Attribute, Ontology } from './ontology.ts';
 import { dropUndoBeyond, openUndo, playBack } from './undo-store.ts';
 
@@ -111,8 +112,14 @@ const STEP = 2_000;
  * Removes one bounded part of what nothing points to: rows of full updates that are over, undo entries that are not
  * kept, documents that were replaced. @returns whether there may be more
  */
-export function collectGarbage(file: CatalogFile, { live }: { live: readonly number[] }): boolean {
-  return file.transaction(() => dropStaged(file, live) || dropUndo(file) || dropDocuments(file, live));
+export function collectGarbage(
+  file: CatalogFile,
+  { live }: { live: readonly number[] },
+  derivation: Derivation,
+): boolean {
+  return file.transaction(
+    () => dropStaged(file, live) || dropUndo(file) || dropDocuments(file, live, derivation),
+  );
 }
 
 function dropStaged(file: CatalogFile, live: readonly number[]): boolean {
@@ -162,7 +169,7 @@ function dropUndo(file: CatalogFile): boolean {
 }
 
 /** A document that an open full update staged as unchanged stays until that one is over. */
-function dropDocuments(file: CatalogFile, live: readonly number[]): boolean {
+function dropDocuments(file: CatalogFile, live: readonly number[], derivation: Derivation): boolean {
   const isStaged = `exists (select 1 from json_each(?) l join staged_product s on s.full_update_id = l.value
     where s.identifier = g.identifier and s.document_id = g.document_id)`;
   const ids = file
@@ -170,13 +177,17 @@ function dropDocuments(file: CatalogFile, live: readonly number[]): boolean {
     .all(JSON.stringify(live));
   if (ids.length === 0) return false;
   const list = JSON.stringify(ids.map(({ id }) => id));
-  file
+  const removed = file
     .prepare(
       `delete from document where id in (select value from json_each(?)) and not exists
          (select 1 from garbage_document g join product p on p.identifier = g.identifier
-          where g.document_id = document.id and p.document_id = document.id)`,
+          where g.document_id = document.id and p.document_id = document.id) returning id`,
     )
-    .run(list);
+    .all(list);
+  derivation.remove(
+    file,
+    removed.map(({ id }) => Number(id)),
+  );
   file
     .prepare('delete from garbage_document where document_id in (select value from json_each(?))')
     .run(list);

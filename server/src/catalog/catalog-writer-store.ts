@@ -1,8 +1,9 @@
 import type { CatalogFile } from '../storage/storage.ts';
 import type { ChangeOrder } from './catalog-port.ts';
 import { findCategoryId, readMeta } from './catalog-reader-store.ts';
+import type { Derivation } from './derivation.ts';
 import type { Attribute } from './ontology.ts';
-import { answerOf, identifiersOf, type PackedProducts, rawOf } from './packed-products.ts';
+import { answerOf, derivedOf, identifiersOf, type PackedProducts, rawOf } from './packed-products.ts';
 
 /** What the statements that change a catalog file share; run by the thread that writes. */
 
@@ -87,9 +88,17 @@ export function sortedRows(packed: PackedProducts): KeyedRow[] {
   return rows.sort((a, b) => (a.identifier < b.identifier ? -1 : a.identifier > b.identifier ? 1 : 0));
 }
 
-export function insertDocument(file: CatalogFile, packed: PackedProducts, row: number): number {
+/** Writes the document of a row, with what was derived for it. @returns its id */
+export function insertDocument(
+  file: CatalogFile,
+  { packed, row, productId }: { packed: PackedProducts; row: number; productId: number },
+  derivation: Derivation,
+): number {
   const { lastInsertRowid } = file
-    .prepare('insert into document (answer, raw) values (?, ?)')
-    .run(answerOf(packed, row), rawOf(packed, row));
-  return Number(lastInsertRowid);
+    .prepare('insert into document (product_id, answer, raw) values (?, ?, ?)')
+    .run(productId, answerOf(packed, row), rawOf(packed, row));
+  const id = Number(lastInsertRowid);
+  const derived = derivedOf(packed, row);
+  if (derived !== '') derivation.place(file, { id, productId }, derived);
+  return id;
 }

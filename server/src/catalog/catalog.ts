@@ -7,27 +7,33 @@
 import type { CatalogParts } from './catalog-parts.ts';
 import { FullUpdates } from './full-update.ts';
 import { listBatchPayloads, listLiveFullUpdates } from './full-update-store.ts';
-import { ingestOperations } from './ingest.ts';
+import { type IngestThreadParts, ingestOperations } from './ingest.ts';
 import { createOntologyChanges } from './ontology-changes.ts';
 import { ProductUpdates } from './product-updates.ts';
-import { readerOperations, writerOperations } from './sqlite-catalog-store.ts';
+import { readerOperations, type WriterThreadParts, writerOperations } from './sqlite-catalog-store.ts';
 import { Staging } from './staging.ts';
 
 export type { CatalogSettings } from './catalog-parts.ts';
 export type { CatalogStore } from './catalog-port.ts';
+export { readCatalogVersion, readMeta, readOntology } from './catalog-reader-store.ts';
+export { raiseVersion, writeMeta } from './catalog-writer-store.ts';
+export type { Derivation, OpenDerivation, PlacedDocument } from './derivation.ts';
+export { readIdentifiers } from './identifiers.ts';
 export { createIngest } from './ingest-client.ts';
+export { type Attribute, indexByKey, type Ontology, readNumber, readValue } from './ontology.ts';
+export type { UploadedProduct } from './product.ts';
 export { createSqliteCatalogStore } from './sqlite-catalog-store.ts';
 
 export type Catalog = ReturnType<typeof createCatalog>;
 
 /** What the parsing threads can do. */
-export const ingestThreadOperations = (folders: { catalogs: string; payloads: string }) => ({
-  ...ingestOperations(folders),
-  ...readerOperations(folders.catalogs),
+export const ingestThreadOperations = (parts: IngestThreadParts) => ({
+  ...ingestOperations(parts),
+  ...readerOperations(parts.files),
 });
 
 /** What the writing threads can do. */
-export const storeThreadOperations = (folder: string) => writerOperations(folder);
+export const storeThreadOperations = (parts: WriterThreadParts) => writerOperations(parts);
 
 export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
   const collecting = new Set<number>();

@@ -3,18 +3,24 @@ import type { ChangeCounts, ChangeOrder, CommitOrder, CommitResult } from './cat
 import { countProducts, listStagedBatches, readMeta } from './catalog-reader-store.ts';
 import { applyOnce, insertAttribute, writeMeta } from './catalog-writer-store.ts';
 import { isGuarded } from './delete-guard.ts';
+import type { Derivation } from './derivation.ts';
 import type { ExtractedBy } from './staging.ts';
 import { CHANGED_BY_STAGED, dropUndoBeyond, openUndo } from './undo-store.ts';
 
 /** The set-based difference of staged and present products, in one transaction. Source: docs/interface.md §4.4. */
-export function commit(file: CatalogFile, order: ChangeOrder & CommitOrder): CommitResult {
+export function commit(
+  file: CatalogFile,
+  order: ChangeOrder & CommitOrder,
+  derivation: Derivation,
+): CommitResult {
   return applyOnce<CommitResult>(file, order, () => {
     if (!isPrepared(file, order)) return { result: { kind: 'stale' }, isDone: false };
-    adoptReplaced(file, order.fullUpdateId);
+    adoptReplaced(file, order.fullUpdateId, derivation);
     const difference = compareStagedCounts(file, order.fullUpdateId);
     const { present, deleted } = difference;
     if (isGuarded(order, present, deleted))
       return { result: { kind: 'guarded', present, deleted }, isDone: false };
+    adoptIds(file, order.fullUpdateId, derivation);
     for (const attribute of order.newAttributes) insertAttribute(file, attribute);
     const counts = commitRows(file, order, difference);
     const needsExtraction = outdateUnseen(file, order) || hasOutdated(file, order);
@@ -38,17 +44,19 @@ function isPrepared(file: CatalogFile, order: CommitOrder): boolean {
  * Products that were staged as unchanged and are another by now get a document of their own: the old one belongs to
  * the undo log or is garbage, and a document with two owners would be removed by one of them.
  */
-function adoptReplaced(file: CatalogFile, fullUpdateId: number): void {
+function adoptReplaced(file: CatalogFile, fullUpdateId: number, derivation: Derivation): void {
   const replaced = file
     .prepare(
-      `select s.identifier, s.document_id as document
+      `select s.identifier, s.document_id as document, s.product_id as productId
        from staged_product s left join product p on p.identifier = s.identifier
        where s.full_update_id = ? and s.is_fresh = 0 and p.hash is not s.hash`,
     )
-    .all(fullUpdateId) as unknown as { identifier: string; document: number }[];
-  for (const { identifier, document } of replaced) {
+    .all(fullUpdateId) as unknown as { identifier: string; document: number; productId: number }[];
+  for (const { identifier, document, productId } of replaced) {
     const copy = file
-      .prepare('insert into document (answer, raw) select answer, raw from document where id = ?')
+      .prepare(
+        'insert into document (product_id, answer, raw) select product_id, answer, raw from document where id = ?',
+      )
       .run(document);
     if (copy.changes === 0) throw new Error(`the staged document ${document} of ${identifier} is gone`);
     file
@@ -56,6 +64,32 @@ function adoptReplaced(file: CatalogFile, fullUpdateId: number): void {
         'update staged_product set document_id = ?, is_fresh = 1 where full_update_id = ? and identifier = ?',
       )
       .run(copy.lastInsertRowid, fullUpdateId, identifier);
+    derivation.copy(file, document, { id: Number(copy.lastInsertRowid), productId });
+  }
+}
+
+/**
+ * A product got its id when it was staged. Since then it may have come another way, with another id, or one that was
+ * there may have gone: an id is never given twice, so it comes back under a new one.
+ */
+function adoptIds(file: CatalogFile, fullUpdateId: number, derivation: Derivation): void {
+  const differing = file
+    .prepare(
+      `select s.identifier, s.document_id as document, p.id
+       from staged_product s left join product p on p.identifier = s.identifier
+       where s.full_update_id = ? and s.is_fresh = 1 and (p.id <> s.product_id or (p.id is null and s.is_reserved = 0))`,
+    )
+    .all(fullUpdateId) as unknown as { identifier: string; document: number; id: number | null }[];
+  for (const { identifier, document, id } of differing) {
+    const productId = id ?? Number(readMeta(file, 'next_product_id'));
+    if (id === null) writeMeta(file, 'next_product_id', productId + 1);
+    file
+      .prepare(
+        'update staged_product set product_id = ?, is_reserved = 1 where full_update_id = ? and identifier = ?',
+      )
+      .run(productId, fullUpdateId, identifier);
+    file.prepare('update document set product_id = ? where id = ?').run(productId, document);
+    derivation.move(file, { id: document, productId });
   }
 }
 
@@ -138,18 +172,15 @@ function commitRows(
        where s.full_update_id = ? and s.identifier = p.identifier and ${CHANGED_BY_STAGED}`,
     )
     .run(at, taskNumber, fullUpdateId).changes;
-  const firstId = Number(readMeta(file, 'next_product_id'));
+  undo.recordCreated(fullUpdateId);
   const created = file
     .prepare(
       `insert into product (id, identifier, document_id, hash, ontology_revision, updated_at, updated_by)
-       select ? - 1 + row_number() over (order by s.identifier), s.identifier, s.document_id, s.hash,
-         abs(s.ontology_revision), ?, ?
+       select s.product_id, s.identifier, s.document_id, s.hash, abs(s.ontology_revision), ?, ?
        from staged_product s left join product p on p.identifier = s.identifier
        where s.full_update_id = ? and p.id is null`,
     )
-    .run(firstId, at, taskNumber, fullUpdateId).changes;
-  writeMeta(file, 'next_product_id', firstId + Number(created));
-  undo.recordCreated(firstId);
+    .run(at, taskNumber, fullUpdateId).changes;
   dropUndoBeyond(file, order.keptCommits);
   file.prepare("insert or replace into meta (name, value) values ('committed:' || ?, 1)").run(fullUpdateId);
   const unchanged = staged - Number(created) - Number(changed);

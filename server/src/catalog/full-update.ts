@@ -244,6 +244,7 @@ export class FullUpdates {
       this.parts.onCommitRefused(refusal.code);
       throw refusal;
     }
+    await this.parts.onOntologyFollowed(run);
     await this.reportCommit(run, fullUpdateId, result.counts);
     if (result.needsExtraction) {
       await this.ontology.startExtraction({ id: projectId, name: run.task.projectName });

@@ -1,11 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  type CatalogFile,
-  type CatalogFiles,
-  createCatalogFiles,
-  type Operation,
-} from '../storage/storage.ts';
+import type { CatalogFile, CatalogFiles, Operation } from '../storage/storage.ts';
 import {
   findCategoryId,
   findPresent,
@@ -15,6 +10,7 @@ import {
   listStagedDocuments,
   readOntology,
 } from './catalog-reader-store.ts';
+import type { Derivation, OpenDerivation } from './derivation.ts';
 import { Extractor } from './extraction.ts';
 import { type Attribute, indexByKey, type Ontology } from './ontology.ts';
 import { joinObserved, type Observed, observeValue } from './ontology-draft.ts';
@@ -74,8 +70,14 @@ interface ProjectSource {
   readonly source: IngestSource;
 }
 
-export function ingestOperations(folders: { catalogs: string; payloads: string }): Record<string, Operation> {
-  const ingest = new IngestThread(folders);
+export interface IngestThreadParts {
+  readonly files: CatalogFiles;
+  readonly payloads: string;
+  readonly derivation: Derivation;
+}
+
+export function ingestOperations(parts: IngestThreadParts): Record<string, Operation> {
+  const ingest = new IngestThread(parts);
   return {
     check: (input: CheckInput) => ({ output: ingest.check(input) }),
     survey: ({ projectId, source }: ProjectSource) => ({ output: ingest.survey(projectId, source) }),
@@ -90,14 +92,16 @@ export function ingestOperations(folders: { catalogs: string; payloads: string }
 class IngestThread {
   private readonly files: CatalogFiles;
   private readonly payloadFolder: string;
+  private readonly derivation: Derivation;
   private readonly kept = new Map<number, { body: ProductBody; bytes: number }>();
   private readonly compiled = new Map<number, CompiledOntology>();
   private readonly categories = new Map<number, Map<string, number>>();
   private readonly revisions = new Map<number, number>();
 
-  constructor({ catalogs, payloads }: { catalogs: string; payloads: string }) {
-    this.files = createCatalogFiles(catalogs);
+  constructor({ files, payloads, derivation }: IngestThreadParts) {
+    this.files = files;
     this.payloadFolder = payloads;
+    this.derivation = derivation;
   }
 
   /** @throws every refusal of docs/interface.md §7.3 */
@@ -177,12 +181,13 @@ class IngestThread {
   private onSnapshot<Result>(
     projectId: number,
     drafts: readonly Attribute[],
-    work: (file: CatalogFile, parts: { ontology: Ontology; compiled: CompiledOntology }) => Result,
+    work: (file: CatalogFile, parts: SnapshotParts) => Result,
   ): Result {
     const file = this.files.open(projectId);
     return file.snapshot(() => {
       const ontology = readOntology(file);
-      return work(file, { ontology, compiled: this.compile(projectId, ontology, drafts) });
+      const compiled = this.compile(projectId, ontology, drafts);
+      return work(file, { ontology, compiled, derivation: this.derivation.open(file) });
     });
   }
 
@@ -259,6 +264,12 @@ function keepLatest<Value>(kept: Map<number, Value>, projectId: number, value: V
   kept.set(projectId, value);
   const oldest = kept.keys().next().value;
   if (kept.size > KEPT_PROJECTS && oldest !== undefined) kept.delete(oldest);
+}
+
+interface SnapshotParts {
+  readonly ontology: Ontology;
+  readonly compiled: CompiledOntology;
+  readonly derivation: OpenDerivation;
 }
 
 interface RestageInput {

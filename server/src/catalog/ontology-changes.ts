@@ -32,6 +32,7 @@ export function createOntologyChanges(parts: CatalogParts): OntologyChanges {
     await changes.get(projectId)?.catch(() => undefined);
     // Page after page becomes visible: from the first on there is no way back to facts that nobody saw change.
     const done = await run.takeEffect(() => refreshAll(run));
+    await parts.onOntologyFollowed(run);
     await run.log(`extracted the facts of ${done} products`);
   }
 

@@ -4,7 +4,7 @@
  */
 export interface PackedProducts {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Where the parts of row i lie in `bytes`: ends of identifier, raw upload and answer, which follow each other. */
+  /** Where the parts of row i lie in `bytes`: ends of identifier, raw upload, answer and what was derived. */
   readonly offsets: Uint32Array<ArrayBuffer>;
   /** 16 bytes a row, of the raw upload. */
   readonly hashes: Uint8Array<ArrayBuffer>;
@@ -12,9 +12,12 @@ export interface PackedProducts {
   readonly documents: Float64Array<ArrayBuffer>;
   /** The ontology revision that the facts of row i follow. */
   readonly revisions: Float64Array<ArrayBuffer>;
+  /** The id of the product of row i; 0 where the catalog did not hold it. */
+  readonly products: Float64Array<ArrayBuffer>;
 }
 
 export const HASH_BYTES = 16;
+const PARTS = 4;
 
 export function countRows({ documents }: PackedProducts): number {
   return documents.length;
@@ -22,23 +25,28 @@ export function countRows({ documents }: PackedProducts): number {
 
 /** Where row `row` begins: where the one before ends. */
 function startOf({ offsets }: PackedProducts, row: number): number {
-  return row === 0 ? 0 : (offsets[row * 3 - 1] ?? 0);
+  return row === 0 ? 0 : (offsets[row * PARTS - 1] ?? 0);
 }
 
 /** @returns the identifiers of all rows, in their order. */
 export function identifiersOf(packed: PackedProducts): string[] {
   const text = Buffer.from(packed.bytes.buffer, packed.bytes.byteOffset, packed.bytes.byteLength);
   return Array.from(packed.documents, (_, row) =>
-    text.toString('utf8', startOf(packed, row), packed.offsets[row * 3] ?? 0),
+    text.toString('utf8', startOf(packed, row), packed.offsets[row * PARTS] ?? 0),
   );
 }
 
 export function rawOf({ bytes, offsets }: PackedProducts, row: number): Uint8Array {
-  return bytes.subarray(offsets[row * 3], offsets[row * 3 + 1]);
+  return bytes.subarray(offsets[row * PARTS], offsets[row * PARTS + 1]);
 }
 
 export function answerOf({ bytes, offsets }: PackedProducts, row: number): Uint8Array {
-  return bytes.subarray(offsets[row * 3 + 1], offsets[row * 3 + 2]);
+  return bytes.subarray(offsets[row * PARTS + 1], offsets[row * PARTS + 2]);
+}
+
+export function derivedOf({ bytes, offsets }: PackedProducts, row: number): string {
+  const [start, end] = [offsets[row * PARTS + 2] ?? 0, offsets[row * PARTS + 3] ?? 0];
+  return start === end ? '' : Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString();
 }
 
 export function hashOf({ hashes }: PackedProducts, row: number): Uint8Array {
@@ -46,13 +54,14 @@ export function hashOf({ hashes }: PackedProducts, row: number): Uint8Array {
 }
 
 export function transferOf(packed: PackedProducts): ArrayBuffer[] {
-  return [packed.bytes, packed.offsets, packed.hashes, packed.documents, packed.revisions].map(
-    ({ buffer }) => buffer,
-  );
+  const { bytes, offsets, hashes, documents, revisions, products } = packed;
+  return [bytes, offsets, hashes, documents, revisions, products].map(({ buffer }) => buffer);
 }
 
 export interface Row {
   readonly identifier: string;
+  /** 0: the catalog does not hold it. */
+  readonly product: number;
   readonly hash: Uint8Array;
   readonly document: number;
   readonly revision: number;
@@ -75,21 +84,22 @@ export class ProductPacker {
   /** A row whose document is there already. */
   addPresent(row: Row): void {
     const end = this.begin(row, 0);
-    this.offsets.push(end, end, end);
+    this.offsets.push(end, end, end, end);
     this.used = end;
   }
 
-  /** A row with its answer, written in place by `write`, and its raw upload. */
+  /** A row with its raw upload, its answer, written in place by `write`, and what was derived. */
   addFresh(
     row: Row,
-    raw: string,
+    { raw, derived }: { raw: string; derived: string },
     answer: { bound: number; write: (target: Buffer, start: number) => number },
   ): void {
-    const start = this.begin(row, raw.length * BYTES_PER_UNIT + answer.bound);
+    const start = this.begin(row, (raw.length + derived.length) * BYTES_PER_UNIT + answer.bound);
     const rawEnd = start + this.buffer.write(raw, start);
-    const end = answer.write(this.buffer, rawEnd);
-    if (end - rawEnd > answer.bound) throw new Error('an answer is longer than its bound');
-    this.offsets.push(start, rawEnd, end);
+    const answerEnd = answer.write(this.buffer, rawEnd);
+    if (answerEnd - rawEnd > answer.bound) throw new Error('an answer is longer than its bound');
+    const end = answerEnd + (derived === '' ? 0 : this.buffer.write(derived, answerEnd));
+    this.offsets.push(start, rawEnd, answerEnd, end);
     this.used = end;
   }
 
@@ -103,6 +113,7 @@ export class ProductPacker {
       hashes,
       documents: Float64Array.from(rows, ({ document }) => document),
       revisions: Float64Array.from(rows, ({ revision }) => revision),
+      products: Float64Array.from(rows, ({ product }) => product),
     };
   }
 

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { PresentProduct } from './catalog-reader-store.ts';
+import type { OpenDerivation } from './derivation.ts';
 import { answerBound, type Extractor } from './extraction.ts';
 import type { Attribute, Ontology } from './ontology.ts';
 import { HASH_BYTES, type PackedProducts, ProductPacker, transferOf } from './packed-products.ts';
@@ -18,6 +19,7 @@ export interface CompiledOntology {
 export interface Extracted {
   readonly packed: PackedProducts;
   readonly revision: number;
+  readonly derivationRevision: number;
   /** NDJSON. */
   readonly report: string;
   readonly unknownIdentifiers: number;
@@ -26,6 +28,7 @@ export interface Extracted {
 export interface ExtractionParts {
   readonly ontology: Ontology;
   readonly compiled: CompiledOntology;
+  readonly derivation: OpenDerivation;
   /** Attributes that a full update is to create. */
   readonly drafts: readonly Attribute[];
 }
@@ -57,15 +60,26 @@ export class ProductExtraction {
     const isSame = present !== undefined && Buffer.compare(present.hash, productHash) === 0;
     if (isSame && !this.gainsFacts(product)) {
       extractor.inspect(product);
-      this.packer.addPresent({ ...present, identifier, hash: productHash });
+      this.packer.addPresent({ ...present, product: present.id, identifier, hash: productHash });
       return;
     }
     // The sign tells the commit that an equal upload changes all the same: it gains facts of new attributes.
-    const row = { identifier, hash: productHash, document: 0, revision: isSame ? -revision : revision };
-    this.packer.addFresh(row, raw, {
-      bound: answerBound(product, raw.length, longestName),
-      write: (target, start) => extractor.writeAnswer(product, target, start),
-    });
+    const row = {
+      identifier,
+      product: present?.id ?? 0,
+      hash: productHash,
+      document: 0,
+      revision: isSame ? -revision : revision,
+    };
+    const derived = this.parts.derivation.derive(product);
+    this.packer.addFresh(
+      row,
+      { raw, derived },
+      {
+        bound: answerBound(product, raw.length, longestName),
+        write: (target, start) => extractor.writeAnswer(product, target, start),
+      },
+    );
   }
 
   addUnknown(identifier: string): void {
@@ -80,6 +94,7 @@ export class ProductExtraction {
     const output = {
       packed,
       revision,
+      derivationRevision: this.parts.derivation.revision,
       report: this.report.toText(),
       unknownIdentifiers: this.unknownIdentifiers,
     };
@@ -94,7 +109,10 @@ export class ProductExtraction {
 /** Makes the answers of stored uploads anew. Of those that are not fresh it reports only: their answers are others'. */
 export function extractStored(
   rows: readonly { identifier: string; document: number; raw: string; isFresh?: number }[],
-  { ontology: { revision }, compiled: { extractor, longestName } }: Omit<ExtractionParts, 'drafts'>,
+  {
+    ontology: { revision },
+    compiled: { extractor, longestName },
+  }: Pick<ExtractionParts, 'ontology' | 'compiled'>,
 ) {
   const report = new ReportWriter();
   extractor.tell(report);
@@ -108,10 +126,15 @@ export function extractStored(
       continue;
     }
     documents.push(document);
-    packer.addFresh({ identifier, hash: noHash, document, revision }, '', {
-      bound: answerBound(product, raw.length, longestName),
-      write: (target, start) => extractor.writeAnswer(product, target, start),
-    });
+    const row = { identifier, product: 0, hash: noHash, document, revision };
+    packer.addFresh(
+      row,
+      { raw: '', derived: '' },
+      {
+        bound: answerBound(product, raw.length, longestName),
+        write: (target, start) => extractor.writeAnswer(product, target, start),
+      },
+    );
   }
   const packed = packer.pack();
   const owners = Float64Array.from(documents);

@@ -1,5 +1,5 @@
 import type { CatalogFile } from '../storage/storage.ts';
-import type { ChangeCounts, ChangeOrder, RefreshedFacts, Stale } from './catalog-port.ts';
+import type { AppliedProducts, ChangeCounts, ChangeOrder, RefreshedFacts, Stale } from './catalog-port.ts';
 import { readMeta } from './catalog-reader-store.ts';
 import {
   applyOnce,
@@ -9,23 +9,28 @@ import {
   sortedRows,
   writeMeta,
 } from './catalog-writer-store.ts';
-import { answerOf, hashOf, type PackedProducts } from './packed-products.ts';
+import type { Derivation } from './derivation.ts';
+import { answerOf, hashOf } from './packed-products.ts';
 
 /** Changes of present products outside a full update; each function one transaction. */
 
 /** Writes what an incremental or partial update changed. */
 export function applyProducts(
   file: CatalogFile,
-  change: ChangeOrder & { packed: PackedProducts; revision: number },
+  change: ChangeOrder & AppliedProducts,
+  derivation: Derivation,
 ): ChangeCounts | Stale {
   return applyOnce<ChangeCounts | Stale>(file, change, () => {
-    if (Number(readMeta(file, 'ontology_revision')) !== change.revision) {
+    const isStale =
+      Number(readMeta(file, 'ontology_revision')) !== change.revision ||
+      Number(readMeta(file, 'derivation_revision')) !== change.derivationRevision;
+    if (isStale) {
       return { result: { stale: true }, isDone: false };
     }
     let nextId = Number(readMeta(file, 'next_product_id'));
     const counts = { created: 0, changed: 0, unchanged: 0, deleted: 0 };
     for (const { row, identifier } of sortedRows(change.packed)) {
-      const kind = applyRow(file, change, { row, identifier, nextId });
+      const kind = applyRow(file, change, { row, identifier, nextId, derivation });
       counts[kind] += 1;
       if (kind === 'created') nextId += 1;
     }
@@ -36,31 +41,34 @@ export function applyProducts(
 
 function applyRow(
   file: CatalogFile,
-  { packed, at, taskNumber }: ChangeOrder & { packed: PackedProducts },
-  { row, identifier, nextId }: KeyedRow & { nextId: number },
+  { packed, at, taskNumber }: ChangeOrder & AppliedProducts,
+  { row, identifier, nextId, derivation }: KeyedRow & { nextId: number; derivation: Derivation },
 ): 'created' | 'changed' | 'unchanged' {
   if ((packed.documents[row] ?? 0) !== 0) return 'unchanged';
-  const document = insertDocument(file, packed, row);
+  const present = file
+    .prepare('select id, document_id as document from product where identifier = ?')
+    .get(identifier) as { id: number; document: number } | undefined;
+  const productId = present?.id ?? nextId;
+  const document = insertDocument(file, { packed, row, productId }, derivation);
   const values = [document, hashOf(packed, row), packed.revisions[row] ?? 0, at, taskNumber] as const;
+  if (present === undefined) {
+    file
+      .prepare(
+        `insert into product (document_id, hash, ontology_revision, updated_at, updated_by, identifier, id)
+         values (?, ?, ?, ?, ?, ?, ?)`,
+      )
+      .run(...values, identifier, productId);
+    return 'created';
+  }
+  file
+    .prepare('insert or ignore into garbage_document (document_id, identifier) values (?, ?)')
+    .run(present.document, identifier);
   file
     .prepare(
-      'insert or ignore into garbage_document select document_id, identifier from product where identifier = ?',
+      `update product set document_id = ?, hash = ?, ontology_revision = ?, updated_at = ?, updated_by = ? where id = ?`,
     )
-    .run(identifier);
-  const { changes } = file
-    .prepare(
-      `update product set document_id = ?, hash = ?, ontology_revision = ?, updated_at = ?, updated_by = ?
-       where identifier = ?`,
-    )
-    .run(...values, identifier);
-  if (changes > 0) return 'changed';
-  file
-    .prepare(
-      `insert into product (document_id, hash, ontology_revision, updated_at, updated_by, identifier, id)
-       values (?, ?, ?, ?, ?, ?, ?)`,
-    )
-    .run(...values, identifier, nextId);
-  return 'created';
+    .run(...values, productId);
+  return 'changed';
 }
 
 /** Replaces facts of products that are still what they were when their facts were made. */

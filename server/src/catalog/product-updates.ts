@@ -134,9 +134,10 @@ export class ProductUpdates {
     const { projectId, number: taskNumber } = run.task;
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       run.signal.throwIfAborted();
-      const { packed, revision, report, unknownIdentifiers } = await this.extract(projectId, source);
+      const extracted = await this.extract(projectId, source);
+      const { packed, revision, derivationRevision, report, unknownIdentifiers } = extracted;
       const rows = countRows(packed);
-      const change = { taskNumber, at: clock.now(), packed, revision };
+      const change = { taskNumber, at: clock.now(), packed, revision, derivationRevision };
       const result = await run.takeEffect(() => store.applyProducts(projectId, change));
       if ('stale' in result) continue;
       passOnReport(run)(report);

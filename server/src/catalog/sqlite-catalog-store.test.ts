@@ -12,7 +12,8 @@ import {
 } from './catalog-reader-store.ts';
 import { collectGarbage, deleteProducts, replaceOntology, restore } from './catalog-upkeep-store.ts';
 import { commit } from './commit-store.ts';
-import { HASH_BYTES, type PackedProducts, ProductPacker } from './packed-products.ts';
+import type { Derivation } from './derivation.ts';
+import { HASH_BYTES, type PackedProducts, ProductPacker, type Row } from './packed-products.ts';
 import { applyProducts, refreshFacts } from './product-store.ts';
 import { restageBatch, stageBatch } from './staging-store.ts';
 
@@ -58,11 +59,26 @@ class World {
   model: Model = new Map();
   undo: UndoEntry[] = [];
   sessions: Session[] = [];
+  /** What was derived: of each document, its product. */
+  readonly derived = new Map<number, number>();
+  readonly derivation: Derivation = {
+    open: () => ({ revision: 0, derive: () => '' }),
+    place: (_, { id, productId }) => void this.derived.set(id, productId),
+    copy: (_, from, { id, productId }) => {
+      assert.ok(this.derived.has(from), 'what is copied is there');
+      this.derived.set(id, productId);
+    },
+    move: (_, { id, productId }) => void this.derived.set(id, productId),
+    remove: (_, documents) => {
+      for (const id of documents) this.derived.delete(id);
+    },
+  };
+  /** Every id that a product ever had. */
+  private readonly ids = new Set<number>();
   /** Whether an extraction of outdated facts is due. */
   isOutdated = false;
   private lastTask = 0;
   private lastFullUpdate = 0;
-  private lastId = 0;
 
   constructor(keptCommits: number) {
     this.keptCommits = keptCommits;
@@ -95,8 +111,8 @@ class World {
       const hash = hashOf(raw);
       const present = findPresent(this.file, identifier);
       if (present !== undefined && Buffer.compare(present.hash, hash) === 0) {
-        packer.addPresent({ identifier, hash, document: present.document, revision: present.revision });
-      } else addFresh(packer, { identifier, hash, document: 0, revision }, raw);
+        packer.addPresent({ ...present, identifier, product: present.id, hash });
+      } else addFresh(packer, { identifier, product: present?.id ?? 0, hash, document: 0, revision }, raw);
     }
     return packer.pack();
   }
@@ -119,11 +135,21 @@ class World {
       observed: '[]',
       extractedBy: EXTRACTED_BY,
       report: '',
+      derivationRevision: 0,
     };
+    assert.equal(
+      stageBatch(
+        this.file,
+        { ...staged, derivationRevision: 1, packed: this.extract(batch.products) },
+        this.derivation,
+      ),
+      this.isStaged(fullUpdateId, batch.batch),
+      'what was derived otherwise is not staged',
+    );
     const packed = batch.packed ?? this.extract(batch.products);
     const isStaged =
-      stageBatch(this.file, { ...staged, packed }) ||
-      stageBatch(this.file, { ...staged, packed: this.extract(batch.products) });
+      stageBatch(this.file, { ...staged, packed }, this.derivation) ||
+      stageBatch(this.file, { ...staged, packed: this.extract(batch.products) }, this.derivation);
     assert.ok(isStaged, 'a batch that was just extracted can be staged');
     batch.packed = undefined;
   }
@@ -146,11 +172,11 @@ class World {
     };
     const whole = { ...this.nextOrder(), ...order, keptCommits: this.keptCommits };
     assert.equal(
-      commit(this.file, { ...whole, batches: batches.length + 1 }).kind,
+      commit(this.file, { ...whole, batches: batches.length + 1 }, this.derivation).kind,
       'stale',
       'a batch is missing',
     );
-    const result = this.twice(() => commit(this.file, whole));
+    const result = this.twice(() => commit(this.file, whole, this.derivation));
     assert.equal(result.kind, 'done');
     this.isOutdated ||= result.kind === 'done' && result.needsExtraction;
     const old = this.model;
@@ -226,16 +252,19 @@ class World {
     const { revision } = readOntology(this.file);
     const packer = new ProductPacker(4096);
     for (const { identifier, document, raw } of rows) {
-      addFresh(packer, { identifier, hash: new Uint8Array(HASH_BYTES), document, revision }, raw);
+      const row = { identifier, product: 0, hash: new Uint8Array(HASH_BYTES), document, revision };
+      addFresh(packer, row, raw);
     }
     return packer.pack();
   }
 
   apply(products: ReadonlyMap<string, number>): void {
     const { revision } = readOntology(this.file);
-    const change = { ...this.nextOrder(), revision, packed: this.extract(products) };
-    assert.deepEqual(applyProducts(this.file, { ...change, revision: revision - 1 }), { stale: true });
-    this.twice(() => applyProducts(this.file, change));
+    const change = { ...this.nextOrder(), revision, derivationRevision: 0, packed: this.extract(products) };
+    for (const other of [{ revision: revision - 1 }, { derivationRevision: 1 }]) {
+      assert.deepEqual(applyProducts(this.file, { ...change, ...other }, this.derivation), { stale: true });
+    }
+    this.twice(() => applyProducts(this.file, change, this.derivation));
     const others = [...this.model].map(([identifier, { content }]) => [identifier, content] as const);
     this.change(new Map([...others, ...products]), false);
   }
@@ -296,16 +325,16 @@ class World {
   }
 
   collect(): boolean {
-    return collectGarbage(this.file, { live: this.live });
+    return collectGarbage(this.file, { live: this.live }, this.derivation);
   }
 
-  /** Applies a change to the model. New identifiers get ids in their order, as the store gives them. */
+  /** Applies a change to the model. New products have an id that no product ever had. */
   private change(wanted: ReadonlyMap<string, number>, isKept: boolean): void {
     const before = new Map<string, ModelProduct | undefined>();
     const after = new Map<string, ModelProduct>();
     for (const identifier of [...new Set([...this.model.keys(), ...wanted.keys()])].sort()) {
       const old = this.model.get(identifier);
-      const product = this.become(old, wanted.get(identifier));
+      const product = this.become(identifier, old, wanted.get(identifier));
       if (product !== old) before.set(identifier, old);
       if (product !== undefined) after.set(identifier, product);
     }
@@ -315,10 +344,42 @@ class World {
     this.undo = this.keptCommits === 0 ? [] : this.undo.slice(-this.keptCommits);
   }
 
-  private become(old: ModelProduct | undefined, content: number | undefined): ModelProduct | undefined {
+  private become(
+    identifier: string,
+    old: ModelProduct | undefined,
+    content: number | undefined,
+  ): ModelProduct | undefined {
     if (content === undefined || content === old?.content) return content === undefined ? undefined : old;
-    if (old === undefined) this.lastId += 1;
-    return { id: old?.id ?? this.lastId, content };
+    if (old !== undefined) return { id: old.id, content };
+    const id = Number(findPresent(this.file, identifier)?.id);
+    assert.ok(!this.ids.has(id), `the id ${id} was another product's`);
+    this.ids.add(id);
+    return { id, content };
+  }
+
+  private isStaged(fullUpdateId: number, batch: number): boolean {
+    const sql = 'select 1 from staged_batch where full_update_id = ? and batch = ?';
+    return this.file.prepare(sql).get(fullUpdateId, batch) !== undefined;
+  }
+
+  private checkDerived(): void {
+    const rows = this.file
+      .prepare(
+        'select p.id, p.document_id as document, d.product_id as owner from product p join document d on d.id = p.document_id',
+      )
+      .all();
+    for (const { id, document, owner } of rows) {
+      assert.equal(owner, id, 'a document knows its product');
+      assert.equal(this.derived.get(Number(document)), id, 'so does what was derived for it');
+    }
+    const documents = new Set(
+      this.file
+        .prepare('select id from document')
+        .all()
+        .map(({ id }) => Number(id)),
+    );
+    for (const document of this.derived.keys())
+      assert.ok(documents.has(document), 'nothing is derived of nothing');
   }
 
   check(): void {
@@ -338,6 +399,7 @@ class World {
       assert.ok(made >= followed, 'an answer follows no older ontology than its product says');
       assert.ok(followed === revision || this.isOutdated, 'nobody would extract the facts again');
     }
+    this.checkDerived();
     this.checkUndo();
     for (const session of this.sessions) this.checkStaged(session);
   }
@@ -404,16 +466,16 @@ class World {
   }
 }
 
-function addFresh(
-  packer: ProductPacker,
-  row: { identifier: string; hash: Uint8Array; document: number; revision: number },
-  raw: string,
-): void {
+function addFresh(packer: ProductPacker, row: Row, raw: string): void {
   const answer = answerOf(raw, row.revision);
-  packer.addFresh(row, raw, {
-    bound: answer.length,
-    write: (target, start) => start + target.write(answer, start),
-  });
+  packer.addFresh(
+    row,
+    { raw, derived: 'derived' },
+    {
+      bound: answer.length,
+      write: (target, start) => start + target.write(answer, start),
+    },
+  );
 }
 
 /** The last accepted batch wins. */

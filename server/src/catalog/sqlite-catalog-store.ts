@@ -1,10 +1,4 @@
-import {
-  type CatalogFile,
-  createByteCache,
-  createCatalogFiles,
-  type Operation,
-  type ThreadPool,
-} from '../storage/storage.ts';
+import type { ByteCache, CatalogFile, CatalogFiles, Operation, ThreadPool } from '../storage/storage.ts';
 import type { CatalogStore } from './catalog-port.ts';
 import {
   compareStaged,
@@ -19,6 +13,7 @@ import {
 import { collectGarbage, deleteProducts, replaceOntology, restore } from './catalog-upkeep-store.ts';
 import { reserveIds } from './catalog-writer-store.ts';
 import { commit } from './commit-store.ts';
+import type { Derivation } from './derivation.ts';
 import { LookupAnswers } from './lookup-answers.ts';
 import { type PackedProducts, transferOf } from './packed-products.ts';
 import { applyProducts, refreshFacts } from './product-store.ts';
@@ -26,21 +21,26 @@ import { restageBatch, stageBatch } from './staging-store.ts';
 import { canRestore } from './undo-store.ts';
 
 export interface SqliteCatalogParts {
-  readonly folder: string;
+  /** Those of the serving thread. */
+  readonly files: CatalogFiles;
   /** Threads that write; one project's writes run one after another. */
   readonly writers: ThreadPool;
   /** Threads that read what would hold up the one that serves. */
   readonly readers: ThreadPool;
-  readonly cacheBytes: number;
+  readonly cache: ByteCache;
+}
+
+export interface WriterThreadParts {
+  readonly files: CatalogFiles;
+  readonly derivation: Derivation;
 }
 
 /** What the writing threads do. Each operation names its project; the rest of the input is the function's. */
-export function writerOperations(folder: string): Record<string, Operation> {
-  const files = createCatalogFiles(folder);
+export function writerOperations({ files, derivation }: WriterThreadParts): Record<string, Operation> {
   const write =
-    <Input, Output>(work: (file: CatalogFile, input: Input) => Output) =>
+    <Input, Output>(work: (file: CatalogFile, input: Input, derivation: Derivation) => Output) =>
     ({ projectId, input }: { projectId: number; input: Input }) => ({
-      output: work(files.open(projectId), input),
+      output: work(files.open(projectId), input, derivation),
     });
   return {
     applyProducts: write(applyProducts),
@@ -65,8 +65,7 @@ export function writerOperations(folder: string): Record<string, Operation> {
 }
 
 /** What the reading threads do for the store. */
-export function readerOperations(folder: string): Record<string, Operation> {
-  const files = createCatalogFiles(folder);
+export function readerOperations(files: CatalogFiles): Record<string, Operation> {
   return {
     compareStaged: ({ projectId, fullUpdateId, withIdentifiers }: CompareInput) => ({
       output: compareStaged(files.open(projectId), fullUpdateId, withIdentifiers),
@@ -82,13 +81,12 @@ interface CompareInput {
 
 /** The embedded store: a file per catalog, read here, written by threads. */
 export function createSqliteCatalogStore({
-  folder,
+  files,
   writers,
   readers,
-  cacheBytes,
+  cache,
 }: SqliteCatalogParts): CatalogStore {
-  const files = createCatalogFiles(folder);
-  const answers = new LookupAnswers(createByteCache(cacheBytes));
+  const answers = new LookupAnswers(cache);
   /** Buffers of packed products are handed over. */
   const write = <Output>(operation: string, projectId: number, input: object) => {
     const transfer = 'packed' in input ? transferOf(input.packed as PackedProducts) : [];

@@ -144,7 +144,8 @@ export class Staging {
     const ids = await this.reserveIds(projectId, names, survey.paths);
     for (const [name, observed] of survey.observed) seen.set(name, joinObserved(seen.get(name), observed));
     const drafts = names.map((name) => draftOf(name, ids, seen));
-    const { packed, report, revision } = await ingest.extractProducts(projectId, source, drafts);
+    const extracted = await ingest.extractProducts(projectId, source, drafts);
+    const { packed, report, revision, derivationRevision } = extracted;
     await session.writes[0];
     const extractedBy: ExtractedBy = {
       revision,
@@ -154,6 +155,7 @@ export class Staging {
       fullUpdateId,
       batch,
       packed,
+      derivationRevision,
       report,
       observed: JSON.stringify(survey.observed),
       extractedBy: JSON.stringify(extractedBy),

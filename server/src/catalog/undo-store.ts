@@ -23,8 +23,8 @@ export const CHANGED_BY_STAGED = `(s.hash <> p.hash or s.ontology_revision < 0
 export interface Undo {
   /** Before the commit's rows change: what it changes and deletes. */
   recordStaged(fullUpdateId: number): void;
-  /** After the commit's rows changed: the products from this id on are new. */
-  recordCreated(firstId: number): void;
+  /** Before the commit creates products: those that it will create. */
+  recordCreated(fullUpdateId: number): void;
   /** Before products are deleted. */
   recordDeleted(identifiers: readonly string[]): void;
 }
@@ -60,14 +60,16 @@ export function openUndo(file: CatalogFile, order: ChangeOrder & { keptCommits: 
         fullUpdateId,
       );
     },
-    recordCreated(firstId) {
+    recordCreated(fullUpdateId) {
       if (!isKept) return;
       file
         .prepare(
           `insert into undo_change (undo_id, product_id, identifier, document_after)
-           select ?, p.id, p.identifier, p.document_id from product p where p.id >= ?`,
+           select ?, s.product_id, s.identifier, s.document_id
+           from staged_product s left join product p on p.identifier = s.identifier
+           where s.full_update_id = ? and p.id is null`,
         )
-        .run(undoId, firstId);
+        .run(undoId, fullUpdateId);
     },
     recordDeleted(identifiers) {
       keep(

@@ -12,6 +12,7 @@ const onTheWire = {
   token_missing: { status: 401, message: 'No token set' },
   scope_refused: { status: 401, message: 'You are not allowed to access the requested resource' },
   project_required: { status: 400, message: 'The query parameter projectId is required' },
+  bad_request: { status: 400, message: 'Bad Request' },
   query_invalid: { status: 400, message: 'Your query params are not valid' },
   request_invalid: { status: 400, message: 'Your body params are not valid' },
   body_not_json: { status: 400, message: 'The body is not valid JSON' },

@@ -6,6 +6,7 @@ export type FailureCode =
   | 'token_missing'
   | 'scope_refused'
   | 'project_required'
+  | 'bad_request'
   | 'query_invalid'
   | 'request_invalid'
   | 'body_not_json'

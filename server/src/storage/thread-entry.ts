@@ -20,9 +20,15 @@ interface Message {
   readonly handedOverBytes: number;
 }
 
-/** Serves a pool of `thread-pool.ts` from inside a thread: one operation at a time, in order of arrival. */
-export function serveOperations(operations: Readonly<Record<string, Operation>>): void {
-  stepAside();
+/**
+ * Serves a pool of `thread-pool.ts` from inside a thread: one operation at a time, in order of arrival. `isUrgent`: a
+ * caller waits for each; other threads step aside for the one that serves.
+ */
+export function serveOperations(
+  operations: Readonly<Record<string, Operation>>,
+  { isUrgent = false } = {},
+): void {
+  if (!isUrgent) stepAside();
   parentPort?.on('message', (message: Message) => {
     void answer(operations[message.operation], message);
   });

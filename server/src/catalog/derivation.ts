@@ -1,0 +1,32 @@
+import type { CatalogFile } from '../storage/storage.ts';
+import type { UploadedProduct } from './product.ts';
+
+/**
+ * What rooms to the right derive from products and keep in the catalog's file, e.g. on which sides of relations a
+ * product stands. It is derived where products are parsed, and written in the transaction that writes their document,
+ * so a reader never sees one without the other.
+ */
+export interface Derivation {
+  /** @returns what is derived by now; call it on a snapshot */
+  open(file: CatalogFile): OpenDerivation;
+  /** Writes what was derived for a document. */
+  place(file: CatalogFile, document: PlacedDocument, derived: string): void;
+  /** A document got a copy. */
+  copy(file: CatalogFile, from: number, to: PlacedDocument): void;
+  /** The document's product has another id than was foreseen. */
+  move(file: CatalogFile, document: PlacedDocument): void;
+  /** The documents are removed. */
+  remove(file: CatalogFile, documents: readonly number[]): void;
+}
+
+export interface OpenDerivation {
+  /** Raised when anything is derived otherwise; what was derived by another revision is not written. */
+  readonly revision: number;
+  /** Pure. @returns text to be kept with the product; '' when there is nothing to keep */
+  derive(product: UploadedProduct): string;
+}
+
+export interface PlacedDocument {
+  readonly id: number;
+  readonly productId: number;
+}

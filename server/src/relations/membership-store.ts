@@ -1,0 +1,138 @@
+import { type Derivation, type PlacedDocument, readMeta } from '../catalog/catalog.ts';
+import type { CatalogFile } from '../storage/storage.ts';
+import { UNMATCHED_KEY } from './member-key.ts';
+import {
+  type BuildRule,
+  type Membership,
+  Memberships,
+  packMemberships,
+  unpackMemberships,
+} from './membership.ts';
+import { COMPARISONS_PER_RULE } from './rule.ts';
+
+/** The join index in the catalog's file, written beside the documents that it is derived from. */
+
+const COLUMNS = Array.from({ length: COMPARISONS_PER_RULE }, (_, at) => `c${at + 1}`);
+const KEY = 'build_id, side, match_key, rank, product_id, document_id';
+
+/** The rules whose index is there or is being made: what is written now must be in both. */
+export function listBuilds(file: CatalogFile): BuildRule[] {
+  return file
+    .prepare(
+      `select b.id as build, b.rule from relation_build b join relation r on r.id = b.relation_id
+       where b.id = r.active_build or b.id = r.wanted_build order by b.id`,
+    )
+    .all()
+    .map(({ build, rule }) => ({ build: Number(build), bound: JSON.parse(String(rule)) }));
+}
+
+/** What the catalog's threads know of relations. */
+export function relationDerivation(): Derivation {
+  const opened = new WeakMap<CatalogFile, { revision: number; memberships: Memberships; isIdle: boolean }>();
+
+  return {
+    open(file) {
+      const revision = Number(readMeta(file, 'derivation_revision'));
+      let known = opened.get(file);
+      if (known?.revision !== revision) {
+        const builds = listBuilds(file);
+        known = { revision, memberships: new Memberships(builds), isIdle: builds.length === 0 };
+        opened.set(file, known);
+      }
+      const { memberships, isIdle } = known;
+      return {
+        revision,
+        derive(product) {
+          const found = isIdle ? [] : memberships.of(product);
+          return found.length === 0 ? '' : JSON.stringify([product.groupIdentifier, packMemberships(found)]);
+        },
+      };
+    },
+    place(file, document, derived) {
+      const [group, packed] = JSON.parse(derived) as [string, string];
+      placeMemberships(file, document, { group, memberships: unpackMemberships(packed) });
+    },
+    copy(file, from, to) {
+      const found = findMemberships(file, from);
+      if (found !== undefined) placeMemberships(file, to, found);
+    },
+    move(file, document) {
+      const found = findMemberships(file, document.id);
+      if (found === undefined) return;
+      removeMemberships(file, [document.id]);
+      placeMemberships(file, document, found);
+    },
+    remove: removeMemberships,
+  };
+}
+
+export interface PlacedMemberships {
+  readonly group: string;
+  readonly memberships: readonly Membership[];
+}
+
+export function placeMemberships(
+  file: CatalogFile,
+  { id, productId }: PlacedDocument,
+  { group, memberships }: PlacedMemberships,
+): void {
+  file
+    .prepare(
+      `insert or replace into relation_document (document_id, product_id, group_identifier, memberships)
+       values (?, ?, ?, ?)`,
+    )
+    .run(id, productId, group, packMemberships(memberships));
+  for (const membership of memberships) insertMember(file, { id, productId }, membership);
+}
+
+export function insertMember(
+  file: CatalogFile,
+  { id, productId }: PlacedDocument,
+  { build, side, rank, compared, keys }: Membership,
+): void {
+  const insert = file.prepare(
+    `insert or ignore into relation_member (${KEY}, ${COLUMNS.join(', ')})
+     values (?, ?, ?, ?, ?, ?${', ?'.repeat(COLUMNS.length)})`,
+  );
+  const values = COLUMNS.map((_, at) => compared[at] ?? null);
+  for (const key of keysOf(keys)) {
+    insert.run(build, sideNumber(side), key, Buffer.from(rank, 'base64'), productId, id, ...values);
+  }
+}
+
+export const sideNumber = (side: Membership['side']) => (side === 'source' ? 0 : 1);
+
+const keysOf = (keys: readonly string[]) =>
+  keys.length === 0 ? [UNMATCHED_KEY] : keys.map((key) => Buffer.from(key, 'base64'));
+
+export function findMemberships(
+  file: CatalogFile,
+  document: number,
+): (PlacedMemberships & { readonly productId: number }) | undefined {
+  const row = file
+    .prepare(
+      `select product_id as productId, group_identifier as groupIdentifier, memberships from relation_document
+       where document_id = ?`,
+    )
+    .get(document) as { productId: number; groupIdentifier: string; memberships: string } | undefined;
+  if (row === undefined) return undefined;
+  const { productId, groupIdentifier: group, memberships } = row;
+  return { productId, group, memberships: unpackMemberships(memberships) };
+}
+
+function removeMemberships(file: CatalogFile, documents: readonly number[]): void {
+  const drop = file.prepare(
+    `delete from relation_member where build_id = ? and side = ? and match_key = ? and rank = ? and product_id = ?
+       and document_id = ?`,
+  );
+  for (const document of documents) {
+    const found = findMemberships(file, document);
+    if (found === undefined) continue;
+    for (const { build, side, rank, keys } of found.memberships) {
+      for (const key of keysOf(keys)) {
+        drop.run(build, sideNumber(side), key, Buffer.from(rank, 'base64'), found.productId, document);
+      }
+    }
+    file.prepare('delete from relation_document where document_id = ?').run(document);
+  }
+}

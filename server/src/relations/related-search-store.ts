@@ -1,0 +1,194 @@
+import type { CatalogFile } from '../storage/storage.ts';
+import type { Comparable } from './comparable.ts';
+import { type Membership, unpackMemberships } from './membership.ts';
+import { sideNumber } from './membership-store.ts';
+import type { Operator, Side } from './relation.ts';
+
+/** Reading the join index; every function works on the snapshot of its caller. */
+
+/** A product that is asked about, with what it is in relations. */
+export interface FoundSource {
+  readonly productId: number;
+  readonly group: string;
+  readonly memberships: readonly Membership[];
+}
+
+export function findSource(file: CatalogFile, identifier: string): FoundSource | undefined {
+  // An unpaired surrogate would be read as U+FFFD, which another product may have.
+  if (!identifier.isWellFormed()) return undefined;
+  const row = file
+    .prepare(
+      `select p.id, r.group_identifier as groupIdentifier, r.memberships
+       from product p join relation_document r on r.document_id = p.document_id where p.identifier = ?`,
+    )
+    .get(identifier) as { id: number; groupIdentifier: string; memberships: string } | undefined;
+  if (row === undefined) return undefined;
+  return { productId: row.id, group: row.groupIdentifier, memberships: unpackMemberships(row.memberships) };
+}
+
+/** A product on the other side that matches. */
+export interface Candidate {
+  readonly productId: number;
+  readonly group: string;
+  readonly rank: Uint8Array;
+}
+
+/** What is looked for on a side of a build: what stands opposite to `opposite`. */
+export interface Wanted {
+  readonly build: number;
+  readonly side: Side;
+  readonly opposite: Membership;
+  /** Of the rule's comparisons, read from the target. */
+  readonly operators: readonly Operator[];
+}
+
+/** Fewer than this in reach of a comparison are read and sorted; else the index is read in the order of rank. */
+const SORTED_AT_MOST = 2_000;
+
+const SQL_OPERATORS: Readonly<
+  Record<Exclude<Operator, 'equals'>, readonly [target: string, source: string]>
+> = {
+  notEquals: ['<>', '<>'],
+  less: ['<', '>'],
+  lessOrEqual: ['<=', '>='],
+  greater: ['>', '<'],
+  greaterOrEqual: ['>=', '<='],
+};
+
+const FROM = `from relation_member m
+  cross join product p on p.id = m.product_id and p.document_id = m.document_id
+  cross join relation_document r on r.document_id = m.document_id`;
+const COLUMNS = 'm.product_id as productId, r.group_identifier as "group", m.rank';
+const ORDER = 'order by m.rank, m.product_id';
+
+/** @returns matching products by rank, then id; of a product with several matching keys several times */
+export function* listCandidates(file: CatalogFile, wanted: Wanted): Generator<Candidate, void> {
+  const lists = wanted.opposite.keys.map((key) => listOfKey(file, wanted, Buffer.from(key, 'base64')));
+  if (lists.length === 1) yield* lists[0] as Generator<Candidate, void>;
+  else yield* mergeLists(lists);
+}
+
+function* listOfKey(file: CatalogFile, wanted: Wanted, key: Uint8Array): Generator<Candidate, void> {
+  const { conditions, values, seek } = describeComparisons(wanted);
+  const place = [wanted.build, sideNumber(wanted.side), key] as const;
+  const inSide = 'm.build_id = ? and m.side = ? and m.match_key = ?';
+  if (seek !== undefined && isNear(file, place, seek)) {
+    const sql = `select ${COLUMNS} from (select * from relation_member indexed by relation_member_compared
+      where build_id = ? and side = ? and match_key = ? and ${seek.condition}) m
+      ${FROM.slice('from relation_member m'.length)} where true${conditions} ${ORDER}`;
+    yield* file.prepare(sql).all(...place, seek.value, ...values) as unknown as Candidate[];
+    return;
+  }
+  yield* listInPages(file, `select ${COLUMNS} ${FROM} where ${inSide}${conditions}`, [...place, ...values]);
+}
+
+/** The first page is what most requests need; the next ones grow. */
+const FIRST_PAGE = 32;
+const LARGEST_PAGE = 4_096;
+
+function* listInPages(
+  file: CatalogFile,
+  sql: string,
+  values: readonly (Comparable | Uint8Array)[],
+): Generator<Candidate, void> {
+  let last: Candidate | undefined;
+  for (let limit = FIRST_PAGE; ; limit = Math.min(limit * 4, LARGEST_PAGE)) {
+    const after = last === undefined ? '' : ' and (m.rank, m.product_id) > (?, ?)';
+    const from = last === undefined ? [] : [last.rank, last.productId];
+    const statement = file.prepare(`${sql}${after} ${ORDER} limit ?`);
+    const page = statement.all(...values, ...from, limit) as unknown as Candidate[];
+    yield* page;
+    last = page.at(-1);
+    if (page.length < limit) return;
+  }
+}
+
+interface Seek {
+  readonly condition: string;
+  readonly value: Comparable;
+}
+
+/** The comparisons as SQL; the first as a seek too, where it reaches a range. */
+function describeComparisons({ side, opposite, operators }: Wanted) {
+  const compared = operators.flatMap((operator, at) => {
+    const value = opposite.compared[at] ?? null;
+    const sql = SQL_OPERATORS[operator as 'less'][side === 'target' ? 0 : 1];
+    return value === null ? [] : [{ column: `c${at + 1}`, operator, sql, value }];
+  });
+  const conditions = compared.map(({ column, operator, sql }) =>
+    operator === 'notEquals' ? ` and (m.${column} is null or m.${column} <> ?)` : ` and m.${column} ${sql} ?`,
+  );
+  const [first] = compared;
+  const isRange = first !== undefined && first.column === 'c1' && first.operator !== 'notEquals';
+  const seek: Seek | undefined = isRange ? { condition: `c1 ${first.sql} ?`, value: first.value } : undefined;
+  return { conditions: conditions.join(''), values: compared.map(({ value }) => value), seek };
+}
+
+function isNear(file: CatalogFile, place: readonly [number, number, Uint8Array], seek: Seek): boolean {
+  const found = file
+    .prepare(
+      `select count(*) as count from (select 1 from relation_member indexed by relation_member_compared
+       where build_id = ? and side = ? and match_key = ? and ${seek.condition} limit ${SORTED_AT_MOST})`,
+    )
+    .get(...place, seek.value);
+  return Number(found?.count) < SORTED_AT_MOST;
+}
+
+function* mergeLists(lists: readonly Generator<Candidate, void>[]): Generator<Candidate, void> {
+  const heads = lists.map((list) => ({ list, next: list.next().value }));
+  for (;;) {
+    const [best] = heads
+      .filter((head): head is { list: typeof head.list; next: Candidate } => head.next !== undefined)
+      .sort((a, b) => compare(a.next, b.next));
+    if (best === undefined) return;
+    yield best.next;
+    (best as { next: Candidate | undefined }).next = best.list.next().value ?? undefined;
+  }
+}
+
+const compare = (a: Candidate, b: Candidate) => Buffer.compare(a.rank, b.rank) || a.productId - b.productId;
+
+export interface Variant {
+  readonly productId: number;
+  readonly memberships: readonly Membership[];
+}
+
+/** The products of a group that stand on any side of any relation. */
+export function listVariants(file: CatalogFile, group: string): Variant[] {
+  return file
+    .prepare(
+      `select p.id as productId, r.memberships from relation_document r
+       join product p on p.id = r.product_id and p.document_id = r.document_id where r.group_identifier = ?`,
+    )
+    .all(group)
+    .map(({ productId, memberships }) => ({
+      productId: Number(productId),
+      memberships: unpackMemberships(String(memberships)),
+    }));
+}
+
+/** Whether a side holds any product, matching or not. */
+export function hasMembers(file: CatalogFile, build: number, side: Side): boolean {
+  const found = file
+    .prepare(
+      `select 1 from relation_member m cross join product p on p.id = m.product_id and p.document_id = m.document_id
+       where m.build_id = ? and m.side = ? limit 1`,
+    )
+    .get(build, sideNumber(side));
+  return found !== undefined;
+}
+
+/** A product as answers show it: the answer of the lookup without id and time, and its upload. */
+export interface ServedProduct {
+  readonly answer: string;
+  readonly raw: string;
+}
+
+export function findDocument(file: CatalogFile, productId: number): ServedProduct | undefined {
+  return file
+    .prepare(
+      `select cast(d.answer as text) as answer, cast(d.raw as text) as raw
+       from product p join document d on d.id = p.document_id where p.id = ?`,
+    )
+    .get(productId) as ServedProduct | undefined;
+}

@@ -1,0 +1,77 @@
+import { isMatch, type Membership } from './membership.ts';
+import type { Candidate, FoundSource, Variant, Wanted } from './related-search-store.ts';
+import type { Operator, Side } from './relation.ts';
+
+export type MatchType = 'FIRST_WAY' | 'SECOND_WAY';
+
+/** A product's related groups, best first; in each its matching variants, best first: product ids. */
+export interface FoundGroups {
+  readonly matchType: MatchType;
+  readonly groups: readonly (readonly number[])[];
+}
+
+/** A relation as the search needs it. */
+export interface SearchedRelation {
+  readonly build: number;
+  readonly twoWay: boolean;
+  readonly excludeSameGroup: boolean;
+  readonly operators: readonly Operator[];
+}
+
+/** Where the search reads; one state of the catalog. */
+export interface SearchReader {
+  listCandidates(wanted: Wanted): Iterable<Candidate>;
+  listVariants(group: string): readonly Variant[];
+}
+
+/**
+ * Finds what goes with a product: along the relation, and where that leads to nothing and the relation is two-way, the
+ * other way round. Source: docs/interface.md §4.8 rules 2 and 3, §12.3, §12.5.
+ */
+export function searchRelated(
+  reader: SearchReader,
+  relation: SearchedRelation,
+  { source, limit }: { source: FoundSource | undefined; limit: number },
+): FoundGroups {
+  if (source === undefined) return { matchType: 'FIRST_WAY', groups: [] };
+  const groups = searchSide(reader, relation, { source, limit, side: 'target' });
+  if (groups.length > 0 || !relation.twoWay) return { matchType: 'FIRST_WAY', groups };
+  const back = searchSide(reader, relation, { source, limit, side: 'source' });
+  return back.length > 0 ? { matchType: 'SECOND_WAY', groups: back } : { matchType: 'FIRST_WAY', groups: [] };
+}
+
+/** `side`: where the related products stand. */
+function searchSide(
+  reader: SearchReader,
+  { build, excludeSameGroup, operators }: SearchedRelation,
+  { source, limit, side }: { source: FoundSource; limit: number; side: Side },
+): (readonly number[])[] {
+  const own = side === 'target' ? 'source' : 'target';
+  const opposite = source.memberships.find((one) => one.build === build && one.side === own);
+  if (opposite === undefined || opposite.keys.length === 0) return [];
+  const groups = new Set<string>();
+  for (const { productId, group } of reader.listCandidates({ build, side, opposite, operators })) {
+    if (productId === source.productId || (excludeSameGroup && group === source.group)) continue;
+    groups.add(group);
+    if (groups.size === limit) break;
+  }
+  const isWanted = ({ productId }: Variant) => productId !== source.productId;
+  return [...groups].map((group) =>
+    sortVariants(reader.listVariants(group).filter(isWanted), { build, side, opposite, operators }),
+  );
+}
+
+/** @returns the ids of those that match, by rank, then id */
+function sortVariants(variants: readonly Variant[], { build, side, opposite, operators }: Wanted): number[] {
+  const matches = (member: Membership) =>
+    side === 'target' ? isMatch(opposite, member, operators) : isMatch(member, opposite, operators);
+  return variants
+    .flatMap(({ productId, memberships }) => {
+      const member = memberships.find((one) => one.build === build && one.side === side);
+      return member !== undefined && matches(member)
+        ? [{ productId, rank: Buffer.from(member.rank, 'base64') }]
+        : [];
+    })
+    .sort((a, b) => Buffer.compare(a.rank, b.rank) || a.productId - b.productId)
+    .map(({ productId }) => productId);
+}

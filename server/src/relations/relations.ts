@@ -1,0 +1,138 @@
+/**
+ * The door of relations: what goes with what, by rules that people write. A relation is a join index beside the
+ * products, changed in the transaction that changes them, so an answer never shows a product that is not there. What
+ * must be walked because a rule or the ontology changed is walked by a task, while the old answers stay. Relations
+ * know the catalog; the catalog never knows them.
+ */
+import type { ChosenProject } from '../kernel/caller.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import type { Logger } from '../kernel/logger.ts';
+import type { Tasks } from '../tasks/tasks.ts';
+import type { AnswerForm } from './related-items.ts';
+import { checkRequest, checkSize, type IncludedRelations, planTags } from './related-request.ts';
+import type { Relation, RelationDefinition } from './relation.ts';
+import type { RelationStore } from './relation-port.ts';
+import { createRelationBuilds } from './relation-tasks.ts';
+
+export { relationDerivation } from './membership-store.ts';
+export type { Relation, RelationDefinition } from './relation.ts';
+export { relationReaderOperations } from './relation-reader.ts';
+export { createSqliteRelationStore, relationWriterOperations } from './sqlite-relation-store.ts';
+
+export interface RelationParts {
+  readonly store: RelationStore;
+  readonly tasks: Tasks;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Settings of a project that concern answers (§14.2). */
+  getSettings(projectId: number): Promise<{ readonly brandAttribute: string }>;
+}
+
+export interface AskedRelations extends IncludedRelations {
+  readonly identifiers: readonly string[];
+  readonly form: AnswerForm;
+  readonly explain: boolean;
+}
+
+export type Relations = ReturnType<typeof createRelations>;
+
+/** Products answered in one step: another request gets its turn between them. */
+const SOURCES_PER_STEP = 25;
+
+export function createRelations({ store, tasks, clock, logger, getSettings }: RelationParts) {
+  const builds = createRelationBuilds({ store, tasks, logger });
+
+  async function save(
+    project: ChosenProject,
+    definition: RelationDefinition,
+    id: number | undefined,
+  ): Promise<Relation> {
+    const saved = await store.save(project.id, { id, definition, at: clock.now() });
+    if (saved === undefined) throw new ServiceError('not_found');
+    if (saved.needsBuild) await builds.start(project, saved.relation.id);
+    return saved.relation;
+  }
+
+  return {
+    list: (projectId: number) => store.list(projectId),
+    /** @throws not_found */
+    async get(projectId: number, id: number): Promise<Relation> {
+      const relation = await store.find(projectId, id);
+      if (relation === undefined) throw new ServiceError('not_found');
+      return relation;
+    },
+    create: (project: ChosenProject, definition: RelationDefinition) => save(project, definition, undefined),
+    /** @throws not_found */
+    replace: (project: ChosenProject, id: number, definition: RelationDefinition) =>
+      save(project, definition, id),
+    /** @throws not_found */
+    async remove(projectId: number, id: number): Promise<void> {
+      if (!(await store.remove(projectId, id))) throw new ServiceError('not_found');
+      void builds.dropOld(projectId);
+    },
+
+    /** Takes the whole list: what is missing is deleted. @returns the relations as they are then */
+    async importAll(project: ChosenProject, sent: readonly SentRelation[]): Promise<readonly Relation[]> {
+      const { planned, missing } = planImport(sent, await store.list(project.id));
+      for (const { id, definition } of planned) await save(project, definition, id);
+      for (const id of missing) await store.remove(project.id, id);
+      void builds.dropOld(project.id);
+      return store.list(project.id);
+    },
+
+    follow: builds.follow,
+
+    /**
+     * Checks a request and answers it step by step: `{"tags":[…]}` for each identifier, in the order asked.
+     * @throws bad_request, query_invalid before the first step
+     */
+    async ask(
+      project: ChosenProject,
+      asked: AskedRelations,
+    ): Promise<AsyncGenerator<readonly Uint8Array[], void>> {
+      checkRequest(asked.identifiers, asked);
+      const listed = await store.list(project.id);
+      const known = listed.filter(({ definition }) => definition.enabled);
+      const tagged = known.map(({ id, definition }) => ({ id, tag: definition.tag }));
+      checkSize(asked.identifiers, asked, tagged);
+      const { brandAttribute } = await getSettings(project.id);
+      const wanted = {
+        projectId: project.id,
+        tags: planTags(asked, tagged),
+        form: asked.form,
+        explain: asked.explain,
+        brandAttribute,
+      };
+      return answerInSteps(store, asked.identifiers, wanted);
+    },
+  };
+}
+
+interface SentRelation {
+  readonly id: number | undefined;
+  readonly definition: RelationDefinition;
+}
+
+/** A relation with a known id is that one, else one with the same name and tag; what nothing stands for is missing. */
+function planImport(sent: readonly SentRelation[], present: readonly Relation[]) {
+  const free = new Map(present.map((relation) => [relation.id, relation]));
+  const planned = sent.map(({ id, definition }) => {
+    const isSame = (one: Relation) =>
+      one.definition.name === definition.name && one.definition.tag === definition.tag;
+    const known = id !== undefined && free.has(id) ? id : [...free.values()].find(isSame)?.id;
+    if (known !== undefined) free.delete(known);
+    return { id: known, definition };
+  });
+  return { planned, missing: [...free.keys()] };
+}
+
+async function* answerInSteps(
+  store: RelationStore,
+  identifiers: readonly string[],
+  wanted: Omit<Parameters<RelationStore['relate']>[0], 'identifiers'>,
+): AsyncGenerator<readonly Uint8Array[], void> {
+  for (let at = 0; at < identifiers.length; at += SOURCES_PER_STEP) {
+    yield await store.relate({ ...wanted, identifiers: identifiers.slice(at, at + SOURCES_PER_STEP) });
+  }
+}
