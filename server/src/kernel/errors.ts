@@ -28,6 +28,7 @@ export type FailureCode =
   | 'nothing_to_restore'
   | 'not_found'
   | 'method_not_allowed'
+  | 'relation_not_ready'
   | 'task_ended'
   | 'task_uploading'
   | 'task_taking_effect'

@@ -66,6 +66,47 @@ export function relationDerivation(): Derivation {
   };
 }
 
+/** Where memberships lie: those of the catalog, or those of a rule that is only tried. */
+export interface MembershipTables {
+  readonly member: string;
+  readonly document: string;
+  /** The index of `member` by the first comparison. */
+  readonly compared: string;
+}
+
+export const KEPT_TABLES: MembershipTables = {
+  member: 'relation_member',
+  document: 'relation_document',
+  compared: 'relation_member_compared',
+};
+
+/** In the connection's own database: no other sees them, and nothing of them outlives it. */
+const TRIED_TABLES: MembershipTables = {
+  member: 'temp.tried_member',
+  document: 'temp.tried_document',
+  compared: 'tried_member_compared',
+};
+
+/** Lends empty tables for a rule that is tried. */
+export function withTriedTables<Result>(
+  file: CatalogFile,
+  work: (tables: MembershipTables) => Result,
+): Result {
+  file.database.exec(`
+    create temp table tried_member (build_id integer not null, side integer not null, match_key blob not null,
+      rank blob not null, product_id integer not null, document_id integer not null, ${COLUMNS.join(', ')},
+      primary key (${KEY})) without rowid;
+    create index temp.tried_member_compared on tried_member (build_id, side, match_key, c1) where c1 is not null;
+    create temp table tried_document (document_id integer primary key, product_id integer not null,
+      group_identifier text not null, memberships text not null);
+    create index temp.tried_document_group on tried_document (group_identifier)`);
+  try {
+    return work(TRIED_TABLES);
+  } finally {
+    file.database.exec('drop table temp.tried_member; drop table temp.tried_document');
+  }
+}
+
 export interface PlacedMemberships {
   readonly group: string;
   readonly memberships: readonly Membership[];
@@ -74,24 +115,25 @@ export interface PlacedMemberships {
 export function placeMemberships(
   file: CatalogFile,
   { id, productId }: PlacedDocument,
-  { group, memberships }: PlacedMemberships,
+  { group, memberships, tables = KEPT_TABLES }: PlacedMemberships & { tables?: MembershipTables },
 ): void {
   file
     .prepare(
-      `insert or replace into relation_document (document_id, product_id, group_identifier, memberships)
+      `insert or replace into ${tables.document} (document_id, product_id, group_identifier, memberships)
        values (?, ?, ?, ?)`,
     )
     .run(id, productId, group, packMemberships(memberships));
-  for (const membership of memberships) insertMember(file, { id, productId }, membership);
+  for (const membership of memberships)
+    insertMember(file, { id, productId, table: tables.member }, membership);
 }
 
-export function insertMember(
+function insertMember(
   file: CatalogFile,
-  { id, productId }: PlacedDocument,
+  { id, productId, table }: PlacedDocument & { table: string },
   { build, side, rank, compared, keys }: Membership,
 ): void {
   const insert = file.prepare(
-    `insert or ignore into relation_member (${KEY}, ${COLUMNS.join(', ')})
+    `insert or ignore into ${table} (${KEY}, ${COLUMNS.join(', ')})
      values (?, ?, ?, ?, ?, ?${', ?'.repeat(COLUMNS.length)})`,
   );
   const values = COLUMNS.map((_, at) => compared[at] ?? null);

@@ -1,7 +1,7 @@
 import type { CatalogFile } from '../storage/storage.ts';
 import type { Comparable } from './comparable.ts';
 import { type Membership, unpackMemberships } from './membership.ts';
-import { sideNumber } from './membership-store.ts';
+import { KEPT_TABLES, type MembershipTables, sideNumber } from './membership-store.ts';
 import type { Operator, Side } from './relation.ts';
 
 /** Reading the join index; every function works on the snapshot of its caller. */
@@ -13,13 +13,17 @@ export interface FoundSource {
   readonly memberships: readonly Membership[];
 }
 
-export function findSource(file: CatalogFile, identifier: string): FoundSource | undefined {
+export function findSource(
+  file: CatalogFile,
+  identifier: string,
+  tables: MembershipTables = KEPT_TABLES,
+): FoundSource | undefined {
   // An unpaired surrogate would be read as U+FFFD, which another product may have.
   if (!identifier.isWellFormed()) return undefined;
   const row = file
     .prepare(
       `select p.id, r.group_identifier as groupIdentifier, r.memberships
-       from product p join relation_document r on r.document_id = p.document_id where p.identifier = ?`,
+       from product p join ${tables.document} r on r.document_id = p.document_id where p.identifier = ?`,
     )
     .get(identifier) as { id: number; groupIdentifier: string; memberships: string } | undefined;
   if (row === undefined) return undefined;
@@ -40,6 +44,8 @@ export interface Wanted {
   readonly opposite: Membership;
   /** Of the rule's comparisons, read from the target. */
   readonly operators: readonly Operator[];
+  /** Default: the catalog's. */
+  readonly tables?: MembershipTables;
 }
 
 /** Fewer than this in reach of a comparison are read and sorted; else the index is read in the order of rank. */
@@ -55,9 +61,10 @@ const SQL_OPERATORS: Readonly<
   greaterOrEqual: ['>=', '<='],
 };
 
-const FROM = `from relation_member m
+/** A member whose document is not that of its product is of another time: staged, or kept to be restored. */
+const joinsOf = ({ document }: MembershipTables) => `
   cross join product p on p.id = m.product_id and p.document_id = m.document_id
-  cross join relation_document r on r.document_id = m.document_id`;
+  cross join ${document} r on r.document_id = m.document_id`;
 const COLUMNS = 'm.product_id as productId, r.group_identifier as "group", m.rank';
 const ORDER = 'order by m.rank, m.product_id';
 
@@ -72,14 +79,19 @@ function* listOfKey(file: CatalogFile, wanted: Wanted, key: Uint8Array): Generat
   const { conditions, values, seek } = describeComparisons(wanted);
   const place = [wanted.build, sideNumber(wanted.side), key] as const;
   const inSide = 'm.build_id = ? and m.side = ? and m.match_key = ?';
-  if (seek !== undefined && isNear(file, place, seek)) {
-    const sql = `select ${COLUMNS} from (select * from relation_member indexed by relation_member_compared
-      where build_id = ? and side = ? and match_key = ? and ${seek.condition}) m
-      ${FROM.slice('from relation_member m'.length)} where true${conditions} ${ORDER}`;
+  const tables = wanted.tables ?? KEPT_TABLES;
+  const joins = joinsOf(tables);
+  if (seek !== undefined && isNear(file, place, { ...seek, tables })) {
+    const sql = `select ${COLUMNS} from (select * from ${tables.member} indexed by ${tables.compared}
+      where build_id = ? and side = ? and match_key = ? and ${seek.condition}) m ${joins} where true${conditions} ${ORDER}`;
     yield* file.prepare(sql).all(...place, seek.value, ...values) as unknown as Candidate[];
     return;
   }
-  yield* listInPages(file, `select ${COLUMNS} ${FROM} where ${inSide}${conditions}`, [...place, ...values]);
+  yield* listInPages(
+    file,
+    `select ${COLUMNS} from ${tables.member} m ${joins} where ${inSide}${conditions}`,
+    [...place, ...values],
+  );
 }
 
 /** The first page is what most requests need; the next ones grow. */
@@ -124,10 +136,14 @@ function describeComparisons({ side, opposite, operators }: Wanted) {
   return { conditions: conditions.join(''), values: compared.map(({ value }) => value), seek };
 }
 
-function isNear(file: CatalogFile, place: readonly [number, number, Uint8Array], seek: Seek): boolean {
+function isNear(
+  file: CatalogFile,
+  place: readonly [number, number, Uint8Array],
+  seek: Seek & { tables: MembershipTables },
+): boolean {
   const found = file
     .prepare(
-      `select count(*) as count from (select 1 from relation_member indexed by relation_member_compared
+      `select count(*) as count from (select 1 from ${seek.tables.member} indexed by ${seek.tables.compared}
        where build_id = ? and side = ? and match_key = ? and ${seek.condition} limit ${SORTED_AT_MOST})`,
     )
     .get(...place, seek.value);
@@ -154,10 +170,14 @@ export interface Variant {
 }
 
 /** The products of a group that stand on any side of any relation. */
-export function listVariants(file: CatalogFile, group: string): Variant[] {
+export function listVariants(
+  file: CatalogFile,
+  group: string,
+  tables: MembershipTables = KEPT_TABLES,
+): Variant[] {
   return file
     .prepare(
-      `select p.id as productId, r.memberships from relation_document r
+      `select p.id as productId, r.memberships from ${tables.document} r
        join product p on p.id = r.product_id and p.document_id = r.document_id where r.group_identifier = ?`,
     )
     .all(group)
@@ -191,4 +211,64 @@ export function findDocument(file: CatalogFile, productId: number): ServedProduc
        from product p join document d on d.id = p.document_id where p.id = ?`,
     )
     .get(productId) as ServedProduct | undefined;
+}
+
+/** A product in the catalog, with its upload. */
+export interface StoredUpload {
+  readonly productId: number;
+  readonly document: number;
+  readonly raw: string;
+}
+
+/** @returns products by id, after `after` */
+export function listUploads(file: CatalogFile, after: number, limit: number): StoredUpload[] {
+  return file
+    .prepare(
+      `select p.id as productId, p.document_id as document, cast(d.raw as text) as raw
+       from product p join document d on d.id = p.document_id where p.id > ? order by p.id limit ?`,
+    )
+    .all(after, limit) as unknown as StoredUpload[];
+}
+
+export function findUpload(file: CatalogFile, identifier: string): StoredUpload | undefined {
+  if (!identifier.isWellFormed()) return undefined;
+  return file
+    .prepare(
+      `select p.id as productId, p.document_id as document, cast(d.raw as text) as raw
+       from product p join document d on d.id = p.document_id where p.identifier = ?`,
+    )
+    .get(identifier) as StoredUpload | undefined;
+}
+
+/** Walks the products of a side once each, by match key. */
+const PRODUCTS_OF_SIDE = (tables: MembershipTables) => `select distinct m.product_id as productId
+  from ${tables.member} m cross join product p on p.id = m.product_id and p.document_id = m.document_id
+  where m.build_id = ? and m.side = ?`;
+
+export function countMembers(
+  file: CatalogFile,
+  { build, side, tables }: { build: number; side: Side; tables: MembershipTables },
+): number {
+  const sql = `select count(*) as count from (${PRODUCTS_OF_SIDE(tables)})`;
+  return Number(file.prepare(sql).get(build, sideNumber(side))?.count);
+}
+
+/** @returns identifiers of a side, one in `every`, by id */
+export function sampleMembers(
+  file: CatalogFile,
+  wanted: { build: number; side: Side; tables: MembershipTables; every: number },
+): string[] {
+  const { build, side, tables, every } = wanted;
+  return file
+    .prepare(
+      `select p.identifier from
+         (select productId, row_number() over (order by productId) as place from (${PRODUCTS_OF_SIDE(tables)})) s
+       join product p on p.id = s.productId where (s.place - 1) % ? = 0 order by p.id`,
+    )
+    .all(build, sideNumber(side), every)
+    .map(({ identifier }) => String(identifier));
+}
+
+export function findIdentifier(file: CatalogFile, productId: number): string {
+  return String(file.prepare('select identifier from product where id = ?').get(productId)?.identifier);
 }

@@ -1,6 +1,8 @@
 import type { Relation, RelationDefinition } from './relation.ts';
+import type { ExplainInput, RelationExplanation } from './relation-questions.ts';
 import type { RelateInput } from './relation-reader.ts';
-import type { BuildPage, SavedRelation } from './relation-store.ts';
+import type { BuildPage } from './relation-store.ts';
+import type { RelationSurvey } from './relation-survey.ts';
 
 /** Where relations and their join index are kept: with the catalog, so that both change in one instant. */
 export interface RelationStore {
@@ -10,9 +12,10 @@ export interface RelationStore {
   save(
     projectId: number,
     saved: { id: number | undefined; definition: RelationDefinition; at: number },
-  ): Promise<SavedRelation | undefined>;
+  ): Promise<Relation | undefined>;
   /** @returns whether it was there */
   remove(projectId: number, id: number): Promise<boolean>;
+  listUnbuilt(projectId: number): Promise<readonly number[]>;
   /** Follows the ontology as it is. @returns relations whose index must be made */
   bind(projectId: number): Promise<readonly number[]>;
   buildPage(
@@ -21,6 +24,15 @@ export interface RelationStore {
   ): Promise<BuildPage>;
   /** @returns whether there may be more to remove */
   dropBuilds(projectId: number): Promise<boolean>;
+  /** Tries a definition on the catalog. @returns how it does, or why it cannot work */
+  tryDefinition(
+    projectId: number,
+    definition: RelationDefinition,
+  ): Promise<RelationSurvey | { readonly problem: string }>;
+  /** @returns how a relation does; undefined when it is not built */
+  survey(projectId: number, id: number): Promise<RelationSurvey | undefined>;
+  /** @returns undefined when the relation is not built, the identifier when a product is not there */
+  explain(wanted: ExplainInput): Promise<RelationExplanation | { readonly unknown: string } | undefined>;
   /** @returns `{"tags":[…]}` for each identifier, in the order asked, out of memory where it can be */
   relate(wanted: RelateInput): Promise<readonly Uint8Array[]>;
 }

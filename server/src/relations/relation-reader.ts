@@ -1,18 +1,27 @@
-import { type Attribute, readCatalogVersion, readOntology } from '../catalog/catalog.ts';
+import {
+  type Attribute,
+  readCatalogVersion,
+  readOntology,
+  type UploadedProduct,
+} from '../catalog/catalog.ts';
 import type { CatalogFile, CatalogFiles, Operation } from '../storage/storage.ts';
 import { type AnswerForm, describeItem } from './related-items.ts';
 import type { WantedTag } from './related-request.ts';
 import { type FoundGroups, type SearchedRelation, searchRelated } from './related-search.ts';
 import {
   findDocument,
+  findIdentifier,
   findSource,
   hasMembers,
   listCandidates,
   listVariants,
 } from './related-search-store.ts';
-import type { Operator } from './relation.ts';
-import { listServed } from './relation-store.ts';
-import { compileRule } from './rule.ts';
+import { type Operator, type RelationDefinition, ruleOf } from './relation.ts';
+import { explainPair, type PairExplanation } from './relation-explain.ts';
+import { type ExplainInput, explainRelation, readUpload } from './relation-questions.ts';
+import { findBuilt, listServed } from './relation-store.ts';
+import { surveyRelation, tryRule } from './relation-survey.ts';
+import { type BoundRule, bindRule, compileRule } from './rule.ts';
 
 /** What the threads that answer relations do: one job is one state of the catalog. */
 
@@ -35,27 +44,43 @@ export interface RelateOutput {
 
 export function relationReaderOperations(files: CatalogFiles): Record<string, Operation> {
   const known = new WeakMap<CatalogFile, CatalogRelations>();
-  return {
-    relate(input: RelateInput) {
+  /** On one snapshot: what is read belongs together. */
+  const read =
+    <Input extends { projectId: number }, Output>(work: (file: CatalogFile, input: Input) => Output) =>
+    (input: Input) => {
       const file = files.open(input.projectId);
-      return file.snapshot(() => {
-        const version = readCatalogVersion(file);
-        let relations = known.get(file);
-        if (relations?.version !== version) {
-          relations = new CatalogRelations(file, version);
-          known.set(file, relations);
-        }
-        return relations.relate(input);
-      });
-    },
+      return file.snapshot(() => work(file, input));
+    };
+  return {
+    relate: read((file, input: RelateInput) => {
+      const version = readCatalogVersion(file);
+      let relations = known.get(file);
+      if (relations?.version !== version) {
+        relations = new CatalogRelations(file, version);
+        known.set(file, relations);
+      }
+      return relations.relate(input);
+    }),
+    tryRelation: read((file, { definition }: { projectId: number; definition: RelationDefinition }) => {
+      const result = bindRule(ruleOf(definition), readOntology(file).attributes);
+      return { output: 'problem' in result ? result : tryRule(file, definition, result.bound) };
+    }),
+    surveyRelation: read((file, { id }: { projectId: number; id: number }) => {
+      const relation = findBuilt(file, id);
+      return { output: relation && surveyRelation(file, { ...relation.definition, ...relation }) };
+    }),
+    explainRelation: read((file, input: ExplainInput) => ({ output: explainRelation(file, input) })),
   };
 }
 
 interface AnsweringRelation extends SearchedRelation {
+  readonly bound: BoundRule;
   /** The answer's members before `matchType`, and between it and `searchResult`. */
   readonly head: string;
   readonly localization: string;
 }
+
+type Explain = (productId: number) => PairExplanation;
 
 /** Items of products that many others lead to. */
 const KEPT_ITEMS = 20_000;
@@ -79,6 +104,7 @@ class CatalogRelations {
         id,
         {
           build,
+          bound,
           twoWay: definition.twoWay,
           excludeSameGroup: definition.excludeSameGroup,
           operators: compileRule(bound).comparisons.map(({ operator }): Operator => operator),
@@ -102,14 +128,17 @@ class CatalogRelations {
   }
 
   /** A relation is left out when its target side holds nothing (§4.8 rule 5); so is a tag without relations. */
-  private answer(identifier: string, { tags, form, brandAttribute }: RelateInput): string {
+  private answer(identifier: string, { tags, form, brandAttribute, explain }: RelateInput): string {
     const source = findSource(this.file, identifier);
     const parts = tags.flatMap(({ tag, relations }) => {
       const answered = relations.flatMap(({ id, limit }) => {
         const relation = this.relations.get(id);
         if (relation === undefined || !this.hasTargets(relation.build)) return [];
         const found = searchRelated(this.reader, relation, { source, limit });
-        return [this.describeRelation(relation, found, { form, brandAttribute })];
+        const explained = explain
+          ? (productId: number) => this.explainItem(relation, { identifier, productId }, found)
+          : undefined;
+        return [this.describeRelation(relation, found, { form, brandAttribute, explained })];
       });
       return answered.length === 0
         ? []
@@ -126,16 +155,32 @@ class CatalogRelations {
   private describeRelation(
     { head, localization }: AnsweringRelation,
     { matchType, groups }: FoundGroups,
-    wanted: { form: AnswerForm; brandAttribute: string },
+    wanted: { form: AnswerForm; brandAttribute: string; explained: Explain | undefined },
   ): string {
     let relevance = HIGHEST_RELEVANCE;
-    const describe = (productId: number) => `${this.itemOf(productId, wanted)}${relevance--}}`;
+    const describe = (productId: number) => {
+      const explained = wanted.explained && `,"explain":${JSON.stringify(wanted.explained(productId))}`;
+      return `${this.itemOf(productId, wanted)}${relevance--}${explained ?? ''}}`;
+    };
     const results =
       wanted.form === 'bulk'
         ? groups.map((group) => `[${group.map(describe).join(',')}]`)
         : groups.flatMap((group) => group.slice(0, 1).map(describe));
     const names = wanted.form === 'bulk' ? localization : '';
     return `${head}"${matchType}",${names}"searchResult":[${results.join(',')}]}`;
+  }
+
+  /** Of a related product: which conditions held, on both of them, by which values (§12.6 rule 1). */
+  private explainItem(
+    { bound }: AnsweringRelation,
+    { identifier, productId }: { identifier: string; productId: number },
+    { matchType }: FoundGroups,
+  ): PairExplanation {
+    const [asked, found] = [identifier, findIdentifier(this.file, productId)].map((one) =>
+      readUpload(this.file, one),
+    ) as [UploadedProduct, UploadedProduct];
+    const isForward = matchType === 'FIRST_WAY';
+    return explainPair(bound, { source: isForward ? asked : found, target: isForward ? found : asked });
   }
 
   private hasTargets(build: number): boolean {

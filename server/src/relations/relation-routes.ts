@@ -5,11 +5,14 @@ import { checkDefinition, type SentDefinition } from './definition-check.ts';
 import type { Relation } from './relation.ts';
 import {
   DoneAnswer,
+  Explanation,
+  PairToExplain,
   ProjectParams,
   RelationDocument,
   RelationPage,
   RelationParams,
   SentRelation,
+  Survey,
   toWireRelation,
   WireRelation,
 } from './relation-schemas.ts';
@@ -41,6 +44,7 @@ export const relationRoutes =
     serveCollection(server, parts);
     serveExchange(server, parts);
     serveRelation(server, parts);
+    serveQuestions(server, parts);
   };
 
 function serveCollection(
@@ -157,4 +161,47 @@ function serveRelation(
       return { status: 'success' } as const;
     },
   );
+}
+
+function serveQuestions(server: Server, { relations, getProject }: RelationRouteParts): void {
+  const previewSchema = {
+    tags,
+    summary: 'Try a definition on the catalog without storing it',
+    description: 'The whole catalog is read; above 10,000 sources a sample of them is searched.',
+    params: ProjectParams,
+    body: SentRelation,
+    response: { 200: Survey, ...failures },
+  };
+  server.post(`${PATH}/preview`, { config, schema: previewSchema }, async (request) => {
+    const project = await getProject(request, request.params.id);
+    const tried = await relations.tryDefinition(project.id, checkDefinition(request.body as SentDefinition));
+    return { misconfigured: 'problem' in tried, ...tried } as never;
+  });
+
+  const healthSchema = {
+    tags,
+    summary: 'How a relation does on the catalog',
+    params: RelationParams,
+    response: { 200: Survey, ...failures },
+  };
+  server.get(`${PATH}/:relationId/health`, { config, schema: healthSchema }, async (request) => {
+    const project = await getProject(request, request.params.id);
+    return {
+      misconfigured: false,
+      ...(await relations.survey(project.id, request.params.relationId)),
+    } as never;
+  });
+
+  const explainSchema = {
+    tags,
+    summary: 'Why a product is among the results of another, or is not',
+    params: RelationParams,
+    body: PairToExplain,
+    response: { 200: Explanation, ...failures },
+  };
+  server.post(`${PATH}/:relationId/explain`, { config, schema: explainSchema }, async (request) => {
+    const project = await getProject(request, request.params.id);
+    const wanted = { projectId: project.id, id: request.params.relationId, ...request.body };
+    return (await relations.explain(wanted)) as never;
+  });
 }

@@ -215,3 +215,61 @@ export const BulkAnswer = Type.Record(
     'RelatedProductsOfMany',
   ),
 );
+
+/** Source: docs/interface.md §12.6. */
+export const PairToExplain = Type.Object(
+  {
+    source: Type.String({ minLength: 1, maxLength: 255 }),
+    target: Type.String({ minLength: 1, maxLength: 255 }),
+  },
+  closed,
+);
+
+const Explained = Type.Object({
+  holds: Type.Boolean(),
+  conditions: Type.Array(
+    Type.Object({ condition: WireFilter, holds: Type.Boolean(), values: Type.Array(Type.String()) }),
+  ),
+});
+export const Explanation = Type.Object(
+  {
+    related: Type.Boolean(),
+    matchType: Type.Enum(['FIRST_WAY', 'SECOND_WAY']),
+    rank: Type.Union([Type.Integer(), Type.Null()], { description: 'from 1, among the first 1,000 groups' }),
+    excluded: Type.Union([Type.String(), Type.Null()], { description: 'same product or same group' }),
+    source: Explained,
+    target: Explained,
+    match: Type.Array(
+      Type.Object({
+        ...{ target: Type.String(), operator: Type.String(), source: Type.String(), holds: Type.Boolean() },
+        targetValues: Type.Array(Type.String()),
+        sourceValues: Type.Array(Type.String()),
+      }),
+    ),
+  },
+  { title: 'RelationExplanation' },
+);
+
+const products = Type.Object({ products: Type.Integer() });
+export const Survey = Type.Object(
+  {
+    misconfigured: Type.Boolean(),
+    problem: Type.Optional(Type.String()),
+    source: Type.Optional(products),
+    target: Type.Optional(products),
+    sampled: Type.Optional(Type.Boolean({ description: 'true: only some of the sources were looked at' })),
+    sampledSources: Type.Optional(Type.Integer()),
+    withResults: Type.Optional(Type.Integer()),
+    share: Type.Optional(Type.Number({ description: 'of the sources that were looked at, from 0 to 1' })),
+    withoutResults: Type.Optional(
+      Type.Object({ count: Type.Integer(), identifiers: Type.Array(Type.String()) }),
+    ),
+    mostReturned: Type.Optional(
+      Type.Array(Type.Object({ identifier: Type.String(), count: Type.Integer() })),
+    ),
+    examples: Type.Optional(
+      Type.Array(Type.Object({ source: Type.String(), results: Type.Array(Type.Array(Type.String())) })),
+    ),
+  },
+  { title: 'RelationSurvey' },
+);

@@ -64,6 +64,15 @@ export interface ServedRelation {
 
 /** Enabled, well configured and built. */
 export function listServed(file: CatalogFile): ServedRelation[] {
+  return listBuilt(file).filter(({ definition }) => definition.enabled);
+}
+
+/** @returns a relation that is well configured and built, whether or not it is enabled */
+export function findBuilt(file: CatalogFile, id: number): ServedRelation | undefined {
+  return listBuilt(file).find((relation) => relation.id === id);
+}
+
+function listBuilt(file: CatalogFile): ServedRelation[] {
   return file
     .prepare(
       `select r.id, r.definition, b.id as build, b.rule from relation r join relation_build b on b.id = r.active_build
@@ -75,21 +84,14 @@ export function listServed(file: CatalogFile): ServedRelation[] {
       definition: JSON.parse(String(definition)) as RelationDefinition,
       build: Number(build),
       bound: JSON.parse(String(rule)) as BoundRule,
-    }))
-    .filter(({ definition }) => definition.enabled);
-}
-
-export interface SavedRelation {
-  readonly relation: Relation;
-  /** Whether its index must be made. */
-  readonly needsBuild: boolean;
+    }));
 }
 
 /** Creates a relation, or replaces one. @returns undefined when the one to be replaced is not there */
 export function saveRelation(
   file: CatalogFile,
   { id, definition, at }: { id: number | undefined; definition: RelationDefinition; at: number },
-): SavedRelation | undefined {
+): Relation | undefined {
   return file.transaction(() => {
     const row = id === undefined ? undefined : findRow(file, id);
     if (id !== undefined && row === undefined) return undefined;
@@ -97,12 +99,17 @@ export function saveRelation(
     file
       .prepare('update relation set definition = ?, updated_at = ? where id = ?')
       .run(JSON.stringify(definition), at, known);
-    const needsBuild = bindRelation(file, known);
+    bindRelation(file, known);
     raiseVersion(file);
-    const relation = findRelation(file, known);
-    if (relation === undefined) throw new Error(`the relation ${known} was not stored`);
-    return { relation, needsBuild };
+    return findRelation(file, known);
   });
+}
+
+/** Relations that want another index than the one that answers. */
+export function listUnbuilt(file: CatalogFile): number[] {
+  return listRows(file)
+    .filter(({ active, wanted }) => wanted !== null && wanted !== active)
+    .map(({ id }) => id);
 }
 
 function insertRelation(file: CatalogFile, definition: RelationDefinition, at: number): number {

@@ -5,7 +5,11 @@ import type { RelationStore } from './relation-port.ts';
 
 /** Making the index of relations whose rule or attributes changed. Source: docs/interface.md §12.4 rule 2. */
 export interface RelationBuilds {
-  start(project: Pick<ChosenProject, 'id' | 'name'>, relationId: number): Promise<void>;
+  /** Does a change that calls for a build; the build's task is stored first, so that a crash in between loses none. */
+  changeAndBuild<Result>(
+    project: Pick<ChosenProject, 'id' | 'name'>,
+    change: () => Promise<Result>,
+  ): Promise<Result>;
   /** Follows a change of the ontology within the task that made its facts: answers change with its end (§11.5). */
   follow(run: TaskRun): Promise<void>;
   /** Removes rows that nothing reads. */
@@ -21,16 +25,21 @@ export function createRelationBuilds(parts: {
   logger: Logger;
 }): RelationBuilds {
   const { store, tasks, logger } = parts;
-  const buildTask: TaskDefinition<{ relationId: number }> = {
+  /** A project's changes under way: its builds wait until they are stored. */
+  const changes = new Map<number, Promise<unknown>>();
+  const buildTask: TaskDefinition<object> = {
     kind: 'relations.build',
     name: 'relation build',
     increment: 'STEP_BASED',
     acceptedAs: 'PENDING',
     isOrdered: false,
-    async run({ relationId }, run) {
-      await build(run, relationId);
-      await run.log(`built the index of the relation ${relationId}`);
-      await dropOld(run.task.projectId);
+    async run(_, run) {
+      const { projectId } = run.task;
+      await changes.get(projectId);
+      const unbuilt = await store.listUnbuilt(projectId);
+      for (const relationId of unbuilt) await build(run, relationId);
+      await run.log(`built the index of ${unbuilt.length} relations`);
+      await dropOld(projectId);
     },
   };
   tasks.define([buildTask] as never);
@@ -60,8 +69,17 @@ export function createRelationBuilds(parts: {
   }
 
   return {
-    async start(project, relationId) {
-      await tasks.accept(buildTask, { project, payload: { relationId } });
+    async changeAndBuild(project, change) {
+      const stored = Promise.withResolvers<void>();
+      const under = Promise.all([changes.get(project.id), stored.promise]);
+      changes.set(project.id, under);
+      try {
+        await tasks.accept<object>(buildTask, { project, payload: {} });
+        return await change();
+      } finally {
+        stored.resolve();
+        if (changes.get(project.id) === under) changes.delete(project.id);
+      }
     },
     async follow(run) {
       for (const relationId of await store.bind(run.task.projectId)) await build(run, relationId);

@@ -11,8 +11,9 @@ import type { Logger } from '../kernel/logger.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 import type { AnswerForm } from './related-items.ts';
 import { checkRequest, checkSize, type IncludedRelations, planTags } from './related-request.ts';
-import type { Relation, RelationDefinition } from './relation.ts';
+import { type Relation, type RelationDefinition, ruleOf } from './relation.ts';
 import type { RelationStore } from './relation-port.ts';
+import type { ExplainInput, RelationExplanation } from './relation-questions.ts';
 import { createRelationBuilds } from './relation-tasks.ts';
 
 export { relationDerivation } from './membership-store.ts';
@@ -48,20 +49,27 @@ export function createRelations({ store, tasks, clock, logger, getSettings }: Re
     definition: RelationDefinition,
     id: number | undefined,
   ): Promise<Relation> {
-    const saved = await store.save(project.id, { id, definition, at: clock.now() });
+    const present = id === undefined ? undefined : await store.find(project.id, id);
+    if (id !== undefined && present === undefined) throw new ServiceError('not_found');
+    const keep = () => store.save(project.id, { id, definition, at: clock.now() });
+    const isBuilt =
+      present?.state === 'ready' &&
+      JSON.stringify(ruleOf(present.definition)) === JSON.stringify(ruleOf(definition));
+    const saved = await (isBuilt ? keep() : builds.changeAndBuild(project, keep));
     if (saved === undefined) throw new ServiceError('not_found');
-    if (saved.needsBuild) await builds.start(project, saved.relation.id);
-    return saved.relation;
+    return saved;
+  }
+
+  async function find(projectId: number, id: number): Promise<Relation> {
+    const relation = await store.find(projectId, id);
+    if (relation === undefined) throw new ServiceError('not_found');
+    return relation;
   }
 
   return {
     list: (projectId: number) => store.list(projectId),
     /** @throws not_found */
-    async get(projectId: number, id: number): Promise<Relation> {
-      const relation = await store.find(projectId, id);
-      if (relation === undefined) throw new ServiceError('not_found');
-      return relation;
-    },
+    get: find,
     create: (project: ChosenProject, definition: RelationDefinition) => save(project, definition, undefined),
     /** @throws not_found */
     replace: (project: ChosenProject, id: number, definition: RelationDefinition) =>
@@ -82,6 +90,20 @@ export function createRelations({ store, tasks, clock, logger, getSettings }: Re
     },
 
     follow: builds.follow,
+
+    /** Tries a definition on the catalog as it is, and stores nothing. */
+    tryDefinition: (projectId: number, definition: RelationDefinition) =>
+      store.tryDefinition(projectId, definition),
+    /** @throws not_found, relation_not_ready while its index is made */
+    survey: async (projectId: number, id: number) =>
+      (await store.survey(projectId, id)) ?? describeProblem(await find(projectId, id)),
+    /** @throws not_found for the relation or a product, relation_not_ready */
+    async explain(wanted: ExplainInput): Promise<RelationExplanation> {
+      const explained = await store.explain(wanted);
+      if (explained === undefined) return refuseUnbuilt(await find(wanted.projectId, wanted.id));
+      if (!('unknown' in explained)) return explained;
+      throw new ServiceError('not_found', { details: [`no product ${JSON.stringify(explained.unknown)}`] });
+    },
 
     /**
      * Checks a request and answers it step by step: `{"tags":[…]}` for each identifier, in the order asked.
@@ -107,6 +129,14 @@ export function createRelations({ store, tasks, clock, logger, getSettings }: Re
       return answerInSteps(store, asked.identifiers, wanted);
     },
   };
+}
+
+function describeProblem(relation: Relation): { readonly problem: string } {
+  return relation.problem === undefined ? refuseUnbuilt(relation) : { problem: relation.problem };
+}
+
+function refuseUnbuilt({ problem }: Relation): never {
+  throw new ServiceError('relation_not_ready', { details: [problem ?? 'its index is being made'] });
 }
 
 interface SentRelation {

@@ -17,6 +17,7 @@ import {
   dropBuilds,
   findRelation,
   listRelations,
+  listUnbuilt,
   saveRelation,
 } from './relation-store.ts';
 
@@ -57,6 +58,8 @@ export function createSqliteRelationStore({
 }: SqliteRelationParts): RelationStore {
   const write = <Output>(operation: string, projectId: number, input: object) =>
     writers.run<Output>(operation, { projectId, input }, { key: projectId });
+  const read = <Output>(operation: string, input: { readonly projectId: number } & object) =>
+    readers.run<Output>(operation, input, { key: input.projectId, unordered: true });
   const answers = createKeptAnswers(cache);
 
   const listed = new Map<number, { version: number; relations: readonly Relation[] }>();
@@ -77,18 +80,21 @@ export function createSqliteRelationStore({
     list: async (projectId) => list(projectId),
     find: async (projectId, id) => findRelation(files.open(projectId), id),
     save: (projectId, saved) => write('saveRelation', projectId, saved),
+    listUnbuilt: async (projectId) => listUnbuilt(files.open(projectId)),
     remove: (projectId, id) => write('deleteRelation', projectId, { id }),
     bind: (projectId) => write('bindRelations', projectId, {}),
     buildPage: (projectId, page) => write('buildRelationPage', projectId, page),
     dropBuilds: (projectId) => write('dropRelationBuilds', projectId, {}),
+    tryDefinition: (projectId, definition) => read('tryRelation', { projectId, ...{ definition } }),
+    survey: (projectId, id) => read('surveyRelation', { projectId, ...{ id } }),
+    explain: (wanted) => read('explainRelation', wanted),
     async relate(wanted) {
       const version = readCatalogVersion(files.open(wanted.projectId));
       const kept = answers.find(wanted, version);
       const missing = wanted.identifiers.filter((_, at) => kept[at] === undefined);
       if (missing.length === 0) return kept as Uint8Array[];
       const input: RelateInput = { ...wanted, identifiers: missing };
-      const options = { key: wanted.projectId, unordered: true };
-      const found = splitAnswers(await readers.run<RelateOutput>('relate', input, options));
+      const found = splitAnswers(await read<RelateOutput>('relate', input));
       answers.keep(input, found);
       let next = 0;
       return kept.map((bytes) => bytes ?? (found.answers[next++] as Uint8Array));

@@ -120,6 +120,9 @@ function replaceMeta(database: DatabaseSync): void {
   write('ontology_revision', revision);
   write('ontology_mode', String(read('backup', 'ontology_mode')));
   write('catalog_version', highest('catalog_version') + 1);
-  for (const counter of ['next_product_id', 'next_attribute_id']) write(counter, highest(counter));
+  write('derivation_revision', highest('derivation_revision') + 1);
+  for (const counter of ['next_product_id', 'next_attribute_id', 'next_relation_id']) {
+    write(counter, highest(counter));
+  }
   database.exec("delete from meta where name like 'committed:%'");
 }

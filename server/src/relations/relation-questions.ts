@@ -1,0 +1,78 @@
+import type { UploadedProduct } from '../catalog/catalog.ts';
+import type { CatalogFile } from '../storage/storage.ts';
+import { type MatchType, searchRelated } from './related-search.ts';
+import { findSource, findUpload, listCandidates, listVariants } from './related-search-store.ts';
+import { explainPair, type PairExplanation } from './relation-explain.ts';
+import { findBuilt } from './relation-store.ts';
+import { compileRule } from './rule.ts';
+
+/** Why a product is among the results of another, or is not. Source: docs/interface.md §12.6. */
+
+export interface ExplainInput {
+  readonly projectId: number;
+  readonly id: number;
+  readonly source: string;
+  readonly target: string;
+}
+
+export interface RelationExplanation extends PairExplanation {
+  /** Whether the target is among the results of the source. */
+  readonly related: boolean;
+  readonly matchType: MatchType;
+  /** From 1, in the flattened list of all results; null when it is not among the first 1,000 groups. */
+  readonly rank: number | null;
+  readonly excluded: 'same product' | 'same group' | null;
+}
+
+const SEARCHED_GROUPS = 1_000;
+
+/** @returns undefined when the relation is not built, the identifier when a product is not there */
+export function explainRelation(
+  file: CatalogFile,
+  { id, source, target }: ExplainInput,
+): RelationExplanation | { readonly unknown: string } | undefined {
+  const relation = findBuilt(file, id);
+  if (relation === undefined) return undefined;
+  const [from, to] = [findUpload(file, source), findUpload(file, target)];
+  if (from === undefined || to === undefined) return { unknown: from === undefined ? source : target };
+  const { build, bound, definition } = relation;
+  const { twoWay, excludeSameGroup } = definition;
+  const operators = compileRule(bound).comparisons.map(({ operator }) => operator);
+  const reader = {
+    listCandidates: (wanted: Parameters<typeof listCandidates>[1]) => listCandidates(file, wanted),
+    listVariants: (group: string) => listVariants(file, group),
+  };
+  const { matchType, groups } = searchRelated(
+    reader,
+    { build, twoWay, excludeSameGroup, operators },
+    { source: findSource(file, source), limit: SEARCHED_GROUPS },
+  );
+  const place = groups.flat().indexOf(to.productId);
+  const products = { source: JSON.parse(from.raw), target: JSON.parse(to.raw) } as Record<
+    'source' | 'target',
+    UploadedProduct
+  >;
+  const isForward = matchType === 'FIRST_WAY';
+  return {
+    related: place >= 0,
+    matchType,
+    rank: place < 0 ? null : place + 1,
+    excluded: describeExclusion(products, excludeSameGroup),
+    ...explainPair(bound, isForward ? products : { source: products.target, target: products.source }),
+  };
+}
+
+function describeExclusion(
+  { source, target }: Record<'source' | 'target', UploadedProduct>,
+  excludeSameGroup: boolean,
+): RelationExplanation['excluded'] {
+  if (source.identifier === target.identifier) return 'same product';
+  return excludeSameGroup && source.groupIdentifier === target.groupIdentifier ? 'same group' : null;
+}
+
+/** @throws Error for a product that is not there: the caller has just found it */
+export function readUpload(file: CatalogFile, identifier: string): UploadedProduct {
+  const found = findUpload(file, identifier);
+  if (found === undefined) throw new Error(`the product ${identifier} is gone`);
+  return JSON.parse(found.raw) as UploadedProduct;
+}

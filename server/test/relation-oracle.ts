@@ -1,0 +1,273 @@
+/**
+ * The rules of relations a second time, as plainly as they can be put: for a product, walk through every product of
+ * the other side and ask. Nothing here knows how the service does it. Source: docs/interface.md §4.8, §11.3, §12.
+ */
+
+/** The upload shape of §2.3 with the integer id of the product. */
+export interface OracleProduct {
+  readonly id: number;
+  readonly identifier: string;
+  readonly groupIdentifier?: string;
+  readonly categories?: readonly { readonly path: readonly string[] }[];
+  readonly attributes?: readonly { readonly key: string; readonly value: string }[];
+}
+
+export interface OracleAttribute {
+  readonly name: string;
+  readonly type: string;
+  readonly unitName?: string;
+  readonly decimal?: 'point' | 'comma';
+}
+
+export type Comparison = 'equals' | 'notEquals' | 'less' | 'lessOrEqual' | 'greater' | 'greaterOrEqual';
+
+export interface Condition {
+  readonly attribute: string;
+  readonly operator: Comparison | 'in' | 'contains' | 'exists' | 'between';
+  readonly value?: unknown;
+}
+
+export type Filter =
+  | { readonly all: readonly Filter[] }
+  | { readonly any: readonly Filter[] }
+  | { readonly not: Filter }
+  | { readonly category: readonly string[] }
+  | { readonly identifiers: readonly string[] }
+  | Condition;
+
+export interface Match {
+  readonly target: string;
+  readonly operator: Comparison;
+  readonly source: string;
+}
+
+export interface Sort {
+  readonly attribute: string;
+  readonly direction: 'asc' | 'desc';
+}
+
+/** The shape of §12.1. */
+export interface Definition {
+  readonly name: string;
+  readonly tag: string;
+  readonly twoWay: boolean;
+  readonly enabled: boolean;
+  readonly source: Filter;
+  readonly target: Filter;
+  readonly match: readonly Match[];
+  readonly sort: readonly Sort[];
+  readonly names: readonly { readonly locale: string; readonly name: string }[];
+  /** Default true. */
+  readonly excludeSameGroup?: boolean;
+}
+
+/** What a relation leads to, as identifiers. */
+export interface Related {
+  readonly matchType: 'FIRST_WAY' | 'SECOND_WAY';
+  /** All related groups, the best first, the best variant first in each. */
+  readonly groups: readonly (readonly string[])[];
+}
+
+type Value = string | number | boolean;
+
+/** A product with its values as the ontology reads them. */
+interface Entry {
+  readonly product: OracleProduct;
+  readonly group: string;
+  readonly values: ReadonlyMap<string, readonly Value[]>;
+}
+
+/** An entry with its values for each element of `match`, as the side that it stands on has them. */
+interface Candidate {
+  readonly entry: Entry;
+  readonly matched: readonly (readonly Value[])[];
+}
+
+const POINT_NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
+const COMMA_NUMBER = /^[+-]?(\d+(,\d*)?|,\d+)(e[+-]?\d+)?$/i;
+
+const COMPARISONS: Record<Comparison, (a: Value, b: Value) => boolean> = {
+  equals: (a, b) => a === b,
+  notEquals: (a, b) => a !== b,
+  less: (a, b) => a < b,
+  lessOrEqual: (a, b) => a <= b,
+  greater: (a, b) => a > b,
+  greaterOrEqual: (a, b) => a >= b,
+};
+
+/** A catalog at one moment, under one ontology. */
+export class RelationOracle {
+  private readonly ontology: ReadonlyMap<string, OracleAttribute>;
+  private readonly entries: readonly Entry[];
+
+  constructor(products: readonly OracleProduct[], attributes: readonly OracleAttribute[]) {
+    this.ontology = new Map(attributes.map((attribute) => [attribute.name, attribute]));
+    this.entries = products.map((product) => ({
+      product,
+      group: product.groupIdentifier ?? product.identifier,
+      values: this.readValues(product),
+    }));
+  }
+
+  /**
+   * @returns what answers a product's identifier, an unknown one too; undefined when the target side holds no products,
+   * so that answers leave the relation out (§4.8 rule 5)
+   */
+  relate(definition: Definition): ((identifier: string) => Related) | undefined {
+    const { match, twoWay } = definition;
+    const sources = this.listSide(definition, 'source');
+    const targets = this.listSide(definition, 'target');
+    if (targets.length === 0) return undefined;
+    const sourceOf = new Map(sources.map((candidate) => [candidate.entry.product.identifier, candidate]));
+    const targetOf = new Map(targets.map((candidate) => [candidate.entry.product.identifier, candidate]));
+    const fits = (target: Candidate, source: Candidate) =>
+      isApart(target.entry, source.entry, definition) && isMatch(match, target, source);
+
+    return (identifier) => {
+      const asSource = sourceOf.get(identifier);
+      const forward = asSource ? targets.filter((target) => fits(target, asSource)) : [];
+      if (forward.length > 0) return { matchType: 'FIRST_WAY', groups: groupBy(forward) };
+      const asTarget = twoWay ? targetOf.get(identifier) : undefined;
+      const backward = asTarget ? sources.filter((source) => fits(asTarget, source)) : [];
+      if (backward.length > 0) return { matchType: 'SECOND_WAY', groups: groupBy(backward) };
+      return { matchType: 'FIRST_WAY', groups: [] };
+    };
+  }
+
+  /** @returns the products of a side, the best of the definition's sort first, whichever product asks */
+  private listSide(definition: Definition, side: 'source' | 'target'): Candidate[] {
+    return this.entries
+      .filter((entry) => this.holds(definition[side], entry))
+      .sort((a, b) => compareEntries(a, b, definition.sort))
+      .map((entry) => ({ entry, matched: definition.match.map((one) => valuesOf(entry, one[side])) }));
+  }
+
+  private readValues({ attributes = [] }: OracleProduct): Map<string, Value[]> {
+    const values = new Map<string, Value[]>();
+    for (const { key, value } of attributes) {
+      const attribute = this.ontology.get(key);
+      const read = attribute && readValue(value, attribute);
+      if (read !== undefined) values.set(key, [...(values.get(key) ?? []), read]);
+    }
+    return values;
+  }
+
+  /** Source: docs/interface.md §12.2 rule 1. */
+  private holds(filter: Filter, entry: Entry): boolean {
+    if ('all' in filter) return filter.all.every((one) => this.holds(one, entry));
+    if ('any' in filter) return filter.any.some((one) => this.holds(one, entry));
+    if ('not' in filter) return !this.holds(filter.not, entry);
+    if ('identifiers' in filter) return filter.identifiers.includes(entry.product.identifier);
+    if ('attribute' in filter) return this.isSatisfied(filter, entry);
+    const { categories = [] } = entry.product;
+    return categories.some(({ path }) => filter.category.every((name, at) => path[at] === name));
+  }
+
+  /** Source: docs/interface.md §12.2 rules 4 to 9. */
+  private isSatisfied({ attribute: name, operator, value: wanted }: Condition, entry: Entry): boolean {
+    const attribute = this.ontology.get(name);
+    const read = (one: unknown) => readWanted(one, attribute);
+    const list = Array.isArray(wanted) ? wanted.map(read) : [];
+    const [low = Number.NaN, high = Number.NaN] = list;
+    return valuesOf(entry, name).some((value) => {
+      switch (operator) {
+        case 'exists':
+          return true;
+        case 'in':
+          return list.includes(value);
+        case 'between':
+          return value >= low && value <= high;
+        case 'contains':
+          return String(value).toLowerCase().includes(String(wanted).toLowerCase());
+        default:
+          return COMPARISONS[operator](value, read(wanted));
+      }
+    });
+  }
+}
+
+/** @returns the value as its attribute says; undefined when it does not fit (§11.3) */
+function readValue(text: string, { type, unitName, decimal }: OracleAttribute): Value | undefined {
+  if (type === 'BOOLEAN_ATTRIBUTE') {
+    const word = text.toLowerCase();
+    return word === 'true' || word === 'false' ? word === 'true' : undefined;
+  }
+  if (type !== 'NUMERIC_ATTRIBUTE') return text;
+  const tail = unitName === undefined ? '' : ` ${unitName}`;
+  if (!text.endsWith(tail)) return undefined;
+  const number = text.slice(0, text.length - tail.length);
+  const isNumber = (decimal === 'comma' ? COMMA_NUMBER : POINT_NUMBER).test(number);
+  return isNumber ? Number(number.replace(',', '.')) : undefined;
+}
+
+/** A filter's value: as it stands, or written as values of the attribute are (§12.2 rule 6). */
+function readWanted(wanted: unknown, attribute: OracleAttribute | undefined): Value {
+  const read = typeof wanted === 'string' && attribute ? readValue(wanted, attribute) : (wanted as Value);
+  return read ?? Number.NaN;
+}
+
+function valuesOf(entry: Entry, attribute: string): readonly Value[] {
+  return entry.values.get(attribute) ?? [];
+}
+
+/** Neither the same product nor, unless the definition allows it, one of its group (§12.3 rule 2). */
+function isApart(a: Entry, b: Entry, { excludeSameGroup = true }: Definition): boolean {
+  return a.product !== b.product && !(excludeSameGroup && a.group === b.group);
+}
+
+/** One pair of values is enough for each element (§12.2 rule 9, §12.3 rule 1). */
+function isMatch(match: readonly Match[], target: Candidate, source: Candidate): boolean {
+  return match.every(({ operator }, at) => {
+    const sourceValues = source.matched[at] ?? [];
+    return target.matched[at]?.some((a) => sourceValues.some((b) => COMPARISONS[operator](a, b)));
+  });
+}
+
+/** Source: docs/interface.md §12.3 rules 3 to 5. */
+function compareEntries(a: Entry, b: Entry, sort: readonly Sort[]): number {
+  for (const one of sort) {
+    const order = compareBy(one, a, b);
+    if (order !== 0) return order;
+  }
+  return a.product.id - b.product.id;
+}
+
+function compareBy({ attribute, direction }: Sort, a: Entry, b: Entry): number {
+  const first = pickSortValue(valuesOf(a, attribute), direction);
+  const second = pickSortValue(valuesOf(b, attribute), direction);
+  if (first === undefined || second === undefined)
+    return Number(first === undefined) - Number(second === undefined);
+  return direction === 'asc' ? compareValues(first, second) : compareValues(second, first);
+}
+
+function pickSortValue(values: readonly Value[], direction: 'asc' | 'desc'): Value | undefined {
+  return values.length > 1 ? values.toSorted(compareValues).at(direction === 'asc' ? 0 : -1) : values[0];
+}
+
+/** Numbers by size, false before true, text by code point: the order of its bytes in UTF-8. */
+function compareValues(a: Value, b: Value): number {
+  if (a === b) return 0;
+  if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  return a < b ? -1 : 1;
+}
+
+/** @returns the identifiers by group, a group where its best variant stands (§12.5 rule 1) */
+function groupBy(candidates: readonly Candidate[]): string[][] {
+  const groups = new Map<string, string[]>();
+  for (const { entry } of candidates) {
+    const group = groups.get(entry.group);
+    if (group) group.push(entry.product.identifier);
+    else groups.set(entry.group, [entry.product.identifier]);
+  }
+  return [...groups.values()];
+}
+
+/** @returns what the bulk form answers within a limit (§12.5 rule 1) */
+export function cutBulk({ groups }: Related, limit: number): string[][] {
+  return groups.slice(0, limit).map((group) => [...group]);
+}
+
+/** @returns what the single form answers within a limit (§12.5 rule 3) */
+export function cutSingle({ groups }: Related, limit: number): string[] {
+  return groups.slice(0, limit).map(([best = '']) => best);
+}
