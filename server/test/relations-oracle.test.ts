@@ -544,8 +544,8 @@ const condition = fc.constantFrom(...Object.entries(KINDS)).chain(([name, kind])
     { weight: kind === ready ? 0 : 1, arbitrary: of('in', some) },
     { weight: kind.operators === COMPARISONS ? 1 : 0, arbitrary: of('between', pair) },
     {
-      weight: kind === text ? 2 : 0,
-      arbitrary: of('contains', fc.constantFrom('RED', 'ed', 'äT', '😀', 'x')),
+      weight: kind === text ? 3 : 0,
+      arbitrary: of('contains', fc.constantFrom('RED', 'ed', 'äT', 'ÄT', '😀')),
     },
   );
 });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { createApp } from '../app.ts';
 import { readConfig } from '../config.ts';
 import { generateDemoCatalog } from './demo-catalog/demo-catalog.ts';
+import { DEMO_RELATIONS } from './demo-catalog/demo-relations.ts';
 import { untilStopped } from './serve.ts';
 
 const PRODUCTS_PER_BATCH = 2_000;
@@ -59,6 +60,9 @@ export async function loadDemoCatalog(address: string, key: string): Promise<num
     `/tasks/${started.data.task.id}?wait=60`,
   );
   if (task.taskStatus !== 'FINISHED') throw new Error(`the demo catalog was not loaded: ${task.taskStatus}`);
+  for (const relation of DEMO_RELATIONS) await call('POST', `/management/projects/${id}/relations`, relation);
+  const { tasks } = await call<{ tasks: { id: string }[] }>('GET', `/tasks?projectId=${id}&limit=100`);
+  for (const build of tasks) await call('GET', `/tasks/${build.id}?wait=60`);
   return id;
 }
 
@@ -66,6 +70,7 @@ function printDemo({ address, key, projectId }: { address: string; key: string; 
   const [first, second] = generateDemoCatalog();
   const header = `-H 'Authorization: Bearer ${key}'`;
   const identifiers = encodeURIComponent(JSON.stringify([first?.identifier, second?.identifier]));
+  const tags = encodeURIComponent(JSON.stringify([{ tag: 'accessories', limitPerRelation: 2 }]));
   const patch = JSON.stringify({
     products: [{ identifier: first?.identifier, attributes: { Price: '999.00 EUR' } }],
   });
@@ -85,6 +90,9 @@ Your key, for this demo only: ${key}
 
 4. What happened to it? Every change is a task:
    curl -s ${header} '${address}/tasks?projectId=${projectId}&limit=1'
+
+5. What goes with the first one? Relations lead to it, and say why:
+   curl -s ${header} '${address}/search/relations/result?projectId=${projectId}&identifier=${first?.identifier}&includeTags=${tags}&explain=true'
 
 Stop with Ctrl+C; the demo catalog goes with it.
 `);

@@ -15,7 +15,7 @@ import {
   SingleBody,
   SingleQuery,
 } from './relation-schemas.ts';
-import type { Relations } from './relations.ts';
+import type { RelatedSteps, Relations } from './relations.ts';
 
 const config = { guard: 'project', access: 'read' } as const;
 const tags = ['Related products'];
@@ -158,9 +158,7 @@ function readList<Schema extends typeof IncludeRelations | typeof IncludeTags>(
   return list as never;
 }
 
-type Steps = AsyncGenerator<readonly Uint8Array[], void>;
-
-async function sendSingle(reply: FastifyReply, steps: Steps): Promise<FastifyReply> {
+async function sendSingle(reply: FastifyReply, steps: RelatedSteps): Promise<FastifyReply> {
   for await (const [answer] of steps) {
     if (answer !== undefined) return reply.type(JSON_TYPE).send(Buffer.from(answer));
   }
@@ -171,7 +169,7 @@ async function sendSingle(reply: FastifyReply, steps: Steps): Promise<FastifyRep
 async function sendBulk(
   reply: FastifyReply,
   identifiers: readonly string[],
-  steps: Steps,
+  steps: RelatedSteps,
 ): Promise<FastifyReply> {
   const parts = writeMembers(identifiers, steps);
   const first = await parts.next();
@@ -193,7 +191,10 @@ async function* resume(
   yield* rest;
 }
 
-async function* writeMembers(identifiers: readonly string[], steps: Steps): AsyncGenerator<Buffer, void> {
+async function* writeMembers(
+  identifiers: readonly string[],
+  steps: RelatedSteps,
+): AsyncGenerator<Buffer, void> {
   if (identifiers.length === 0) yield Buffer.from('{');
   let next = 0;
   let head = '{';

@@ -36,6 +36,9 @@ export interface AskedRelations extends IncludedRelations {
   readonly explain: boolean;
 }
 
+/** An answer for each identifier of a step, in the order asked. */
+export type RelatedSteps = AsyncGenerator<readonly Uint8Array[], void>;
+
 export type Relations = ReturnType<typeof createRelations>;
 
 /** Products answered in one step: another request gets its turn between them. */
@@ -109,26 +112,22 @@ export function createRelations({ store, tasks, clock, logger, getSettings }: Re
      * Checks a request and answers it step by step: `{"tags":[…]}` for each identifier, in the order asked.
      * @throws bad_request, query_invalid before the first step
      */
-    async ask(
-      project: ChosenProject,
-      asked: AskedRelations,
-    ): Promise<AsyncGenerator<readonly Uint8Array[], void>> {
-      checkRequest(asked.identifiers, asked);
-      const listed = await store.list(project.id);
-      const known = listed.filter(({ definition }) => definition.enabled);
-      const tagged = known.map(({ id, definition }) => ({ id, tag: definition.tag }));
-      checkSize(asked.identifiers, asked, tagged);
+    async ask(project: ChosenProject, asked: AskedRelations): Promise<RelatedSteps> {
       const { brandAttribute } = await getSettings(project.id);
-      const wanted = {
-        projectId: project.id,
-        tags: planTags(asked, tagged),
-        form: asked.form,
-        explain: asked.explain,
-        brandAttribute,
-      };
-      return answerInSteps(store, asked.identifiers, wanted);
+      const wanted = planAnswer(asked, await store.list(project.id));
+      return answerInSteps(store, asked.identifiers, { projectId: project.id, brandAttribute, ...wanted });
     },
   };
+}
+
+/** @throws bad_request, query_invalid */
+function planAnswer(asked: AskedRelations, relations: readonly Relation[]) {
+  checkRequest(asked.identifiers, asked);
+  const known = relations
+    .filter(({ definition }) => definition.enabled)
+    .map(({ id, definition }) => ({ id, tag: definition.tag }));
+  checkSize(asked.identifiers, asked, known);
+  return { tags: planTags(asked, known), form: asked.form, explain: asked.explain };
 }
 
 function describeProblem(relation: Relation): { readonly problem: string } {
@@ -161,7 +160,7 @@ async function* answerInSteps(
   store: RelationStore,
   identifiers: readonly string[],
   wanted: Omit<Parameters<RelationStore['relate']>[0], 'identifiers'>,
-): AsyncGenerator<readonly Uint8Array[], void> {
+): RelatedSteps {
   for (let at = 0; at < identifiers.length; at += SOURCES_PER_STEP) {
     yield await store.relate({ ...wanted, identifiers: identifiers.slice(at, at + SOURCES_PER_STEP) });
   }
