@@ -42,7 +42,7 @@ export const relatedRoutes =
         const asked = { ...readIncluded(query), form: 'bulk' as const, explain: query.explain === true };
         const identifiers = dropRepeated(readSources(query.identifiers));
         const steps = await relations.ask(request.project, { ...asked, identifiers });
-        return sendBulk(reply, identifiers, steps) as never;
+        return sendBulk(reply, steps) as never;
       },
     );
     server.post(
@@ -64,7 +64,7 @@ export const relatedRoutes =
         };
         const identifiers = dropRepeated(request.body.identifiers);
         const steps = await relations.ask(request.project, { ...asked, identifiers });
-        return sendBulk(reply, identifiers, steps) as never;
+        return sendBulk(reply, steps) as never;
       },
     );
     server.get(
@@ -159,52 +159,28 @@ function readList<Schema extends typeof IncludeRelations | typeof IncludeTags>(
 }
 
 async function sendSingle(reply: FastifyReply, steps: RelatedSteps): Promise<FastifyReply> {
-  for await (const [answer] of steps) {
-    if (answer !== undefined) return reply.type(JSON_TYPE).send(Buffer.from(answer));
-  }
-  throw new Error('a request for one product had no answer');
+  const { value } = await steps.next();
+  if (value === undefined) throw new Error('a request for one product had no answer');
+  return reply.type(JSON_TYPE).send(value);
 }
 
-/** An object by identifier. Of several steps, the first is there before anything is sent: what fails then is told. */
-async function sendBulk(
-  reply: FastifyReply,
-  identifiers: readonly string[],
-  steps: RelatedSteps,
-): Promise<FastifyReply> {
-  const parts = writeMembers(identifiers, steps);
-  const first = await parts.next();
-  const second = await parts.next();
+/** An object by identifier. The first step is read before anything is sent, so that what fails in it is told. */
+async function sendBulk(reply: FastifyReply, steps: RelatedSteps): Promise<FastifyReply> {
+  const first = (await steps.next()).value ?? Buffer.alloc(0);
+  const second = await steps.next();
   reply.type(JSON_TYPE);
-  if (first.done || second.done) throw new Error('an answer has a beginning and an end');
-  const third = await parts.next();
-  if (third.done) return reply.send(Buffer.concat([first.value, second.value]));
-  return reply.send(
-    Readable.from(resume([first.value, second.value, third.value], parts), { objectMode: false }),
-  );
+  if (second.done) return reply.send(Buffer.concat([OPEN, first, CLOSE]));
+  return reply.send(Readable.from(joinSteps([first, second.value], steps), { objectMode: false }));
 }
 
-async function* resume(
-  read: readonly Buffer[],
-  rest: AsyncGenerator<Buffer, void>,
-): AsyncGenerator<Buffer, void> {
-  yield* read;
-  yield* rest;
-}
+const OPEN = Buffer.from('{');
+const CLOSE = Buffer.from('}');
+const COMMA = Buffer.from(',');
 
-async function* writeMembers(
-  identifiers: readonly string[],
-  steps: RelatedSteps,
-): AsyncGenerator<Buffer, void> {
-  if (identifiers.length === 0) yield Buffer.from('{');
-  let next = 0;
-  let head = '{';
-  for await (const answers of steps) {
-    const parts: Uint8Array[] = [];
-    for (const answer of answers) {
-      parts.push(Buffer.from(`${head}${JSON.stringify(identifiers[next++])}:`), answer);
-      head = ',';
-    }
-    yield Buffer.concat(parts);
-  }
-  yield Buffer.from('}');
+async function* joinSteps(read: readonly [Buffer, Buffer], rest: RelatedSteps): AsyncGenerator<Buffer, void> {
+  const [first, second] = read;
+  yield Buffer.concat([OPEN, first]);
+  yield Buffer.concat([COMMA, second]);
+  for await (const step of rest) yield Buffer.concat([COMMA, step]);
+  yield CLOSE;
 }

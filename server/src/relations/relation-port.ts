@@ -33,6 +33,9 @@ export interface RelationStore {
   survey(projectId: number, id: number): Promise<RelationSurvey | undefined>;
   /** @returns undefined when the relation is not built, the identifier when a product is not there */
   explain(wanted: ExplainInput): Promise<RelationExplanation | { readonly unknown: string } | undefined>;
-  /** @returns `{"tags":[…]}` for each identifier, in the order asked, out of memory where it can be */
-  relate(wanted: RelateInput): Promise<readonly Uint8Array[]>;
+  /**
+   * Related products of one product, `{"tags":[…]}`, or in the bulk form of several, as members of an object with
+   * commas between; in the order asked, out of memory where it can be.
+   */
+  relate(wanted: RelateInput): Promise<Buffer>;
 }

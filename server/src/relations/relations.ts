@@ -14,6 +14,7 @@ import { checkRequest, checkSize, type IncludedRelations, planTags } from './rel
 import { type Relation, type RelationDefinition, ruleOf } from './relation.ts';
 import type { RelationStore } from './relation-port.ts';
 import type { ExplainInput, RelationExplanation } from './relation-questions.ts';
+import type { RelateInput } from './relation-reader.ts';
 import { createRelationBuilds } from './relation-tasks.ts';
 
 export { relationDerivation } from './membership-store.ts';
@@ -36,13 +37,14 @@ export interface AskedRelations extends IncludedRelations {
   readonly explain: boolean;
 }
 
-/** An answer for each identifier of a step, in the order asked. */
-export type RelatedSteps = AsyncGenerator<readonly Uint8Array[], void>;
+/** Parts of the answer, as `RelationStore.relate` makes them. */
+export type RelatedSteps = AsyncGenerator<Buffer, void>;
 
 export type Relations = ReturnType<typeof createRelations>;
 
-/** Products answered in one step: another request gets its turn between them. */
-const SOURCES_PER_STEP = 25;
+/** Groups asked for in one step, and products: another request gets its turn between two steps. */
+const GROUPS_PER_STEP = 5_000;
+const SOURCES_PER_STEP = 100;
 
 export function createRelations({ store, tasks, clock, logger, getSettings }: RelationParts) {
   const builds = createRelationBuilds({ store, tasks, logger });
@@ -159,9 +161,11 @@ function planImport(sent: readonly SentRelation[], present: readonly Relation[])
 async function* answerInSteps(
   store: RelationStore,
   identifiers: readonly string[],
-  wanted: Omit<Parameters<RelationStore['relate']>[0], 'identifiers'>,
+  wanted: Omit<RelateInput, 'identifiers'>,
 ): RelatedSteps {
-  for (let at = 0; at < identifiers.length; at += SOURCES_PER_STEP) {
-    yield await store.relate({ ...wanted, identifiers: identifiers.slice(at, at + SOURCES_PER_STEP) });
+  const groups = wanted.tags.flatMap(({ relations }) => relations).reduce((sum, { limit }) => sum + limit, 0);
+  const size = Math.max(1, Math.min(SOURCES_PER_STEP, Math.floor(GROUPS_PER_STEP / Math.max(groups, 1))));
+  for (let at = 0; at < identifiers.length; at += size) {
+    yield await store.relate({ ...wanted, identifiers: identifiers.slice(at, at + size) });
   }
 }

@@ -90,16 +90,46 @@ export function createSqliteRelationStore({
     explain: (wanted) => read('explainRelation', wanted),
     async relate(wanted) {
       const version = readCatalogVersion(files.open(wanted.projectId));
-      const kept = answers.find(wanted, version);
+      const { labels, space, places } = answers.find(wanted, version);
+      if (!places.includes(-1)) return joinKept(space, places, labels);
+      // Taken out now: what is read and kept meanwhile may push it out.
+      const kept = Array.from(places, (place) => (place < 0 ? undefined : copyOut(space, place)));
       const missing = wanted.identifiers.filter((_, at) => kept[at] === undefined);
-      if (missing.length === 0) return kept as Uint8Array[];
       const input: RelateInput = { ...wanted, identifiers: missing };
       const found = splitAnswers(await read<RelateOutput>('relate', input));
       answers.keep(input, found);
       let next = 0;
-      return kept.map((bytes) => bytes ?? (found.answers[next++] as Uint8Array));
+      const parts = kept.map((bytes) => bytes ?? (found.answers[next++] as Uint8Array));
+      return Buffer.concat(labels.flatMap((label, at) => [label, parts[at] as Uint8Array]));
     },
   };
+}
+
+function copyOut(space: CacheSpace, place: number): Uint8Array {
+  space.mark(place, 1);
+  const bytes = new Uint8Array(space.lengthAt(place));
+  space.copy(place, bytes, 0);
+  return bytes;
+}
+
+/** What stands before the answer of each product: in the bulk form its identifier, and a comma from the second on. */
+function describeLabels({ identifiers, form }: RelateInput): Buffer[] {
+  return identifiers.map((identifier, at) =>
+    Buffer.from(form === 'bulk' ? `${at > 0 ? ',' : ''}${JSON.stringify(identifier)}:` : ''),
+  );
+}
+
+function joinKept(space: CacheSpace, places: Int32Array, labels: readonly Buffer[]): Buffer {
+  let length = 0;
+  for (const [at, label] of labels.entries()) length += label.length + space.lengthAt(places[at] as number);
+  const joined = Buffer.allocUnsafe(length);
+  let end = 0;
+  for (const [at, label] of labels.entries()) {
+    end += label.copy(joined, end);
+    space.mark(places[at] as number, 1);
+    end += space.copy(places[at] as number, joined, end);
+  }
+  return joined;
 }
 
 function splitAnswers({ version, bytes, ends }: RelateOutput) {
@@ -128,17 +158,11 @@ function createKeptAnswers(cache: ByteCache) {
     cache.of(`relations of ${projectId}`, version);
 
   return {
-    find(wanted: RelateInput, version: number): (Uint8Array | undefined)[] {
+    find(wanted: RelateInput, version: number) {
       const number = numberOf(wanted);
       const space = spaceOf(wanted, version);
       const keys = wanted.identifiers.map((identifier) => `${number} ${identifier}`);
-      return Array.from(space.findAll(keys), (place) => {
-        if (place < 0) return undefined;
-        space.mark(place, 1);
-        const bytes = new Uint8Array(space.lengthAt(place));
-        space.copy(place, bytes, 0);
-        return bytes;
-      });
+      return { labels: describeLabels(wanted), space, places: space.findAll(keys) };
     },
     keep(wanted: RelateInput, { version, answers }: ReturnType<typeof splitAnswers>): void {
       const number = numberOf(wanted);

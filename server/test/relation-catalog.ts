@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { createCatalog, type TestCatalog } from './shared-service.ts';
+import type { Answer, TestService } from './test-service.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
+type AnyBody = any;
+
+/** A relation of an answer; `groups` holds identifiers, in the single form a group for each entry. */
+export interface Related {
+  readonly id: number;
+  readonly matchType: string;
+  readonly groups: readonly (readonly string[])[];
+}
+
+/** A project with the calls of §4.8 and §12 on it. */
+export interface RelationCatalog extends TestCatalog {
+  /** A call below `/management/projects/{id}/relations`. */
+  manage(method: string, path?: string, body?: unknown): Promise<Answer<AnyBody>>;
+  /** Creates a relation; `rule` fills what is missing. @returns it once nothing is under way any more */
+  relate(definition: object): Promise<AnyBody>;
+  /** @returns the relation as it is now */
+  read(id: number): Promise<AnyBody>;
+  /** Waits until nothing is under way. */
+  settled(): Promise<void>;
+  /** Replaces the ontology. The extraction that follows may be under way. */
+  putOntology(mode: 'automatic' | 'own', ...attributes: readonly object[]): Promise<AnyBody>;
+  bulk(request: object): Promise<AnyBody>;
+  single(request: object): Promise<AnyBody>;
+  /** @returns what the relation answers for a product; undefined where it is left out */
+  related(identifier: string, id: number): Promise<Related | undefined>;
+  /** Keeps every writer out of the catalog until the function that it returns is called. Readers go on. */
+  lock(): () => void;
+}
+
+/** @returns a definition: tag `accessories`, every product with every other, unless said otherwise */
+export const rule = (fields: object = {}) => ({
+  ...{ name: 'Goes with', tag: 'accessories', source: { all: [] }, target: { all: [] } },
+  ...fields,
+});
+
+export const under = (...category: string[]) => ({ category });
+
+/** @returns a product in a category, with an attribute for each further field */
+export const product = (
+  identifier: string,
+  category: string,
+  { group, ...values }: { group?: string; [attribute: string]: string | readonly string[] | undefined } = {},
+) => ({
+  ...{ identifier, name: identifier },
+  ...(group !== undefined && { groupIdentifier: group }),
+  categories: [{ path: category.split('/') }],
+  attributes: Object.entries(values).flatMap(([key, list]) =>
+    [list ?? []].flat().map((value) => ({ key, value })),
+  ),
+});
+
+export async function createRelationCatalog(
+  service: TestService,
+  settings?: object,
+): Promise<RelationCatalog> {
+  const catalog = await createCatalog(service, settings);
+  const home = `/management/projects/${catalog.projectId}`;
+  const manage: RelationCatalog['manage'] = (method, path = '', body = undefined) =>
+    service.call(method, `${home}/relations${path}`, { body });
+
+  async function succeed(answer: Answer<AnyBody>): Promise<AnyBody> {
+    assert.ok(answer.status < 300, `${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  }
+
+  const ask = async (form: 'bulk-results' | 'result', request: object) =>
+    succeed(await catalog.post(`/search/relations/${form}`, request));
+  const read = async (id: number) => succeed(await manage('GET', `/${id}`));
+
+  async function settled(): Promise<void> {
+    for (const { id, finishTime } of await catalog.tasks()) if (finishTime === null) await service.ended(id);
+  }
+
+  return {
+    ...catalog,
+    manage,
+    read,
+    settled,
+    bulk: (request) => ask('bulk-results', request),
+    single: (request) => ask('result', request),
+    async relate(definition) {
+      const { id } = await succeed(await manage('POST', '', rule(definition)));
+      await settled();
+      return read(id);
+    },
+    async putOntology(mode, ...attributes) {
+      return succeed(await service.call('PUT', `${home}/ontology`, { body: { mode, attributes } }));
+    },
+    async related(identifier, id) {
+      const answer = await ask('bulk-results', {
+        identifiers: [identifier],
+        includeRelations: [{ id, limit: 100 }],
+      });
+      return describeTags(answer[identifier]).find((relation) => relation.id === id);
+    },
+    lock: () => lockFile(join(service.dataDir, 'catalogs', `${catalog.projectId}.db`)),
+  };
+}
+
+/** @returns the relations of `{"tags":[…]}`, whatever their tag */
+export function describeTags({ tags }: AnyBody): Related[] {
+  return tags.flatMap(({ relations }: AnyBody) =>
+    relations.map(({ id, matchType, searchResult }: AnyBody) => ({
+      id,
+      matchType,
+      groups: searchResult.map((group: AnyBody) => [group].flat().map(({ identifier }) => identifier)),
+    })),
+  );
+}
+
+function lockFile(path: string): () => void {
+  const file = new DatabaseSync(path, { timeout: 10_000 });
+  // Steps of the service's tasks begin on this thread: none begins before the lock is there.
+  file.exec('begin immediate');
+  return () => {
+    file.exec('rollback');
+    file.close();
+  };
+}
