@@ -23,14 +23,15 @@ export async function openConnection({
   onError,
 }: ConnectionOptions): Promise<HttpConnection> {
   let head: Buffer = Buffer.alloc(0);
-  let missing = -1;
+  let body: BodyReader | undefined;
   let status = 0;
   let kept: Buffer[] = [];
   let answered: ((status: number, body: string | undefined) => void) | undefined;
+  const keep = keepsBodies ? (part: Buffer) => kept.push(Buffer.from(part)) : undefined;
 
-  function read(chunk: Buffer): void {
-    if (missing >= 0) readBody(chunk);
-    else readHead(chunk);
+  function read(bytes: Buffer): void {
+    if (body === undefined) readHead(bytes);
+    else readBody(bytes, body);
   }
 
   function readHead(chunk: Buffer): void {
@@ -42,26 +43,24 @@ export async function openConnection({
     }
     const text = head.toString('latin1', 0, end);
     status = Number(text.slice(9, 12));
-    missing = Number(/\r\ncontent-length: (\d+)/i.exec(text)?.[1]);
-    if (Number.isNaN(missing)) {
+    body = chooseReader(text, keep);
+    if (body === undefined) {
       onError(new Error(`an answer without a length: ${text}`));
       return;
     }
-    const body = head.subarray(end + HEAD_END.length);
+    const first = head.subarray(end + HEAD_END.length);
     head = Buffer.alloc(0);
-    readBody(body);
+    readBody(first, body);
   }
 
-  function readBody(chunk: Buffer): void {
-    missing -= chunk.length;
-    if (keepsBodies) kept.push(Buffer.from(chunk));
-    if (missing > 0) return;
-    const body = keepsBodies ? Buffer.concat(kept).toString() : undefined;
+  function readBody(bytes: Buffer, reader: BodyReader): void {
+    if (!reader(bytes)) return;
+    const text = keepsBodies ? Buffer.concat(kept).toString() : undefined;
     const tell = answered;
-    missing = -1;
+    body = undefined;
     kept = [];
     answered = undefined;
-    tell?.(status, body);
+    tell?.(status, text);
   }
 
   const socket = await open(address, read);
@@ -78,6 +77,67 @@ export async function openConnection({
     close() {
       socket.destroy();
     },
+  };
+}
+
+/** Takes the next bytes of a body. @returns whether the body has ended */
+type BodyReader = (bytes: Buffer) => boolean;
+type Keep = (part: Buffer) => void;
+
+/** @returns undefined for an answer that says nothing of its length */
+function chooseReader(head: string, keep: Keep | undefined): BodyReader | undefined {
+  const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1];
+  if (length !== undefined) return readByLength(Number(length), keep);
+  return /\r\ntransfer-encoding: chunked/i.test(head) ? readChunks(keep) : undefined;
+}
+
+function readByLength(length: number, keep: Keep | undefined): BodyReader {
+  let missing = length;
+  return (bytes) => {
+    missing -= bytes.length;
+    keep?.(bytes);
+    return missing <= 0;
+  };
+}
+
+const LINE_END = 10;
+/** The line end behind the bytes of a chunk. */
+const CHUNK_END_BYTES = 2;
+
+/** Chunks without trailers (RFC 9112 §7.1). */
+function readChunks(keep: Keep | undefined): BodyReader {
+  let line = '';
+  /** Of the present chunk, its line end included. */
+  let missing = 0;
+  let isLast = false;
+
+  function readSize(bytes: Buffer, at: number): number {
+    const end = bytes.indexOf(LINE_END, at);
+    const next = end < 0 ? bytes.length : end + 1;
+    line += bytes.toString('latin1', at, next);
+    if (end >= 0) {
+      const size = Number.parseInt(line, 16);
+      isLast = size === 0;
+      missing = size + CHUNK_END_BYTES;
+      line = '';
+    }
+    return next;
+  }
+
+  function readPart(bytes: Buffer, at: number): number {
+    const next = Math.min(bytes.length, at + missing);
+    const left = missing - CHUNK_END_BYTES;
+    if (left > 0) keep?.(bytes.subarray(at, Math.min(next, at + left)));
+    missing -= next - at;
+    return next;
+  }
+
+  return (bytes) => {
+    for (let at = 0; at < bytes.length; ) {
+      at = missing === 0 ? readSize(bytes, at) : readPart(bytes, at);
+      if (isLast && missing === 0) return true;
+    }
+    return false;
   };
 }
 

@@ -14,6 +14,8 @@ export interface LoadOrder {
   readonly connections: number;
   /** Requests a second, whatever the answers do; absent: each connection asks again once it is answered. */
   readonly rate?: number;
+  /** So many and no more, however long they take; only without a rate. */
+  readonly requests?: number;
   /** Two products that change together were looked up together: their versions must be the same. */
   readonly comparesVersions?: boolean;
 }
@@ -77,13 +79,15 @@ class Load {
     if (seen.size !== 1) this.mixtures += 1;
   }
 
-  /** Closed loop: as many requests as are answered. */
+  /** Closed loop: as many requests as are answered, or as many as are wanted. */
   async runClosed(until: number): Promise<void> {
+    const { requests } = this.order;
+    const isOver = (now: number) => (requests === undefined ? now >= until : this.next >= requests);
     const runOne = (connection: HttpConnection) =>
       new Promise<void>((resolve) => {
         const again = () => {
           const now = performance.now();
-          if (now >= until) resolve();
+          if (isOver(now)) resolve();
           else this.ask(connection, now, again);
         };
         again();

@@ -46,11 +46,14 @@ function describePatch(index: number, price: number): object {
   return { identifier: identifierOf(index), attributes: { Price: `${price}.00 EUR` } };
 }
 
-/** Products from all over the catalog. @returns seconds */
-async function updateMany({ service, projectId, count }: MillionCatalog, attempt: number): Promise<number> {
+/** Products from all over the catalog, at 900 prices. @returns seconds */
+export async function updateMany(
+  { service, projectId, count }: Pick<MillionCatalog, 'service' | 'projectId' | 'count'>,
+  attempt: number,
+): Promise<number> {
   const step = count / PRODUCTS_PER_BATCH;
   const products = Array.from({ length: PRODUCTS_PER_BATCH }, (_, at) =>
-    describePatch(Math.floor(at * step), 1_000 + attempt),
+    describePatch(Math.floor(at * step), 1_000 * attempt + (at % 900)),
   );
   const path = `/products?projectId=${projectId}&partial=true`;
   const start = performance.now();
