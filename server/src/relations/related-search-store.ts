@@ -48,8 +48,11 @@ export interface Wanted {
   readonly tables?: MembershipTables;
 }
 
-/** Fewer than this in reach of a comparison are read and sorted; else the index is read in the order of rank. */
-const SORTED_AT_MOST = 2_000;
+/**
+ * Fewer than this in reach of a comparison are read and sorted, which takes 1 µs each; else the index is read in the
+ * order of rank, where in a million members with 500 in reach each result costs 2,000 rows of 0.15 µs.
+ */
+const SORTED_AT_MOST = 500;
 
 const SQL_OPERATORS: Readonly<
   Record<Exclude<Operator, 'equals'>, readonly [target: string, source: string]>
@@ -82,9 +85,10 @@ function* listOfKey(file: CatalogFile, wanted: Wanted, key: Uint8Array): Generat
   const tables = wanted.tables ?? KEPT_TABLES;
   const joins = joinsOf(tables);
   if (seek !== undefined && isNear(file, place, { ...seek, tables })) {
-    const sql = `select ${COLUMNS} from (select * from ${tables.member} indexed by ${tables.compared}
-      where build_id = ? and side = ? and match_key = ? and ${seek.condition}) m ${joins} where true${conditions} ${ORDER}`;
-    yield* file.prepare(sql).all(...place, seek.value, ...values) as unknown as Candidate[];
+    const sql = `select m.product_id as productId, m.document_id as document, m.rank
+      from ${tables.member} m indexed by ${tables.compared} where ${inSide} and m.${seek.condition}${conditions} ${ORDER}`;
+    const rows = file.prepare(sql).all(...place, seek.value, ...values) as unknown as MemberRow[];
+    for (const row of rows) yield* takePresent(file, row, tables);
     return;
   }
   yield* listInPages(
@@ -92,6 +96,27 @@ function* listOfKey(file: CatalogFile, wanted: Wanted, key: Uint8Array): Generat
     `select ${COLUMNS} from ${tables.member} m ${joins} where ${inSide}${conditions}`,
     [...place, ...values],
   );
+}
+
+interface MemberRow {
+  readonly productId: number;
+  readonly document: number;
+  readonly rank: Uint8Array;
+}
+
+/** @returns the candidate if its document is the product's present one */
+function takePresent(
+  file: CatalogFile,
+  { productId, document, rank }: MemberRow,
+  tables: MembershipTables,
+): Candidate[] {
+  const found = file
+    .prepare(
+      `select r.group_identifier as "group" from product p
+       cross join ${tables.document} r on r.document_id = p.document_id where p.id = ? and p.document_id = ?`,
+    )
+    .get(productId, document);
+  return found === undefined ? [] : [{ productId, group: String(found.group), rank }];
 }
 
 /** The first page is what most requests need; the next ones grow. */
