@@ -139,6 +139,7 @@ create table relation_member (
   rank blob not null,
   product_id integer not null,
   document_id integer not null,
+  group_identifier text not null,
   c1, c2, c3, c4, c5, c6, c7, c8,
   primary key (build_id, side, match_key, rank, product_id, document_id)
 ) without rowid;

@@ -94,7 +94,8 @@ export function withTriedTables<Result>(
 ): Result {
   file.database.exec(`
     create temp table tried_member (build_id integer not null, side integer not null, match_key blob not null,
-      rank blob not null, product_id integer not null, document_id integer not null, ${COLUMNS.join(', ')},
+      rank blob not null, product_id integer not null, document_id integer not null, group_identifier text not null,
+      ${COLUMNS.join(', ')},
       primary key (${KEY})) without rowid;
     create index temp.tried_member_compared on tried_member (build_id, side, match_key, c1) where c1 is not null;
     create temp table tried_document (document_id integer primary key, product_id integer not null,
@@ -124,21 +125,21 @@ export function placeMemberships(
     )
     .run(id, productId, group, packMemberships(memberships));
   for (const membership of memberships)
-    insertMember(file, { id, productId, table: tables.member }, membership);
+    insertMember(file, { id, productId, group, table: tables.member }, membership);
 }
 
 function insertMember(
   file: CatalogFile,
-  { id, productId, table }: PlacedDocument & { table: string },
+  { id, productId, group, table }: PlacedDocument & { group: string; table: string },
   { build, side, rank, compared, keys }: Membership,
 ): void {
   const insert = file.prepare(
-    `insert or ignore into ${table} (${KEY}, ${COLUMNS.join(', ')})
-     values (?, ?, ?, ?, ?, ?${', ?'.repeat(COLUMNS.length)})`,
+    `insert or ignore into ${table} (${KEY}, group_identifier, ${COLUMNS.join(', ')})
+     values (?, ?, ?, ?, ?, ?, ?${', ?'.repeat(COLUMNS.length)})`,
   );
   const values = COLUMNS.map((_, at) => compared[at] ?? null);
   for (const key of keysOf(keys)) {
-    insert.run(build, sideNumber(side), key, Buffer.from(rank, 'base64'), productId, id, ...values);
+    insert.run(build, sideNumber(side), key, Buffer.from(rank, 'base64'), productId, id, group, ...values);
   }
 }
 

@@ -25,14 +25,15 @@ export const LARGEST_LIMIT = 100;
 const SOURCES_PER_REQUEST = 1_000;
 const GROUPS_PER_REQUEST = 300_000;
 
-/** @throws sources_too_many, relations_not_chosen */
-export function checkRequest(identifiers: readonly string[], included: IncludedRelations): void {
-  if (identifiers.length > SOURCES_PER_REQUEST) {
-    const details = [
-      `${identifiers.length} identifiers, at most ${SOURCES_PER_REQUEST} are answered at once`,
-    ];
-    throw new ServiceError('bad_request', { details });
-  }
+/** @returns the identifiers, each once @throws bad_request when more were sent than are answered, repeated or not */
+export function checkSources(sent: readonly string[]): readonly string[] {
+  if (sent.length <= SOURCES_PER_REQUEST) return [...new Set(sent)];
+  const details = [`${sent.length} identifiers, at most ${SOURCES_PER_REQUEST} are answered at once`];
+  throw new ServiceError('bad_request', { details });
+}
+
+/** @throws bad_request */
+export function checkIncluded(included: IncludedRelations): void {
   if ((included.includeRelations ?? []).length + (included.includeTags ?? []).length > 0) return;
   throw new ServiceError('bad_request', { details: ['send includeRelations, includeTags or both'] });
 }

@@ -4,7 +4,7 @@ import { Value } from 'typebox/value';
 import { readIdentifiers } from '../catalog/catalog.ts';
 import { ErrorAnswer, type Routes } from '../http/http.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import type { IncludedRelations } from './related-request.ts';
+import { checkSources, type IncludedRelations } from './related-request.ts';
 import {
   BulkAnswer,
   BulkBody,
@@ -40,9 +40,9 @@ export const relatedRoutes =
       async (request, reply) => {
         const { query } = request;
         const asked = { ...readIncluded(query), form: 'bulk' as const, explain: query.explain === true };
-        const identifiers = dropRepeated(readSources(query.identifiers));
+        const identifiers = readSources(query.identifiers);
         const steps = await relations.ask(request.project, { ...asked, identifiers });
-        return sendBulk(reply, steps) as never;
+        return sendSteps(reply, steps) as never;
       },
     );
     server.post(
@@ -62,9 +62,9 @@ export const relatedRoutes =
           form: 'bulk' as const,
           explain: request.body.explain === true,
         };
-        const identifiers = dropRepeated(request.body.identifiers);
+        const identifiers = checkSources(request.body.identifiers);
         const steps = await relations.ask(request.project, { ...asked, identifiers });
-        return sendBulk(reply, steps) as never;
+        return sendSteps(reply, steps) as never;
       },
     );
     server.get(
@@ -80,7 +80,7 @@ export const relatedRoutes =
         const { query } = request;
         const asked = { ...readIncluded(query), form: 'single' as const, explain: query.explain === true };
         const steps = await relations.ask(request.project, { ...asked, identifiers: [query.identifier] });
-        return sendSingle(reply, steps) as never;
+        return sendSteps(reply, steps) as never;
       },
     );
     server.post(
@@ -100,18 +100,15 @@ export const relatedRoutes =
         const { body } = request;
         const asked = { ...toIncluded(body), form: 'single' as const, explain: body.explain === true };
         const steps = await relations.ask(request.project, { ...asked, identifiers: [body.identifier] });
-        return sendSingle(reply, steps) as never;
+        return sendSteps(reply, steps) as never;
       },
     );
   };
 
-/** The answer has one member for each identifier, however often it is asked for. */
-const dropRepeated = (identifiers: readonly string[]) => [...new Set(identifiers)];
-
 /** More than 1,000 are refused with another text than on the lookup (§7.3). */
 function readSources(given: string | string[] | undefined): readonly string[] {
   try {
-    return readIdentifiers(given);
+    return checkSources(readIdentifiers(given));
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== 'too_many_identifiers') throw error;
     const [count, most] = error.facts.values ?? [];
@@ -158,29 +155,17 @@ function readList<Schema extends typeof IncludeRelations | typeof IncludeTags>(
   return list as never;
 }
 
-async function sendSingle(reply: FastifyReply, steps: RelatedSteps): Promise<FastifyReply> {
-  const { value } = await steps.next();
-  if (value === undefined) throw new Error('a request for one product had no answer');
-  return reply.type(JSON_TYPE).send(value);
-}
-
-/** An object by identifier. The first step is read before anything is sent, so that what fails in it is told. */
-async function sendBulk(reply: FastifyReply, steps: RelatedSteps): Promise<FastifyReply> {
-  const first = (await steps.next()).value ?? Buffer.alloc(0);
+/** The first part is read before anything is sent, so that what fails in it is told; more than one is streamed. */
+async function sendSteps(reply: FastifyReply, steps: RelatedSteps): Promise<FastifyReply> {
+  const first = await steps.next();
   const second = await steps.next();
   reply.type(JSON_TYPE);
-  if (second.done) return reply.send(Buffer.concat([OPEN, first, CLOSE]));
-  return reply.send(Readable.from(joinSteps([first, second.value], steps), { objectMode: false }));
+  if (first.done) throw new Error('an answer has at least one part');
+  if (second.done) return reply.send(first.value);
+  return reply.send(Readable.from(resume([first.value, second.value], steps), { objectMode: false }));
 }
 
-const OPEN = Buffer.from('{');
-const CLOSE = Buffer.from('}');
-const COMMA = Buffer.from(',');
-
-async function* joinSteps(read: readonly [Buffer, Buffer], rest: RelatedSteps): AsyncGenerator<Buffer, void> {
-  const [first, second] = read;
-  yield Buffer.concat([OPEN, first]);
-  yield Buffer.concat([COMMA, second]);
-  for await (const step of rest) yield Buffer.concat([COMMA, step]);
-  yield CLOSE;
+async function* resume(read: readonly Buffer[], rest: RelatedSteps): AsyncGenerator<Buffer, void> {
+  yield* read;
+  yield* rest;
 }

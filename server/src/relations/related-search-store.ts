@@ -34,7 +34,8 @@ export function findSource(
 export interface Candidate {
   readonly productId: number;
   readonly group: string;
-  readonly rank: Uint8Array;
+  /** In hexadecimal, which sorts as the bytes do and is cheaper to hand over. */
+  readonly rank: string;
 }
 
 /** What is looked for on a side of a build: what stands opposite to `opposite`. */
@@ -44,6 +45,8 @@ export interface Wanted {
   readonly opposite: Membership;
   /** Of the rule's comparisons, read from the target. */
   readonly operators: readonly Operator[];
+  /** How many candidates will do, mostly. */
+  readonly expected: number;
   /** Default: the catalog's. */
   readonly tables?: MembershipTables;
 }
@@ -65,10 +68,8 @@ const SQL_OPERATORS: Readonly<
 };
 
 /** A member whose document is not that of its product is of another time: staged, or kept to be restored. */
-const joinsOf = ({ document }: MembershipTables) => `
-  cross join product p on p.id = m.product_id and p.document_id = m.document_id
-  cross join ${document} r on r.document_id = m.document_id`;
-const COLUMNS = 'm.product_id as productId, r.group_identifier as "group", m.rank';
+const PRESENT = 'cross join product p on p.id = m.product_id and p.document_id = m.document_id';
+const COLUMNS = 'm.product_id as productId, m.group_identifier as "group", hex(m.rank) as rank';
 const ORDER = 'order by m.rank, m.product_id';
 
 /** @returns matching products by rank, then id; of a product with several matching keys several times */
@@ -83,54 +84,36 @@ function* listOfKey(file: CatalogFile, wanted: Wanted, key: Uint8Array): Generat
   const place = [wanted.build, sideNumber(wanted.side), key] as const;
   const inSide = 'm.build_id = ? and m.side = ? and m.match_key = ?';
   const tables = wanted.tables ?? KEPT_TABLES;
-  const joins = joinsOf(tables);
   if (seek !== undefined && isNear(file, place, { ...seek, tables })) {
-    const sql = `select m.product_id as productId, m.document_id as document, m.rank
-      from ${tables.member} m indexed by ${tables.compared} where ${inSide} and m.${seek.condition}${conditions} ${ORDER}`;
+    const sql = `select ${COLUMNS}, m.document_id as document from ${tables.member} m indexed by ${tables.compared}
+      where ${inSide} and m.${seek.condition}${conditions} ${ORDER}`;
     const rows = file.prepare(sql).all(...place, seek.value, ...values) as unknown as MemberRow[];
-    for (const row of rows) yield* takePresent(file, row, tables);
+    for (const row of rows) if (isPresent(file, row)) yield row;
     return;
   }
-  yield* listInPages(
-    file,
-    `select ${COLUMNS} from ${tables.member} m ${joins} where ${inSide}${conditions}`,
-    [...place, ...values],
-  );
+  const sql = `select ${COLUMNS} from ${tables.member} m ${PRESENT} where ${inSide}${conditions}`;
+  yield* listInPages(file, { sql, values: [...place, ...values], first: wanted.expected });
 }
 
-interface MemberRow {
-  readonly productId: number;
+interface MemberRow extends Candidate {
   readonly document: number;
-  readonly rank: Uint8Array;
 }
 
-/** @returns the candidate if its document is the product's present one */
-function takePresent(
-  file: CatalogFile,
-  { productId, document, rank }: MemberRow,
-  tables: MembershipTables,
-): Candidate[] {
-  const found = file
-    .prepare(
-      `select r.group_identifier as "group" from product p
-       cross join ${tables.document} r on r.document_id = p.document_id where p.id = ? and p.document_id = ?`,
-    )
-    .get(productId, document);
-  return found === undefined ? [] : [{ productId, group: String(found.group), rank }];
+function isPresent(file: CatalogFile, { productId, document }: MemberRow): boolean {
+  const sql = 'select 1 from product where id = ? and document_id = ?';
+  return file.prepare(sql).get(productId, document) !== undefined;
 }
 
-/** The first page is what most requests need; the next ones grow. */
-const FIRST_PAGE = 32;
 const LARGEST_PAGE = 4_096;
 
+/** A row costs 1 µs and more: the first page is what is expected to do, the next ones grow. */
 function* listInPages(
   file: CatalogFile,
-  sql: string,
-  values: readonly (Comparable | Uint8Array)[],
+  { sql, values, first }: { sql: string; values: readonly (Comparable | Uint8Array)[]; first: number },
 ): Generator<Candidate, void> {
   let last: Candidate | undefined;
-  for (let limit = FIRST_PAGE; ; limit = Math.min(limit * 4, LARGEST_PAGE)) {
-    const after = last === undefined ? '' : ' and (m.rank, m.product_id) > (?, ?)';
+  for (let limit = first; ; limit = Math.min(limit * 4, LARGEST_PAGE)) {
+    const after = last === undefined ? '' : ' and (m.rank, m.product_id) > (unhex(?), ?)';
     const from = last === undefined ? [] : [last.rank, last.productId];
     const statement = file.prepare(`${sql}${after} ${ORDER} limit ?`);
     const page = statement.all(...values, ...from, limit) as unknown as Candidate[];
@@ -187,7 +170,8 @@ function* mergeLists(lists: readonly Generator<Candidate, void>[]): Generator<Ca
   }
 }
 
-const compare = (a: Candidate, b: Candidate) => Buffer.compare(a.rank, b.rank) || a.productId - b.productId;
+const compare = (a: Candidate, b: Candidate) =>
+  a.rank === b.rank ? a.productId - b.productId : a.rank < b.rank ? -1 : 1;
 
 export interface Variant {
   readonly productId: number;

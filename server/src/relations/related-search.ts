@@ -40,6 +40,9 @@ export function searchRelated(
   return back.length > 0 ? { matchType: 'SECOND_WAY', groups: back } : { matchType: 'FIRST_WAY', groups: [] };
 }
 
+/** Candidates that are read beyond the limit, for those that are left out and those of one group. */
+const OWN_GROUP = 4;
+
 /** `side`: where the related products stand. */
 function searchSide(
   reader: SearchReader,
@@ -50,15 +53,14 @@ function searchSide(
   const opposite = source.memberships.find((one) => one.build === build && one.side === own);
   if (opposite === undefined || opposite.keys.length === 0) return [];
   const groups = new Set<string>();
-  for (const { productId, group } of reader.listCandidates({ build, side, opposite, operators })) {
+  const wanted: Wanted = { build, side, opposite, operators, expected: limit + OWN_GROUP };
+  for (const { productId, group } of reader.listCandidates(wanted)) {
     if (productId === source.productId || (excludeSameGroup && group === source.group)) continue;
     groups.add(group);
     if (groups.size === limit) break;
   }
   const isWanted = ({ productId }: Variant) => productId !== source.productId;
-  return [...groups].map((group) =>
-    sortVariants(reader.listVariants(group).filter(isWanted), { build, side, opposite, operators }),
-  );
+  return [...groups].map((group) => sortVariants(reader.listVariants(group).filter(isWanted), wanted));
 }
 
 /** @returns the ids of those that match, by rank, then id */

@@ -4,6 +4,12 @@ import type { RelateInput } from './relation-reader.ts';
 import type { BuildPage } from './relation-store.ts';
 import type { RelationSurvey } from './relation-survey.ts';
 
+/** What stands before and behind the answers of one step. */
+export interface Frame {
+  readonly head: string;
+  readonly tail: string;
+}
+
 /** Where relations and their join index are kept: with the catalog, so that both change in one instant. */
 export interface RelationStore {
   list(projectId: number): Promise<readonly Relation[]>;
@@ -35,7 +41,7 @@ export interface RelationStore {
   explain(wanted: ExplainInput): Promise<RelationExplanation | { readonly unknown: string } | undefined>;
   /**
    * Related products of one product, `{"tags":[…]}`, or in the bulk form of several, as members of an object with
-   * commas between; in the order asked, out of memory where it can be.
+   * commas between, and within `head` and `tail`; in the order asked, out of memory where it can be.
    */
-  relate(wanted: RelateInput): Promise<Buffer>;
+  relate(wanted: RelateInput, frame: Frame): Promise<Buffer>;
 }

@@ -10,7 +10,7 @@ import { ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 import type { AnswerForm } from './related-items.ts';
-import { checkRequest, checkSize, type IncludedRelations, planTags } from './related-request.ts';
+import { checkIncluded, checkSize, type IncludedRelations, planTags } from './related-request.ts';
 import { type Relation, type RelationDefinition, ruleOf } from './relation.ts';
 import type { RelationStore } from './relation-port.ts';
 import type { ExplainInput, RelationExplanation } from './relation-questions.ts';
@@ -32,12 +32,13 @@ export interface RelationParts {
 }
 
 export interface AskedRelations extends IncludedRelations {
+  /** Each once. */
   readonly identifiers: readonly string[];
   readonly form: AnswerForm;
   readonly explain: boolean;
 }
 
-/** Parts of the answer, as `RelationStore.relate` makes them. */
+/** Parts of the answer, one behind another. */
 export type RelatedSteps = AsyncGenerator<Buffer, void>;
 
 export type Relations = ReturnType<typeof createRelations>;
@@ -124,7 +125,7 @@ export function createRelations({ store, tasks, clock, logger, getSettings }: Re
 
 /** @throws bad_request, query_invalid */
 function planAnswer(asked: AskedRelations, relations: readonly Relation[]) {
-  checkRequest(asked.identifiers, asked);
+  checkIncluded(asked);
   const known = relations
     .filter(({ definition }) => definition.enabled)
     .map(({ id, definition }) => ({ id, tag: definition.tag }));
@@ -165,7 +166,10 @@ async function* answerInSteps(
 ): RelatedSteps {
   const groups = wanted.tags.flatMap(({ relations }) => relations).reduce((sum, { limit }) => sum + limit, 0);
   const size = Math.max(1, Math.min(SOURCES_PER_STEP, Math.floor(GROUPS_PER_STEP / Math.max(groups, 1))));
+  const [open, close] = wanted.form === 'bulk' ? ['{', '}'] : ['', ''];
+  if (identifiers.length === 0) yield Buffer.from(`${open}${close}`);
   for (let at = 0; at < identifiers.length; at += size) {
-    yield await store.relate({ ...wanted, identifiers: identifiers.slice(at, at + size) });
+    const frame = { head: at === 0 ? open : ',', tail: at + size >= identifiers.length ? close : '' };
+    yield await store.relate({ ...wanted, identifiers: identifiers.slice(at, at + size) }, frame);
   }
 }

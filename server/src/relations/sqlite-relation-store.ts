@@ -8,7 +8,7 @@ import type {
   ThreadPool,
 } from '../storage/storage.ts';
 import type { Relation } from './relation.ts';
-import type { RelationStore } from './relation-port.ts';
+import type { Frame, RelationStore } from './relation-port.ts';
 import type { RelateInput, RelateOutput } from './relation-reader.ts';
 import {
   bindRelations,
@@ -88,10 +88,10 @@ export function createSqliteRelationStore({
     tryDefinition: (projectId, definition) => read('tryRelation', { projectId, ...{ definition } }),
     survey: (projectId, id) => read('surveyRelation', { projectId, ...{ id } }),
     explain: (wanted) => read('explainRelation', wanted),
-    async relate(wanted) {
+    async relate(wanted, frame) {
       const version = readCatalogVersion(files.open(wanted.projectId));
       const { labels, space, places } = answers.find(wanted, version);
-      if (!places.includes(-1)) return joinKept(space, places, labels);
+      if (!places.includes(-1)) return joinKept(space, places, { labels, frame });
       // Taken out now: what is read and kept meanwhile may push it out.
       const kept = Array.from(places, (place) => (place < 0 ? undefined : copyOut(space, place)));
       const missing = wanted.identifiers.filter((_, at) => kept[at] === undefined);
@@ -100,7 +100,8 @@ export function createSqliteRelationStore({
       answers.keep(input, found);
       let next = 0;
       const parts = kept.map((bytes) => bytes ?? (found.answers[next++] as Uint8Array));
-      return Buffer.concat(labels.flatMap((label, at) => [label, parts[at] as Uint8Array]));
+      const joined = labels.flatMap((label, at) => [label, parts[at] as Uint8Array]);
+      return Buffer.concat([Buffer.from(frame.head), ...joined, Buffer.from(frame.tail)]);
     },
   };
 }
@@ -119,16 +120,21 @@ function describeLabels({ identifiers, form }: RelateInput): Buffer[] {
   );
 }
 
-function joinKept(space: CacheSpace, places: Int32Array, labels: readonly Buffer[]): Buffer {
-  let length = 0;
+function joinKept(
+  space: CacheSpace,
+  places: Int32Array,
+  { labels, frame: { head, tail } }: { labels: readonly Buffer[]; frame: Frame },
+): Buffer {
+  let length = head.length + tail.length;
   for (const [at, label] of labels.entries()) length += label.length + space.lengthAt(places[at] as number);
   const joined = Buffer.allocUnsafe(length);
-  let end = 0;
+  let end = joined.write(head, 'latin1');
   for (const [at, label] of labels.entries()) {
     end += label.copy(joined, end);
     space.mark(places[at] as number, 1);
     end += space.copy(places[at] as number, joined, end);
   }
+  joined.write(tail, end, 'latin1');
   return joined;
 }
 
