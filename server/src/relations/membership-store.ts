@@ -44,13 +44,18 @@ export function relationDerivation(): Derivation {
         revision,
         derive(product) {
           const found = isIdle ? [] : memberships.of(product);
-          return found.length === 0 ? '' : JSON.stringify([product.groupIdentifier, packMemberships(found)]);
+          return found.length === 0
+            ? ''
+            : `${JSON.stringify(product.groupIdentifier)}\n${packMemberships(found)}`;
         },
       };
     },
     place(file, document, derived) {
-      const [group, packed] = JSON.parse(derived) as [string, string];
-      placeMemberships(file, document, { group, memberships: unpackMemberships(packed) });
+      // Two lines of JSON: the group, and the memberships as they are kept.
+      const end = derived.indexOf('\n');
+      const packed = derived.slice(end + 1);
+      const group = JSON.parse(derived.slice(0, end)) as string;
+      placeMemberships(file, document, { group, memberships: unpackMemberships(packed), packed });
     },
     copy(file, from, to) {
       const found = findMemberships(file, from);
@@ -111,19 +116,21 @@ export function withTriedTables<Result>(
 export interface PlacedMemberships {
   readonly group: string;
   readonly memberships: readonly Membership[];
+  /** The memberships as they are kept, where they are at hand. */
+  readonly packed?: string;
 }
 
 export function placeMemberships(
   file: CatalogFile,
   { id, productId }: PlacedDocument,
-  { group, memberships, tables = KEPT_TABLES }: PlacedMemberships & { tables?: MembershipTables },
+  { group, memberships, packed, tables = KEPT_TABLES }: PlacedMemberships & { tables?: MembershipTables },
 ): void {
   file
     .prepare(
       `insert or replace into ${tables.document} (document_id, product_id, group_identifier, memberships)
        values (?, ?, ?, ?)`,
     )
-    .run(id, productId, group, packMemberships(memberships));
+    .run(id, productId, group, packed ?? packMemberships(memberships));
   for (const membership of memberships)
     insertMember(file, { id, productId, group, table: tables.member }, membership);
 }
