@@ -25,6 +25,8 @@ interface FullParts {
   payloads: boolean;
   control: boolean;
   catalogs: boolean;
+  /** How many writes of the control database find room before it is full. */
+  controlWritesLeft?: number;
 }
 
 const WRITES = ['applyProducts', 'commit', 'deleteProducts', 'reserveIds', 'restore', 'stageBatch'] as const;
@@ -40,7 +42,10 @@ function fillOnDemand(full: FullParts): Replacements {
       },
       database: {
         read: real.database.read,
-        write: (work) => (full.control ? refuse() : real.database.write(work)),
+        write(work) {
+          if (full.controlWritesLeft !== undefined && full.controlWritesLeft-- <= 0) full.control = true;
+          return full.control ? refuse() : real.database.write(work);
+        },
         close: () => real.database.close(),
       },
     }),
@@ -109,6 +114,22 @@ for (const part of ['payloads', 'control'] as const) {
     assert.deepEqual(await listBodies(), []);
   });
 }
+
+test('an initiate that was stored is answered so, though the old full update cannot be closed any more', async (t) => {
+  const { full, catalog, service } = await startFull(t);
+  await catalog.post('/products/batch/initiate');
+  const old = (await catalog.post('/products/batch/upload', batchOf('B'))).body.task.id;
+  full.controlWritesLeft = 1;
+  assert.equal((await catalog.post('/products/batch/initiate')).status, 200);
+  assert.ok(full.control, 'the disk was full when the old one was to be closed');
+  delete full.controlWritesLeft;
+  full.control = false;
+  assert.equal((await catalog.post('/products/batch/upload', batchOf('C'))).status, 200);
+  await catalog.done(await catalog.post('/products/batch/start'));
+  assert.deepEqual(await catalog.list(), ['C']);
+  await catalog.post('/products/batch/initiate');
+  assert.equal((await service.ended(old)).taskStatus, 'CANCELLED', 'closed with the next');
+});
 
 test('what was accepted waits while its catalog finds no room, and takes effect in order once there is', async (t) => {
   const { full, catalog, service } = await startFull(t);

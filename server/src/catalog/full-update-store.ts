@@ -34,7 +34,7 @@ const readFullUpdate = (row: FullUpdateRow): FullUpdate => ({
   commitTaskId: row.commit_task_id ?? undefined,
 });
 
-/** Discards what is open and opens a new one. @returns the new one's id and those discarded */
+/** Discards what is open and opens a new one. @returns its id */
 export async function openFullUpdate(
   database: Database,
   opened: {
@@ -44,15 +44,14 @@ export async function openFullUpdate(
     /** Written in the same transaction. */
     alongside: (tx: ControlTransaction, id: number) => Promise<void>;
   },
-): Promise<{ id: number; discarded: number[] }> {
+): Promise<number> {
   return database.write(async (tx) => {
-    const discarded = await tx
+    await tx
       .updateTable('full_update')
       .set({ state: 'discarded' })
       .where('project_id', '=', opened.projectId)
       .where('state', '=', 'open')
       .where('origin', '=', opened.origin)
-      .returning('id')
       .execute();
     const { id } = await tx
       .insertInto('full_update')
@@ -60,7 +59,7 @@ export async function openFullUpdate(
       .returning('id')
       .executeTakeFirstOrThrow();
     await opened.alongside(tx, id);
-    return { id, discarded: discarded.map((row) => row.id) };
+    return id;
   });
 }
 

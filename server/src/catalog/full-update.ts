@@ -6,15 +6,14 @@ import type { Task, TaskDefinition, TaskRun } from '../tasks/tasks.ts';
 import type { CatalogParts } from './catalog-parts.ts';
 import type { ChangeCounts, CommitResult, DeleteLimit, Difference } from './catalog-port.ts';
 import { isGuarded, refuseDeletes } from './delete-guard.ts';
+import { FullUpdateClosing } from './full-update-closing.ts';
 import {
   addBatch,
   beginCommit,
-  closeFullUpdate,
   type FullUpdate,
   findFullUpdate,
   findLatestFullUpdate,
   listBatches,
-  listUnclosed,
   markBatchFailed,
   openFullUpdate,
 } from './full-update-store.ts';
@@ -48,6 +47,7 @@ export class FullUpdates {
   readonly definitions: readonly TaskDefinition<never>[];
   private readonly parts: CatalogParts;
   private readonly staging: Staging;
+  private readonly closing: FullUpdateClosing;
   private readonly ontology: Pick<OntologyChanges, 'startExtraction'>;
   /** Full updates whose last batch failed and whose mark could not be stored, because the disk is full. */
   private readonly unmarked = new Set<number>();
@@ -66,13 +66,17 @@ export class FullUpdates {
     isOrdered: true,
     run: (payload, run) => this.runCommit(payload, run),
     ended: async ({ fullUpdateId }, task) => {
-      if (task.status !== 'FINISHED') await this.close(task.projectId, fullUpdateId, 'discarded');
+      if (task.status !== 'FINISHED') await this.closing.close(task.projectId, fullUpdateId, 'discarded');
     },
   };
 
   constructor(parts: CatalogParts, staging: Staging, ontology: Pick<OntologyChanges, 'startExtraction'>) {
     this.parts = parts;
     this.staging = staging;
+    this.closing = new FullUpdateClosing(parts, (fullUpdateId) => {
+      staging.forget(fullUpdateId);
+      this.unmarked.delete(fullUpdateId);
+    });
     this.ontology = ontology;
     this.definitions = [this.uploadTask, this.commitTask] as never;
   }
@@ -80,13 +84,13 @@ export class FullUpdates {
   /** Begins a full update; an open one is discarded. */
   async initiate(project: ChosenProject, record: RecordAnswer) {
     const { database, clock } = this.parts;
-    const { id, discarded } = await openFullUpdate(database, {
+    const id = await openFullUpdate(database, {
       projectId: project.id,
       origin: ORIGIN,
       now: clock.now(),
       alongside: (tx, opened) => record(tx, initiateAnswer(opened)),
     });
-    for (const old of discarded) await this.close(project.id, old, 'discarded');
+    await this.closing.closeDiscarded(project.id);
     return initiateAnswer(id);
   }
 
@@ -181,15 +185,9 @@ export class FullUpdates {
     });
   }
 
-  /** Closes what a former process left half closed: it was discarded, or its commit has ended. Called at the start. */
-  async closeEnded(): Promise<void> {
-    for (const { id, projectId, state, commitTaskId } of await listUnclosed(this.parts.database)) {
-      const commit = commitTaskId === undefined ? undefined : await this.parts.tasks.find(commitTaskId);
-      const isUnderWay = state === 'committing' && commit?.finishedAt === undefined;
-      if (isUnderWay) continue;
-      const isCommitted = state !== 'discarded' && commit?.status === 'FINISHED';
-      await this.close(projectId, id, isCommitted ? 'committed' : 'discarded');
-    }
+  /** Called at the start. */
+  closeEnded(): Promise<void> {
+    return this.closing.closeEnded();
   }
 
   private findLatest(projectId: number): Promise<FullUpdate | undefined> {
@@ -214,24 +212,6 @@ export class FullUpdates {
     return batches.length;
   }
 
-  /** Uploads end with their full update. */
-  private async close(
-    projectId: number,
-    fullUpdateId: number,
-    state: 'committed' | 'discarded',
-  ): Promise<void> {
-    const { database, tasks, payloads } = this.parts;
-    const batches = await listBatches(database, fullUpdateId);
-    const uploads = await Promise.all(batches.map(({ taskId }) => tasks.find(taskId)));
-    const known = uploads.filter((task) => task !== undefined);
-    await tasks.endTasks(known, state === 'committed' ? 'FINISHED' : 'CANCELLED');
-    await closeFullUpdate(database, fullUpdateId, state);
-    for (const { payloadName } of batches) await payloads.remove(payloadName);
-    this.staging.forget(fullUpdateId);
-    this.unmarked.delete(fullUpdateId);
-    this.parts.collectGarbage(projectId);
-  }
-
   private async runCommit({ fullUpdateId, allowDeletes }: CommitPayload, run: TaskRun): Promise<void> {
     const { projectId } = run.task;
     const update = await findFullUpdate(this.parts.database, fullUpdateId);
@@ -249,7 +229,7 @@ export class FullUpdates {
     if (result.needsExtraction) {
       await this.ontology.startExtraction({ id: projectId, name: run.task.projectName });
     }
-    await this.close(projectId, fullUpdateId, 'committed');
+    await this.closing.close(projectId, fullUpdateId, 'committed');
   }
 
   private async commitSettled(
