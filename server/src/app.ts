@@ -259,15 +259,16 @@ function addRoutes(server: Server, needs: RouteNeeds): void {
   relatedRoutes(relations)(server);
   relationRoutes({
     relations,
+    answerOnce,
     getProject,
-    recordRelationChange: (request, projectId, { action, relation }) =>
-      projects.recordChange({
-        author: request.caller,
-        projectId,
-        action: `relation.${action}`,
-        subject: relation
+    recordRelationChange: (request, projectId, { action, relation, beside }) =>
+      storage.database.write(async (tx) => {
+        const subject = relation
           ? { type: 'relation', id: relation.id, name: relation.definition.name }
-          : { type: 'project', id: projectId },
+          : { type: 'project', id: projectId };
+        const author = request.caller;
+        await projects.recordChange({ author, projectId, action: `relation.${action}`, subject }, tx);
+        await beside(tx);
       }),
   })(server);
   catalogRoutes({

@@ -22,7 +22,7 @@ export interface RelationCatalog extends TestCatalog {
   relate(definition: object): Promise<AnyBody>;
   /** @returns the relation as it is now */
   read(id: number): Promise<AnyBody>;
-  /** Waits until nothing is under way. */
+  /** Waits until nothing is under way but full updates that are open. */
   settled(): Promise<void>;
   /** Replaces the ontology. The extraction that follows may be under way. */
   putOntology(mode: 'automatic' | 'own', ...attributes: readonly object[]): Promise<AnyBody>;
@@ -75,7 +75,10 @@ export async function createRelationCatalog(
   const read = async (id: number) => succeed(await manage('GET', `/${id}`));
 
   async function settled(): Promise<void> {
-    for (const { id, finishTime } of await catalog.tasks()) if (finishTime === null) await service.ended(id);
+    const open = (await catalog.tasks()).filter(({ finishTime }) => finishTime === null);
+    // Uploads wait for their commit.
+    for (const { id, taskIncrementType } of open)
+      if (taskIncrementType !== 'ITEM_BASED') await service.ended(id);
   }
 
   return {
@@ -102,6 +105,32 @@ export async function createRelationCatalog(
     },
     lock: () => lockFile(join(service.dataDir, 'catalogs', `${catalog.projectId}.db`)),
   };
+}
+
+export const BULK = '/search/relations/bulk-results';
+export const SINGLE = '/search/relations/result';
+
+/** @returns a query string; what is no text as JSON */
+export const encode = (parameters: Readonly<Record<string, unknown>>) =>
+  Object.entries(parameters)
+    .map(([name, value]) => {
+      const text = typeof value === 'string' ? value : JSON.stringify(value);
+      return `${name}=${encodeURIComponent(text)}`;
+    })
+    .join('&');
+
+/** A request of each form for one product, by GET and by POST. */
+export const inEachWay = (catalog: TestCatalog, identifier: string, included: Record<string, unknown>) => [
+  () => catalog.call('GET', `${BULK}?${encode({ identifiers: [identifier], ...included })}`),
+  () => catalog.post(BULK, { identifiers: [identifier], ...included }),
+  () => catalog.call('GET', `${SINGLE}?${encode({ identifier, ...included })}`),
+  () => catalog.post(SINGLE, { identifier, ...included }),
+];
+
+/** @returns `{"tags":[…]}` of an answer of either form */
+export function tagsOf({ status, body }: Answer<AnyBody>, identifier: string): AnyBody {
+  assert.equal(status, 200, JSON.stringify(body));
+  return 'tags' in body ? body : body[identifier];
 }
 
 /** @returns the relations of `{"tags":[…]}`, whatever their tag */

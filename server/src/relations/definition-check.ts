@@ -18,9 +18,12 @@ const LISTED = 10_000;
 const TEXT_LENGTH = 65_536;
 const PATH_LENGTH = 20;
 
-/** @returns the definition with its defaults @throws request_invalid that names every mistake in the filters */
-export function checkDefinition(sent: SentDefinition): RelationDefinition {
-  const errors = [...checkSide('/source', sent.source), ...checkSide('/target', sent.target)];
+/**
+ * @param path where the definition stands in the body
+ * @returns the definition with its defaults @throws request_invalid that names every mistake in the filters
+ */
+export function checkDefinition(sent: SentDefinition, path = ''): RelationDefinition {
+  const errors = [...checkSide(`${path}/source`, sent.source), ...checkSide(`${path}/target`, sent.target)];
   if (errors.length > 0) {
     const shown = errors.slice(0, 20);
     throw new ServiceError('request_invalid', {

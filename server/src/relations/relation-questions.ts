@@ -53,14 +53,23 @@ export function explainRelation(
     UploadedProduct
   >;
   const isForward = matchType === 'FIRST_WAY';
+  const excluded = describeExclusion(products, excludeSameGroup);
+  const explained = explainPair(
+    bound,
+    isForward ? products : { source: products.target, target: products.source },
+  );
+  const isBehind = groups.length === SEARCHED_GROUPS && excluded === null && holdsThroughout(explained);
   return {
-    related: place >= 0,
+    related: place >= 0 || isBehind,
     matchType,
     rank: place < 0 ? null : place + 1,
-    excluded: describeExclusion(products, excludeSameGroup),
-    ...explainPair(bound, isForward ? products : { source: products.target, target: products.source }),
+    excluded,
+    ...explained,
   };
 }
+
+const holdsThroughout = ({ source, target, match }: PairExplanation) =>
+  source.holds && target.holds && match.every(({ holds }) => holds);
 
 function describeExclusion(
   { source, target }: Record<'source' | 'target', UploadedProduct>,

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
-import { ErrorAnswer, ListQuery, type Routes, type Server } from '../http/http.ts';
+import { type AnswerOnce, ErrorAnswer, ListQuery, type Routes, type Server } from '../http/http.ts';
 import type { ChosenProject } from '../kernel/caller.ts';
+import type { ControlTransaction } from '../storage/storage.ts';
 import { checkDefinition, type SentDefinition } from './definition-check.ts';
 import type { Relation } from './relation.ts';
 import {
@@ -20,14 +21,17 @@ import type { Relations } from './relations.ts';
 
 export interface RelationRouteParts {
   readonly relations: Relations;
+  readonly answerOnce: AnswerOnce;
   /** @throws not_found for a project that does not exist or is out of the caller's reach */
   getProject(request: FastifyRequest, projectId: number): Promise<ChosenProject>;
+  /** Writes the entry of the audit log and the answer beside it (§7.5). */
   recordRelationChange(
     request: FastifyRequest,
     projectId: number,
     change: {
       action: 'created' | 'changed' | 'deleted' | 'imported';
       relation?: Pick<Relation, 'id' | 'definition'>;
+      beside: (tx: ControlTransaction) => Promise<void>;
     },
   ): Promise<void>;
 }
@@ -35,6 +39,7 @@ export interface RelationRouteParts {
 const config = { guard: 'management', access: 'manage', maxBodyMib: 16 } as const;
 const failures = { '4xx': ErrorAnswer };
 const tags = ['Relations'];
+const done = { status: 'success' } as const;
 const PATH = '/management/projects/:id/relations';
 
 /** Source: docs/interface.md §12. */
@@ -49,7 +54,7 @@ export const relationRoutes =
 
 function serveCollection(
   server: Server,
-  { relations, getProject, recordRelationChange }: RelationRouteParts,
+  { relations, answerOnce, getProject, recordRelationChange }: RelationRouteParts,
 ): void {
   const listSchema = {
     tags,
@@ -74,15 +79,21 @@ function serveCollection(
   };
   server.post(PATH, { config, schema: createSchema }, async (request, reply) => {
     const project = await getProject(request, request.params.id);
-    const relation = await relations.create(project, checkDefinition(request.body as SentDefinition));
-    await recordRelationChange(request, project.id, { action: 'created', relation });
-    return reply.code(201).send(toWireRelation(relation) as never);
+    const definition = checkDefinition(request.body as SentDefinition);
+    const answer = await answerOnce(request, async (record) => {
+      const relation = await relations.create(project, definition);
+      const created = toWireRelation(relation);
+      const beside = (tx: ControlTransaction) => record(tx, created);
+      await recordRelationChange(request, project.id, { action: 'created', relation, beside });
+      return created;
+    });
+    return reply.code(201).send(answer as never);
   });
 }
 
 function serveExchange(
   server: Server,
-  { relations, getProject, recordRelationChange }: RelationRouteParts,
+  { relations, answerOnce, getProject, recordRelationChange }: RelationRouteParts,
 ): void {
   const exportSchema = {
     tags,
@@ -107,19 +118,23 @@ function serveExchange(
   };
   server.post(`${PATH}/import`, { config, schema: importSchema }, async (request) => {
     const project = await getProject(request, request.params.id);
-    const sent = request.body.relations.map((one) => ({
+    const sent = request.body.relations.map((one, at) => ({
       id: one.id,
-      definition: checkDefinition(one as SentDefinition),
+      definition: checkDefinition(one as SentDefinition, `/relations/${at}`),
     }));
-    const imported = await relations.importAll(project, sent);
-    await recordRelationChange(request, project.id, { action: 'imported' });
-    return { items: imported.map(toWireRelation), nextCursor: null } as never;
+    return answerOnce(request, async (record) => {
+      const items = (await relations.importAll(project, sent)).map(toWireRelation);
+      const imported = { items, nextCursor: null };
+      const beside = (tx: ControlTransaction) => record(tx, imported);
+      await recordRelationChange(request, project.id, { action: 'imported', beside });
+      return imported;
+    }) as never;
   });
 }
 
 function serveRelation(
   server: Server,
-  { relations, getProject, recordRelationChange }: RelationRouteParts,
+  { relations, answerOnce, getProject, recordRelationChange }: RelationRouteParts,
 ): void {
   const path = `${PATH}/:relationId`;
   const schema = { tags, params: RelationParams, response: { 200: WireRelation, ...failures } };
@@ -141,9 +156,13 @@ function serveRelation(
     async (request) => {
       const project = await getProject(request, request.params.id);
       const definition = checkDefinition(request.body as SentDefinition);
-      const relation = await relations.replace(project, request.params.relationId, definition);
-      await recordRelationChange(request, project.id, { action: 'changed', relation });
-      return toWireRelation(relation) as never;
+      return answerOnce(request, async (record) => {
+        const relation = await relations.replace(project, request.params.relationId, definition);
+        const changed = toWireRelation(relation);
+        const beside = (tx: ControlTransaction) => record(tx, changed);
+        await recordRelationChange(request, project.id, { action: 'changed', relation, beside });
+        return changed;
+      }) as never;
     },
   );
 
@@ -155,10 +174,13 @@ function serveRelation(
     },
     async (request) => {
       const project = await getProject(request, request.params.id);
-      const relation = await relations.get(project.id, request.params.relationId);
-      await relations.remove(project.id, relation.id);
-      await recordRelationChange(request, project.id, { action: 'deleted', relation });
-      return { status: 'success' } as const;
+      return answerOnce(request, async (record) => {
+        const relation = await relations.get(project.id, request.params.relationId);
+        await relations.remove(project.id, relation.id);
+        const beside = (tx: ControlTransaction) => record(tx, done);
+        await recordRelationChange(request, project.id, { action: 'deleted', relation, beside });
+        return done;
+      });
     },
   );
 }
@@ -186,10 +208,8 @@ function serveQuestions(server: Server, { relations, getProject }: RelationRoute
   };
   server.get(`${PATH}/:relationId/health`, { config, schema: healthSchema }, async (request) => {
     const project = await getProject(request, request.params.id);
-    return {
-      misconfigured: false,
-      ...(await relations.survey(project.id, request.params.relationId)),
-    } as never;
+    const survey = await relations.survey(project.id, request.params.relationId);
+    return { misconfigured: 'problem' in survey, ...survey } as never;
   });
 
   const explainSchema = {
