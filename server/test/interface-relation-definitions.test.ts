@@ -691,3 +691,21 @@ test('a build that a stop interrupts goes on after the next start (§10.4 rule 2
   const [tag] = (await latter.call('POST', path, { body })).body.tags;
   assert.equal(tag.relations[0].searchResult[0].identifier, 'P4999');
 });
+
+test('the old answers that stay are those of the old definition, direction and groups too (§12.1 rule 3)', async () => {
+  const catalog = await createRelationCatalog(service());
+  await catalog.load(
+    ...[...TOOLS, product('B4', 'Bits', { Shank: 'SDS', Price: '0', group: 'D1' })],
+    ...numbered(3_000, 'X').map((one) => product(one, 'Other')),
+  );
+  const { id } = await catalog.relate(FITS);
+  const changed = { ...FITS, sort: [], twoWay: true, excludeSameGroup: false };
+  await catalog.manage('PUT', `/${id}`, rule(changed));
+  const unlock = catalog.lock();
+  assert.deepEqual(await listOf(catalog, 'B1', { id }), [], 'one-way');
+  assert.deepEqual(await listOf(catalog, 'D1', { id }), ['B1', 'B2'], 'without its group');
+  unlock();
+  await catalog.settled();
+  assert.deepEqual(await listOf(catalog, 'B1', { id }), ['D1']);
+  assert.deepEqual(await listOf(catalog, 'D1', { id }), ['B1', 'B2', 'B4']);
+});

@@ -5,6 +5,7 @@ import {
   describeTags,
   product,
   type RelationCatalog,
+  rule,
   under,
 } from './relation-catalog.ts';
 import { shareService } from './shared-service.ts';
@@ -351,5 +352,33 @@ test('answers of 1,000 products and several relations are complete (§4.8 rule 1
       answer.S0008.tags,
       (await catalog.bulk({ identifiers: ['S0008'], ...included })).S0008.tags,
     );
+  }
+});
+test('updates take effect beside a flood of changes of relations, and what they write is in each of them (§3.2 rule 6)', async () => {
+  const { catalog } = await createDrill();
+  let isImporting = true;
+  const imports = (async () => {
+    for (const count of [60, 1, 60])
+      await catalog.manage('POST', '/import', {
+        relations: numbered(count, 'R').map((name) => rule({ ...FITS, name, tag: name })),
+      });
+    isImporting = false;
+  })();
+  let last = 0;
+  for (; isImporting; last += 1) {
+    const { taskStatus } = await catalog.update(
+      bit('B1', `${10 + (last % 50)} in`),
+      bit(`N${last}`, '99 in'),
+    );
+    assert.equal(taskStatus, 'FINISHED');
+  }
+  await imports;
+  await catalog.settled();
+  const { body } = await catalog.manage('GET');
+  assert.equal(body.items.length, 60);
+  const expected = ['B2', 'B3', 'B1', ...Array.from({ length: last }, (_, at) => `N${at}`)].slice(0, 100);
+  for (const relation of body.items.slice(0, 20)) {
+    const found = await listOf(catalog, 'D', relation);
+    assert.deepEqual(new Set(found), new Set(expected));
   }
 });

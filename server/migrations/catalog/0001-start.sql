@@ -118,6 +118,8 @@ create table relation_build (
   id integer primary key autoincrement,
   relation_id integer not null,
   rule text not null,               -- JSON: the rule with its attributes
+  two_way integer not null,         -- as long as this build answers
+  exclude_same_group integer not null,
   last_document integer not null    -- those up to this one are older than the build and are walked by its task
 );
 

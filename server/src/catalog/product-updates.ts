@@ -25,7 +25,7 @@ export interface RestoreHooks {
 }
 
 const ordered = { increment: 'STEP_BASED', acceptedAs: 'RUNNING', isOrdered: true } as const;
-/** An update is extracted again when the ontology changed meanwhile; more often than this, something is wrong. */
+/** An update is extracted again when the ontology changed meanwhile; more often than this, it waits. */
 const ATTEMPTS = 10;
 
 /** Incremental and partial updates, deletion and restore. Source: docs/interface.md §4.3, §4.5, §4.6. */
@@ -147,7 +147,8 @@ export class ProductUpdates {
       this.parts.collectGarbage(projectId);
       return;
     }
-    throw new Error('the ontology changed again and again while products were updated');
+    // The ontology or the relations change faster than products are extracted: the task goes on after a pause.
+    throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
   }
 
   private async extract(projectId: number, source: IngestSource): Promise<Extracted> {

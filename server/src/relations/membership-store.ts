@@ -15,28 +15,34 @@ import { COMPARISONS_PER_RULE } from './rule.ts';
 const COLUMNS = Array.from({ length: COMPARISONS_PER_RULE }, (_, at) => `c${at + 1}`);
 const KEY = 'build_id, side, match_key, rank, product_id, document_id';
 
+const LIVE_BUILDS = `from relation_build b join relation r on r.id = b.relation_id
+  where b.id = r.active_build or b.id = r.wanted_build`;
+
+function listBuildNumbers(file: CatalogFile): string {
+  const found = file.prepare(`select group_concat(b.id order by b.id) as numbers ${LIVE_BUILDS}`).get();
+  return String(found?.numbers ?? '');
+}
+
 /** The rules whose index is there or is being made: what is written now must be in both. */
 export function listBuilds(file: CatalogFile): BuildRule[] {
   return file
-    .prepare(
-      `select b.id as build, b.rule from relation_build b join relation r on r.id = b.relation_id
-       where b.id = r.active_build or b.id = r.wanted_build order by b.id`,
-    )
+    .prepare(`select b.id as build, b.rule ${LIVE_BUILDS} order by b.id`)
     .all()
     .map(({ build, rule }) => ({ build: Number(build), bound: JSON.parse(String(rule)) }));
 }
 
 /** What the catalog's threads know of relations. */
 export function relationDerivation(): Derivation {
-  const opened = new WeakMap<CatalogFile, { revision: number; memberships: Memberships; isIdle: boolean }>();
+  const opened = new WeakMap<CatalogFile, { builds: string; memberships: Memberships; isIdle: boolean }>();
 
   return {
     open(file) {
       const revision = Number(readMeta(file, 'derivation_revision'));
+      // By number and not by revision: a build that nothing needs any more raises none, and is derived no longer.
+      const builds = listBuildNumbers(file);
       let known = opened.get(file);
-      if (known?.revision !== revision) {
-        const builds = listBuilds(file);
-        known = { revision, memberships: new Memberships(builds), isIdle: builds.length === 0 };
+      if (known?.builds !== builds) {
+        known = { builds, memberships: new Memberships(listBuilds(file)), isIdle: builds === '' };
         opened.set(file, known);
       }
       const { memberships, isIdle } = known;

@@ -35,8 +35,7 @@ export function explainRelation(
   if (relation === undefined) return undefined;
   const [from, to] = [findUpload(file, source), findUpload(file, target)];
   if (from === undefined || to === undefined) return { unknown: from === undefined ? source : target };
-  const { build, bound, definition } = relation;
-  const { twoWay, excludeSameGroup } = definition;
+  const { build, bound, twoWay, excludeSameGroup } = relation;
   const operators = compileRule(bound).comparisons.map(({ operator }) => operator);
   const reader = {
     listCandidates: (wanted: Parameters<typeof listCandidates>[1]) => listCandidates(file, wanted),

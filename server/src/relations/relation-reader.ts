@@ -67,7 +67,7 @@ export function relationReaderOperations(files: CatalogFiles): Record<string, Op
     }),
     surveyRelation: read((file, { id }: { projectId: number; id: number }) => {
       const relation = findBuilt(file, id);
-      return { output: relation && surveyRelation(file, { ...relation.definition, ...relation }) };
+      return { output: relation && surveyRelation(file, relation) };
     }),
     explainRelation: read((file, input: ExplainInput) => ({ output: explainRelation(file, input) })),
   };
@@ -100,13 +100,13 @@ class CatalogRelations {
     this.version = version;
     this.attributes = new Map(readOntology(file).attributes.map((attribute) => [attribute.id, attribute]));
     this.relations = new Map(
-      listServed(file).map(({ id, build, bound, definition }) => [
+      listServed(file).map(({ id, build, bound, definition, twoWay, excludeSameGroup }) => [
         id,
         {
           build,
           bound,
-          twoWay: definition.twoWay,
-          excludeSameGroup: definition.excludeSameGroup,
+          twoWay,
+          excludeSameGroup,
           operators: compileRule(bound).comparisons.map(({ operator }): Operator => operator),
           head: `{"name":${JSON.stringify(definition.name)},"id":${id},"matchType":`,
           localization: `"localization":${JSON.stringify({ names: definition.names })},`,

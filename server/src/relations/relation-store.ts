@@ -57,7 +57,11 @@ function stateOf(
 /** A relation that answers, with the rule that its index was made by. */
 export interface ServedRelation {
   readonly id: number;
+  /** As it is stored; the index may be that of the one before. */
   readonly definition: RelationDefinition;
+  /** Those that the index was made for: the definition may have others by now. */
+  readonly twoWay: boolean;
+  readonly excludeSameGroup: boolean;
   readonly build: number;
   readonly bound: BoundRule;
 }
@@ -75,13 +79,16 @@ export function findBuilt(file: CatalogFile, id: number): ServedRelation | undef
 function listBuilt(file: CatalogFile): ServedRelation[] {
   return file
     .prepare(
-      `select r.id, r.definition, b.id as build, b.rule from relation r join relation_build b on b.id = r.active_build
+      `select r.id, r.definition, b.id as build, b.rule, b.two_way as twoWay, b.exclude_same_group as excludeSameGroup
+       from relation r join relation_build b on b.id = r.active_build
        where r.problem is null order by r.id`,
     )
     .all()
-    .map(({ id, definition, build, rule }) => ({
+    .map(({ id, definition, build, rule, twoWay, excludeSameGroup }) => ({
       id: Number(id),
       definition: JSON.parse(String(definition)) as RelationDefinition,
+      twoWay: twoWay === 1,
+      excludeSameGroup: excludeSameGroup === 1,
       build: Number(build),
       bound: JSON.parse(String(rule)) as BoundRule,
     }));
@@ -125,7 +132,7 @@ function insertRelation(file: CatalogFile, definition: RelationDefinition, at: n
 export function deleteRelation(file: CatalogFile, { id }: { id: number }): boolean {
   return file.transaction(() => {
     const { changes } = file.prepare('delete from relation where id = ?').run(id);
-    if (changes > 0) raiseDerivation(file);
+    if (changes > 0) raiseVersion(file);
     return changes > 0;
   });
 }
@@ -144,13 +151,14 @@ export function bindRelations(file: CatalogFile, _: object): number[] {
 function bindRelation(file: CatalogFile, id: number): boolean {
   const row = findRow(file, id);
   if (row === undefined) return false;
-  const result = bindRule(ruleOf(JSON.parse(row.definition)), readOntology(file).attributes);
+  const definition = JSON.parse(row.definition) as RelationDefinition;
+  const result = bindRule(ruleOf(definition), readOntology(file).attributes);
   if ('problem' in result) {
     if (row.problem === result.problem) return false;
     file
       .prepare('update relation set problem = ?, active_build = null, wanted_build = null where id = ?')
       .run(result.problem, id);
-    raiseDerivation(file);
+    raiseVersion(file);
     return false;
   }
   const rule = JSON.stringify(result.bound);
@@ -158,6 +166,9 @@ function bindRelation(file: CatalogFile, id: number): boolean {
     .prepare('select id from relation_build where relation_id = ? and rule = ? and id in (?, ?)')
     .get(id, rule, row.wanted, row.active)?.id;
   const wanted = same === undefined ? insertBuild(file, id, rule) : Number(same);
+  file
+    .prepare('update relation_build set two_way = ?, exclude_same_group = ? where id = ?')
+    .run(Number(definition.twoWay), Number(definition.excludeSameGroup), wanted);
   file.prepare('update relation set problem = null, wanted_build = ? where id = ?').run(wanted, id);
   return wanted !== row.active;
 }
@@ -167,13 +178,14 @@ function insertBuild(file: CatalogFile, relationId: number, rule: string): numbe
   raiseDerivation(file);
   const { lastInsertRowid } = file
     .prepare(
-      `insert into relation_build (relation_id, rule, last_document)
-       select ?, ?, coalesce(max(id), 0) from document`,
+      `insert into relation_build (relation_id, rule, two_way, exclude_same_group, last_document)
+       select ?, ?, 0, 0, coalesce(max(id), 0) from document`,
     )
     .run(relationId, rule);
   return Number(lastInsertRowid);
 }
 
+/** What was derived before must be derived anew, with the rows of the new build. */
 function raiseDerivation(file: CatalogFile): void {
   writeMeta(file, 'derivation_revision', Number(readMeta(file, 'derivation_revision')) + 1);
   raiseVersion(file);
@@ -254,7 +266,7 @@ function placePage(file: CatalogFile, page: readonly WalkedDocument[], membershi
 
 function activate(file: CatalogFile, relationId: number, build: number): void {
   file.prepare('update relation set active_build = ? where id = ?').run(build, relationId);
-  raiseDerivation(file);
+  raiseVersion(file);
 }
 
 const STEP = 5_000;
