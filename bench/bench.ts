@@ -1,9 +1,9 @@
 /**
  * `npm run bench`: measures what the service promises and writes it down. `npm run bench -- NAME…` measures some only,
- * `--quick` with small sizes, to see that everything runs; `--keep` writes the results of such a run down all the same.
+ * `--quick` with small sizes, to see that everything runs; `--keep` writes the results of such a run down all the same, beside those of the day.
  * BENCH_NODE_OPTIONS are options of Node for the service, e.g. `--cpu-prof --cpu-prof-dir=/tmp/profiles`.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -17,6 +17,7 @@ import { watchOthers } from './machine-load.ts';
 import type { Bench, Measurement, Sizes } from './measurement.ts';
 import { memory } from './memory.ts';
 import { partial } from './partial.ts';
+import { relations } from './relations.ts';
 import { repeat } from './repeat.ts';
 import { describeResults, describeTable, type MeasuredFigures, type Results } from './results-page.ts';
 import { type BenchService, startService } from './service.ts';
@@ -30,6 +31,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   commit,
   partial,
   growth,
+  relations,
 ];
 
 const FULL: Sizes = { synthetic: 200_000, million: 1_000_000, rounds: 3, seconds: 4 };
@@ -113,6 +115,18 @@ function writeResults(found: Results): void {
   const results = join(import.meta.dirname, 'results');
   mkdirSync(results, { recursive: true });
   const date = found.machine.measuredAt.slice(0, 10);
-  writeFileSync(join(results, `${date}.json`), `${JSON.stringify(found, null, 2)}\n`);
-  writeFileSync(join(import.meta.dirname, 'RESULTS.md'), describeResults(found));
+  const path = join(results, `${date}.json`);
+  const whole = isWhole ? found : joinResults(path, found);
+  writeFileSync(path, `${JSON.stringify(whole, null, 2)}\n`);
+  writeFileSync(join(import.meta.dirname, 'RESULTS.md'), describeResults(whole));
+}
+
+/** What was measured now takes the place of what was measured earlier that day; the rest stays. */
+function joinResults(path: string, found: Results): Results {
+  if (!existsSync(path)) return found;
+  const { measured } = JSON.parse(readFileSync(path, 'utf8')) as Results;
+  const names = new Set(found.measured.map(({ name }) => name));
+  const order = MEASUREMENTS.map(({ name }) => name);
+  const joined = [...measured.filter(({ name }) => !names.has(name)), ...found.measured];
+  return { ...found, measured: joined.sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name)) };
 }

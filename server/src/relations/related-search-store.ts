@@ -135,8 +135,11 @@ function describeComparisons({ side, opposite, operators }: Wanted) {
     const sql = SQL_OPERATORS[operator as 'less'][side === 'target' ? 0 : 1];
     return value === null ? [] : [{ column: `c${at + 1}`, operator, sql, value }];
   });
+  // The plus keeps SQLite from reading by the index of c1, and sorting a million members by rank afterwards.
   const conditions = compared.map(({ column, operator, sql }) =>
-    operator === 'notEquals' ? ` and (m.${column} is null or m.${column} <> ?)` : ` and m.${column} ${sql} ?`,
+    operator === 'notEquals'
+      ? ` and (m.${column} is null or m.${column} <> ?)`
+      : ` and +m.${column} ${sql} ?`,
   );
   const [first] = compared;
   const isRange = first !== undefined && first.column === 'c1' && first.operator !== 'notEquals';

@@ -4,6 +4,7 @@
  * must be walked because a rule or the ontology changed is walked by a task, while the old answers stay. Relations
  * know the catalog; the catalog never knows them.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ChosenProject } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
@@ -169,6 +170,8 @@ async function* answerInSteps(
   const [open, close] = wanted.form === 'bulk' ? ['{', '}'] : ['', ''];
   if (identifiers.length === 0) yield Buffer.from(`${open}${close}`);
   for (let at = 0; at < identifiers.length; at += size) {
+    // Steps that come out of memory end within one turn of the event loop; small requests wait for the next one.
+    if (at > 0) await nextTurn();
     const frame = { head: at === 0 ? open : ',', tail: at + size >= identifiers.length ? close : '' };
     yield await store.relate({ ...wanted, identifiers: identifiers.slice(at, at + size) }, frame);
   }
