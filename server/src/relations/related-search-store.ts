@@ -2,6 +2,7 @@ import type { CatalogFile } from '../storage/storage.ts';
 import type { Comparable } from './comparable.ts';
 import { type Membership, unpackMemberships } from './membership.ts';
 import { KEPT_TABLES, type MembershipTables, sideNumber } from './membership-store.ts';
+import type { SearchReader } from './related-search.ts';
 import type { Operator, Side } from './relation.ts';
 
 /** Reading the join index; every function works on the snapshot of its caller. */
@@ -73,7 +74,7 @@ const COLUMNS = 'm.product_id as productId, m.group_identifier as "group", hex(m
 const ORDER = 'order by m.rank, m.product_id';
 
 /** @returns matching products by rank, then id; of a product with several matching keys several times */
-export function* listCandidates(file: CatalogFile, wanted: Wanted): Generator<Candidate, void> {
+function* listCandidates(file: CatalogFile, wanted: Wanted): Generator<Candidate, void> {
   const lists = wanted.opposite.keys.map((key) => listOfKey(file, wanted, Buffer.from(key, 'base64')));
   if (lists.length === 1) yield* lists[0] as Generator<Candidate, void>;
   else yield* mergeLists(lists);
@@ -182,11 +183,7 @@ export interface Variant {
 }
 
 /** The products of a group that stand on any side of any relation. */
-export function listVariants(
-  file: CatalogFile,
-  group: string,
-  tables: MembershipTables = KEPT_TABLES,
-): Variant[] {
+function listVariants(file: CatalogFile, group: string, tables: MembershipTables = KEPT_TABLES): Variant[] {
   return file
     .prepare(
       `select p.id as productId, r.memberships from ${tables.document} r
@@ -283,4 +280,12 @@ export function sampleMembers(
 
 export function findIdentifier(file: CatalogFile, productId: number): string {
   return String(file.prepare('select identifier from product where id = ?').get(productId)?.identifier);
+}
+
+/** What a search reads, on the snapshot of its caller. */
+export function createSearchReader(file: CatalogFile, tables: MembershipTables = KEPT_TABLES): SearchReader {
+  return {
+    listCandidates: (wanted) => listCandidates(file, { ...wanted, tables }),
+    listVariants: (group) => listVariants(file, group, tables),
+  };
 }

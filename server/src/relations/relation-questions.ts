@@ -1,7 +1,7 @@
 import type { UploadedProduct } from '../catalog/catalog.ts';
 import type { CatalogFile } from '../storage/storage.ts';
 import { type MatchType, searchRelated } from './related-search.ts';
-import { findSource, findUpload, listCandidates, listVariants } from './related-search-store.ts';
+import { createSearchReader, findSource, findUpload } from './related-search-store.ts';
 import { explainPair, type PairExplanation } from './relation-explain.ts';
 import { findBuilt } from './relation-store.ts';
 import { compileRule } from './rule.ts';
@@ -37,12 +37,8 @@ export function explainRelation(
   if (from === undefined || to === undefined) return { unknown: from === undefined ? source : target };
   const { build, bound, twoWay, excludeSameGroup } = relation;
   const operators = compileRule(bound).comparisons.map(({ operator }) => operator);
-  const reader = {
-    listCandidates: (wanted: Parameters<typeof listCandidates>[1]) => listCandidates(file, wanted),
-    listVariants: (group: string) => listVariants(file, group),
-  };
   const { matchType, groups } = searchRelated(
-    reader,
+    createSearchReader(file),
     { build, twoWay, excludeSameGroup, operators },
     { source: findSource(file, source), limit: SEARCHED_GROUPS },
   );

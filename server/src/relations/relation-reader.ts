@@ -7,14 +7,18 @@ import {
 import type { CatalogFile, CatalogFiles, Operation } from '../storage/storage.ts';
 import { type AnswerForm, describeItem } from './related-items.ts';
 import type { WantedTag } from './related-request.ts';
-import { type FoundGroups, type SearchedRelation, searchRelated } from './related-search.ts';
 import {
+  type FoundGroups,
+  type SearchedRelation,
+  type SearchReader,
+  searchRelated,
+} from './related-search.ts';
+import {
+  createSearchReader,
   findDocument,
   findIdentifier,
   findSource,
   hasMembers,
-  listCandidates,
-  listVariants,
 } from './related-search-store.ts';
 import { type Operator, type RelationDefinition, ruleOf } from './relation.ts';
 import { explainPair, type PairExplanation } from './relation-explain.ts';
@@ -94,10 +98,12 @@ class CatalogRelations {
   private readonly attributes: ReadonlyMap<number, Attribute>;
   private readonly targets = new Map<number, boolean>();
   private readonly items = new Map<string, string>();
+  private readonly reader: SearchReader;
 
   constructor(file: CatalogFile, version: number) {
     this.file = file;
     this.version = version;
+    this.reader = createSearchReader(file);
     this.attributes = new Map(readOntology(file).attributes.map((attribute) => [attribute.id, attribute]));
     this.relations = new Map(
       listServed(file).map(({ id, build, bound, definition, twoWay, excludeSameGroup }) => [
@@ -146,11 +152,6 @@ class CatalogRelations {
     });
     return `{"tags":[${parts.join(',')}]}`;
   }
-
-  private readonly reader = {
-    listCandidates: (wanted: Parameters<typeof listCandidates>[1]) => listCandidates(this.file, wanted),
-    listVariants: (group: string) => listVariants(this.file, group),
-  };
 
   private describeRelation(
     { head, localization }: AnsweringRelation,

@@ -5,11 +5,10 @@ import { KEPT_TABLES, type MembershipTables, placeMemberships, withTriedTables }
 import { searchRelated } from './related-search.ts';
 import {
   countMembers,
+  createSearchReader,
   findIdentifier,
   findSource,
-  listCandidates,
   listUploads,
-  listVariants,
   type StoredUpload,
   sampleMembers,
 } from './related-search-store.ts';
@@ -79,11 +78,7 @@ export function surveyRelation(
   const every = Math.max(1, Math.ceil(sources / SAMPLE));
   const identifiers = sampleMembers(file, { build, side: 'source', tables, every });
   const operators = compileRule(bound).comparisons.map(({ operator }) => operator);
-  const reader = {
-    listCandidates: (wanted: Parameters<typeof listCandidates>[1]) =>
-      listCandidates(file, { ...wanted, tables }),
-    listVariants: (group: string) => listVariants(file, group, tables),
-  };
+  const reader = createSearchReader(file, tables);
   const returned = new Map<number, number>();
   const without: string[] = [];
   const examples: { source: string; results: readonly (readonly string[])[] }[] = [];
