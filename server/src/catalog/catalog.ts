@@ -18,7 +18,7 @@ export type { CatalogStore } from './catalog-port.ts';
 export { readCatalogVersion, readMeta, readOntology } from './catalog-reader-store.ts';
 export { raiseVersion, writeMeta } from './catalog-writer-store.ts';
 export type { Derivation, OpenDerivation, PlacedDocument } from './derivation.ts';
-export { readIdentifiers } from './identifiers.ts';
+export { readIdentifierList } from './identifiers.ts';
 export { createIngest } from './ingest-client.ts';
 export { type Attribute, indexByKey, type Ontology, readNumber, readValue } from './ontology.ts';
 export type { UploadedProduct } from './product.ts';

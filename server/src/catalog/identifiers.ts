@@ -1,19 +1,23 @@
 import { ServiceError } from '../kernel/errors.ts';
 import { IDENTIFIERS_PER_REQUEST } from './product-schemas.ts';
 
+/** @throws query_invalid, too_many_identifiers */
+export function readIdentifiers(given: string | readonly string[] | undefined): readonly string[] {
+  return checkIdentifiers(readIdentifierList(given));
+}
+
 /**
- * Reads the parameter `identifiers`: one value that begins with `[` or `{` is a JSON array of strings; otherwise each
+ * Reads the parameter `identifiers`, however many there are: one value that begins with `[` or `{` is a JSON array of strings; otherwise each
  * value is one identifier as it stands. Source: docs/interface.md §4.2.
  * @returns them in the order asked, repetitions and all
- * @throws query_invalid, too_many_identifiers
+ * @throws query_invalid
  */
-export function readIdentifiers(given: string | readonly string[] | undefined): readonly string[] {
+export function readIdentifierList(given: string | readonly string[] | undefined): readonly string[] {
   const values = given === undefined ? [] : [given].flat();
   const [first] = values;
   if (first === undefined || values.includes(''))
     throw refuse('must hold at least one identifier and no empty one');
-  const list = values.length === 1 && /^[[{]/.test(first) ? parseList(first) : values;
-  return checkIdentifiers(list);
+  return values.length === 1 && /^[[{]/.test(first) ? parseList(first) : values;
 }
 
 /** @throws too_many_identifiers */

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { Value } from 'typebox/value';
-import { readIdentifiers } from '../catalog/catalog.ts';
+import { readIdentifierList } from '../catalog/catalog.ts';
 import { ErrorAnswer, type Routes } from '../http/http.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { checkSources, type IncludedRelations, LARGEST_LIMIT } from './related-request.ts';
@@ -40,7 +40,7 @@ export const relatedRoutes =
       async (request, reply) => {
         const { query } = request;
         const asked = { ...readIncluded(query), form: 'bulk' as const, explain: query.explain === true };
-        const identifiers = readSources(query.identifiers);
+        const identifiers = checkSources(readIdentifierList(query.identifiers));
         const steps = await relations.ask(request.project, { ...asked, identifiers });
         return sendSteps(reply, steps) as never;
       },
@@ -104,19 +104,6 @@ export const relatedRoutes =
       },
     );
   };
-
-/** More than 1,000 are refused with another text than on the lookup (§7.3). */
-function readSources(given: string | string[] | undefined): readonly string[] {
-  try {
-    return checkSources(readIdentifiers(given));
-  } catch (error) {
-    if (!(error instanceof ServiceError) || error.code !== 'too_many_identifiers') throw error;
-    const [count, most] = error.facts.values ?? [];
-    throw new ServiceError('bad_request', {
-      details: [`${count} identifiers, at most ${most} are answered at once`],
-    });
-  }
-}
 
 function readIncluded(query: { includeRelations?: string; includeTags?: string }): IncludedRelations {
   return {
