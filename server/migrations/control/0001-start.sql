@@ -51,6 +51,7 @@ create table audit_log (
   id integer primary key autoincrement,
   account_id integer not null,
   project_id integer,
+  project_group_id integer, -- of what belongs to no project: lets the group's keys see it
   at integer not null,
   actor text not null,   -- JSON {"type":"key"|"user"|"command","id","name"}
   action text not null,  -- e.g. api-key.created
@@ -77,26 +78,29 @@ create table task (
   log_counter integer not null default 0,
   payload text not null,                    -- JSON, read by the code of its kind
   failure text,                             -- JSON {"code","message","details"} of a FAILED task
-  leased_by text,
-  lease_until integer
+  leased_by text,                           -- the process that runs it
+  lease_until integer,                      -- a lease that ran out says that its process is gone
+  is_cancel_wanted integer not null default 0 -- asked of the process that runs it
 );
 create index task_by_project on task (project_id, number);
 create index task_open on task (project_id, number) where status in ('PENDING', 'RUNNING');
 
 create table task_log (
+  project_id integer not null,
   task_number integer not null,
   line_number integer not null,
   at integer not null,
   line text not null,
-  primary key (task_number, line_number)
+  primary key (project_id, task_number, line_number)
 ) without rowid;
 
 create table task_report (
+  project_id integer not null,
   task_number integer not null,
   part integer not null,
   line_count integer not null,
   lines text not null, -- NDJSON
-  primary key (task_number, part)
+  primary key (project_id, task_number, part)
 ) without rowid;
 
 create table full_update (
@@ -111,13 +115,14 @@ create table full_update (
 create index full_update_by_project on full_update (project_id, state);
 
 create table full_update_batch (
+  project_id integer not null,
   full_update_id integer not null references full_update (id),
   batch integer not null,
   task_id text not null,
   payload_name text not null,
   encoding text not null,  -- identity, gzip
   product_count integer not null,
-  primary key (full_update_id, batch)
+  primary key (project_id, full_update_id, batch)
 ) without rowid;
 
 create table idempotent_answer (

@@ -53,13 +53,20 @@ export class CatalogFile {
     }
   }
 
-  /** Runs `work` on one snapshot, so that several statements see the same catalog. */
+  /**
+   * Runs `work` on one snapshot, so that several statements see the same catalog. Work that waits keeps it open: whoever
+   * uses the file meanwhile would read an old state, so only threads that do one thing at a time may wait.
+   */
   snapshot<Result>(work: () => Result): Result {
     this.database.exec('begin');
+    let isWaiting = false;
     try {
-      return work();
+      const result = work();
+      if (!(result instanceof Promise)) return result;
+      isWaiting = true;
+      return result.finally(() => this.database.exec('commit')) as Result;
     } finally {
-      this.database.exec('commit');
+      if (!isWaiting) this.database.exec('commit');
     }
   }
 }

@@ -4,12 +4,12 @@ import { DatabaseSync } from 'node:sqlite';
 /** Which of the two kinds of database a file is: the service's own tables, or one project's catalog. */
 export type DatabaseKind = 'control' | 'catalog';
 
-interface Migration {
+export interface Migration {
   readonly version: number;
   readonly sql: string;
 }
 
-const migrationsOf = new Map<DatabaseKind, readonly Migration[]>();
+const migrationsOf = new Map<DatabaseKind | 'postgres', readonly Migration[]>();
 
 /**
  * Brings a database to the newest schema: forward only, all in one transaction, the version in `user_version`.
@@ -51,7 +51,8 @@ function versionOf(database: DatabaseSync): number {
   return Number(database.prepare('pragma user_version').get()?.user_version ?? 0);
 }
 
-function readMigrations(kind: DatabaseKind): readonly Migration[] {
+/** @returns the migrations of a kind, oldest first */
+export function readMigrations(kind: DatabaseKind | 'postgres'): readonly Migration[] {
   const known = migrationsOf.get(kind);
   if (known !== undefined) return known;
   const folder = new URL(`../../migrations/${kind}/`, import.meta.url);

@@ -5,16 +5,23 @@ import { translateSqliteError } from './sqlite-errors.ts';
 /** Bodies of accepted requests, kept until their task ended. Names are made by the service, never taken from input. */
 export interface PayloadFiles {
   /** Durable when it returns. @throws storage_full */
-  write(name: string, bytes: Uint8Array): Promise<void>;
-  read(name: string): Promise<Uint8Array<ArrayBuffer>>;
-  remove(name: string): Promise<void>;
-  list(): Promise<string[]>;
+  write(projectId: number, name: string, bytes: Uint8Array): Promise<void>;
+  read(projectId: number, name: string): Promise<Uint8Array<ArrayBuffer>>;
+  remove(projectId: number, name: string): Promise<void>;
+  /** @returns those that nobody may be about to accept any more; a project where it is known */
+  listOlderThan(ms: number): Promise<readonly PayloadName[]>;
+}
+
+export interface PayloadName {
+  /** 0 in files, whose names are enough. */
+  readonly projectId: number;
+  readonly name: string;
 }
 
 export function createPayloadFiles(folder: string): PayloadFiles {
   const pathOf = (name: string) => join(folder, name);
   return {
-    async write(name, bytes) {
+    async write(_projectId, name, bytes) {
       const path = pathOf(name);
       try {
         await mkdir(folder, { recursive: true });
@@ -26,12 +33,13 @@ export function createPayloadFiles(folder: string): PayloadFiles {
         throw translateSqliteError(error);
       }
     },
-    async read(name) {
+    async read(_projectId, name) {
       const bytes = await readFile(pathOf(name));
       return new Uint8Array(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength);
     },
-    list: () => readdir(folder),
-    remove: (name) => rm(pathOf(name), { force: true }),
+    // No other process writes here: at the start whatever nobody owns is left over.
+    listOlderThan: async () => (await readdir(folder)).map((name) => ({ projectId: 0, name })),
+    remove: (_projectId, name) => rm(pathOf(name), { force: true }),
   };
 }
 

@@ -36,6 +36,7 @@ export interface ControlSchema {
     id: Generated<number>;
     account_id: number;
     project_id: number | null;
+    project_group_id: number | null;
     at: number;
     actor: string;
     action: string;
@@ -62,9 +63,10 @@ export interface ControlSchema {
     failure: string | null;
     leased_by: string | null;
     lease_until: number | null;
+    is_cancel_wanted: Generated<number>;
   };
-  task_log: { task_number: number; line_number: number; at: number; line: string };
-  task_report: { task_number: number; part: number; line_count: number; lines: string };
+  task_log: { project_id: number; task_number: number; line_number: number; at: number; line: string };
+  task_report: { project_id: number; task_number: number; part: number; line_count: number; lines: string };
   full_update: {
     id: Generated<number>;
     project_id: number;
@@ -75,6 +77,7 @@ export interface ControlSchema {
     created_at: number;
   };
   full_update_batch: {
+    project_id: number;
     full_update_id: number;
     batch: number;
     task_id: string;

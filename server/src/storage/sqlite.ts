@@ -9,6 +9,7 @@ import {
   SqliteDialect,
   SqliteIntrospector,
   SqliteQueryCompiler,
+  sql,
 } from 'kysely';
 import { openSqlite } from './open-sqlite.ts';
 import type { ControlSchema } from './schema.ts';
@@ -40,7 +41,9 @@ export function openControlDatabase(path: string): Database {
     },
   });
   return {
+    isShared: false,
     read,
+    now: sql<number>`cast(unixepoch('subsec') * 1000 as integer)`,
     write: (work) => writer.transaction().execute(work),
     async close() {
       await writer.destroy();

@@ -4,20 +4,38 @@
  * in the `*-store.ts` of the folder whose rows they touch. Storage never knows what a row means.
  */
 import { mkdirSync } from 'node:fs';
-import type { Kysely, Transaction } from 'kysely';
-import { type DataFolder, dataFolderAt } from './data-folder.ts';
+import { setTimeout } from 'node:timers/promises';
+import type { Kysely, RawBuilder, Transaction } from 'kysely';
+import { ServiceError } from '../kernel/errors.ts';
+import { dataFolderAt } from './data-folder.ts';
 import { migrate } from './migrate.ts';
+import { migratePostgres } from './migrate-postgres.ts';
+import { refuseUnfinishedMove, refuseUnfinishedMoveIn } from './move.ts';
 import { openSqlite } from './open-sqlite.ts';
 import { createPayloadFiles, type PayloadFiles } from './payload-files.ts';
+import { createPayloadRows } from './payload-rows.ts';
+import { openPostgres, type Postgres, type PostgresSettings } from './postgres.ts';
+import { openPostgresDatabase } from './postgres-database.ts';
 import type { ControlSchema } from './schema.ts';
 import { CONTROL_PRAGMAS, openControlDatabase } from './sqlite.ts';
 
 export { type BackupSummary, createBackup, restoreBackup } from './backup.ts';
 export { type ByteCache, type CacheSpace, createByteCache } from './byte-cache.ts';
 export { type CatalogFile, type CatalogFiles, createCatalogFiles } from './catalog-files.ts';
-export type { DataFolder } from './data-folder.ts';
+export { CopyRows, copyInto } from './copy-rows.ts';
 export { lockDataFolder } from './data-lock.ts';
+export { type MoveOptions, type MoveProgress, type MoveSummary, moveStore } from './move.ts';
 export type { PayloadFiles } from './payload-files.ts';
+export { createPayloadRows } from './payload-rows.ts';
+export {
+  openPostgres,
+  type Postgres,
+  type PostgresSettings,
+  type SqlSession,
+  type SqlTransaction,
+  type SqlValue,
+} from './postgres.ts';
+export { createReaders, type Readers } from './replicas.ts';
 export { restoreCatalog } from './restore-catalog.ts';
 export type { ControlSchema } from './schema.ts';
 export { extensionOf } from './sqlite.ts';
@@ -26,31 +44,132 @@ export { createThreadPool, type ThreadPool } from './thread-pool.ts';
 
 export type ControlTransaction = Transaction<ControlSchema>;
 
+/**
+ * What a write keeps others out of while it runs. `all`: every other write of this kind, e.g. of keys and projects.
+ * A project's id: writes of that project. `rows`: only what its statements lock themselves. The embedded store has one
+ * writer for all of them.
+ */
+export type WriteScope = 'all' | 'rows' | number;
+
 export interface Database {
+  /** Whether other processes write to it as well. */
+  readonly isShared: boolean;
   /** Many readers. */
   readonly read: Kysely<ControlSchema>;
-  /** One writer at a time, in a transaction that is durable when the promise resolves. */
-  write<Result>(work: (tx: ControlTransaction) => Promise<Result>): Promise<Result>;
+  /** The database's clock in epoch milliseconds, the same for all processes. */
+  readonly now: RawBuilder<number>;
+  /** A transaction that is durable when the promise resolves. `of` is `all` unless it is said. */
+  write<Result>(
+    work: (tx: ControlTransaction) => Promise<Result>,
+    options?: { readonly of?: WriteScope },
+  ): Promise<Result>;
   close(): Promise<void>;
 }
 
+/** Where catalogs are; plain data, which threads get to open them themselves. */
+export type CatalogPlace =
+  | { readonly kind: 'embedded'; readonly catalogs: string; readonly payloads: string }
+  | ({ readonly kind: 'postgres' } & PostgresSettings);
+
+/** What a thread opens: for reads that may go there, the replicas too. */
+export type ThreadPlace =
+  | Extract<CatalogPlace, { kind: 'embedded' }>
+  | (Extract<CatalogPlace, { kind: 'postgres' }> & {
+      readonly replicaUrls: readonly string[];
+      readonly replicaMaxDelayMs: number;
+    });
+
 export interface Storage {
-  readonly folder: DataFolder;
+  readonly place: CatalogPlace;
   readonly database: Database;
   readonly payloads: PayloadFiles;
+  /** The connections of this thread, where catalogs are in PostgreSQL. */
+  readonly postgres: Postgres | undefined;
+  /** Whether the database answers now. */
+  isReachable(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** Opens what the settings say: PostgreSQL, or the embedded store in the data directory. */
+export async function openStorage(settings: {
+  readonly database: PostgresSettings | undefined;
+  readonly dataDir: string;
+}): Promise<Storage> {
+  return settings.database === undefined
+    ? openEmbeddedStorage(settings.dataDir)
+    : openPostgresStorage(settings.database);
 }
 
 /** Makes the folder on first use and opens the control database with the newest schema. */
-export function openStorage(root: string): Storage {
+function openEmbeddedStorage(root: string): Storage {
   const folder = dataFolderAt(root);
   for (const path of [folder.root, folder.catalogs, folder.payloads])
     mkdirSync(path, { recursive: true, mode: 0o700 });
   const first = openSqlite(folder.control, CONTROL_PRAGMAS);
   migrate(first, 'control');
-  first.close();
+  try {
+    refuseUnfinishedMoveIn(first);
+  } finally {
+    first.close();
+  }
+  const database = openControlDatabase(folder.control);
   return {
-    folder,
-    database: openControlDatabase(folder.control),
+    place: { kind: 'embedded', catalogs: folder.catalogs, payloads: folder.payloads },
+    database,
     payloads: createPayloadFiles(folder.payloads),
+    postgres: undefined,
+    isReachable: async () => true,
+    close: () => database.close(),
   };
+}
+
+/** Processes and their database are often started together. */
+const START_MS = 60_000;
+const TRY_EVERY_MS = 500;
+
+/** Opens a PostgreSQL database with the newest schema. @throws not_ready when it cannot be reached for a minute */
+async function openPostgresStorage(settings: PostgresSettings): Promise<Storage> {
+  const postgres = openPostgres(settings);
+  try {
+    await migrateSoon(postgres, performance.now() + START_MS);
+    await refuseUnfinishedMove(postgres);
+  } catch (error) {
+    await postgres.close();
+    throw error;
+  }
+  const database = openPostgresDatabase(postgres);
+  return {
+    place: { kind: 'postgres', ...settings },
+    database,
+    payloads: createPayloadRows(postgres),
+    postgres,
+    isReachable: () => answersSoon(postgres),
+    async close() {
+      await database.close();
+      await postgres.close();
+    },
+  };
+}
+
+async function migrateSoon(postgres: Postgres, until: number): Promise<void> {
+  for (;;) {
+    try {
+      return await migratePostgres(postgres);
+    } catch (error) {
+      const isAway = error instanceof ServiceError && error.code === 'not_ready';
+      if (!isAway || performance.now() > until) throw error;
+      await setTimeout(TRY_EVERY_MS);
+    }
+  }
+}
+
+/** A probe waits a second or two for its answer. */
+const ANSWER_MS = 1_000;
+
+async function answersSoon(postgres: Postgres): Promise<boolean> {
+  const answered = postgres.rows('select 1').then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([answered, setTimeout(ANSWER_MS, false)]);
 }
