@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../kernel/clock.ts';
 import { commandAuthor, type Projects } from '../projects/projects.ts';
-import type { Database } from '../storage/storage.ts';
+import type { Database, Postgres } from '../storage/storage.ts';
 import { makeKeyValue } from './api-key.ts';
 import { hasAnyKey, removeKeysOf } from './api-key-store.ts';
 import { createKeyFinder, type KeyFinder } from './key-finder.ts';
@@ -30,13 +30,15 @@ export interface Access extends Omit<KeyFinder, 'dropCache'>, Omit<KeyManagement
 
 export interface AccessParts {
   readonly database: Database;
+  /** Where several processes serve: they count requests together. */
+  readonly postgres?: Postgres | undefined;
   readonly clock: Clock;
   readonly projects: Projects;
 }
 
-export function createAccess({ database, clock, projects }: AccessParts): Access {
+export function createAccess({ database, postgres, clock, projects }: AccessParts): Access {
   const lastUse = createLastUse(database);
-  const { dropCache, ...finder } = createKeyFinder({ database, clock, lastUse });
+  const { dropCache, ...finder } = createKeyFinder({ database, postgres, clock, lastUse });
   const parts = { database, clock, projects, lastUse, onWritten: dropCache };
   const { addKey, ...management } = createKeyManagement(parts);
   projects.whenGone(async (tx, gone) => {

@@ -1,5 +1,6 @@
 import { type ExpressionBuilder, type Selectable, sql } from 'kysely';
 import type { Scope } from '../kernel/caller.ts';
+import { padToPowerOfTwo } from '../kernel/padded.ts';
 import type { PagePlace, Reach } from '../projects/projects.ts';
 import type { ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
 import type { ApiKey, KeyHash } from './api-key.ts';
@@ -101,20 +102,32 @@ export interface KeyUse {
   readonly inUrlAt: number | null;
 }
 
-/** One statement for any number of keys; never moves an instant back. */
+/** Keys in one statement. */
+const USES_AT_ONCE = 256;
+
+/** Never moves an instant back: other processes write too. */
 export async function saveUses(database: Database, uses: readonly KeyUse[]): Promise<void> {
-  await database.write((tx) =>
-    sql`
-      update api_key
-      set last_used_at = max(coalesce(last_used_at, 0), uses.at),
-        last_used_in_url_at = nullif(max(coalesce(last_used_in_url_at, 0), coalesce(uses.in_url_at, 0)), 0)
-      from (
-        select value ->> 'id' as id, value ->> 'at' as at, value ->> 'inUrlAt' as in_url_at
-        from json_each(${JSON.stringify(uses)})
-      ) as uses
-      where api_key.id = uses.id
-    `.execute(tx),
-  );
+  for (let start = 0; start < uses.length; start += USES_AT_ONCE) {
+    const rows = padToPowerOfTwo(uses.slice(start, start + USES_AT_ONCE)).map(
+      ({ id, at, inUrlAt }) =>
+        sql`(cast(${id} as bigint), cast(${at} as bigint), cast(${inUrlAt} as bigint))`,
+    );
+    // Both stores name the columns of a list of values so.
+    await database.write(
+      (tx) =>
+        sql`
+          update api_key
+          set last_used_at = case when last_used_at >= column2 then last_used_at else column2 end,
+            last_used_in_url_at = case
+              when column3 is null or last_used_in_url_at >= column3 then last_used_in_url_at
+              else column3
+            end
+          from (values ${sql.join(rows)}) as uses
+          where api_key.id = column1
+        `.execute(tx),
+      { of: 'rows' },
+    );
+  }
 }
 
 /** A key reaches the keys of its own scope and of those below. Source: docs/interface.md §5.2 rule 6. */

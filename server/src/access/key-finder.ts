@@ -3,7 +3,7 @@ import type { Caller } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { createShortCache } from '../projects/projects.ts';
-import type { Database } from '../storage/storage.ts';
+import type { Database, Postgres } from '../storage/storage.ts';
 import { type ApiKey, hashKeyValue, isExpired, isSameHash, type KeyHash } from './api-key.ts';
 import { findKeyByHash } from './api-key-store.ts';
 import type { LastUse } from './last-use.ts';
@@ -19,6 +19,8 @@ export interface KeyFinder {
   findCaller(presented: PresentedKey): Promise<Caller>;
   /** @returns undefined for a key without a limit. Source: docs/interface.md §5.3. */
   countRequest(caller: Caller): Promise<RateState | undefined>;
+  /** Forgets what was counted in windows that are over; done from time to time. */
+  dropEndedWindows(): Promise<void>;
   /** To be called when a key was written. */
   dropCache(): void;
 }
@@ -31,16 +33,18 @@ interface FoundKey {
 
 export interface KeyFinderParts {
   readonly database: Database;
+  /** Where requests are counted when other processes serve too. */
+  readonly postgres: Postgres | undefined;
   readonly clock: Clock;
   readonly lastUse: LastUse;
 }
 
 /** On the way of every request: mostly answered from memory. */
-export function createKeyFinder({ database, clock, lastUse }: KeyFinderParts): KeyFinder {
+export function createKeyFinder({ database, postgres, clock, lastUse }: KeyFinderParts): KeyFinder {
   const keys = createShortCache<KeyHash, FoundKey>(clock, REMEMBERED_KEYS);
   /** The limits of the callers that were found; they go when their callers go. */
   const limits = new WeakMap<Caller, number>();
-  const rateLimits = createRateLimits();
+  const rateLimits = createRateLimits(postgres);
 
   async function read(hash: KeyHash): Promise<FoundKey | undefined> {
     const found = await findKeyByHash(database.read, hash);
@@ -65,6 +69,7 @@ export function createKeyFinder({ database, clock, lastUse }: KeyFinderParts): K
       const limit = limits.get(caller);
       return limit === undefined ? undefined : rateLimits.count(caller.keyId, limit);
     },
+    dropEndedWindows: rateLimits.dropEnded,
     dropCache: () => keys.drop(),
   };
 }

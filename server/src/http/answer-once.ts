@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { Clock } from '../kernel/clock.ts';
-import { ServiceError } from '../kernel/errors.ts';
+import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 import type { ControlTransaction, Database } from '../storage/storage.ts';
 import { findAnswer, saveAnswer } from './answer-store.ts';
 
@@ -15,10 +15,58 @@ export type AnswerOnce = <Answer extends object>(
 ) => Promise<Answer>;
 
 const noRecord: RecordAnswer = async () => {};
+const KEPT_MS = 24 * 3_600_000;
+/** Nothing can be asked of the store now. */
+const AWAY: ReadonlySet<string> = new Set<FailureCode>(['not_ready', 'storage_full']);
+/** It has just become as old as an answer becomes: whoever asks again is the first. */
+const ANSWER_GONE = { retryAfterSeconds: 1 };
+
+/** Rolls the work back: another process did it meanwhile. */
+class AnsweredElsewhere extends Error {
+  override readonly name = 'AnsweredElsewhere';
+}
+
+interface KeyedRequest {
+  readonly apiKeyId: number;
+  readonly idempotencyKey: string;
+  readonly requestHash: string;
+}
 
 /** Source: docs/interface.md §7.5. @throws idempotency_key_reused when the key came with another request before */
 export function createAnswerOnce(database: Database, clock: Clock): AnswerOnce {
   const underWay = new Map<string, { requestHash: string; answer: Promise<object> }>();
+
+  async function find<Answer extends object>(keyed: KeyedRequest): Promise<Answer | undefined> {
+    const known = await findAnswer(database, { ...keyed, since: clock.now() - KEPT_MS });
+    if (known === undefined) return undefined;
+    refuseOther(known.requestHash, keyed.requestHash);
+    return JSON.parse(known.answer) as Answer;
+  }
+
+  const recordAs =
+    (keyed: KeyedRequest): RecordAnswer =>
+    async (tx, given) => {
+      const now = clock.now();
+      const row = { ...keyed, answer: JSON.stringify(given), now, since: now - KEPT_MS };
+      if (!(await saveAnswer(tx, row))) throw new AnsweredElsewhere();
+    };
+
+  /** Another process may have done the work meanwhile, which can be why it failed here. */
+  async function findInstead<Answer extends object>(keyed: KeyedRequest, error: unknown): Promise<Answer> {
+    if (!mayBeAnswered(error)) throw error;
+    const stored = await find<Answer>(keyed);
+    if (stored !== undefined) return stored;
+    throw error instanceof AnsweredElsewhere ? new ServiceError('not_ready', ANSWER_GONE) : error;
+  }
+
+  async function answerKeyed<Answer extends object>(
+    keyed: KeyedRequest,
+    work: (record: RecordAnswer) => Promise<Answer>,
+  ): Promise<Answer> {
+    const known = await find<Answer>(keyed);
+    if (known !== undefined) return known;
+    return work(recordAs(keyed)).catch((error: unknown) => findInstead<Answer>(keyed, error));
+  }
 
   return async <Answer extends object>(
     request: FastifyRequest,
@@ -31,40 +79,25 @@ export function createAnswerOnce(database: Database, clock: Clock): AnswerOnce {
         details: ['Idempotency-Key must not have more than 255 characters'],
       });
     }
-    const requestHash = hashRequest(request);
-    const apiKeyId = request.caller.keyId;
-    const first = underWay.get(`${apiKeyId} ${idempotencyKey}`);
+    const keyed = { apiKeyId: request.caller.keyId, idempotencyKey, requestHash: hashRequest(request) };
+    const place = `${keyed.apiKeyId} ${idempotencyKey}`;
+    const first = underWay.get(place);
     if (first !== undefined) {
-      refuseOther(first.requestHash, requestHash);
+      refuseOther(first.requestHash, keyed.requestHash);
       return first.answer as Promise<Answer>;
     }
-    const answer = (async () => {
-      const known = await findAnswer(database, {
-        apiKeyId,
-        idempotencyKey,
-        since: clock.now() - 24 * 3_600_000,
-      });
-      if (known !== undefined) {
-        refuseOther(known.requestHash, requestHash);
-        return JSON.parse(known.answer) as Answer;
-      }
-      return work((tx, given) =>
-        saveAnswer(tx, {
-          apiKeyId,
-          idempotencyKey,
-          requestHash,
-          answer: JSON.stringify(given),
-          now: clock.now(),
-        }),
-      );
-    })();
-    underWay.set(`${apiKeyId} ${idempotencyKey}`, { requestHash, answer });
+    const answer = answerKeyed(keyed, work);
+    underWay.set(place, { requestHash: keyed.requestHash, answer });
     try {
       return await answer;
     } finally {
-      underWay.delete(`${apiKeyId} ${idempotencyKey}`);
+      underWay.delete(place);
     }
   };
+}
+
+function mayBeAnswered(error: unknown): boolean {
+  return error instanceof AnsweredElsewhere || (error instanceof ServiceError && !AWAY.has(error.code));
 }
 
 function refuseOther(firstHash: string, requestHash: string): void {

@@ -1,9 +1,15 @@
 import type { ControlTransaction, Database } from '../storage/storage.ts';
 
+/** The key of a request, which belongs to an api key. */
+export interface AnswerKey {
+  readonly apiKeyId: number;
+  readonly idempotencyKey: string;
+}
+
 /** @returns the first answer to this key since then; undefined when there is none. */
 export async function findAnswer(
   database: Database,
-  wanted: { apiKeyId: number; idempotencyKey: string; since: number },
+  wanted: AnswerKey & { since: number },
 ): Promise<{ requestHash: string; answer: string } | undefined> {
   return database.read
     .selectFrom('idempotent_answer')
@@ -14,23 +20,33 @@ export async function findAnswer(
     .executeTakeFirst();
 }
 
+/**
+ * Stores the answer unless there is one since then. Another transaction that stores one at the same time is waited for.
+ * @returns whether it was stored
+ */
 export async function saveAnswer(
   tx: ControlTransaction,
-  row: { apiKeyId: number; idempotencyKey: string; requestHash: string; answer: string; now: number },
-): Promise<void> {
-  await tx
-    .replaceInto('idempotent_answer')
-    .values({
-      api_key_id: row.apiKeyId,
-      idempotency_key: row.idempotencyKey,
-      request_hash: row.requestHash,
-      answer: row.answer,
-      created_at: row.now,
-    })
-    .execute();
+  row: AnswerKey & { requestHash: string; answer: string; since: number; now: number },
+): Promise<boolean> {
+  const given = { request_hash: row.requestHash, answer: row.answer, created_at: row.now };
+  const stored = await tx
+    .insertInto('idempotent_answer')
+    .values({ api_key_id: row.apiKeyId, idempotency_key: row.idempotencyKey, ...given })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['api_key_id', 'idempotency_key'])
+        .doUpdateSet(given)
+        .where('idempotent_answer.created_at', '<=', row.since),
+    )
+    .returning('api_key_id')
+    .executeTakeFirst();
+  return stored !== undefined;
 }
 
 /** Answers are kept for 24 hours. Source: docs/interface.md §7.5. */
 export async function dropAnswersBefore(database: Database, before: number): Promise<void> {
-  await database.write((tx) => tx.deleteFrom('idempotent_answer').where('created_at', '<', before).execute());
+  await database.write(
+    (tx) => tx.deleteFrom('idempotent_answer').where('created_at', '<', before).execute(),
+    { of: 'rows' },
+  );
 }

@@ -103,7 +103,7 @@ async function startServer(t: TestContext, isReady = () => true) {
   await documentServer(server, '1.2.3');
   measureRequests(server, metrics);
   addBikeRoutes(server);
-  addHealthRoutes(server, isReady);
+  addHealthRoutes(server, async () => isReady());
   serveMetrics(server, metrics);
   serveDocuments(server);
   const origin = await server.listen({ host: '127.0.0.1', port: 0 });

@@ -41,7 +41,8 @@ export function createAuditLog(database: Database, clock: Clock): AuditLog {
         subject,
         details,
       };
-      await (tx === undefined ? database.write((own) => insertEntry(own, entry)) : insertEntry(tx, entry));
+      if (tx !== undefined) await insertEntry(tx, entry);
+      else await database.write((own) => insertEntry(own, entry), { of: 'rows' });
     },
     async listChanges(reach, wish) {
       const { projectId } = wish;

@@ -33,6 +33,7 @@ export async function insertEntry(
     .values({
       account_id: entry.accountId,
       project_id: entry.projectId,
+      project_group_id: entry.subject.projectGroupId ?? null,
       at: entry.at,
       actor: JSON.stringify(entry.actor),
       action: entry.action,
@@ -75,7 +76,7 @@ function inReach({ scope }: Reach) {
     if (scope.type === 'account') return sql<boolean>`true`;
     if (scope.type === 'project') return eb('project_id', '=', scope.id);
     const projects = eb.selectFrom('project').select('id').where('project_group_id', '=', scope.id);
-    const ofGroup = sql<boolean>`subject ->> 'projectGroupId' = ${scope.id}`;
-    return eb.or([eb('project_id', 'in', projects), eb.and([eb('project_id', 'is', null), ofGroup])]);
+    const ofGroup = eb.and([eb('project_id', 'is', null), eb('project_group_id', '=', scope.id)]);
+    return eb.or([eb('project_id', 'in', projects), ofGroup]);
   };
 }

@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { makeTestStore } from '../../test/test-store.ts';
 import { createAnswerOnce, createServer } from '../http/http.ts';
 import type { Caller, Scope } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import { openStorage } from '../storage/storage.ts';
 import { projectRoutes } from './project-routes.ts';
 import { commandAuthor, createProjects, type NewProject, type Projects } from './projects.ts';
 
@@ -26,8 +23,9 @@ interface AnswerBody {
 
 /** Two accounts; the first has two groups, with two projects and one. */
 async function startRoom(context: TestContext) {
-  const root = await mkdtemp(join(tmpdir(), 'relata-projects-'));
-  const { database } = openStorage(root);
+  const store = await makeTestStore();
+  const storage = await store.open();
+  const { database } = storage;
   const clock = { time: 1_767_225_600_000, now: () => clock.time };
   const projects = createProjects({ database, clock });
   const callers = new Map<string, Caller>();
@@ -47,8 +45,8 @@ async function startRoom(context: TestContext) {
   await server.listen({ port: 0, host: '127.0.0.1' });
   context.after(async () => {
     await server.close();
-    await database.close();
-    await rm(root, { recursive: true });
+    await storage.close();
+    await store.remove();
   });
   const { port } = server.server.address() as AddressInfo;
 

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../kernel/clock.ts';
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
@@ -5,26 +6,22 @@ import type { ReportLine, Task, TaskFailure } from './task.ts';
 import { REPORT_LINES } from './task.ts';
 import type { RunnableTask, TaskRun } from './task-definition.ts';
 
-/** How a run ended; `handed-back` leaves the task as it is for the next process. */
-export type RunOutcome =
-  | {
-      readonly status: 'FINISHED' | 'CANCELLED';
-      readonly report: readonly string[];
-      readonly unreported: number;
-    }
-  | {
-      readonly status: 'FAILED';
-      readonly failure: TaskFailure;
-      readonly report: readonly string[];
-      readonly unreported: number;
-    }
-  | { readonly status: 'handed-back' };
+/** A run whose end is to be stored. */
+export type EndedRun = { readonly report: readonly string[]; readonly unreported: number } & (
+  | { readonly status: 'FINISHED' | 'CANCELLED'; readonly failure?: undefined }
+  | { readonly status: 'FAILED'; readonly failure: TaskFailure }
+);
+
+/** `handed-back` leaves the task as it is for whoever runs it next. */
+export type RunOutcome = EndedRun | { readonly status: 'handed-back' };
 
 export interface RunnerHooks {
   readonly clock: Clock;
   readonly logger: Logger;
   saveProgress(task: Task, progress: number): Promise<void>;
   saveLog(task: Task, line: string): Promise<void>;
+  /** Before a task takes effect: hands it back when another process has it by now. */
+  confirmLease(task: Task): Promise<void>;
   describeFailure(error: ServiceError): TaskFailure;
 }
 
@@ -71,6 +68,7 @@ export function startRun(task: Task, definition: RunnableTask, hooks: RunnerHook
       unreported += lines;
     },
     async takeEffect(work) {
+      await hooks.confirmLease(task);
       controller.signal.throwIfAborted();
       stage = 'taking-effect';
       try {
@@ -96,16 +94,15 @@ export function startRun(task: Task, definition: RunnableTask, hooks: RunnerHook
   }
 
   async function judge(error: unknown): Promise<RunOutcome | 'again'> {
-    if (wish === 'hand-back') return { status: 'handed-back' };
-    if (wish === 'cancel' && controller.signal.aborted) {
-      return { status: 'CANCELLED', report: [], unreported: 0 };
-    }
-    if (error instanceof ServiceError && TRANSIENT.has(error.code)) {
+    if (!controller.signal.aborted) {
+      if (!isTransient(error)) {
+        return { status: 'FAILED', failure: describeFailure(error), report, unreported };
+      }
       hooks.logger.warn({ task: task.id, code: error.code }, 'the task cannot go on now, it waits');
       await pause(PAUSE_MS, controller.signal);
-      return 'again';
+      if (!controller.signal.aborted) return 'again';
     }
-    return { status: 'FAILED', failure: describeFailure(error), report, unreported };
+    return wish === 'cancel' ? { status: 'CANCELLED', report: [], unreported: 0 } : { status: 'handed-back' };
   }
 
   function describeFailure(error: unknown): TaskFailure {
@@ -130,14 +127,13 @@ export function startRun(task: Task, definition: RunnableTask, hooks: RunnerHook
   };
 }
 
+/** What passes: the accepted work waits for it. */
+export function isTransient(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && TRANSIENT.has(error.code);
+}
+
 /** @returns after this time, or when the signal aborts */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
+  // Rejects when the signal aborts.
+  await delay(ms, undefined, { signal, ref: false }).catch(() => {});
 }

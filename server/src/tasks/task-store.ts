@@ -1,12 +1,16 @@
-import { type Selectable, sql } from 'kysely';
+import { type Insertable, type RawBuilder, type Selectable, sql } from 'kysely';
 import type { ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
 import type { LogLine, Task, TaskFailure, TaskIncrement, TaskOrigin, TaskStatus } from './task.ts';
 
-type TaskRow = Selectable<ControlSchema['task']>;
+export type TaskRow = Selectable<ControlSchema['task']>;
 
-const OPEN: TaskStatus[] = ['PENDING', 'RUNNING'];
+/** A task's place: rows are kept by project. */
+export type TaskKey = Pick<Task, 'projectId' | 'number'>;
 
-function readTask(row: TaskRow): Task {
+/** In the words of the index task_open: no store knows that values handed in would say the same. */
+export const isOpen = sql<boolean>`task.status in ('PENDING', 'RUNNING')`;
+
+export function readTask(row: TaskRow): Task {
   return {
     number: row.number,
     id: row.id,
@@ -30,8 +34,12 @@ function readTask(row: TaskRow): Task {
 
 export type NewTask = Omit<Task, 'number' | 'finishedAt' | 'progress' | 'logCounter' | 'failure'>;
 
-/** @returns the task with its number, the order of its acceptance. */
-export async function insertTask(tx: ControlTransaction, task: NewTask): Promise<Task> {
+/** @returns the task with its number, the order of its acceptance; `lease`: columns of one that its process holds. */
+export async function insertTask(
+  tx: ControlTransaction,
+  task: NewTask,
+  lease?: Partial<Insertable<ControlSchema['task']>>,
+): Promise<Task> {
   const row = await tx
     .insertInto('task')
     .values({
@@ -47,6 +55,7 @@ export async function insertTask(tx: ControlTransaction, task: NewTask): Promise
       request_time: task.requestedAt,
       start_time: task.startedAt,
       payload: task.payload,
+      ...lease,
     })
     .returningAll()
     .executeTakeFirstOrThrow();
@@ -80,116 +89,88 @@ export async function listOpenTasks(database: Database, projectId?: number): Pro
   const rows = await database.read
     .selectFrom('task')
     .selectAll()
-    .where('status', 'in', OPEN)
+    .where(isOpen)
     .$if(projectId !== undefined, (query) => query.where('project_id', '=', Number(projectId)))
     .orderBy('number')
     .execute();
   return rows.map(readTask);
 }
 
-/** Claims a task for a process until then, or renews its claim. @returns false when it has ended meanwhile */
-export async function leaseTask(
+/** Whether a project has ordered tasks that have not ended. */
+export async function hasOpenOrdered(database: Database, projectId: number): Promise<boolean> {
+  const row = await database.read
+    .selectFrom('task')
+    .select('number')
+    .where('project_id', '=', projectId)
+    .where(isOpen)
+    .where('is_ordered', '=', 1)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** What a waiting caller can see change. */
+export type TaskState = Pick<Task, 'status' | 'progress' | 'logCounter'>;
+
+/** @returns the states of tasks by their ids, in one statement; only on PostgreSQL, where others change them */
+export async function findStates(
   database: Database,
-  lease: { number: number; owner: string; until: number },
-): Promise<boolean> {
-  const result = await database.write((tx) =>
-    tx
-      .updateTable('task')
-      .set({ leased_by: lease.owner, lease_until: lease.until, status: 'RUNNING' })
-      .where('number', '=', lease.number)
-      .where('status', 'in', OPEN)
-      .executeTakeFirst(),
-  );
-  return result.numUpdatedRows > 0n;
-}
-
-/** Renews what a process runs. A lease that ran out says that its process is gone. */
-export async function renewLeases(
-  database: Database,
-  numbers: readonly number[],
-  until: number,
-): Promise<void> {
-  await database.write((tx) =>
-    tx
-      .updateTable('task')
-      .set({ lease_until: until })
-      .where('number', 'in', [...numbers])
-      .execute(),
-  );
-}
-
-/** Hands tasks back, so that the next process takes them at once. */
-export async function releaseLeases(database: Database, owner: string): Promise<void> {
-  await database.write((tx) =>
-    tx
-      .updateTable('task')
-      .set({ leased_by: null, lease_until: null })
-      .where('leased_by', '=', owner)
-      .where('status', 'in', OPEN)
-      .execute(),
-  );
-}
-
-export async function saveProgress(database: Database, number: number, progress: number): Promise<void> {
-  await database.write((tx) =>
-    tx
-      .updateTable('task')
-      .set({ progress })
-      .where('number', '=', number)
-      .where('status', 'in', OPEN)
-      .execute(),
+  tasks: readonly Pick<Task, 'projectId' | 'id'>[],
+): Promise<ReadonlyMap<string, TaskState>> {
+  const rows = await database.read
+    .selectFrom('task')
+    .select(['id', 'status', 'progress', 'log_counter'])
+    .where('project_id', '=', sql<number>`any(${[...new Set(tasks.map(({ projectId }) => projectId))]})`)
+    .where('id', '=', sql<string>`any(${[...new Set(tasks.map(({ id }) => id))]})`)
+    .execute();
+  return new Map(
+    rows.map(({ id, status, progress, log_counter }) => [
+      id,
+      { status: status as TaskStatus, progress, logCounter: log_counter },
+    ]),
   );
 }
 
 export interface TaskEnd {
-  readonly number: number;
   readonly status: 'FINISHED' | 'FAILED' | 'CANCELLED';
   readonly finishedAt: number;
   readonly failure?: TaskFailure | undefined;
 }
 
-/** @returns the ended task; undefined when it had ended before. */
-export async function endTask(tx: ControlTransaction, end: TaskEnd): Promise<Task | undefined> {
+/**
+ * Ends a task that has not ended, for whoever may: `guard` is a condition on its row.
+ * @returns the ended task; undefined when it had ended before, or `guard` does not hold
+ */
+export async function endTask(
+  tx: ControlTransaction,
+  { projectId, number }: TaskKey,
+  { status, finishedAt, failure, guard }: TaskEnd & { guard?: RawBuilder<boolean> },
+): Promise<Task | undefined> {
   const row = await tx
     .updateTable('task')
     .set({
-      status: end.status,
-      finish_time: end.finishedAt,
-      failure: end.failure === undefined ? null : JSON.stringify(end.failure),
+      status,
+      finish_time: finishedAt,
+      failure: failure === undefined ? null : JSON.stringify(failure),
       leased_by: null,
       lease_until: null,
-      ...(end.status === 'FINISHED' && { progress: 100 }),
+      ...(status === 'FINISHED' && { progress: 100 }),
     })
-    .where('number', '=', end.number)
-    .where('status', 'in', OPEN)
+    .where('project_id', '=', projectId)
+    .where('number', '=', number)
+    .where(isOpen)
+    .$if(guard !== undefined, (query) => query.where(guard ?? isOpen))
     .returningAll()
     .executeTakeFirst();
   return row && readTask(row);
 }
 
-export async function addLogLine(
-  tx: ControlTransaction,
-  number: number,
-  { at, line }: LogLine,
-): Promise<void> {
-  const row = await tx
-    .updateTable('task')
-    .set({ log_counter: sql<number>`log_counter + 1` })
-    .where('number', '=', number)
-    .returning('log_counter')
-    .executeTakeFirst();
-  if (row === undefined) return;
-  await tx
-    .insertInto('task_log')
-    .values({ task_number: number, line_number: row.log_counter, at, line })
-    .execute();
-}
-
 /** @returns oldest first. */
-export async function listLogLines(database: Database, number: number): Promise<LogLine[]> {
+export async function listLogLines(database: Database, { projectId, number }: TaskKey): Promise<LogLine[]> {
   return database.read
     .selectFrom('task_log')
     .select(['at', 'line'])
+    .where('project_id', '=', projectId)
     .where('task_number', '=', number)
     .orderBy('line_number')
     .execute();
@@ -198,14 +179,18 @@ export async function listLogLines(database: Database, number: number): Promise<
 /** Replaces the report: a task that runs again after a crash reports anew. */
 export async function saveReport(
   tx: ControlTransaction,
-  number: number,
+  { projectId, number }: TaskKey,
   parts: readonly { lines: string; lineCount: number }[],
 ): Promise<void> {
-  await tx.deleteFrom('task_report').where('task_number', '=', number).execute();
+  await tx
+    .deleteFrom('task_report')
+    .where('project_id', '=', projectId)
+    .where('task_number', '=', number)
+    .execute();
   for (const [part, { lines, lineCount }] of parts.entries()) {
     await tx
       .insertInto('task_report')
-      .values({ task_number: number, part, line_count: lineCount, lines })
+      .values({ project_id: projectId, task_number: number, part, line_count: lineCount, lines })
       .execute();
   }
 }
@@ -213,12 +198,13 @@ export async function saveReport(
 /** @returns one part of the report as NDJSON; undefined after the last. */
 export async function findReportPart(
   database: Database,
-  number: number,
+  { projectId, number }: TaskKey,
   part: number,
 ): Promise<string | undefined> {
   const row = await database.read
     .selectFrom('task_report')
     .select('lines')
+    .where('project_id', '=', projectId)
     .where('task_number', '=', number)
     .where('part', '=', part)
     .executeTakeFirst();
@@ -227,11 +213,25 @@ export async function findReportPart(
 
 /** Forgets tasks that ended before then, with logs and reports. @returns how many */
 export async function dropTasksBefore(database: Database, before: number): Promise<number> {
-  return database.write(async (tx) => {
-    const old = tx.selectFrom('task').select('number').where('finish_time', '<', before);
-    await tx.deleteFrom('task_log').where('task_number', 'in', old).execute();
-    await tx.deleteFrom('task_report').where('task_number', 'in', old).execute();
-    const result = await tx.deleteFrom('task').where('finish_time', '<', before).executeTakeFirst();
-    return Number(result.numDeletedRows);
-  });
+  return database.write(
+    async (tx) => {
+      for (const table of ['task_log', 'task_report'] as const) {
+        await tx
+          .deleteFrom(table)
+          .where(({ exists, selectFrom }) =>
+            exists(
+              selectFrom('task')
+                .select('task.number')
+                .whereRef('task.project_id', '=', `${table}.project_id`)
+                .whereRef('task.number', '=', `${table}.task_number`)
+                .where('task.finish_time', '<', before),
+            ),
+          )
+          .execute();
+      }
+      const result = await tx.deleteFrom('task').where('finish_time', '<', before).executeTakeFirst();
+      return Number(result.numDeletedRows);
+    },
+    { of: 'rows' },
+  );
 }

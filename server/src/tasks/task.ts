@@ -48,6 +48,12 @@ export interface LogLine {
 /** Source: docs/interface.md §4.7. */
 export const REPORT_LINES = 100_000;
 
+/** Tasks of one lane run one after another: the ordered ones of a project, and of others those of one kind. */
+export type Lane = Pick<Task, 'projectId' | 'isOrdered' | 'kind'>;
+
+/** @returns the same for tasks of one lane */
+export const laneKey = ({ projectId, isOrdered, kind }: Lane) => `${projectId} ${isOrdered ? '' : kind}`;
+
 export function hasEnded({ status }: Pick<Task, 'status'>): boolean {
   return status !== 'PENDING' && status !== 'RUNNING';
 }

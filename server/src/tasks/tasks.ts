@@ -1,27 +1,33 @@
 /**
  * The door of tasks: everything slow is a task, a stored payload plus the code that runs it, safe to run twice. The
  * ordered tasks of one project take effect one after another in the order of their acceptance; those of different
- * projects do not wait for each other. A process holds a lease on what it runs; on an embedded store the lock of the
- * data folder says that no other process is alive, so open tasks are taken over at the start. Tasks never know what
- * a product is.
+ * projects do not wait for each other. Whoever runs a task has claimed it in the database and holds a lease on it; a
+ * lease that ran out says that its process is gone, and another process runs the task. An embedded store has one
+ * process, and whatever is open when it starts is free. Tasks never know what a product is. They wake by themselves: to
+ * renew leases, and on a database that others share to see what those did.
  */
 
 import { randomBytes } from 'node:crypto';
 import type { ChosenProject } from '../kernel/caller.ts';
 import type { ControlTransaction } from '../storage/storage.ts';
 import type { LogLine, Task, TaskOrigin, TaskStatus } from './task.ts';
+import { cancelTask } from './task-cancel.ts';
 import type { TaskDefinition } from './task-definition.ts';
-import { TaskLanes, type TaskParts } from './task-lanes.ts';
+import { countUnclaimed, heldBy } from './task-lease-store.ts';
 import {
   dropTasksBefore,
+  endTask,
   findReportPart,
+  findStates,
   findTask,
+  hasOpenOrdered,
   insertTask,
   listLogLines,
   listOpenTasks,
   listTasks,
 } from './task-store.ts';
 import { createTaskWatch } from './task-watch.ts';
+import { type TaskParts, TaskWork } from './task-work.ts';
 
 export { type LogLine, type ReportLine, type Task, toWireTask, type WireTask } from './task.ts';
 export type { TaskDefinition, TaskRun } from './task-definition.ts';
@@ -33,6 +39,11 @@ export interface NewTaskRequest<Payload extends object> {
   readonly origin?: TaskOrigin;
   /** Replaces the definition's name. */
   readonly name?: string;
+  /**
+   * Keeps the task from running until it is released, e.g. because it is about a change that is made next. It runs all
+   * the same when this process is gone before. It is PENDING.
+   */
+  readonly isHeld?: boolean;
   /** Written in the transaction that accepts the task. */
   readonly alongside?: (tx: ControlTransaction, task: Task) => Promise<void>;
 }
@@ -41,35 +52,43 @@ export type Tasks = ReturnType<typeof createTasks>;
 
 export function createTasks(parts: TaskParts) {
   const { database, clock } = parts;
-  const watch = createTaskWatch();
-  const lanes = new TaskLanes(parts, watch);
+  const watch = createTaskWatch(database.isShared ? (tasks) => findStates(database, tasks) : undefined);
+  const work = new TaskWork(parts, watch);
 
   return {
     watch,
-    define: (added: readonly TaskDefinition<never>[]) => lanes.define(added),
+    define: (added: readonly TaskDefinition<never>[]) => work.define(added),
 
-    /** Stores a task and, once that is durable, lets it run. */
+    /** Stores a task and, once that is durable, lets it run, here or in another process. */
     async accept<Payload extends object>(
       definition: TaskDefinition<Payload>,
       request: NewTaskRequest<Payload>,
     ): Promise<Task> {
-      const task = await database.write(async (tx) => {
-        const accepted = await insertTask(tx, describeTask(definition, request, clock.now()));
-        await request.alongside?.(tx, accepted);
-        return accepted;
-      });
-      lanes.schedule(task);
+      const { project, isHeld = false, alongside } = request;
+      const lease = isHeld ? heldBy(database, work.leases.owner) : undefined;
+      const task = await database.write(
+        async (tx) => {
+          const accepted = await insertTask(tx, describeTask(definition, request, clock.now()), lease);
+          await alongside?.(tx, accepted);
+          return accepted;
+        },
+        { of: project.id },
+      );
+      if (isHeld) work.hold(task);
+      else work.accepted(task);
       return task;
     },
+    /**
+     * Lets a held task run.
+     * @returns false when it began before, because this process seemed to be gone
+     */
+    release: (task: Task): Promise<boolean> => work.release(task),
 
-    /** Takes over every open task; called once, when all kinds are defined. */
-    async start(): Promise<void> {
-      for (const task of await listOpenTasks(database)) lanes.schedule(task);
-      lanes.start();
-    },
+    /** Begins to run what is open; called once, when all kinds are defined. */
+    start: () => work.start(),
     async close(): Promise<void> {
       watch.close();
-      await lanes.close();
+      await work.close();
     },
 
     find: (id: string) => findTask(database, id),
@@ -80,13 +99,26 @@ export function createTasks(parts: TaskParts) {
       limit: number;
     }) => listTasks(database, wanted),
     listOpen: (projectId?: number) => listOpenTasks(database, projectId),
-    cancel: (task: Task) => lanes.cancel(task),
+    cancel: (task: Task) => cancelTask({ database, clock, watch, work }, task),
     /** Ends tasks that others carry. */
-    endTasks: (tasks: readonly Task[], status: 'FINISHED' | 'CANCELLED') => lanes.end(tasks, status),
-    readLog: (task: Task): Promise<LogLine[]> => listLogLines(database, task.number),
+    async endTasks(tasks: readonly Task[], status: 'FINISHED' | 'CANCELLED'): Promise<readonly Task[]> {
+      const finishedAt = clock.now();
+      const ends = await database.write(
+        async (tx) => {
+          const done: (Task | undefined)[] = [];
+          for (const task of tasks) done.push(await endTask(tx, task, { status, finishedAt }));
+          return done;
+        },
+        { of: 'rows' },
+      );
+      const ended = ends.filter((task) => task !== undefined);
+      for (const task of ended) await work.afterEnd(task);
+      return ended;
+    },
+    readLog: (task: Task): Promise<LogLine[]> => listLogLines(database, task),
     async *readReport(task: Task): AsyncGenerator<string> {
       for (let part = 0; ; part += 1) {
-        const lines = await findReportPart(database, task.number, part);
+        const lines = await findReportPart(database, task, part);
         if (lines === undefined) return;
         yield lines;
       }
@@ -95,16 +127,16 @@ export function createTasks(parts: TaskParts) {
     waitUntilEnded: (task: Task, waitMs: number) =>
       watch.waitUntilEnded(() => findTask(database, task.id), task, waitMs),
     /** Whether a project has ordered tasks that have not ended. */
-    hasOpenOrdered: async (projectId: number) =>
-      (await listOpenTasks(database, projectId)).some((task) => task.isOrdered),
-    countWaiting: () => lanes.countWaiting(),
+    hasOpenOrdered: (projectId: number) => hasOpenOrdered(database, projectId),
+    /** Tasks that wait for their turn, of all processes. */
+    countWaiting: () => countUnclaimed(database, work.listKinds()),
     dropEndedBefore: (before: number) => dropTasksBefore(database, before),
   };
 }
 
 function describeTask<Payload extends object>(
   definition: TaskDefinition<Payload>,
-  { project, name, origin, payload }: NewTaskRequest<Payload>,
+  { project, name, origin, payload, isHeld }: NewTaskRequest<Payload>,
   now: number,
 ) {
   return {
@@ -115,7 +147,7 @@ function describeTask<Payload extends object>(
     name: name ?? definition.name,
     origin: origin ?? ('LIVE-API' as const),
     increment: definition.increment,
-    status: definition.acceptedAs,
+    status: isHeld ? ('PENDING' as const) : definition.acceptedAs,
     isOrdered: definition.isOrdered,
     requestedAt: now,
     startedAt: now,

@@ -1,0 +1,11 @@
+/**
+ * A list in a statement makes another text for each length, and every text is prepared on every connection. Padded,
+ * there is one for each power of two.
+ * @returns the list with its last entry repeated; only for statements to which a repetition means nothing
+ */
+export function padToPowerOfTwo<Entry>(list: readonly Entry[]): readonly Entry[] {
+  const last = list.at(-1);
+  if (last === undefined) return [];
+  const length = 2 ** Math.ceil(Math.log2(list.length));
+  return [...list, ...Array<Entry>(length - list.length).fill(last)];
+}

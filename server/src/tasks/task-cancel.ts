@@ -1,0 +1,78 @@
+import type { Clock } from '../kernel/clock.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import type { Database } from '../storage/storage.ts';
+import { hasEnded, type Task } from './task.ts';
+import { endUnclaimed, findClaims, saveCancelWish } from './task-lease-store.ts';
+import { type ActiveRun, pause } from './task-runner.ts';
+import { findTask } from './task-store.ts';
+import type { TaskWatch } from './task-watch.ts';
+import type { TaskWork } from './task-work.ts';
+
+/** A cancelled run stops at its next step; after this, whoever asked is answered. */
+const CANCEL_MS = 10_000;
+/** How soon the answer of another process is seen. */
+const LOOK_MS = 200;
+
+export interface CancelParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly watch: TaskWatch;
+  readonly work: TaskWork;
+}
+
+/**
+ * Ends a task before it takes effect: at once while nobody runs it, else by the process that does.
+ * @throws task_uploading, task_ended, task_taking_effect
+ */
+export async function cancelTask(parts: CancelParts, task: Task): Promise<Task> {
+  if (hasEnded(task)) throw new ServiceError('task_ended');
+  if (parts.work.isCarried(task)) throw new ServiceError('task_uploading');
+  const cancelled = await cancelUnlessElsewhere(parts, task);
+  if (cancelled !== undefined) return cancelled;
+  if (!(await saveCancelWish(parts.database, task, { wish: 'wanted' }))) throw new ServiceError('task_ended');
+  const timeUp = AbortSignal.timeout(CANCEL_MS);
+  while (!timeUp.aborted) {
+    await pause(LOOK_MS, timeUp);
+    // Whoever ran it may be gone by now.
+    const ended = (await readAnswer(parts, task)) ?? (await cancelUnlessElsewhere(parts, task));
+    if (ended !== undefined) return ended;
+  }
+  throw new ServiceError('task_taking_effect');
+}
+
+/** @returns undefined when another process runs the task, or it has ended. @throws task_taking_effect */
+async function cancelUnlessElsewhere(parts: CancelParts, task: Task): Promise<Task | undefined> {
+  // What is just being claimed here is known as a run behind it.
+  await parts.work.claims.settle();
+  const run = parts.work.findRun(task);
+  return run === undefined ? endFree(parts, task) : cancelHere(parts, run);
+}
+
+async function endFree({ database, clock, work }: CancelParts, task: Task): Promise<Task | undefined> {
+  const end = { task, status: 'CANCELLED', finishedAt: clock.now() } as const;
+  const ended = await database.write((tx) => endUnclaimed(database, tx, end), { of: 'rows' });
+  if (ended === undefined) return undefined;
+  await work.afterEnd(ended);
+  // It may have been the first of its lane, which nobody runs now.
+  work.claims.wake(ended);
+  return ended;
+}
+
+async function cancelHere({ database, watch }: CancelParts, run: ActiveRun): Promise<Task> {
+  if (!run.cancel()) throw new ServiceError('task_taking_effect');
+  const { task } = run;
+  const ended = await watch.waitUntilEnded(() => findTask(database, task.id), task, CANCEL_MS);
+  // It took effect between the question and the answer.
+  if (ended.status !== 'CANCELLED') throw new ServiceError('task_taking_effect');
+  return ended;
+}
+
+/** @returns undefined while there is no answer. @throws task_taking_effect */
+async function readAnswer({ database }: CancelParts, task: Task): Promise<Task | undefined> {
+  const [claim] = await findClaims(database, [task]);
+  const present = await findTask(database, task.id);
+  if (present?.status === 'CANCELLED') return present;
+  const isOpen = present !== undefined && !hasEnded(present);
+  if (!isOpen || claim?.wish === 'refused') throw new ServiceError('task_taking_effect');
+  return undefined;
+}

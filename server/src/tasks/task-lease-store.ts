@@ -1,0 +1,295 @@
+import { sql } from 'kysely';
+import { padToPowerOfTwo } from '../kernel/padded.ts';
+import type { ControlTransaction, Database } from '../storage/storage.ts';
+import type { Lane, LogLine, Task } from './task.ts';
+import { endTask, isOpen, readTask, type TaskEnd, type TaskKey } from './task-store.ts';
+
+/**
+ * Which process may run a task. All that is asked is asked of the database, by its clock, so that any number of
+ * processes agree. A lease that ran out says that its process is gone.
+ */
+
+/** Tasks go on elsewhere within 15 s: this, and the time until another process looks. */
+export const LEASE_MS = 10_000;
+
+const leaseUntil = ({ now }: Database) => sql<number>`${now} + ${sql.lit(LEASE_MS)}`;
+const isFree = ({ now }: Database) => sql<boolean>`(task.lease_until is null or task.lease_until <= ${now})`;
+const isLeasedBy = (owner: string) => sql<boolean>`task.leased_by = ${owner}`;
+
+/** @returns the columns of a task that is leased from its insertion on */
+export const heldBy = (database: Database, owner: string) => ({
+  leased_by: owner,
+  lease_until: leaseUntil(database) as never,
+});
+
+export interface ClaimWish {
+  readonly owner: string;
+  /** What this process can run. */
+  readonly kinds: readonly string[];
+  readonly lane: Lane;
+}
+
+const isOneKind = (kinds: readonly string[]) => sql<boolean>`task.kind in (${sql.join(kinds)})`;
+/** An ordered task keeps its place whatever its kind: a newer program than this may run it. */
+const keepsPlace = (kinds: readonly string[]) => sql<boolean>`(task.is_ordered = 1 or ${isOneKind(kinds)})`;
+
+/** @returns lanes whose first task can be claimed, those whose was accepted first in front */
+export async function listClaimable(
+  database: Database,
+  { kinds, limit }: { kinds: readonly string[]; limit: number },
+): Promise<Lane[]> {
+  if (kinds.length === 0) return [];
+  const rows = await database.read
+    .with('head', (db) =>
+      db
+        .selectFrom('task')
+        .select(({ fn }) => ['task.project_id', fn.min('task.number').as('number')])
+        .where(isOpen)
+        .where(keepsPlace(kinds))
+        .groupBy([
+          'task.project_id',
+          'task.is_ordered',
+          sql`case when task.is_ordered = 1 then '' else task.kind end`,
+        ]),
+    )
+    .selectFrom('head')
+    .innerJoin('task', (join) =>
+      join.onRef('task.project_id', '=', 'head.project_id').onRef('task.number', '=', 'head.number'),
+    )
+    .select(['task.project_id', 'task.is_ordered', 'task.kind'])
+    .where(isOneKind(kinds))
+    .where(isOpen)
+    .where(isFree(database))
+    .orderBy('task.number')
+    .limit(limit)
+    .execute();
+  return rows.map((row) => ({ projectId: row.project_id, isOrdered: row.is_ordered === 1, kind: row.kind }));
+}
+
+/**
+ * Claims the first open task of a lane, along the index task_open. It stays the first until it ends, for those that are
+ * accepted later have greater numbers, so only its own row is locked; who finds it locked leaves it to whoever did.
+ * @returns it, RUNNING and leased by the owner; undefined when there is none, or it is not free
+ */
+export async function claimNext(
+  database: Database,
+  { owner, kinds, lane }: ClaimWish,
+): Promise<Task | undefined> {
+  if (kinds.length === 0) return undefined;
+  const row = await database.write(
+    (tx) =>
+      tx
+        .with('head', (db) =>
+          db
+            .selectFrom('task')
+            .select(['task.project_id', 'task.number'])
+            .where('task.project_id', '=', lane.projectId)
+            .where(isOpen)
+            .where('task.is_ordered', '=', Number(lane.isOrdered))
+            .$if(!lane.isOrdered, (query) => query.where('task.kind', '=', lane.kind))
+            .orderBy('task.number')
+            .limit(1),
+        )
+        .with('claimed', (db) =>
+          db
+            .selectFrom('head')
+            .innerJoin('task', (join) =>
+              join.onRef('task.project_id', '=', 'head.project_id').onRef('task.number', '=', 'head.number'),
+            )
+            .select(['task.project_id as claimed_project', 'task.number as claimed_number'])
+            .where(isOneKind(kinds))
+            .where(isOpen)
+            .where(isFree(database))
+            .$if(database.isShared, (query) => query.forUpdate('task').skipLocked()),
+        )
+        .updateTable('task')
+        .from('claimed')
+        .set({ leased_by: owner, lease_until: leaseUntil(database), status: 'RUNNING' })
+        .whereRef('task.project_id', '=', 'claimed.claimed_project')
+        .whereRef('task.number', '=', 'claimed.claimed_number')
+        .returningAll()
+        .executeTakeFirst(),
+    { of: 'rows' },
+  );
+  return row && readTask(row);
+}
+
+/** One of these; a text for each length, so the list is padded. */
+function isOneOf(tasks: readonly TaskKey[]) {
+  const places = padToPowerOfTwo(tasks).map(
+    ({ projectId, number }) => sql`(task.project_id = ${projectId} and task.number = ${number})`,
+  );
+  return sql<boolean>`(${sql.join(places, sql` or `)})`;
+}
+
+/** @returns the numbers of those that the owner still holds; another process has taken over the others, or they ended */
+export async function renewLeases(
+  database: Database,
+  owner: string,
+  tasks: readonly TaskKey[],
+): Promise<ReadonlySet<number>> {
+  const rows = await database.write(
+    (tx) =>
+      tx
+        .updateTable('task')
+        .set({ lease_until: leaseUntil(database) })
+        .where(isOneOf(tasks))
+        .where(isOpen)
+        .where(isLeasedBy(owner))
+        .returning('number')
+        .execute(),
+    { of: 'rows' },
+  );
+  return new Set(rows.map(({ number }) => number));
+}
+
+/** Lets any process claim a task at once. @returns false when the owner did not hold it any more */
+export async function releaseLease(database: Database, owner: string, task: TaskKey): Promise<boolean> {
+  const result = await database.write(
+    (tx) =>
+      tx
+        .updateTable('task')
+        .set({ leased_by: null, lease_until: null })
+        .where(isOneOf([task]))
+        .where(isOpen)
+        .where(isLeasedBy(owner))
+        .executeTakeFirst(),
+    { of: 'rows' },
+  );
+  return result.numUpdatedRows > 0n;
+}
+
+/** The same for all that an owner holds, or, without one, for all that anybody does. */
+export async function releaseLeases(database: Database, owner?: string): Promise<void> {
+  await database.write(
+    (tx) =>
+      tx
+        .updateTable('task')
+        .set({ leased_by: null, lease_until: null })
+        .where('leased_by', 'is not', null)
+        .where(isOpen)
+        .$if(owner !== undefined, (query) => query.where('leased_by', '=', owner ?? ''))
+        .execute(),
+    { of: 'rows' },
+  );
+}
+
+/** @returns how many tasks of these kinds are open, and nobody runs or holds them */
+export async function countUnclaimed(database: Database, kinds: readonly string[]): Promise<number> {
+  if (kinds.length === 0) return 0;
+  const { count } = await database.read
+    .selectFrom('task')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('kind', 'in', kinds)
+    .where(isOpen)
+    .where(isFree(database))
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+/** Ends a task that the owner runs. @returns undefined when it does not hold it any more */
+export const endClaimed = (
+  tx: ControlTransaction,
+  task: TaskKey,
+  end: TaskEnd & { owner: string },
+): Promise<Task | undefined> => endTask(tx, task, { ...end, guard: isLeasedBy(end.owner) });
+
+/** Ends a task that nobody runs; one that is held until it may begin is PENDING. @returns undefined when somebody does */
+export const endUnclaimed = (
+  database: Database,
+  tx: ControlTransaction,
+  { task, ...end }: TaskEnd & { task: TaskKey },
+): Promise<Task | undefined> =>
+  endTask(tx, task, { ...end, guard: sql<boolean>`(${isFree(database)} or task.status = 'PENDING')` });
+
+/** The answer of the process that runs a task to the wish that it be cancelled. */
+export type CancelWish = 'none' | 'wanted' | 'refused';
+const CANCEL_WISHES: readonly CancelWish[] = ['none', 'wanted', 'refused'];
+
+export interface ClaimState extends TaskKey {
+  readonly owner: string | undefined;
+  readonly wish: CancelWish;
+}
+
+/** @returns who holds these tasks, and whether somebody wants them cancelled */
+export async function findClaims(database: Database, tasks: readonly TaskKey[]): Promise<ClaimState[]> {
+  const rows = await database.read
+    .selectFrom('task')
+    .select(['project_id', 'number', 'leased_by', 'is_cancel_wanted'])
+    .where(isOneOf(tasks))
+    .execute();
+  return rows.map((row) => ({
+    projectId: row.project_id,
+    number: row.number,
+    owner: row.leased_by ?? undefined,
+    wish: CANCEL_WISHES[row.is_cancel_wanted] ?? 'none',
+  }));
+}
+
+/**
+ * Asks the process that runs a task to cancel it, or answers for it; `by` must hold it then.
+ * @returns false when it has ended, or `by` does not hold it
+ */
+export async function saveCancelWish(
+  database: Database,
+  task: TaskKey,
+  { wish, by }: { wish: CancelWish; by?: string },
+): Promise<boolean> {
+  const result = await database.write(
+    (tx) =>
+      tx
+        .updateTable('task')
+        .set({ is_cancel_wanted: CANCEL_WISHES.indexOf(wish) })
+        .where(isOneOf([task]))
+        .where(isOpen)
+        .$if(by !== undefined, (query) => query.where(isLeasedBy(by ?? '')))
+        .executeTakeFirst(),
+    { of: 'rows' },
+  );
+  return result.numUpdatedRows > 0n;
+}
+
+/** Of a task that the owner runs; what a process writes that lost its lease is left out. */
+export async function saveProgress(
+  database: Database,
+  task: TaskKey,
+  { owner, progress }: { owner: string; progress: number },
+): Promise<void> {
+  await database.write(
+    (tx) =>
+      tx
+        .updateTable('task')
+        .set({ progress })
+        .where(isOneOf([task]))
+        .where(isOpen)
+        .where(isLeasedBy(owner))
+        .execute(),
+    { of: 'rows' },
+  );
+}
+
+/** As saveProgress. */
+export async function addLogLine(
+  tx: ControlTransaction,
+  task: TaskKey,
+  { owner, at, line }: LogLine & { owner: string },
+): Promise<void> {
+  const row = await tx
+    .updateTable('task')
+    .set({ log_counter: sql<number>`log_counter + 1` })
+    .where(isOneOf([task]))
+    .where(isLeasedBy(owner))
+    .returning('log_counter')
+    .executeTakeFirst();
+  if (row === undefined) return;
+  await tx
+    .insertInto('task_log')
+    .values({
+      project_id: task.projectId,
+      task_number: task.number,
+      line_number: row.log_counter,
+      at,
+      line,
+    })
+    .execute();
+}

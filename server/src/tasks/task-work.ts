@@ -1,0 +1,268 @@
+import type { Clock } from '../kernel/clock.ts';
+import type { ServiceError } from '../kernel/errors.ts';
+import type { Logger } from '../kernel/logger.ts';
+import type { Database } from '../storage/storage.ts';
+import { laneKey, type Task, type TaskFailure } from './task.ts';
+import { TaskClaims } from './task-claims.ts';
+import type { RunnableTask, TaskDefinition } from './task-definition.ts';
+import {
+  addLogLine,
+  endClaimed,
+  releaseLease,
+  releaseLeases,
+  saveCancelWish,
+  saveProgress,
+} from './task-lease-store.ts';
+import { TaskLeases } from './task-leases.ts';
+import { describeInLog, reportParts } from './task-report.ts';
+import {
+  type ActiveRun,
+  type EndedRun,
+  isTransient,
+  PAUSE_MS,
+  pause,
+  type RunnerHooks,
+  startRun,
+} from './task-runner.ts';
+import { findTask, saveReport } from './task-store.ts';
+import type { TaskWatch } from './task-watch.ts';
+
+export interface TaskParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** The text of a refusal, as the wire would show it. */
+  readonly describeRefusal: (error: ServiceError) => { message: string };
+  /** Told of every task that ended here, for the metrics. */
+  readonly onEnded?: (task: Task) => void;
+  /** Resolves once what was committed shows to all who read, replicas too; awaited before a task is FINISHED. */
+  readonly shown?: () => Promise<void> | undefined;
+  /** Whether this process runs tasks; one that does not accepts, holds and cancels them all the same. */
+  readonly runs?: boolean;
+}
+
+/** Runs what it claims, one task of a lane at a time, until it ended or another process has it. */
+export class TaskWork {
+  readonly leases: TaskLeases;
+  readonly claims: TaskClaims;
+  private readonly definitions = new Map<string, TaskDefinition<never>>();
+  private readonly runs = new Map<number, ActiveRun>();
+  private readonly concluding = new Set<Promise<void>>();
+  private readonly stopped = new AbortController();
+  private readonly hooks: RunnerHooks;
+  private readonly parts: TaskParts;
+  private readonly watch: TaskWatch;
+
+  constructor(parts: TaskParts, watch: TaskWatch) {
+    const { database, logger } = parts;
+    this.parts = parts;
+    this.watch = watch;
+    this.leases = new TaskLeases({ database, logger });
+    this.claims = new TaskClaims({
+      database,
+      logger,
+      owner: this.leases.owner,
+      listKinds: () => this.listKinds(),
+      countRuns: () => this.runs.size,
+      begin: (task, since) => this.begin(task, since),
+    });
+    this.hooks = createHooks(parts, watch, this.leases);
+  }
+
+  define(added: readonly TaskDefinition<never>[]): void {
+    for (const definition of added) this.definitions.set(definition.kind, definition);
+    this.claims.wake();
+  }
+
+  /** Kinds that run by themselves, not with the task that carries them. */
+  listKinds(): readonly string[] {
+    return [...this.definitions.values()].filter(({ run }) => run !== undefined).map(({ kind }) => kind);
+  }
+
+  isCarried({ kind }: Task): boolean {
+    const definition = this.definitions.get(kind);
+    return definition !== undefined && definition.run === undefined;
+  }
+
+  findRun({ number }: Task): ActiveRun | undefined {
+    return this.runs.get(number);
+  }
+
+  async start(): Promise<void> {
+    const { database, runs = true } = this.parts;
+    // The lock of the data folder says that whoever held these is dead.
+    if (!database.isShared) await releaseLeases(database);
+    this.leases.start();
+    if (runs) this.claims.start();
+  }
+
+  /** Hands running tasks back and waits until none takes effect any more. */
+  async close(): Promise<void> {
+    this.stopped.abort();
+    await this.claims.close();
+    const active = [...this.runs.values()];
+    for (const run of active) run.handBack();
+    await Promise.all(active.map((run) => run.outcome));
+    await Promise.all([...this.concluding]);
+    await this.leases.close();
+    const { database, logger } = this.parts;
+    await releaseLeases(database, this.leases.owner).catch((error: unknown) =>
+      logger.warn({ err: error }, 'leases could not be given up, they run out'),
+    );
+  }
+
+  /** What comes behind a task that runs here is claimed when that has ended. */
+  accepted(task: Task): void {
+    const key = laneKey(task);
+    if (![...this.runs.values()].some((run) => laneKey(run.task) === key)) this.claims.wake(task);
+  }
+
+  /** Keeps an accepted task from running, until it is released or this process is gone. */
+  hold(task: Task): void {
+    this.leases.add(task, { onLost: () => this.leases.drop(task), onCancelWanted: () => {} });
+  }
+
+  /**
+   * Lets a held task run.
+   * @returns false when it began before, because this process seemed to be gone
+   */
+  async release(task: Task): Promise<boolean> {
+    this.leases.drop(task);
+    try {
+      if (await this.giveUp(task)) return true;
+    } catch (error) {
+      if (!isTransient(error)) throw error;
+      void this.releaseLater(task);
+      return true;
+    }
+    const present = await findTask(this.parts.database, task.id);
+    return present === undefined || present.status === 'CANCELLED';
+  }
+
+  /** What a task leaves behind goes with it. */
+  async afterEnd(task: Task): Promise<void> {
+    this.watch.changed(task.id);
+    this.parts.onEnded?.(task);
+    try {
+      await this.definitions.get(task.kind)?.ended?.(JSON.parse(task.payload) as never, task);
+    } catch (error) {
+      this.parts.logger.error({ err: error, task: task.id }, 'cleaning up after a task failed');
+    }
+  }
+
+  /** Its lease would run out, but nobody looks for that in an embedded store. */
+  private async releaseLater(task: Task): Promise<void> {
+    const { logger } = this.parts;
+    while (!this.stopped.signal.aborted) {
+      await pause(PAUSE_MS, this.stopped.signal);
+      try {
+        await this.giveUp(task);
+        return;
+      } catch (error) {
+        logger.warn({ err: error, task: task.id }, 'a task could not be released, it is tried again');
+      }
+    }
+  }
+
+  private async giveUp(task: Task): Promise<boolean> {
+    const isReleased = await releaseLease(this.parts.database, this.leases.owner, task);
+    this.claims.wake(task);
+    return isReleased;
+  }
+
+  private begin(task: Task, since: number): void {
+    // A process that stood still has claimed what it holds; it goes on.
+    if (this.leases.has(task) || this.stopped.signal.aborted) return;
+    const definition = this.definitions.get(task.kind);
+    if (definition?.run === undefined) return;
+    const run = startRun(task, definition as RunnableTask, this.hooks);
+    this.runs.set(task.number, run);
+    const onCancelWanted = () => this.cancelAsAsked(run);
+    this.leases.add(task, { onLost: () => run.handBack(), onCancelWanted }, since);
+    const concluded = this.conclude(run).finally(() => this.concluding.delete(concluded));
+    this.concluding.add(concluded);
+  }
+
+  private async conclude(run: ActiveRun): Promise<void> {
+    const { task, outcome } = run;
+    const end = await outcome;
+    const ended = end.status === 'handed-back' ? await this.giveBack(task) : await this.storeEnd(task, end);
+    this.leases.drop(task);
+    if (ended !== undefined) await this.afterEnd(ended);
+    this.runs.delete(task.number);
+    this.claims.wake(task);
+  }
+
+  /** Mostly another process has it; otherwise the next may take it at once. */
+  private async giveBack(task: Task): Promise<undefined> {
+    const { database, logger } = this.parts;
+    try {
+      await releaseLease(database, this.leases.owner, task);
+    } catch (error) {
+      logger.warn({ err: error, task: task.id }, 'a lease could not be given up, it runs out');
+    }
+  }
+
+  /** Tries until it is stored. @returns undefined when the task is another process's by now, or this one stops */
+  private async storeEnd(task: Task, end: EndedRun): Promise<Task | undefined> {
+    const { logger } = this.parts;
+    for (;;) {
+      try {
+        return await this.storeEndOnce(task, end);
+      } catch (error) {
+        const log = isTransient(error) ? logger.warn : logger.error;
+        log.call(logger, { err: error, task: task.id }, 'the end of a task could not be stored');
+      }
+      await pause(PAUSE_MS, this.stopped.signal);
+      if (this.stopped.signal.aborted) return undefined;
+    }
+  }
+
+  private async storeEndOnce(task: Task, end: EndedRun): Promise<Task | undefined> {
+    const { database, clock, shown } = this.parts;
+    const { owner } = this.leases;
+    const { status, failure } = end;
+    if (status === 'FINISHED') await shown?.();
+    return database.write(
+      async (tx) => {
+        if (failure) await addLogLine(tx, task, { owner, at: clock.now(), line: describeInLog(failure) });
+        const ended = await endClaimed(tx, task, { owner, status, failure, finishedAt: clock.now() });
+        if (ended !== undefined) await saveReport(tx, task, reportParts(end));
+        return ended;
+      },
+      { of: 'rows' },
+    );
+  }
+
+  private cancelAsAsked(run: ActiveRun): void {
+    if (run.cancel()) return;
+    const { database, logger } = this.parts;
+    const { owner } = this.leases;
+    saveCancelWish(database, run.task, { wish: 'refused', by: owner }).catch((error: unknown) =>
+      logger.warn({ err: error, task: run.task.id }, 'a cancel could not be answered'),
+    );
+  }
+}
+
+function createHooks(parts: TaskParts, watch: TaskWatch, leases: TaskLeases): RunnerHooks {
+  const { database, clock, logger, describeRefusal } = parts;
+  const { owner } = leases;
+  return {
+    clock,
+    logger,
+    async saveProgress(task, progress) {
+      await saveProgress(database, task, { owner, progress });
+      watch.changed(task.id);
+    },
+    async saveLog(task, line) {
+      await database.write((tx) => addLogLine(tx, task, { owner, at: clock.now(), line }), { of: 'rows' });
+      watch.changed(task.id);
+    },
+    confirmLease: (task) => leases.confirm(task),
+    describeFailure: (error): TaskFailure => ({
+      code: error.code,
+      message: describeRefusal(error).message,
+      details: [...(error.facts.details ?? [])],
+    }),
+  };
+}

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startTaskProcess, type TaskProcess, until } from '../../test/task-process.ts';
+import { createTestStore } from '../../test/test-store.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import type { Task } from './tasks.ts';
+
+const texts = (count: number, prefix = '') => Array.from({ length: count }, (_, at) => `${prefix}${at}`);
+
+async function endOf({ tasks }: TaskProcess, task: Task): Promise<Task> {
+  return tasks.waitUntilEnded(task, 30_000);
+}
+
+test('the ordered tasks of a project run one after another, those of others and of other kinds beside them', async (t) => {
+  const process = await startTaskProcess(await createTestStore(t));
+  const first = await process.accept('gated', 1, { text: 'first' });
+  const behind = [];
+  for (const text of texts(5)) behind.push(await process.accept('short', 1, { text }));
+  await process.accept('beside', 1, { text: 'beside' });
+  await process.accept('beside', 1, { text: 'same kind' });
+  await endOf(process, await process.accept('short', 2, { text: 'other' }));
+  await until('both run', () => process.gates.has('first') && process.gates.has('beside'));
+  assert.deepEqual(process.begun.toSorted(), ['beside', 'first', 'other']);
+  assert.equal(await process.tasks.hasOpenOrdered(1), true);
+  assert.equal(await process.tasks.countWaiting(), 6);
+  process.gates.get('first')?.open();
+  for (const task of behind) assert.equal((await endOf(process, task)).status, 'FINISHED');
+  assert.deepEqual(
+    process.begun.filter((text) => /^\d$/.test(text)),
+    texts(5),
+  );
+  assert.equal((await process.tasks.find(first.id))?.progress, 100);
+  process.gates.get('beside')?.open();
+  await until('the next of the kind runs', () => process.gates.has('same kind'));
+  assert.deepEqual([await process.tasks.hasOpenOrdered(1), await process.tasks.countWaiting()], [false, 0]);
+});
+
+test('at most 64 tasks run at once, in order of acceptance, and the project with many holds up nobody', async (t) => {
+  const process = await startTaskProcess(await createTestStore(t));
+  for (const text of texts(20, 'many ')) await process.accept('gated', 1, { text });
+  for (const [at, text] of texts(70).entries()) await process.accept('gated', at + 2, { text });
+  await until('64 run', () => process.gates.size === 64);
+  const expected = ['many 0', ...texts(63)];
+  assert.deepEqual(process.begun.toSorted(), expected.toSorted());
+  await until('all others ran', () => {
+    for (const [text, gate] of process.gates) if (!text.startsWith('many')) gate.open();
+    return process.begun.length === 71;
+  });
+  assert.deepEqual([...process.gates.keys()], ['many 0']);
+});
+
+test('a held task waits for its release, and what is behind it waits too', async (t) => {
+  const process = await startTaskProcess(await createTestStore(t));
+  const held = await process.accept('beside', 1, { text: 'held', isHeld: true });
+  await process.accept('beside', 1, { text: 'behind' });
+  await endOf(process, await process.accept('short', 1));
+  assert.deepEqual([held.status, process.begun], ['PENDING', ['']]);
+  const given = await process.tasks.list({ projectId: 1, status: 'PENDING', limit: 10 });
+  assert.equal(given.length, 2);
+  assert.equal(await process.tasks.release(held), true);
+  await until('it runs', () => process.gates.has('held'));
+  process.gates.get('held')?.open();
+  assert.equal((await endOf(process, held)).status, 'FINISHED');
+  await until('the next runs', () => process.gates.has('behind'));
+});
+
+test('a held task can be cancelled, and then its release lets nothing run', async (t) => {
+  const process = await startTaskProcess(await createTestStore(t));
+  const held = await process.accept('beside', 1, { text: 'held', isHeld: true });
+  assert.equal((await process.tasks.cancel(held)).status, 'CANCELLED');
+  assert.equal(await process.tasks.release(held), true);
+  await endOf(process, await process.accept('short', 1));
+  assert.deepEqual(process.begun, ['']);
+});
+
+test('a release that the store refuses is made up for', async (t) => {
+  const process = await startTaskProcess(await createTestStore(t));
+  const held = await process.accept('beside', 1, { text: 'held', isHeld: true });
+  process.cut();
+  assert.equal(await process.tasks.release(held), true);
+  process.mend();
+  await until('it runs', () => process.gates.has('held'), 15_000);
+});
+
+test('what a stopped process held or ran is run by the next', async (t) => {
+  const store = await createTestStore(t);
+  const first = await startTaskProcess(store);
+  const held = await first.accept('beside', 1, { text: 'held', isHeld: true });
+  const ran = await first.accept('gated', 1, { text: 'ran' });
+  const behind = await first.accept('short', 1, { text: 'behind' });
+  await until('it runs', () => first.gates.has('ran'));
+  await first.stop();
+  const second = await startTaskProcess(store);
+  await until('both run', () => second.gates.size === 2);
+  assert.deepEqual(second.begun.toSorted(), ['held', 'ran']);
+  for (const gate of second.gates.values()) gate.open();
+  for (const task of [held, ran, behind]) assert.equal((await endOf(second, task)).status, 'FINISHED');
+});
+
+test('a task is cancelled before it takes effect, whether it waits or runs, and not any more then', async (t) => {
+  const process = await startTaskProcess(await createTestStore(t));
+  const { tasks } = process;
+  const running = await process.accept('gated', 1, { text: 'running' });
+  const waiting = await process.accept('short', 1, { text: 'waiting' });
+  const effect = await process.accept('effect', 1, { text: 'effect' });
+  await until('it runs', () => process.gates.has('running'));
+  assert.equal((await tasks.cancel(waiting)).status, 'CANCELLED');
+  assert.equal((await tasks.cancel(running)).status, 'CANCELLED');
+  await until('it takes effect', () => process.gates.has('effect'));
+  await assert.rejects(tasks.cancel(effect), { code: 'task_taking_effect' });
+  process.gates.get('effect')?.open();
+  assert.equal((await endOf(process, effect)).status, 'FINISHED');
+  await assert.rejects(tasks.cancel(effect), { code: 'task_ended' });
+  const carried = await process.accept('carried', 1);
+  await assert.rejects(tasks.cancel(carried), { code: 'task_uploading' });
+  assert.deepEqual(process.begun, ['running', 'effect']);
+});
+
+test('while the store is away tasks wait, and what has ended is not done again', async (t) => {
+  const process = await startTaskProcess(await createTestStore(t));
+  const task = await process.accept('gated', 1, { text: 'first' });
+  const behind = await process.accept('short', 1, { text: 'behind' });
+  await until('it runs', () => process.gates.has('first'));
+  process.cut();
+  process.gates.get('first')?.open();
+  await until('its end is refused', () => process.logged.some((line) => /end of a task/.test(line)));
+  process.mend();
+  assert.equal((await endOf(process, task)).status, 'FINISHED');
+  assert.equal((await endOf(process, behind)).status, 'FINISHED');
+  assert.deepEqual(process.begun, ['first', 'behind']);
+});
+
+test('a run that waits for the store to come back is not begun again when its process stops', async (t) => {
+  const process = await startTaskProcess(await createTestStore(t));
+  await process.accept('gated', 1, { text: 'first' });
+  await until('it runs', () => process.gates.has('first'));
+  process.gates.get('first')?.fail(new ServiceError('not_ready'));
+  await until('it waits', () => process.logged.some((line) => /cannot go on now/.test(line)));
+  const begunAt = performance.now();
+  await process.stop();
+  assert.ok(performance.now() - begunAt < 4_000);
+  assert.deepEqual([process.begun, process.ended], [['first'], []]);
+});
+
+test('ended tasks are forgotten with their logs and reports, others keep theirs', async (t) => {
+  const process = await startTaskProcess(await createTestStore(t));
+  const { tasks } = process;
+  const run = async (text: string) => {
+    const task = await process.accept('gated', 1, { text });
+    await until('it runs', () => process.gates.has(text));
+    const gate = process.gates.get(text) ?? assert.fail(text);
+    await gate.run.log(`line of ${text}`);
+    gate.run.report({ code: text, message: text });
+    gate.open();
+    return endOf(process, task);
+  };
+  const [old, young] = [await run('old'), await run('young')];
+  const read = async (task: Task) => {
+    const report = [];
+    for await (const part of tasks.readReport(task)) report.push(part);
+    return [(await tasks.readLog(task)).map(({ line }) => line), report.join('')];
+  };
+  const youngs = [['line of young'], '{"code":"young","message":"young"}\n'];
+  assert.deepEqual(await read(young), youngs);
+  assert.equal((await read(old))[0]?.length, 1);
+  assert.ok(Number(young.finishedAt) > Number(old.finishedAt));
+  assert.equal(await tasks.dropEndedBefore(Number(young.finishedAt)), 1);
+  assert.deepEqual([await tasks.find(old.id), await read(old)], [undefined, [[], '']]);
+  assert.deepEqual(await read(young), youngs);
+});
