@@ -1,6 +1,16 @@
-import type { CatalogFile } from '../storage/storage.ts';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { CatalogFile, CatalogFiles } from '../storage/storage.ts';
 import type { Difference, StagedBatch, StoredProduct } from './catalog-port.ts';
-import type { Attribute, AttributeType, Ontology, OntologyMode } from './ontology.ts';
+import type {
+  CatalogSnapshot,
+  CatalogSnapshots,
+  OutdatedProduct,
+  PresentProduct,
+  StagedDocument,
+} from './catalog-snapshot.ts';
+import type { Derivation } from './derivation.ts';
+import { type AttributeRow, type Ontology, type OntologyMode, toAttribute } from './ontology.ts';
 
 /** Statements that only read a catalog file; used by the thread that serves and by those that parse. */
 
@@ -19,19 +29,10 @@ export function readOntology(file: CatalogFile): Ontology {
   return {
     mode: readMeta(file, 'ontology_mode') as OntologyMode,
     revision: Number(readMeta(file, 'ontology_revision')),
-    attributes: file.prepare('select * from attribute order by id').all().map(readAttribute),
-  };
-}
-
-function readAttribute(row: Record<string, unknown>): Attribute {
-  const synonyms = JSON.parse(row.synonyms as string) as string[];
-  return {
-    id: row.id as number,
-    name: row.name as string,
-    type: row.type as AttributeType,
-    ...(row.unit_name !== null && { unitName: row.unit_name as string }),
-    ...(row.decimal !== null && { decimal: row.decimal as 'point' | 'comma' }),
-    ...(synonyms.length > 0 && { synonyms }),
+    attributes: file
+      .prepare('select id, name, type, unit_name as unitName, decimal, synonyms from attribute order by id')
+      .all()
+      .map((row) => toAttribute(row as unknown as AttributeRow)),
   };
 }
 
@@ -67,14 +68,6 @@ export function isCatalogEmpty(file: CatalogFile): boolean {
   return file.prepare('select 1 from product limit 1').get() === undefined;
 }
 
-/** What an update must know of a present product; its upload too when it is to be patched. */
-export interface PresentProduct {
-  readonly id: number;
-  readonly hash: Uint8Array;
-  readonly document: number;
-  readonly revision: number;
-}
-
 export function findPresent(file: CatalogFile, identifier: string): PresentProduct | undefined {
   return file
     .prepare(
@@ -96,14 +89,6 @@ export function findCategoryId(file: CatalogFile, path: string): number | undefi
   return file.prepare('select id from category where path = ?').get(path)?.id as number | undefined;
 }
 
-/** A product whose facts follow an older ontology, with its upload. */
-export interface OutdatedProduct {
-  readonly id: number;
-  readonly identifier: string;
-  readonly document: number;
-  readonly raw: string;
-}
-
 export function listOutdated(
   file: CatalogFile,
   wanted: { revision: number; after: number; limit: number },
@@ -121,7 +106,7 @@ export function listOutdated(
 export function listStagedDocuments(
   file: CatalogFile,
   { fullUpdateId, batch }: { fullUpdateId: number; batch: number },
-): { identifier: string; document: number; isFresh: number; raw: string }[] {
+): StagedDocument[] {
   return file
     .prepare(
       `select s.identifier, s.document_id as document, s.is_fresh as isFresh, cast(d.raw as text) as raw
@@ -177,4 +162,41 @@ export function compareStaged(file: CatalogFile, fullUpdateId: number, withIdent
       deleted: describe('deleted'),
     };
   });
+}
+
+/** Catalogs as the parsing threads read them: rows are read one by one when they are asked for, which costs nothing here. */
+export function createSqliteSnapshots(parts: {
+  files: CatalogFiles;
+  payloads: string;
+  derivation: Derivation;
+}): CatalogSnapshots {
+  const { files, payloads, derivation } = parts;
+  return {
+    readPayload: (_, name) => readFile(join(payloads, name)),
+    read(projectId, work) {
+      const file = files.open(projectId);
+      return file.snapshot(() => work(snapshotOf(file, derivation)));
+    },
+  };
+}
+
+function snapshotOf(file: CatalogFile, derivation: Derivation): CatalogSnapshot {
+  return {
+    readOntology: async () => readOntology(file),
+    openDerivation: async () => derivation.open(file),
+    async findPresent() {
+      return isCatalogEmpty(file) ? () => undefined : (identifier) => findPresent(file, identifier);
+    },
+    findPatched: async () => (identifier) => {
+      const raw = findRaw(file, identifier);
+      const present = raw === undefined ? undefined : findPresent(file, identifier);
+      return present && { ...present, raw: raw as string };
+    },
+    async findCategories(paths) {
+      const found = paths.map((path) => [path, findCategoryId(file, path)] as const);
+      return new Map(found.filter((pair): pair is [string, number] => pair[1] !== undefined));
+    },
+    listOutdated: async (wanted) => listOutdated(file, wanted),
+    listStagedDocuments: async (wanted) => listStagedDocuments(file, wanted),
+  };
 }

@@ -1,15 +1,10 @@
 import type { CatalogFile } from '../storage/storage.ts';
 import type { ChangeOrder, RestoreResult, WantedOntology } from './catalog-port.ts';
-import { readOntology } from './catalog-reader-store.ts';
-import {
-  applyOnce,
-  attributeIdOf,
-  insertAttribute,
-  raiseVersion,
-  writeMeta,
-} from './catalog-writer-store.ts';
+import { readMeta, readOntology } from './catalog-reader-store.ts';
+import { applyOnce, insertAttribute, raiseVersion, writeMeta } from './catalog-writer-store.ts';
 import type { Derivation } from './derivation.ts';
-import type { Attribute, Ontology } from './ontology.ts';
+import type { Ontology } from './ontology.ts';
+import { identifyAttributes, isSameOntology } from './ontology-change.ts';
 import { dropUndoBeyond, openUndo, playBack } from './undo-store.ts';
 
 /** Deleting, restoring, changing the ontology and removing what nothing points to; each function one transaction. */
@@ -54,12 +49,18 @@ export function replaceOntology(
 ): { ontology: Ontology; changed: boolean } {
   return file.transaction(() => {
     const present = readOntology(file);
-    const attributes = identifyAttributes(file, present.attributes, wanted.attributes);
-    const before = JSON.stringify([present.mode, sorted(present.attributes)]);
-    if (before === JSON.stringify([wanted.mode, sorted(attributes)]))
-      return { ontology: present, changed: false };
+    const plan = identifyAttributes(present.attributes, wanted.attributes, {
+      known: findAttributeIds(file, wanted),
+      nextId: Number(readMeta(file, 'next_attribute_id')),
+    });
+    const isSame = isSameOntology(present, { mode: wanted.mode, attributes: plan.attributes });
+    if (isSame) return { ontology: present, changed: false };
+    for (const name of plan.forgotten) file.prepare('delete from attribute_id where name = ?').run(name);
+    for (const [name, id] of plan.named)
+      file.prepare('insert or replace into attribute_id (name, id) values (?, ?)').run(name, id);
+    writeMeta(file, 'next_attribute_id', plan.nextId);
     file.prepare('delete from attribute').run();
-    for (const attribute of attributes) insertAttribute(file, attribute);
+    for (const attribute of plan.attributes) insertAttribute(file, attribute);
     writeMeta(file, 'ontology_mode', wanted.mode);
     writeMeta(file, 'ontology_revision', present.revision + 1);
     raiseVersion(file);
@@ -67,42 +68,10 @@ export function replaceOntology(
   });
 }
 
-/** Same fields in the same order, so that equal definitions are equal text. */
-function sorted(attributes: readonly Attribute[]): unknown[] {
-  return [...attributes]
-    .sort((a, b) => a.id - b.id)
-    .map(({ id, name, type, unitName, decimal, synonyms }) => [
-      id,
-      name,
-      type,
-      unitName,
-      decimal,
-      synonyms ?? [],
-    ]);
-}
-
-/** An attribute with a known id or name is that one, whatever else changed; others are new. */
-function identifyAttributes(
-  file: CatalogFile,
-  present: readonly Attribute[],
-  wanted: WantedOntology['attributes'],
-): Attribute[] {
-  const byId = new Map(present.map((attribute) => [attribute.id, attribute]));
-  const renamed = wanted.filter(
-    ({ id, name }) => id !== undefined && byId.has(id) && byId.get(id)?.name !== name,
-  );
-  for (const { id } of renamed) {
-    file
-      .prepare('delete from attribute_id where name = ? and id = ?')
-      .run(byId.get(Number(id))?.name ?? '', Number(id));
-  }
-  for (const { id, name } of renamed) {
-    file.prepare('insert or replace into attribute_id (name, id) values (?, ?)').run(name, Number(id));
-  }
-  return wanted.map((attribute) => {
-    const isKnown = attribute.id !== undefined && byId.has(attribute.id);
-    return { ...attribute, id: isKnown ? Number(attribute.id) : attributeIdOf(file, attribute.name) };
-  });
+function findAttributeIds(file: CatalogFile, { attributes }: WantedOntology): Map<string, number> {
+  const find = file.prepare('select id from attribute_id where name = ?');
+  const found = attributes.map(({ name }) => [name, find.get(name)?.id] as const);
+  return new Map(found.filter((pair): pair is [string, number] => pair[1] !== undefined));
 }
 
 /** Rows a step: short enough that an update of the same project hardly waits for it. */

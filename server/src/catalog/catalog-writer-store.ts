@@ -54,7 +54,7 @@ export function reserveIds(
 }
 
 /** @returns the id that this name has for ever. */
-export function attributeIdOf(file: CatalogFile, name: string): number {
+function attributeIdOf(file: CatalogFile, name: string): number {
   const known = file.prepare('select id from attribute_id where name = ?').get(name)?.id;
   if (known !== undefined) return Number(known);
   const id = Number(readMeta(file, 'next_attribute_id'));

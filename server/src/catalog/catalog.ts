@@ -5,35 +5,46 @@
  * what goes with what: relations stand to its right.
  */
 import type { CatalogParts } from './catalog-parts.ts';
+import { createSqliteSnapshots } from './catalog-reader-store.ts';
 import { FullUpdates } from './full-update.ts';
 import { listBatchPayloads, listLiveFullUpdates } from './full-update-store.ts';
-import { type IngestThreadParts, ingestOperations } from './ingest.ts';
+import { ingestOperations } from './ingest.ts';
 import { createOntologyChanges } from './ontology-changes.ts';
+import { createPostgresSnapshots } from './postgres-snapshot-store.ts';
 import { ProductUpdates } from './product-updates.ts';
-import { readerOperations, type WriterThreadParts, writerOperations } from './sqlite-catalog-store.ts';
+import { readerOperations } from './sqlite-catalog-store.ts';
 import { Staging } from './staging.ts';
 
 export type { CatalogSettings } from './catalog-parts.ts';
 export type { CatalogStore } from './catalog-port.ts';
 export { readCatalogVersion, readMeta, readOntology } from './catalog-reader-store.ts';
 export { raiseVersion, writeMeta } from './catalog-writer-store.ts';
-export type { Derivation, OpenDerivation, PlacedDocument } from './derivation.ts';
+export type { BatchDerivation, Derivation, OpenDerivation, PlacedDocument } from './derivation.ts';
 export { readIdentifierList } from './identifiers.ts';
 export { createIngest } from './ingest-client.ts';
 export { type Attribute, indexByKey, type Ontology, readNumber, readValue } from './ontology.ts';
+export {
+  type CatalogRow,
+  lockCatalog,
+  readCatalogRow,
+  readPostgresOntology,
+  updateCatalog,
+} from './postgres-catalog-row-store.ts';
+export { createPostgresCatalogStore, postgresWriterOperations } from './postgres-catalog-store.ts';
 export type { UploadedProduct } from './product.ts';
-export { createSqliteCatalogStore } from './sqlite-catalog-store.ts';
+export { createSqliteCatalogStore, writerOperations } from './sqlite-catalog-store.ts';
 
 export type Catalog = ReturnType<typeof createCatalog>;
 
-/** What the parsing threads can do. */
-export const ingestThreadOperations = (parts: IngestThreadParts) => ({
-  ...ingestOperations(parts),
+/** What the parsing threads can do with the embedded store. */
+export const ingestThreadOperations = (parts: Parameters<typeof createSqliteSnapshots>[0]) => ({
+  ...ingestOperations(createSqliteSnapshots(parts)),
   ...readerOperations(parts.files),
 });
 
-/** What the writing threads can do. */
-export const storeThreadOperations = (parts: WriterThreadParts) => writerOperations(parts);
+/** What the parsing threads can do with PostgreSQL. */
+export const postgresIngestThreadOperations = (parts: Parameters<typeof createPostgresSnapshots>[0]) =>
+  ingestOperations(createPostgresSnapshots(parts));
 
 export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
   const collecting = new Set<number>();

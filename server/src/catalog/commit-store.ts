@@ -4,7 +4,7 @@ import { countProducts, listStagedBatches, readMeta } from './catalog-reader-sto
 import { applyOnce, insertAttribute, writeMeta } from './catalog-writer-store.ts';
 import { isGuarded } from './delete-guard.ts';
 import type { Derivation } from './derivation.ts';
-import type { ExtractedBy } from './staging.ts';
+import { isUnseen } from './staged-drafts.ts';
 import { CHANGED_BY_STAGED, dropUndoBeyond, openUndo } from './undo-store.ts';
 
 /** The set-based difference of staged and present products, in one transaction. Source: docs/interface.md §4.4. */
@@ -98,18 +98,15 @@ function adoptIds(file: CatalogFile, fullUpdateId: number, derivation: Derivatio
  * @returns whether there are any
  */
 function outdateUnseen(file: CatalogFile, { fullUpdateId, newAttributes }: CommitOrder): boolean {
-  const created = new Set(newAttributes.map(({ name }) => name));
   let changes = 0;
-  for (const { batch, observed, extractedBy } of listStagedBatches(file, fullUpdateId)) {
-    const seen = new Set((JSON.parse(extractedBy) as ExtractedBy).drafts.map(([name]) => name));
-    const met = JSON.parse(observed) as [name: string, unknown][];
-    if (met.every(([name]) => seen.has(name) || !created.has(name))) continue;
+  for (const staged of listStagedBatches(file, fullUpdateId)) {
+    if (!isUnseen(staged, newAttributes)) continue;
     const outdated = file
       .prepare(
         `update product set ontology_revision = 0 where identifier in
          (select identifier from staged_product where full_update_id = ? and batch = ? and is_fresh = 0)`,
       )
-      .run(fullUpdateId, batch);
+      .run(fullUpdateId, staged.batch);
     changes += Number(outdated.changes);
   }
   return changes > 0;

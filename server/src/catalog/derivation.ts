@@ -1,4 +1,4 @@
-import type { CatalogFile } from '../storage/storage.ts';
+import type { CatalogFile, SqlSession, SqlTransaction } from '../storage/storage.ts';
 import type { UploadedProduct } from './product.ts';
 
 /**
@@ -17,6 +17,23 @@ export interface Derivation {
   move(file: CatalogFile, document: PlacedDocument): void;
   /** The documents are removed. */
   remove(file: CatalogFile, documents: readonly number[]): void;
+}
+
+/** The same for a store that works in batches: PostgreSQL. Every call is in the transaction that writes the documents. */
+export interface BatchDerivation {
+  open(session: SqlSession, projectId: number): Promise<OpenDerivation>;
+  place(
+    tx: SqlTransaction,
+    projectId: number,
+    placed: readonly (PlacedDocument & { readonly derived: string })[],
+  ): Promise<void>;
+  copy(
+    tx: SqlTransaction,
+    projectId: number,
+    copies: readonly { readonly from: number; readonly to: PlacedDocument }[],
+  ): Promise<void>;
+  move(tx: SqlTransaction, projectId: number, documents: readonly PlacedDocument[]): Promise<void>;
+  remove(tx: SqlTransaction, projectId: number, documents: readonly number[]): Promise<void>;
 }
 
 export interface OpenDerivation {

@@ -14,12 +14,13 @@ export class FullUpdateClosing {
   /** Uploads end with their full update. */
   async close(projectId: number, fullUpdateId: number, state: 'committed' | 'discarded'): Promise<void> {
     const { database, tasks, payloads } = this.parts;
-    const batches = await listBatches(database, fullUpdateId);
+    const key = { id: fullUpdateId, projectId };
+    const batches = await listBatches(database, key);
     const uploads = await Promise.all(batches.map(({ taskId }) => tasks.find(taskId)));
     const known = uploads.filter((task) => task !== undefined);
     await tasks.endTasks(known, state === 'committed' ? 'FINISHED' : 'CANCELLED');
-    await closeFullUpdate(database, fullUpdateId, state);
-    for (const { payloadName } of batches) await payloads.remove(payloadName);
+    await closeFullUpdate(database, key, state);
+    for (const { payloadName } of batches) await payloads.remove(projectId, payloadName);
     this.onClosed(fullUpdateId);
     this.parts.collectGarbage(projectId);
   }

@@ -45,22 +45,30 @@ export async function openFullUpdate(
     alongside: (tx: ControlTransaction, id: number) => Promise<void>;
   },
 ): Promise<number> {
-  return database.write(async (tx) => {
-    await tx
-      .updateTable('full_update')
-      .set({ state: 'discarded' })
-      .where('project_id', '=', opened.projectId)
-      .where('state', '=', 'open')
-      .where('origin', '=', opened.origin)
-      .execute();
-    const { id } = await tx
-      .insertInto('full_update')
-      .values({ project_id: opened.projectId, origin: opened.origin, state: 'open', created_at: opened.now })
-      .returning('id')
-      .executeTakeFirstOrThrow();
-    await opened.alongside(tx, id);
-    return id;
-  });
+  return database.write(
+    async (tx) => {
+      await tx
+        .updateTable('full_update')
+        .set({ state: 'discarded' })
+        .where('project_id', '=', opened.projectId)
+        .where('state', '=', 'open')
+        .where('origin', '=', opened.origin)
+        .execute();
+      const { id } = await tx
+        .insertInto('full_update')
+        .values({
+          project_id: opened.projectId,
+          origin: opened.origin,
+          state: 'open',
+          created_at: opened.now,
+        })
+        .returning('id')
+        .executeTakeFirstOrThrow();
+      await opened.alongside(tx, id);
+      return id;
+    },
+    { of: opened.projectId },
+  );
 }
 
 /** @returns the newest full update of this origin that is open or was started, whatever became of its commit */
@@ -80,10 +88,17 @@ export async function findLatestFullUpdate(
   return row && readFullUpdate(row);
 }
 
-export async function findFullUpdate(database: Database, id: number): Promise<FullUpdate | undefined> {
+/** Which full update; ids are the service's, but its rows are kept by project. */
+export type FullUpdateKey = Pick<FullUpdate, 'id' | 'projectId'>;
+
+export async function findFullUpdate(
+  database: Database,
+  { id, projectId }: FullUpdateKey,
+): Promise<FullUpdate | undefined> {
   const row = await database.read
     .selectFrom('full_update')
     .select(COLUMNS)
+    .where('project_id', '=', projectId)
     .where('id', '=', id)
     .executeTakeFirst();
   return row && readFullUpdate(row);
@@ -104,6 +119,7 @@ export async function listLiveFullUpdates(database: Database, projectId: number)
 export async function addBatch(
   tx: ControlTransaction,
   added: {
+    projectId: number;
     fullUpdateId: number;
     taskId: string;
     payloadName: string;
@@ -114,6 +130,7 @@ export async function addBatch(
   const open = await tx
     .updateTable('full_update')
     .set({ last_batch_failed: 0 })
+    .where('project_id', '=', added.projectId)
     .where('id', '=', added.fullUpdateId)
     .where('state', '=', 'open')
     .returning('id')
@@ -122,9 +139,11 @@ export async function addBatch(
   const { batch } = await tx
     .insertInto('full_update_batch')
     .values(({ selectFrom }) => ({
+      project_id: added.projectId,
       full_update_id: added.fullUpdateId,
       batch: selectFrom('full_update_batch')
         .select(sql<number>`coalesce(max(batch), 0) + 1`.as('next'))
+        .where('project_id', '=', added.projectId)
         .where('full_update_id', '=', added.fullUpdateId),
       task_id: added.taskId,
       payload_name: added.payloadName,
@@ -136,11 +155,12 @@ export async function addBatch(
   return batch;
 }
 
-export async function listBatches(database: Database, fullUpdateId: number): Promise<Batch[]> {
+export async function listBatches(database: Database, { id, projectId }: FullUpdateKey): Promise<Batch[]> {
   const rows = await database.read
     .selectFrom('full_update_batch')
     .select(['batch', 'task_id', 'payload_name', 'encoding'])
-    .where('full_update_id', '=', fullUpdateId)
+    .where('project_id', '=', projectId)
+    .where('full_update_id', '=', id)
     .orderBy('batch')
     .execute();
   return rows.map((row) => ({
@@ -152,25 +172,29 @@ export async function listBatches(database: Database, fullUpdateId: number): Pro
 }
 
 /** A commit right after a failed batch is refused. Source: docs/interface.md §4.4. */
-export async function markBatchFailed(database: Database, fullUpdateId: number): Promise<void> {
-  await database.write((tx) =>
-    tx
-      .updateTable('full_update')
-      .set({ last_batch_failed: 1 })
-      .where('id', '=', fullUpdateId)
-      .where('state', '=', 'open')
-      .execute(),
+export async function markBatchFailed(database: Database, { id, projectId }: FullUpdateKey): Promise<void> {
+  await database.write(
+    (tx) =>
+      tx
+        .updateTable('full_update')
+        .set({ last_batch_failed: 1 })
+        .where('project_id', '=', projectId)
+        .where('id', '=', id)
+        .where('state', '=', 'open')
+        .execute(),
+    { of: 'rows' },
   );
 }
 
 /** @returns whether the commit begins now, or the task that began it before */
 export async function beginCommit(
   tx: ControlTransaction,
-  begun: { fullUpdateId: number; taskId: string },
+  begun: { projectId: number; fullUpdateId: number; taskId: string },
 ): Promise<{ begun: boolean; commitTaskId: string | null }> {
   const row = await tx
     .updateTable('full_update')
     .set({ state: 'committing', commit_task_id: begun.taskId })
+    .where('project_id', '=', begun.projectId)
     .where('id', '=', begun.fullUpdateId)
     .where('state', '=', 'open')
     .returning('id')
@@ -179,6 +203,7 @@ export async function beginCommit(
   const present = await tx
     .selectFrom('full_update')
     .select('commit_task_id')
+    .where('project_id', '=', begun.projectId)
     .where('id', '=', begun.fullUpdateId)
     .executeTakeFirst();
   return { begun: false, commitTaskId: present?.commit_task_id ?? null };
@@ -187,13 +212,25 @@ export async function beginCommit(
 /** Ends a full update; its batches are forgotten. */
 export async function closeFullUpdate(
   database: Database,
-  fullUpdateId: number,
+  { id, projectId }: FullUpdateKey,
   state: 'committed' | 'discarded',
 ): Promise<void> {
-  await database.write(async (tx) => {
-    await tx.updateTable('full_update').set({ state }).where('id', '=', fullUpdateId).execute();
-    await tx.deleteFrom('full_update_batch').where('full_update_id', '=', fullUpdateId).execute();
-  });
+  await database.write(
+    async (tx) => {
+      await tx
+        .updateTable('full_update')
+        .set({ state })
+        .where('project_id', '=', projectId)
+        .where('id', '=', id)
+        .execute();
+      await tx
+        .deleteFrom('full_update_batch')
+        .where('project_id', '=', projectId)
+        .where('full_update_id', '=', id)
+        .execute();
+    },
+    { of: projectId },
+  );
 }
 
 /** @returns full updates of all projects that take no batches any more and still have some */

@@ -102,7 +102,7 @@ export class FullUpdates {
   ): Promise<object> {
     const { tasks, payloads, ingest } = this.parts;
     const { id } = await this.getOpen(project.id, fullUpdateId);
-    const { source, sent, parsed } = await ingest.accept(body, 'products');
+    const { source, sent, parsed } = await ingest.accept(project.id, body, 'products');
     const { payloadName, encoding } = source;
     let accepted: { batch: number; answer: object } | undefined;
     try {
@@ -111,14 +111,14 @@ export class FullUpdates {
         payload: { fullUpdateId: id },
         async alongside(tx, task) {
           const added = { fullUpdateId: id, taskId: task.id, payloadName, encoding, productCount: parsed };
-          const batch = await addBatch(tx, added);
+          const batch = await addBatch(tx, { projectId: project.id, ...added });
           if (batch === undefined) throw new ServiceError('full_update_missing');
           accepted = { batch, answer: answerToUpdate(SUCCESS_TEXTS.upload, task, { sent, parsed }) };
           await record(tx, accepted.answer);
         },
       });
     } catch (error) {
-      await payloads.remove(payloadName);
+      await payloads.remove(project.id, payloadName);
       throw error;
     }
     assert(accepted !== undefined);
@@ -133,7 +133,7 @@ export class FullUpdates {
     if (latest?.state !== 'open') return;
     this.unmarked.add(latest.id);
     try {
-      await markBatchFailed(this.parts.database, latest.id);
+      await markBatchFailed(this.parts.database, latest);
       this.unmarked.delete(latest.id);
     } catch (error) {
       this.parts.logger.warn(
@@ -171,14 +171,18 @@ export class FullUpdates {
     const open = await this.getOpen(project.id, fullUpdateId);
     if (open.lastBatchFailed || this.unmarked.has(open.id))
       throw new ServiceError('full_update_batch_failed');
-    if ((await listBatches(database, open.id)).length === 0) throw new ServiceError('full_update_empty');
+    if ((await listBatches(database, open)).length === 0) throw new ServiceError('full_update_empty');
     const { maxDeletePercent } = await this.parts.getSettings(project.id);
     await this.checkGuard(project.id, open.id, { maxDeletePercent, allowDeletes });
     return tasks.accept(this.commitTask, {
       project,
       payload: { fullUpdateId: open.id, ...(allowDeletes !== undefined && { allowDeletes }) },
       async alongside(tx, task) {
-        const before = await beginCommit(tx, { fullUpdateId: open.id, taskId: task.id });
+        const before = await beginCommit(tx, {
+          projectId: project.id,
+          fullUpdateId: open.id,
+          taskId: task.id,
+        });
         if (before.begun) return record(tx, startAnswer(task));
         throw new ServiceError('full_update_started', { values: [before.commitTaskId ?? ''] });
       },
@@ -203,7 +207,7 @@ export class FullUpdates {
 
   /** @returns how many batches there are */
   private async complete(projectId: number, fullUpdateId: number): Promise<number> {
-    const batches = await listBatches(this.parts.database, fullUpdateId);
+    const batches = await listBatches(this.parts.database, { id: fullUpdateId, projectId });
     const accepted = batches.map(({ batch, payloadName, encoding }) => ({
       batch,
       source: { handle: 0, payloadName, encoding, maxMib: ANY_SIZE_MIB, form: 'products' as const },
@@ -214,7 +218,7 @@ export class FullUpdates {
 
   private async runCommit({ fullUpdateId, allowDeletes }: CommitPayload, run: TaskRun): Promise<void> {
     const { projectId } = run.task;
-    const update = await findFullUpdate(this.parts.database, fullUpdateId);
+    const update = await findFullUpdate(this.parts.database, { id: fullUpdateId, projectId });
     // It ended before a crash that forgot to say so.
     if (update?.state === 'committed') return;
     const limits = { ...(await this.parts.getSettings(projectId)), allowDeletes };

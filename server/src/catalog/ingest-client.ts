@@ -12,7 +12,7 @@ export interface Ingest {
    * Checks a body and makes it durable, both at once.
    * @throws every refusal of docs/interface.md §7.3, storage_full; then nothing is kept
    */
-  accept(body: RawBody, form: BodyForm): Promise<AcceptedBody>;
+  accept(projectId: number, body: RawBody, form: BodyForm): Promise<AcceptedBody>;
   survey(projectId: number, source: IngestSource): Promise<Survey>;
   extractProducts(projectId: number, source: IngestSource, drafts: readonly Attribute[]): Promise<Extracted>;
   extractPatches(projectId: number, source: IngestSource): Promise<Extracted>;
@@ -50,17 +50,17 @@ export function createIngest(parts: { threads: ThreadPool; payloads: PayloadFile
   }
 
   return {
-    async accept(body, form) {
+    async accept(projectId, body, form) {
       const handle = nextHandle++;
       const payloadName = `${handle.toString(36)}.body`;
       const [checked, written] = await Promise.allSettled([
         check(body, form, handle),
-        payloads.write(payloadName, body.bytes),
+        payloads.write(projectId, payloadName, body.bytes),
       ]);
       if (checked.status === 'fulfilled' && written.status === 'fulfilled') {
         return { ...checked.value, source: { handle, payloadName, encoding: body.encoding, maxMib, form } };
       }
-      await payloads.remove(payloadName);
+      await payloads.remove(projectId, payloadName);
       throw checked.status === 'rejected' ? checked.reason : (written as PromiseRejectedResult).reason;
     },
     survey: (projectId, source) => run('survey', projectId, { source }),

@@ -1,21 +1,18 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import type { CatalogFile, CatalogFiles, Operation } from '../storage/storage.ts';
-import {
-  findCategoryId,
-  findPresent,
-  findRaw,
-  isCatalogEmpty,
-  listOutdated,
-  listStagedDocuments,
-  readOntology,
-} from './catalog-reader-store.ts';
-import type { Derivation, OpenDerivation } from './derivation.ts';
+import type { Operation } from '../storage/storage.ts';
+import type { CatalogSnapshot, CatalogSnapshots } from './catalog-snapshot.ts';
+import { CategoryIds, keepLatest } from './category-ids.ts';
+import type { OpenDerivation } from './derivation.ts';
 import { Extractor } from './extraction.ts';
 import { type Attribute, indexByKey, type Ontology } from './ontology.ts';
 import { joinObserved, type Observed, observeValue } from './ontology-draft.ts';
 import type { PackedProducts } from './packed-products.ts';
-import { normaliseProduct, patchProduct, type SentPatch, type SentProduct } from './product.ts';
+import {
+  normaliseProduct,
+  patchProduct,
+  type SentPatch,
+  type SentProduct,
+  type UploadedProduct,
+} from './product.ts';
 import { type BodyForm, type CheckedBody, checkBody } from './product-check.ts';
 import { type CompiledOntology, extractStored, ProductExtraction } from './product-extraction.ts';
 
@@ -70,17 +67,13 @@ interface ProjectSource {
   readonly source: IngestSource;
 }
 
-export interface IngestThreadParts {
-  readonly files: CatalogFiles;
-  readonly payloads: string;
-  readonly derivation: Derivation;
-}
-
-export function ingestOperations(parts: IngestThreadParts): Record<string, Operation> {
-  const ingest = new IngestThread(parts);
+export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Operation> {
+  const ingest = new IngestThread(snapshots);
   return {
     check: (input: CheckInput) => ({ output: ingest.check(input) }),
-    survey: ({ projectId, source }: ProjectSource) => ({ output: ingest.survey(projectId, source) }),
+    survey: async ({ projectId, source }: ProjectSource) => ({
+      output: await ingest.survey(projectId, source),
+    }),
     extractProducts: (input: ProjectSource & { drafts: Attribute[] }) => ingest.extractProducts(input),
     extractPatches: (input: ProjectSource) => ingest.extractPatches(input),
     restage: (input: RestageInput) => ingest.restage(input),
@@ -90,18 +83,13 @@ export function ingestOperations(parts: IngestThreadParts): Record<string, Opera
 
 /** The state of one parsing thread: bodies on their way, and what it knows of each project. */
 class IngestThread {
-  private readonly files: CatalogFiles;
-  private readonly payloadFolder: string;
-  private readonly derivation: Derivation;
+  private readonly snapshots: CatalogSnapshots;
   private readonly kept = new Map<number, { body: ProductBody; bytes: number }>();
   private readonly compiled = new Map<number, CompiledOntology>();
-  private readonly categories = new Map<number, Map<string, number>>();
-  private readonly revisions = new Map<number, number>();
+  private readonly categories = new CategoryIds();
 
-  constructor({ files, payloads, derivation }: IngestThreadParts) {
-    this.files = files;
-    this.payloadFolder = payloads;
-    this.derivation = derivation;
+  constructor(snapshots: CatalogSnapshots) {
+    this.snapshots = snapshots;
   }
 
   /** @throws every refusal of docs/interface.md §7.3 */
@@ -112,46 +100,58 @@ class IngestThread {
   }
 
   /** What must have an id before the products of a body can be extracted. */
-  survey(projectId: number, source: IngestSource): Survey {
-    const file = this.files.open(projectId);
-    const ontology = file.snapshot(() => readOntology(file));
-    const { known } = this.compile(projectId, ontology, []);
-    const observed = new Map<string, Observed>();
-    const paths = new Set<string>();
-    const ids = this.categoriesOf(projectId);
-    for (const product of this.open(source).products) {
-      this.collectPaths(projectId, ids, { product, paths });
-      if (source.form === 'products') observeUnknown(product as SentProduct, known, observed);
-    }
-    const { mode, revision } = ontology;
-    return { observed: [...observed], paths: [...paths], ontology: { mode, revision } };
+  async survey(projectId: number, source: IngestSource): Promise<Survey> {
+    const { products } = await this.open(projectId, source);
+    return this.snapshots.read(projectId, async (snapshot) => {
+      const ontology = await snapshot.readOntology();
+      const { known } = this.compile(projectId, ontology, []);
+      const paths = await this.categories.learn(projectId, snapshot, products);
+      const observed = new Map<string, Observed>();
+      if (source.form === 'products') {
+        for (const product of products) observeUnknown(product as SentProduct, known, observed);
+      }
+      const { mode, revision } = ontology;
+      return { observed: [...observed], paths, ontology: { mode, revision } };
+    });
   }
 
   /** Products of a full or incremental update; `drafts` are the attributes that a full update is to create. */
-  extractProducts({ projectId, source, drafts }: ProjectSource & { drafts: Attribute[] }) {
-    const body = this.open(source);
-    return this.onSnapshot(projectId, drafts, (file, parts) => {
+  async extractProducts({ projectId, source, drafts }: ProjectSource & { drafts: Attribute[] }) {
+    const body = await this.open(projectId, source);
+    const products = body.products as readonly SentProduct[];
+    return this.onSnapshot(projectId, drafts, async (snapshot, parts) => {
       const extraction = new ProductExtraction({ ...parts, drafts });
       extraction.report.addRepeated(body.repeated);
-      const isEmpty = isCatalogEmpty(file);
-      for (const sent of body.products as readonly SentProduct[]) {
-        extraction.add(normaliseProduct(sent), isEmpty ? undefined : findPresent(file, sent.identifier));
-      }
+      await this.categories.learn(projectId, snapshot, products);
+      const findPresent = await snapshot.findPresent(products.map(({ identifier }) => identifier));
+      for (const sent of products) extraction.add(normaliseProduct(sent), findPresent(sent.identifier));
       this.kept.delete(source.handle);
       return extraction.finish();
     });
   }
 
   /** Products of a partial update, merged with what the catalog holds. */
-  extractPatches({ projectId, source }: ProjectSource) {
-    const body = this.open(source);
-    return this.onSnapshot(projectId, [], (file, parts) => {
+  async extractPatches({ projectId, source }: ProjectSource) {
+    const body = await this.open(projectId, source);
+    const patches = body.products as readonly SentPatch[];
+    return this.onSnapshot(projectId, [], async (snapshot, parts) => {
       const extraction = new ProductExtraction({ ...parts, drafts: [] });
       extraction.report.addRepeated(body.repeated);
-      for (const patch of body.products as readonly SentPatch[]) {
-        const raw = findRaw(file, patch.identifier);
-        if (raw === undefined) extraction.addUnknown(patch.identifier);
-        else extraction.add(patchProduct(JSON.parse(raw), patch), findPresent(file, patch.identifier));
+      const findPatched = await snapshot.findPatched(patches.map(({ identifier }) => identifier));
+      const patched = patches.map((patch) => ({ patch, present: findPatched(patch.identifier) }));
+      const products = patched.map(({ patch, present }) => ({
+        identifier: patch.identifier,
+        present,
+        product: present && patchProduct(JSON.parse(present.raw), patch),
+      }));
+      await this.categories.learn(
+        projectId,
+        snapshot,
+        products.flatMap(({ product }) => product ?? []),
+      );
+      for (const { identifier, product, present } of products) {
+        if (product === undefined) extraction.addUnknown(identifier);
+        else extraction.add(product, present);
       }
       this.kept.delete(source.handle);
       return extraction.finish();
@@ -159,35 +159,55 @@ class IngestThread {
   }
 
   /** Answers of one staged batch, made anew. */
-  restage({ projectId, fullUpdateId, batch, drafts }: RestageInput) {
-    return this.onSnapshot(projectId, drafts, (file, parts) =>
-      extractStored(listStagedDocuments(file, { fullUpdateId, batch }), parts),
+  async restage({ projectId, fullUpdateId, batch, drafts }: RestageInput) {
+    return this.onSnapshot(projectId, drafts, async (snapshot, parts) =>
+      this.extractRows(projectId, snapshot, {
+        rows: await snapshot.listStagedDocuments({ fullUpdateId, batch }),
+        parts,
+      }),
     );
   }
 
   /** One page of products whose facts follow an older ontology. */
-  refresh(projectId: number, after: number) {
-    return this.onSnapshot(projectId, [], (file, parts) => {
+  async refresh(projectId: number, after: number) {
+    return this.onSnapshot(projectId, [], async (snapshot, parts) => {
       const { revision } = parts.ontology;
-      const rows = listOutdated(file, { revision, after, limit: REFRESH_PAGE });
-      const { output: stored, transfer } = extractStored(rows, parts);
+      const rows = await snapshot.listOutdated({ revision, after, limit: REFRESH_PAGE });
+      const { output: stored, transfer } = await this.extractRows(projectId, snapshot, { rows, parts });
       const products = Float64Array.from(rows, ({ id }) => id);
       const output: RefreshPage = { ...stored, products, lastId: rows.at(-1)?.id ?? after };
       return { output, transfer: [...transfer, products.buffer] };
     });
   }
 
+  private async extractRows(
+    projectId: number,
+    snapshot: CatalogSnapshot,
+    { rows, parts }: { rows: readonly StoredRow[]; parts: SnapshotParts },
+  ) {
+    const products = rows.map(({ raw, ...row }) => ({
+      ...row,
+      product: JSON.parse(raw) as UploadedProduct,
+      length: raw.length,
+    }));
+    await this.categories.learn(
+      projectId,
+      snapshot,
+      products.map(({ product }) => product),
+    );
+    return extractStored(products, parts);
+  }
+
   /** Reads the ontology and the catalog in one state. */
   private onSnapshot<Result>(
     projectId: number,
     drafts: readonly Attribute[],
-    work: (file: CatalogFile, parts: SnapshotParts) => Result,
-  ): Result {
-    const file = this.files.open(projectId);
-    return file.snapshot(() => {
-      const ontology = readOntology(file);
+    work: (snapshot: CatalogSnapshot, parts: SnapshotParts) => Promise<Result>,
+  ): Promise<Result> {
+    return this.snapshots.read(projectId, async (snapshot) => {
+      const ontology = await snapshot.readOntology();
       const compiled = this.compile(projectId, ontology, drafts);
-      return work(file, { ontology, compiled, derivation: this.derivation.open(file) });
+      return work(snapshot, { ontology, compiled, derivation: await snapshot.openDerivation() });
     });
   }
 
@@ -202,10 +222,13 @@ class IngestThread {
     }
   }
 
-  private open({ handle, payloadName, encoding, maxMib, form }: IngestSource): ProductBody {
+  private async open(
+    projectId: number,
+    { handle, payloadName, encoding, maxMib, form }: IngestSource,
+  ): Promise<ProductBody> {
     const known = this.kept.get(handle)?.body;
     if (known !== undefined) return known;
-    const bytes = readFileSync(join(this.payloadFolder, payloadName));
+    const bytes = await this.snapshots.readPayload(projectId, payloadName);
     const body = checkBody({ bytes, encoding, maxMib }, form);
     if (handle !== 0) this.keep(handle, body, bytes.length);
     return body;
@@ -213,57 +236,28 @@ class IngestThread {
 
   /** The same ontology gives the same extractor, with the facts that it has cached. */
   private compile(projectId: number, ontology: Ontology, drafts: readonly Attribute[]): CompiledOntology {
-    // Ids of categories are for ever, but a catalog that was brought back from a backup raises the revision too.
-    if (this.revisions.get(projectId) !== ontology.revision) this.categories.delete(projectId);
-    keepLatest(this.revisions, projectId, ontology.revision);
+    this.categories.follow(projectId, ontology.revision);
     const attributes = [...ontology.attributes, ...drafts];
     const signature = JSON.stringify(attributes);
     const present = this.compiled.get(projectId);
     if (present?.signature === signature) return present;
     const compiled: CompiledOntology = {
       signature,
-      extractor: new Extractor(attributes, (path) => this.categoryId(projectId, path) ?? 0),
+      extractor: new Extractor(attributes, (path) => this.categories.find(projectId, path) ?? 0),
       known: indexByKey(attributes),
       longestName: attributes.reduce((longest, { name }) => Math.max(longest, name.length), 0),
     };
     keepLatest(this.compiled, projectId, compiled);
     return compiled;
   }
-
-  private collectPaths(
-    projectId: number,
-    ids: Map<string, number>,
-    { product, paths }: { product: SentProduct | SentPatch; paths: Set<string> },
-  ): void {
-    for (const { path, categoryId } of product.categories ?? []) {
-      if (typeof categoryId === 'number') continue;
-      const text = JSON.stringify(path);
-      if (!ids.has(text) && this.categoryId(projectId, text) === undefined) paths.add(text);
-    }
-  }
-
-  private categoriesOf(projectId: number): Map<string, number> {
-    const ids = this.categories.get(projectId) ?? new Map<string, number>();
-    keepLatest(this.categories, projectId, ids);
-    return ids;
-  }
-
-  private categoryId(projectId: number, path: string): number | undefined {
-    const ids = this.categories.get(projectId) ?? this.categoriesOf(projectId);
-    const known = ids.get(path) ?? findCategoryId(this.files.open(projectId), path);
-    if (known !== undefined) ids.set(path, known);
-    return known;
-  }
 }
 
-/** Projects of which a thread keeps something: with 10,000 projects, only those at work now. */
-const KEPT_PROJECTS = 64;
-
-function keepLatest<Value>(kept: Map<number, Value>, projectId: number, value: Value): void {
-  kept.delete(projectId);
-  kept.set(projectId, value);
-  const oldest = kept.keys().next().value;
-  if (kept.size > KEPT_PROJECTS && oldest !== undefined) kept.delete(oldest);
+/** A stored upload with what its new answer is written to. */
+interface StoredRow {
+  readonly identifier: string;
+  readonly document: number;
+  readonly isFresh?: number;
+  readonly raw: string;
 }
 
 interface SnapshotParts {

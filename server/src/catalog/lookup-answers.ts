@@ -1,9 +1,16 @@
-import type { ByteCache, CacheSpace, CatalogFile } from '../storage/storage.ts';
+import type { ByteCache, CacheSpace } from '../storage/storage.ts';
 import { type AnswerBuffers, createAnswerBuffers } from './answer-buffers.ts';
 import type { Frame, JoinedAnswers } from './catalog-port.ts';
-import { findServed, readCatalogVersion } from './catalog-reader-store.ts';
 
 const COMMA = 0x2c;
+
+/** What a store keeps for the lookup of one product. */
+export interface ServedAnswer {
+  readonly id: number;
+  readonly updatedAt: number;
+  /** JSON without id and time. */
+  readonly answer: Uint8Array;
+}
 
 /** An answer that was not in memory: the stored bytes, with id and time around them. Nothing is parsed. */
 interface ReadAnswer {
@@ -30,25 +37,38 @@ export class LookupAnswers {
     this.cache = cache;
   }
 
-  /** @returns what was found, in the order asked and each once, of one state of the catalog */
-  find(file: CatalogFile, projectId: number, wanted: { identifiers: readonly string[]; frame: Frame }) {
-    const { identifiers, frame } = wanted;
+  /** @returns the answer when all of it is in memory, as of that version of the catalog */
+  findKept(
+    catalog: { projectId: number; version: number },
+    identifiers: readonly string[],
+    frame: Frame,
+  ): JoinedAnswers | undefined {
+    const space = this.open(catalog);
     this.requests = (this.requests + 1) | 0;
-    const space = this.open(file, projectId);
-    const found = findKept(space, identifiers, this.requests);
-    return this.join(found ?? file.snapshot(() => this.read(file, projectId, identifiers)), frame);
+    const places: number[] = [];
+    for (const place of space.findAll(identifiers)) {
+      if (place < 0) return undefined;
+      if (space.mark(place, this.requests)) places.push(place);
+    }
+    return this.join({ space, places, read: [] }, frame);
   }
 
-  private open(file: CatalogFile, projectId: number): CacheSpace {
-    return this.cache.of(`answers of ${projectId}`, readCatalogVersion(file));
+  /** Whether all of it is in memory, if the catalog is of that version still. */
+  holdsAll(catalog: { projectId: number; version: number }, identifiers: readonly string[]): boolean {
+    return !this.open(catalog).findAll(identifiers).includes(-1);
   }
 
-  /** Call it on a snapshot: the version and the products are then of one state. */
-  private read(file: CatalogFile, projectId: number, identifiers: readonly string[]): Found {
-    const space = this.open(file, projectId);
+  /** @returns what is in memory or read by `find`, in the order asked and each once; all of that version */
+  answer(
+    catalog: { projectId: number; version: number },
+    wanted: { identifiers: readonly string[]; frame: Frame },
+    find: (identifier: string) => ServedAnswer | undefined,
+  ): JoinedAnswers {
+    const space = this.open(catalog);
+    this.requests = (this.requests + 1) | 0;
     const places: number[] = [];
     const read: ReadAnswer[] = [];
-    for (const identifier of new Set(identifiers)) {
+    for (const identifier of new Set(wanted.identifiers)) {
       const place = space.find(identifier);
       if (place >= 0) {
         space.mark(place, this.requests);
@@ -56,13 +76,17 @@ export class LookupAnswers {
         continue;
       }
       // An unpaired surrogate would be read as U+FFFD, which another product may have.
-      const served = identifier.isWellFormed() ? findServed(file, identifier) : undefined;
+      const served = identifier.isWellFormed() ? find(identifier) : undefined;
       if (served === undefined) continue;
       places.push(-1 - read.length);
       const { id, answer: stored, updatedAt } = served;
       read.push({ identifier, head: `{"id":${id},`, stored, tail: `,"lastUpdateTs":${updatedAt}}` });
     }
-    return { space, places, read };
+    return this.join({ space, places, read }, wanted.frame);
+  }
+
+  private open({ projectId, version }: { projectId: number; version: number }): CacheSpace {
+    return this.cache.of(`answers of ${projectId}`, version);
   }
 
   /** Bytes between bytes; what was read is kept once all is copied, since keeping may push out what was found. */
@@ -85,16 +109,6 @@ export class LookupAnswers {
     });
     return { bytes: buffer.subarray(0, length), count: places.length, release };
   }
-}
-
-/** @returns undefined when one is not in memory */
-function findKept(space: CacheSpace, identifiers: readonly string[], request: number): Found | undefined {
-  const places: number[] = [];
-  for (const place of space.findAll(identifiers)) {
-    if (place < 0) return undefined;
-    if (space.mark(place, request)) places.push(place);
-  }
-  return { space, places, read: [] };
 }
 
 function sizeOf(answer: ReadAnswer | undefined): number {

@@ -15,8 +15,6 @@ export interface OntologyChanges {
 
 export function createOntologyChanges(parts: CatalogParts): OntologyChanges {
   const { store, tasks, ingest, clock } = parts;
-  /** A project's change under way: its extraction waits until the new ontology is stored. */
-  const changes = new Map<number, Promise<unknown>>();
 
   const extractionTask: TaskDefinition<object> = {
     kind: 'catalog.extract',
@@ -28,8 +26,6 @@ export function createOntologyChanges(parts: CatalogParts): OntologyChanges {
   };
 
   async function runExtraction(_: object, run: TaskRun): Promise<void> {
-    const { projectId } = run.task;
-    await changes.get(projectId)?.catch(() => undefined);
     // Page after page becomes visible: from the first on there is no way back to facts that nobody saw change.
     const done = await run.takeEffect(() => refreshAll(run));
     await parts.onOntologyFollowed(run);
@@ -53,40 +49,24 @@ export function createOntologyChanges(parts: CatalogParts): OntologyChanges {
     }
   }
 
-  async function change(project: ChosenProject, wanted: WantedOntology) {
+  async function replace(project: ChosenProject, wanted: WantedOntology) {
     const present = await store.getOntology(project.id);
     if (isSame(present, wanted)) return { ontology: present, changed: false };
-    // The task first: an ontology that changed without its extraction would leave old facts behind after a crash.
-    const stored = Promise.withResolvers<void>();
-    changes.set(project.id, stored.promise);
+    // The task first: an ontology that changed without its extraction would leave old facts behind after a crash. It is
+    // held until the ontology is stored; when it began before all the same, there is another.
+    const task = await tasks.accept<object>(extractionTask, { project, payload: {}, isHeld: true });
     try {
-      await tasks.accept(extractionTask, { project, payload: {} });
       return await store.replaceOntology(project.id, wanted);
     } finally {
-      changes.delete(project.id);
-      stored.resolve();
+      if (!(await tasks.release(task))) await startExtraction(project);
     }
   }
 
-  /** One change of a project after another. */
-  const turns = new Map<number, Promise<unknown>>();
+  async function startExtraction(project: Pick<ChosenProject, 'id' | 'name'>): Promise<void> {
+    await tasks.accept<object>(extractionTask, { project, payload: {} });
+  }
 
-  return {
-    definitions: [extractionTask] as never,
-    async replace(project, wanted) {
-      const before = turns.get(project.id) ?? Promise.resolve();
-      const turn = before.catch(() => undefined).then(() => change(project, wanted));
-      turns.set(project.id, turn);
-      try {
-        return await turn;
-      } finally {
-        if (turns.get(project.id) === turn) turns.delete(project.id);
-      }
-    },
-    async startExtraction(project) {
-      await tasks.accept<object>(extractionTask, { project, payload: {} });
-    },
-  };
+  return { definitions: [extractionTask] as never, replace, startExtraction };
 }
 
 /** Comparing what would be stored is the store's; this only spares a task when a client puts back what it got. */

@@ -18,6 +18,29 @@ export interface Attribute {
   readonly synonyms?: readonly string[];
 }
 
+/** An attribute as a row of either store. */
+export interface AttributeRow {
+  readonly id: number;
+  readonly name: string;
+  readonly type: AttributeType;
+  readonly unitName: string | null;
+  readonly decimal: 'point' | 'comma' | null;
+  /** JSON list */
+  readonly synonyms: string;
+}
+
+export function toAttribute({ id, name, type, unitName, decimal, synonyms }: AttributeRow): Attribute {
+  const others = JSON.parse(synonyms) as string[];
+  return {
+    id,
+    name,
+    type,
+    ...(unitName !== null && { unitName }),
+    ...(decimal !== null && { decimal }),
+    ...(others.length > 0 && { synonyms: others }),
+  };
+}
+
 /** `own`: the caller's ontology, full updates create nothing. `automatic`: they create what they meet. */
 export type OntologyMode = 'automatic' | 'own';
 

@@ -44,6 +44,11 @@ export function answerOf({ bytes, offsets }: PackedProducts, row: number): Uint8
   return bytes.subarray(offsets[row * PARTS + 1], offsets[row * PARTS + 2]);
 }
 
+/** @returns the answers of all rows as text, in their order */
+export function answerTextsOf(packed: PackedProducts): string[] {
+  return Array.from(packed.documents, (_, row) => Buffer.from(answerOf(packed, row)).toString());
+}
+
 export function derivedOf({ bytes, offsets }: PackedProducts, row: number): string {
   const [start, end] = [offsets[row * PARTS + 2] ?? 0, offsets[row * PARTS + 3] ?? 0];
   return start === end ? '' : Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString();

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { PresentProduct } from './catalog-reader-store.ts';
+import type { PresentProduct } from './catalog-snapshot.ts';
 import type { OpenDerivation } from './derivation.ts';
 import { answerBound, type Extractor } from './extraction.ts';
 import type { Attribute, Ontology } from './ontology.ts';
@@ -108,7 +108,14 @@ export class ProductExtraction {
 
 /** Makes the answers of stored uploads anew. Of those that are not fresh it reports only: their answers are others'. */
 export function extractStored(
-  rows: readonly { identifier: string; document: number; raw: string; isFresh?: number }[],
+  rows: readonly {
+    identifier: string;
+    document: number;
+    isFresh?: number;
+    product: UploadedProduct;
+    /** Of the upload as JSON. */
+    length: number;
+  }[],
   {
     ontology: { revision },
     compiled: { extractor, longestName },
@@ -119,8 +126,7 @@ export function extractStored(
   const packer = new ProductPacker(EXPECTED_REFRESHED_BYTES);
   const noHash = new Uint8Array(HASH_BYTES);
   const documents: number[] = [];
-  for (const { identifier, document, raw, isFresh = 1 } of rows) {
-    const product = JSON.parse(raw) as UploadedProduct;
+  for (const { identifier, document, product, length, isFresh = 1 } of rows) {
     if (isFresh === 0) {
       extractor.inspect(product);
       continue;
@@ -131,7 +137,7 @@ export function extractStored(
       row,
       { raw: '', derived: '' },
       {
-        bound: answerBound(product, raw.length, longestName),
+        bound: answerBound(product, length, longestName),
         write: (target, start) => extractor.writeAnswer(product, target, start),
       },
     );

@@ -38,7 +38,7 @@ export class ProductUpdates {
     name: 'incremental partial update',
     ...ordered,
     run: (payload, run) => this.runUpdate(payload, run),
-    ended: ({ source }) => this.parts.payloads.remove(source.payloadName),
+    ended: ({ source }, { projectId }) => this.parts.payloads.remove(projectId, source.payloadName),
   };
   private readonly deleteTask: TaskDefinition<DeletePayload> = {
     kind: 'catalog.delete',
@@ -65,7 +65,11 @@ export class ProductUpdates {
     body: RawBody,
     { partial, record }: { partial: boolean; record: RecordAnswer },
   ): Promise<object> {
-    const { source, sent, parsed } = await this.parts.ingest.accept(body, partial ? 'patches' : 'products');
+    const { source, sent, parsed } = await this.parts.ingest.accept(
+      project.id,
+      body,
+      partial ? 'patches' : 'products',
+    );
     try {
       return await this.acceptWith(this.updateTask, { project, payload: { source } }, async (tx, task) => {
         const answer = answerToUpdate(SUCCESS_TEXTS.update, task, { sent, parsed });
@@ -73,7 +77,7 @@ export class ProductUpdates {
         return answer;
       });
     } catch (error) {
-      await this.parts.payloads.remove(source.payloadName);
+      await this.parts.payloads.remove(project.id, source.payloadName);
       throw error;
     }
   }

@@ -20,3 +20,12 @@ export function passOnReport(run: TaskRun): (lines: string) => void {
     }
   };
 }
+
+/** What a batch's report says of the request itself holds whatever the facts are. @returns those lines */
+export function keepRequestLines(report: string | undefined): string {
+  return (report ?? '')
+    .split('\n')
+    .filter((line) => line.includes('"code":"repeated_identifier"'))
+    .map((line) => `${line}\n`)
+    .join('');
+}

@@ -4,18 +4,20 @@ import {
   compareStaged,
   countProducts,
   findPresent,
+  findServed,
   findStored,
   listStagedBatches,
   listStored,
+  readCatalogVersion,
   readOntology,
   readStagedReports,
 } from './catalog-reader-store.ts';
 import { collectGarbage, deleteProducts, replaceOntology, restore } from './catalog-upkeep-store.ts';
 import { reserveIds } from './catalog-writer-store.ts';
+import { createCatalogWrites } from './catalog-writes.ts';
 import { commit } from './commit-store.ts';
 import type { Derivation } from './derivation.ts';
 import { LookupAnswers } from './lookup-answers.ts';
-import { type PackedProducts, transferOf } from './packed-products.ts';
 import { applyProducts, refreshFacts } from './product-store.ts';
 import { restageBatch, stageBatch } from './staging-store.ts';
 import { canRestore } from './undo-store.ts';
@@ -87,15 +89,17 @@ export function createSqliteCatalogStore({
   cache,
 }: SqliteCatalogParts): CatalogStore {
   const answers = new LookupAnswers(cache);
-  /** Buffers of packed products are handed over. */
-  const write = <Output>(operation: string, projectId: number, input: object) => {
-    const transfer = 'packed' in input ? transferOf(input.packed as PackedProducts) : [];
-    return writers.run<Output>(operation, { projectId, input }, { key: projectId, transfer });
-  };
 
   return {
-    findAnswers: async (projectId, identifiers, frame) =>
-      answers.find(files.open(projectId), projectId, { identifiers, frame }),
+    ...createCatalogWrites(writers),
+    async findAnswers(projectId, identifiers, frame) {
+      const file = files.open(projectId);
+      const present = () => ({ projectId, version: readCatalogVersion(file) });
+      return (
+        answers.findKept(present(), identifiers, frame) ??
+        file.snapshot(() => answers.answer(present(), { identifiers, frame }, (one) => findServed(file, one)))
+      );
+    },
     findProduct: async (projectId, identifier) => findStored(files.open(projectId), identifier),
     listProducts: async (projectId, after, limit) => listStored(files.open(projectId), after ?? '', limit),
     countProducts: async (projectId) => countProducts(files.open(projectId)),
@@ -105,10 +109,6 @@ export function createSqliteCatalogStore({
       const file = files.open(projectId);
       return file.snapshot(() => readOntology(file));
     },
-    replaceOntology: (projectId, wanted) => write('replaceOntology', projectId, wanted),
-    reserveIds: (projectId, wanted) => write('reserveIds', projectId, wanted),
-    stageBatch: (projectId, staged) => write('stageBatch', projectId, staged),
-    restageBatch: (projectId, staged) => write('restageBatch', projectId, staged),
     listStagedBatches: async (projectId, fullUpdateId) =>
       listStagedBatches(files.open(projectId), fullUpdateId),
     readStagedReports: async (projectId, fullUpdateId) =>
@@ -119,13 +119,7 @@ export function createSqliteCatalogStore({
         { projectId, fullUpdateId, withIdentifiers },
         { key: projectId, unordered: true },
       ),
-    commit: (projectId, order) => write('commit', projectId, order),
-    applyProducts: (projectId, change) => write('applyProducts', projectId, change),
-    deleteProducts: (projectId, change) => write('deleteProducts', projectId, change),
     canRestore: async (projectId) => canRestore(files.open(projectId)),
-    restore: (projectId, change) => write('restore', projectId, change),
-    refreshFacts: (projectId, refreshed) => write('refreshFacts', projectId, refreshed),
-    collectGarbage: (projectId, limits) => write('collectGarbage', projectId, limits),
     async removeCatalog(projectId) {
       files.close(projectId);
       await writers.run('removeCatalog', { projectId }, { key: projectId });

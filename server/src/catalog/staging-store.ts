@@ -4,6 +4,7 @@ import { readMeta } from './catalog-reader-store.ts';
 import { insertDocument, type KeyedRow, sortedRows, writeMeta } from './catalog-writer-store.ts';
 import type { Derivation } from './derivation.ts';
 import { answerOf, hashOf, identifiersOf, type PackedProducts } from './packed-products.ts';
+import { keepRequestLines } from './report-lines.ts';
 
 /** Products of open full updates; each function one transaction. */
 
@@ -139,21 +140,12 @@ export function restageBatch(file: CatalogFile, staged: RestagedProducts): void 
       if (changes > 0)
         file.prepare('update document set answer = ? where id = ?').run(answerOf(packed, row), document);
     }
-    const report = keptLines(file, staged) + staged.report;
+    const known = file
+      .prepare('select report from staged_batch where full_update_id = ? and batch = ?')
+      .get(fullUpdateId, batch)?.report;
+    const report = keepRequestLines(known as string | undefined) + staged.report;
     file
       .prepare('update staged_batch set extracted_by = ?, report = ? where full_update_id = ? and batch = ?')
       .run(staged.extractedBy, report, fullUpdateId, batch);
   });
-}
-
-/** What the report says of the request itself holds whatever the facts are. */
-function keptLines(file: CatalogFile, { fullUpdateId, batch }: RestagedProducts): string {
-  const report = file
-    .prepare('select report from staged_batch where full_update_id = ? and batch = ?')
-    .get(fullUpdateId, batch)?.report;
-  return String(report ?? '')
-    .split('\n')
-    .filter((line) => line.includes('"code":"repeated_identifier"'))
-    .map((line) => `${line}\n`)
-    .join('');
 }

@@ -1,5 +1,7 @@
+import { setTimeout } from 'node:timers/promises';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
+import type { Database } from '../storage/storage.ts';
 import type { CatalogStore, StagedBatch } from './catalog-port.ts';
 import type { IngestSource } from './ingest.ts';
 import type { Ingest } from './ingest-client.ts';
@@ -28,6 +30,8 @@ export interface AcceptedBatch {
 /** One full update on its way into the staging area: batch after batch in the order of their acceptance. */
 interface Session {
   readonly projectId: number;
+  /** Batches that this process accepted; others are staged by the process that accepted them, unless it died. */
+  readonly own: Set<number>;
   readonly observed: Map<string, Observed>;
   turn: Promise<void>;
   /** The last two writes: one may be under way while the next batch is extracted, not more. */
@@ -36,6 +40,7 @@ interface Session {
 }
 
 interface StagingParts {
+  readonly database: Pick<Database, 'isShared'>;
   readonly store: CatalogStore;
   readonly ingest: Ingest;
   readonly logger: Logger;
@@ -43,6 +48,11 @@ interface StagingParts {
 
 /** A batch is extracted again when its products changed meanwhile; more often than this, the caller comes again. */
 const ATTEMPTS = 10;
+/** Another process takes a second or two for a batch; one that stages nothing for so long is taken for dead. */
+const PATIENCE_MS = 5_000;
+const LOOK_EVERY_MS = 100;
+/** Sessions of full updates that another process closed are never heard of again; the oldest go. */
+const KEPT_SESSIONS = 2_000;
 
 /** Takes the batches of full updates into the staging area of their catalogs. */
 export class Staging {
@@ -60,6 +70,7 @@ export class Staging {
   async add(projectId: number, fullUpdateId: number, batch: AcceptedBatch): Promise<void> {
     try {
       const session = await this.openSession(projectId, fullUpdateId);
+      session.own.add(batch.batch);
       const before = session.turn;
       session.turn = before
         .then(async () => {
@@ -127,8 +138,13 @@ export class Staging {
     const done = Promise.resolve();
     const none = Promise.resolve(true);
     const observed = joinObservations(staged.map(readObserved));
-    const session: Session = { projectId, observed, turn: done, writes: [none, none], failure: undefined };
+    const session: Session = {
+      ...{ projectId, own: new Set(), observed },
+      ...{ turn: done, writes: [none, none], failure: undefined },
+    };
     this.sessions.set(fullUpdateId, session);
+    const oldest = this.sessions.keys().next().value;
+    if (this.sessions.size > KEPT_SESSIONS && oldest !== undefined) this.sessions.delete(oldest);
     return session;
   }
 
@@ -179,12 +195,39 @@ export class Staging {
     batches: readonly AcceptedBatch[],
   ): Promise<void> {
     await Promise.allSettled(session.writes);
-    const known = await this.parts.store.listStagedBatches(session.projectId, fullUpdateId);
-    const staged = new Set(known.map(({ batch }) => batch));
-    const missing = batches.filter(({ batch }) => !staged.has(batch));
+    await this.waitForOthers(session, fullUpdateId, batches);
+    const missing = await this.listMissing(session, fullUpdateId, batches);
     session.failure = undefined;
     session.writes = [Promise.resolve(true), Promise.resolve(true)];
     for (const batch of missing) await this.stageSurely(session, fullUpdateId, batch);
+  }
+
+  private async listMissing(
+    { projectId }: Session,
+    fullUpdateId: number,
+    batches: readonly AcceptedBatch[],
+  ): Promise<readonly AcceptedBatch[]> {
+    const known = await this.parts.store.listStagedBatches(projectId, fullUpdateId);
+    const staged = new Set(known.map(({ batch }) => batch));
+    return batches.filter(({ batch }) => !staged.has(batch));
+  }
+
+  /** What another process is staging is waited for while it gets on: it has the products parsed already. */
+  private async waitForOthers(
+    session: Session,
+    fullUpdateId: number,
+    batches: readonly AcceptedBatch[],
+  ): Promise<void> {
+    if (!this.parts.database.isShared) return;
+    let left = Number.POSITIVE_INFINITY;
+    for (let until = 0; ; await setTimeout(LOOK_EVERY_MS)) {
+      const missing = await this.listMissing(session, fullUpdateId, batches);
+      const others = missing.filter(({ batch }) => !session.own.has(batch)).length;
+      if (others === 0) return;
+      if (others < left) until = performance.now() + PATIENCE_MS;
+      left = others;
+      if (performance.now() > until) return;
+    }
   }
 
   /** @throws not_ready when products change faster than they are extracted */

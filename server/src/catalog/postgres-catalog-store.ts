@@ -1,0 +1,108 @@
+import type { ByteCache, Operation, Postgres, ThreadPool } from '../storage/storage.ts';
+import type { CatalogStore, ChangeOrder } from './catalog-port.ts';
+import { createCatalogWrites } from './catalog-writes.ts';
+import { LookupAnswers } from './lookup-answers.ts';
+import { readPostgresOntology } from './postgres-catalog-row-store.ts';
+import { commit } from './postgres-commit-store.ts';
+import { applyProducts, refreshFacts } from './postgres-product-store.ts';
+import {
+  canRestore,
+  compareStaged,
+  countProducts,
+  findServed,
+  findStored,
+  hasAny,
+  listStagedBatches,
+  listStored,
+  readStagedReports,
+  readVersion,
+} from './postgres-reader-store.ts';
+import { restageBatch, stageBatch } from './postgres-staging-store.ts';
+import {
+  collectGarbage,
+  deleteProducts,
+  isStorable,
+  removeCatalog,
+  restore,
+} from './postgres-upkeep-store.ts';
+import { type PostgresWriter, replaceOntology, reserveIds } from './postgres-writer-store.ts';
+
+export interface PostgresCatalogParts {
+  readonly postgres: Postgres;
+  /** Where lookups read: a replica or the primary. */
+  readonly readPostgres: () => Postgres;
+  /** Threads that write; one project's writes of this process run one after another. */
+  readonly writers: ThreadPool;
+  readonly cache: ByteCache;
+}
+
+/** What the writing threads do, by the names that the embedded store's have. */
+export function postgresWriterOperations(writer: PostgresWriter): Record<string, Operation> {
+  const write =
+    <Input, Output>(work: (writer: PostgresWriter, projectId: number, input: Input) => Promise<Output>) =>
+    async ({ projectId, input }: { projectId: number; input: Input }) => ({
+      output: await work(writer, projectId, input),
+    });
+  return {
+    applyProducts: write(applyProducts),
+    collectGarbage: write(collectGarbage),
+    commit: write(commit),
+    deleteProducts: write(deleteProducts),
+    refreshFacts: write(refreshFacts),
+    removeCatalog: write(removeCatalog),
+    replaceOntology: write(replaceOntology),
+    reserveIds: write(reserveIds),
+    restageBatch: write(restageBatch),
+    restore: write<ChangeOrder, unknown>(restore),
+    stageBatch: write(stageBatch),
+  };
+}
+
+const KNOWN_VERSIONS = 10_000;
+
+/** Catalogs in PostgreSQL, which any number of processes serve and change. */
+export function createPostgresCatalogStore(parts: PostgresCatalogParts): CatalogStore {
+  const { postgres, readPostgres, writers, cache } = parts;
+  const answers = new LookupAnswers(cache);
+  /** The version that a catalog had last: what is in memory is of it, if it is the present one still. */
+  const versions = new Map<number, number>();
+
+  function note(projectId: number, version: number): { projectId: number; version: number } {
+    if (versions.size >= KNOWN_VERSIONS) versions.clear();
+    versions.set(projectId, version);
+    return { projectId, version };
+  }
+
+  return {
+    ...createCatalogWrites(writers),
+    async findAnswers(projectId, identifiers, frame) {
+      const reader = readPostgres();
+      const last = versions.get(projectId);
+      if (last !== undefined && answers.holdsAll({ projectId, version: last }, identifiers)) {
+        const kept = answers.findKept(
+          note(projectId, await readVersion(reader, projectId)),
+          identifiers,
+          frame,
+        );
+        if (kept !== undefined) return kept;
+      }
+      const { version, served } = await findServed(reader, projectId, identifiers.filter(isStorable));
+      return answers.answer(note(projectId, version), { identifiers, frame }, (one) => served.get(one));
+    },
+    findProduct: async (projectId, identifier) =>
+      isStorable(identifier) ? findStored(postgres, projectId, identifier) : undefined,
+    listProducts: (projectId, after, limit) => listStored(postgres, projectId, { after: after ?? '', limit }),
+    countProducts: (projectId) => countProducts(postgres, projectId),
+    hasAny: (projectId, identifiers) => hasAny(postgres, projectId, identifiers.filter(isStorable)),
+    getOntology: (projectId) => readPostgresOntology(postgres, projectId),
+    listStagedBatches: (projectId, fullUpdateId) => listStagedBatches(postgres, projectId, fullUpdateId),
+    readStagedReports: (projectId, fullUpdateId) => readStagedReports(postgres, projectId, fullUpdateId),
+    compareStaged: (projectId, fullUpdateId, withIdentifiers) =>
+      compareStaged(postgres, { projectId, fullUpdateId, withIdentifiers }),
+    canRestore: (projectId) => canRestore(postgres, projectId),
+    async removeCatalog(projectId) {
+      await writers.run('removeCatalog', { projectId, input: {} }, { key: projectId });
+    },
+    async close() {},
+  };
+}
