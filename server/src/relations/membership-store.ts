@@ -1,18 +1,18 @@
 import { type Derivation, type PlacedDocument, readMeta } from '../catalog/catalog.ts';
 import type { CatalogFile } from '../storage/storage.ts';
-import { UNMATCHED_KEY } from './member-key.ts';
 import {
-  type BuildRule,
-  type Membership,
-  Memberships,
-  packMemberships,
-  unpackMemberships,
-} from './membership.ts';
-import { COMPARISONS_PER_RULE } from './rule.ts';
+  COMPARED_COLUMNS,
+  listMembers,
+  type MemberRow,
+  type PlacedMemberships,
+  packDerived,
+  unpackDerived,
+} from './member-row.ts';
+import { type BuildRule, Memberships, packMemberships, unpackMemberships } from './membership.ts';
+import type { ExtendedDocument } from './relation-plan.ts';
 
 /** The join index in the catalog's file, written beside the documents that it is derived from. */
 
-const COLUMNS = Array.from({ length: COMPARISONS_PER_RULE }, (_, at) => `c${at + 1}`);
 const KEY = 'build_id, side, match_key, rank, product_id, document_id';
 
 const LIVE_BUILDS = `from relation_build b join relation r on r.id = b.relation_id
@@ -33,7 +33,7 @@ export function listBuilds(file: CatalogFile): BuildRule[] {
 
 /** What the catalog's threads know of relations. */
 export function relationDerivation(): Derivation {
-  const opened = new WeakMap<CatalogFile, { builds: string; memberships: Memberships; isIdle: boolean }>();
+  const opened = new WeakMap<CatalogFile, { builds: string; memberships: Memberships }>();
 
   return {
     open(file) {
@@ -42,27 +42,16 @@ export function relationDerivation(): Derivation {
       const builds = listBuildNumbers(file);
       let known = opened.get(file);
       if (known?.builds !== builds) {
-        known = { builds, memberships: new Memberships(listBuilds(file)), isIdle: builds === '' };
+        known = { builds, memberships: new Memberships(listBuilds(file)) };
         opened.set(file, known);
       }
-      const { memberships, isIdle } = known;
+      const { memberships } = known;
       return {
         revision,
-        derive(product) {
-          const found = isIdle ? [] : memberships.of(product);
-          return found.length === 0
-            ? ''
-            : `${JSON.stringify(product.groupIdentifier)}\n${packMemberships(found)}`;
-        },
+        derive: (product) => packDerived(product.groupIdentifier, memberships.of(product)),
       };
     },
-    place(file, document, derived) {
-      // Two lines of JSON: the group, and the memberships as they are kept.
-      const end = derived.indexOf('\n');
-      const packed = derived.slice(end + 1);
-      const group = JSON.parse(derived.slice(0, end)) as string;
-      placeMemberships(file, document, { group, memberships: unpackMemberships(packed), packed });
-    },
+    place: (file, document, derived) => placeMemberships(file, document, unpackDerived(derived)),
     copy(file, from, to) {
       const found = findMemberships(file, from);
       if (found !== undefined) placeMemberships(file, to, found);
@@ -99,67 +88,65 @@ const TRIED_TABLES: MembershipTables = {
 };
 
 /** Lends empty tables for a rule that is tried. */
-export function withTriedTables<Result>(
+export async function withTriedTables<Result>(
   file: CatalogFile,
-  work: (tables: MembershipTables) => Result,
-): Result {
+  work: (tables: MembershipTables) => Promise<Result>,
+): Promise<Result> {
   file.database.exec(`
     create temp table tried_member (build_id integer not null, side integer not null, match_key blob not null,
       rank blob not null, product_id integer not null, document_id integer not null, group_identifier text not null,
-      ${COLUMNS.join(', ')},
+      ${COMPARED_COLUMNS.join(', ')},
       primary key (${KEY})) without rowid;
     create index temp.tried_member_compared on tried_member (build_id, side, match_key, c1) where c1 is not null;
     create temp table tried_document (document_id integer primary key, product_id integer not null,
       group_identifier text not null, memberships text not null);
     create index temp.tried_document_group on tried_document (group_identifier)`);
   try {
-    return work(TRIED_TABLES);
+    return await work(TRIED_TABLES);
   } finally {
     file.database.exec('drop table temp.tried_member; drop table temp.tried_document');
   }
 }
 
-export interface PlacedMemberships {
-  readonly group: string;
-  readonly memberships: readonly Membership[];
-  /** The memberships as they are kept, where they are at hand. */
-  readonly packed?: string;
-}
-
+/** Writes the rows of a document that has none. */
 export function placeMemberships(
   file: CatalogFile,
-  { id, productId }: PlacedDocument,
-  { group, memberships, packed, tables = KEPT_TABLES }: PlacedMemberships & { tables?: MembershipTables },
+  document: PlacedDocument,
+  { tables = KEPT_TABLES, ...placed }: PlacedMemberships & { readonly tables?: MembershipTables },
 ): void {
+  writeDocument(file, document, { placed, table: tables.document });
+  writeMembers(file, listMembers(document, placed), tables.member);
+}
+
+/** Adds to a document memberships that it does not have yet. */
+export function extendMemberships(file: CatalogFile, { document, placed, added }: ExtendedDocument): void {
+  writeDocument(file, document, { placed, table: KEPT_TABLES.document });
+  writeMembers(file, listMembers(document, added), KEPT_TABLES.member);
+}
+
+function writeDocument(
+  file: CatalogFile,
+  { id, productId }: PlacedDocument,
+  { placed, table }: { placed: PlacedMemberships; table: string },
+): void {
+  const { group, memberships, packed = packMemberships(memberships) } = placed;
   file
     .prepare(
-      `insert or replace into ${tables.document} (document_id, product_id, group_identifier, memberships)
+      `insert or replace into ${table} (document_id, product_id, group_identifier, memberships)
        values (?, ?, ?, ?)`,
     )
-    .run(id, productId, group, packed ?? packMemberships(memberships));
-  for (const membership of memberships)
-    insertMember(file, { id, productId, group, table: tables.member }, membership);
+    .run(id, productId, group, packed);
 }
 
-function insertMember(
-  file: CatalogFile,
-  { id, productId, group, table }: PlacedDocument & { group: string; table: string },
-  { build, side, rank, compared, keys }: Membership,
-): void {
+function writeMembers(file: CatalogFile, members: readonly MemberRow[], table: string): void {
   const insert = file.prepare(
-    `insert or ignore into ${table} (${KEY}, group_identifier, ${COLUMNS.join(', ')})
-     values (?, ?, ?, ?, ?, ?, ?${', ?'.repeat(COLUMNS.length)})`,
+    `insert into ${table} (${KEY}, group_identifier, ${COMPARED_COLUMNS.join(', ')})
+     values (?, ?, ?, ?, ?, ?, ?${', ?'.repeat(COMPARED_COLUMNS.length)})`,
   );
-  const values = COLUMNS.map((_, at) => compared[at] ?? null);
-  for (const key of keysOf(keys)) {
-    insert.run(build, sideNumber(side), key, Buffer.from(rank, 'base64'), productId, id, group, ...values);
+  for (const { build, side, key, rank, productId, document, group, compared } of members) {
+    insert.run(build, side, key, rank, productId, document, group, ...compared);
   }
 }
-
-export const sideNumber = (side: Membership['side']) => (side === 'source' ? 0 : 1);
-
-const keysOf = (keys: readonly string[]) =>
-  keys.length === 0 ? [UNMATCHED_KEY] : keys.map((key) => Buffer.from(key, 'base64'));
 
 export function findMemberships(
   file: CatalogFile,
@@ -181,14 +168,15 @@ function removeMemberships(file: CatalogFile, documents: readonly number[]): voi
     `delete from relation_member where build_id = ? and side = ? and match_key = ? and rank = ? and product_id = ?
        and document_id = ?`,
   );
-  for (const document of documents) {
-    const found = findMemberships(file, document);
+  for (const id of documents) {
+    const found = findMemberships(file, id);
     if (found === undefined) continue;
-    for (const { build, side, rank, keys } of found.memberships) {
-      for (const key of keysOf(keys)) {
-        drop.run(build, sideNumber(side), key, Buffer.from(rank, 'base64'), found.productId, document);
-      }
+    for (const { build, side, key, rank, productId } of listMembers(
+      { id, productId: found.productId },
+      found,
+    )) {
+      drop.run(build, side, key, rank, productId, id);
     }
-    file.prepare('delete from relation_document where document_id = ?').run(document);
+    file.prepare('delete from relation_document where document_id = ?').run(id);
   }
 }

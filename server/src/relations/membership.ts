@@ -1,7 +1,7 @@
 import type { UploadedProduct } from '../catalog/catalog.ts';
 import { type Comparable, compareValues, type RuleAttribute, readComparable } from './comparable.ts';
 import { COMPARISONS, type ProductView } from './filter.ts';
-import { encodeKey, encodeRank } from './member-key.ts';
+import { encodeKey, encodeRank, encodeValue } from './member-key.ts';
 import type { Operator, Side } from './relation.ts';
 import { attributeOf, type BoundRule, type CompiledRule, compileRule } from './rule.ts';
 
@@ -15,10 +15,10 @@ export interface Membership {
   /** Bytes in base64: where the product stands in the relation's order. */
   readonly rank: string;
   /**
-   * For each match that is no equality the value that decides: where the target must be less, its smallest and the
-   * source's largest, and so on; of an inequality the only value, null when there are several.
+   * For each match that is no equality the value that decides, as bytes in base64: where the target must be less, its
+   * smallest and the source's largest, and so on; of an inequality the only value, null when there are several.
    */
-  readonly compared: readonly (Comparable | null)[];
+  readonly compared: readonly (string | null)[];
   /** Bytes in base64, one for each combination of values of the equalities; none: it can match nothing. */
   readonly keys: readonly string[];
 }
@@ -150,10 +150,15 @@ function extremeOf(values: readonly Comparable[], direction: 'asc' | 'desc'): Co
 }
 
 /** Of several values the one that any pair could hold with, if one does. */
-function decisiveOf(values: readonly Comparable[], operator: Operator, side: Side): Comparable | null {
-  if (operator === 'notEquals') return new Set(values).size === 1 ? (values[0] ?? null) : null;
+function decisiveOf(values: readonly Comparable[], operator: Operator, side: Side): string | null {
+  const value = pickDecisive(values, operator, side);
+  return value === undefined ? null : encodeValue(value).toString('base64');
+}
+
+function pickDecisive(values: readonly Comparable[], operator: Operator, side: Side): Comparable | undefined {
+  if (operator === 'notEquals') return new Set(values).size === 1 ? values[0] : undefined;
   const wantsLess = operator === 'less' || operator === 'lessOrEqual';
-  return extremeOf(values, wantsLess === (side === 'target') ? 'asc' : 'desc') ?? null;
+  return extremeOf(values, wantsLess === (side === 'target') ? 'asc' : 'desc');
 }
 
 function combine(lists: readonly (readonly Comparable[])[]): (readonly Comparable[])[] {
@@ -176,7 +181,7 @@ export function isMatch(source: Membership, target: Membership, operators: reado
     const [left, right] = [target.compared[at] ?? null, source.compared[at] ?? null];
     // Only inequalities have none: several values, of which one differs from whatever the other side has.
     if (left === null || right === null) return true;
-    return COMPARISONS[operator](compareValues(left, right));
+    return COMPARISONS[operator](Buffer.compare(Buffer.from(left, 'base64'), Buffer.from(right, 'base64')));
   });
 }
 
@@ -193,10 +198,14 @@ export function packMemberships(memberships: readonly Membership[]): string {
   );
 }
 
-type PackedMembership = [number, 0 | 1, string, (Comparable | null)[], string[]];
+/** PostgreSQL reads it too: the statements of `postgres-fetch-store.ts` know the places of its parts. */
+export type PackedMembership = [number, 0 | 1, string, (string | null)[], string[]];
 
-export function unpackMemberships(packed: string): Membership[] {
-  return (JSON.parse(packed) as PackedMembership[]).map(([build, side, rank, compared, keys]) => ({
+export const unpackMemberships = (packed: string): Membership[] =>
+  toMemberships(JSON.parse(packed) as PackedMembership[]);
+
+export function toMemberships(packed: readonly PackedMembership[]): Membership[] {
+  return packed.map(([build, side, rank, compared, keys]) => ({
     build,
     side: side === 0 ? 'source' : 'target',
     rank,

@@ -1,23 +1,43 @@
 import type { CatalogFile } from '../storage/storage.ts';
-import type { Comparable } from './comparable.ts';
-import { type Membership, unpackMemberships } from './membership.ts';
-import { KEPT_TABLES, type MembershipTables, sideNumber } from './membership-store.ts';
-import type { SearchReader } from './related-search.ts';
-import type { Operator, Side } from './relation.ts';
+import { sideNumber } from './member-row.ts';
+import { unpackMemberships } from './membership.ts';
+import { KEPT_TABLES, type MembershipTables } from './membership-store.ts';
+import {
+  type Candidate,
+  expectCandidates,
+  type FoundSource,
+  growPage,
+  type RelationView,
+  type ServedProduct,
+  SORTED_AT_MOST,
+  SQL_OPERATORS,
+  type StoredUpload,
+  type Variant,
+  type Wanted,
+} from './related-view.ts';
+import type { Side } from './relation.ts';
+import type { PresentUpload } from './relation-survey.ts';
 
-/** Reading the join index; every function works on the snapshot of its caller. */
+/** Reading the join index of a catalog's file; every function works on the snapshot of its caller. */
 
-/** A product that is asked about, with what it is in relations. */
-export interface FoundSource {
-  readonly productId: number;
-  readonly group: string;
-  readonly memberships: readonly Membership[];
+/** @returns the state of the snapshot that the caller has begun; nothing is ever missing */
+export function createFileView(file: CatalogFile, tables: MembershipTables = KEPT_TABLES): RelationView {
+  return {
+    once: (_, make) => make(),
+    findSource: (identifier) => findSource(file, identifier, tables),
+    listCandidates: (wanted) => listCandidates(file, wanted, tables),
+    listVariants: (group) => listVariants(file, group, tables),
+    findServed: (productId) => findServed(file, productId),
+    findRaw: (productId) => findServed(file, productId).raw,
+    findIdentifier: (productId) => findIdentifier(file, productId),
+    findUpload: (identifier) => findUpload(file, identifier),
+  };
 }
 
-export function findSource(
+function findSource(
   file: CatalogFile,
   identifier: string,
-  tables: MembershipTables = KEPT_TABLES,
+  tables: MembershipTables,
 ): FoundSource | undefined {
   // An unpaired surrogate would be read as U+FFFD, which another product may have.
   if (!identifier.isWellFormed()) return undefined;
@@ -31,60 +51,36 @@ export function findSource(
   return { productId: row.id, group: row.groupIdentifier, memberships: unpackMemberships(row.memberships) };
 }
 
-/** A product on the other side that matches. */
-export interface Candidate {
-  readonly productId: number;
-  readonly group: string;
-  /** In hexadecimal, which sorts as the bytes do and is cheaper to hand over. */
+/** A candidate with its place in the order, in hexadecimal, which sorts as the bytes do and is cheaper to hand over. */
+interface RankedCandidate extends Candidate {
   readonly rank: string;
 }
-
-/** What is looked for on a side of a build: what stands opposite to `opposite`. */
-export interface Wanted {
-  readonly build: number;
-  readonly side: Side;
-  readonly opposite: Membership;
-  /** Of the rule's comparisons, read from the target. */
-  readonly operators: readonly Operator[];
-  /** How many candidates will do, mostly. */
-  readonly expected: number;
-  /** Default: the catalog's. */
-  readonly tables?: MembershipTables;
-}
-
-/**
- * Fewer than this in reach of a comparison are read and sorted, which takes 1 µs each; else the index is read in the
- * order of rank, where in a million members with 500 in reach each result costs 2,000 rows of 0.15 µs.
- */
-const SORTED_AT_MOST = 500;
-
-const SQL_OPERATORS: Readonly<
-  Record<Exclude<Operator, 'equals'>, readonly [target: string, source: string]>
-> = {
-  notEquals: ['<>', '<>'],
-  less: ['<', '>'],
-  lessOrEqual: ['<=', '>='],
-  greater: ['>', '<'],
-  greaterOrEqual: ['>=', '<='],
-};
 
 /** A member whose document is not that of its product is of another time: staged, or kept to be restored. */
 const PRESENT = 'cross join product p on p.id = m.product_id and p.document_id = m.document_id';
 const COLUMNS = 'm.product_id as productId, m.group_identifier as "group", hex(m.rank) as rank';
 const ORDER = 'order by m.rank, m.product_id';
 
-/** @returns matching products by rank, then id; of a product with several matching keys several times */
-function* listCandidates(file: CatalogFile, wanted: Wanted): Generator<Candidate, void> {
-  const lists = wanted.opposite.keys.map((key) => listOfKey(file, wanted, Buffer.from(key, 'base64')));
-  if (lists.length === 1) yield* lists[0] as Generator<Candidate, void>;
+function* listCandidates(
+  file: CatalogFile,
+  wanted: Wanted,
+  tables: MembershipTables,
+): Generator<RankedCandidate, void> {
+  const lists = wanted.opposite.keys.map((key) =>
+    listOfKey(file, wanted, { key: Buffer.from(key, 'base64'), tables }),
+  );
+  if (lists.length === 1) yield* lists[0] as Generator<RankedCandidate, void>;
   else yield* mergeLists(lists);
 }
 
-function* listOfKey(file: CatalogFile, wanted: Wanted, key: Uint8Array): Generator<Candidate, void> {
+function* listOfKey(
+  file: CatalogFile,
+  wanted: Wanted,
+  { key, tables }: { key: Uint8Array; tables: MembershipTables },
+): Generator<RankedCandidate, void> {
   const { conditions, values, seek } = describeComparisons(wanted);
   const place = [wanted.build, sideNumber(wanted.side), key] as const;
   const inSide = 'm.build_id = ? and m.side = ? and m.match_key = ?';
-  const tables = wanted.tables ?? KEPT_TABLES;
   if (seek !== undefined && isNear(file, place, { ...seek, tables })) {
     const sql = `select ${COLUMNS}, m.document_id as document from ${tables.member} m indexed by ${tables.compared}
       where ${inSide} and m.${seek.condition}${conditions} ${ORDER}`;
@@ -93,10 +89,10 @@ function* listOfKey(file: CatalogFile, wanted: Wanted, key: Uint8Array): Generat
     return;
   }
   const sql = `select ${COLUMNS} from ${tables.member} m ${PRESENT} where ${inSide}${conditions}`;
-  yield* listInPages(file, { sql, values: [...place, ...values], first: wanted.expected });
+  yield* listInPages(file, { sql, values: [...place, ...values], first: expectCandidates(wanted.limit) });
 }
 
-interface MemberRow extends Candidate {
+interface MemberRow extends RankedCandidate {
   readonly document: number;
 }
 
@@ -105,19 +101,16 @@ function isPresent(file: CatalogFile, { productId, document }: MemberRow): boole
   return file.prepare(sql).get(productId, document) !== undefined;
 }
 
-const LARGEST_PAGE = 4_096;
-
-/** A row costs 1 µs and more: the first page is what is expected to do, the next ones grow. */
 function* listInPages(
   file: CatalogFile,
-  { sql, values, first }: { sql: string; values: readonly (Comparable | Uint8Array)[]; first: number },
-): Generator<Candidate, void> {
-  let last: Candidate | undefined;
-  for (let limit = first; ; limit = Math.min(limit * 4, LARGEST_PAGE)) {
+  { sql, values, first }: { sql: string; values: readonly (number | Uint8Array)[]; first: number },
+): Generator<RankedCandidate, void> {
+  let last: RankedCandidate | undefined;
+  for (let limit = first; ; limit = growPage(limit)) {
     const after = last === undefined ? '' : ' and (m.rank, m.product_id) > (unhex(?), ?)';
     const from = last === undefined ? [] : [last.rank, last.productId];
     const statement = file.prepare(`${sql}${after} ${ORDER} limit ?`);
-    const page = statement.all(...values, ...from, limit) as unknown as Candidate[];
+    const page = statement.all(...values, ...from, limit) as unknown as RankedCandidate[];
     yield* page;
     last = page.at(-1);
     if (page.length < limit) return;
@@ -126,15 +119,17 @@ function* listInPages(
 
 interface Seek {
   readonly condition: string;
-  readonly value: Comparable;
+  readonly value: Uint8Array;
 }
 
 /** The comparisons as SQL; the first as a seek too, where it reaches a range. */
 function describeComparisons({ side, opposite, operators }: Wanted) {
   const compared = operators.flatMap((operator, at) => {
     const value = opposite.compared[at] ?? null;
-    const sql = SQL_OPERATORS[operator as 'less'][side === 'target' ? 0 : 1];
-    return value === null ? [] : [{ column: `c${at + 1}`, operator, sql, value }];
+    const sql = SQL_OPERATORS[operator as 'less'][side];
+    return value === null
+      ? []
+      : [{ column: `c${at + 1}`, operator, sql, value: Buffer.from(value, 'base64') }];
   });
   // The plus keeps SQLite from reading by the index of c1, and sorting a million members by rank afterwards.
   const conditions = compared.map(({ column, operator, sql }) =>
@@ -162,28 +157,22 @@ function isNear(
   return Number(found?.count) < SORTED_AT_MOST;
 }
 
-function* mergeLists(lists: readonly Generator<Candidate, void>[]): Generator<Candidate, void> {
+function* mergeLists(lists: readonly Generator<RankedCandidate, void>[]): Generator<RankedCandidate, void> {
   const heads = lists.map((list) => ({ list, next: list.next().value }));
   for (;;) {
     const [best] = heads
-      .filter((head): head is { list: typeof head.list; next: Candidate } => head.next !== undefined)
+      .filter((head): head is { list: typeof head.list; next: RankedCandidate } => head.next !== undefined)
       .sort((a, b) => compare(a.next, b.next));
     if (best === undefined) return;
     yield best.next;
-    (best as { next: Candidate | undefined }).next = best.list.next().value ?? undefined;
+    (best as { next: RankedCandidate | undefined }).next = best.list.next().value ?? undefined;
   }
 }
 
-const compare = (a: Candidate, b: Candidate) =>
+const compare = (a: RankedCandidate, b: RankedCandidate) =>
   a.rank === b.rank ? a.productId - b.productId : a.rank < b.rank ? -1 : 1;
 
-export interface Variant {
-  readonly productId: number;
-  readonly memberships: readonly Membership[];
-}
-
-/** The products of a group that stand on any side of any relation. */
-function listVariants(file: CatalogFile, group: string, tables: MembershipTables = KEPT_TABLES): Variant[] {
+function listVariants(file: CatalogFile, group: string, tables: MembershipTables): Variant[] {
   return file
     .prepare(
       `select p.id as productId, r.memberships from ${tables.document} r
@@ -207,43 +196,33 @@ export function hasMembers(file: CatalogFile, build: number, side: Side): boolea
   return found !== undefined;
 }
 
-/** A product as answers show it: the answer of the lookup without id and time, and its upload. */
-export interface ServedProduct {
-  readonly answer: string;
-  readonly raw: string;
-}
-
-export function findDocument(file: CatalogFile, productId: number): ServedProduct | undefined {
-  return file
+/** @throws Error for a product that is not there: the join index has named it */
+function findServed(file: CatalogFile, productId: number): ServedProduct {
+  const served = file
     .prepare(
       `select cast(d.answer as text) as answer, cast(d.raw as text) as raw
        from product p join document d on d.id = p.document_id where p.id = ?`,
     )
     .get(productId) as ServedProduct | undefined;
-}
-
-/** A product in the catalog, with its upload. */
-export interface StoredUpload {
-  readonly productId: number;
-  readonly document: number;
-  readonly raw: string;
+  if (served !== undefined) return served;
+  throw new Error(`the product ${productId} is in the join index and not in the catalog`);
 }
 
 /** @returns products by id, after `after` */
-export function listUploads(file: CatalogFile, after: number, limit: number): StoredUpload[] {
+export function listUploads(file: CatalogFile, after: number, limit: number): PresentUpload[] {
   return file
     .prepare(
       `select p.id as productId, p.document_id as document, cast(d.raw as text) as raw
        from product p join document d on d.id = p.document_id where p.id > ? order by p.id limit ?`,
     )
-    .all(after, limit) as unknown as StoredUpload[];
+    .all(after, limit) as unknown as PresentUpload[];
 }
 
-export function findUpload(file: CatalogFile, identifier: string): StoredUpload | undefined {
+function findUpload(file: CatalogFile, identifier: string): StoredUpload | undefined {
   if (!identifier.isWellFormed()) return undefined;
   return file
     .prepare(
-      `select p.id as productId, p.document_id as document, cast(d.raw as text) as raw
+      `select p.id as productId, cast(d.raw as text) as raw
        from product p join document d on d.id = p.document_id where p.identifier = ?`,
     )
     .get(identifier) as StoredUpload | undefined;
@@ -278,14 +257,6 @@ export function sampleMembers(
     .map(({ identifier }) => String(identifier));
 }
 
-export function findIdentifier(file: CatalogFile, productId: number): string {
+function findIdentifier(file: CatalogFile, productId: number): string {
   return String(file.prepare('select identifier from product where id = ?').get(productId)?.identifier);
-}
-
-/** What a search reads, on the snapshot of its caller. */
-export function createSearchReader(file: CatalogFile, tables: MembershipTables = KEPT_TABLES): SearchReader {
-  return {
-    listCandidates: (wanted) => listCandidates(file, { ...wanted, tables }),
-    listVariants: (group) => listVariants(file, group, tables),
-  };
 }

@@ -1,5 +1,5 @@
 import { isMatch, type Membership } from './membership.ts';
-import type { Candidate, FoundSource, Variant, Wanted } from './related-search-store.ts';
+import type { FoundSource, RelationView, Variant, Wanted } from './related-view.ts';
 import type { Operator, Side } from './relation.ts';
 
 export type MatchType = 'FIRST_WAY' | 'SECOND_WAY';
@@ -18,34 +18,25 @@ export interface SearchedRelation {
   readonly operators: readonly Operator[];
 }
 
-/** Where the search reads; one state of the catalog. */
-export interface SearchReader {
-  listCandidates(wanted: Wanted): Iterable<Candidate>;
-  listVariants(group: string): readonly Variant[];
-}
-
 /**
  * Finds what goes with a product: along the relation, and where that leads to nothing and the relation is two-way, the
  * other way round. Source: docs/interface.md §4.8 rules 2 and 3, §12.3, §12.5.
  */
 export function searchRelated(
-  reader: SearchReader,
+  view: RelationView,
   relation: SearchedRelation,
   { source, limit }: { source: FoundSource | undefined; limit: number },
 ): FoundGroups {
   if (source === undefined) return { matchType: 'FIRST_WAY', groups: [] };
-  const groups = searchSide(reader, relation, { source, limit, side: 'target' });
+  const groups = searchSide(view, relation, { source, limit, side: 'target' });
   if (groups.length > 0 || !relation.twoWay) return { matchType: 'FIRST_WAY', groups };
-  const back = searchSide(reader, relation, { source, limit, side: 'source' });
+  const back = searchSide(view, relation, { source, limit, side: 'source' });
   return back.length > 0 ? { matchType: 'SECOND_WAY', groups: back } : { matchType: 'FIRST_WAY', groups: [] };
 }
 
-/** Candidates that are read beyond the limit, for those that are left out and those of one group. */
-const OWN_GROUP = 4;
-
 /** `side`: where the related products stand. */
 function searchSide(
-  reader: SearchReader,
+  view: RelationView,
   { build, excludeSameGroup, operators }: SearchedRelation,
   { source, limit, side }: { source: FoundSource; limit: number; side: Side },
 ): (readonly number[])[] {
@@ -53,14 +44,15 @@ function searchSide(
   const opposite = source.memberships.find((one) => one.build === build && one.side === own);
   if (opposite === undefined || opposite.keys.length === 0) return [];
   const groups = new Set<string>();
-  const wanted: Wanted = { build, side, opposite, operators, expected: limit + OWN_GROUP };
-  for (const { productId, group } of reader.listCandidates(wanted)) {
-    if (productId === source.productId || (excludeSameGroup && group === source.group)) continue;
+  const excluded = excludeSameGroup ? source.group : undefined;
+  const wanted: Wanted = { build, side, opposite, operators, limit, excluded };
+  for (const { productId, group } of view.listCandidates(wanted)) {
+    if (productId === source.productId || group === excluded) continue;
     groups.add(group);
     if (groups.size === limit) break;
   }
   const isWanted = ({ productId }: Variant) => productId !== source.productId;
-  return [...groups].map((group) => sortVariants(reader.listVariants(group).filter(isWanted), wanted));
+  return [...groups].map((group) => sortVariants(view.listVariants(group).filter(isWanted), wanted));
 }
 
 /** @returns the ids of those that match, by rank, then id */

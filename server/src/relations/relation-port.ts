@@ -1,7 +1,7 @@
+import type { RelateInput } from './related-answers.ts';
 import type { Relation, RelationDefinition } from './relation.ts';
+import type { BuildOrder, BuildPage } from './relation-plan.ts';
 import type { ExplainInput, RelationExplanation } from './relation-questions.ts';
-import type { RelateInput } from './relation-reader.ts';
-import type { BuildPage } from './relation-store.ts';
 import type { RelationSurvey } from './relation-survey.ts';
 
 /** What stands before and behind the answers of one step. */
@@ -10,24 +10,39 @@ export interface Frame {
   readonly tail: string;
 }
 
+/** What is met of a catalog before it is read. */
+export interface CatalogMark {
+  readonly version: number;
+  /** Where statements are prepared: which tables are large by now, for another plan is right then. */
+  readonly scale: number;
+}
+
+export interface MetRelations {
+  readonly mark: CatalogMark;
+  readonly relations: readonly Relation[];
+}
+
+export interface SavedRelation {
+  /** Of the one that is replaced. */
+  readonly id: number | undefined;
+  readonly definition: RelationDefinition;
+  readonly at: number;
+}
+
 /** Where relations and their join index are kept: with the catalog, so that both change in one instant. */
 export interface RelationStore {
   list(projectId: number): Promise<readonly Relation[]>;
+  /** The relations for an answer: they may be as old as answers may be. */
+  lookAt(projectId: number): Promise<MetRelations>;
   find(projectId: number, id: number): Promise<Relation | undefined>;
   /** Creates or, with an id, replaces. @returns undefined when there is none to replace */
-  save(
-    projectId: number,
-    saved: { id: number | undefined; definition: RelationDefinition; at: number },
-  ): Promise<Relation | undefined>;
+  save(projectId: number, saved: SavedRelation): Promise<Relation | undefined>;
   /** @returns whether it was there */
   remove(projectId: number, id: number): Promise<boolean>;
   listUnbuilt(projectId: number): Promise<readonly number[]>;
   /** Follows the ontology as it is. @returns relations whose index must be made */
   bind(projectId: number): Promise<readonly number[]>;
-  buildPage(
-    projectId: number,
-    page: { relationId: number; after: { build: number; document: number }; limit: number },
-  ): Promise<BuildPage>;
+  buildPage(projectId: number, order: BuildOrder): Promise<BuildPage>;
   /** @returns whether there may be more to remove */
   dropBuilds(projectId: number): Promise<boolean>;
   /** Tries a definition on the catalog. @returns how it does, or why it cannot work */
@@ -41,7 +56,8 @@ export interface RelationStore {
   explain(wanted: ExplainInput): Promise<RelationExplanation | { readonly unknown: string } | undefined>;
   /**
    * Related products of one product, `{"tags":[…]}`, or in the bulk form of several, as members of an object with
-   * commas between, and within `head` and `tail`; in the order asked, out of memory where it can be.
+   * commas between, and within `head` and `tail`; in the order asked, out of memory where it can be. `met`: what
+   * the caller has just met of the catalog.
    */
-  relate(wanted: RelateInput, frame: Frame): Promise<Buffer>;
+  relate(wanted: RelateInput, frame: Frame, met?: CatalogMark): Promise<Buffer>;
 }

@@ -1,9 +1,8 @@
 import type { UploadedProduct } from '../catalog/catalog.ts';
-import type { CatalogFile } from '../storage/storage.ts';
 import { type MatchType, searchRelated } from './related-search.ts';
-import { createSearchReader, findSource, findUpload } from './related-search-store.ts';
+import type { RelationView } from './related-view.ts';
 import { explainPair, type PairExplanation } from './relation-explain.ts';
-import { findBuilt } from './relation-store.ts';
+import type { ServedRelation } from './relation-plan.ts';
 import { compileRule } from './rule.ts';
 
 /** Why a product is among the results of another, or is not. Source: docs/interface.md §12.6. */
@@ -26,21 +25,19 @@ export interface RelationExplanation extends PairExplanation {
 
 const SEARCHED_GROUPS = 1_000;
 
-/** @returns undefined when the relation is not built, the identifier when a product is not there */
+/** @returns the identifier when a product is not there */
 export function explainRelation(
-  file: CatalogFile,
-  { id, source, target }: ExplainInput,
-): RelationExplanation | { readonly unknown: string } | undefined {
-  const relation = findBuilt(file, id);
-  if (relation === undefined) return undefined;
-  const [from, to] = [findUpload(file, source), findUpload(file, target)];
+  view: RelationView,
+  { build, bound, twoWay, excludeSameGroup }: ServedRelation,
+  { source, target }: ExplainInput,
+): RelationExplanation | { readonly unknown: string } {
+  const [from, to] = [view.findUpload(source), view.findUpload(target)];
   if (from === undefined || to === undefined) return { unknown: from === undefined ? source : target };
-  const { build, bound, twoWay, excludeSameGroup } = relation;
   const operators = compileRule(bound).comparisons.map(({ operator }) => operator);
   const { matchType, groups } = searchRelated(
-    createSearchReader(file),
+    view,
     { build, twoWay, excludeSameGroup, operators },
-    { source: findSource(file, source), limit: SEARCHED_GROUPS },
+    { source: view.findSource(source), limit: SEARCHED_GROUPS },
   );
   const place = groups.flat().indexOf(to.productId);
   const products = { source: JSON.parse(from.raw), target: JSON.parse(to.raw) } as Record<
@@ -72,11 +69,4 @@ function describeExclusion(
 ): RelationExplanation['excluded'] {
   if (source.identifier === target.identifier) return 'same product';
   return excludeSameGroup && source.groupIdentifier === target.groupIdentifier ? 'same group' : null;
-}
-
-/** @throws Error for a product that is not there: the caller has just found it */
-export function readUpload(file: CatalogFile, identifier: string): UploadedProduct {
-  const found = findUpload(file, identifier);
-  if (found === undefined) throw new Error(`the product ${identifier} is gone`);
-  return JSON.parse(found.raw) as UploadedProduct;
 }

@@ -1,21 +1,27 @@
-import { raiseVersion, readMeta, readOntology, type UploadedProduct, writeMeta } from '../catalog/catalog.ts';
+import { raiseVersion, readMeta, readOntology, writeMeta } from '../catalog/catalog.ts';
 import type { CatalogFile } from '../storage/storage.ts';
 import { Memberships } from './membership.ts';
-import { findMemberships, listBuilds, placeMemberships } from './membership-store.ts';
-import { type Relation, type RelationDefinition, type RelationState, ruleOf } from './relation.ts';
-import { type BoundRule, bindRule } from './rule.ts';
+import { extendMemberships, findMemberships, listBuilds } from './membership-store.ts';
+import type { Relation, RelationDefinition } from './relation.ts';
+import {
+  type Binding,
+  type BuildOrder,
+  type BuildPage,
+  describePage,
+  isUnbuilt,
+  NOTHING_TO_BUILD,
+  planBinding,
+  planExtension,
+  type RelationRow,
+  type ServedRelation,
+  type ServedRow,
+  toRelation,
+  toServed,
+  type WalkedDocument,
+} from './relation-plan.ts';
+import type { SavedRelation } from './relation-port.ts';
 
 /** Definitions and their builds in the catalog's file; each exported function that writes is one transaction. */
-
-interface RelationRow {
-  readonly id: number;
-  readonly definition: string;
-  readonly problem: string | null;
-  readonly active: number | null;
-  readonly wanted: number | null;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-}
 
 const SELECT = `select id, definition, problem, active_build as active, wanted_build as wanted, created_at as createdAt,
   updated_at as updatedAt from relation`;
@@ -35,48 +41,8 @@ export function findRelation(file: CatalogFile, id: number): Relation | undefine
 const findRow = (file: CatalogFile, id: number) =>
   file.prepare(`${SELECT} where id = ?`).get(id) as RelationRow | undefined;
 
-function toRelation({ id, definition, problem, createdAt, updatedAt, ...row }: RelationRow): Relation {
-  return {
-    id,
-    definition: JSON.parse(definition),
-    state: stateOf(problem, row),
-    problem: problem ?? undefined,
-    createdAt,
-    updatedAt,
-  };
-}
-
-function stateOf(
-  problem: string | null,
-  { active, wanted }: Pick<RelationRow, 'active' | 'wanted'>,
-): RelationState {
-  if (problem !== null) return 'misconfigured';
-  return active !== null && active === wanted ? 'ready' : 'building';
-}
-
-/** A relation that answers, with the rule that its index was made by. */
-export interface ServedRelation {
-  readonly id: number;
-  /** As it is stored; the index may be that of the one before. */
-  readonly definition: RelationDefinition;
-  /** Those that the index was made for: the definition may have others by now. */
-  readonly twoWay: boolean;
-  readonly excludeSameGroup: boolean;
-  readonly build: number;
-  readonly bound: BoundRule;
-}
-
-/** Enabled, well configured and built. */
-export function listServed(file: CatalogFile): ServedRelation[] {
-  return listBuilt(file).filter(({ definition }) => definition.enabled);
-}
-
-/** @returns a relation that is well configured and built, whether or not it is enabled */
-export function findBuilt(file: CatalogFile, id: number): ServedRelation | undefined {
-  return listBuilt(file).find((relation) => relation.id === id);
-}
-
-function listBuilt(file: CatalogFile): ServedRelation[] {
+/** @returns relations that are well configured and built, whether or not they are enabled */
+export function listBuilt(file: CatalogFile): ServedRelation[] {
   return file
     .prepare(
       `select r.id, r.definition, b.id as build, b.rule, b.two_way as twoWay, b.exclude_same_group as excludeSameGroup
@@ -84,21 +50,11 @@ function listBuilt(file: CatalogFile): ServedRelation[] {
        where r.problem is null order by r.id`,
     )
     .all()
-    .map(({ id, definition, build, rule, twoWay, excludeSameGroup }) => ({
-      id: Number(id),
-      definition: JSON.parse(String(definition)) as RelationDefinition,
-      twoWay: twoWay === 1,
-      excludeSameGroup: excludeSameGroup === 1,
-      build: Number(build),
-      bound: JSON.parse(String(rule)) as BoundRule,
-    }));
+    .map((row) => toServed(row as unknown as ServedRow));
 }
 
 /** Creates a relation, or replaces one. @returns undefined when the one to be replaced is not there */
-export function saveRelation(
-  file: CatalogFile,
-  { id, definition, at }: { id: number | undefined; definition: RelationDefinition; at: number },
-): Relation | undefined {
+export function saveRelation(file: CatalogFile, { id, definition, at }: SavedRelation): Relation | undefined {
   return file.transaction(() => {
     const row = id === undefined ? undefined : findRow(file, id);
     if (id !== undefined && row === undefined) return undefined;
@@ -115,7 +71,7 @@ export function saveRelation(
 /** Relations that want another index than the one that answers. */
 export function listUnbuilt(file: CatalogFile): number[] {
   return listRows(file)
-    .filter(({ active, wanted }) => wanted !== null && wanted !== active)
+    .filter(isUnbuilt)
     .map(({ id }) => id);
 }
 
@@ -129,7 +85,7 @@ function insertRelation(file: CatalogFile, definition: RelationDefinition, at: n
 }
 
 /** @returns whether it was there */
-export function deleteRelation(file: CatalogFile, { id }: { id: number }): boolean {
+export function deleteRelation(file: CatalogFile, id: number): boolean {
   return file.transaction(() => {
     const { changes } = file.prepare('delete from relation where id = ?').run(id);
     if (changes > 0) raiseVersion(file);
@@ -138,7 +94,7 @@ export function deleteRelation(file: CatalogFile, { id }: { id: number }): boole
 }
 
 /** Follows the ontology as it is. @returns relations whose index must be made */
-export function bindRelations(file: CatalogFile, _: object): number[] {
+export function bindRelations(file: CatalogFile): number[] {
   if (file.prepare('select 1 from relation limit 1').get() === undefined) return [];
   return file.transaction(() =>
     listRows(file)
@@ -151,26 +107,35 @@ export function bindRelations(file: CatalogFile, _: object): number[] {
 function bindRelation(file: CatalogFile, id: number): boolean {
   const row = findRow(file, id);
   if (row === undefined) return false;
-  const definition = JSON.parse(row.definition) as RelationDefinition;
-  const result = bindRule(ruleOf(definition), readOntology(file).attributes);
-  if ('problem' in result) {
-    if (row.problem === result.problem) return false;
-    file
-      .prepare('update relation set problem = ?, active_build = null, wanted_build = null where id = ?')
-      .run(result.problem, id);
-    raiseVersion(file);
-    return false;
+  const builds = file
+    .prepare('select id, rule from relation_build where relation_id = ? order by id')
+    .all(id);
+  const binding = planBinding(row, readOntology(file).attributes, builds as never);
+  switch (binding.kind) {
+    case 'same':
+      return false;
+    case 'problem':
+      file
+        .prepare('update relation set problem = ?, active_build = null, wanted_build = null where id = ?')
+        .run(binding.problem, id);
+      raiseVersion(file);
+      return false;
+    case 'build':
+      return bindToBuild(file, row, binding);
   }
-  const rule = JSON.stringify(result.bound);
-  const same = file
-    .prepare('select id from relation_build where relation_id = ? and rule = ? and id in (?, ?)')
-    .get(id, rule, row.wanted, row.active)?.id;
-  const wanted = same === undefined ? insertBuild(file, id, rule) : Number(same);
+}
+
+function bindToBuild(
+  file: CatalogFile,
+  { id, active }: RelationRow,
+  { build, rule, twoWay, excludeSameGroup }: Extract<Binding, { kind: 'build' }>,
+): boolean {
+  const wanted = build ?? insertBuild(file, id, rule);
   file
     .prepare('update relation_build set two_way = ?, exclude_same_group = ? where id = ?')
-    .run(Number(definition.twoWay), Number(definition.excludeSameGroup), wanted);
+    .run(twoWay, excludeSameGroup, wanted);
   file.prepare('update relation set problem = null, wanted_build = ? where id = ?').run(wanted, id);
-  return wanted !== row.active;
+  return isUnbuilt({ active, wanted });
 }
 
 /** From now on what is written has rows for it; older documents are walked by `buildPage`. */
@@ -191,47 +156,26 @@ function raiseDerivation(file: CatalogFile): void {
   raiseVersion(file);
 }
 
-export interface BuildPage {
-  /** The build that the relation wants; undefined: its index is complete, or it wants none. */
-  readonly build: number | undefined;
-  readonly lastWalked: number;
-  /** In percent of the documents. */
-  readonly progress: number;
-}
-
 /** Walks a part of the older documents of a relation's wanted build; the last part makes it the one that answers. */
-export function buildPage(
-  file: CatalogFile,
-  {
-    relationId,
-    after,
-    limit,
-  }: { relationId: number; after: { build: number; document: number }; limit: number },
-): BuildPage {
+export function buildPage(file: CatalogFile, { relationId, after, limit }: BuildOrder): BuildPage {
   return file.transaction(() => {
     const row = findRow(file, relationId);
-    if (row === undefined || row.wanted === null || row.wanted === row.active) {
-      return { build: undefined, lastWalked: 0, progress: 100 };
-    }
+    if (row === undefined || row.wanted === null || !isUnbuilt(row)) return NOTHING_TO_BUILD;
     const build = row.wanted;
     const found = file
       .prepare('select rule, last_document as last from relation_build where id = ?')
-      .get(build);
-    const last = Number(found?.last);
+      .get(build) as { rule: string; last: number };
     const from = after.build === build ? after.document : 0;
-    const page = listDocuments(file, { from, last, limit });
-    const bound = JSON.parse(String(found?.rule)) as BoundRule;
-    placePage(file, page, new Memberships([{ build, bound }]));
-    const lastWalked = page.at(-1)?.id ?? last;
-    if (page.length < limit) activate(file, relationId, build);
-    return { build, lastWalked, progress: last === 0 ? 100 : (lastWalked / last) * 100 };
+    const page = listDocuments(file, { from, last: found.last, limit });
+    const memberships = new Memberships([{ build, bound: JSON.parse(found.rule) }]);
+    const live = new Set(listBuilds(file).map((one) => one.build));
+    const findKept = (id: number) => findMemberships(file, id)?.memberships ?? [];
+    for (const extended of planExtension(page, memberships, { live, findKept }))
+      extendMemberships(file, extended);
+    const { isComplete, ...described } = describePage({ build, last: found.last, limit, page });
+    if (isComplete) activate(file, relationId, build);
+    return described;
   });
-}
-
-interface WalkedDocument {
-  readonly id: number;
-  readonly productId: number;
-  readonly raw: string;
 }
 
 function listDocuments(
@@ -246,24 +190,6 @@ function listDocuments(
     .all(from, last, limit) as unknown as WalkedDocument[];
 }
 
-function placePage(file: CatalogFile, page: readonly WalkedDocument[], memberships: Memberships): void {
-  const live = new Set(listBuilds(file).map(({ build }) => build));
-  for (const { id, productId, raw } of page) {
-    const product = JSON.parse(raw) as UploadedProduct;
-    const added = memberships.of(product);
-    if (added.length === 0) continue;
-    const builds = new Set(added.map(({ build }) => build));
-    const kept = (findMemberships(file, id)?.memberships ?? []).filter(
-      ({ build }) => live.has(build) && !builds.has(build),
-    );
-    placeMemberships(
-      file,
-      { id, productId },
-      { group: product.groupIdentifier, memberships: [...kept, ...added] },
-    );
-  }
-}
-
 function activate(file: CatalogFile, relationId: number, build: number): void {
   file.prepare('update relation set active_build = ? where id = ?').run(build, relationId);
   raiseVersion(file);
@@ -272,7 +198,7 @@ function activate(file: CatalogFile, relationId: number, build: number): void {
 const STEP = 5_000;
 
 /** Removes a part of the rows of builds that no relation has any more. @returns whether there may be more */
-export function dropBuilds(file: CatalogFile, _: object): boolean {
+export function dropBuilds(file: CatalogFile): boolean {
   return file.transaction(() => {
     const over = file
       .prepare(

@@ -5,7 +5,10 @@ import type { RelationStore } from './relation-port.ts';
 
 /** Making the index of relations whose rule or attributes changed. Source: docs/interface.md §12.4 rule 2. */
 export interface RelationBuilds {
-  /** Does a change that calls for a build; the build's task is stored first, so that a crash in between loses none. */
+  /**
+   * Does a change that calls for a build. The build's task is stored first, so that a crash in between loses none, and
+   * held until the change is stored.
+   */
   changeAndBuild<Result>(
     project: Pick<ChosenProject, 'id' | 'name'>,
     change: () => Promise<Result>,
@@ -25,8 +28,6 @@ export function createRelationBuilds(parts: {
   logger: Logger;
 }): RelationBuilds {
   const { store, tasks, logger } = parts;
-  /** A project's changes under way: its builds wait until they are stored. */
-  const changes = new Map<number, Promise<unknown>>();
   const buildTask: TaskDefinition<object> = {
     kind: 'relations.build',
     name: 'relation build',
@@ -35,7 +36,6 @@ export function createRelationBuilds(parts: {
     isOrdered: false,
     async run(_, run) {
       const { projectId } = run.task;
-      await changes.get(projectId);
       const unbuilt = await store.listUnbuilt(projectId);
       for (const relationId of unbuilt) await build(run, relationId);
       await run.log(`built the index of ${unbuilt.length} relations`);
@@ -70,15 +70,13 @@ export function createRelationBuilds(parts: {
 
   return {
     async changeAndBuild(project, change) {
-      const stored = Promise.withResolvers<void>();
-      const under = Promise.all([changes.get(project.id), stored.promise]);
-      changes.set(project.id, under);
+      const wanted = { project, payload: {} };
+      const task = await tasks.accept<object>(buildTask, { ...wanted, isHeld: true });
       try {
-        await tasks.accept<object>(buildTask, { project, payload: {} });
         return await change();
       } finally {
-        stored.resolve();
-        if (changes.get(project.id) === under) changes.delete(project.id);
+        // It began before the change was stored, because this process seemed to be gone.
+        if (!(await tasks.release(task))) await tasks.accept<object>(buildTask, wanted);
       }
     },
     async follow(run) {

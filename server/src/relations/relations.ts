@@ -10,17 +10,20 @@ import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Tasks } from '../tasks/tasks.ts';
+import type { RelateInput } from './related-answers.ts';
 import type { AnswerForm } from './related-items.ts';
 import { checkIncluded, checkSize, type IncludedRelations, planTags } from './related-request.ts';
 import { type Relation, type RelationDefinition, ruleOf } from './relation.ts';
-import type { RelationStore } from './relation-port.ts';
+import type { CatalogMark, RelationStore } from './relation-port.ts';
 import type { ExplainInput, RelationExplanation } from './relation-questions.ts';
-import type { RelateInput } from './relation-reader.ts';
 import { createRelationBuilds } from './relation-tasks.ts';
 
 export { relationDerivation } from './membership-store.ts';
+export { relationBatchDerivation } from './postgres-membership-store.ts';
+export { postgresRelationReaderOperations } from './postgres-relation-reader-store.ts';
+export { createPostgresRelationStore, postgresRelationWriterOperations } from './postgres-relation-store.ts';
 export type { Relation, RelationDefinition } from './relation.ts';
-export { relationReaderOperations } from './relation-reader.ts';
+export { relationReaderOperations } from './relation-reader-store.ts';
 export { createSqliteRelationStore, relationWriterOperations } from './sqlite-relation-store.ts';
 
 export interface RelationParts {
@@ -118,8 +121,9 @@ export function createRelations({ store, tasks, clock, logger, getSettings }: Re
      */
     async ask(project: ChosenProject, asked: AskedRelations): Promise<RelatedSteps> {
       const { brandAttribute } = await getSettings(project.id);
-      const wanted = planAnswer(asked, await store.list(project.id));
-      return answerInSteps(store, asked.identifiers, { projectId: project.id, brandAttribute, ...wanted });
+      const { mark, relations } = await store.lookAt(project.id);
+      const wanted = { projectId: project.id, brandAttribute, ...planAnswer(asked, relations) };
+      return answerInSteps(store, asked.identifiers, { wanted, mark });
     },
   };
 }
@@ -163,16 +167,19 @@ function planImport(sent: readonly SentRelation[], present: readonly Relation[])
 async function* answerInSteps(
   store: RelationStore,
   identifiers: readonly string[],
-  wanted: Omit<RelateInput, 'identifiers'>,
+  { wanted, mark }: { wanted: Omit<RelateInput, 'identifiers'>; mark: CatalogMark },
 ): RelatedSteps {
   const groups = wanted.tags.flatMap(({ relations }) => relations).reduce((sum, { limit }) => sum + limit, 0);
   const size = Math.max(1, Math.min(SOURCES_PER_STEP, Math.floor(GROUPS_PER_STEP / Math.max(groups, 1))));
   const [open, close] = wanted.form === 'bulk' ? ['{', '}'] : ['', ''];
   if (identifiers.length === 0) yield Buffer.from(`${open}${close}`);
+  let met: CatalogMark | undefined = mark;
   for (let at = 0; at < identifiers.length; at += size) {
     // Steps that come out of memory end within one turn of the event loop; small requests wait for the next one.
     if (at > 0) await nextTurn();
     const frame = { head: at === 0 ? open : ',', tail: at + size >= identifiers.length ? close : '' };
-    yield await store.relate({ ...wanted, identifiers: identifiers.slice(at, at + size) }, frame);
+    const step = { ...wanted, identifiers: identifiers.slice(at, at + size) };
+    yield await store.relate(step, frame, met);
+    met = undefined;
   }
 }
