@@ -47,14 +47,15 @@ async function printKey(
 async function withAccess(
   work: (parts: { projects: ReturnType<typeof createProjects>; access: Access }) => Promise<void>,
 ): Promise<number> {
-  const { database } = openStorage(readConfig().dataDir);
+  const storage = await openStorage(readConfig());
+  const { database, postgres } = storage;
   const projects = createProjects({ database, clock: systemClock });
-  const access = createAccess({ database, clock: systemClock, projects });
+  const access = createAccess({ database, clock: systemClock, projects, postgres });
   try {
     await work({ projects, access });
     return 0;
   } finally {
     await access.close();
-    await database.close();
+    await storage.close();
   }
 }

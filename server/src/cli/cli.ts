@@ -3,12 +3,15 @@ import { parseArgs } from 'node:util';
 import { createAccountCommand, createKeyCommand } from './access-commands.ts';
 import { backupCommand, restoreCommand } from './backup-commands.ts';
 import { demoCommand } from './demo.ts';
+import { migrateStoreCommand } from './migrate-store.ts';
 import { openapiCommand } from './openapi.ts';
 import { serveCommand } from './serve.ts';
 
 const USAGE = `relata: a product data service
 
-  relata serve                      serve the data directory (settings: RELATA_*, see docs/operating.md)
+  relata serve [--role api|worker|all]
+                                    serve the data directory or, with RELATA_DATABASE_URL, PostgreSQL: requests,
+                                    tasks, or both (settings: RELATA_*, see docs/operating.md)
   relata demo                       serve a demo catalog from a directory of its own
   relata account create NAME        make an account and its first key
   relata key create --scope account [--account NAME] [--name NAME]
@@ -16,6 +19,9 @@ const USAGE = `relata: a product data service
   relata backup DIR                 copy the data directory while the service runs
   relata restore DIR [--project N]  bring a backup back: everything into an empty data directory,
                                     or one project's catalog while the service runs
+  relata migrate-store --from DIR --to postgres://… [--force]
+                                    move everything to PostgreSQL, or back, while nothing is served;
+                                    the same command goes on where it was interrupted
   relata openapi                    print the OpenAPI document
 `;
 
@@ -40,6 +46,10 @@ function parse(args: readonly string[]) {
       account: { type: 'string' },
       name: { type: 'string' },
       project: { type: 'string' },
+      role: { type: 'string' },
+      from: { type: 'string' },
+      to: { type: 'string' },
+      force: { type: 'boolean' },
       help: { type: 'boolean', short: 'h' },
     },
   });
@@ -55,11 +65,13 @@ async function dispatch(command: string, rest: readonly string[], values: Values
   const [first, second] = rest;
   switch (`${command}${['account', 'key'].includes(command) ? ` ${first}` : ''}`) {
     case 'serve':
-      return serveCommand();
+      return serveCommand(values.role);
     case 'demo':
       return demoCommand();
     case 'openapi':
       return openapiCommand();
+    case 'migrate-store':
+      return migrateStoreCommand(values);
     case 'account create':
       return createAccountCommand(second);
     case 'key create':

@@ -13,7 +13,7 @@ const PRODUCTS_PER_BATCH = 2_000;
 export async function demoCommand(): Promise<number> {
   const dataDir = mkdtempSync(join(tmpdir(), 'relata-demo-'));
   try {
-    const config = { ...readConfig(), dataDir, logLevel: 'warn' as const };
+    const config = { ...readConfig(), database: undefined, dataDir, logLevel: 'warn' as const };
     const app = await createApp({ config });
     const key = (await app.access.createFirstAccount(config.accountKey))?.key ?? '';
     const address = await app.start();

@@ -1,12 +1,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type App, createApp } from '../app.ts';
+import { type App, createApp, type Role } from '../app.ts';
 import { type Config, readConfig } from '../config.ts';
 
+const ROLES: readonly string[] = ['api', 'worker', 'all'] satisfies Role[];
+
 /** `relata serve`: until SIGTERM or SIGINT. */
-export async function serveCommand(): Promise<number> {
+export async function serveCommand(role = 'all'): Promise<number> {
+  if (!ROLES.includes(role)) throw new Error(`relata serve --role: one of ${ROLES.join(', ')}`);
   const config = readConfig();
-  const app = await createApp({ config });
+  const app = await createApp({ config, role: role as Role });
   await makeFirstKey(app, config);
   const address = await app.start();
   app.server.log.info({ address }, 'relata serves');
@@ -15,7 +18,12 @@ export async function serveCommand(): Promise<number> {
 }
 
 /** Source: docs/interface.md §10.2. */
-async function makeFirstKey(app: App, { accountKey, dataDir }: Config): Promise<void> {
+async function makeFirstKey(app: App, { accountKey, database, dataDir }: Config): Promise<void> {
+  const isTold = accountKey !== undefined || process.stdout.isTTY;
+  if (database !== undefined && !isTold && !(await app.access.hasKeys())) {
+    // A file on one of several machines is found by nobody.
+    throw new Error('An empty PostgreSQL database needs RELATA_ACCOUNT_KEY: the first account key.');
+  }
   const made = await app.access.createFirstAccount(accountKey);
   if (made === undefined) {
     if (accountKey !== undefined)

@@ -1,0 +1,46 @@
+import { ServiceError } from '../kernel/errors.ts';
+import { type MoveOptions, type MoveSummary, moveStore } from '../storage/storage.ts';
+import { ProgressLine } from './progress-line.ts';
+
+/** More are not read; the first ones say where to look. */
+const SHOWN_DIFFERENCES = 20;
+
+/** `relata migrate-store --from … --to …`: from a data directory to PostgreSQL or back, while neither is served. */
+export async function migrateStoreCommand(values: {
+  from?: string | undefined;
+  to?: string | undefined;
+  force?: boolean | undefined;
+}): Promise<number> {
+  const { from, to, force = false } = values;
+  if (from === undefined || to === undefined) {
+    throw new Error(
+      'relata migrate-store --from ./data --to postgres://… (or back): --from or --to is missing',
+    );
+  }
+  const { catalogs, rows, payloads, differences } = await moveShown({ from, to, isForced: force });
+  if (differences.length > 0) {
+    for (const difference of differences.slice(0, SHOWN_DIFFERENCES)) console.error(difference);
+    console.error(
+      `The two stores differ in ${differences.length} places, the target is not served: empty it and move again.`,
+    );
+    return 1;
+  }
+  console.log(
+    `${catalogs} catalogs, ${rows} rows and ${payloads} bodies of open tasks were moved and compared: both stores are the same`,
+  );
+  return 0;
+}
+
+async function moveShown(options: MoveOptions): Promise<MoveSummary> {
+  const line = new ProgressLine(process.stderr);
+  try {
+    return await moveStore({ ...options, onProgress: (progress) => line.show(progress) });
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    const what = error.code === 'storage_full' ? 'The disk is full' : 'The database cannot be reached';
+    const why = error.cause instanceof Error ? ` (${error.cause.message})` : '';
+    throw new Error(`${what}${why}: run the same command again, it goes on where it stopped`);
+  } finally {
+    line.end();
+  }
+}

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { MoveProgress } from '../storage/move.ts';
+import { ProgressLine } from './progress-line.ts';
+
+/** What is written while time passes as the test says. */
+function startLine({ isTTY, columns = 200 }: { isTTY: boolean; columns?: number }) {
+  let now = 0;
+  const written: string[] = [];
+  const line = new ProgressLine({ isTTY, columns, write: (text) => written.push(text) }, () => now);
+  return {
+    written,
+    end: () => line.end(),
+    /** Half of the rows are as good as half of the work here. */
+    show(atMs: number, rows: number, fields: Partial<MoveProgress> = {}) {
+      now = atMs;
+      const progress = {
+        phase: 'copying',
+        place: 'project 3, document',
+        allRows: 1_000_000,
+        doneBefore: 0,
+      } as const;
+      line.show({ ...progress, rows, done: rows / 1_000_000, ...fields });
+    },
+  };
+}
+
+test('a terminal has one line that is drawn anew, with rows, rate and the time that is left', () => {
+  const { written, show, end } = startLine({ isTTY: true });
+  show(0, 0);
+  show(100, 1_000);
+  show(10_000, 250_000);
+  assert.equal(written.length, 2, 'what changes within a blink is not drawn');
+  const [first = '', second = ''] = written;
+  assert.match(first, /^\rcopying {4}\[\.{24}\] {2}0 % /);
+  assert.equal(
+    second,
+    '\rcopying    [######..................]  25 %  250,000 of 1,000,000 rows  25,000 rows/s  30 s left  project 3, document\x1b[K',
+  );
+  end();
+  assert.equal(written.at(-1), '\n');
+});
+
+test('a line is cut to the terminal', () => {
+  const { written, show } = startLine({ isTTY: true, columns: 40 });
+  show(0, 0);
+  assert.equal(written[0]?.replace('\r', '').replace('\x1b[K', '').length, 39);
+});
+
+test('without a terminal there is a plain line now and then, and one at the end of a phase', () => {
+  const { written, show, end } = startLine({ isTTY: false });
+  for (let second = 0; second <= 30; second += 1) show(second * 1_000, second * 10_000);
+  show(31_000, 1_000_000, { done: 1 });
+  end();
+  assert.deepEqual(written, [
+    'copying    0 %  0 of 1,000,000 rows  project 3, document\n',
+    'copying    10 %  100,000 of 1,000,000 rows  10,000 rows/s  1 min 30 s left  project 3, document\n',
+    'copying    20 %  200,000 of 1,000,000 rows  10,000 rows/s  1 min 20 s left  project 3, document\n',
+    'copying    30 %  300,000 of 1,000,000 rows  10,000 rows/s  1 min 10 s left  project 3, document\n',
+    'copying    100 %  1,000,000 of 1,000,000 rows  32,258 rows/s  project 3, document\n',
+  ]);
+});
+
+test('what an earlier run did counts neither for the rate nor for the time that is left', () => {
+  const { written, show } = startLine({ isTTY: false });
+  show(0, 0);
+  show(100, 600_000, { doneBefore: 0.6 });
+  show(10_000, 700_000, { doneBefore: 0.6 });
+  assert.match(written[1] ?? '', /^copying {4}70 % .* 10,000 rows\/s {2}30 s left/);
+});

@@ -1,0 +1,103 @@
+import type { MoveProgress } from '../storage/storage.ts';
+
+/** Where progress is written: a terminal has columns, a file or a pipe has none. */
+export interface ProgressStream {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  write(text: string): unknown;
+}
+
+/** A terminal is drawn anew this often, a log gets a line this often. */
+const DRAW_MS = 200;
+const LINE_MS = 10_000;
+const BAR_CELLS = 24;
+
+/** Shows how far a move is: one line that is drawn again and again on a terminal, a line now and then elsewhere. */
+export class ProgressLine {
+  private readonly stream: ProgressStream;
+  private readonly now: () => number;
+  private phase = '';
+  private startedAt = 0;
+  private shownAt = 0;
+  private rowsAtStart = 0;
+  private last: MoveProgress | undefined;
+  private drawn: MoveProgress | undefined;
+
+  constructor(stream: ProgressStream, now: () => number = () => performance.now()) {
+    this.stream = stream;
+    this.now = now;
+  }
+
+  show(progress: MoveProgress): void {
+    const now = this.now();
+    const isNew = progress.phase !== this.phase;
+    if (isNew) this.begin(progress, now);
+    // What an earlier run did counts neither for the rate nor for the time that is left.
+    if (progress.done <= progress.doneBefore) this.rowsAtStart = progress.rows;
+    this.last = progress;
+    const interval = this.stream.isTTY ? DRAW_MS : LINE_MS;
+    if (!isNew && now - this.shownAt < interval) return;
+    this.draw(progress, now);
+  }
+
+  /** Shows the last state of a phase, which stays. */
+  end(): void {
+    if (this.last !== undefined && this.last !== this.drawn) this.draw(this.last, this.now());
+    if (this.last !== undefined && this.stream.isTTY) this.stream.write('\n');
+    this.last = undefined;
+    this.phase = '';
+  }
+
+  private begin(progress: MoveProgress, now: number): void {
+    this.end();
+    this.phase = progress.phase;
+    this.startedAt = now;
+    this.rowsAtStart = progress.rows;
+  }
+
+  private draw(progress: MoveProgress, now: number): void {
+    this.shownAt = now;
+    this.drawn = progress;
+    const text = describeProgress(progress, {
+      elapsedMs: now - this.startedAt,
+      rowsBefore: this.rowsAtStart,
+      hasBar: this.stream.isTTY ?? false,
+    });
+    if (!this.stream.isTTY) this.stream.write(`${text}\n`);
+    // Cut to the line, or the terminal would break it and the next one would not draw over it; then erase the rest.
+    else this.stream.write(`\r${text.slice(0, (this.stream.columns ?? 80) - 1)}\x1b[K`);
+  }
+}
+
+/** @returns e.g. `copying  42 %  1,200,000 of 2,900,000 rows  21,000 rows/s  1 min 20 s left  project 3, document` */
+export function describeProgress(
+  { phase, place, rows, allRows, done, doneBefore }: MoveProgress,
+  { elapsedMs, rowsBefore, hasBar }: { elapsedMs: number; rowsBefore: number; hasBar: boolean },
+): string {
+  if (allRows === 0) return [phase, place].join('  ').trimEnd();
+  const rate = elapsedMs > 0 ? ((rows - rowsBefore) * 1_000) / elapsedMs : 0;
+  const doneNow = done - doneBefore;
+  const leftMs = doneNow > 0 ? (elapsedMs * (1 - done)) / doneNow : undefined;
+  const filled = Math.round(done * BAR_CELLS);
+  return [
+    phase.padEnd('comparing'.length),
+    ...(hasBar ? [`[${'#'.repeat(filled)}${'.'.repeat(BAR_CELLS - filled)}]`] : []),
+    `${Math.floor(done * 100)} %`,
+    `${count(rows)} of ${count(allRows)} rows`,
+    ...(rate > 0 ? [`${count(Math.round(rate))} rows/s`] : []),
+    ...(leftMs !== undefined && done < 1 ? [`${describeTime(leftMs)} left`] : []),
+    place,
+  ]
+    .join('  ')
+    .trimEnd();
+}
+
+const count = (value: number): string => value.toLocaleString('en-US');
+
+function describeTime(ms: number): string {
+  const seconds = Math.max(1, Math.round(ms / 1_000));
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${seconds % 60} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
