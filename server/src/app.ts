@@ -5,13 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { createAccess } from './access/access.ts';
 import { apiKeyRoutes } from './access/api-key-routes.ts';
-import {
-  type Catalog,
-  type CatalogStore,
-  createCatalog,
-  createIngest,
-  createSqliteCatalogStore,
-} from './catalog/catalog.ts';
+import { type Catalog, type CatalogStore, createCatalog, createIngest } from './catalog/catalog.ts';
 import { catalogRoutes } from './catalog/catalog-routes.ts';
 import { lookupRoutes } from './catalog/lookup-routes.ts';
 import { fullUpdateRoutes, productUpdateRoutes } from './catalog/update-routes.ts';
@@ -36,17 +30,9 @@ import { projectRoutes } from './projects/project-routes.ts';
 import { createProjects, type Projects } from './projects/projects.ts';
 import { relatedRoutes } from './relations/related-routes.ts';
 import { relationRoutes } from './relations/relation-routes.ts';
-import { createRelations, createSqliteRelationStore, type Relations } from './relations/relations.ts';
-import {
-  type ControlTransaction,
-  createByteCache,
-  createCatalogFiles,
-  createThreadPool,
-  extensionOf,
-  lockDataFolder,
-  openStorage,
-  type Storage,
-} from './storage/storage.ts';
+import { createRelations, type Relations } from './relations/relations.ts';
+import type { ControlTransaction, Readers, Storage } from './storage/storage.ts';
+import { openOwnStorage, openReaders, openStores, type Role } from './stores.ts';
 import { taskRoutes } from './tasks/task-routes.ts';
 import { createTasks, type Task } from './tasks/tasks.ts';
 import { startUpkeep } from './upkeep.ts';
@@ -57,6 +43,8 @@ export const VERSION = (
 
 export interface AppOptions {
   readonly config: Config;
+  /** Default: all, as the one process of an embedded store must. */
+  readonly role?: Role;
   readonly clock?: Clock;
   /** Where the log goes; default standard output. */
   readonly logTo?: { write(line: string): void };
@@ -69,57 +57,56 @@ export interface Replacements {
   store?(real: CatalogStore): CatalogStore;
 }
 
+export type { Role } from './stores.ts';
+
 export type App = Awaited<ReturnType<typeof createApp>>;
 
-const MIB = 1024 * 1024;
-
-/** Builds the service on its data folder; `start` makes it run and serve. */
-export async function createApp({ config, clock = systemClock, logTo, replace = {} }: AppOptions) {
-  const lock = lockDataFolder(config.dataDir);
-  const opened = openStorage(config.dataDir);
+/** Builds the service on its store; `start` makes it run and serve. */
+export async function createApp({
+  config,
+  role = 'all',
+  clock = systemClock,
+  logTo,
+  replace = {},
+}: AppOptions) {
+  const opened = await openOwnStorage(config, role);
   const storage = replace.storage?.(opened) ?? opened;
-  const { database, folder } = storage;
+  const { database, postgres } = storage;
   const projects = createProjects({ database, clock });
-  const access = createAccess({ database, clock, projects });
+  const access = createAccess({ database, clock, projects, postgres });
   let isReady = false;
 
-  const server = createServer(
-    { ...config, ...(logTo && { logTo }) },
-    {
-      findCaller: access.findCaller,
-      countRequest: access.countRequest,
-      chooseProject: projects.chooseProject,
-    },
-  );
+  const { findCaller, countRequest } = access;
+  const guards = { findCaller, countRequest, chooseProject: projects.chooseProject };
+  const server = createServer({ ...config, ...(logTo && { logTo }) }, guards);
   const logger = server.log as Logger;
   const metrics = createMetrics({
-    dataDir: folder.root,
+    ...(storage.place.kind === 'embedded' && { dataDir: config.dataDir }),
     isReady: () => isReady,
     countWaitingTasks: () => tasks.countWaiting(),
   });
-  const onEnded = (task: Task) => metrics.countTask(task.kind, task.status as 'FINISHED');
-  const tasks = createTasks({ database, clock, logger, describeRefusal, onEnded });
-  const base = { config, storage, clock, logger, replace };
+  const readers = openReaders(config, storage);
+  const tasks = createTasks({
+    ...{ database, clock, logger, describeRefusal },
+    onEnded: (task: Task) => metrics.countTask(task.kind, task.status as 'FINISHED'),
+    runs: role !== 'api',
+    shown: () => readers?.catchUp(),
+  });
+  const base = { config, storage, readers, clock, logger, replace };
   const { catalog, relations, threads } = openCatalog(base, { projects, tasks, metrics });
 
   await documentServer(server, VERSION);
   measureRequests(server, metrics);
-  addHealthRoutes(server, () => isReady);
+  addHealthRoutes(server, async () => isReady && (await storage.isReachable()));
   serveMetrics(server, metrics);
-  addRoutes(server, { config, clock, storage, projects, access, tasks, catalog, relations });
-  serveDocuments(server);
+  if (role !== 'worker') {
+    addRoutes(server, { config, clock, storage, projects, access, tasks, catalog, relations });
+    serveDocuments(server);
+  }
   await server.ready();
 
-  const upkeep = startUpkeep({
-    config,
-    clock,
-    logger,
-    database,
-    payloads: storage.payloads,
-    tasks,
-    projects,
-    catalog,
-  });
+  const { payloads } = storage;
+  const upkeep = startUpkeep({ config, clock, logger, database, payloads, tasks, projects, catalog });
 
   return {
     server,
@@ -146,15 +133,24 @@ export async function createApp({ config, clock = systemClock, logTo, replace = 
       tasks.watch.close();
       await server.close();
       upkeep.stop();
-      for (const part of [tasks, catalog, threads, access, database]) await part.close();
-      lock.release();
+      await closeAll([tasks, catalog, threads, access], logger);
+      await readers?.close();
+      await storage.close();
     },
   };
+}
+
+/** A database that is away must not keep the process from ending; leases run out by themselves. */
+async function closeAll(parts: readonly { close(): Promise<void> }[], logger: Logger): Promise<void> {
+  for (const part of parts) {
+    await part.close().catch((error: unknown) => logger.warn({ err: error }, 'stopping was not complete'));
+  }
 }
 
 interface Base {
   readonly config: Config;
   readonly storage: Storage;
+  readonly readers: Readers | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly replace: Replacements;
@@ -169,22 +165,11 @@ interface CatalogNeeds {
 /** The catalog with its threads: those that parse and those that write. */
 function openCatalog(base: Base, { projects, tasks, metrics }: CatalogNeeds) {
   const { config, storage, clock, logger, replace } = base;
-  const { folder, database, payloads } = storage;
-  const entry = (name: string) => new URL(`./${name}${extensionOf(import.meta.url)}`, import.meta.url);
-  const parsers = createThreadPool(entry('ingest-worker'), config.parserThreads, folder);
-  const writers = createThreadPool(entry('store-worker'), config.writerThreads, folder);
-  const relationReaders = createThreadPool(entry('relation-worker'), config.readerThreads, folder);
-  const files = createCatalogFiles(folder.catalogs);
-  const cache = createByteCache(config.cacheMib * MIB);
-  const sqlite = createSqliteCatalogStore({
-    files,
-    writers,
-    readers: parsers,
-    cache,
-  });
-  const store = replace.store?.(sqlite) ?? sqlite;
+  const { database, payloads } = storage;
+  const { parsers, writers, relationReaders, catalogStore, relationStore } = openStores(base);
+  const store = replace.store?.(catalogStore) ?? catalogStore;
   const relations = createRelations({
-    store: createSqliteRelationStore({ files, writers, readers: relationReaders, cache }),
+    store: relationStore,
     tasks,
     clock,
     logger,

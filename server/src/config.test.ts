@@ -98,12 +98,14 @@ for (const [name, values] of badValues) {
   });
 }
 
-test('a PostgreSQL database is refused with the reason, and its password is not shown', () => {
+test('a PostgreSQL database is taken with its replicas, and a wrong one is not shown', () => {
   for (const scheme of ['postgres', 'postgresql']) {
-    const message = messageOf({ RELATA_DATABASE_URL: `${scheme}://relata:secret@db/relata` });
-    assert.match(message, /RELATA_DATABASE_URL names a PostgreSQL database, which is not served yet/);
-    assert.doesNotMatch(message, /secret/);
+    const url = `${scheme}://relata:secret@db/relata`;
+    const { database } = readConfig({ RELATA_DATABASE_URL: url, RELATA_REPLICA_URLS: `${url}, ${url}2` });
+    assert.equal(database?.url, url);
+    assert.deepEqual(database?.replicaUrls, [url, `${url}2`]);
   }
+  assert.doesNotMatch(messageOf({ RELATA_REPLICA_URLS: 'mysql://relata:secret@db/relata' }), /secret/);
 });
 
 test('one message names every wrong and every unknown variable', () => {

@@ -10,7 +10,14 @@ const Environment = Type.Object(
     /** 0: any free port. */
     RELATA_PORT: Type.Integer({ default: 4810, minimum: 0, maximum: 65_535 }),
     RELATA_DATA_DIR: Type.String({ default: './data', minLength: 1 }),
-    RELATA_DATABASE_URL: Type.Optional(databaseUrl()),
+    RELATA_DATABASE_URL: Type.Optional(
+      checked(isDatabaseUrl, 'must begin with postgres:// or postgresql:// and name a host and a database'),
+    ),
+    /** Connections of the thread that serves; the others have two each. */
+    RELATA_DATABASE_POOL: Type.Integer({ default: 10, minimum: 2, maximum: 1_000 }),
+    RELATA_DATABASE_PREPARED_STATEMENTS: Type.Enum(['true', 'false'], { default: 'true' }),
+    RELATA_REPLICA_URLS: checkedList(isDatabaseUrl, 'must list postgres:// URLs, by commas'),
+    RELATA_REPLICA_MAX_DELAY_MS: Type.Integer({ default: 1_000, minimum: 1, maximum: 600_000 }),
     RELATA_ACCOUNT_KEY: Type.Optional(
       checked(isAccountKey, 'must be at least 32 printable ASCII characters without spaces'),
     ),
@@ -77,6 +84,8 @@ function toConfig(settings: Environment) {
     host: settings.RELATA_HOST,
     port: settings.RELATA_PORT,
     dataDir: settings.RELATA_DATA_DIR,
+    /** Where PostgreSQL is; undefined: the embedded store in the data directory. */
+    database: toDatabase(settings),
     /** The first account key of an empty store; undefined: one is made. */
     accountKey: settings.RELATA_ACCOUNT_KEY,
     /** Without a slash at its end; undefined: host and port. */
@@ -92,6 +101,17 @@ function toConfig(settings: Environment) {
     bodyBudgetMib: settings.RELATA_BODY_BUDGET_MIB,
     cacheMib: settings.RELATA_CACHE_MIB,
   });
+}
+
+function toDatabase(settings: Environment) {
+  if (settings.RELATA_DATABASE_URL === undefined) return undefined;
+  return {
+    url: settings.RELATA_DATABASE_URL,
+    connections: settings.RELATA_DATABASE_POOL,
+    prepares: settings.RELATA_DATABASE_PREPARED_STATEMENTS === 'true',
+    replicaUrls: splitList(settings.RELATA_REPLICA_URLS),
+    replicaMaxDelayMs: settings.RELATA_REPLICA_MAX_DELAY_MS,
+  };
 }
 
 /** One core is left to the thread that answers; each thread holds a body and its products in memory. */
@@ -114,12 +134,9 @@ function checkedList(isGood: (part: string) => boolean, message: string): TStrin
   return Type.Refine(Type.String({ default: '' }), check, () => message);
 }
 
-function databaseUrl(): TString {
-  const message = (text: unknown) =>
-    typeof text === 'string' && /^postgres(ql)?:\/\//.test(text)
-      ? 'names a PostgreSQL database, which is not served yet: leave it unset to use the embedded store'
-      : 'must begin with postgres:// or postgresql://';
-  return Type.Refine(Type.String(), () => false, message);
+function isDatabaseUrl(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && /^postgres(?:ql)?:$/.test(url.protocol) && url.pathname.length > 1;
 }
 
 function splitList(text: string): string[] {

@@ -31,6 +31,8 @@ export function startUpkeep(parts: UpkeepParts) {
       const now = clock.now();
       await tasks.dropEndedBefore(now - config.taskRetentionDays * DAY_MS);
       await dropOldAnswers(database, now - DAY_MS);
+      // Of a process that died while others went on.
+      await catalog.fullUpdates.closeEnded();
       await projects.purgeDeleted((projectId) => catalog.store.removeCatalog(projectId));
     } catch (error) {
       logger.warn({ err: error }, 'tidying up failed, it is tried again in an hour');
@@ -51,7 +53,9 @@ export function startUpkeep(parts: UpkeepParts) {
         const { source } = JSON.parse(task.payload) as { source?: { payloadName?: string } };
         if (source?.payloadName !== undefined) owned.add(source.payloadName);
       }
-      for (const name of await payloads.list()) if (!owned.has(name)) await payloads.remove(name);
+      for (const { projectId, name } of await payloads.listOlderThan(DAY_MS)) {
+        if (!owned.has(name)) await payloads.remove(projectId, name);
+      }
     },
   };
 }

@@ -17,12 +17,15 @@ const liveSchema = {
 const readySchema = {
   summary: 'Whether requests are served',
   description:
-    'Answers 503 while the service starts or stops. Send it no requests then, but do not restart it.',
-  response: { 200: HealthAnswer, 503: { ...ErrorAnswer, description: 'starting or stopping' } },
+    'Answers 503 while the service starts or stops, or cannot reach its database. Send it no requests then, but do not restart it.',
+  response: {
+    200: HealthAnswer,
+    503: { ...ErrorAnswer, description: 'starting, stopping, or without its database' },
+  },
 };
 
 /** Source: docs/interface.md §10.3. */
-export function addHealthRoutes(server: Server, isReady: () => boolean): void {
+export function addHealthRoutes(server: Server, isReady: () => Promise<boolean>): void {
   const open = { guard: 'none' } as const;
 
   server.get('/health/live', { config: open, schema: liveSchema }, async (_request, reply) => {
@@ -32,7 +35,7 @@ export function addHealthRoutes(server: Server, isReady: () => boolean): void {
 
   server.get('/health/ready', { config: open, schema: readySchema }, async (_request, reply) => {
     reply.header('cache-control', 'no-store');
-    if (!isReady()) throw new ServiceError('not_ready', { retryAfterSeconds: READY_RETRY_SECONDS });
+    if (!(await isReady())) throw new ServiceError('not_ready', { retryAfterSeconds: READY_RETRY_SECONDS });
     return { status: 'ok' } as const;
   });
 }

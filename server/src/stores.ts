@@ -1,0 +1,91 @@
+/** The composition of what keeps things: the store that the settings say, with its threads and replicas. */
+import { createPostgresCatalogStore, createSqliteCatalogStore } from './catalog/catalog.ts';
+import type { Config } from './config.ts';
+import { createPostgresRelationStore, createSqliteRelationStore } from './relations/relations.ts';
+import {
+  createByteCache,
+  createCatalogFiles,
+  createReaders,
+  createThreadPool,
+  extensionOf,
+  lockDataFolder,
+  openStorage,
+  type Readers,
+  type Storage,
+  type ThreadPlace,
+} from './storage/storage.ts';
+
+/** What a process does: answer requests, run tasks, or both. */
+export type Role = 'api' | 'worker' | 'all';
+
+const MIB = 1024 * 1024;
+
+/** @throws Error for a role that the embedded store cannot have: one process holds its folder */
+export async function openOwnStorage(config: Config, role: Role): Promise<Storage> {
+  if (config.database !== undefined) return openStorage(config);
+  if (role !== 'all') {
+    throw new Error(`--role ${role} needs PostgreSQL: set RELATA_DATABASE_URL, or leave the role out.`);
+  }
+  const lock = lockDataFolder(config.dataDir);
+  const storage = await openStorage(config);
+  return {
+    ...storage,
+    async close() {
+      await storage.close();
+      lock.release();
+    },
+  };
+}
+
+/** @returns undefined for the embedded store */
+export function openReaders({ database }: Config, { postgres }: Storage): Readers | undefined {
+  if (database === undefined || postgres === undefined) return undefined;
+  const { replicaUrls, replicaMaxDelayMs: maxDelayMs, ...settings } = database;
+  const replicas = replicaUrls.map((url) => ({ ...settings, url }));
+  return createReaders({ primary: postgres, replicas, maxDelayMs });
+}
+
+/** Connections of a thread: one that reads or writes, and one for what it asks beside. */
+const THREAD_CONNECTIONS = 2;
+
+/** The stores of catalogs and relations with their threads, on whichever database there is. */
+export function openStores({
+  config,
+  storage,
+  readers,
+}: {
+  config: Config;
+  storage: Storage;
+  readers: Readers | undefined;
+}) {
+  const { place, postgres } = storage;
+  const entry = (name: string) => new URL(`./${name}${extensionOf(import.meta.url)}`, import.meta.url);
+  const handed: ThreadPlace =
+    place.kind === 'embedded'
+      ? place
+      : {
+          ...place,
+          connections: THREAD_CONNECTIONS,
+          replicaUrls: config.database?.replicaUrls ?? [],
+          replicaMaxDelayMs: config.database?.replicaMaxDelayMs ?? 0,
+        };
+  const parsers = createThreadPool(entry('ingest-worker'), config.parserThreads, handed);
+  const writers = createThreadPool(entry('store-worker'), config.writerThreads, handed);
+  const relationReaders = createThreadPool(entry('relation-worker'), config.readerThreads, handed);
+  const cache = createByteCache(config.cacheMib * MIB);
+  const threads = { parsers, writers, relationReaders };
+  if (place.kind === 'embedded' || postgres === undefined) {
+    const files = createCatalogFiles(place.kind === 'embedded' ? place.catalogs : '');
+    return {
+      ...threads,
+      catalogStore: createSqliteCatalogStore({ files, writers, readers: parsers, cache }),
+      relationStore: createSqliteRelationStore({ files, writers, readers: relationReaders, cache }),
+    };
+  }
+  const parts = { postgres, readPostgres: () => readers?.pick() ?? postgres, writers, cache };
+  return {
+    ...threads,
+    catalogStore: createPostgresCatalogStore(parts),
+    relationStore: createPostgresRelationStore({ ...parts, readers: relationReaders }),
+  };
+}
