@@ -3,14 +3,18 @@ import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test as runTest, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createBackup, restoreBackup } from '../src/storage/storage.ts';
 import { processEnvironment } from './service-process.ts';
 import { createCatalog, type TestCatalog } from './shared-service.ts';
 import { startTestService, type TestService } from './test-service.ts';
+import { embeddedOnly, embeddedStoreAt } from './test-store.ts';
 
 /** Backup while the service writes, and both ways back (docs/operating.md, "Backup and restore"). */
+
+const ofFiles = embeddedOnly('PostgreSQL is backed up with its own tools');
+const test = (name: string, work: (t: TestContext) => Promise<void>) => void runTest(name, ofFiles, work);
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
@@ -27,7 +31,7 @@ interface CommandEnd {
 
 /** `relata …` as a process of its own. */
 function runRelata(dataDir: string, ...args: string[]): Promise<CommandEnd> {
-  const env = processEnvironment(dataDir);
+  const env = processEnvironment(embeddedStoreAt(dataDir));
   const { promise, resolve } = Promise.withResolvers<CommandEnd>();
   execFile(process.execPath, [main, ...args], { env }, (error, out, complaint) =>
     resolve({ code: Number(error?.code ?? 0), said: `${out}${complaint}`.trim() }),
@@ -53,7 +57,7 @@ async function statusOf(service: TestService, taskId: string): Promise<string> {
 async function startRestored(t: TestContext, backup: string): Promise<TestService> {
   const dataDir = join(await makeFolder(t), 'data');
   await restoreBackup(backup, dataDir);
-  return startTestService(t, { dataDir });
+  return startTestService(t, { store: embeddedStoreAt(dataDir) });
 }
 
 /** An update of a project that is made while its tasks wait. */
@@ -75,7 +79,7 @@ test('what ends while a backup is made is in it whole: nothing runs twice, nothi
   const failed = (await catalog.post('/products/batch/restore')).body.task.id;
   const last = await post(catalog, product('C', 'first'));
 
-  await createBackup(service.dataDir, backup, async () => {
+  await createBackup(service.store.dataDir, backup, async () => {
     await release();
     for (const taskId of [update, deletion, restored, failed, last]) await service.ended(taskId);
     await catalog.update(product('A', 'unknown to the copy'));
@@ -112,7 +116,7 @@ test('what is open when a backup is made runs after the restore', async (t) => {
   for (const identifier of ['X', 'Y']) {
     await open.post('/products/batch/upload', { products: [product(identifier, 'uploaded')] });
   }
-  assert.deepEqual(await runRelata(service.dataDir, 'backup', backup), {
+  assert.deepEqual(await runRelata(service.store.dataDir, 'backup', backup), {
     code: 0,
     said: `2 catalogs and 3 bodies of open tasks were copied to ${backup}`,
   });
@@ -138,7 +142,7 @@ test('a full update that is committed while a backup is made is not open in it',
   const catalog = await createCatalog(service);
   await catalog.post('/products/batch/initiate');
   const upload = await catalog.post('/products/batch/upload', { products: [product('A', 'committed')] });
-  await createBackup(service.dataDir, backup, async () => {
+  await createBackup(service.store.dataDir, backup, async () => {
     await catalog.done(await catalog.post('/products/batch/start'));
     await catalog.post('/products/batch/initiate');
     await catalog.post('/products/batch/upload', {
@@ -179,7 +183,7 @@ test('a backup under running writes is one moment of each project, and its keys 
   });
   for (let round = 1; round <= 3; round += 1) {
     await new Promise((resolve) => setTimeout(resolve, 200));
-    await createBackup(service.dataDir, join(folder, `${round}`));
+    await createBackup(service.store.dataDir, join(folder, `${round}`));
   }
   writing = false;
   await Promise.all(writers);
@@ -214,7 +218,7 @@ test('one project is brought back while the service runs; lookups see it at once
   await catalog.load({ ...product('A', 'then'), categories }, product('B', 'then'));
   const [before] = await catalog.find('A');
   await other.load(product('A', 'then'));
-  assert.equal((await runRelata(service.dataDir, 'backup', backup)).code, 0);
+  assert.equal((await runRelata(service.store.dataDir, 'backup', backup)).code, 0);
 
   await catalog.load({ ...product('A', 'now'), categories: [{ path: ['Toys'] }] }, product('C', 'now'));
   await other.update(product('A', 'now'));
@@ -222,7 +226,7 @@ test('one project is brought back while the service runs; lookups see it at once
   await catalog.post('/products/batch/upload', { products: [product('E', 'uploaded')] });
   assert.equal(await nameOf(service, catalog.projectId, 'A'), 'now');
 
-  const end = await runRelata(service.dataDir, 'restore', backup, '--project', `${catalog.projectId}`);
+  const end = await runRelata(service.store.dataDir, 'restore', backup, '--project', `${catalog.projectId}`);
   assert.deepEqual(end, {
     code: 0,
     said: `the catalog of project ${catalog.projectId} holds the 2 products of the backup now`,
@@ -249,13 +253,13 @@ test('an update under way while its project is brought back takes effect on what
   const catalog = await createCatalog(service);
   const products = Array.from({ length: 500 }, (_, at) => product(`P${at}`, 'then'));
   await catalog.load(...products);
-  await createBackup(service.dataDir, backup);
+  await createBackup(service.store.dataDir, backup);
   const changed = products.map(({ identifier }) => product(identifier, 'now'));
   await catalog.load(...changed);
   const release = await catalog.hold();
   const update = await post(catalog, ...changed.slice(0, 250));
   const [end] = await Promise.all([
-    runRelata(service.dataDir, 'restore', backup, '--project', `${catalog.projectId}`),
+    runRelata(service.store.dataDir, 'restore', backup, '--project', `${catalog.projectId}`),
     release(),
   ]);
   assert.equal(end.code, 0, end.said);
@@ -275,10 +279,10 @@ test('a backup never takes the place of something else, and a half one is none',
     { args: ['backup', filled], said: /is not empty/ },
     { args: ['backup'], said: /directory is missing/ },
     { args: ['restore', filled], said: /is no backup: no control.db/ },
-    { args: ['restore', service.dataDir], said: /no backup any more: a server was started on it/ },
+    { args: ['restore', service.store.dataDir], said: /no backup any more: a server was started on it/ },
   ];
   for (const { args, said } of refusals) {
-    const end = await runRelata(service.dataDir, ...args);
+    const end = await runRelata(service.store.dataDir, ...args);
     assert.equal(end.code, 1);
     assert.match(end.said, said);
     assert.equal(end.said.split('\n').length, 1, 'a mistake is one line');
@@ -288,7 +292,7 @@ test('a backup never takes the place of something else, and a half one is none',
     /no control.db is there/,
   );
   const cut = async () => assert.fail('the power is cut');
-  await assert.rejects(createBackup(service.dataDir, join(folder, 'cut'), cut), /the power is cut/);
+  await assert.rejects(createBackup(service.store.dataDir, join(folder, 'cut'), cut), /the power is cut/);
   assert.deepEqual(await readdir(folder), ['filled'], 'nothing is left of a backup that failed');
 });
 
@@ -297,26 +301,26 @@ test('a restore is refused where it would overwrite or mix', async (t) => {
   const backup = join(await makeFolder(t), 'backup');
   const catalog = await createCatalog(service);
   await catalog.load(product('A', 'then'));
-  await createBackup(service.dataDir, backup);
+  await createBackup(service.store.dataDir, backup);
   const later = await createCatalog(service);
   await later.load(product('A', 'now'));
   const elsewhere = join(await makeFolder(t), 'data');
   await mkdir(elsewhere);
   await writeFile(join(elsewhere, 'a file'), '');
   const refusals = [
-    { dataDir: service.dataDir, args: [backup], said: /Another server uses the data folder/ },
+    { dataDir: service.store.dataDir, args: [backup], said: /Another server uses the data folder/ },
     { dataDir: elsewhere, args: [backup], said: /is not empty: a file/ },
     {
-      dataDir: service.dataDir,
+      dataDir: service.store.dataDir,
       args: [backup, '--project', '999'],
       said: /holds no catalog of a project 999/,
     },
     {
-      dataDir: service.dataDir,
+      dataDir: service.store.dataDir,
       args: [backup, '--project', `${later.projectId}`],
       said: /holds no catalog of a project/,
     },
-    { dataDir: service.dataDir, args: [backup, '--project', 'all'], said: /N is the id of a project/ },
+    { dataDir: service.store.dataDir, args: [backup, '--project', 'all'], said: /N is the id of a project/ },
   ];
   for (const { dataDir, args, said } of refusals) {
     const end = await runRelata(dataDir, 'restore', ...args);
@@ -324,7 +328,7 @@ test('a restore is refused where it would overwrite or mix', async (t) => {
     assert.match(end.said, said);
   }
   const other = await startTestService(t);
-  const end = await runRelata(other.dataDir, 'restore', backup, '--project', `${catalog.projectId}`);
+  const end = await runRelata(other.store.dataDir, 'restore', backup, '--project', `${catalog.projectId}`);
   assert.match(end.said, new RegExp(`There is no project ${catalog.projectId} here`));
   assert.equal(await nameOf(service, later.projectId, 'A'), 'now');
 });

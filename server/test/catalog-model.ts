@@ -105,3 +105,38 @@ export function describeDifferences(actual: ModelCatalog, expected: ModelCatalog
 
 const describe = (product: ModelProduct | undefined) =>
   product === undefined ? 'absent' : `${product.name} ${product.colour ?? ''}`.trim();
+
+/** @returns a product as exports show it */
+export function readProduct({
+  identifier,
+  name,
+  attributes,
+}: {
+  identifier: string;
+  name: string;
+  attributes: { key: string; value: string }[];
+}): ModelProduct {
+  return { identifier, name, colour: attributes.find(({ key }) => key === 'Colour')?.value };
+}
+
+/** @returns the body of an upload */
+export function toBody(products: readonly ModelProduct[]) {
+  return {
+    products: products.map(({ identifier, name, colour }) => ({
+      identifier,
+      name,
+      attributes: colour === undefined ? [] : [{ key: 'Colour', value: colour }],
+    })),
+  };
+}
+
+/** mulberry32: the same numbers for the same seed. */
+export function createRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

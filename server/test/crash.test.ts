@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   CatalogModel,
   type Change,
+  createRandom,
   describeDifferences,
   type ModelCatalog,
   type ModelProduct,
+  readProduct,
+  toBody,
 } from './catalog-model.ts';
 import { type ProcessAnswer, type ServiceProcess, startProcess } from './service-process.ts';
+import { createTestStore, type TestStore } from './test-store.ts';
 
 /**
  * The service is killed at random moments while it writes, and started again on the same data. Afterwards everything
@@ -53,17 +53,6 @@ interface Call {
 interface Upload {
   readonly taskId: string;
   readonly products: readonly ModelProduct[];
-}
-
-/** mulberry32: the same numbers for the same seed. */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 /** A caller who remembers what was answered, and so knows what the service must hold. */
@@ -423,28 +412,6 @@ class Caller {
   }
 }
 
-function readProduct({
-  identifier,
-  name,
-  attributes,
-}: {
-  identifier: string;
-  name: string;
-  attributes: { key: string; value: string }[];
-}): ModelProduct {
-  return { identifier, name, colour: attributes.find(({ key }) => key === 'Colour')?.value };
-}
-
-function toBody(products: readonly ModelProduct[]) {
-  return {
-    products: products.map(({ identifier, name, colour }) => ({
-      identifier,
-      name,
-      attributes: colour === undefined ? [] : [{ key: 'Colour', value: colour }],
-    })),
-  };
-}
-
 async function createProject(service: ServiceProcess): Promise<number> {
   const group = await service.call('POST', '/management/project-groups', { body: { name: 'Group' } });
   const body = {
@@ -462,54 +429,56 @@ async function createProject(service: ServiceProcess): Promise<number> {
   return project.id;
 }
 
-/** What is in the files although nobody needs it; empty once the upkeep has done its work. */
-async function listLeftovers(dataDir: string, projectId: number): Promise<string[]> {
-  const payloads = await readdir(join(dataDir, 'payloads'));
-  const file = new DatabaseSync(join(dataDir, 'catalogs', `${projectId}.db`), { timeout: 10_000 });
-  const list = (what: string, sql: string) => {
-    const count = Number(file.prepare(`select count(*) as count from ${sql}`).get()?.count);
-    return count === 0 ? [] : [`${count} ${what}`];
+/** What the store keeps although nobody needs it; empty once the upkeep has done its work. */
+async function listLeftovers(store: TestStore, projectId: number): Promise<string[]> {
+  const list = async (what: string, sql: string) => {
+    const [row] = await store.readCatalog<{ count: number }>(
+      projectId,
+      `select count(*) as count from ${sql}`,
+    );
+    return Number(row?.count) === 0 ? [] : [`${row?.count} ${what}`];
   };
-  const needed = 'select document_id from product union select document_before from undo_change';
-  const found = [
-    ...payloads.map((name) => `the body ${name} of a task that ended`),
-    ...list('staged products', 'staged_product'),
-    ...list('documents that nothing points to', `document where id not in (${needed})`),
-    ...list('members of no document', 'relation_member where document_id not in (select id from document)'),
+  const needed = `select document_id from product
+    union select document_before from undo_change where document_before is not null`;
+  return [
+    ...(await store.listBodies()).map((name) => `the body ${name} of a task that ended`),
+    ...(await list('staged products', 'staged_product')),
+    ...(await list('documents that nothing points to', `document where id not in (${needed})`)),
+    ...(await list(
+      'members of no document',
+      'relation_member where document_id not in (select id from document)',
+    )),
   ];
-  file.close();
-  return found;
 }
 
 /** Cleaning up goes on behind the answers, as fast as the machine allows. */
-async function waitUntilTidy(dataDir: string, projectId: number): Promise<void> {
-  let leftovers = await listLeftovers(dataDir, projectId);
+async function waitUntilTidy(store: TestStore, projectId: number): Promise<void> {
+  let leftovers = await listLeftovers(store, projectId);
   for (let attempt = 0; attempt < 600 && leftovers.length > 0; attempt += 1) {
     await delay(100);
-    leftovers = await listLeftovers(dataDir, projectId);
+    leftovers = await listLeftovers(store, projectId);
   }
   assert.deepEqual(leftovers, []);
 }
 
-/** The file itself, once the service stopped. */
-function checkFile(dataDir: string, projectId: number): void {
-  const file = new DatabaseSync(join(dataDir, 'catalogs', `${projectId}.db`));
-  assert.equal(file.prepare('pragma integrity_check').get()?.integrity_check, 'ok');
-  const dangling = 'select count(*) as count from product where document_id not in (select id from document)';
-  assert.equal(file.prepare(dangling).get()?.count, 0, 'every product has its document');
-  const unplaced = `select count(*) as count from product p where
-    (select count(*) from relation_member m where m.document_id = p.document_id and m.product_id = p.id) <> 2`;
-  assert.equal(file.prepare(unplaced).get()?.count, 0, 'every product is on both sides of the relation');
-  file.close();
+/** The store itself, once the service stopped. */
+async function checkStore(store: TestStore, projectId: number): Promise<void> {
+  if (store.kind === 'embedded') {
+    assert.deepEqual(await store.readCatalog(projectId, 'pragma integrity_check'), [
+      { integrity_check: 'ok' },
+    ]);
+  }
+  const list = (sql: string) => store.readCatalog(projectId, `select p.id from product p where ${sql}`);
+  const dangling = 'document_id not in (select id from document)';
+  assert.deepEqual(await list(dangling), [], 'every product has its document');
+  const unplaced =
+    '(select count(*) from relation_member m where m.document_id = p.document_id and m.product_id = p.id) <> 2';
+  assert.deepEqual(await list(unplaced), [], 'every product is on both sides of the relation');
 }
 
 test(`nothing that was answered is lost in ${KILLS} crashes (seed ${SEED})`, async (t) => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'relata-crash-'));
-  let service = await startProcess(dataDir);
-  t.after(async () => {
-    await service.kill();
-    await rm(dataDir, { recursive: true, force: true });
-  });
+  const store = await createTestStore(t);
+  let service = await startProcess(store);
   const random = createRandom(SEED);
   const caller = new Caller(service, await createProject(service), random);
 
@@ -528,16 +497,16 @@ test(`nothing that was answered is lost in ${KILLS} crashes (seed ${SEED})`, asy
     await service.kill();
     await burst;
     try {
-      service = await startProcess(dataDir);
+      service = await startProcess(store);
       await caller.recover(service);
     } catch (error) {
       throw new Error(`after kill ${kill} of ${KILLS}, RELATA_TEST_SEED=${SEED}`, { cause: error });
     }
   }
   await caller.finish();
-  await waitUntilTidy(dataDir, caller.projectId);
+  await waitUntilTidy(store, caller.projectId);
   assert.equal(await service.stop(), 0);
-  checkFile(dataDir, caller.projectId);
+  await checkStore(store, caller.projectId);
   t.diagnostic(JSON.stringify(caller.counts));
 });
 
@@ -567,26 +536,20 @@ const HALF_CLOSED = [
 
 for (const { left, sql, status } of HALF_CLOSED) {
   test(`the start closes a full update that a crash left half closed: ${left}`, async (t) => {
-    const dataDir = await mkdtemp(join(tmpdir(), 'relata-crash-'));
-    let service = await startProcess(dataDir);
-    t.after(async () => {
-      await service.kill();
-      await rm(dataDir, { recursive: true, force: true });
-    });
+    const store = await createTestStore(t);
+    let service = await startProcess(store);
     const projectId = await createProject(service);
     const path = (step: string) => `/products/batch/${step}?projectId=${projectId}`;
     await service.call('POST', path('initiate'));
     const products = [{ identifier: 'A', name: 'A' }];
     const upload = await service.call('POST', path('upload'), { body: { products } });
     await service.kill();
-    const control = new DatabaseSync(join(dataDir, 'control.db'));
-    control.exec(sql);
-    control.close();
+    await store.change(sql);
 
-    service = await startProcess(dataDir);
+    service = await startProcess(store);
     const { body } = await service.call('GET', `/tasks/${upload.body.task.id}`);
     assert.equal(body.task.taskStatus, status);
-    assert.deepEqual(await readdir(join(dataDir, 'payloads')), [], 'its body is gone');
+    assert.deepEqual(await store.listBodies(), [], 'its body is gone');
     assert.equal((await service.call('POST', path('start'))).status, 400);
     assert.equal((await service.call('POST', path('initiate'))).status, 200);
   });

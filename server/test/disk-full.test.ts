@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, rmSync, statfsSync, truncateSync, writeSync } from 'node:fs';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -11,6 +11,7 @@ import { CatalogModel, type Change, describeDifferences, type ModelProduct } fro
 import { type ServiceProcess, startProcess } from './service-process.ts';
 import { assertRefused, createCatalog } from './shared-service.ts';
 import { startTestService } from './test-service.ts';
+import { embeddedOnly, embeddedStoreAt } from './test-store.ts';
 
 /**
  * A full disk: writes are answered 507 and leave nothing behind, lookups go on, what was accepted waits for room
@@ -38,15 +39,15 @@ function fillOnDemand(full: FullParts): Replacements {
       ...real,
       payloads: {
         ...real.payloads,
-        write: (name, bytes) => (full.payloads ? refuse() : real.payloads.write(name, bytes)),
+        write: (projectId, name, bytes) =>
+          full.payloads ? refuse() : real.payloads.write(projectId, name, bytes),
       },
       database: {
-        read: real.database.read,
-        write(work) {
+        ...real.database,
+        write(work, options) {
           if (full.controlWritesLeft !== undefined && full.controlWritesLeft-- <= 0) full.control = true;
-          return full.control ? refuse() : real.database.write(work);
+          return full.control ? refuse() : real.database.write(work, options);
         },
-        close: () => real.database.close(),
       },
     }),
     store(real) {
@@ -69,7 +70,7 @@ async function startFull(t: TestContext) {
   const service = await startTestService(t, { replace: fillOnDemand(full) });
   const catalog = await createCatalog(service);
   await catalog.load({ identifier: 'A', name: 'A' });
-  return { full, service, catalog, listBodies: () => readdir(join(service.dataDir, 'payloads')) };
+  return { full, service, catalog, listBodies: service.store.listBodies };
 }
 
 for (const part of ['payloads', 'control'] as const) {
@@ -161,7 +162,9 @@ test('what was accepted waits while its catalog finds no room, and takes effect 
 async function startOnSmallDisk(t: TestContext) {
   const place = await mkdtemp(join(tmpdir(), 'relata-full-'));
   const isMounted = mount(place);
-  const service = isMounted ? await startProcess(join(place, 'data')).catch(keepError) : undefined;
+  const service = isMounted
+    ? await startProcess(embeddedStoreAt(join(place, 'data'))).catch(keepError)
+    : undefined;
   // One hook, for these go in order.
   t.after(async () => {
     if (service !== undefined && !(service instanceof Error)) await service.kill();
@@ -338,7 +341,9 @@ function toBody(products: readonly ModelProduct[]) {
   };
 }
 
-test('a real file system that fills up: 507 or accepted, never lost, never by half', async (t) => {
+const onFiles = embeddedOnly('a server of PostgreSQL has a disk of its own');
+
+test('a real file system that fills up: 507 or accepted, never lost, never by half', onFiles, async (t) => {
   const small = await startOnSmallDisk(t);
   if (small === undefined) return t.skip('no file system may be mounted here');
   const { service, ballast } = small;

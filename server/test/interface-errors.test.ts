@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
@@ -28,7 +26,7 @@ const WRITES = ['/products', '/products?partial=true', '/products/batch/upload']
 async function assertNothingStored(catalog: TestCatalog): Promise<void> {
   assert.deepEqual(await catalog.tasks(), []);
   assert.deepEqual(await catalog.list(), []);
-  assert.deepEqual(await readdir(join(service().dataDir, 'payloads')), []);
+  assert.deepEqual(await service().store.listBodies(), []);
 }
 
 interface Violation {

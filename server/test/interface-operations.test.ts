@@ -13,6 +13,7 @@ import { readConfig } from '../src/config.ts';
 import type { TaskDefinition } from '../src/tasks/tasks.ts';
 import { assertRefused, createCatalog, shareService } from './shared-service.ts';
 import { startTestService, type TestService, type TestServiceOptions } from './test-service.ts';
+import { createTestStore, embeddedOnly } from './test-store.ts';
 
 const service = shareService();
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
@@ -337,15 +338,21 @@ test('a deleted project is gone for callers and comes back with its catalog (§1
   assert.equal((await catalog.update({ identifier: 'C', name: 'C' })).taskStatus, 'FINISHED');
 });
 
-test('a second server on the same data directory is refused and does the first no harm (§10.2 rule 5)', async (t) => {
-  const config = readConfig({ RELATA_DATA_DIR: service().dataDir, RELATA_PORT: '0' });
-  await assert.rejects(createApp({ config }), /data folder .* RELATA_DATA_DIR/);
-  const other = runProgram(t, { RELATA_DATA_DIR: service().dataDir });
-  const { code, output } = await other.ended;
-  assert.equal(code, 1);
-  assert.match(output, /Another server uses the data folder/);
-  assert.equal((await service().call('GET', '/projects')).status, 200);
-});
+const ofFolder = embeddedOnly('any number of processes serve one database');
+
+test(
+  'a second server on the same data directory is refused and does the first no harm (§10.2 rule 5)',
+  ofFolder,
+  async (t) => {
+    const config = readConfig({ RELATA_DATA_DIR: service().store.dataDir, RELATA_PORT: '0' });
+    await assert.rejects(createApp({ config }), /data folder .* RELATA_DATA_DIR/);
+    const other = runProgram(t, { RELATA_DATA_DIR: service().store.dataDir });
+    const { code, output } = await other.ended;
+    assert.equal(code, 1);
+    assert.match(output, /Another server uses the data folder/);
+    assert.equal((await service().call('GET', '/projects')).status, 200);
+  },
+);
 
 /** A task that ends only when it is handed back. */
 const blocker: TaskDefinition<object> = {
@@ -361,8 +368,8 @@ const blocker: TaskDefinition<object> = {
 };
 
 test('stopping finishes requests in flight, and what was accepted goes on at the next start (§10.4)', async (t) => {
-  const dataDir = await makeFolder(t);
-  const first = await startStoppable({ dataDir });
+  const store = await createTestStore(t);
+  const first = await startStoppable({ store });
   const { app, call, address, key, projectId } = first.running;
   await first.running.loadCatalog([{ identifier: 'A' }, { identifier: 'B' }]);
   app.tasks.define([blocker as TaskDefinition<never>]);
@@ -393,9 +400,11 @@ test('stopping finishes requests in flight, and what was accepted goes on at the
   await stopped;
   assert.ok(performance.now() - begun < 30_000, 'it does not wait for who waits');
 
-  const second = await startStoppable({ dataDir });
+  const second = await startStoppable({ store });
   t.after(() => second.stop());
   const { ended, lookUp, call: callAgain } = second.running;
+  // Among several processes a task of a kind that one does not know keeps its place: another may run it.
+  second.running.app.tasks.define([{ ...blocker, run: async () => {} } as TaskDefinition<never>]);
   for (const { task } of [update.body, remove.body, JSON.parse(text)]) {
     assert.equal((await ended(task.id)).taskStatus, 'FINISHED', task.name);
   }
@@ -432,18 +441,24 @@ for (const { why, settings, names } of WRONG) {
   });
 }
 
-test('the program makes a first key in a file, serves, and ends well on SIGTERM (§10.2 rule 1, §10.4 rule 1)', async (t) => {
-  const dataDir = await makeFolder(t);
-  const program = runProgram(t, { RELATA_DATA_DIR: dataDir, RELATA_TEST_ANYTHING: 'is not checked' });
-  const [, address = ''] = await program.waitFor(/"address":"(http:[^"]+)"/);
-  const path = join(dataDir, 'first-account-key');
-  const key = (await readFile(path, 'utf8')).trim();
-  assert.equal((await stat(path)).mode & 0o777, 0o600);
-  const answer = await fetch(`${address}/projects`, { headers: { authorization: `Bearer ${key}` } });
-  assert.deepEqual(await answer.json(), { status: 'success', data: { projects: [] } });
-  program.child.kill('SIGTERM');
-  const { code, output } = await program.ended;
-  assert.equal(code, 0, output);
-  assert.match(output, /first-account-key/);
-  assert.equal(output.includes(key), false, 'the log has the path and not the key');
-});
+const keyFile = embeddedOnly('on one of several machines nobody finds the file');
+
+test(
+  'the program makes a first key in a file, serves, and ends well on SIGTERM (§10.2 rule 1, §10.4 rule 1)',
+  keyFile,
+  async (t) => {
+    const dataDir = await makeFolder(t);
+    const program = runProgram(t, { RELATA_DATA_DIR: dataDir, RELATA_TEST_ANYTHING: 'is not checked' });
+    const [, address = ''] = await program.waitFor(/"address":"(http:[^"]+)"/);
+    const path = join(dataDir, 'first-account-key');
+    const key = (await readFile(path, 'utf8')).trim();
+    assert.equal((await stat(path)).mode & 0o777, 0o600);
+    const answer = await fetch(`${address}/projects`, { headers: { authorization: `Bearer ${key}` } });
+    assert.deepEqual(await answer.json(), { status: 'success', data: { projects: [] } });
+    program.child.kill('SIGTERM');
+    const { code, output } = await program.ended;
+    assert.equal(code, 0, output);
+    assert.match(output, /first-account-key/);
+    assert.equal(output.includes(key), false, 'the log has the path and not the key');
+  },
+);

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createRelationCatalog, product, type RelationCatalog, rule, under } from './relation-catalog.ts';
 import { assertRefused, shareService } from './shared-service.ts';
 import { startTestService, TestClock } from './test-service.ts';
+import { createTestStore } from './test-store.ts';
 
 const clock = new TestClock();
 const service = shareService({ clock });
@@ -276,11 +274,10 @@ test('a change of the ontology mends a relation and breaks it, once its task is 
   assert.match((await catalog.read(relation.id)).problem, /"1 in"/, 'the reason follows');
   assert.equal(await extract(numeric('Size', 'in')), 'ready');
   assert.deepEqual(await listOf(catalog, 'D1', relation), ['B2', 'B3'], 'it answers at once');
-  await catalog.putOntology('own', ...others);
-  const unlock = catalog.lock();
+  const { release } = await catalog.holdBack(() => catalog.putOntology('own', ...others));
   assert.equal((await catalog.read(relation.id)).state, 'ready', 'until the extraction has ended');
   assert.deepEqual(await listOf(catalog, 'D1', relation), ['B2', 'B3']);
-  unlock();
+  await release();
   await catalog.settled();
   assert.equal((await catalog.read(relation.id)).state, 'misconfigured');
   assert.equal(await listOf(catalog, 'D1', relation), undefined);
@@ -579,8 +576,8 @@ const LAST_FIRST = rule({ sort: [{ attribute: 'Rank', direction: 'desc' }] });
 test('a change is a task that is listed before its answer, with progress (§12.1 rule 5, §3.2 rule 2)', async () => {
   const { catalog, id } = await createLarge();
   const before = await listBuilds(catalog);
-  const { body } = await catalog.manage('PUT', `/${id}`, LAST_FIRST);
-  const unlock = catalog.lock();
+  const { answer, release } = await catalog.holdBack(() => catalog.manage('PUT', `/${id}`, LAST_FIRST));
+  const { body } = answer;
   assert.equal(body.state, 'building');
   const [task, ...others] = await listBuilds(catalog);
   assert.deepEqual(others, before);
@@ -593,7 +590,7 @@ test('a change is a task that is listed before its answer, with progress (§12.1
   assert.ok(progress < 100);
   const following = service().call('GET', `/tasks/${task.id}/events`);
   clock.pass(1_000);
-  unlock();
+  await release();
   const events: string[] = (await following).body.split('\n\n');
   const states = events
     .filter((one) => one.includes('data: '))
@@ -626,11 +623,10 @@ test('old answers stay until the new ones are complete (§12.1 rule 3)', async (
     ['asc', 'desc'],
     ['desc', 'asc'],
   ] as const) {
-    await catalog.manage('PUT', `/${id}`, definitionFor(to));
-    const unlock = catalog.lock();
+    const { release } = await catalog.holdBack(() => catalog.manage('PUT', `/${id}`, definitionFor(to)));
     assert.equal((await catalog.read(id)).state, 'building');
     assert.deepEqual(await listOf(catalog, 'P0000', { id }), orders[from]);
-    unlock();
+    await release();
     const [{ id: task }] = await listBuilds(catalog);
     for (let isOver = false; !isOver; ) {
       isOver = (await service().call('GET', `/tasks/${task}`)).body.task.finishTime !== null;
@@ -656,12 +652,11 @@ test('while an index is made, products that change are in the old and in the new
 
 test('a build that is cancelled leaves the old answers; the next change makes the index (§4.7 rule 11)', async () => {
   const { catalog, id } = await createLarge();
-  await catalog.manage('PUT', `/${id}`, LAST_FIRST);
-  const unlock = catalog.lock();
+  const { release } = await catalog.holdBack(() => catalog.manage('PUT', `/${id}`, LAST_FIRST));
   const [task] = await listBuilds(catalog);
   const cancelling = service().call('POST', `/tasks/${task.id}/cancel`);
   assert.deepEqual(await listOf(catalog, 'P0000', { id }), numbered(101, 'P').slice(1));
-  unlock();
+  await release();
   const { status, body } = await cancelling;
   assert.deepEqual([status, body.task.taskStatus], [200, 'CANCELLED']);
   assert.deepEqual(await listOf(catalog, 'P0000', { id }), numbered(101, 'P').slice(1));
@@ -671,20 +666,18 @@ test('a build that is cancelled leaves the old answers; the next change makes th
 });
 
 test('a build that a stop interrupts goes on after the next start (§10.4 rule 2)', async (t) => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'relata-test-'));
-  t.after(() => rm(dataDir, { recursive: true, force: true }));
+  const store = await createTestStore(t);
   const stops: (() => Promise<void>)[] = [];
   const context = { after: (stop: () => Promise<void>) => void stops.push(stop) } as unknown as TestContext;
-  const former = await startTestService(context, { dataDir });
+  const former = await startTestService(context, { store });
   const { catalog, id } = await createLarge(former);
-  await catalog.manage('PUT', `/${id}`, LAST_FIRST);
-  const unlock = catalog.lock();
+  const { release } = await catalog.holdBack(() => catalog.manage('PUT', `/${id}`, LAST_FIRST));
   const [{ id: task }] = await listBuilds(catalog);
   const stopping = stops[0]?.();
   while (await former.call('GET', '/health/live').catch(() => undefined));
-  unlock();
+  await release();
   await stopping;
-  const latter = await startTestService(t, { dataDir });
+  const latter = await startTestService(t, { store });
   assert.equal((await latter.ended(task)).taskStatus, 'FINISHED');
   const path = `/search/relations/result?projectId=${catalog.projectId}`;
   const body = { identifier: 'P0000', includeRelations: [{ id, limit: 1 }] };
@@ -700,11 +693,10 @@ test('the old answers that stay are those of the old definition, direction and g
   );
   const { id } = await catalog.relate(FITS);
   const changed = { ...FITS, sort: [], twoWay: true, excludeSameGroup: false };
-  await catalog.manage('PUT', `/${id}`, rule(changed));
-  const unlock = catalog.lock();
+  const { release } = await catalog.holdBack(() => catalog.manage('PUT', `/${id}`, rule(changed)));
   assert.deepEqual(await listOf(catalog, 'B1', { id }), [], 'one-way');
   assert.deepEqual(await listOf(catalog, 'D1', { id }), ['B1', 'B2'], 'without its group');
-  unlock();
+  await release();
   await catalog.settled();
   assert.deepEqual(await listOf(catalog, 'B1', { id }), ['D1']);
   assert.deepEqual(await listOf(catalog, 'D1', { id }), ['B1', 'B2', 'B4']);

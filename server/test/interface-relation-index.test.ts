@@ -164,10 +164,11 @@ test('answers follow values that the ontology reads otherwise, once the extracti
   for (const [at, [length, first, last]] of states.entries()) {
     if (at > 0) {
       const before = await show();
-      await catalog.putOntology('own', text('Chuck'), text('Shank'), length);
-      const unlock = catalog.lock();
+      const { release } = await catalog.holdBack(() =>
+        catalog.putOntology('own', text('Chuck'), text('Shank'), length),
+      );
       assert.deepEqual(await show(), before, 'while the extraction is under way');
-      unlock();
+      await release();
       await catalog.settled();
     }
     const [all = [], some = []] = await show();

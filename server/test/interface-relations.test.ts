@@ -154,12 +154,12 @@ test('misconfigured, disabled and unknown ones are left out, the tags that remai
 test('a relation is left out until its index is complete (§12.4 rule 2)', async () => {
   const catalog = await createRelationCatalog(service());
   await catalog.load(...numbered(3_000, 'P').map((identifier) => product(identifier, 'All')));
-  const { status, body } = await catalog.manage('POST', '', rule());
-  const unlock = catalog.lock();
+  const { answer, release } = await catalog.holdBack(() => catalog.manage('POST', '', rule()));
+  const { status, body } = answer;
   assert.equal(status, 201);
   assert.equal((await catalog.read(body.id)).state, 'building');
   assert.equal(await ask(catalog, 'P0', body), undefined);
-  unlock();
+  await release();
   await catalog.settled();
   assert.equal((await ask(catalog, 'P0', body))?.groups.length, 100);
 });

@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { assertRefused, createCatalog, shareService, type TestCatalog } from './shared-service.ts';
 import { startTestService, TestClock, type TestProduct } from './test-service.ts';
+import { createTestStore } from './test-store.ts';
 
 const service = shareService();
 const REFUSED = 'You are not allowed to access the requested resource';
@@ -326,14 +323,12 @@ test('no project waits for another (§3.2 rule 8)', async () => {
   assert.equal((await readTask(held.id)).taskStatus, 'RUNNING');
   await release();
 
-  // The thread that writes the large one is busy too: its file is locked.
-  const file = new DatabaseSync(join(service().dataDir, 'catalogs', `${large.projectId}.db`));
-  file.exec('begin immediate');
+  // What writes the large one is busy too: its catalog is locked.
+  const unlock = await service().store.lockCatalog(large.projectId);
   const busy = taskOf(await large.post('/products', numbered(2)));
   assert.equal((await small.update({ identifier: 'B', name: 'B' })).taskStatus, 'FINISHED');
   assert.equal((await readTask(busy.id)).taskStatus, 'RUNNING');
-  file.exec('rollback');
-  file.close();
+  await unlock();
   assert.equal((await service().ended(busy.id)).taskStatus, 'FINISHED');
 });
 
@@ -555,16 +550,15 @@ test('unknown tasks and those of others are not found, and keys without write ac
 });
 
 test('ended tasks are forgotten after the days that the setting says, open ones never (§10.5)', async (t) => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'relata-test-'));
-  t.after(() => rm(dataDir, { recursive: true, force: true }));
+  const store = await createTestStore(t);
   const clock = new TestClock();
   const settings = { RELATA_TASK_RETENTION_DAYS: '7' };
   const ids: string[] = [];
-  /** Starts on the folder, works, stops. */
+  /** Starts on the store, works, stops. */
   async function serve(work: (running: Awaited<ReturnType<typeof startTestService>>) => Promise<void>) {
     const stops: (() => Promise<void>)[] = [];
     const context = { after: (stop: () => Promise<void>) => void stops.push(stop) } as unknown as TestContext;
-    await work(await startTestService(context, { dataDir, clock, settings }));
+    await work(await startTestService(context, { store, clock, settings }));
     for (const stop of stops) await stop();
   }
   const DAY_MS = 86_400_000;

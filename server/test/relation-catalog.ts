@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { createCatalog, type TestCatalog } from './shared-service.ts';
 import type { Answer, TestService } from './test-service.ts';
+import type { Held } from './test-store.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
 type AnyBody = any;
@@ -30,8 +29,8 @@ export interface RelationCatalog extends TestCatalog {
   single(request: object): Promise<AnyBody>;
   /** @returns what the relation answers for a product; undefined where it is left out */
   related(identifier: string, id: number): Promise<Related | undefined>;
-  /** Keeps every writer out of the catalog until the function that it returns is called. Readers go on. */
-  lock(): () => void;
+  /** Makes a change, and keeps the tasks that it brings waiting. Readers go on. */
+  holdBack<Result>(change: () => Promise<Result>): Promise<Held<Result>>;
 }
 
 /** @returns a definition: tag `accessories`, every product with every other, unless said otherwise */
@@ -103,7 +102,7 @@ export async function createRelationCatalog(
       });
       return describeTags(answer[identifier]).find((relation) => relation.id === id);
     },
-    lock: () => lockFile(join(service.dataDir, 'catalogs', `${catalog.projectId}.db`)),
+    holdBack: (change) => service.store.holdBack(catalog.projectId, change),
   };
 }
 
@@ -142,14 +141,4 @@ export function describeTags({ tags }: AnyBody): Related[] {
       groups: searchResult.map((group: AnyBody) => [group].flat().map(({ identifier }) => identifier)),
     })),
   );
-}
-
-function lockFile(path: string): () => void {
-  const file = new DatabaseSync(path, { timeout: 10_000 });
-  // Steps of the service's tasks begin on this thread: none begins before the lock is there.
-  file.exec('begin immediate');
-  return () => {
-    file.exec('rollback');
-    file.close();
-  };
 }

@@ -3,6 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import type { Role } from '../src/app.ts';
+import type { TestStore } from './test-store.ts';
 
 /** The service as a process of its own, so that it can be killed. */
 export interface ServiceProcess {
@@ -35,15 +37,15 @@ export const PROCESS_KEY = 'test-key-of-at-least-thirty-two-characters';
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const START_MS = 30_000;
 
-/** Settings of a process on this data folder, without those of the caller. */
+/** Settings of a process on this store, without those of the caller. */
 export function processEnvironment(
-  dataDir: string,
+  store: TestStore,
   settings: Record<string, string> = {},
 ): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('RELATA_'));
   return {
     ...Object.fromEntries(inherited),
-    RELATA_DATA_DIR: dataDir,
+    ...store.settings,
     RELATA_PORT: '0',
     RELATA_ACCOUNT_KEY: PROCESS_KEY,
     RELATA_PARSER_THREADS: '1',
@@ -54,11 +56,12 @@ export function processEnvironment(
 
 /** @returns the running service @throws Error with what it said when it does not come up */
 export async function startProcess(
-  dataDir: string,
+  store: TestStore,
   settings: Record<string, string> = {},
+  role: Role = 'all',
 ): Promise<ServiceProcess> {
-  const child = spawn(process.execPath, [main, 'serve'], {
-    env: processEnvironment(dataDir, settings),
+  const child = spawn(process.execPath, [main, 'serve', ...(role === 'all' ? [] : ['--role', role])], {
+    env: processEnvironment(store, settings),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let faults = '';
@@ -70,6 +73,11 @@ export async function startProcess(
     throw new Error(`the service did not start: ${error.message}\n${faults}`);
   });
   const exited = once(child, 'exit') as Promise<[number | null]>;
+  async function kill(): Promise<void> {
+    child.kill('SIGKILL');
+    await exited;
+  }
+  store.onRemove(kill);
 
   return {
     address,
@@ -89,10 +97,7 @@ export async function startProcess(
       const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
       return { status: response.status, text, body: isJson ? JSON.parse(text) : undefined };
     },
-    async kill() {
-      child.kill('SIGKILL');
-      await exited;
-    },
+    kill,
     async stop() {
       child.kill('SIGTERM');
       const [code] = await exited;

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { type App, createApp, type Replacements } from '../src/app.ts';
+import { type App, createApp, type Replacements, type Role } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
 import type { Clock } from '../src/kernel/clock.ts';
 import type { WireTask } from '../src/tasks/tasks.ts';
+import { makeTestStore, type TestStore } from './test-store.ts';
 
 /** A product as tests write it; the upload shape of docs/interface.md §2.3. */
 export interface TestProduct {
@@ -38,7 +36,7 @@ export interface TestService {
   /** An account key. */
   readonly key: string;
   readonly projectId: number;
-  readonly dataDir: string;
+  readonly store: TestStore;
   /** Everything that the service logged, a JSON line each. */
   readonly log: string[];
   call(method: string, path: string, options?: CallOptions): Promise<Answer<AnyBody>>;
@@ -54,25 +52,28 @@ export interface TestService {
 }
 
 export interface TestServiceOptions {
-  /** RELATA_ settings beside the data folder. */
+  /** RELATA_ settings beside those of the store. */
   settings?: Record<string, string>;
   clock?: Clock;
-  dataDir?: string;
+  /** Where it keeps everything, e.g. with others or after one that stopped; else a store of its own that goes with it. */
+  store?: TestStore;
+  role?: Role;
   /** What stands in front of the disk. */
   replace?: Replacements;
 }
 
 const KEY = 'test-key-of-at-least-thirty-two-characters';
 
-/** The whole service on a folder of its own and a free port of loopback; it stops with the test. */
+/** The whole service on a free port of loopback; it stops with the test. */
 export async function startTestService(
   t: TestContext,
   options: TestServiceOptions = {},
 ): Promise<TestService> {
-  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'relata-test-')));
+  const store = options.store ?? (await makeTestStore());
+  if (options.store === undefined) t.after(store.remove);
   const log: string[] = [];
   const config = readConfig({
-    RELATA_DATA_DIR: dataDir,
+    ...store.settings,
     RELATA_PORT: '0',
     RELATA_PARSER_THREADS: '1',
     RELATA_WRITER_THREADS: '2',
@@ -82,15 +83,19 @@ export async function startTestService(
   const app = await createApp({
     config,
     logTo: { write: (line) => void log.push(line) },
+    ...(options.role && { role: options.role }),
     ...(options.clock && { clock: options.clock }),
     ...(options.replace && { replace: options.replace }),
   });
   await app.access.createFirstAccount(KEY);
   const address = await app.start();
-  t.after(async () => {
-    await app.stop();
-    if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true });
-  });
+  let stopped: Promise<void> | undefined;
+  const stop = () => {
+    stopped ??= app.stop();
+    return stopped;
+  };
+  store.onRemove(stop);
+  if (options.store !== undefined) t.after(stop);
 
   async function call(method: string, path: string, { body, key = KEY, headers = {} }: CallOptions = {}) {
     const isRaw = typeof body === 'string' || body instanceof Uint8Array;
@@ -134,7 +139,7 @@ export async function startTestService(
     address,
     key: KEY,
     projectId,
-    dataDir,
+    store,
     log,
     call,
     ended,

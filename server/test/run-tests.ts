@@ -1,0 +1,120 @@
+import { existsSync } from 'node:fs';
+import { relative } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
+import { findInstalled, hasPackage } from './postgres-binaries.ts';
+import { type PostgresServer, startPostgres } from './postgres-server.ts';
+import { listEmbedded, listInstalled, listPostgres } from './test-files.ts';
+
+/**
+ * All tests on the embedded store, those that touch a store on PostgreSQL too, and a part of them on an installed
+ * PostgreSQL of an older version. `node server/test/run-tests.ts postgres` runs only what it names.
+ */
+
+interface Pass {
+  readonly name: string;
+  readonly files: readonly string[];
+  /** The folder of PostgreSQL's programs; `npm`: those of the package; undefined: the embedded store. */
+  readonly postgres?: string;
+}
+
+interface Counts {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+  /** What failed, a line each. */
+  readonly failures: readonly string[];
+}
+
+/** A test with a thousand crashes may take long; one that hangs has to end. */
+const TIMEOUT_MS = 900_000;
+const OLDEST = 14;
+const NEWEST = 17;
+
+function listPasses(): Pass[] {
+  const given = process.env.RELATA_TEST_POSTGRES_BIN;
+  const installed = given || findOldest();
+  return [
+    { name: 'embedded', files: listEmbedded() },
+    { name: 'postgres', files: listPostgres(), postgres: hasPackage() ? 'npm' : (given ?? 'npm') },
+    ...(installed && existsSync(installed)
+      ? [{ name: 'installed', files: listInstalled(), postgres: installed }]
+      : []),
+  ];
+}
+
+/** @returns the one that differs most from the package's */
+function findOldest(): string | undefined {
+  return [...findInstalled()].find(([version]) => version >= OLDEST && version <= NEWEST)?.[1];
+}
+
+async function runPass({ name, files, postgres }: Pass): Promise<Counts> {
+  let server: PostgresServer | undefined;
+  const { env } = process;
+  delete env.RELATA_TEST_POSTGRES_BIN;
+  if (postgres !== undefined && postgres !== 'npm') env.RELATA_TEST_POSTGRES_BIN = postgres;
+  env.RELATA_TEST_STORE = postgres === undefined ? 'embedded' : 'postgres';
+  const begun = performance.now();
+  let title = `${name} store`;
+  if (postgres !== undefined) {
+    server = await startPostgres();
+    env.RELATA_TEST_DATABASE_URL = server.url;
+    title = `PostgreSQL ${server.version}, ${postgres}`;
+  }
+  say(`\n${title}: ${files.length} files\n`);
+  try {
+    const { failures, ...counts } = await runFiles(files);
+    const seconds = Math.round((performance.now() - begun) / 1000);
+    say(`${title}: ${describe(counts)} in ${seconds} s`);
+    return { ...counts, failures: failures.map((failure) => `${title}: ${failure}`) };
+  } finally {
+    await server?.stop();
+    delete env.RELATA_TEST_DATABASE_URL;
+  }
+}
+
+/** As `node --test` does. */
+async function runFiles(files: readonly string[]): Promise<Counts> {
+  const events = run({ files, concurrency: true, timeout: TIMEOUT_MS });
+  let counts = { passed: 0, failed: 1, skipped: 0 };
+  const failures: string[] = [];
+  events.on('test:fail', ({ name, file, details }) => {
+    const { failureType } = details.error as { failureType?: string };
+    if (failureType !== 'subtestsFailed') failures.push(`${relative(process.cwd(), file ?? '')}: ${name}`);
+  });
+  events.on('test:summary', ({ file, counts: found }) => {
+    // Each file has a summary too.
+    if (file !== undefined) return;
+    counts = {
+      passed: found.passed,
+      failed: found.tests - found.passed - found.skipped,
+      skipped: found.skipped,
+    };
+  });
+  await pipeline(events, new spec(), process.stdout, { end: false });
+  return { ...counts, failures };
+}
+
+const describe = ({ passed, failed, skipped }: Omit<Counts, 'failures'>) =>
+  `${skipped} skipped, ${passed} passed, ${failed} failed`;
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+const wanted = process.argv.slice(2);
+const passes = listPasses().filter(({ name }) => wanted.length === 0 || wanted.includes(name));
+const results: Counts[] = [];
+for (const pass of passes) {
+  results.push(
+    await runPass(pass).catch((error: Error) => {
+      say(`${pass.name}: ${error.stack}`);
+      return { passed: 0, failed: 1, skipped: 0, failures: [`${pass.name}: ${error.message}`] };
+    }),
+  );
+}
+const sum = (count: 'passed' | 'failed' | 'skipped') => results.reduce((total, one) => total + one[count], 0);
+for (const failure of results.flatMap(({ failures }) => failures)) say(`✖ ${failure}`);
+say(`\nall: ${describe({ passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') })}`);
+process.exitCode = sum('failed') === 0 && sum('passed') > 0 ? 0 : 1;

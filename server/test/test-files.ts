@@ -1,0 +1,52 @@
+import { globSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/**
+ * Which test files run on which store. Nobody keeps a list: a file whose imports lead to test-store.ts gets its store
+ * from there and runs on both. `sqlite-*.test.ts` and `postgres-*.test.ts` are about one of them.
+ */
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
+const TEST_STORE = join(ROOT, 'test/test-store.ts');
+
+/** @returns paths, sorted; those of all test files but those about PostgreSQL */
+export const listEmbedded = (): string[] => listAll().filter((path) => !isAbout(path, 'postgres'));
+
+/** @returns those about PostgreSQL, and those that get a store */
+export const listPostgres = (): string[] =>
+  listAll().filter((path) => isAbout(path, 'postgres') || (!isAbout(path, 'sqlite') && getsStore(path)));
+
+/** @returns of those the ones that go through the interface, and those about PostgreSQL: enough to meet each statement */
+export const listInstalled = (): string[] =>
+  listPostgres().filter((path) => isAbout(path, 'postgres') || isAbout(path, 'interface'));
+
+/** @returns test files that open a store by themselves, so that they never meet the other one */
+export const listOneSided = (): string[] =>
+  listAll().filter(
+    (path) =>
+      !isAbout(path, 'sqlite') &&
+      !isAbout(path, 'postgres') &&
+      !getsStore(path) &&
+      /\b(?:openStorage|DatabaseSync|CatalogFile|createCatalogFiles|openPostgres)\(/.test(
+        readFileSync(path, 'utf8'),
+      ),
+  );
+
+const listAll = () =>
+  globSync('{src,test}/**/*.test.ts', { cwd: ROOT })
+    .map((path) => join(ROOT, path))
+    .sort();
+
+const isAbout = (path: string, subject: string) => basename(path).startsWith(`${subject}-`);
+
+/** Whether imports of values lead to test-store.ts; those of the service itself never do. */
+function getsStore(path: string, seen = new Set<string>()): boolean {
+  if (path === TEST_STORE) return true;
+  if (seen.has(path) || !(path.startsWith(join(ROOT, 'test/')) || path.endsWith('.test.ts'))) return false;
+  seen.add(path);
+  const imports = readFileSync(path, 'utf8').matchAll(
+    /^(?:import|export)\b(?! type\b)[^;]*?\bfrom '(\.[^']+)';$/gms,
+  );
+  return [...imports].some(([, target = '']) => getsStore(resolve(dirname(path), target), seen));
+}
