@@ -1,6 +1,7 @@
 /**
- * `npm run bench`: measures what the service promises and writes it down. `npm run bench -- NAME…` measures some only,
- * `--quick` with small sizes, to see that everything runs; `--keep` writes the results of such a run down all the same, beside those of the day.
+ * `npm run bench`: measures what the service promises and writes it down. `npm run bench -- NAME…` measures some only
+ * (`postgres` all of `postgres-…`), `--quick` with small sizes, to see that everything runs; `--keep` writes the results
+ * of such a run down all the same, beside those of the day. TMPDIR is on the disk to be measured.
  * BENCH_NODE_OPTIONS are options of Node for the service, e.g. `--cpu-prof --cpu-prof-dir=/tmp/profiles`.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,6 +18,11 @@ import { watchOthers } from './machine-load.ts';
 import type { Bench, Measurement, Sizes } from './measurement.ts';
 import { memory } from './memory.ts';
 import { partial } from './partial.ts';
+import { postgresIngest } from './postgres-ingest.ts';
+import { postgresLookup } from './postgres-lookup.ts';
+import { postgresMillion } from './postgres-million.ts';
+import { postgresProcesses } from './postgres-processes.ts';
+import { postgresRelations } from './postgres-relations.ts';
 import { relations } from './relations.ts';
 import { repeat } from './repeat.ts';
 import { describeResults, describeTable, type MeasuredFigures, type Results } from './results-page.ts';
@@ -32,6 +38,11 @@ const MEASUREMENTS: readonly Measurement[] = [
   partial,
   growth,
   relations,
+  postgresIngest,
+  postgresLookup,
+  postgresRelations,
+  postgresProcesses,
+  postgresMillion,
 ];
 
 const FULL: Sizes = { synthetic: 200_000, million: 1_000_000, rounds: 3, seconds: 4 };
@@ -42,13 +53,13 @@ const { values, positionals } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, keep: { type: 'boolean', default: false } },
 });
 
-const chosen = positionals.map((name) => {
-  const found = MEASUREMENTS.find((one) => one.name === name);
-  if (found !== undefined) return found;
+const chosen = positionals.flatMap((name) => {
+  const found = MEASUREMENTS.filter((one) => one.name === name || one.name.startsWith(`${name}-`));
+  if (found.length > 0) return found;
   throw new Error(`no measurement ${name}; there are ${MEASUREMENTS.map((one) => one.name).join(', ')}`);
 });
 
-const folder = mkdtempSync(join(process.env.RELATA_BENCH_DIR ?? tmpdir(), 'relata-bench-'));
+const folder = mkdtempSync(join(tmpdir(), 'relata-bench-'));
 const stops: (() => Promise<void>)[] = [];
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => void cleanUp().then(() => process.exit(1)));
@@ -76,9 +87,9 @@ function openBench(sizes: Sizes): Bench {
       shared.set(name, known);
       return known as Promise<Result>;
     },
-    async startService(name): Promise<BenchService> {
+    async startService(name, settings): Promise<BenchService> {
       const dataDir = mkdtempSync(join(folder, `${name}-`));
-      const service = await startService(dataDir);
+      const service = await startService(dataDir, settings);
       let isRunning = true;
       const stop = async () => {
         if (!isRunning) return;
@@ -89,6 +100,7 @@ function openBench(sizes: Sizes): Bench {
       stops.push(stop);
       return { ...service, stop };
     },
+    stopAtEnd: (stop) => void stops.unshift(stop),
     say: (text) => console.error(`${Math.round((performance.now() - started) / 1_000)} s  ${text}`),
   };
 }
@@ -96,12 +108,13 @@ function openBench(sizes: Sizes): Bench {
 async function measureAll(bench: Bench, measurements: readonly Measurement[]): Promise<void> {
   const machine = describeMachine();
   const measured: MeasuredFigures[] = [];
-  for (const { name, title, measure } of measurements) {
+  for (const { name, title, describeConditions, measure } of measurements) {
     const start = performance.now();
     const others = watchOthers();
     const figures = await measure(bench);
     const seconds = (performance.now() - start) / 1_000;
-    const one = { name, title, figures, seconds, others: others() };
+    const conditions = await describeConditions?.(bench);
+    const one = { name, title, figures, seconds, others: others(), ...(conditions && { conditions }) };
     measured.push(one);
     console.log(describeTable(one));
   }

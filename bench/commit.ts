@@ -6,7 +6,7 @@ import { lookupPath } from './lookup-paths.ts';
 import type { Bench, Figure, Measurement } from './measurement.ts';
 import { identifiersBelow, type MillionCatalog, openMillion } from './million.ts';
 import { waitUntilQuiet } from './process-usage.ts';
-import { runFullUpdate } from './service-client.ts';
+import { type FullUpdateTime, runFullUpdate } from './service-client.ts';
 import { round, spreadOf } from './statistics.ts';
 import { type SyntheticVersion, startRandom } from './synthetic-products.ts';
 
@@ -25,11 +25,10 @@ export const commit: Measurement = {
     const million = await openMillion(bench);
     const load = startChild('lookup-load.ts');
     try {
-      const all = { title: 'all differ', before: 1, version: { version: 2, every: 1 } };
-      const few = { title: '1 % differ', before: 2, version: { version: 3, every: 100 } };
+      const parts = { bench, million, load, waitUntilQuiet: () => waitUntilQuiet(million.service.pid) };
       return [
-        ...(await measureOne({ bench, million, load }, all)),
-        ...(await measureOne({ bench, million, load }, few)),
+        ...toFigures(ALL_DIFFER, await measureCommit(parts, ALL_DIFFER)),
+        ...toFigures(FEW_DIFFER, await measureCommit(parts, FEW_DIFFER)),
       ];
     } finally {
       await load.stop();
@@ -37,20 +36,35 @@ export const commit: Measurement = {
   },
 };
 
-interface Parts {
+export interface CommitParts {
   readonly bench: Bench;
-  readonly million: MillionCatalog;
+  readonly million: Pick<MillionCatalog, 'service' | 'projectId' | 'count'>;
   readonly load: Child;
+  waitUntilQuiet(): Promise<unknown>;
 }
 
-interface Change {
+export interface Change {
   readonly title: string;
   /** The version that all products have before. */
   readonly before: number;
   readonly version: SyntheticVersion;
 }
 
-async function measureOne({ bench, million, load }: Parts, change: Change): Promise<Figure[]> {
+export const ALL_DIFFER: Change = { title: 'all differ', before: 1, version: { version: 2, every: 1 } };
+/** After `ALL_DIFFER`. */
+export const FEW_DIFFER: Change = { title: '1 % differ', before: 2, version: { version: 3, every: 100 } };
+
+export interface CommitFound {
+  readonly alone: LoadResult;
+  readonly during: LoadResult;
+  readonly time: FullUpdateTime;
+}
+
+/** A full update of a catalog with lookups while it commits and, to compare, before. */
+export async function measureCommit(
+  { bench, million, load, waitUntilQuiet: wait }: CommitParts,
+  change: Change,
+): Promise<CommitFound> {
   const { service, projectId, count } = million;
   bench.say(`staging ${count} products of which ${change.title}`);
   const order = orderPairs(million, change.version.every);
@@ -60,7 +74,7 @@ async function measureOne({ bench, million, load }: Parts, change: Change): Prom
     bodies: streamBodies(count, { ...change.version, others: change.before }),
     hooks: {
       async onStart() {
-        await waitUntilQuiet(service.pid);
+        await wait();
         await load.ask<LoadResult>({ ...order, seconds: 2 });
         alone = await load.ask<LoadResult>({ ...order, seconds: bench.sizes.seconds * 3 });
         beside = load.ask<LoadResult>({ ...order, seconds: LONGEST_SECONDS });
@@ -73,13 +87,13 @@ async function measureOne({ bench, million, load }: Parts, change: Change): Prom
   process.kill(load.pid, 'SIGUSR2');
   const during = await beside;
   bench.say(`committed in ${round(time.commitMs / 1_000)} s, tidying up`);
-  await waitUntilQuiet(service.pid);
-  return toFigures(change, { alone, during, seconds: time.commitMs / 1_000 });
+  await wait();
+  return { alone, during, time };
 }
 
 /** Pairs of products that both change. */
 function orderPairs(
-  { service, projectId, count }: MillionCatalog,
+  { service, projectId, count }: CommitParts['million'],
   every: number,
 ): Omit<LoadOrder, 'seconds'> {
   const random = startRandom(every);
@@ -93,13 +107,7 @@ function orderPairs(
   return { ...shared, paths, rate: RATE, comparesVersions: true };
 }
 
-interface Found {
-  readonly alone: LoadResult;
-  readonly during: LoadResult;
-  readonly seconds: number;
-}
-
-function toFigures({ title, version }: Change, { alone, during, seconds }: Found): Figure[] {
+function toFigures({ title, version }: Change, { alone, during, time }: CommitFound): Figure[] {
   const one = (value: number) => spreadOf([value]);
   const isSeen = during.versions.includes(String(version.version));
   return [
@@ -124,6 +132,6 @@ function toFigures({ title, version }: Change, { alone, during, seconds }: Found
       target: { kind: 'at most', value: 0 },
       absolute: `of ${during.requests}; versions seen: ${during.versions.join(', ')}${isSeen ? '' : ' (the new one not yet)'}`,
     },
-    { name: `${title}: from the call to FINISHED`, spread: one(seconds), unit: 's' },
+    { name: `${title}: from the call to FINISHED`, spread: one(time.commitMs / 1_000), unit: 's' },
   ];
 }

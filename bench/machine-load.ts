@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { readFamilyCpuMs, TICK_MS } from './process-usage.ts';
 
 /** How much of the machine others used meanwhile: figures measured beside other work are not to be trusted. */
 
@@ -27,27 +28,6 @@ function readUsed(): Used {
     .slice(1, 9)
     .map(Number);
   const busy = user + nice + system + rest.reduce((sum, ticks) => sum + ticks, 0);
-  return { all: busy + idle + wait, busy, own: readOwn() };
-}
-
-/** This process, its children and those of them that have ended: they share a process group. */
-function readOwn(): number {
-  const [group] = readGroup(process.pid) ?? [0];
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map((name) => readGroup(Number(name)))
-    .reduce((sum, found) => sum + (found?.[0] === group ? found[1] : 0), 0);
-}
-
-/** @returns the process group and the ticks used; undefined when the process is gone */
-function readGroup(pid: number): [group: number, ticks: number] | undefined {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-    const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
-    return [Number(fields[2]), ticks];
-  } catch {
-    // It ended between the listing and the reading.
-    return undefined;
-  }
+  // By descent: PostgreSQL puts each of its processes into a group of its own.
+  return { all: busy + idle + wait, busy, own: readFamilyCpuMs(process.pid) / TICK_MS };
 }

@@ -1,4 +1,4 @@
-import type { BenchService } from './service.ts';
+import type { BenchService, Settings } from './service.ts';
 import { describeSpread, type Spread } from './statistics.ts';
 
 /** What a measurement found, and what it should have been. */
@@ -7,7 +7,7 @@ export interface Figure {
   readonly name: string;
   readonly spread: Spread;
   /** `×` for a ratio of things measured in turn. */
-  readonly unit: '×' | 'ms' | 's' | 'MiB' | 'mixtures';
+  readonly unit: '×' | 'ms' | 's' | 'MiB' | 'bytes' | 'products/s' | 'mixtures';
   /** Absent: for information. */
   readonly target?: Target;
   /** Absolute numbers behind a ratio, true for this machine and hour only. */
@@ -35,7 +35,9 @@ export interface Bench {
   /** Runs `make` at the first call with this name and gives its result to every later one. */
   share<Result>(name: string, make: () => Promise<Result>): Promise<Result>;
   /** A service on a folder of its own; what is not stopped before is stopped at the end. */
-  startService(name: string): Promise<BenchService>;
+  startService(name: string, settings?: Settings): Promise<BenchService>;
+  /** What else has to be stopped at the end, after the services. */
+  stopAtEnd(stop: () => Promise<void>): void;
   /** A line on what is under way. */
   say(text: string): void;
 }
@@ -43,6 +45,8 @@ export interface Bench {
 export interface Measurement {
   readonly name: string;
   readonly title: string;
+  /** @returns a sentence on what the figures depend on besides the machine */
+  describeConditions?(bench: Bench): Promise<string>;
   measure(bench: Bench): Promise<Figure[]>;
 }
 

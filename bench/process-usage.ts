@@ -1,11 +1,11 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 
 /** What a process uses, from Linux's /proc. */
 
 /** The unit of /proc/PID/stat on every Linux that Node runs on. */
-const TICK_MS = 10;
+export const TICK_MS = 10;
 /** A profiler is never quiet. */
 const QUIET_SHARE = process.env.BENCH_NODE_OPTIONS === undefined ? 0.04 : 0.5;
 const QUIET_MS = 400;
@@ -13,9 +13,53 @@ const LONGEST_MS = 120_000;
 
 /** @returns the processor time that all threads of a process have used */
 export function readCpuMs(pid: number): number {
+  return readStat(pid).ownTicks * TICK_MS;
+}
+
+interface Stat {
+  readonly parent: number;
+  readonly ownTicks: number;
+  /** Of children that have ended. */
+  readonly endedTicks: number;
+}
+
+function readStat(pid: number): Stat {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+  const fields = text
+    .slice(text.lastIndexOf(')') + 2)
+    .split(' ')
+    .map(Number);
+  const [parent = 0, user = 0, system = 0, endedUser = 0, endedSystem = 0] = [1, 11, 12, 13, 14].map(
+    (at) => fields[at],
+  );
+  return { parent, ownTicks: user + system, endedTicks: endedUser + endedSystem };
+}
+
+/** @returns the processor time of a process and of all that it started, ended or not */
+export function readFamilyCpuMs(pid: number): number {
+  const stats = listStats();
+  const isOf = (member: number): boolean => {
+    const parent = stats.get(member)?.parent;
+    return member === pid || (parent !== undefined && isOf(parent));
+  };
+  let ticks = 0;
+  for (const [member, { ownTicks, endedTicks }] of stats) {
+    if (isOf(member)) ticks += ownTicks + endedTicks;
+  }
+  return ticks * TICK_MS;
+}
+
+function listStats(): Map<number, Stat> {
+  const stats = new Map<number, Stat>();
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      stats.set(Number(name), readStat(Number(name)));
+    } catch {
+      // It ended between the listing and the reading.
+    }
+  }
+  return stats;
 }
 
 export interface Memory {
@@ -33,15 +77,24 @@ export function readMemory(pid: number): Memory {
  * Waits until a process has nothing left to do, e.g. to tidy up after a commit, so that it does not disturb what is
  * measured next. @returns how long that took, in ms
  */
-export async function waitUntilQuiet(pid: number): Promise<number> {
+export function waitUntilQuiet(pid: number): Promise<number> {
+  return waitUntilIdle(`the process ${pid}`, () => readCpuMs(pid));
+}
+
+/** The same of whatever `readMs` tells the processor time of. */
+export async function waitUntilIdle(
+  name: string,
+  readMs: () => number,
+  longestMs = LONGEST_MS,
+): Promise<number> {
   const start = performance.now();
-  while (performance.now() - start < LONGEST_MS) {
-    const before = { cpu: readCpuMs(pid), at: performance.now() };
+  while (performance.now() - start < longestMs) {
+    const before = { cpu: readMs(), at: performance.now() };
     await pause(QUIET_MS);
-    const share = (readCpuMs(pid) - before.cpu) / (performance.now() - before.at);
+    const share = (readMs() - before.cpu) / (performance.now() - before.at);
     if (share <= QUIET_SHARE) return before.at - start;
   }
-  throw new Error(`the process ${pid} is busy although nobody asks anything`);
+  throw new Error(`${name} is busy although nobody asks anything`);
 }
 
 /**

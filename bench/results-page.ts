@@ -5,6 +5,7 @@ import { describeFigure, describeTarget, type Figure, judge } from './measuremen
 export interface MeasuredFigures {
   readonly name: string;
   readonly title: string;
+  readonly conditions?: string;
   readonly seconds: number;
   /** The share of the processors, from 0 to 1, that other work on the machine took. */
   readonly others: number;
@@ -39,12 +40,12 @@ machine and this hour only.
 ${measured.map(describeMeasured).join('\n')}`;
 }
 
-function describeMeasured({ name, title, seconds, others, figures }: MeasuredFigures): string {
+function describeMeasured({ name, title, conditions, seconds, others, figures }: MeasuredFigures): string {
   const rows = figures.map((figure) => `| ${columnsOf(figure).join(' | ')} |\n`).join('');
   return `## ${title}
 
 \`npm run bench -- ${name}\`, ${Math.round(seconds)} s; other work took ${toPercent(others)} of the processors.
-
+${conditions === undefined ? '' : `\n${conditions}\n`}
 | ${HEAD.join(' | ')} |
 |${HEAD.map(() => '---|').join('')}
 ${rows}`;
@@ -57,12 +58,13 @@ function columnsOf(figure: Figure): string[] {
 }
 
 /** The same for a terminal. */
-export function describeTable({ title, others, figures }: MeasuredFigures): string {
+export function describeTable({ title, conditions, others, figures }: MeasuredFigures): string {
   const rows = figures.map((figure) => columnsOf(figure).slice(0, 4));
   const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const lines = figures.map((figure, at) => {
     const cells = rows[at]?.map((cell, column) => cell.padEnd(widths[column] ?? 0)) ?? [];
     return `  ${cells.join('  ').trimEnd()}${figure.absolute ? `\n      ${figure.absolute}` : ''}`;
   });
-  return `${title} (other work took ${toPercent(others)} of the processors)\n${lines.join('\n')}\n`;
+  const head = `${title} (other work took ${toPercent(others)} of the processors)`;
+  return `${[head, ...(conditions === undefined ? [] : [conditions]), ...lines].join('\n')}\n`;
 }

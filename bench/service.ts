@@ -16,11 +16,20 @@ export interface BenchService extends ServiceClient {
 const KEY = 'bench-key-of-at-least-thirty-two-characters';
 const MAIN = fileURLToPath(new URL('../server/src/main.ts', import.meta.url));
 
-/** Other settings come from the environment of the bench. */
-export async function startService(dataDir: string): Promise<BenchService> {
+/** RELATA_ variables; undefined: not set. */
+export type Settings = Readonly<Record<string, string | undefined>>;
+
+/** Settings that are not given come from the environment of the bench. */
+export async function startService(dataDir: string, settings: Settings = {}): Promise<BenchService> {
   const nodeOptions = process.env.BENCH_NODE_OPTIONS?.split(' ') ?? [];
   const child = spawn(process.execPath, [...nodeOptions, MAIN, 'serve'], {
-    env: { ...process.env, RELATA_DATA_DIR: dataDir, RELATA_PORT: '0', RELATA_ACCOUNT_KEY: KEY },
+    env: {
+      ...process.env,
+      RELATA_DATA_DIR: dataDir,
+      RELATA_PORT: '0',
+      RELATA_ACCOUNT_KEY: KEY,
+      ...settings,
+    },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const address = await new Promise<string>((resolve, reject) => {
