@@ -9,7 +9,7 @@ import { startTestService } from '../../test/test-service.ts';
 import { findServer, postgresStoreOn } from '../../test/test-store.ts';
 import type { CatalogStore } from './catalog.ts';
 
-const LEASES_RUN_OUT = 'update task set lease_until = 0 where leased_by is not null';
+const LEASES_LOST = "update task set leased_by = 'another', lease_until = 0 where leased_by is not null";
 
 /** Two services on one database; what the first, which runs no tasks, stores of ontologies waits for the test. */
 async function startTwo(t: TestContext) {
@@ -64,7 +64,7 @@ test('an extraction waits until the ontology is stored that it is about, in whic
     [['re-extraction', 'PENDING']],
   );
   // As if the first process had stood still for long: the second runs the extraction, of the ontology that there is.
-  await rest.store.change(LEASES_RUN_OUT);
+  await rest.store.change(LEASES_LOST);
   await until('it ran too early', async () => (await listOpen()).length === 0);
   assert.doesNotMatch(await readFacts(), /Breadth/);
   open();

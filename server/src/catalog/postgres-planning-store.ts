@@ -11,9 +11,16 @@ export function planForWholeTables(session: SqlSession): Promise<void> {
   return set(session, { enable_nestloop: 'off', work_mem: '128MB', jit: 'off' });
 }
 
-/** For statements that take the first rows in the order of an index: the others are not to be read and sorted. */
-export function planForFirstRows(session: SqlSession): Promise<void> {
-  return set(session, { enable_sort: 'off', enable_bitmapscan: 'off' });
+/**
+ * For statements that take the first rows in the order of an index, or those of a list: the others are not to be read. A
+ * generic plan takes every list for a short one.
+ */
+export function planForParts(session: SqlSession): Promise<void> {
+  return set(session, {
+    enable_sort: 'off',
+    enable_bitmapscan: 'off',
+    plan_cache_mode: 'force_generic_plan',
+  });
 }
 
 async function set(session: SqlSession, settings: Record<string, string>): Promise<void> {

@@ -9,7 +9,7 @@ import type {
 } from './catalog-snapshot.ts';
 import type { BatchDerivation } from './derivation.ts';
 import { readPostgresOntology } from './postgres-catalog-row-store.ts';
-import { planForFirstRows } from './postgres-planning-store.ts';
+import { planForParts } from './postgres-planning-store.ts';
 import { WANTED_DOCUMENTS, WANTED_PRODUCTS } from './postgres-reader-store.ts';
 
 /** Catalogs in PostgreSQL as the parsing threads read them: one statement for all products of a batch. */
@@ -59,7 +59,7 @@ function snapshotOf(session: SqlSession, projectId: number, derivation: BatchDer
       return new Map(rows.map(({ path, id }) => [path, id]));
     },
     async listOutdated({ revision, after, limit }) {
-      await planForFirstRows(session);
+      await planForParts(session);
       return session.rows<OutdatedProduct>(
         `select p.id, p.identifier, p.document_id as document, d.raw
          from (select id, identifier, document_id from product

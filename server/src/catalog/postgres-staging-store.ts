@@ -35,13 +35,13 @@ export function stageBatch(
     if (row.derivationRevision !== staged.derivationRevision) return false;
     const rows = sortedRows(packed);
     if (!(await arePresentAsFound(change, packed, rows))) return false;
-    const owned = others.length === 0 ? rows : await settleRepeated(change, staged, rows);
+    const settled = others.length === 0 ? NONE_REPEATED : await settleRepeated(change, staged, rows);
     await tx.run(
       `insert into staged_batch (project_id, full_update_id, batch, observed, extracted_by, report)
        values ($1, $2, $3, $4, $5, $6)`,
       [projectId, fullUpdateId, batch, staged.observed, staged.extractedBy, staged.report],
     );
-    await copyRows(change, staged, owned);
+    await writeRows(change, staged, { rows, ...settled });
     return true;
   });
 }
@@ -68,15 +68,25 @@ async function arePresentAsFound(
   return found?.count === present.length;
 }
 
+/** Identifiers that another batch of the full update holds too. */
+interface Repeated {
+  /** Its row is replaced. */
+  readonly early: ReadonlySet<string>;
+  /** Its row stays. */
+  readonly late: ReadonlySet<string>;
+}
+
+const NONE_REPEATED: Repeated = { early: new Set(), late: new Set() };
+
 /**
  * Where another batch holds a product too, the last accepted one wins, whichever is staged first (docs/interface.md
- * §4.4). @returns the rows that are to be staged
+ * §4.4).
  */
 async function settleRepeated(
   { tx, projectId }: CatalogChange,
   { fullUpdateId, batch }: StagedProducts,
   rows: readonly KeyedRow[],
-): Promise<readonly KeyedRow[]> {
+): Promise<Repeated> {
   const repeated = await tx.rows<{ identifier: string; batch: number; document: number; isFresh: number }>(
     `select s.identifier, s.batch, s.document_id as document, s.is_fresh as "isFresh"
      from unnest($3::text[]) w (identifier) cross join lateral
@@ -84,7 +94,6 @@ async function settleRepeated(
         limit 1) s`,
     [projectId, fullUpdateId, rows.map(({ identifier }) => identifier)],
   );
-  if (repeated.length === 0) return rows;
   const replaced = repeated.filter((other) => other.batch < batch);
   const unused = replaced.filter(({ isFresh }) => isFresh === 1);
   await tx.run(
@@ -92,12 +101,11 @@ async function settleRepeated(
      select $1, g.* from unnest($2::bigint[], $3::text[]) g on conflict do nothing`,
     [projectId, unused.map(({ document }) => document), unused.map(({ identifier }) => identifier)],
   );
-  await tx.run(
-    'delete from staged_product where project_id = $1 and full_update_id = $2 and identifier = any($3)',
-    [projectId, fullUpdateId, replaced.map(({ identifier }) => identifier)],
-  );
-  const late = new Set(repeated.filter((other) => other.batch > batch).map(({ identifier }) => identifier));
-  return rows.filter(({ identifier }) => !late.has(identifier));
+  const late = repeated.filter((other) => other.batch > batch);
+  return {
+    early: new Set(replaced.map(({ identifier }) => identifier)),
+    late: new Set(late.map(({ identifier }) => identifier)),
+  };
 }
 
 /** With an identifier of 60 bytes. */
@@ -116,22 +124,56 @@ interface OwnedRow extends KeyedRow {
 }
 
 /** A product that the catalog does not hold gets its id here, so that what is derived for it can name it. */
-async function copyRows(
+async function writeRows(
   change: CatalogChange,
   staged: StagedProducts,
-  rows: readonly KeyedRow[],
+  { rows, early, late }: Repeated & { rows: readonly KeyedRow[] },
 ): Promise<void> {
   const { tx, projectId } = change;
-  const owned = giveIds(change, staged.packed, rows);
+  const owned = giveIds(
+    change,
+    staged.packed,
+    rows.filter(({ identifier }) => !late.has(identifier)),
+  );
   const fresh = owned.filter(({ isFresh }) => isFresh);
   const reserved = owned.filter(({ isReserved }) => isReserved);
   const planned = fresh.map(({ row, document, productId }) => ({ row, id: document, productId }));
   await copyDocuments(change, staged.packed, planned);
-  await tx.copyIn(STAGED, packRows(projectId, staged, owned));
+  const isReplacing = ({ identifier }: OwnedRow) => early.has(identifier);
+  await replaceRows(change, staged, owned.filter(isReplacing));
+  const added = owned.filter((row) => !isReplacing(row));
+  await tx.copyIn(STAGED, packRows(projectId, staged, added));
   await updateCatalog(tx, projectId, {
     nextProductId: change.row.nextProductId + reserved.length,
     nextDocumentId: change.row.nextDocumentId + fresh.length,
   });
+}
+
+async function replaceRows(
+  { tx, projectId }: CatalogChange,
+  { fullUpdateId, batch, packed }: StagedProducts,
+  rows: readonly OwnedRow[],
+): Promise<void> {
+  if (rows.length === 0) return;
+  await tx.run(
+    `insert into staged_product (project_id, full_update_id, batch, identifier, document_id, is_fresh, product_id,
+       is_reserved, hash, ontology_revision)
+     select $1, $2, $3, r.* from unnest($4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
+       $9::bytea[], $10::bigint[]) r
+     on conflict (project_id, full_update_id, identifier) do update set batch = excluded.batch,
+       document_id = excluded.document_id, is_fresh = excluded.is_fresh, product_id = excluded.product_id,
+       is_reserved = excluded.is_reserved, hash = excluded.hash, ontology_revision = excluded.ontology_revision`,
+    [
+      ...[projectId, fullUpdateId, batch],
+      rows.map(({ identifier }) => identifier),
+      rows.map(({ document }) => document),
+      rows.map(({ isFresh }) => Number(isFresh)),
+      rows.map(({ productId }) => productId),
+      rows.map(({ isReserved }) => Number(isReserved)),
+      rows.map(({ row }) => Buffer.from(hashOf(packed, row))),
+      rows.map(({ row }) => packed.revisions[row] ?? 0),
+    ],
+  );
 }
 
 function giveIds(

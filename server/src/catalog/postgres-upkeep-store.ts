@@ -1,5 +1,5 @@
 import type { ChangeOrder, RestoreResult } from './catalog-port.ts';
-import { planForFirstRows, planForWholeTables } from './postgres-planning-store.ts';
+import { planForParts, planForWholeTables } from './postgres-planning-store.ts';
 import { WANTED_PRODUCTS } from './postgres-reader-store.ts';
 import { dropUndoBeyond, openUndo, playBack } from './postgres-undo-store.ts';
 import {
@@ -18,6 +18,7 @@ export function deleteProducts(
 ): Promise<{ deleted: number; unknown: readonly string[] }> {
   return applyOnce(writer, { projectId, ...change }, async (catalog) => {
     const { tx, row } = catalog;
+    await planForParts(tx);
     const wanted = [...new Set(change.identifiers)];
     const values = [projectId, wanted.filter(isStorable)];
     const present = await tx.rows<{ identifier: string }>(
@@ -72,7 +73,7 @@ export function collectGarbage(
   { live }: { live: readonly number[] },
 ): Promise<boolean> {
   return changeCatalog(writer, projectId, async (change) => {
-    await planForFirstRows(change.tx);
+    await planForParts(change.tx);
     const needed = [...live, ...(await listOpened(change))];
     return (
       (await dropStaged(change, needed)) || (await dropUndo(change)) || (await dropDocuments(change, needed))
@@ -152,8 +153,9 @@ async function dropDocuments(change: CatalogChange, live: readonly number[]): Pr
   const { tx, projectId, derivation } = change;
   const garbage = await tx.rows<{ id: number; isUsed: boolean }>(
     `select g.document_id as id, p.is_found is not null as "isUsed" from garbage_document g
-     left join lateral (select true as is_found from staged_product where project_id = $1 and full_update_id = any($2)
-       and identifier = g.identifier and document_id = g.document_id limit 1) s on true
+     left join lateral (select true as is_found from unnest($2::bigint[]) l (id) cross join lateral
+       (select from staged_product where project_id = $1 and full_update_id = l.id and identifier = g.identifier
+          and document_id = g.document_id limit 1) s limit 1) s on true
      left join lateral (select true as is_found from product where project_id = $1
        and identifier = g.identifier and document_id = g.document_id limit 1) p on true
      where g.project_id = $1 and s.is_found is null order by g.document_id limit ${STEP}`,

@@ -7,6 +7,8 @@ import {
   type Binding,
   type BuildOrder,
   type BuildPage,
+  type DerivedDocument,
+  derivePage,
   describePage,
   isUnbuilt,
   NOTHING_TO_BUILD,
@@ -18,6 +20,7 @@ import {
   toRelation,
   toServed,
   type WalkedDocument,
+  type WantedBuild,
 } from './relation-plan.ts';
 import type { SavedRelation } from './relation-port.ts';
 import type { ListedRelations } from './threaded-relations.ts';
@@ -217,29 +220,39 @@ async function insertBuild(
 /** Walks a part of the older documents of a relation's wanted build; the last part makes it the one that answers. */
 export function buildPage(postgres: Postgres, projectId: number, order: BuildOrder): Promise<BuildPage> {
   const { relationId, after, limit } = order;
-  return changeCatalog(postgres, projectId, async ({ tx, row: catalog }) => {
-    const row = await findRow(tx, projectId, relationId);
-    if (row === undefined || row.wanted === null || !isUnbuilt(row)) return NOTHING_TO_BUILD;
-    const build = row.wanted;
-    const [found] = await tx.rows<{ rule: string; last: number }>(
-      'select rule, last_document as last from relation_build where project_id = $1 and id = $2',
-      [projectId, build],
-    );
-    if (found === undefined) throw new Error(`the relation ${relationId} wants a build that is not there`);
+  return changeCatalog(postgres, projectId, async ({ tx, row }) => {
+    const found = await findWantedBuild(tx, projectId, relationId);
+    if (found === undefined || !isUnbuilt(found)) return NOTHING_TO_BUILD;
+    const { wanted: build, rule, last } = found;
     const from = after.build === build ? after.document : 0;
-    const page = await listDocuments(tx, projectId, { from, last: found.last, limit });
-    await extendPage(tx, projectId, { page, build, rule: found.rule });
-    const { isComplete, ...described } = describePage({ build, last: found.last, limit, page });
+    const page = await listDocuments(tx, projectId, { from, last, limit });
+    const derived = derivePage(page, new Memberships([{ build, bound: JSON.parse(rule) }]));
+    if (derived.length > 0) await extendDocuments(tx, projectId, derived);
+    const { isComplete, ...described } = describePage({ build, last, limit, page });
     if (isComplete) {
       await tx.run('update relation set active_build = $3 where project_id = $1 and id = $2', [
         projectId,
         relationId,
         build,
       ]);
-      catalog.catalogVersion += 1;
+      row.catalogVersion += 1;
     }
     return described;
   });
+}
+
+async function findWantedBuild(
+  tx: SqlTransaction,
+  projectId: number,
+  relationId: number,
+): Promise<WantedBuild | undefined> {
+  const [wanted] = await tx.rows<WantedBuild>(
+    `select r.active_build as active, b.id as wanted, b.rule, b.last_document as last
+     from relation r join relation_build b on b.project_id = r.project_id and b.id = r.wanted_build
+     where r.project_id = $1 and r.id = $2`,
+    [projectId, relationId],
+  );
+  return wanted;
 }
 
 const listDocuments = (
@@ -253,20 +266,15 @@ const listDocuments = (
     [projectId, from, last, limit],
   );
 
-async function extendPage(
+async function extendDocuments(
   tx: SqlTransaction,
   projectId: number,
-  { page, build, rule }: { page: readonly WalkedDocument[]; build: number; rule: string },
+  derived: readonly DerivedDocument[],
 ): Promise<void> {
-  const kept = await findMemberships(
-    tx,
-    projectId,
-    page.map(({ id }) => id),
-  );
-  const live = new Set((await listBuilds(tx, projectId)).map((one) => one.build));
-  const findKept = (id: number) => kept.get(id)?.memberships ?? [];
-  const memberships = new Memberships([{ build, bound: JSON.parse(rule) }]);
-  const extended = planExtension(page, memberships, { live, findKept });
+  const ids = derived.map(({ document }) => document.id);
+  const kept = await findMemberships(tx, projectId, ids);
+  const live = new Set((await listBuilds(tx, projectId)).map(({ build }) => build));
+  const extended = planExtension(derived, live, (id) => kept.get(id)?.memberships ?? []);
   if (extended.length > 0) await extendMemberships(tx, projectId, extended);
 }
 

@@ -124,6 +124,16 @@ export interface BuildPage {
   readonly progress: number;
 }
 
+/** The build that a relation wants. */
+export interface WantedBuild {
+  readonly active: number | null;
+  readonly wanted: number;
+  /** JSON. */
+  readonly rule: string;
+  /** The last document that is older than the build. */
+  readonly last: number;
+}
+
 export const NOTHING_TO_BUILD: BuildPage = { build: undefined, lastWalked: 0, progress: 100 };
 
 /** A page of the documents of a build, of which `last` is the last. */
@@ -148,6 +158,22 @@ export interface WalkedDocument {
   readonly raw: string;
 }
 
+/** A walked document with what a rule makes of it. */
+export interface DerivedDocument {
+  readonly document: PlacedDocument;
+  readonly derived: PlacedMemberships;
+}
+
+/** @returns those for which there is anything */
+export function derivePage(page: readonly WalkedDocument[], memberships: Memberships): DerivedDocument[] {
+  return page.flatMap(({ id, productId, raw }) => {
+    const product = JSON.parse(raw) as UploadedProduct;
+    const found = memberships.of(product);
+    if (found.length === 0) return [];
+    return [{ document: { id, productId }, derived: { group: product.groupIdentifier, memberships: found } }];
+  });
+}
+
 /** A document with all that is derived for it from now on, and what of that it has no rows for yet. */
 export interface ExtendedDocument {
   readonly document: PlacedDocument;
@@ -160,20 +186,16 @@ export interface ExtendedDocument {
  * memberships of others are left out.
  */
 export function planExtension(
-  page: readonly WalkedDocument[],
-  memberships: Memberships,
-  { live, findKept }: { live: ReadonlySet<number>; findKept(id: number): readonly Membership[] },
+  page: readonly DerivedDocument[],
+  live: ReadonlySet<number>,
+  findKept: (document: number) => readonly Membership[],
 ): ExtendedDocument[] {
-  return page.flatMap(({ id, productId, raw }) => {
-    const product = JSON.parse(raw) as UploadedProduct;
-    const found = memberships.of(product);
-    if (found.length === 0) return [];
-    const kept = findKept(id).filter(({ build }) => live.has(build));
+  return page.flatMap(({ document, derived: { group, memberships } }) => {
+    const kept = findKept(document.id).filter(({ build }) => live.has(build));
     const known = new Set(kept.map(({ build }) => build));
-    const added = found.filter(({ build }) => !known.has(build));
+    const added = memberships.filter(({ build }) => !known.has(build));
     if (added.length === 0) return [];
-    const group = product.groupIdentifier;
     const placed = { group, memberships: [...kept, ...added] };
-    return [{ document: { id, productId }, placed, added: { group, memberships: added } }];
+    return [{ document, placed, added: { group, memberships: added } }];
   });
 }

@@ -7,6 +7,7 @@ import {
   type Binding,
   type BuildOrder,
   type BuildPage,
+  derivePage,
   describePage,
   isUnbuilt,
   NOTHING_TO_BUILD,
@@ -18,6 +19,7 @@ import {
   toRelation,
   toServed,
   type WalkedDocument,
+  type WantedBuild,
 } from './relation-plan.ts';
 import type { SavedRelation } from './relation-port.ts';
 
@@ -159,24 +161,28 @@ function raiseDerivation(file: CatalogFile): void {
 /** Walks a part of the older documents of a relation's wanted build; the last part makes it the one that answers. */
 export function buildPage(file: CatalogFile, { relationId, after, limit }: BuildOrder): BuildPage {
   return file.transaction(() => {
-    const row = findRow(file, relationId);
-    if (row === undefined || row.wanted === null || !isUnbuilt(row)) return NOTHING_TO_BUILD;
-    const build = row.wanted;
-    const found = file
-      .prepare('select rule, last_document as last from relation_build where id = ?')
-      .get(build) as { rule: string; last: number };
+    const found = findWantedBuild(file, relationId);
+    if (found === undefined || !isUnbuilt(found)) return NOTHING_TO_BUILD;
+    const { wanted: build, rule, last } = found;
     const from = after.build === build ? after.document : 0;
-    const page = listDocuments(file, { from, last: found.last, limit });
-    const memberships = new Memberships([{ build, bound: JSON.parse(found.rule) }]);
+    const page = listDocuments(file, { from, last, limit });
+    const derived = derivePage(page, new Memberships([{ build, bound: JSON.parse(rule) }]));
     const live = new Set(listBuilds(file).map((one) => one.build));
     const findKept = (id: number) => findMemberships(file, id)?.memberships ?? [];
-    for (const extended of planExtension(page, memberships, { live, findKept }))
-      extendMemberships(file, extended);
-    const { isComplete, ...described } = describePage({ build, last: found.last, limit, page });
+    for (const extended of planExtension(derived, live, findKept)) extendMemberships(file, extended);
+    const { isComplete, ...described } = describePage({ build, last, limit, page });
     if (isComplete) activate(file, relationId, build);
     return described;
   });
 }
+
+const findWantedBuild = (file: CatalogFile, relationId: number) =>
+  file
+    .prepare(
+      `select r.active_build as active, b.id as wanted, b.rule, b.last_document as last
+       from relation r join relation_build b on b.id = r.wanted_build where r.id = ?`,
+    )
+    .get(relationId) as WantedBuild | undefined;
 
 function listDocuments(
   file: CatalogFile,
