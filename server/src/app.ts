@@ -106,7 +106,7 @@ export async function createApp({
   await server.ready();
 
   const { payloads } = storage;
-  const upkeep = startUpkeep({ config, clock, logger, database, payloads, tasks, projects, catalog });
+  const upkeep = startUpkeep({ config, clock, logger, database, payloads, tasks, projects, access, catalog });
 
   return {
     server,

@@ -1,4 +1,5 @@
 /** What the service does by itself from time to time: forgetting what is old, removing what nobody owns any more. */
+import type { Access } from './access/access.ts';
 import type { Catalog } from './catalog/catalog.ts';
 import type { Config } from './config.ts';
 import { dropOldAnswers } from './http/http.ts';
@@ -16,6 +17,7 @@ export interface UpkeepParts {
   readonly payloads: PayloadFiles;
   readonly tasks: Tasks;
   readonly projects: Projects;
+  readonly access: Access;
   readonly catalog: Catalog;
 }
 
@@ -23,7 +25,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 export function startUpkeep(parts: UpkeepParts) {
-  const { config, clock, logger, database, payloads, tasks, projects, catalog } = parts;
+  const { config, clock, logger, database, payloads, tasks, projects, access, catalog } = parts;
   let timer: NodeJS.Timeout | undefined;
 
   async function tidy(): Promise<void> {
@@ -31,6 +33,7 @@ export function startUpkeep(parts: UpkeepParts) {
       const now = clock.now();
       await tasks.dropEndedBefore(now - config.taskRetentionDays * DAY_MS);
       await dropOldAnswers(database, now - DAY_MS);
+      await access.dropEndedWindows();
       // Of a process that died while others went on.
       await catalog.fullUpdates.closeEnded();
       await projects.purgeDeleted((projectId) => catalog.store.removeCatalog(projectId));

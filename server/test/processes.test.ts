@@ -147,10 +147,11 @@ test('changes of the ontology and of relations hold on every process', onlyShare
   const tasksOf = async (service: TestService) =>
     (await service.call('GET', `/tasks?projectId=${projectId}&limit=100`)).body.tasks;
   for (const { id } of await tasksOf(first)) await first.ended(id);
+  const tags = encodeURIComponent(JSON.stringify([{ tag: 'all' }]));
   const related = async (service: TestService) => {
     const { body } = await service.call(
       'GET',
-      `/search/relations/result?projectId=${projectId}&identifier=A`,
+      `/search/relations/result?projectId=${projectId}&identifier=A&includeTags=${tags}`,
     );
     return body.tags?.[0]?.relations[0]?.searchResult.length;
   };

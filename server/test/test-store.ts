@@ -157,7 +157,12 @@ export function postgresStoreOn(database: TestDatabase, dataDir: string): TestSt
       const sql = tables.map(({ name }) => `select ${name}::text as row from ${name}`).join(' union all ');
       return Buffer.from((await query<{ row: string }>(url, sql)).map(({ row }) => row).join('\n'));
     },
-    lockCatalog: (projectId) => lock(url, `select from catalog where project_id = ${projectId} for update`),
+    lockCatalog: (projectId) =>
+      lock(
+        url,
+        `insert into catalog (project_id) values (${projectId}) on conflict do nothing;
+         select from catalog where project_id = ${projectId} for update`,
+      ),
     async holdBack(_, change) {
       // By the time a change is answered its tasks may be done; what they write no change writes by itself.
       const release = await lock(

@@ -168,7 +168,7 @@ export class FullUpdates {
     if (latest !== undefined && latest.state !== 'open') {
       throw new ServiceError('full_update_started', { values: [latest.commitTaskId ?? ''] });
     }
-    const open = await this.getOpen(project.id, fullUpdateId);
+    const open = chooseOpen(latest, fullUpdateId);
     if (open.lastBatchFailed || this.unmarked.has(open.id))
       throw new ServiceError('full_update_batch_failed');
     if ((await listBatches(database, open)).length === 0) throw new ServiceError('full_update_empty');
@@ -199,10 +199,7 @@ export class FullUpdates {
   }
 
   private async getOpen(projectId: number, wanted: number | undefined): Promise<FullUpdate> {
-    const latest = await this.findLatest(projectId);
-    if (latest?.state !== 'open') throw new ServiceError('full_update_missing');
-    if (wanted === undefined || wanted === latest.id) return latest;
-    throw new ServiceError('full_update_other', { values: [latest.id, wanted] });
+    return chooseOpen(await this.findLatest(projectId), wanted);
   }
 
   /** @returns how many batches there are */
@@ -281,4 +278,11 @@ export class FullUpdates {
     if (isGuarded(limit, present, deleted.count))
       throw refuseDeletes({ present, deleted: deleted.count }, limit);
   }
+}
+
+/** @throws full_update_missing, full_update_other */
+function chooseOpen(latest: FullUpdate | undefined, wanted: number | undefined): FullUpdate {
+  if (latest?.state !== 'open') throw new ServiceError('full_update_missing');
+  if (wanted === undefined || wanted === latest.id) return latest;
+  throw new ServiceError('full_update_other', { values: [latest.id, wanted] });
 }

@@ -25,7 +25,7 @@ export function openPostgresDatabase(postgres: Postgres): Database {
     isShared: true,
     read: kysely,
     now: sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`,
-    write: (work, { of } = {}) =>
+    write: (work, { of = 'all' } = {}) =>
       kysely.transaction().execute(async (tx) => {
         // Two who accept tasks of a project: whoever comes second has the greater number, and is seen second.
         if (of === 'all') await sql`select from service where id = 1 for update`.execute(tx);
@@ -57,7 +57,8 @@ function createPoolDriver(postgres: Postgres): Driver {
       lent.set(connection, sqlConnection);
       return connection;
     },
-    beginTransaction: async (connection) => void (await execute(connection, 'begin')),
+    beginTransaction: async (connection) =>
+      void (await execute(connection, 'begin isolation level read committed')),
     commitTransaction: async (connection) => void (await execute(connection, 'commit')),
     // A connection that is gone has rolled back by itself.
     rollbackTransaction: async (connection) => void (await execute(connection, 'rollback').catch(() => {})),

@@ -171,7 +171,8 @@ function lend(client: PoolClient, prepare: typeof prepared): SqlConnection {
   return {
     async query(sql, values) {
       try {
-        const { rows, rowCount } = await client.query(prepare(sql, values as SqlValue[]));
+        const order = { ...prepare(sql, values as SqlValue[]), query_timeout: CLIENT_TIMEOUT_MS };
+        const { rows, rowCount } = await client.query(order);
         return { rows, changed: rowCount ?? 0 };
       } catch (error) {
         fault ||= !isRefusedStatement(error);
