@@ -11,6 +11,7 @@ test('without a variable every setting has its default', () => {
     host: '127.0.0.1',
     port: 4810,
     dataDir: './data',
+    database: undefined,
     accountKey: undefined,
     publicUrl: undefined,
     uploadMaxMib: 128,
