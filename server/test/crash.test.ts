@@ -497,6 +497,7 @@ test(`nothing that was answered is lost in ${KILLS} crashes (seed ${SEED})`, asy
     await Promise.race([moment.promise, burst]);
     clearTimeout(timer);
     await service.kill();
+    await endLeases(store);
     await burst;
     try {
       service = await startProcess(store);
@@ -506,11 +507,23 @@ test(`nothing that was answered is lost in ${KILLS} crashes (seed ${SEED})`, asy
     }
   }
   await caller.finish();
+  if (store.kind === 'postgres') {
+    // The body of a request that was cut off is kept for a day: another process may be about to accept it.
+    assert.equal(await service.stop(), 0);
+    await store.change('update payload set created_at = 0');
+    service = await startProcess(store);
+  }
   await waitUntilTidy(store, caller.projectId);
   assert.equal(await service.stop(), 0);
   await checkStore(store, caller.projectId);
   t.diagnostic(JSON.stringify(caller.counts));
 });
+
+/** Where others may run what a killed process left, they wait 10 s for it; here nobody else is there to wait for. */
+async function endLeases(store: TestStore): Promise<void> {
+  if (store.kind === 'postgres')
+    await store.change('update task set lease_until = 0 where leased_by is not null');
+}
 
 /** Some kills come right behind an answer: those are the moments at which a promise has just been made. */
 function aimAt(dice: number): Wish['kind'] | undefined {
@@ -546,6 +559,7 @@ for (const { left, sql, status } of HALF_CLOSED) {
     const products = [{ identifier: 'A', name: 'A' }];
     const upload = await service.call('POST', path('upload'), { body: { products } });
     await service.kill();
+    await endLeases(store);
     await store.change(sql);
 
     service = await startProcess(store);

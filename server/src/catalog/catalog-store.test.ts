@@ -168,7 +168,7 @@ const RARE: Record<string, Step[]> = {
     ...[initiate, accept(0, { b: 1, c: 1 }), stage(0, 0)],
     ...[initiate, accept(1, { a: 1, b: 1 }), stage(1, 0)],
     apply({ a: 2, b: 2 }),
-    ...[commitOf(0), collect, collect, commitOf(0), back],
+    ...[commitOf(0), collect, collect, commitOf(0), apply({ a: 3, d: 1 }), back],
   ],
   'all products go, and come back': [
     apply({ a: 1, b: 1, d: 1 }),
@@ -303,7 +303,7 @@ test('a commit that creates an attribute outdates products that were staged with
         extractedBy: JSON.stringify({ revision, drafts }),
       }),
     );
-  await stage(1, { a: 1 }, []);
+  await stage(1, { a: 1, e: 1 }, []);
   await stage(2, { b: 1 }, [['new', 'as text']]);
   const preview = await store.compareStaged(projectId, fullUpdateId, true);
   assert.deepEqual(preview.changed.identifiers, ['b'], 'an equal upload that gains facts');
@@ -322,7 +322,7 @@ test('a commit that creates an attribute outdates products that were staged with
     ...{ ...world.nextOrder(), fullUpdateId, batches: 3, revision, mode: 'automatic' },
     ...{ newAttributes: [attribute], maxDeletePercent: 100, keptCommits: 1 },
   });
-  const counts = { created: 1, changed: 1, unchanged: 1, deleted: 1 };
+  const counts = { created: 2, changed: 1, unchanged: 1, deleted: 1 };
   assert.deepEqual(result, { kind: 'done', counts, needsExtraction: true });
   const [known] = (await store.getOntology(projectId)).attributes;
   assert.deepEqual([known?.id, known?.name], [attribute.id, 'new']);
@@ -332,6 +332,7 @@ test('a commit that creates an attribute outdates products that were staged with
     ['a', 0],
     ['b', 1],
     ['d', 1],
+    ['e', 1],
   ]);
   const outdated = await snapshots.read(projectId, (snapshot) =>
     snapshot.listOutdated({ revision, after: 0, limit: 10 }),

@@ -159,6 +159,7 @@ interface Counts {
   readonly present: number;
   readonly deleted: number;
   readonly staged: number;
+  readonly created: number;
 }
 
 async function compareCounts({ tx, projectId }: CatalogChange, fullUpdateId: number): Promise<Counts> {
@@ -169,20 +170,22 @@ async function compareCounts({ tx, projectId }: CatalogChange, fullUpdateId: num
     [projectId, fullUpdateId],
   );
   const { present = 0, kept = 0, staged = 0 } = row ?? {};
-  return { present, deleted: present - kept, staged };
+  return { present, deleted: present - kept, staged, created: staged - kept };
 }
 
+/** What is not there to be done is left out: each statement reads both tables. */
 async function commitRows(
   change: CatalogChange,
   order: Order,
-  { staged, deleted }: Counts,
+  { staged, deleted, created }: Counts,
 ): Promise<{ counts: ChangeCounts; nextUndoId: number }> {
   const { tx, projectId, row } = change;
   const { fullUpdateId, taskNumber, at } = order;
   const values = [projectId, fullUpdateId];
   const undo = await openUndo(change, order);
-  await undo.recordStaged(fullUpdateId);
+  await undo.recordChanged(fullUpdateId);
   if (deleted > 0) {
+    await undo.recordAbsent(fullUpdateId);
     await tx.run(
       `delete from product p where p.project_id = $1 and not exists (select 1 from staged_product s
        where s.project_id = $1 and s.full_update_id = $2 and s.identifier = p.identifier)`,
@@ -204,14 +207,10 @@ async function commitRows(
        and ${CHANGED_BY_STAGED}`,
     [...values, at, taskNumber],
   );
-  await undo.recordCreated(fullUpdateId);
-  const created = await tx.run(
-    `insert into product (project_id, id, identifier, document_id, hash, ontology_revision, updated_at, updated_by)
-     select $1, s.product_id, s.identifier, s.document_id, s.hash, abs(s.ontology_revision), $3::bigint, $4::bigint
-     from staged_product s left join product p on p.project_id = $1 and p.identifier = s.identifier
-     where s.project_id = $1 and s.full_update_id = $2 and p.id is null`,
-    [...values, at, taskNumber],
-  );
+  if (created > 0) {
+    await undo.recordCreated(fullUpdateId);
+    await insertCreated(change, order);
+  }
   await dropUndoBeyond(tx, projectId, order.keptCommits);
   await tx.run(
     'insert into committed_full_update (project_id, full_update_id) values ($1, $2) on conflict do nothing',
@@ -219,4 +218,18 @@ async function commitRows(
   );
   const unchanged = staged - created - changed;
   return { counts: { created, changed, unchanged, deleted }, nextUndoId: row.nextUndoId + undo.usedIds };
+}
+
+/** Sorted keys make the index grow page by page instead of all over. */
+async function insertCreated(
+  { tx, projectId }: CatalogChange,
+  { fullUpdateId, taskNumber, at }: Order,
+): Promise<void> {
+  await tx.run(
+    `insert into product (project_id, id, identifier, document_id, hash, ontology_revision, updated_at, updated_by)
+     select $1, s.product_id, s.identifier, s.document_id, s.hash, abs(s.ontology_revision), $3::bigint, $4::bigint
+     from staged_product s left join product p on p.project_id = $1 and p.identifier = s.identifier
+     where s.project_id = $1 and s.full_update_id = $2 and p.id is null order by s.identifier`,
+    [projectId, fullUpdateId, at, taskNumber],
+  );
 }

@@ -21,7 +21,10 @@ export const STAGED_PRESENT = `staged_product s join product p
 export interface Undo {
   /** 1 when the entry takes up an undo id. */
   readonly usedIds: number;
-  recordStaged(fullUpdateId: number): Promise<void>;
+  /** Before a commit changes products: those that it will change. */
+  recordChanged(fullUpdateId: number): Promise<void>;
+  /** Before a commit deletes products: those that it will delete. */
+  recordAbsent(fullUpdateId: number): Promise<void>;
   recordCreated(fullUpdateId: number): Promise<void>;
   recordDeleted(identifiers: readonly string[]): Promise<void>;
 }
@@ -53,8 +56,10 @@ export async function openUndo(
 
   return {
     usedIds: isKept ? 1 : 0,
-    async recordStaged(fullUpdateId) {
+    async recordChanged(fullUpdateId) {
       await keep('s.document_id', `${STAGED_PRESENT} and ${CHANGED_BY_STAGED}`, fullUpdateId);
+    },
+    async recordAbsent(fullUpdateId) {
       await keep(
         'null',
         `product p where p.project_id = $1 and not exists (select 1 from staged_product s

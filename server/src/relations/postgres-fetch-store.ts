@@ -90,20 +90,24 @@ const writeFetch = (tables: MembershipTables, comparisons: number) => `with sour
     where p.project_id = $1 and p.identifier = i.identifier offset 0) p
   cross join lateral (select r.group_identifier, r.memberships from ${tables.document} r
     where r.project_id = $1 and r.document_id = p.document_id offset 0) r
-), list as materialized (
-  ${writeLists(comparisons)}
+), membership as materialized (
+  select s.id, s.group_identifier as own, (e->>0)::bigint as build, (e->>1)::bigint as side, e->3 as compared, e->4 as keys
+  from source s cross join lateral json_array_elements(s.memberships::json) e
+  where json_typeof(e) = 'array'
 ), candidate as materialized (
-  select l.no, m.product_id, m.group_identifier, m.rank,
+  select l.no, l.kind, l.id, l.build, l.side, l.groups, l.own, l.key, m.product_id, m.group_identifier, m.rank,
     row_number() over (partition by l.no order by m.rank, m.product_id) as place
-  from list l cross join lateral (
+  from (${writeLists(comparisons)}) l
+  cross join lateral (
     select m.* from (${writeKeys(tables, comparisons)}) k
     cross join lateral (${writeCandidates(tables, comparisons)}) m
     order by m.rank, m.product_id limit l.size) m
 ), chosen as materialized (
-  select c.no, c.name from (
-    select c.no, c.group_identifier as name, l.groups, row_number() over (partition by c.no order by min(c.place)) as place
-    from candidate c join list l on l.no = c.no
-    where c.group_identifier is distinct from l.own group by c.no, c.group_identifier, l.groups) c
+  select c.name, c.tag, c.key from (
+    select c.group_identifier as name, '[' || c.build || ',' || c.side || ',' as tag, c.key, c.groups,
+      row_number() over (partition by c.no order by min(c.place)) as place
+    from candidate c where c.group_identifier is distinct from c.own
+    group by c.no, c.group_identifier, c.build, c.side, c.key, c.groups) c
   where c.place <= c.groups
 ), variant as materialized (
   select g.name, r.product_id, r.memberships
@@ -113,19 +117,17 @@ const writeFetch = (tables: MembershipTables, comparisons: number) => `with sour
 ), served as materialized (
   select unnest((select $6::bigint[])) as id
   union
-  select v.product_id from chosen c join list l on l.no = c.no join variant v on v.name = c.name
-  where (select $7::boolean) and strpos(v.memberships, '[' || l.build || ',' || l.side || ',') > 0
-    and (json_array_length(l.keys) > 1 or strpos(v.memberships, l.keys->>0) > 0)
+  ${writeMatching()}
 )
 select ${FETCHED.version} as kind, catalog_version as id, null as a, null as b, null as c
   from catalog where project_id = $1
 union all
 select ${FETCHED.source}, id, identifier, group_identifier, memberships from source
 union all
-select f.kind, f.id, f.build || ' ' || f.side, json_build_array(json_agg(f.product_id), json_agg(f.group_identifier))::text,
-  encode((array_agg(f.rank))[count(*)], 'hex')
-from (select l.kind, l.id, l.build, l.side, c.* from candidate c join list l on l.no = c.no order by c.no, c.place) f
-group by f.no, f.kind, f.id, f.build, f.side
+select c.kind, c.id, c.build || ' ' || c.side, json_build_array(json_agg(c.product_id), json_agg(c.group_identifier))::text,
+  encode((array_agg(c.rank))[count(*)], 'hex')
+from (select * from candidate c order by c.no, c.place) c
+group by c.no, c.kind, c.id, c.build, c.side
 union all
 select ${FETCHED.variants}, null, name, '[' || string_agg('[' || product_id || ',' || memberships || ']', ',') || ']', null
 from variant group by name
@@ -144,6 +146,24 @@ union all
 select ${FETCHED.identifier}, u.id, p.identifier, null, null from unnest((select $10::bigint[])) u (id)
 cross join lateral (select p.identifier from product p where p.project_id = $1 and p.id = u.id offset 0) p`;
 
+/**
+ * The variants that will be shown, nearly: those that stand on the side and have the key of a list that chose their
+ * group. Grouped, not joined: with estimates as small as these a join would compare each with each.
+ */
+const writeMatching = () => `select v.id from (
+    select array_agg(x.tag) filter (where x.tag is not null) as tags,
+      array_agg(x.key) filter (where x.tag is not null) as keys,
+      array_agg(x.product_id) filter (where x.tag is null) as ids,
+      array_agg(x.memberships) filter (where x.tag is null) as memberships
+    from (
+      select name, tag, key, null::bigint as product_id, null as memberships from chosen where (select $7::boolean)
+      union all
+      select name, null, null, product_id, memberships from variant where (select $7::boolean)) x
+    group by x.name) g
+  cross join lateral unnest(g.ids, g.memberships) v (id, memberships)
+  cross join lateral unnest(g.tags, g.keys) l (tag, key)
+  where strpos(v.memberships, l.tag) > 0 and (l.key is null or strpos(v.memberships, l.key) > 0)`;
+
 const DOCUMENT_OF = (productId: string) => `
 cross join lateral (select p.document_id from product p where p.project_id = $1 and p.id = ${productId} offset 0) p
 cross join lateral (select d.answer, d.raw from document d
@@ -152,27 +172,26 @@ cross join lateral (select d.answer, d.raw from document d
 const range = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
 
 /** Of each comparison at most one: what a candidate's value must reach, stay below or differ from. */
-const writeLists = (comparisons: number) => `select row_number() over () as no, l.*${range(comparisons)
-  .map(
-    (n) => `,
+const writeLists = (comparisons: number) => `select row_number() over () as no, l.*,
+    case json_array_length(l.keys) when 1 then l.keys->>0 end as key${range(comparisons)
+      .map(
+        (n) => `,
     case l.operators->>${n - 1} when '>=' then v${n} when '>' then v${n} || '\\x00'::bytea end as from${n},
     case l.operators->>${n - 1} when '<' then v${n} when '<=' then v${n} || '\\x00'::bytea end as below${n},
     case l.operators->>${n - 1} when '<>' then v${n} end as other${n}`,
-  )
-  .join('')}
+      )
+      .join('')}
   from (select l.*${range(comparisons)
     .map((n) => `, decode(l.compared->>${n - 1}, 'base64') as v${n}`)
     .join('')}
     from (
-      select ${FETCHED.sourceList} as kind, s.id, w.build, w.side, w.size, w.groups,
-        case when w.excludes then s.group_identifier end as own,
-        w.operators, e->3 as compared, e->4 as keys, ''::bytea as rank, 0::bigint as product
-      from source s
-      cross join lateral json_array_elements(s.memberships::json) e
+      select ${FETCHED.sourceList} as kind, e.id, w.build, w.side, w.size, w.groups,
+        case when w.excludes then e.own end as own,
+        w.operators, e.compared, e.keys, ''::bytea as rank, 0::bigint as product
+      from membership e
       join json_to_recordset($3::json) as w
         (build bigint, side bigint, size bigint, groups bigint, excludes boolean, operators json)
-        on w.build = (e->>0)::bigint and w.side = 1 - (e->>1)::bigint
-      where json_typeof(e) = 'array'
+        on w.build = e.build and w.side = 1 - e.side
       union all
       select ${FETCHED.page}, w.id, w.build, w.side, w.size, w.groups, w.own,
         w.operators, w.compared, w.keys, decode(w.rank, 'hex'), w.product

@@ -50,8 +50,8 @@ interface Asked {
 
 /** Items of products that many others lead to. */
 const KEPT_ITEMS = 20_000;
-/** As many as read in vain take as long as another round trip. */
-const FEW_ITEMS = 100;
+/** A third of them, read in vain, takes as long as another round trip. */
+const FEW_ITEMS = 200;
 /** With so many at hand, most of what is asked for next is among them. */
 const MANY_ITEMS = 1_000;
 const HIGHEST_RELEVANCE = 1_000_000;
@@ -65,6 +65,7 @@ export class CatalogRelations {
   private readonly targets = new Map<number, boolean>();
   /** By form and brand attribute, then by product. */
   private readonly items = new Map<string, Map<number, string>>();
+  private kept = 0;
 
   constructor({ version, attributes, relations, hasTargets }: CatalogRules) {
     this.version = version;
@@ -171,9 +172,12 @@ export class CatalogRelations {
     if (served === undefined) return '';
     const { form, brandAttribute } = input;
     const item = describeItem(productId, served, { form, brandAttribute, attributes: this.attributes });
-    const items = this.itemsOf(input);
-    if (items.size >= KEPT_ITEMS) items.clear();
-    items.set(productId, item);
+    if (this.kept >= KEPT_ITEMS) {
+      this.items.clear();
+      this.kept = 0;
+    }
+    this.itemsOf(input).set(productId, item);
+    this.kept += 1;
     return item;
   }
 }

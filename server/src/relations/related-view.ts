@@ -70,11 +70,11 @@ export interface StoredUpload {
   readonly raw: string;
 }
 
-/** Candidates beyond the limit, for those that are left out and those of one group. */
+/** Candidates of the group that is left out. */
 const OWN_GROUP = 4;
 
-/** @returns how many candidates will do, mostly, for so many groups */
-export const expectCandidates = (limit: number) => limit + OWN_GROUP;
+/** @returns how many candidates will do, mostly, for so many groups: some have more than one */
+export const expectCandidates = (limit: number) => limit * 2 + OWN_GROUP;
 
 const LARGEST_PAGE = 4_096;
 
