@@ -15,7 +15,7 @@ import {
   listStagedBatches,
   listStored,
   readStagedReports,
-  readVersion,
+  readVersions,
 } from './postgres-reader-store.ts';
 import { restageBatch, stageBatch } from './postgres-staging-store.ts';
 import {
@@ -26,6 +26,7 @@ import {
   restore,
 } from './postgres-upkeep-store.ts';
 import { type PostgresWriter, replaceOntology, reserveIds } from './postgres-writer-store.ts';
+import { createSharedReads } from './shared-reads.ts';
 
 export interface PostgresCatalogParts {
   readonly postgres: Postgres;
@@ -64,6 +65,9 @@ const KNOWN_VERSIONS = 10_000;
 export function createPostgresCatalogStore(parts: PostgresCatalogParts): CatalogStore {
   const { postgres, readPostgres, writers, cache } = parts;
   const answers = new LookupAnswers(cache);
+  const readVersion = createSharedReads((projectIds: readonly number[]) =>
+    readVersions(readPostgres(), projectIds),
+  );
   /** The version that a catalog had last: what is in memory is of it, if it is the present one still. */
   const versions = new Map<number, number>();
 
@@ -76,17 +80,14 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
   return {
     ...createCatalogWrites(writers),
     async findAnswers(projectId, identifiers, frame) {
-      const reader = readPostgres();
       const last = versions.get(projectId);
       if (last !== undefined && answers.holdsAll({ projectId, version: last }, identifiers)) {
-        const kept = answers.findKept(
-          note(projectId, await readVersion(reader, projectId)),
-          identifiers,
-          frame,
-        );
+        const present = note(projectId, (await readVersion(projectId)) ?? 0);
+        const kept = answers.findKept(present, identifiers, frame);
         if (kept !== undefined) return kept;
       }
-      const { version, served } = await findServed(reader, projectId, identifiers.filter(isStorable));
+      const wanted = identifiers.filter(isStorable);
+      const { version, served } = await findServed(readPostgres(), projectId, wanted);
       return answers.answer(note(projectId, version), { identifiers, frame }, (one) => served.get(one));
     },
     findProduct: async (projectId, identifier) =>

@@ -16,12 +16,16 @@ export const WANTED_PRODUCTS = `unnest($2::text[]) w (identifier) cross join lat
 export const WANTED_DOCUMENTS = `${WANTED_PRODUCTS} cross join lateral
   (select * from document where project_id = $1 and id = p.document_id limit 1) d`;
 
-export async function readVersion(session: SqlSession, projectId: number): Promise<number> {
-  const [row] = await session.rows<{ version: number }>(
-    'select catalog_version as version from catalog where project_id = $1',
-    [projectId],
+/** @returns the versions of those catalogs that were ever written to */
+export async function readVersions(
+  session: SqlSession,
+  projectIds: readonly number[],
+): Promise<ReadonlyMap<number, number>> {
+  const rows = await session.rows<{ projectId: number; version: number }>(
+    'select project_id as "projectId", catalog_version as version from catalog where project_id = any($1)',
+    [projectIds],
   );
-  return row?.version ?? 0;
+  return new Map(rows.map(({ projectId, version }) => [projectId, version]));
 }
 
 interface ServedRow {
