@@ -50,7 +50,8 @@ export interface ProductRow {
   readonly id: number;
   readonly identifier: string;
   readonly document_id: number;
-  readonly hash: Buffer;
+  /** Hexadecimal. */
+  readonly hash: string;
   readonly ontology_revision: number;
   readonly updated_at: number;
   readonly updated_by: number;
@@ -202,7 +203,7 @@ function toRow({ project_id: _, ...row }: Record<string, unknown>): Record<strin
 function readColumn(name: string, value: unknown): unknown {
   if (!(value instanceof Uint8Array)) return value;
   const bytes = Buffer.from(value);
-  return name === 'answer' || name === 'raw' ? bytes.toString() : bytes;
+  return bytes.toString(name === 'answer' || name === 'raw' ? 'utf8' : 'hex');
 }
 
 /** Derivations that note what they are told. */

@@ -12,7 +12,7 @@ import {
   toBody,
 } from './catalog-model.ts';
 import { type ProcessAnswer, type ServiceProcess, startProcess } from './service-process.ts';
-import { createTestStore, type TestStore } from './test-store.ts';
+import { createTestStore, type TestStore, testedStore } from './test-store.ts';
 
 /**
  * The service is killed at random moments while it writes, and started again on the same data. Afterwards everything
@@ -20,7 +20,8 @@ import { createTestStore, type TestStore } from './test-store.ts';
  * §4 rule 7). RELATA_TEST_KILLS says how often, RELATA_TEST_SEED repeats a run.
  */
 
-const KILLS = Number(process.env.RELATA_TEST_KILLS ?? 50);
+/** chaos.test.ts kills processes on PostgreSQL for two minutes besides. */
+const KILLS = Number(process.env.RELATA_TEST_KILLS ?? (testedStore === 'embedded' ? 50 : 20));
 const SEED = Number(process.env.RELATA_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const KEPT_COMMITS = 2;
 const IDENTIFIERS = 1_500;

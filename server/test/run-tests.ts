@@ -29,6 +29,8 @@ interface Counts {
 
 /** A test with a thousand crashes may take long; one that hangs has to end. */
 const TIMEOUT_MS = 900_000;
+/** Tests of several processes mostly wait: for leases to run out, for processes to start. */
+const SIDE_BY_SIDE = 3;
 const OLDEST = 14;
 const NEWEST = 17;
 
@@ -64,7 +66,7 @@ async function runPass({ name, files, postgres }: Pass): Promise<Counts> {
   }
   say(`\n${title}: ${files.length} files\n`);
   try {
-    const { failures, ...counts } = await runFiles(files);
+    const { failures, ...counts } = await runFiles(files, postgres === undefined ? true : SIDE_BY_SIDE);
     const seconds = Math.round((performance.now() - begun) / 1000);
     say(`${title}: ${describe(counts)} in ${seconds} s`);
     return { ...counts, failures: failures.map((failure) => `${title}: ${failure}`) };
@@ -75,8 +77,8 @@ async function runPass({ name, files, postgres }: Pass): Promise<Counts> {
 }
 
 /** As `node --test` does. */
-async function runFiles(files: readonly string[]): Promise<Counts> {
-  const events = run({ files, concurrency: true, timeout: TIMEOUT_MS });
+async function runFiles(files: readonly string[], concurrency: number | true): Promise<Counts> {
+  const events = run({ files, concurrency, timeout: TIMEOUT_MS });
   let counts = { passed: 0, failed: 1, skipped: 0 };
   const failures: string[] = [];
   events.on('test:fail', ({ name, file, details }) => {

@@ -17,9 +17,17 @@ export const listEmbedded = (): string[] => listAll().filter((path) => !isAbout(
 export const listPostgres = (): string[] =>
   listAll().filter((path) => isAbout(path, 'postgres') || (!isAbout(path, 'sqlite') && getsStore(path)));
 
-/** @returns of those the ones that go through the interface, and those about PostgreSQL: enough to meet each statement */
+/** @returns those about PostgreSQL, and of the others as many as it takes to meet each statement */
 export const listInstalled = (): string[] =>
-  listPostgres().filter((path) => isAbout(path, 'postgres') || isAbout(path, 'interface'));
+  listPostgres().filter((path) => INSTALLED.some((subject) => isAbout(path, subject)));
+
+const INSTALLED = [
+  'postgres',
+  'interface-full',
+  'interface-updates',
+  'interface-projects',
+  'interface-relation',
+];
 
 /** @returns test files that open a store by themselves, so that they never meet the other one */
 export const listOneSided = (): string[] =>

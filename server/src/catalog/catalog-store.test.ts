@@ -47,7 +47,14 @@ const step = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('refresh' as const) }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('late refresh' as const), products }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('late refresh' as const),
+      after: fc.constantFrom('apply' as const, 'restore' as const, 'refresh' as const),
+      products,
+    }),
+  },
   { weight: 5, arbitrary: fc.record({ kind: fc.constant('collect' as const) }) },
 );
 type Step = typeof step extends fc.Arbitrary<infer Kind> ? Kind : never;
@@ -69,7 +76,14 @@ async function take(world: CatalogWorld, taken: Step): Promise<void> {
     ontology: () => world.changeOntology(),
     reserve: () => taken.kind === 'reserve' && world.reserveIds(taken.names, taken.paths),
     refresh: () => world.refresh(),
-    'late refresh': () => taken.kind === 'late refresh' && world.refresh(() => world.apply(taken.products)),
+    'late refresh': () =>
+      taken.kind === 'late refresh' &&
+      world.refresh(async () => {
+        if (taken.after === 'apply') return world.apply(taken.products);
+        if (taken.after === 'restore') return world.restore();
+        await world.changeOntology();
+        await world.refresh();
+      }),
     collect: () => world.collect(),
   };
   await steps[taken.kind]();
@@ -91,6 +105,11 @@ const commitOf = (which: number): Step => ({ kind: 'commit', which });
 const apply = (contents: Record<string, number>): Step => ({ kind: 'apply', products: of(contents) });
 const drop = (...identifiers: (typeof IDENTIFIERS)[number][]): Step => ({ kind: 'delete', identifiers });
 const newFacts: Step[] = [ontology, refresh];
+const lateRefresh = (after: 'apply' | 'restore' | 'refresh', contents: Record<string, number>): Step => ({
+  kind: 'late refresh',
+  after,
+  products: of(contents),
+});
 
 /** What random sequences seldom meet. */
 const RARE: Record<string, Step[]> = {
@@ -143,6 +162,10 @@ const RARE: Record<string, Step[]> = {
     commitOf(0),
     collect,
   ],
+  'the second of three batches is staged last': [
+    ...[initiate, accept(0, { a: 1, b: 1 }), accept(0, { a: 2, c: 1 }), accept(0, { a: 3, b: 2 })],
+    ...[stage(0, 0), stage(0, 2), stage(0, 1), commitOf(0), collect],
+  ],
   'an entry that is not kept any more waits for its removal': [
     apply({ a: 1, b: 1 }),
     drop('a'),
@@ -182,6 +205,12 @@ const RARE: Record<string, Step[]> = {
     ontology,
     apply({ b: 2 }),
     refresh,
+  ],
+  'facts come late': [
+    apply({ a: 1, b: 1 }),
+    ...[initiate, accept(0, { a: 2, b: 1, c: 1 }), commitOf(0)],
+    ...[ontology, ontology, lateRefresh('refresh', {}), lateRefresh('apply', { a: 1 })],
+    ...[ontology, lateRefresh('apply', { b: 2 }), ontology, lateRefresh('restore', {}), refresh],
   ],
 };
 
@@ -310,10 +339,23 @@ test('a commit that creates an attribute outdates products that were staged with
   const staged = await snapshots.read(projectId, (snapshot) =>
     snapshot.listStagedDocuments({ fullUpdateId, batch: 2 }),
   );
+  const extractedBy = JSON.stringify({ revision, drafts: [['new', 'as text']] });
+  const restaged = { fullUpdateId, batch: 2, extractedBy, report: '' };
+  const documents = Float64Array.from(staged, ({ document }) => document);
   await store.restageBatch(projectId, {
-    ...{ fullUpdateId, batch: 2, packed: await world.extractStored(staged), report: '' },
-    ...{ documents: Float64Array.from(staged, ({ document }) => document) },
-    extractedBy: JSON.stringify({ revision, drafts: [['new', 'as text']] }),
+    ...{
+      ...restaged,
+      documents: documents.map((id) => id + 1),
+      packed: await world.extractStored(staged, 9),
+    },
+  });
+  assert.deepEqual(
+    (await world.catalog.rows('staged_product')).map((row) => row.ontology_revision).sort(),
+    [-1, 1, 1],
+    'a product that is staged otherwise by now stays as it is',
+  );
+  await store.restageBatch(projectId, {
+    ...{ ...restaged, documents, packed: await world.extractStored(staged) },
   });
   assert.deepEqual(await store.compareStaged(projectId, fullUpdateId, true), preview, 'it still gains them');
   await stage(3, { d: 1 }, [['new', 'as text']]);

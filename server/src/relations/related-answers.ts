@@ -99,7 +99,7 @@ export class CatalogRelations {
 
   relate(view: RelationView, input: RelateInput) {
     const answers = input.identifiers.map((identifier) =>
-      view.once(identifier, () => {
+      view.once(`answer ${identifier}`, () => {
         const asked = { identifier, source: view.findSource(identifier) };
         return Buffer.from(this.answer(view, asked, input));
       }),
@@ -189,7 +189,7 @@ function search(
 ) {
   const find = () => searchRelated(view, relation, { source, limit });
   // One that is not found may only not be fetched yet: nothing is to be kept of it.
-  return source === undefined ? find() : view.once(`${relation.build} ${identifier}`, find);
+  return source === undefined ? find() : view.once(`search ${relation.build} ${identifier}`, find);
 }
 
 const toAnswering = ({ id, definition, ...relation }: ServedRelation): AnsweringRelation => ({
