@@ -60,6 +60,7 @@ export interface ProductRow {
 interface StagedRow {
   readonly full_update_id: number;
   readonly identifier: string;
+  readonly batch: number;
   readonly document_id: number;
   readonly is_fresh: number;
   readonly ontology_revision: number;

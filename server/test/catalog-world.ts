@@ -281,6 +281,11 @@ export class CatalogWorld {
   private async settle({ fullUpdateId, batches }: Session): Promise<void> {
     for (const { batch } of batches) {
       const staged = await this.read((snapshot) => snapshot.listStagedDocuments({ fullUpdateId, batch }));
+      const own = (await this.rowsOf('staged_product', fullUpdateId)).filter((row) => row.batch === batch);
+      assert.deepEqual(
+        staged.map(({ identifier, isFresh }) => [identifier, isFresh]),
+        own.map((row) => [row.identifier, row.is_fresh]).sort(),
+      );
       const rows = staged.filter(({ isFresh }) => isFresh === 1);
       const documents = Float64Array.from(rows, ({ document }) => document);
       const packed = await this.extractStored(rows);
@@ -536,6 +541,9 @@ export class CatalogWorld {
   /** Backwards, so that the order is the caller's; once out of the store and once, maybe, out of memory. */
   private async checkLookups(rows: ProductRows): Promise<void> {
     const stored = await this.store.listProducts(this.projectId, undefined, ALL);
+    const [first, second] = stored;
+    const page = await this.store.listProducts(this.projectId, first?.identifier, 1);
+    assert.deepEqual(page[0], first && second);
     const expected = stored.toReversed().map(({ id, answer, updatedAt, identifier, updatedBy }) => {
       const row = rows.get(identifier);
       assert.deepEqual([updatedAt, updatedBy], [row?.updated_at, row?.updated_by]);

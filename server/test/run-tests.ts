@@ -107,6 +107,7 @@ function say(text: string): void {
 
 const wanted = process.argv.slice(2);
 const passes = listPasses().filter(({ name }) => wanted.length === 0 || wanted.includes(name));
+if (passes.length === 0) say(`There are no tests named ${wanted.join(' ')}: embedded, postgres, installed.`);
 const results: Counts[] = [];
 for (const pass of passes) {
   results.push(
