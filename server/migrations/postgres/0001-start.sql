@@ -337,3 +337,15 @@ create table rate_window (
   points bigint not null default 0,
   expire bigint
 );
+
+-- With statistics of project_id a project that came after them is taken for one row, and a whole project is read for each
+-- key: a lookup of 100 took 349 ms, staging 20,000 products 82 s. Without, every project is taken for 1/200 of a table.
+alter table product alter column project_id set statistics 0;
+alter table document alter column project_id set statistics 0;
+alter table staged_product alter column project_id set statistics 0, alter column full_update_id set statistics 0;
+alter table staged_batch alter column project_id set statistics 0, alter column full_update_id set statistics 0;
+alter table undo_change alter column project_id set statistics 0, alter column undo_id set statistics 0;
+alter table garbage_document alter column project_id set statistics 0;
+alter table category alter column project_id set statistics 0;
+alter table attribute alter column project_id set statistics 0;
+alter table attribute_id alter column project_id set statistics 0;
