@@ -25,7 +25,7 @@ test('test files are found by what they import and by their names', () => {
   for (const path of ['test/interface-lookup.test.ts', 'src/access/access.test.ts', 'test/crash.test.ts']) {
     assert.ok(embedded.includes(path) && postgres.includes(path), path);
   }
-  assert.ok(installed.includes('test/interface-lookup.test.ts'));
+  assert.ok(installed.includes('test/interface-updates.test.ts'));
   assert.ok(embedded.includes('src/catalog/extraction.test.ts'));
   assert.equal(postgres.includes('src/catalog/extraction.test.ts'), false, 'it touches no store');
   assert.equal(embedded.includes('test/postgres-schema.test.ts'), false);

@@ -19,11 +19,11 @@ export const listPostgres = (): string[] =>
 
 /** @returns those about PostgreSQL, and of the others as many as it takes to meet each statement */
 export const listInstalled = (): string[] =>
-  listPostgres().filter((path) => INSTALLED.some((subject) => isAbout(path, subject)));
+  listPostgres().filter((path) => INSTALLED.some((start) => basename(path).startsWith(start)));
 
 const INSTALLED = [
-  'postgres',
-  'interface-full',
+  'postgres-',
+  'interface-full-',
   'interface-updates',
   'interface-projects',
   'interface-relation',
