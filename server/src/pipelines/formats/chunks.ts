@@ -1,0 +1,88 @@
+export type ByteStream = AsyncIterable<Uint8Array>;
+export type TextStream = AsyncIterable<string>;
+
+/** How much is parsed in one go: what a reader holds and how long it keeps its thread follow from it. */
+const CHUNK_BYTES = 64 * 1024;
+
+/** Cuts large chunks, so that a source that hands over a whole file is read like any other. */
+export async function* cutChunks(bytes: ByteStream, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
+  for await (const chunk of bytes) {
+    for (let start = 0; start < chunk.length; start += CHUNK_BYTES) {
+      signal?.throwIfAborted();
+      yield chunk.subarray(start, start + CHUNK_BYTES);
+    }
+  }
+}
+
+/** A stream whose beginning can be looked at before it is read. */
+export class Peekable<Chunk extends { readonly length: number }> implements AsyncIterable<Chunk> {
+  readonly #source: AsyncIterator<Chunk>;
+  #peeked: Chunk[] = [];
+
+  constructor(source: AsyncIterable<Chunk>) {
+    this.#source = source[Symbol.asyncIterator]();
+  }
+
+  /** @returns the first chunks, at least `length` long together unless the stream is shorter */
+  async peek(length: number): Promise<readonly Chunk[]> {
+    let have = this.#peeked.reduce((sum, chunk) => sum + chunk.length, 0);
+    while (have < length) {
+      const { done, value } = await this.#source.next();
+      if (done) break;
+      this.#peeked.push(value);
+      have += value.length;
+    }
+    return this.#peeked;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Chunk> {
+    try {
+      for (let chunk = this.#peeked.shift(); chunk !== undefined; chunk = this.#peeked.shift()) yield chunk;
+      for (let next = await this.#source.next(); !next.done; next = await this.#source.next())
+        yield next.value;
+    } finally {
+      await this.close();
+    }
+  }
+
+  /** To be called when the stream is given up before it is read. */
+  async close(): Promise<void> {
+    this.#peeked = [];
+    await this.#source.return?.();
+  }
+}
+
+/** A parser that is fed piece by piece. */
+export interface ChunkParser<Part> {
+  /** @returns what the chunk completes */
+  push(chunk: string): readonly Part[];
+  end(): readonly Part[];
+}
+
+/** @returns what each chunk of a text completes, without empty lists */
+export async function* parseText<Part>(
+  text: TextStream,
+  parser: ChunkParser<Part>,
+): AsyncGenerator<readonly Part[]> {
+  for await (const chunk of text) {
+    const parts = parser.push(chunk);
+    if (parts.length > 0) yield parts;
+  }
+  const parts = parser.end();
+  if (parts.length > 0) yield parts;
+}
+
+/** Looks at the beginning of a text and hands the whole of it to the reader that is chosen; lets go if there is none. */
+export async function* readAfterPeek<Row>(
+  text: TextStream,
+  length: number,
+  read: (head: string, text: TextStream) => AsyncIterable<Row>,
+): AsyncGenerator<Row> {
+  const stream = new Peekable(text);
+  try {
+    const head = (await stream.peek(length)).join('');
+    yield* read(head, stream);
+  } finally {
+    await stream.close();
+  }
+}

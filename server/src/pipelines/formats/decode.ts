@@ -1,0 +1,185 @@
+import { isAscii, isUtf8 } from 'node:buffer';
+import { type ByteStream, Peekable, type TextStream } from './chunks.ts';
+import { FormatProblem } from './format-problem.ts';
+import type { ReadingNotes } from './source-row.ts';
+
+/** What an owner may choose; what a file may name by itself are all labels of the WHATWG standard. */
+export const ENCODINGS = [
+  'utf-8',
+  'utf-16le',
+  'utf-16be',
+  'windows-1250',
+  'windows-1251',
+  'windows-1252',
+  'iso-8859-1',
+  'iso-8859-2',
+  'iso-8859-15',
+  'macintosh',
+  'shift_jis',
+  'euc-jp',
+  'gb18030',
+  'big5',
+  'euc-kr',
+] as const;
+
+/** What Excel and older shops write in the west; every file can be read by it. */
+const OLD_ENCODING = 'windows-1252';
+const MARKS = [
+  { encoding: 'utf-32', bytes: [0xff, 0xfe, 0, 0] },
+  { encoding: 'utf-32', bytes: [0, 0, 0xfe, 0xff] },
+  { encoding: 'utf-8', bytes: [0xef, 0xbb, 0xbf] },
+  { encoding: 'utf-16le', bytes: [0xff, 0xfe] },
+  { encoding: 'utf-16be', bytes: [0xfe, 0xff] },
+];
+const MARK_BYTES = 4;
+/** An XML declaration has three short attributes. */
+const DECLARATION_BYTES = 512;
+
+export interface DecodeOptions {
+  /** As the owner chose; a byte order mark in the file is stronger. */
+  readonly encoding?: string | undefined;
+  /** As whoever sent the file named it; believed only where the file is not UTF-8. */
+  readonly charset?: string | undefined;
+  /** Reads the encoding out of `<?xml … encoding="…"?>`. */
+  readonly isMarkup?: boolean;
+}
+
+/** Bytes as text, without a byte order mark. Notes the encoding, and whether the text turned out to be damaged. */
+export async function* decodeText(
+  bytes: ByteStream,
+  notes: ReadingNotes,
+  options: DecodeOptions = {},
+): AsyncGenerator<string> {
+  const stream = new Peekable(bytes);
+  try {
+    const head = Buffer.concat(await stream.peek(options.isMarkup ? DECLARATION_BYTES : MARK_BYTES));
+    const encoding = readMark(head) ?? options.encoding ?? (options.isMarkup && readDeclaration(head));
+    yield* encoding ? decodeAs(encoding, stream, notes) : decodeByItself(stream, notes, options.charset);
+  } finally {
+    await stream.close();
+  }
+}
+
+function readMark(head: Buffer): string | undefined {
+  const mark = MARKS.find(({ bytes }) => bytes.every((byte, index) => head[index] === byte));
+  if (mark?.encoding === 'utf-32')
+    throw new FormatProblem('refused', 'The file is encoded in UTF-32. Please save it as UTF-8');
+  return mark?.encoding;
+}
+
+/**
+ * A declaration that can be read byte by byte is neither in UTF-16 nor worth believing when it says UTF-8, which the
+ * bytes show by themselves.
+ */
+function readDeclaration(head: Buffer): string | undefined {
+  const declaration = /^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w.:-]{1,40})["']/.exec(
+    head.toString('latin1'),
+  );
+  const named = declaration?.[1]?.toLowerCase();
+  return named === undefined || /^utf-?(8|16)/.test(named) ? undefined : named;
+}
+
+async function* decodeAs(
+  encoding: string,
+  bytes: ByteStream,
+  notes: ReadingNotes,
+): TextStream & AsyncGenerator<string> {
+  const decoder = createDecoder(encoding);
+  notes.found.encoding = decoder.encoding;
+  const isUtf8Text = decoder.encoding === 'utf-8';
+  const check = new Utf8Check();
+  for await (const chunk of bytes) {
+    if (isUtf8Text && !check.isValid(chunk)) notes.isDamaged = true;
+    const text = decoder.decode(chunk, { stream: true });
+    if (text !== '') yield text;
+  }
+  const end = decoder.decode();
+  if (end !== '') notes.isDamaged = true;
+  if (end !== '') yield end;
+}
+
+/**
+ * The first character beyond ASCII decides: if its bytes are one of UTF-8, the file is in UTF-8, and what does not fit
+ * later is damage; if not, the file is in the old encoding. A text in windows-1252 whose first such bytes are by chance
+ * a character of UTF-8 (as `Ã¤`) is hardly ever met.
+ */
+async function* decodeByItself(
+  bytes: ByteStream,
+  notes: ReadingNotes,
+  charset?: string,
+): AsyncGenerator<string> {
+  const stream = bytes[Symbol.asyncIterator]();
+  notes.found.encoding = 'utf-8';
+  let first = Buffer.alloc(0);
+  for (let next = await stream.next(); !next.done; next = await stream.next()) {
+    const start = first.length > 0 ? 0 : endOfAscii(next.value);
+    if (start > 0) yield Buffer.from(next.value.subarray(0, start)).toString('latin1');
+    first = Buffer.concat([first, next.value.subarray(start)]);
+    if (first.length >= lengthOfSequence(first[0])) break;
+  }
+  if (first.length === 0) return;
+  const isFirstUtf8 = isUtf8(first.subarray(0, lengthOfSequence(first[0])));
+  const encoding = isFirstUtf8 ? 'utf-8' : (otherThanUtf8(charset) ?? OLD_ENCODING);
+  yield* decodeAs(encoding, resume(first, stream), notes);
+}
+
+function endOfAscii(chunk: Uint8Array): number {
+  return isAscii(chunk) ? chunk.length : chunk.findIndex((byte) => byte > 0x7f);
+}
+
+/** How many bytes the character has that begins with this byte: 5, which is never reached, while there is none. */
+function lengthOfSequence(lead: number | undefined): number {
+  if (lead === undefined) return 5;
+  if (lead >= 0xf0) return 4;
+  if (lead >= 0xe0) return 3;
+  return lead >= 0xc0 ? 2 : 1;
+}
+
+function otherThanUtf8(charset: string | undefined): string | undefined {
+  if (charset === undefined) return undefined;
+  try {
+    const { encoding } = new TextDecoder(charset);
+    return encoding.startsWith('utf-') ? undefined : encoding;
+  } catch {
+    // What a sender calls its file is a hint; a name that nobody knows is none.
+    return undefined;
+  }
+}
+
+async function* resume(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield first;
+  for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
+}
+
+function createDecoder(encoding: string): InstanceType<typeof TextDecoder> {
+  try {
+    return new TextDecoder(encoding);
+  } catch (cause) {
+    throw new FormatProblem('refused', `The encoding ${encoding} is not known`, { cause });
+  }
+}
+
+/** Checks UTF-8 chunk by chunk; a character may be cut anywhere. */
+class Utf8Check {
+  #cut = Buffer.alloc(0);
+
+  isValid(chunk: Uint8Array): boolean {
+    const bytes =
+      this.#cut.length === 0
+        ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
+        : Buffer.concat([this.#cut, chunk]);
+    const end = endOfWhole(bytes);
+    this.#cut = Buffer.from(bytes.subarray(end));
+    return isUtf8(bytes.subarray(0, end));
+  }
+}
+
+/** @returns where the last character begins if it is cut, else the end */
+function endOfWhole(bytes: Buffer): number {
+  for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
+    const byte = bytes[bytes.length - back] ?? 0;
+    if (byte < 0x80) return bytes.length;
+    if (byte >= 0xc0) return lengthOfSequence(byte) > back ? bytes.length - back : bytes.length;
+  }
+  return bytes.length;
+}

@@ -1,0 +1,50 @@
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ServiceError } from '../../kernel/errors.ts';
+import type { ByteStream } from './chunks.ts';
+
+/** A file without a name: it is gone with the process, whatever happens. To be closed by the caller. */
+export async function openNamelessFile(folder: string): Promise<FileHandle> {
+  const own = await mkdtemp(join(folder, 'format-'));
+  try {
+    return await open(join(own, 'spool'), 'wx+', 0o600);
+  } finally {
+    await rm(own, { recursive: true });
+  }
+}
+
+export interface SpoolPlace {
+  /** Where files may be put that are gone when reading ends. */
+  readonly tempDir: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Writes a stream to a file and hands on what is written. @throws storage_full */
+export async function* writeSpool(bytes: ByteStream, file: FileHandle): AsyncGenerator<Uint8Array> {
+  for await (const chunk of bytes) {
+    try {
+      await file.appendFile(chunk);
+    } catch (error) {
+      throw translateDiskError(error);
+    }
+    yield chunk;
+  }
+}
+
+export function translateDiskError(error: unknown): unknown {
+  const code = (error as { code?: unknown }).code;
+  return code === 'ENOSPC' || code === 'EDQUOT' ? new ServiceError('storage_full', { cause: error }) : error;
+}
+
+const READ_BYTES = 64 * 1024;
+
+export async function* readSpool(file: FileHandle, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
+  let position = 0;
+  while (true) {
+    signal?.throwIfAborted();
+    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(READ_BYTES), 0, READ_BYTES, position);
+    if (bytesRead === 0) return;
+    position += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
+}

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createTempDir } from './test-reading.ts';
+import { TextStore } from './text-store.ts';
+
+test('texts are found by number, in memory or not, whole or across pages', async (t) => {
+  const store = await TextStore.open(createTempDir(t));
+  t.after(() => store.close());
+  // 60 MB: more than is kept in memory.
+  const textOf = (number: number) =>
+    `${number} ${'äx'.repeat(number % 97)}${number % 5_000 === 0 ? 'y'.repeat(200_000) : ''}`;
+  const count = 400_000;
+  for (let number = 0; number < count; number += 1) store.add(textOf(number));
+  for (let number = 0; number < count; number += 37) assert.equal(store.find(number), textOf(number));
+  for (const number of [count - 1, 0, 5_000, 399_999, 5_001, 250_000])
+    assert.equal(store.find(number), textOf(number));
+  for (const number of [count, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY])
+    assert.equal(store.find(number), undefined, `${number}`);
+});
+
+test('an empty text and one that fills a page to its end are texts', async (t) => {
+  const store = await TextStore.open(createTempDir(t));
+  t.after(() => store.close());
+  const texts = ['', 'a'.repeat(65_536), '', 'b'.repeat(65_535), 'c', 'd'.repeat(131_072), ''];
+  for (const text of texts) store.add(text);
+  assert.deepEqual(
+    texts.map((_, number) => store.find(number)),
+    texts,
+  );
+  assert.equal(store.find(texts.length), undefined);
+});

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { compilePattern, replacePattern, replaceText, TEXT_LENGTH } from './mapping-patterns.ts';
+
+test('a text is replaced as it stands, wherever it stands', () => {
+  fc.assert(
+    fc.property(fc.string(), fc.string({ minLength: 1, maxLength: 3 }), fc.string(), (text, from, to) => {
+      assert.equal(
+        replaceText(from, to)(text),
+        text.replaceAll(from, () => to),
+      );
+    }),
+  );
+  assert.equal(replaceText('.', '$&$1')('a.b.'), 'a$&$1b$&$1');
+});
+
+const replaced: [string, string, string, string][] = [
+  ['a.c', 'x', 'abc adc', 'x x'],
+  ['(\\d+) mm', '$1', '12 mm', '12'],
+  ['(\\w+)-(\\w+)', '$2-$1', 'a-b c-d', 'b-a d-c'],
+  ['b', '[$&]', 'abc', 'a[b]c'],
+  ['b', '$$1', 'abc', 'a$1c'],
+  ['b', '$', 'abc', 'a$c'],
+  ['x*', '-', 'abc', '-a-b-c-'],
+  ['^', '> ', 'abc', '> abc'],
+  ['(a)|(b)', '<$1$2>', 'ab', '<a><b>'],
+  ['(?i)ZOLL', 'in', '3 zoll', '3 in'],
+  ['ü', 'ue', 'Tür', 'Tuer'],
+  ['\\p{L}+', 'w', 'Straße 1', 'w 1'],
+];
+for (const [from, to, text, result] of replaced) {
+  test(`the pattern ${from} replaced by ${to} makes ${result} of ${text}`, () => {
+    assert.equal(replacePattern(from, to)(text), result);
+  });
+}
+
+test('a pattern that is none, that RE2 does not know, or that grows too large is refused', () => {
+  const refused = ['(', '[a', 'a**', '(?=a)', '(?<!a)', '(a)\\1', '(a{1000}){1000}', 'a{1001}', '\\'];
+  for (const pattern of refused) {
+    assert.throws(() => compilePattern(pattern), Error, pattern);
+    assert.throws(() => replacePattern(pattern, ''), Error, pattern);
+  }
+  assert.throws(() => replacePattern('(a)', '$2'), /\$2 stands for no group/);
+});
+
+test('patterns that keep the engine of JavaScript busy for years run in linear time', () => {
+  const slow = [
+    '(a+)+$',
+    '(a|a)*b',
+    '(a|aa)+$',
+    '(.*a){20}',
+    '^(([a-z])+.)+[A-Z]([a-z])+$',
+    '(a*)*c',
+    'a*a*a*a*a*b',
+  ];
+  const text = `${'a'.repeat(20_000)}!`;
+  for (const pattern of slow) {
+    const began = performance.now();
+    compilePattern(pattern)(text);
+    replacePattern(pattern, 'x')(text);
+    assert.ok(performance.now() - began < 5_000, pattern);
+  }
+});
+
+test('time grows with the text, not with its square', () => {
+  const matches = compilePattern('(x+x+)+y');
+  const measure = (length: number) => {
+    const text = 'x'.repeat(length);
+    const began = performance.now();
+    for (let round = 0; round < 5; round++) matches(text);
+    return performance.now() - began;
+  };
+  measure(20_000);
+  const ratio = measure(800_000) / Math.max(1, measure(100_000));
+  assert.ok(ratio < 32, `eight times the text took ${ratio.toFixed(1)} times as long`);
+});
+
+test('a replacement that makes a text too long makes none', () => {
+  const text = 'a'.repeat(TEXT_LENGTH / 2);
+  assert.equal(replaceText('a', 'bbb')(text), undefined);
+  assert.equal(replacePattern('a', 'bbb')(text), undefined);
+  assert.equal(replacePattern('(a+)', '$1$1$1')(text), undefined);
+  assert.equal(replaceText('a', 'bb')(text)?.length, TEXT_LENGTH);
+});

@@ -1,0 +1,102 @@
+import { checkAttributes, mapAttribute, mapRest, type ValueSource } from './mapping-attributes.ts';
+import {
+  type CompiledColumn,
+  compileColumn,
+  type ExpressionList,
+  MappingProblem,
+} from './mapping-columns.ts';
+import { findTextProblem, type MapPart, mapCategories, mapImages, mapText } from './mapping-parts.ts';
+import type { AttributeSpec, Column, ImageSpec, Mapping, PipelineMode } from './mapping-schemas.ts';
+
+export interface ProductPlan {
+  readonly identifier: CompiledColumn;
+  readonly parts: readonly MapPart[];
+  /** Columns that are read by name, filters apart. */
+  readonly uses: ReadonlySet<string>;
+  /** All columns become attributes but for those in `uses` and those that are ignored. */
+  readonly takesRest: boolean;
+}
+
+interface PlanInput {
+  readonly mode: PipelineMode;
+  readonly expressions: ExpressionList;
+}
+
+type Compile = (column: Column, field: string) => CompiledColumn;
+
+/** @throws MappingProblem */
+export function planProduct(mapping: Mapping, { mode, expressions }: PlanInput): ProductPlan {
+  const uses = new Set<string>();
+  const compile: Compile = (column, field) => {
+    const compiled = compileColumn(column, { field, expressions });
+    for (const name of compiled.uses) uses.add(name);
+    return compiled;
+  };
+  const identifier = compile(mapping.identifier, 'identifier');
+  if (mode === 'delete') return { identifier, parts: [], uses, takesRest: false };
+  if (mode !== 'partial' && mapping.name === undefined)
+    throw new MappingProblem(`name is needed in mode ${mode}`);
+  const { named, takesRest } = readAttributes(mapping);
+  const removesEmpty = mode === 'partial' && mapping.emptyCells === 'remove';
+  const parts = planFields(mapping, { compile, isNameNeeded: mode !== 'partial' });
+  for (const [key, specs] of named) {
+    const sources = specs.map((spec) => compileValues(key, spec, compile));
+    parts.push(mapAttribute(key, sources, removesEmpty));
+  }
+  if (takesRest) {
+    const ignored = new Set(mapping.ignore);
+    parts.push(mapRest((column) => uses.has(column) || ignored.has(column), removesEmpty));
+  }
+  if (mapping.attributes !== undefined) parts.push(checkAttributes);
+  return { identifier, parts, uses, takesRest };
+}
+
+function planFields(
+  { groupIdentifier, name, productUrl, images, categories }: Mapping,
+  { compile, isNameNeeded }: { compile: Compile; isNameNeeded: boolean },
+): MapPart[] {
+  const parts: MapPart[] = [];
+  const addText = (field: 'groupIdentifier' | 'name' | 'productUrl', column: Column | undefined) => {
+    if (column === undefined) return;
+    parts.push(mapText(field, compile(column, field), field === 'name' && isNameNeeded));
+  };
+  addText('groupIdentifier', groupIdentifier);
+  addText('name', name);
+  addText('productUrl', productUrl);
+  if (images !== undefined) parts.push(mapImages(listOf(images).map((spec) => compileImage(spec, compile))));
+  if (categories !== undefined)
+    parts.push(mapCategories(compile(categories.from, 'categories'), categories.separator));
+  return parts;
+}
+
+/** The key `*` with the value `*` stands for the rest; with a column as its value it is a key like any other. */
+function readAttributes({ attributes = {} }: Mapping): {
+  named: [string, AttributeSpec[]][];
+  takesRest: boolean;
+} {
+  if (attributes === '*') return { named: [], takesRest: true };
+  const all = Object.entries(attributes);
+  const named = all.filter(([key, spec]) => key !== '*' || spec !== '*');
+  return { named: named.map(([key, spec]) => [key, listOf(spec)]), takesRest: named.length < all.length };
+}
+
+const listOf = <Item>(value: Item | Item[]): Item[] => (Array.isArray(value) ? value : [value]);
+
+function compileImage(spec: ImageSpec, compile: Compile) {
+  if (typeof spec === 'string') return { column: compile(spec, 'images'), type: undefined };
+  const { type, ...column } = spec;
+  return { column: compile(column, 'images'), type };
+}
+
+/** Source of the length: docs/interface.md §2.3. */
+const KEY_LENGTH = 255;
+
+function compileValues(key: string, spec: AttributeSpec, compile: Compile): ValueSource {
+  const field = `attributes.${key}`;
+  const groups = typeof spec === 'string' ? [] : (spec.userGroups ?? []);
+  const reason = [key, ...groups].map((text) => findTextProblem(text, KEY_LENGTH)).find(Boolean);
+  if (reason !== undefined) throw new MappingProblem(`${field}: a key or user group ${reason}`);
+  if (typeof spec === 'string') return { column: compile(spec, field), userGroups: undefined };
+  const { userGroups, ...column } = spec;
+  return { column: compile(column, field), userGroups };
+}

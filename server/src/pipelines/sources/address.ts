@@ -1,0 +1,123 @@
+/**
+ * Which addresses the service may fetch from: globally reachable unicast. Whatever else an address could lead to (the
+ * machine itself, its neighbours, the metadata of a cloud) would be reached with the rights of the service.
+ * Source: docs/interface.md §13.4, the special-purpose address registries of IANA (RFC 6890).
+ */
+import { BlockList, isIP, isIPv4 } from 'node:net';
+
+/** The whole of IPv4 is open but for these. */
+const IPV4_KINDS: Readonly<Record<string, readonly string[]>> = {
+  'a loopback address': ['127.0.0.0/8'],
+  'a private address': ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'],
+  'a link-local address': ['169.254.0.0/16'],
+  'an address shared by carriers': ['100.64.0.0/10'],
+  'an unspecified address': ['0.0.0.0/8'],
+  'a multicast address': ['224.0.0.0/4'],
+  'a documentation address': ['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24'],
+  'a benchmarking address': ['198.18.0.0/15'],
+  'a reserved address': ['192.0.0.0/24', '192.88.99.0/24', '240.0.0.0/4'],
+  // It looks public, but every machine of that cloud reaches its own configuration there.
+  'the address of a cloud service': ['168.63.129.16/32'],
+};
+
+/** Of IPv6 only 2000::/3 is given out as global unicast, and within it these are not. */
+const IPV6_GLOBAL = '2000::/3';
+const IPV6_KINDS: Readonly<Record<string, readonly string[]>> = {
+  'a loopback address': ['::1/128'],
+  'an unspecified address': ['::/128'],
+  'an address that stands for an IPv4 address': ['::ffff:0:0/96', '64:ff9b::/96', '64:ff9b:1::/48'],
+  'a 6to4 address': ['2002::/16'],
+  // Teredo, benchmarking, ORCHID and what else is set aside for protocols.
+  'an address set aside for protocols': ['2001::/23'],
+  'a documentation address': ['2001:db8::/32', '3fff::/20'],
+  'a private address': ['fc00::/7'],
+  'a link-local address': ['fe80::/10', 'fec0::/10'],
+  'a multicast address': ['ff00::/8'],
+};
+
+const refusedV4 = listKinds(IPV4_KINDS);
+const refusedV6 = listKinds(IPV6_KINDS);
+const globalV6 = toBlockList([IPV6_GLOBAL]);
+
+/** Ranges in CIDR, or single addresses, that are fetched from all the same. */
+export type AllowedAddresses = (address: string) => boolean;
+
+/**
+ * @returns what is wrong with an address, as `a loopback address`; undefined when it may be fetched from
+ *
+ * An allowed range does not open what stands inside its addresses: who allows `64:ff9b::/96`, to reach IPv4 from a
+ * network without it, has not allowed 127.0.0.1 behind it.
+ */
+export function refuseAddress(address: string, allows: AllowedAddresses): string | undefined {
+  if (isIP(address) === 0) return 'no address';
+  if (address.includes('%')) return 'an address of one network interface';
+  if (!allows(address)) return kindOf(address);
+  const embedded = embeddedAddress(address);
+  return embedded === undefined || allows(embedded) ? undefined : kindOf(embedded);
+}
+
+/** @throws Error that names a range that is none; settings are checked at the start */
+export function allowAddresses(ranges: readonly string[]): AllowedAddresses {
+  // A list each: one list would take every IPv4 address for a part of ::ffff:0:0/96.
+  const isV4 = (range: string) => !range.includes(':');
+  const ipv4 = toBlockList(ranges.filter(isV4));
+  const ipv6 = toBlockList(ranges.filter((range) => !isV4(range)));
+  return (address) => (isIPv4(address) ? ipv4.check(address, 'ipv4') : ipv6.check(address, 'ipv6'));
+}
+
+function kindOf(address: string): string | undefined {
+  if (isIPv4(address)) return refusedV4.find(({ list }) => list.check(address, 'ipv4'))?.kind;
+  const refused = refusedV6.find(({ list }) => list.check(address, 'ipv6'))?.kind;
+  return refused ?? (globalV6.check(address, 'ipv6') ? undefined : 'a reserved address');
+}
+
+function listKinds(kinds: Readonly<Record<string, readonly string[]>>) {
+  return Object.entries(kinds).map(([kind, ranges]) => ({ kind, list: toBlockList(ranges) }));
+}
+
+function toBlockList(ranges: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const range of ranges) {
+    const [address = '', prefix, ...rest] = range.split('/');
+    const bits = isIPv4(address) ? 32 : 128;
+    const length = prefix === undefined ? bits : Number(prefix);
+    const isGood =
+      isIP(address) !== 0 && rest.length === 0 && /^\d{1,3}$/.test(prefix ?? '0') && length <= bits;
+    if (!isGood) throw new Error(`${range} is no IP address and no CIDR range`);
+    list.addSubnet(address, length, familyOf(address));
+  }
+  return list;
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIPv4(address) ? 'ipv4' : 'ipv6';
+}
+
+/** @returns the IPv4 address that a mapped, NAT64, 6to4 or Teredo address leads to */
+function embeddedAddress(address: string): string | undefined {
+  if (isIPv4(address)) return undefined;
+  const words = wordsOf(address);
+  const [first = 0, second = 0] = words;
+  if (first === 0x2002) return toIpv4(second, words[2] ?? 0);
+  const [high = 0, low = 0] = words.slice(6);
+  if (first === 0x2001 && second === 0) return toIpv4(high ^ 0xffff, low ^ 0xffff);
+  const isMapped = words.slice(0, 5).every((word) => word === 0) && words[5] === 0xffff;
+  const isNat64 = first === 0x64 && second === 0xff9b;
+  return isMapped || isNat64 ? toIpv4(high, low) : undefined;
+}
+
+const toIpv4 = (high: number, low: number) => [high >> 8, high & 255, low >> 8, low & 255].join('.');
+
+/** @returns the eight numbers of an IPv6 address; the URL parser knows every way to write one */
+function wordsOf(address: string): number[] {
+  const [head = '', tail] = new URL(`http://[${address}]/`).hostname.slice(1, -1).split('::');
+  const read = (part: string) =>
+    part
+      .split(':')
+      .filter(Boolean)
+      .map((word) => Number.parseInt(word, 16));
+  const before = read(head);
+  if (tail === undefined) return before;
+  const after = read(tail);
+  return [...before, ...new Array<number>(8 - before.length - after.length).fill(0), ...after];
+}

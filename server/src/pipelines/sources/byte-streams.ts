@@ -1,0 +1,121 @@
+/** Streams of bytes that are bounded: in size, and in what they unpack to. */
+import { pipeline, Readable, type Transform } from 'node:stream';
+import { SourceProblem } from './source.ts';
+
+export type ByteStream = AsyncIterable<Uint8Array>;
+
+export const MIB = 1024 * 1024;
+/** Files of products hardly ever shrink to a hundredth; a bomb of zeros shrinks to a thousandth. */
+const RATIO = 200;
+/** Small files may shrink as they like. */
+const RATIO_FROM_BYTES = 10 * MIB;
+
+/** @throws SourceProblem too_large as soon as more has come */
+export async function* boundBytes(bytes: ByteStream, maxBytes: number, what: string): ByteStream {
+  let total = 0;
+  for await (const chunk of bytes) {
+    total += chunk.length;
+    if (total > maxBytes) throw tooLarge(what, maxBytes);
+    yield chunk;
+  }
+}
+
+export function tooLarge(what: string, maxBytes: number): SourceProblem {
+  return new SourceProblem('too_large', `${what} is larger than ${describeSize(maxBytes)}, the limit`);
+}
+
+export function describeSize(bytes: number): string {
+  return bytes >= MIB ? `${Math.floor(bytes / MIB).toLocaleString('en')} MiB` : `${bytes} bytes`;
+}
+
+/**
+ * Reads the beginning of a stream.
+ * @returns up to `length` bytes, fewer only when there are no more, and the whole stream including them
+ */
+export async function peekBytes(
+  bytes: ByteStream,
+  length: number,
+): Promise<{ head: Buffer; bytes: ByteStream }> {
+  const reader = bytes[Symbol.asyncIterator]();
+  const first: Uint8Array[] = [];
+  let have = 0;
+  while (have < length) {
+    const { done, value } = await reader.next();
+    if (done) break;
+    first.push(value);
+    have += value.length;
+  }
+  return { head: Buffer.concat(first).subarray(0, length), bytes: resume(first, reader) };
+}
+
+async function* resume(first: readonly Uint8Array[], reader: AsyncIterator<Uint8Array>): ByteStream {
+  try {
+    yield* first;
+    for (let next = await reader.next(); !next.done; next = await reader.next()) yield next.value;
+  } finally {
+    await reader.return?.();
+  }
+}
+
+export interface Unpacking {
+  /** For the texts of problems, as `the gzip file`. */
+  readonly what: string;
+  readonly maxBytes: number;
+  createTransform(): Transform;
+}
+
+/** @throws SourceProblem damaged, too_large; what the stream itself throws passes through */
+export async function* unpackStream(
+  bytes: ByteStream,
+  { what, maxBytes, createTransform }: Unpacking,
+): ByteStream {
+  const counted = countBytes(bytes);
+  const transform = createTransform();
+  let source: unknown;
+  // The callback hears of errors too; they are thrown where the transform is read.
+  const input = Readable.from(counted.bytes, { objectMode: false });
+  input.once('error', (error) => {
+    source = error;
+  });
+  pipeline(input, transform, () => {});
+  let total = 0;
+  try {
+    for await (const chunk of transform as AsyncIterable<Uint8Array>) {
+      total += chunk.length;
+      checkRatio(total, counted.total(), what);
+      if (total > maxBytes) throw tooLarge(`${what}, unpacked,`, maxBytes);
+      yield chunk;
+    }
+  } catch (error) {
+    throw source ?? describeUnpacking(error, what);
+  } finally {
+    transform.destroy();
+  }
+}
+
+export function checkRatio(unpackedBytes: number, packedBytes: number, what: string): void {
+  if (unpackedBytes <= RATIO_FROM_BYTES || unpackedBytes <= packedBytes * RATIO) return;
+  const text = `${what} unpacks to more than ${RATIO} times its size, as no file of products does`;
+  throw new SourceProblem('too_large', text);
+}
+
+function countBytes(bytes: ByteStream): { bytes: ByteStream; total: () => number } {
+  let total = 0;
+  async function* count(): ByteStream {
+    for await (const chunk of bytes) {
+      total += chunk.length;
+      yield chunk;
+    }
+  }
+  return { bytes: count(), total: () => total };
+}
+
+/** Node names a stream that ends too early the same for every packing. */
+function describeUnpacking(error: unknown, what: string): unknown {
+  const code = (error as { code?: unknown }).code;
+  if (error instanceof SourceProblem || typeof code !== 'string') return error;
+  if (code === 'Z_BUF_ERROR')
+    return new SourceProblem('broken_off', `${what} ends too early`, { cause: error });
+  const isPacking = /^(Z_|ERR__ERROR_|ERR_BROTLI|ERR_ZSTD|ZSTD_)/.test(code);
+  return isPacking ? new SourceProblem('damaged', `${what} is damaged`, { cause: error }) : error;
+}

@@ -1,0 +1,92 @@
+/**
+ * Patterns for paths: `*` is any part of one name, `?` one character, `**` any number of folders. No regular expression
+ * is made of a pattern: the time is bounded by the length of the pattern times that of the path.
+ */
+
+/** A longer pattern is a mistake. */
+export const GLOB_LENGTH = 255;
+const GLOB_NAMES = 16;
+
+/** How much of a pattern the names so far have used up, in every possible way. */
+export type GlobState = ReadonlySet<number>;
+
+export interface Glob {
+  readonly start: GlobState;
+  /** @returns undefined when nothing below this name can match */
+  step(state: GlobState, name: string): GlobState | undefined;
+  isMatch(state: GlobState): boolean;
+  /** `path` is written with `/`, whatever the system. */
+  matches(path: string): boolean;
+}
+
+/** @returns what is wrong with a pattern; undefined when nothing is */
+export function checkGlob(pattern: string): string | undefined {
+  const names = pattern.split('/');
+  if (pattern === '' || pattern.length > GLOB_LENGTH) return `has 1 to ${GLOB_LENGTH} characters`;
+  if (names.length > GLOB_NAMES) return `has at most ${GLOB_NAMES} names`;
+  if (/[\0\\]/.test(pattern)) return 'is written with / and without \\';
+  if (pattern.startsWith('/')) return 'begins with no /: it is a path below the folder of the project';
+  if (names.some((name) => name === '' || name === '.' || name === '..')) return 'has no empty name, . or ..';
+  const hasWildName = names.some((name) => name !== '**' && name.includes('**'));
+  return hasWildName || names.at(-1) === '**' ? '** stands for folders, as in **/*.csv' : undefined;
+}
+
+/** `pattern` has passed `checkGlob`. */
+export function compileGlob(pattern: string): Glob {
+  const names = pattern.normalize('NFC').split('/');
+  const start = withFolders(names, [0]);
+
+  function step(state: GlobState, name: string): GlobState | undefined {
+    const plain = name.normalize('NFC');
+    const next = [...state].flatMap((at) => stepOne(names[at], at, plain));
+    return next.length === 0 ? undefined : withFolders(names, next);
+  }
+
+  const isMatch = (state: GlobState) => state.has(names.length);
+  function matches(path: string): boolean {
+    let state: GlobState | undefined = start;
+    for (const name of path.split('/')) {
+      state = step(state, name);
+      if (state === undefined) return false;
+    }
+    return isMatch(state);
+  }
+  return { start, step, isMatch, matches };
+}
+
+function stepOne(wanted: string | undefined, at: number, name: string): number[] {
+  if (wanted === undefined) return [];
+  if (wanted === '**') return name.startsWith('.') ? [] : [at];
+  return matchesName(wanted, name) ? [at + 1] : [];
+}
+
+/** `**` may stand for no folder at all. */
+function withFolders(names: readonly string[], states: readonly number[]): GlobState {
+  const all = new Set(states);
+  for (const at of all) if (names[at] === '**') all.add(at + 1);
+  return all;
+}
+
+/** A name that begins with a dot is hidden: uploads under way are often called so. */
+function matchesName(wanted: string, name: string): boolean {
+  if (name.startsWith('.') && !wanted.startsWith('.')) return false;
+  const [first = '', ...pieces] = wanted.split('*');
+  const last = pieces.pop();
+  if (last === undefined) return name.length === first.length && fits(first, name, 0);
+  const end = name.length - last.length;
+  if (first.length > end || !fits(first, name, 0) || !fits(last, name, end)) return false;
+  // The earliest place leaves the most room for the pieces behind, so no other has to be tried.
+  let at = first.length;
+  for (const piece of pieces) {
+    while (at + piece.length <= end && !fits(piece, name, at)) at++;
+    at += piece.length;
+  }
+  return at <= end;
+}
+
+function fits(piece: string, name: string, at: number): boolean {
+  for (let index = 0; index < piece.length; index++) {
+    if (piece[index] !== '?' && piece[index] !== name[at + index]) return false;
+  }
+  return true;
+}

@@ -1,0 +1,48 @@
+import { SourceProblem } from './source.ts';
+
+/** How long the service waits for a source, in milliseconds. */
+export interface WaitLimits {
+  /** Looking up the name, connecting and TLS. */
+  readonly connectMs: number;
+  /** Until the answer begins, and then between two pieces of it. */
+  readonly idleMs: number;
+  /** All waiting together. What the service itself needs for a piece is not counted. */
+  readonly wholeMs: number;
+}
+
+type Waiting = 'connect' | 'answer' | 'piece';
+
+const TEXTS: Readonly<Record<Waiting, string>> = {
+  connect: 'The source could not be connected to',
+  answer: 'The source did not begin to answer',
+  piece: 'The source sent nothing more',
+};
+
+export interface Patience {
+  /** @throws SourceProblem timeout; what is waited for is then to be given up by the caller */
+  wait<Result>(what: Waiting, work: Promise<Result>): Promise<Result>;
+}
+
+export function createPatience({ connectMs, idleMs, wholeMs }: WaitLimits): Patience {
+  let leftMs = wholeMs;
+  return {
+    async wait(what, work) {
+      const ownMs = what === 'connect' ? connectMs : idleMs;
+      const began = performance.now();
+      let timer: NodeJS.Timeout | undefined;
+      const expired = new Promise<never>((_, reject) => {
+        const problem = ownMs < leftMs ? `${TEXTS[what]} for ${inSeconds(ownMs)}` : tooLong(wholeMs);
+        timer = setTimeout(() => reject(new SourceProblem('timeout', problem)), Math.min(ownMs, leftMs));
+      });
+      try {
+        return await Promise.race([work, expired]);
+      } finally {
+        clearTimeout(timer);
+        leftMs = Math.max(0, leftMs - (performance.now() - began));
+      }
+    },
+  };
+}
+
+const inSeconds = (ms: number) => `${ms / 1000} s`;
+const tooLong = (ms: number) => `The source took longer than ${inSeconds(ms)} in all`;

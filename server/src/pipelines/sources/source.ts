@@ -1,0 +1,69 @@
+/** A file that a pipeline reads, whatever its source. Its bytes can be read once; they may be packed (`unpack.ts`). */
+export interface SourceFile {
+  /** For logs, reports and guesses; never a path to open. */
+  readonly name: string;
+  /** In lower case and without parameters, as `text/csv`; undefined where nobody said. */
+  readonly mediaType: string | undefined;
+  /** As the sender named it, as `iso-8859-1`. */
+  readonly charset: string | undefined;
+  /** As announced; undefined when the sender does not know, and then a file cut short cannot be told by its length. */
+  readonly sizeBytes: number | undefined;
+  /** Fails with a SourceProblem, also in the middle of a file. */
+  readonly bytes: AsyncIterable<Uint8Array>;
+}
+
+export interface OpenedSource {
+  /** At least one, to be read one after another in this order, as if they were one file. */
+  readonly files: readonly SourceFile[];
+  /** To be kept when the run has ended well, and handed in at the next one. */
+  readonly stamp: SourceStamp | undefined;
+  /** Lets go of what was not read. May be called more than once. */
+  close(): Promise<void>;
+}
+
+/**
+ * By what a source is recognised as unchanged. It says nothing about the pipeline: whoever changes a definition has to
+ * forget the stamp, or the new definition never meets the old file.
+ */
+export interface SourceStamp {
+  readonly etag?: string;
+  readonly lastModified?: string;
+  /** Digest of names, sizes and instants of the files of a directory. */
+  readonly files?: string;
+}
+
+export type SourceReason =
+  | 'url'
+  | 'address'
+  | 'connection'
+  | 'redirect'
+  | 'status'
+  | 'timeout'
+  | 'too_large'
+  | 'broken_off'
+  | 'damaged'
+  | 'archive'
+  | 'no_file'
+  | 'outside'
+  | 'changed';
+
+/**
+ * Why a source cannot be read, in words for the owner of the pipeline. No text holds the value of a header or the query
+ * of a URL: both may be secret.
+ */
+export class SourceProblem extends Error {
+  override readonly name = 'SourceProblem';
+  readonly reason: SourceReason;
+  /** For the log of the service, not for the owner: names of a private network are not told to whoever asks. */
+  readonly note: string | undefined;
+
+  constructor(
+    reason: SourceReason,
+    message: string,
+    { note, cause }: { note?: string; cause?: unknown } = {},
+  ) {
+    super(message, { cause });
+    this.reason = reason;
+    this.note = note;
+  }
+}
