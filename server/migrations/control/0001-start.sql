@@ -78,12 +78,15 @@ create table task (
   log_counter integer not null default 0,
   payload text not null,                    -- JSON, read by the code of its kind
   failure text,                             -- JSON {"code","message","details"} of a FAILED task
+  result text,                              -- JSON, what the task counted
+  parent integer,                           -- number of the task that this one is a part of; parts are not listed
   leased_by text,                           -- the process that runs it
   lease_until integer,                      -- a lease that ran out says that its process is gone
   is_cancel_wanted integer not null default 0 -- asked of the process that runs it
 );
 create index task_by_project on task (project_id, number);
 create index task_open on task (project_id, number) where status in ('PENDING', 'RUNNING');
+create index task_by_parent on task (project_id, parent) where parent is not null;
 
 create table task_log (
   project_id integer not null,
@@ -134,3 +137,30 @@ create table idempotent_answer (
   primary key (api_key_id, idempotency_key)
 ) without rowid;
 create index idempotent_answer_by_age on idempotent_answer (created_at);
+
+create table pipeline (
+  id integer primary key autoincrement,
+  project_id integer not null,
+  definition text not null,  -- JSON, the values of source headers included
+  revision integer not null, -- raised by each change
+  trigger_id text not null,  -- the last part of the webhook's URL
+  triggered_at integer,      -- the last accepted call of the webhook
+  next_run_at integer,       -- of a schedule
+  stamp text,                -- JSON, by what the source of the last run that ended well is recognised
+  created_at integer not null,
+  updated_at integer not null
+);
+create index pipeline_by_project on pipeline (project_id, id);
+create index pipeline_by_trigger on pipeline (trigger_id);
+create index pipeline_by_schedule on pipeline (next_run_at) where next_run_at is not null;
+
+create table pipeline_run (
+  project_id integer not null,
+  task_number integer not null,
+  pipeline_id integer not null,
+  task_id text not null,
+  started_by text not null, -- manual, upload, schedule, webhook
+  upload text,              -- JSON, the payloads of the file that was sent in
+  primary key (project_id, task_number)
+) without rowid;
+create index pipeline_run_by_pipeline on pipeline_run (project_id, pipeline_id, task_number);

@@ -73,6 +73,22 @@ const onTheWire = {
   uri_too_long: { status: 414, message: 'URI Too Long' },
   headers_too_large: { status: 431, message: 'Request Header Fields Too Large' },
   rate_limited: { status: 429, message: 'Too Many Requests' },
+  webhook_token_missing: { status: 401, message: 'Missing authorization header' },
+  webhook_refused: { status: 401, message: 'Wrong authentication credentials' },
+  pipeline_running: { status: 429, message: 'Too Many Requests' },
+  pipeline_too_soon: { status: 429, message: 'Too Many Requests' },
+  pipeline_file_missing: {
+    status: 400,
+    message: 'The source of this pipeline is a file that is sent in, send one to /upload',
+  },
+  source_unreadable: { status: 400, message: 'The source cannot be read' },
+  format_unreadable: { status: 400, message: 'The file cannot be read in the format of the pipeline' },
+  mapping_unfit: { status: 400, message: 'The mapping does not fit the source' },
+  rows_rejected: { status: 400, message: 'Rows were rejected, the run changed nothing' },
+  products_too_few: {
+    status: 400,
+    message: 'The source holds $1 products, this pipeline requires at least $2; the run changed nothing',
+  },
   storage_full: { status: 507, message: 'The disk is full, nothing of this request was stored' },
   not_ready: { status: 503, message: 'Service Unavailable' },
 } satisfies Record<FailureCode, WireText>;

@@ -39,6 +39,16 @@ export type FailureCode =
   | 'uri_too_long'
   | 'headers_too_large'
   | 'rate_limited'
+  | 'webhook_token_missing'
+  | 'webhook_refused'
+  | 'pipeline_running'
+  | 'pipeline_too_soon'
+  | 'pipeline_file_missing'
+  | 'source_unreadable'
+  | 'format_unreadable'
+  | 'mapping_unfit'
+  | 'rows_rejected'
+  | 'products_too_few'
   | 'storage_full'
   | 'not_ready';
 

@@ -61,6 +61,8 @@ export interface ControlSchema {
     log_counter: Generated<number>;
     payload: string;
     failure: string | null;
+    result: string | null;
+    parent: number | null;
     leased_by: string | null;
     lease_until: number | null;
     is_cancel_wanted: Generated<number>;
@@ -84,6 +86,26 @@ export interface ControlSchema {
     payload_name: string;
     encoding: string;
     product_count: number;
+  };
+  pipeline: {
+    id: Generated<number>;
+    project_id: number;
+    definition: string;
+    revision: number;
+    trigger_id: string;
+    triggered_at: number | null;
+    next_run_at: number | null;
+    stamp: string | null;
+    created_at: number;
+    updated_at: number;
+  };
+  pipeline_run: {
+    project_id: number;
+    task_number: number;
+    pipeline_id: number;
+    task_id: string;
+    started_by: string;
+    upload: string | null;
   };
   idempotent_answer: {
     api_key_id: number;
