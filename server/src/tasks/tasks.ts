@@ -32,6 +32,7 @@ import { type TaskParts, TaskWork } from './task-work.ts';
 export { type LogLine, type ReportLine, type Task, toWireTask, type WireTask } from './task.ts';
 export type { TaskDefinition, TaskRun } from './task-definition.ts';
 export { WireTaskSchema } from './task-schemas.ts';
+export { isOpen, readTask } from './task-store.ts';
 
 export interface NewTaskRequest<Payload extends object> {
   readonly project: Pick<ChosenProject, 'id' | 'name'>;
