@@ -26,8 +26,11 @@ import {
 import type { Caller, ChosenProject } from './kernel/caller.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import type { Logger } from './kernel/logger.ts';
+import { pipelineRoutes } from './pipelines/pipeline-routes.ts';
+import { createPipelines, type Pipeline, type Pipelines, showDefinition } from './pipelines/pipelines.ts';
+import { webhookRoutes } from './pipelines/webhook-routes.ts';
 import { projectRoutes } from './projects/project-routes.ts';
-import { createProjects, type Projects } from './projects/projects.ts';
+import { createProjects, describeChange, type Projects } from './projects/projects.ts';
 import { relatedRoutes } from './relations/related-routes.ts';
 import { relationRoutes } from './relations/relation-routes.ts';
 import { createRelations, type Relations } from './relations/relations.ts';
@@ -94,19 +97,23 @@ export async function createApp({
   });
   const base = { config, storage, readers, clock, logger, replace };
   const { catalog, relations, threads } = openCatalog(base, { projects, tasks, metrics });
+  const pipelines = openPipelines(base, { projects, tasks, catalog });
 
   await documentServer(server, VERSION);
   measureRequests(server, metrics);
   addHealthRoutes(server, async () => isReady && (await storage.isReachable()));
   serveMetrics(server, metrics);
   if (role !== 'worker') {
-    addRoutes(server, { config, clock, storage, projects, access, tasks, catalog, relations });
+    addRoutes(server, { config, clock, storage, projects, access, tasks, catalog, relations, pipelines });
     serveDocuments(server);
   }
   await server.ready();
 
   const { payloads } = storage;
-  const upkeep = startUpkeep({ config, clock, logger, database, payloads, tasks, projects, access, catalog });
+  const upkeep = startUpkeep({
+    ...{ config, clock, logger, database, payloads, tasks },
+    ...{ projects, access, catalog, pipelines },
+  });
 
   return {
     server,
@@ -121,6 +128,7 @@ export async function createApp({
       await catalog.fullUpdates.closeEnded();
       await upkeep.removeOrphans();
       await tasks.start();
+      if (role !== 'api') pipelines.schedule.start();
       upkeep.start();
       const address = await server.listen({ host: config.host, port: config.port });
       isReady = true;
@@ -133,7 +141,7 @@ export async function createApp({
       tasks.watch.close();
       await server.close();
       upkeep.stop();
-      await closeAll([tasks, catalog, threads, access], logger);
+      await closeAll([pipelines.schedule, tasks, catalog, threads, access], logger);
       await readers?.close();
       await storage.close();
     },
@@ -201,6 +209,17 @@ function openCatalog(base: Base, { projects, tasks, metrics }: CatalogNeeds) {
   };
 }
 
+function openPipelines(base: Base, { projects }: Pick<CatalogNeeds, 'projects' | 'tasks'> & { catalog: Catalog }) {
+  const { storage, clock, logger } = base;
+  const { database, payloads } = storage;
+  const runs = {} as never;
+  const pipelines = createPipelines({ database, payloads, clock, logger, runs });
+  projects.whenGone(async (tx, { type, id }) => {
+    if (type === 'project') await pipelines.removeOf(tx, id);
+  });
+  return pipelines;
+}
+
 interface RouteNeeds {
   readonly config: Config;
   readonly clock: Clock;
@@ -210,6 +229,7 @@ interface RouteNeeds {
   readonly tasks: ReturnType<typeof createTasks>;
   readonly catalog: Catalog;
   readonly relations: Relations;
+  readonly pipelines: Pipelines;
 }
 
 function addRoutes(server: Server, needs: RouteNeeds): void {
@@ -268,4 +288,40 @@ function addRoutes(server: Server, needs: RouteNeeds): void {
         details,
       }),
   })(server);
+  addPipelineRoutes(server, { ...needs, answerOnce, getProject });
+}
+
+type PipelineRouteNeeds = RouteNeeds & {
+  readonly answerOnce: ReturnType<typeof createAnswerOnce>;
+  getProject(request: { caller: Caller }, projectId: number): Promise<ChosenProject>;
+};
+
+function addPipelineRoutes(
+  server: Server,
+  { config, projects, access, pipelines, answerOnce, getProject }: PipelineRouteNeeds,
+): void {
+  const record = (author: Caller, action: string, { projectId, id, definition }: Pipeline) => ({
+    ...{ author, projectId, action: `pipeline.${action}` },
+    subject: { type: 'pipeline', id, name: definition.name },
+  });
+  pipelineRoutes({
+    ...{ pipelines, answerOnce, getProject, sourceMaxMib: config.sourceMaxMib },
+    findBaseUrl: () => config.publicUrl ?? findOwnUrl(server, config.host),
+    recordPipelineChange: (tx, { caller }, { action, pipeline, before }) => {
+      const details = before && describeChange(showDefinition(before), showDefinition(pipeline));
+      return projects.recordChange({ ...record(caller, action, pipeline), ...(details && { details }) }, tx);
+    },
+  })(server);
+  webhookRoutes({
+    ...{ pipelines, answerOnce, guards: access },
+    recordTrigger: (tx, caller, { pipeline }) =>
+      projects.recordChange({ ...record(caller, 'run', pipeline), details: { startedBy: 'webhook' } }, tx),
+  })(server);
+}
+
+/** Never from the Host header, which whoever calls makes up. */
+function findOwnUrl(server: Server, host: string): string {
+  const address = server.server.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  return `http://${host.includes(':') ? `[${host}]` : host}${port === undefined ? '' : `:${port}`}`;
 }

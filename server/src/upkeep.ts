@@ -23,6 +23,17 @@ export interface UpkeepParts {
   readonly pipelines: Pipelines;
 }
 
+/** The payload of a task, as far as it names what it needs to be kept. */
+interface OwnedPayloads {
+  readonly source?: { readonly payloadName?: string };
+  readonly payloadNames?: readonly string[];
+}
+
+const listOwned = ({ payload }: { payload: string }): string[] => {
+  const { source, payloadNames = [] } = JSON.parse(payload) as OwnedPayloads;
+  return [source?.payloadName ?? [], payloadNames].flat();
+};
+
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
@@ -55,10 +66,7 @@ export function startUpkeep(parts: UpkeepParts) {
     /** Payloads whose request was never accepted, because the process died in between. */
     async removeOrphans(): Promise<void> {
       const owned = new Set([...(await catalog.listPayloads()), ...(await pipelines.listPayloads())]);
-      for (const task of await tasks.listOpen()) {
-        const { source } = JSON.parse(task.payload) as { source?: { payloadName?: string } };
-        if (source?.payloadName !== undefined) owned.add(source.payloadName);
-      }
+      for (const task of await tasks.listOpen()) for (const name of listOwned(task)) owned.add(name);
       for (const { projectId, name } of await payloads.listOlderThan(DAY_MS)) {
         if (!owned.has(name)) await payloads.remove(projectId, name);
       }

@@ -101,6 +101,8 @@ export interface CatalogStore {
   ): Promise<readonly StoredProduct[]>;
   countProducts(projectId: number): Promise<number>;
   hasAny(projectId: number, identifiers: readonly string[]): Promise<boolean>;
+  /** How many of these, each named once, the catalog holds. */
+  countKnown(projectId: number, identifiers: readonly string[]): Promise<number>;
 
   getOntology(projectId: number): Promise<Ontology>;
   /** @returns the new ontology; `changed` false when nothing differs. */

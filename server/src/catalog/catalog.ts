@@ -4,10 +4,12 @@
  * in order; a commit is one transaction, so readers see the catalog before it or after it. The catalog never knows
  * what goes with what: relations stand to its right.
  */
+import type { Task } from '../tasks/tasks.ts';
 import type { CatalogParts } from './catalog-parts.ts';
 import { createSqliteSnapshots } from './catalog-reader-store.ts';
 import { FullUpdates } from './full-update.ts';
 import { listBatchPayloads, listLiveFullUpdates } from './full-update-store.ts';
+import { gatherWrites, type WriteMode } from './gathered-writes.ts';
 import { ingestOperations } from './ingest.ts';
 import { createOntologyChanges } from './ontology-changes.ts';
 import { createPostgresSnapshots } from './postgres-snapshot-store.ts';
@@ -20,6 +22,7 @@ export type { CatalogStore } from './catalog-port.ts';
 export { readCatalogVersion, readMeta, readOntology } from './catalog-reader-store.ts';
 export { raiseVersion, writeMeta } from './catalog-writer-store.ts';
 export type { BatchDerivation, Derivation, OpenDerivation, PlacedDocument } from './derivation.ts';
+export type { GatheredWrites, WriteMode } from './gathered-writes.ts';
 export { readIdentifierList } from './identifiers.ts';
 export { createIngest } from './ingest-client.ts';
 export { type Attribute, indexByKey, type Ontology, readNumber, readValue } from './ontology.ts';
@@ -80,6 +83,11 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
     updates,
     ontology,
     store,
+    /** What a task is about to write; see `GatheredWrites`. */
+    gatherWrites: (task: Task, mode: WriteMode) =>
+      gatherWrites({ catalog: parts, fullUpdates, updates }, task, mode),
+    /** Lets go of what a task gathered and did not write, whichever process it ran in. */
+    dropGathered: (task: Task) => fullUpdates.discardOf(task),
     /** Payloads that open full updates still need. */
     listPayloads: () => listBatchPayloads(database),
     async close(): Promise<void> {

@@ -13,17 +13,20 @@ export function isGuarded(
   return deleted * 100 > maxDeletePercent * present;
 }
 
-/** @returns the refusal of a guarded commit, with its figures. */
+/** @returns the refusal of a guarded commit, with its figures; `limitOf`: whose limit it is */
 export function refuseDeletes(
   { present, deleted }: { present: number; deleted: number },
   { maxDeletePercent, allowDeletes }: DeleteLimit,
+  limitOf: 'project' | 'pipeline' = 'project',
 ): ServiceError {
   const percent = present === 0 ? 0 : Math.round((deleted / present) * 10_000) / 100;
+  const wayOut =
+    limitOf === 'pipeline'
+      ? `the pipeline allows ${maxDeletePercent} %, its maxDeletePercent; raise it to delete them all the same`
+      : `the project allows ${maxDeletePercent} %; send start?allowDeletes=${deleted} to delete them all the same`;
   const details = [
-    `the full update would delete ${deleted} of ${present} products (${percent} %)`,
-    allowDeletes === undefined
-      ? `the project allows ${maxDeletePercent} %; send start?allowDeletes=${deleted} to delete them all the same`
-      : `allowDeletes says ${allowDeletes}, it must be exactly ${deleted}`,
+    `the update would delete ${deleted} of ${present} products (${percent} %)`,
+    allowDeletes === undefined ? wayOut : `allowDeletes says ${allowDeletes}, it must be exactly ${deleted}`,
   ];
   if (allowDeletes !== undefined)
     return new ServiceError('deletes_not_exact', { values: [deleted, allowDeletes], details });

@@ -2,30 +2,24 @@ import assert from 'node:assert/strict';
 import type { RawBody, RecordAnswer } from '../http/http.ts';
 import type { ChosenProject } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import type { Task, TaskDefinition, TaskRun } from '../tasks/tasks.ts';
+import type { PartRequest, Task, TaskDefinition } from '../tasks/tasks.ts';
 import type { CatalogParts } from './catalog-parts.ts';
-import type { ChangeCounts, CommitResult, DeleteLimit, Difference } from './catalog-port.ts';
+import type { DeleteLimit, Difference } from './catalog-port.ts';
 import { isGuarded, refuseDeletes } from './delete-guard.ts';
 import { FullUpdateClosing } from './full-update-closing.ts';
+import { FullUpdateCommits } from './full-update-commit.ts';
 import {
   addBatch,
   beginCommit,
   type FullUpdate,
-  findFullUpdate,
   findLatestFullUpdate,
   listBatches,
   markBatchFailed,
   openFullUpdate,
 } from './full-update-store.ts';
 import type { OntologyChanges } from './ontology-changes.ts';
-import { passOnReport } from './report-lines.ts';
 import type { Staging } from './staging.ts';
 import { answerToUpdate, initiateAnswer, SUCCESS_TEXTS, startAnswer } from './update-answers.ts';
-
-interface CommitPayload {
-  readonly fullUpdateId: number;
-  readonly allowDeletes?: number;
-}
 
 export interface UploadOptions {
   readonly fullUpdateId: number | undefined;
@@ -36,19 +30,25 @@ export interface StartOptions extends UploadOptions {
   readonly allowDeletes: number | undefined;
 }
 
-const ORIGIN = 'LIVE-API';
-/** A stored body passed its limit when it came. */
-const ANY_SIZE_MIB = 1024;
-/** A commit is prepared again when the ontology changed meanwhile; more often than this, something is wrong. */
-const ATTEMPTS = 10;
+interface SentBatch {
+  readonly project: Pick<ChosenProject, 'id' | 'name'>;
+  readonly body: RawBody;
+  readonly record: RecordAnswer;
+  /** The task that fills the full update; without one, somebody who calls. */
+  readonly parent?: Task;
+}
 
+/** One is open at a time of those that callers fill. */
+const ORIGIN = 'LIVE-API';
+/** A task has its own, which neither discards others nor is discarded by them. */
+const originOf = ({ origin, id }: Task) => `${origin} ${id}`;
 /** Source: docs/interface.md §4.4. */
 export class FullUpdates {
   readonly definitions: readonly TaskDefinition<never>[];
   private readonly parts: CatalogParts;
   private readonly staging: Staging;
   private readonly closing: FullUpdateClosing;
-  private readonly ontology: Pick<OntologyChanges, 'startExtraction'>;
+  private readonly commits: FullUpdateCommits;
   /** Full updates whose last batch failed and whose mark could not be stored, because the disk is full. */
   private readonly unmarked = new Set<number>();
   private readonly uploadTask: TaskDefinition<{ fullUpdateId: number }> = {
@@ -58,18 +58,6 @@ export class FullUpdates {
     acceptedAs: 'PENDING',
     isOrdered: false,
   };
-  private readonly commitTask: TaskDefinition<CommitPayload> = {
-    kind: 'catalog.commit',
-    name: 'Api triggered full update',
-    increment: 'STEP_BASED',
-    acceptedAs: 'RUNNING',
-    isOrdered: true,
-    run: (payload, run) => this.runCommit(payload, run),
-    ended: async ({ fullUpdateId }, task) => {
-      if (task.status !== 'FINISHED') await this.closing.close(task.projectId, fullUpdateId, 'discarded');
-    },
-  };
-
   constructor(parts: CatalogParts, staging: Staging, ontology: Pick<OntologyChanges, 'startExtraction'>) {
     this.parts = parts;
     this.staging = staging;
@@ -77,8 +65,8 @@ export class FullUpdates {
       staging.forget(fullUpdateId);
       this.unmarked.delete(fullUpdateId);
     });
-    this.ontology = ontology;
-    this.definitions = [this.uploadTask, this.commitTask] as never;
+    this.commits = new FullUpdateCommits({ parts, staging, closing: this.closing, ontology });
+    this.definitions = [this.uploadTask, this.commits.task] as never;
   }
 
   /** Begins a full update; an open one is discarded. */
@@ -100,17 +88,54 @@ export class FullUpdates {
     body: RawBody,
     { fullUpdateId, record }: UploadOptions,
   ): Promise<object> {
-    const { tasks, payloads, ingest } = this.parts;
     const { id } = await this.getOpen(project.id, fullUpdateId);
+    const accepted = await this.accept(id, { project, body, record });
+    this.unmarked.delete(id);
+    return accepted;
+  }
+
+  /** Opens one for a task that fills it by itself; what an earlier run of the task left open is discarded. */
+  async openFor(task: Task): Promise<number> {
+    const { database, clock } = this.parts;
+    const id = await openFullUpdate(database, {
+      projectId: task.projectId,
+      origin: originOf(task),
+      now: clock.now(),
+      alongside: async () => {},
+    });
+    await this.closing.closeDiscarded(task.projectId);
+    return id;
+  }
+
+  /** @throws every refusal of a body; then nothing is kept */
+  async addFor(task: Task, fullUpdateId: number, body: RawBody): Promise<void> {
+    const project = { id: task.projectId, name: task.projectName };
+    await this.accept(fullUpdateId, { project, body, record: async () => {}, parent: task });
+  }
+
+  /** @returns the commit as a part of the task that filled the full update */
+  commitAsPart = (fullUpdateId: number, maxDeletePercent: number): PartRequest =>
+    this.commits.asPart(fullUpdateId, maxDeletePercent);
+
+  /** Discards what a task opened and did not commit. */
+  async discardOf(task: Task): Promise<void> {
+    const { projectId } = task;
+    const open = await findLatestFullUpdate(this.parts.database, { projectId, origin: originOf(task) });
+    if (open?.state === 'open') await this.closing.close(projectId, open.id, 'discarded');
+  }
+
+  private async accept(fullUpdateId: number, { project, body, record, parent }: SentBatch): Promise<object> {
+    const { tasks, payloads, ingest } = this.parts;
     const { source, sent, parsed } = await ingest.accept(project.id, body, 'products');
     const { payloadName, encoding } = source;
     let accepted: { batch: number; answer: object } | undefined;
     try {
       await tasks.accept(this.uploadTask, {
         project,
-        payload: { fullUpdateId: id },
+        payload: { fullUpdateId },
+        ...(parent && { parent, origin: parent.origin }),
         async alongside(tx, task) {
-          const added = { fullUpdateId: id, taskId: task.id, payloadName, encoding, productCount: parsed };
+          const added = { fullUpdateId, taskId: task.id, payloadName, encoding, productCount: parsed };
           const batch = await addBatch(tx, { projectId: project.id, ...added });
           if (batch === undefined) throw new ServiceError('full_update_missing');
           accepted = { batch, answer: answerToUpdate(SUCCESS_TEXTS.upload, task, { sent, parsed }) };
@@ -122,8 +147,7 @@ export class FullUpdates {
       throw error;
     }
     assert(accepted !== undefined);
-    this.unmarked.delete(id);
-    await this.staging.add(project.id, id, { batch: accepted.batch, source });
+    await this.staging.add(project.id, fullUpdateId, { batch: accepted.batch, source });
     return accepted.answer;
   }
 
@@ -145,7 +169,7 @@ export class FullUpdates {
 
   async preview(projectId: number, fullUpdateId: number | undefined): Promise<Difference> {
     const { id } = await this.getOpen(projectId, fullUpdateId);
-    await this.complete(projectId, id);
+    await this.commits.complete(projectId, id);
     return this.parts.store.compareStaged(projectId, id, true);
   }
 
@@ -174,7 +198,7 @@ export class FullUpdates {
     if ((await listBatches(database, open)).length === 0) throw new ServiceError('full_update_empty');
     const { maxDeletePercent } = await this.parts.getSettings(project.id);
     await this.checkGuard(project.id, open.id, { maxDeletePercent, allowDeletes });
-    return tasks.accept(this.commitTask, {
+    return tasks.accept(this.commits.task, {
       project,
       payload: { fullUpdateId: open.id, ...(allowDeletes !== undefined && { allowDeletes }) },
       async alongside(tx, task) {
@@ -202,78 +226,10 @@ export class FullUpdates {
     return chooseOpen(await this.findLatest(projectId), wanted);
   }
 
-  /** @returns how many batches there are */
-  private async complete(projectId: number, fullUpdateId: number): Promise<number> {
-    const batches = await listBatches(this.parts.database, { id: fullUpdateId, projectId });
-    const accepted = batches.map(({ batch, payloadName, encoding }) => ({
-      batch,
-      source: { handle: 0, payloadName, encoding, maxMib: ANY_SIZE_MIB, form: 'products' as const },
-    }));
-    await this.staging.complete(projectId, fullUpdateId, accepted);
-    return batches.length;
-  }
-
-  private async runCommit({ fullUpdateId, allowDeletes }: CommitPayload, run: TaskRun): Promise<void> {
-    const { projectId } = run.task;
-    const update = await findFullUpdate(this.parts.database, { id: fullUpdateId, projectId });
-    // It ended before a crash that forgot to say so.
-    if (update?.state === 'committed') return;
-    const limits = { ...(await this.parts.getSettings(projectId)), allowDeletes };
-    const result = await this.commitSettled(run, fullUpdateId, limits);
-    if (result.kind === 'guarded') {
-      const refusal = refuseDeletes(result, limits);
-      this.parts.onCommitRefused(refusal.code);
-      throw refusal;
-    }
-    await this.parts.onOntologyFollowed(run);
-    await this.reportCommit(run, fullUpdateId, result.counts);
-    if (result.needsExtraction) {
-      await this.ontology.startExtraction({ id: projectId, name: run.task.projectName });
-    }
-    await this.closing.close(projectId, fullUpdateId, 'committed');
-  }
-
-  private async commitSettled(
-    run: TaskRun,
-    fullUpdateId: number,
-    limits: DeleteLimit & { keptCommits: number },
-  ): Promise<Exclude<CommitResult, { kind: 'stale' }>> {
-    const { store, clock } = this.parts;
-    const { projectId, number: taskNumber } = run.task;
-    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      run.signal.throwIfAborted();
-      const batches = await this.complete(projectId, fullUpdateId);
-      await run.progress(30);
-      const { mode, revision, attributes } = await store.getOntology(projectId);
-      const newAttributes = await this.staging.settle(projectId, fullUpdateId, {
-        mode,
-        revision,
-        attributes,
-      });
-      if (newAttributes === undefined) continue;
-      const prepared = { fullUpdateId, batches, revision, mode, newAttributes, ...limits };
-      const order = { taskNumber, at: clock.now(), ...prepared };
-      const result = await run.takeEffect(() => store.commit(projectId, order));
-      if (result.kind !== 'stale') return result;
-    }
-    throw new Error('the ontology changed again and again while a full update was committed');
-  }
-
-  private async reportCommit(run: TaskRun, fullUpdateId: number, counts: ChangeCounts): Promise<void> {
-    const { store, onProductsWritten } = this.parts;
-    const passOn = passOnReport(run);
-    for (const lines of await store.readStagedReports(run.task.projectId, fullUpdateId)) passOn(lines);
-    const { created, changed, unchanged, deleted } = counts;
-    await run.log(
-      `created ${created}, changed ${changed}, unchanged ${unchanged}, deleted ${deleted} products`,
-    );
-    for (const kind of ['created', 'changed', 'deleted'] as const) onProductsWritten(kind, counts[kind]);
-  }
-
   /** The figures of the delete guard, at the call; the commit checks again when its turn comes. */
   private async checkGuard(projectId: number, fullUpdateId: number, limit: DeleteLimit): Promise<void> {
     if (limit.allowDeletes === undefined && limit.maxDeletePercent >= 100) return;
-    await this.complete(projectId, fullUpdateId);
+    await this.commits.complete(projectId, fullUpdateId);
     const { present, deleted } = await this.parts.store.compareStaged(projectId, fullUpdateId, false);
     if (isGuarded(limit, present, deleted.count))
       throw refuseDeletes({ present, deleted: deleted.count }, limit);

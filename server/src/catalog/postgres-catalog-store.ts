@@ -8,6 +8,7 @@ import { applyProducts, refreshFacts } from './postgres-product-store.ts';
 import {
   canRestore,
   compareStaged,
+  countKnown,
   countProducts,
   findServed,
   findStored,
@@ -94,6 +95,7 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
       isStorable(identifier) ? findStored(postgres, projectId, identifier) : undefined,
     listProducts: (projectId, after, limit) => listStored(postgres, projectId, { after: after ?? '', limit }),
     countProducts: (projectId) => countProducts(postgres, projectId),
+    countKnown: (projectId, identifiers) => countKnown(postgres, projectId, identifiers.filter(isStorable)),
     hasAny: (projectId, identifiers) => hasAny(postgres, projectId, identifiers.filter(isStorable)),
     getOntology: (projectId) => readPostgresOntology(postgres, projectId),
     listStagedBatches: (projectId, fullUpdateId) => listStagedBatches(postgres, projectId, fullUpdateId),

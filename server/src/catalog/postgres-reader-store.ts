@@ -97,6 +97,19 @@ export async function hasAny(
   return rows.length > 0;
 }
 
+export async function countKnown(
+  session: SqlSession,
+  projectId: number,
+  identifiers: readonly string[],
+): Promise<number> {
+  const values = [projectId, identifiers];
+  const rows = await session.rows<{ known: number }>(
+    `select count(*) as known from ${WANTED_PRODUCTS}`,
+    values,
+  );
+  return rows[0]?.known ?? 0;
+}
+
 export const listStagedBatches = (
   session: SqlSession,
   projectId: number,

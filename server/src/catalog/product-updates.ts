@@ -2,9 +2,10 @@ import type { RawBody, RecordAnswer } from '../http/http.ts';
 import type { ChosenProject } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { ControlTransaction } from '../storage/storage.ts';
-import type { Task, TaskDefinition, TaskRun } from '../tasks/tasks.ts';
+import type { PartRequest, Task, TaskDefinition, TaskRun } from '../tasks/tasks.ts';
 import type { CatalogParts } from './catalog-parts.ts';
 import type { ChangeCounts } from './catalog-port.ts';
+import { isGuarded, refuseDeletes } from './delete-guard.ts';
 import type { IngestSource } from './ingest.ts';
 import { countRows } from './packed-products.ts';
 import type { Extracted } from './product-extraction.ts';
@@ -16,7 +17,10 @@ interface UpdatePayload {
 }
 
 interface DeletePayload {
-  readonly identifiers: readonly string[];
+  readonly identifiers?: readonly string[];
+  /** Lists of identifiers, where they are too many for the task itself. */
+  readonly payloadNames?: readonly string[];
+  readonly maxDeletePercent?: number;
 }
 
 export interface RestoreHooks {
@@ -25,6 +29,8 @@ export interface RestoreHooks {
 }
 
 const ordered = { increment: 'STEP_BASED', acceptedAs: 'RUNNING', isOrdered: true } as const;
+/** Counting a list of this length takes the serving thread a few milliseconds. */
+const COUNTED_AT_ONCE = 1_000;
 /** An update is extracted again when the ontology changed meanwhile; more often than this, it waits. */
 const ATTEMPTS = 10;
 
@@ -45,6 +51,9 @@ export class ProductUpdates {
     name: 'delete products',
     ...ordered,
     run: (payload, run) => this.runDelete(payload, run),
+    ended: async ({ payloadNames = [] }, { projectId }) => {
+      for (const name of payloadNames) await this.parts.payloads.remove(projectId, name);
+    },
   };
   private readonly restoreTask: TaskDefinition<object> = {
     kind: 'catalog.restore',
@@ -146,6 +155,8 @@ export class ProductUpdates {
       if ('stale' in result) continue;
       passOnReport(run)(report);
       await run.log(describeCounts(result, unknownIdentifiers, rows));
+      const { created, changed, unchanged } = result;
+      run.count({ created, changed, unchanged, unknown: unknownIdentifiers });
       onProductsWritten('created', result.created);
       onProductsWritten('changed', result.changed);
       this.parts.collectGarbage(projectId);
@@ -164,9 +175,53 @@ export class ProductUpdates {
       : ingest.extractPatches(projectId, source);
   }
 
-  private async runDelete({ identifiers }: DeletePayload, run: TaskRun): Promise<void> {
+  /** An incremental or partial update of what was checked before, as a part of a task. */
+  updateAsPart = (source: IngestSource): PartRequest => ({
+    definition: this.updateTask as never,
+    payload: { source } satisfies UpdatePayload,
+  });
+
+  /** `payloadNames`: JSON lists of identifiers. */
+  deleteAsPart = (payloadNames: readonly string[], maxDeletePercent: number): PartRequest => ({
+    definition: this.deleteTask as never,
+    payload: { payloadNames, maxDeletePercent } satisfies DeletePayload,
+  });
+
+  private async readIdentifiers(
+    projectId: number,
+    { identifiers, payloadNames = [] }: DeletePayload,
+  ): Promise<readonly string[]> {
+    if (identifiers !== undefined) return identifiers;
+    const lists: string[][] = [];
+    for (const name of payloadNames) {
+      const bytes = await this.parts.payloads.read(projectId, name);
+      lists.push(JSON.parse(Buffer.from(bytes).toString()) as string[]);
+    }
+    return lists.flat();
+  }
+
+  /** Nothing else of the project takes effect between this and the deletion. @throws delete_guard */
+  private async checkDeletes(
+    projectId: number,
+    identifiers: readonly string[],
+    limit: number,
+  ): Promise<void> {
+    const { store } = this.parts;
+    const distinct = [...new Set(identifiers)];
+    let deleted = 0;
+    for (let at = 0; at < distinct.length; at += COUNTED_AT_ONCE)
+      deleted += await store.countKnown(projectId, distinct.slice(at, at + COUNTED_AT_ONCE));
+    const present = await store.countProducts(projectId);
+    const limits = { maxDeletePercent: limit, allowDeletes: undefined };
+    if (isGuarded(limits, present, deleted)) throw refuseDeletes({ present, deleted }, limits, 'pipeline');
+  }
+
+  private async runDelete(payload: DeletePayload, run: TaskRun): Promise<void> {
     const { projectId, number: taskNumber } = run.task;
     const { keptCommits } = await this.parts.getSettings(projectId);
+    const identifiers = await this.readIdentifiers(projectId, payload);
+    const { maxDeletePercent = 100 } = payload;
+    if (maxDeletePercent < 100) await this.checkDeletes(projectId, identifiers, maxDeletePercent);
     const change = { taskNumber, at: this.parts.clock.now(), identifiers, keptCommits };
     const { deleted, unknown } = await run.takeEffect(() =>
       this.parts.store.deleteProducts(projectId, change),
@@ -175,6 +230,7 @@ export class ProductUpdates {
       run.report({ identifier, code: 'unknown_identifier', message: 'the catalog holds no such product' });
     }
     await run.log(`deleted ${deleted} products, ${unknown.length} identifiers were not known`);
+    run.count({ deleted, unknown: unknown.length });
     this.parts.onProductsWritten('deleted', deleted);
     this.parts.collectGarbage(projectId);
   }

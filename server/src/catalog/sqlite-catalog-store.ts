@@ -105,6 +105,9 @@ export function createSqliteCatalogStore({
     countProducts: async (projectId) => countProducts(files.open(projectId)),
     hasAny: async (projectId, identifiers) =>
       identifiers.some((one) => one.isWellFormed() && findPresent(files.open(projectId), one) !== undefined),
+    countKnown: async (projectId, identifiers) =>
+      identifiers.filter((one) => one.isWellFormed() && findPresent(files.open(projectId), one) !== undefined)
+        .length,
     async getOntology(projectId) {
       const file = files.open(projectId);
       return file.snapshot(() => readOntology(file));

@@ -41,7 +41,10 @@ import {
   updatePipeline,
 } from './pipeline-store.ts';
 import { createSchedule } from './schedule.ts';
+import { maskSource } from './sources/sources.ts';
 import { removePieces, storePieces } from './upload-pieces.ts';
+
+export type { Pipeline } from './pipeline.ts';
 
 export interface PipelineParts {
   readonly database: Database;
@@ -49,8 +52,6 @@ export interface PipelineParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly runs: PipelineRuns;
-  /** Whether this process runs tasks, and so starts what is due. */
-  readonly looksAfterSchedules: boolean;
 }
 
 /** A pipeline with its newest run. */
@@ -285,6 +286,12 @@ function createUpkeep({ database }: PipelineParts) {
     removeOf: removePipelinesOf,
   };
 }
+
+/** @returns a definition without what is secret, for the audit log */
+export const showDefinition = ({ definition }: Pipeline): object => ({
+  ...definition,
+  source: maskSource(definition.source),
+});
 
 async function refuseMore(tx: ControlTransaction, projectId: number): Promise<void> {
   if ((await countPipelines(tx, projectId)) < PIPELINES) return;

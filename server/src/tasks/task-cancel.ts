@@ -4,7 +4,7 @@ import type { Database } from '../storage/storage.ts';
 import { hasEnded, type Task } from './task.ts';
 import { endUnclaimed, findClaims, saveCancelWish } from './task-lease-store.ts';
 import { type ActiveRun, pause } from './task-runner.ts';
-import { findTask } from './task-store.ts';
+import { findTask, listParts } from './task-store.ts';
 import type { TaskWatch } from './task-watch.ts';
 import type { TaskWork } from './task-work.ts';
 
@@ -27,6 +27,8 @@ export interface CancelParts {
 export async function cancelTask(parts: CancelParts, task: Task): Promise<Task> {
   if (hasEnded(task)) throw new ServiceError('task_ended');
   if (parts.work.isCarried(task)) throw new ServiceError('task_uploading');
+  const writes = await listParts(parts.database.read, task);
+  if (writes.length > 0) return cancelWhole(parts, task, writes);
   const cancelled = await cancelUnlessElsewhere(parts, task);
   if (cancelled !== undefined) return cancelled;
   if (!(await saveCancelWish(parts.database, task, { wish: 'wanted' }))) throw new ServiceError('task_ended');
@@ -38,6 +40,34 @@ export async function cancelTask(parts: CancelParts, task: Task): Promise<Task> 
     if (ended !== undefined) return ended;
   }
   throw new ServiceError('task_taking_effect');
+}
+
+/** What a task writes is cancelled whole or not at all; its end follows from theirs. @throws task_taking_effect */
+async function cancelWhole(parts: CancelParts, task: Task, writes: readonly Task[]): Promise<Task> {
+  const { database, watch } = parts;
+  const [only, ...others] = writes;
+  if (only !== undefined && others.length === 0) await cancelTask(parts, only);
+  else await endAllFree(parts, writes);
+  return watch.waitUntilEnded(() => findTask(database, task.id), task, CANCEL_MS);
+}
+
+async function endAllFree({ database, clock, work }: CancelParts, writes: readonly Task[]): Promise<void> {
+  const finishedAt = clock.now();
+  await work.claims.settle();
+  const ended = await database.write(
+    async (tx) => {
+      const done: Task[] = [];
+      for (const task of writes) {
+        const one = await endUnclaimed(database, tx, { task, status: 'CANCELLED', finishedAt });
+        if (one === undefined) throw new ServiceError('task_taking_effect');
+        done.push(one);
+      }
+      return done;
+    },
+    { of: 'rows' },
+  );
+  for (const task of ended) await work.afterEnd(task);
+  for (const task of ended.slice(0, 1)) work.claims.wake(task);
 }
 
 /** @returns undefined when another process runs the task, or it has ended. @throws task_taking_effect */

@@ -9,6 +9,8 @@ export interface TaskRun {
   report(line: ReportLine): void;
   /** Counts lines of the report that nobody kept. */
   leaveOut(lines: number): void;
+  /** What the task has done, in figures; kept with its end. */
+  count(result: object): void;
   /** Does what cannot be cancelled any more once begun. @throws AbortError when the task was cancelled before */
   takeEffect<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Aborts when the task is cancelled or the process stops. */
@@ -24,6 +26,8 @@ export interface TaskDefinition<Payload extends object> {
   readonly acceptedAs: 'RUNNING' | 'PENDING';
   /** Ordered tasks of a project run one after another; others run beside them. */
   readonly isOrdered: boolean;
+  /** Most that run in one process at a time; without it no more than of all kinds together. */
+  readonly atOnce?: number;
   /** Absent on tasks that others carry, e.g. an upload, which its commit ends. */
   run?(payload: Payload, run: TaskRun): Promise<void>;
   /** Cleans up after the task, whatever its end. */

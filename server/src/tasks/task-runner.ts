@@ -7,7 +7,11 @@ import { REPORT_LINES } from './task.ts';
 import type { RunnableTask, TaskRun } from './task-definition.ts';
 
 /** A run whose end is to be stored. */
-export type EndedRun = { readonly report: readonly string[]; readonly unreported: number } & (
+export type EndedRun = {
+  readonly report: readonly string[];
+  readonly unreported: number;
+  readonly result?: object | undefined;
+} & (
   | { readonly status: 'FINISHED' | 'CANCELLED'; readonly failure?: undefined }
   | { readonly status: 'FAILED'; readonly failure: TaskFailure }
 );
@@ -42,13 +46,44 @@ export const PAUSE_MS = 5_000;
 /** Progress is for people: more than one write in this time tells them nothing. */
 const PROGRESS_EVERY_MS = 500;
 
+const CANCELLED: EndedRun = { status: 'CANCELLED', report: [], unreported: 0 };
+
+/** What a run has to say beside its end. */
+class RunNotes {
+  private readonly lines: string[] = [];
+  private unreported = 0;
+  private result: object | undefined;
+
+  report(line: ReportLine): void {
+    if (this.lines.length < REPORT_LINES) this.lines.push(JSON.stringify(line));
+    else this.unreported += 1;
+  }
+
+  leaveOut(lines: number): void {
+    this.unreported += lines;
+  }
+
+  count(result: object): void {
+    this.result = result;
+  }
+
+  clear(): void {
+    this.lines.length = 0;
+    this.unreported = 0;
+    this.result = undefined;
+  }
+
+  get all() {
+    return { report: this.lines, unreported: this.unreported, result: this.result };
+  }
+}
+
 /** Runs one claimed task to its end. */
 export function startRun(task: Task, definition: RunnableTask, hooks: RunnerHooks): ActiveRun {
   const controller = new AbortController();
   let stage: 'before' | 'taking-effect' = 'before';
   let wish: 'run' | 'cancel' | 'hand-back' = 'run';
-  const report: string[] = [];
-  let unreported = 0;
+  const notes = new RunNotes();
   let savedAt = hooks.clock.now();
 
   const run: TaskRun = {
@@ -60,13 +95,9 @@ export function startRun(task: Task, definition: RunnableTask, hooks: RunnerHook
       await hooks.saveProgress(task, Math.min(99, Math.floor(percent)));
     },
     log: (line) => hooks.saveLog(task, line),
-    report(line: ReportLine) {
-      if (report.length < REPORT_LINES) report.push(JSON.stringify(line));
-      else unreported += 1;
-    },
-    leaveOut(lines) {
-      unreported += lines;
-    },
+    report: (line) => notes.report(line),
+    leaveOut: (lines) => notes.leaveOut(lines),
+    count: (result) => notes.count(result),
     async takeEffect(work) {
       await hooks.confirmLease(task);
       controller.signal.throwIfAborted();
@@ -81,11 +112,10 @@ export function startRun(task: Task, definition: RunnableTask, hooks: RunnerHook
 
   async function execute(): Promise<RunOutcome> {
     for (;;) {
-      report.length = 0;
-      unreported = 0;
+      notes.clear();
       try {
         await definition.run(JSON.parse(task.payload) as never, run);
-        return { status: 'FINISHED', report, unreported };
+        return { status: 'FINISHED', ...notes.all };
       } catch (error) {
         const outcome = await judge(error);
         if (outcome !== 'again') return outcome;
@@ -95,20 +125,12 @@ export function startRun(task: Task, definition: RunnableTask, hooks: RunnerHook
 
   async function judge(error: unknown): Promise<RunOutcome | 'again'> {
     if (!controller.signal.aborted) {
-      if (!isTransient(error)) {
-        return { status: 'FAILED', failure: describeFailure(error), report, unreported };
-      }
+      if (!isTransient(error)) return endWith(error, { task, hooks, notes });
       hooks.logger.warn({ task: task.id, code: error.code }, 'the task cannot go on now, it waits');
       await pause(PAUSE_MS, controller.signal);
       if (!controller.signal.aborted) return 'again';
     }
-    return wish === 'cancel' ? { status: 'CANCELLED', report: [], unreported: 0 } : { status: 'handed-back' };
-  }
-
-  function describeFailure(error: unknown): TaskFailure {
-    if (error instanceof ServiceError) return hooks.describeFailure(error);
-    hooks.logger.error({ task: task.id, err: error }, 'unexpected error in a task');
-    return { code: 'unexpected', message: 'Internal error, see the log of the server', details: [] };
+    return wish === 'cancel' ? CANCELLED : { status: 'handed-back' };
   }
 
   return {
@@ -126,6 +148,37 @@ export function startRun(task: Task, definition: RunnableTask, hooks: RunnerHook
     },
   };
 }
+
+interface Ending {
+  readonly task: Task;
+  readonly hooks: RunnerHooks;
+  readonly notes: RunNotes;
+}
+
+function endWith(error: unknown, { task, hooks, notes }: Ending): EndedRun {
+  if (error instanceof PartCancelled) return CANCELLED;
+  return { status: 'FAILED', failure: describeFailure(error, task, hooks), ...notes.all };
+}
+
+function describeFailure(error: unknown, task: Task, hooks: RunnerHooks): TaskFailure {
+  if (error instanceof PartFailed) return error.failure;
+  if (error instanceof ServiceError) return hooks.describeFailure(error);
+  hooks.logger.error({ task: task.id, err: error }, 'unexpected error in a task');
+  return { code: 'unexpected', message: 'Internal error, see the log of the server', details: [] };
+}
+
+/** A part of a task failed: the whole fails for the same reason. */
+export class PartFailed extends Error {
+  readonly failure: TaskFailure;
+
+  constructor(failure: TaskFailure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
+
+/** A part of a task was cancelled before it took effect, and so is the whole. */
+export class PartCancelled extends Error {}
 
 /** What passes: the accepted work waits for it. */
 export function isTransient(error: unknown): error is ServiceError {

@@ -29,10 +29,12 @@ export function readTask(row: TaskRow): Task {
     logCounter: row.log_counter,
     payload: row.payload,
     failure: row.failure === null ? undefined : (JSON.parse(row.failure) as TaskFailure),
+    result: row.result === null ? undefined : (JSON.parse(row.result) as object),
+    parent: row.parent ?? undefined,
   };
 }
 
-export type NewTask = Omit<Task, 'number' | 'finishedAt' | 'progress' | 'logCounter' | 'failure'>;
+export type NewTask = Omit<Task, 'number' | 'finishedAt' | 'progress' | 'logCounter' | 'failure' | 'result'>;
 
 /** @returns the task with its number, the order of its acceptance; `lease`: columns of one that its process holds. */
 export async function insertTask(
@@ -55,6 +57,7 @@ export async function insertTask(
       request_time: task.requestedAt,
       start_time: task.startedAt,
       payload: task.payload,
+      parent: task.parent ?? null,
       ...lease,
     })
     .returningAll()
@@ -67,7 +70,7 @@ export async function findTask(database: Database, id: string): Promise<Task | u
   return row && readTask(row);
 }
 
-/** @returns newest first. */
+/** @returns newest first, without those that are parts of others. */
 export async function listTasks(
   database: Database,
   wanted: { projectId: number; status?: TaskStatus | undefined; below?: number | undefined; limit: number },
@@ -76,6 +79,7 @@ export async function listTasks(
     .selectFrom('task')
     .selectAll()
     .where('project_id', '=', wanted.projectId)
+    .where('parent', 'is', null)
     .$if(wanted.status !== undefined, (query) => query.where('status', '=', String(wanted.status)))
     .$if(wanted.below !== undefined, (query) => query.where('number', '<', Number(wanted.below)))
     .orderBy('number', 'desc')
@@ -94,6 +98,22 @@ export async function listOpenTasks(database: Database, projectId?: number): Pro
     .orderBy('number')
     .execute();
   return rows.map(readTask);
+}
+
+/** @returns the writes that a task accepted as parts of itself, in order of acceptance */
+export async function listParts(
+  rows: Pick<ControlTransaction, 'selectFrom'>,
+  { projectId, number }: TaskKey,
+): Promise<Task[]> {
+  const parts = await rows
+    .selectFrom('task')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where('parent', '=', number)
+    .where('is_ordered', '=', 1)
+    .orderBy('number')
+    .execute();
+  return parts.map(readTask);
 }
 
 /** Whether a project has ordered tasks that have not ended. */
@@ -135,6 +155,7 @@ export interface TaskEnd {
   readonly status: 'FINISHED' | 'FAILED' | 'CANCELLED';
   readonly finishedAt: number;
   readonly failure?: TaskFailure | undefined;
+  readonly result?: object | undefined;
 }
 
 /**
@@ -144,7 +165,7 @@ export interface TaskEnd {
 export async function endTask(
   tx: ControlTransaction,
   { projectId, number }: TaskKey,
-  { status, finishedAt, failure, guard }: TaskEnd & { guard?: RawBuilder<boolean> },
+  { status, finishedAt, failure, result, guard }: TaskEnd & { guard?: RawBuilder<boolean> },
 ): Promise<Task | undefined> {
   const row = await tx
     .updateTable('task')
@@ -152,6 +173,7 @@ export async function endTask(
       status,
       finish_time: finishedAt,
       failure: failure === undefined ? null : JSON.stringify(failure),
+      result: result === undefined ? null : JSON.stringify(result),
       leased_by: null,
       lease_until: null,
       ...(status === 'FINISHED' && { progress: 100 }),

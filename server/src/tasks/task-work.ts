@@ -62,7 +62,7 @@ export class TaskWork {
       database,
       logger,
       owner: this.leases.owner,
-      listKinds: () => this.listKinds(),
+      listKinds: () => this.listFreeKinds(),
       countRuns: () => this.runs.size,
       begin: (task, since) => this.begin(task, since),
     });
@@ -77,6 +77,16 @@ export class TaskWork {
   /** Kinds that run by themselves, not with the task that carries them. */
   listKinds(): readonly string[] {
     return [...this.definitions.values()].filter(({ run }) => run !== undefined).map(({ kind }) => kind);
+  }
+
+  /** Those of which this process may run one more. */
+  private listFreeKinds(): readonly string[] {
+    const countRuns = (kind: string) =>
+      [...this.runs.values()].filter(({ task }) => task.kind === kind).length;
+    return this.listKinds().filter((kind) => {
+      const atOnce = this.definitions.get(kind)?.atOnce;
+      return atOnce === undefined || countRuns(kind) < atOnce;
+    });
   }
 
   isCarried({ kind }: Task): boolean {
@@ -191,6 +201,8 @@ export class TaskWork {
     if (ended !== undefined) await this.afterEnd(ended);
     this.runs.delete(task.number);
     this.claims.wake(task);
+    // One of another lane may have waited for this one.
+    if (this.definitions.get(task.kind)?.atOnce !== undefined) this.claims.wake();
   }
 
   /** Mostly another process has it; otherwise the next may take it at once. */
@@ -221,12 +233,12 @@ export class TaskWork {
   private async storeEndOnce(task: Task, end: EndedRun): Promise<Task | undefined> {
     const { database, clock, shown } = this.parts;
     const { owner } = this.leases;
-    const { status, failure } = end;
+    const { status, failure, result } = end;
     if (status === 'FINISHED') await shown?.();
     return database.write(
       async (tx) => {
         if (failure) await addLogLine(tx, task, { owner, at: clock.now(), line: describeInLog(failure) });
-        const ended = await endClaimed(tx, task, { owner, status, failure, finishedAt: clock.now() });
+        const ended = await endClaimed(tx, task, { owner, status, failure, result, finishedAt: clock.now() });
         if (ended !== undefined) await saveReport(tx, task, reportParts(end));
         return ended;
       },

@@ -29,11 +29,18 @@ export interface Task {
   readonly logCounter: number;
   readonly payload: string;
   readonly failure: TaskFailure | undefined;
+  /** What the task counted, as the code of its kind knows it. */
+  readonly result: object | undefined;
+  /** Number of the task that this one is a part of; whoever lists tasks sees the whole and not its parts. */
+  readonly parent: number | undefined;
 }
 
 /** A line of a task's report: something to say of one product or value. Source: docs/interface.md §4.7. */
 export interface ReportLine {
   readonly identifier?: string;
+  /** Where a pipeline read it. */
+  readonly row?: number;
+  readonly column?: string;
   readonly code: string;
   readonly attribute?: string;
   readonly value?: string;

@@ -7,13 +7,12 @@
  * renew leases, and on a database that others share to see what those did.
  */
 
-import { randomBytes } from 'node:crypto';
-import type { ChosenProject } from '../kernel/caller.ts';
-import type { ControlTransaction } from '../storage/storage.ts';
-import type { LogLine, Task, TaskOrigin, TaskStatus } from './task.ts';
+import { describeTask, type NewTaskRequest } from './new-task.ts';
+import type { LogLine, Task, TaskStatus } from './task.ts';
 import { cancelTask } from './task-cancel.ts';
 import type { TaskDefinition } from './task-definition.ts';
 import { countUnclaimed, heldBy } from './task-lease-store.ts';
+import { createTaskParts } from './task-parts.ts';
 import {
   dropTasksBefore,
   endTask,
@@ -29,25 +28,12 @@ import {
 import { createTaskWatch } from './task-watch.ts';
 import { type TaskParts, TaskWork } from './task-work.ts';
 
+export type { NewTaskRequest } from './new-task.ts';
 export { type LogLine, type ReportLine, type Task, toWireTask, type WireTask } from './task.ts';
 export type { TaskDefinition, TaskRun } from './task-definition.ts';
+export type { PartRequest } from './task-parts.ts';
 export { WireTaskSchema } from './task-schemas.ts';
 export { isOpen, readTask } from './task-store.ts';
-
-export interface NewTaskRequest<Payload extends object> {
-  readonly project: Pick<ChosenProject, 'id' | 'name'>;
-  readonly payload: Payload;
-  readonly origin?: TaskOrigin;
-  /** Replaces the definition's name. */
-  readonly name?: string;
-  /**
-   * Keeps the task from running until it is released, e.g. because it is about a change that is made next. It runs all
-   * the same when this process is gone before. It is PENDING.
-   */
-  readonly isHeld?: boolean;
-  /** Written in the transaction that accepts the task. */
-  readonly alongside?: (tx: ControlTransaction, task: Task) => Promise<void>;
-}
 
 export type Tasks = ReturnType<typeof createTasks>;
 
@@ -79,6 +65,7 @@ export function createTasks(parts: TaskParts) {
       else work.accepted(task);
       return task;
     },
+    parts: createTaskParts({ database, clock, watch, work }),
     /**
      * Lets a held task run.
      * @returns false when it began before, because this process seemed to be gone
@@ -132,26 +119,5 @@ export function createTasks(parts: TaskParts) {
     /** Tasks that wait for their turn, of all processes. */
     countWaiting: () => countUnclaimed(database, work.listKinds()),
     dropEndedBefore: (before: number) => dropTasksBefore(database, before),
-  };
-}
-
-function describeTask<Payload extends object>(
-  definition: TaskDefinition<Payload>,
-  { project, name, origin, payload, isHeld }: NewTaskRequest<Payload>,
-  now: number,
-) {
-  return {
-    id: randomBytes(12).toString('hex'),
-    projectId: project.id,
-    projectName: project.name,
-    kind: definition.kind,
-    name: name ?? definition.name,
-    origin: origin ?? ('LIVE-API' as const),
-    increment: definition.increment,
-    status: isHeld ? ('PENDING' as const) : definition.acceptedAs,
-    isOrdered: definition.isOrdered,
-    requestedAt: now,
-    startedAt: now,
-    payload: JSON.stringify(payload),
   };
 }
