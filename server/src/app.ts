@@ -27,7 +27,14 @@ import type { Caller, ChosenProject } from './kernel/caller.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import type { Logger } from './kernel/logger.ts';
 import { pipelineRoutes } from './pipelines/pipeline-routes.ts';
-import { createPipelines, type Pipeline, type Pipelines, showDefinition } from './pipelines/pipelines.ts';
+import { pipelineRunRoutes } from './pipelines/pipeline-run-routes.ts';
+import {
+  createPipelines,
+  type Pipeline,
+  type PipelineRouteParts,
+  type Pipelines,
+  showDefinition,
+} from './pipelines/pipelines.ts';
 import { webhookRoutes } from './pipelines/webhook-routes.ts';
 import { projectRoutes } from './projects/project-routes.ts';
 import { createProjects, describeChange, type Projects } from './projects/projects.ts';
@@ -209,7 +216,10 @@ function openCatalog(base: Base, { projects, tasks, metrics }: CatalogNeeds) {
   };
 }
 
-function openPipelines(base: Base, { projects }: Pick<CatalogNeeds, 'projects' | 'tasks'> & { catalog: Catalog }) {
+function openPipelines(
+  base: Base,
+  { projects }: Pick<CatalogNeeds, 'projects' | 'tasks'> & { catalog: Catalog },
+) {
   const { storage, clock, logger } = base;
   const { database, payloads } = storage;
   const runs = {} as never;
@@ -304,14 +314,16 @@ function addPipelineRoutes(
     ...{ author, projectId, action: `pipeline.${action}` },
     subject: { type: 'pipeline', id, name: definition.name },
   });
-  pipelineRoutes({
+  const parts: PipelineRouteParts = {
     ...{ pipelines, answerOnce, getProject, sourceMaxMib: config.sourceMaxMib },
     findBaseUrl: () => config.publicUrl ?? findOwnUrl(server, config.host),
     recordPipelineChange: (tx, { caller }, { action, pipeline, before }) => {
       const details = before && describeChange(showDefinition(before), showDefinition(pipeline));
       return projects.recordChange({ ...record(caller, action, pipeline), ...(details && { details }) }, tx);
     },
-  })(server);
+  };
+  pipelineRoutes(parts)(server);
+  pipelineRunRoutes(parts)(server);
   webhookRoutes({
     ...{ pipelines, answerOnce, guards: access },
     recordTrigger: (tx, caller, { pipeline }) =>

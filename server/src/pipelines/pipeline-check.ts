@@ -80,12 +80,17 @@ function readTrigger(sent: SentPipeline['trigger']): Trigger {
 
 function checkTrigger(trigger: Trigger, source: Source, now: number): string[] {
   if (source.type === 'upload' && trigger.type !== 'manual') {
-    return [`/trigger/type: must be manual where the source is upload: each file that is sent in starts a run`];
+    return [
+      `/trigger/type: must be manual where the source is upload: each file that is sent in starts a run`,
+    ];
   }
   return trigger.type === 'schedule' ? checkSchedule(trigger, now) : [];
 }
 
-function checkNeedOfMapping({ format: { type }, mapping }: Pick<SentPipeline, 'format' | 'mapping'>): string[] {
+function checkNeedOfMapping({
+  format: { type },
+  mapping,
+}: Pick<SentPipeline, 'format' | 'mapping'>): string[] {
   if (type === 'native') {
     return mapping === undefined ? [] : ['/mapping: must be left out: a native file holds products already'];
   }

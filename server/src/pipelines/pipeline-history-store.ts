@@ -46,10 +46,11 @@ export async function findLastRuns(
         'pipeline_run.task_number',
         'in',
         // One step along pipeline_run_by_pipeline for each pipeline, however many runs it has.
-        selectFrom('pipeline').select(
-          sql<number>`(select max(r.task_number) from pipeline_run r
+        selectFrom('pipeline')
+          .select(
+            sql<number>`(select max(r.task_number) from pipeline_run r
             where r.project_id = pipeline.project_id and r.pipeline_id = pipeline.id)`.as('last'),
-        )
+          )
           .where('pipeline.project_id', '=', projectId)
           .where('pipeline.id', '>=', range.from)
           .where('pipeline.id', '<=', range.to),

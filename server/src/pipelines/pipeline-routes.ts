@@ -1,12 +1,9 @@
 import type { FastifyRequest } from 'fastify';
-import { type AnswerOnce, ErrorAnswer, type Routes, type Server } from '../http/http.ts';
-import type { ChosenProject } from '../kernel/caller.ts';
-import type { ControlTransaction } from '../storage/storage.ts';
-import type { Pipeline } from './pipeline.ts';
-import { pipelineRunRoutes } from './pipeline-run-routes.ts';
+import { ErrorAnswer, type Routes, type Server } from '../http/http.ts';
+import type { AlongsideChange, PipelineState } from './pipeline-definitions.ts';
+import type { PipelineRouteParts } from './pipeline-route-parts.ts';
 import {
   DoneAnswer,
-  type FindBaseUrl,
   ListQuery,
   PipelinePage,
   PipelineParams,
@@ -17,27 +14,6 @@ import {
   WirePipeline,
   WirePreview,
 } from './pipeline-schemas.ts';
-import type { AlongsideChange, PipelineState, Pipelines } from './pipelines.ts';
-
-export interface PipelineRouteParts {
-  readonly pipelines: Pipelines;
-  readonly answerOnce: AnswerOnce;
-  /** Of files that are sent in. */
-  readonly sourceMaxMib: number;
-  readonly findBaseUrl: FindBaseUrl;
-  /** @throws not_found for a project that does not exist or is out of the caller's reach */
-  getProject(request: FastifyRequest, projectId: number): Promise<ChosenProject>;
-  /** Writes the entry of the audit log. */
-  recordPipelineChange(
-    tx: ControlTransaction,
-    request: FastifyRequest,
-    change: {
-      readonly action: 'created' | 'changed' | 'deleted' | 'run' | 'trigger-id';
-      readonly pipeline: Pipeline;
-      readonly before?: Pipeline | undefined;
-    },
-  ): Promise<void>;
-}
 
 const config = { guard: 'management', access: 'manage' } as const;
 /** A mapping may name 2,000 attributes. */
@@ -55,7 +31,6 @@ export const pipelineRoutes =
     servePreview(server, parts);
     servePipeline(server, parts);
     serveChanges(server, parts);
-    pipelineRunRoutes(parts)(server);
   };
 
 const toWire = ({ findBaseUrl }: PipelineRouteParts, { pipeline, lastRun }: PipelineState) =>
@@ -185,10 +160,13 @@ function serveChanges(server: Server, parts: PipelineRouteParts): void {
   });
 
   const renewSchema = { ...schema, summary: 'Give the webhook another URL; the old one ends' };
-  server.post(`${path}/trigger-id`, { config, schema: renewSchema }, (request) =>
-    answerChange(request, request.params, {
-      action: 'trigger-id',
-      make: pipelines.renewTriggerId,
-    }) as never,
+  server.post(
+    `${path}/trigger-id`,
+    { config, schema: renewSchema },
+    (request) =>
+      answerChange(request, request.params, {
+        action: 'trigger-id',
+        make: pipelines.renewTriggerId,
+      }) as never,
   );
 }

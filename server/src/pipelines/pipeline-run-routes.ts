@@ -2,9 +2,9 @@ import type { FastifyRequest } from 'fastify';
 import { type BodyStream, ErrorAnswer, type RecordAnswer, type Routes, type Server } from '../http/http.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { ControlTransaction } from '../storage/storage.ts';
-import { type Task, toWireTask } from '../tasks/tasks.ts';
+import type { Task } from '../tasks/tasks.ts';
 import type { Pipeline } from './pipeline.ts';
-import type { PipelineRouteParts } from './pipeline-routes.ts';
+import type { PipelineRouteParts } from './pipeline-route-parts.ts';
 import {
   ListQuery,
   PipelineParams,

@@ -160,7 +160,9 @@ export const WirePipeline = Type.Object(
     ...definition,
     createdAt: Instant,
     updatedAt: Instant,
-    nextRunAt: Type.Optional(Type.Integer({ description: 'of a schedule: when it is due, epoch milliseconds' })),
+    nextRunAt: Type.Optional(
+      Type.Integer({ description: 'of a schedule: when it is due, epoch milliseconds' }),
+    ),
     lastRun: Type.Union([LastRun, Type.Null()]),
   },
   { title: 'Pipeline' },

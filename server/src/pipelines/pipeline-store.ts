@@ -153,7 +153,9 @@ export async function countTrigger(
       sql<boolean>`(triggered_at is null or triggered_at <= ${now} - ${sql.lit(windowMs)} or triggered_at > ${now})`,
     )
     .executeTakeFirst();
-  return Number(counted.numUpdatedRows) > 0 ? undefined : findWindow(tx, { projectId, id, windowMs }, { now });
+  return Number(counted.numUpdatedRows) > 0
+    ? undefined
+    : findWindow(tx, { projectId, id, windowMs }, { now });
 }
 
 /** @returns how long the window of the last accepted call goes on, in ms; 0 when it is over */

@@ -2,6 +2,7 @@
 import { ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { ControlTransaction, Database } from '../storage/storage.ts';
+import type { Pipeline } from './pipeline.ts';
 import type { PipelineRuns } from './pipeline-runs.ts';
 import { findNextRun } from './pipeline-schedule.ts';
 import { type FoundPipeline, listDue, moveSchedule, readNow } from './pipeline-store.ts';
@@ -17,6 +18,8 @@ export interface PipelineSchedule {
   /** Waits for what is being started. */
   close(): Promise<void>;
 }
+
+const isRunning = (error: unknown) => error instanceof ServiceError && error.code === 'pipeline_running';
 
 const LOOK_EVERY_MS = 1_000;
 /** Of those that are due, at a time; the others come with the next look. */
@@ -63,12 +66,17 @@ export function createSchedule({ database, logger, runs }: ScheduleParts): Pipel
       await runs.start(pipeline, project, { startedBy: 'schedule', alongside });
     } catch (error) {
       if (error instanceof Moved) return;
-      if (!(error instanceof ServiceError) || error.code !== 'pipeline_running') throw error;
-      const move = () => database.write((tx) => moveSchedule(tx, pipeline, next), { of: project.id });
-      if (!(await move())) return;
-      const facts = { projectId: project.id, pipelineId: pipeline.id, dueAt: pipeline.nextRunAt };
-      logger.info(facts, 'a schedule was due while its pipeline was running, this time is left out');
+      if (!isRunning(error)) throw error;
+      await leaveOut(pipeline, next);
     }
+  }
+
+  async function leaveOut(pipeline: Pipeline, next: number | undefined): Promise<void> {
+    const { projectId, id, nextRunAt } = pipeline;
+    const isOurs = await database.write((tx) => moveSchedule(tx, pipeline, next), { of: projectId });
+    if (!isOurs) return;
+    const facts = { projectId, pipelineId: id, dueAt: nextRunAt };
+    logger.info(facts, 'a schedule was due while its pipeline was running, this time is left out');
   }
 
   function plan(): void {

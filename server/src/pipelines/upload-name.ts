@@ -24,8 +24,10 @@ export function readSentType(header: string | undefined): SentFileKind {
  */
 export function readFileName(given: string | undefined, disposition: string | undefined): string {
   const name = (given || readDisposition(disposition ?? '')).split(/[/\\]/).at(-1) ?? '';
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they would garble a log
-  const plain = name.toWellFormed().replace(/[\u0000-\u001f\u007f]/g, '').trim();
+  const plain = name
+    .toWellFormed()
+    .replace(/\p{Cc}/gu, '')
+    .trim();
   return plain.slice(0, NAME_LENGTH) || 'upload';
 }
 

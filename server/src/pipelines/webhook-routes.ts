@@ -12,8 +12,8 @@ import {
 import { allows, type Caller } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { ControlTransaction } from '../storage/storage.ts';
-import type { FoundPipeline } from './pipeline-store.ts';
 import { TriggeredAnswer, toTriggered } from './pipeline-schemas.ts';
+import type { FoundPipeline } from './pipeline-store.ts';
 import type { Pipelines } from './pipelines.ts';
 
 export interface WebhookRouteParts {
@@ -61,21 +61,17 @@ export const webhookRoutes =
       } as { 200: typeof TriggeredAnswer },
     };
     const config = { guard: 'own', access: 'write', body: 'ignored', hidesOtherMethods: true } as const;
-    server.post(
-      '/etl-triggers/webhook/:triggerId',
-      { config, schema, onRequest: check },
-      async (request) => {
-        const webhook = found.get(request);
-        if (webhook === undefined) throw new Error('a webhook was not looked for');
-        return answerOnce(request, async (record) => {
-          const task = await pipelines.trigger(webhook, async (tx, accepted) => {
-            await recordTrigger(tx, request.caller, webhook);
-            await record(tx, toTriggered(accepted));
-          });
-          return toTriggered(task) as never;
+    server.post('/etl-triggers/webhook/:triggerId', { config, schema, onRequest: check }, async (request) => {
+      const webhook = found.get(request);
+      if (webhook === undefined) throw new Error('a webhook was not looked for');
+      return answerOnce(request, async (record) => {
+        const task = await pipelines.trigger(webhook, async (tx, accepted) => {
+          await recordTrigger(tx, request.caller, webhook);
+          await record(tx, toTriggered(accepted));
         });
-      },
-    );
+        return toTriggered(task) as never;
+      });
+    });
   };
 
 /** @throws webhook_token_missing, webhook_refused */
@@ -92,7 +88,10 @@ async function findOwner(
   return caller;
 }
 
-async function findCaller({ findCaller: find }: WebhookRouteParts['guards'], key: PresentedKey): Promise<Caller> {
+async function findCaller(
+  { findCaller: find }: WebhookRouteParts['guards'],
+  key: PresentedKey,
+): Promise<Caller> {
   try {
     return await find(key);
   } catch (error) {
