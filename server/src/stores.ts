@@ -69,9 +69,15 @@ export function openStores({
           replicaUrls: config.database?.replicaUrls ?? [],
           replicaMaxDelayMs: config.database?.replicaMaxDelayMs ?? 0,
         };
-  const parsers = createThreadPool(entry('ingest-worker'), config.parserThreads, handed);
-  const writers = createThreadPool(entry('store-worker'), config.writerThreads, handed);
-  const relationReaders = createThreadPool(entry('relation-worker'), config.readerThreads, handed);
+  const parsers = createThreadPool(entry('ingest-worker'), {
+    size: config.parserThreads,
+    workerData: handed,
+  });
+  const writers = createThreadPool(entry('store-worker'), { size: config.writerThreads, workerData: handed });
+  const relationReaders = createThreadPool(entry('relation-worker'), {
+    size: config.readerThreads,
+    workerData: handed,
+  });
   const cache = createByteCache(config.cacheMib * MIB);
   const threads = { parsers, writers, relationReaders };
   if (place.kind === 'embedded' || postgres === undefined) {

@@ -89,6 +89,7 @@ const inThisThread = (operations: Record<string, Operation>): ThreadPool => ({
     return output as Output;
   },
   async close() {},
+  async end() {},
 });
 
 /** A catalog of the embedded store, in memory. */

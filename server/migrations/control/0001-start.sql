@@ -161,6 +161,7 @@ create table pipeline_run (
   task_id text not null,
   started_by text not null, -- manual, upload, schedule, webhook
   upload text,              -- JSON, the payloads of the file that was sent in
+  read text,                -- JSON, what was read and rejected, once the writes are accepted
   primary key (project_id, task_number)
 ) without rowid;
 create index pipeline_run_by_pipeline on pipeline_run (project_id, pipeline_id, task_number);

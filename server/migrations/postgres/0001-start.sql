@@ -166,6 +166,7 @@ create table pipeline_run (
   task_id text not null,
   started_by text not null,
   upload text,
+  read text,
   primary key (project_id, task_number)
 );
 create index pipeline_run_by_pipeline on pipeline_run (project_id, pipeline_id, task_number);

@@ -35,6 +35,9 @@ export {
 } from './postgres-catalog-row-store.ts';
 export { createPostgresCatalogStore, postgresWriterOperations } from './postgres-catalog-store.ts';
 export type { UploadedProduct } from './product.ts';
+export { listProductErrors } from './product-check.ts';
+export { PRODUCTS_PER_REQUEST } from './product-schemas.ts';
+export { passOnReport } from './report-lines.ts';
 export { createSqliteCatalogStore, writerOperations } from './sqlite-catalog-store.ts';
 
 export type Catalog = ReturnType<typeof createCatalog>;

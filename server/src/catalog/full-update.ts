@@ -117,11 +117,13 @@ export class FullUpdates {
   commitAsPart = (fullUpdateId: number, maxDeletePercent: number): PartRequest =>
     this.commits.asPart(fullUpdateId, maxDeletePercent);
 
-  /** Discards what a task opened and did not commit. */
-  async discardOf(task: Task): Promise<void> {
+  /** Discards what a task opened and did not commit; with an id, only that one. */
+  async discardOf(task: Task, id?: number): Promise<void> {
     const { projectId } = task;
     const open = await findLatestFullUpdate(this.parts.database, { projectId, origin: originOf(task) });
-    if (open?.state === 'open') await this.closing.close(projectId, open.id, 'discarded');
+    // Another process may run the task by now, and fill another one.
+    const isWanted = id === undefined || id === open?.id;
+    if (open?.state === 'open' && isWanted) await this.closing.close(projectId, open.id, 'discarded');
   }
 
   private async accept(fullUpdateId: number, { project, body, record, parent }: SentBatch): Promise<object> {

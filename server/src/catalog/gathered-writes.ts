@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { RawBody } from '../http/http.ts';
+import type { ControlTransaction } from '../storage/storage.ts';
 import type { Task } from '../tasks/tasks.ts';
 import type { CatalogParts } from './catalog-parts.ts';
 import type { FullUpdates } from './full-update.ts';
@@ -7,6 +8,13 @@ import type { IngestSource } from './ingest.ts';
 import type { ProductUpdates } from './product-updates.ts';
 
 export type WriteMode = 'full' | 'incremental' | 'partial' | 'delete';
+
+export interface AcceptRequest {
+  /** Holds where it is stricter than the project's. */
+  readonly maxDeletePercent: number;
+  /** Written in the transaction that accepts. */
+  readonly note: (tx: ControlTransaction) => Promise<void>;
+}
 
 /** What a long task is about to write, gathered batch by batch. Nothing takes effect before `accept`. */
 export interface GatheredWrites {
@@ -16,7 +24,7 @@ export interface GatheredWrites {
    */
   add(body: RawBody): Promise<void>;
   /** @returns the tasks that write, accepted all at once as parts of the task */
-  accept(maxDeletePercent: number): Promise<readonly Task[]>;
+  accept(request: AcceptRequest): Promise<readonly Task[]>;
   /** Lets go of what was gathered. */
   discard(): Promise<void>;
 }
@@ -44,9 +52,9 @@ async function gatherFullUpdate(
   const id = await fullUpdates.openFor(task);
   return {
     add: (body) => fullUpdates.addFor(task, id, body),
-    accept: (maxDeletePercent) =>
-      catalog.tasks.parts.accept(task, [fullUpdates.commitAsPart(id, maxDeletePercent)]),
-    discard: () => fullUpdates.discardOf(task),
+    accept: ({ maxDeletePercent, note }) =>
+      catalog.tasks.parts.accept(task, [fullUpdates.commitAsPart(id, maxDeletePercent)], note),
+    discard: () => fullUpdates.discardOf(task, id),
   };
 }
 
@@ -63,7 +71,7 @@ function gatherUpdates(
       const { source } = await catalog.ingest.accept(projectId, body, form);
       sources.push(source);
     },
-    accept: () => catalog.tasks.parts.accept(task, sources.map(updates.updateAsPart)),
+    accept: ({ note }) => catalog.tasks.parts.accept(task, sources.map(updates.updateAsPart), note),
     async discard() {
       for (const { payloadName } of sources) await catalog.payloads.remove(projectId, payloadName);
     },
@@ -80,8 +88,8 @@ function gatherDeletes({ catalog, updates }: GatheringParts, task: Task): Gather
       names.push(name);
       await catalog.payloads.write(projectId, name, bytes);
     },
-    accept: (maxDeletePercent) =>
-      catalog.tasks.parts.accept(task, [updates.deleteAsPart(names, maxDeletePercent)]),
+    accept: ({ maxDeletePercent, note }) =>
+      catalog.tasks.parts.accept(task, [updates.deleteAsPart(names, maxDeletePercent)], note),
     async discard() {
       for (const name of names) await catalog.payloads.remove(projectId, name);
     },

@@ -85,6 +85,12 @@ export function checkBody(source: BodySource, form: BodyForm): CheckedBody<SentP
   return withoutRepetitions(list as (SentProduct | SentPatch)[]);
 }
 
+/** @returns what is wrong with one product; nothing when a body of this form may hold it */
+export function listProductErrors(product: unknown, form: BodyForm): string[] {
+  const { passes, explains } = checks[form];
+  return passes(product) || explains(product) ? [] : describeErrors(explains.errors ?? []);
+}
+
 function readText({ bytes, encoding, maxMib }: BodySource): string {
   const packed = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const plain = encoding === 'gzip' ? unpack(packed, maxMib) : packed;

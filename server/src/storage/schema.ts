@@ -106,6 +106,7 @@ export interface ControlSchema {
     task_id: string;
     started_by: string;
     upload: string | null;
+    read: string | null;
   };
   idempotent_answer: {
     api_key_id: number;

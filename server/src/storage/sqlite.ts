@@ -31,7 +31,7 @@ export function openControlDatabase(path: string): Database {
   const reader = openSqlite(path, CONTROL_PRAGMAS);
   const read = new Kysely<ControlSchema>({ dialect: new SqliteDialect({ database: preparingOnce(reader) }) });
   const entry = new URL(`./control-writer${extensionOf(import.meta.url)}`, import.meta.url);
-  const thread = createThreadPool(entry, 1, { path });
+  const thread = createThreadPool(entry, { size: 1, workerData: { path } });
   const writer = new Kysely<ControlSchema>({
     dialect: {
       createAdapter: () => new SqliteAdapter(),

@@ -79,6 +79,10 @@ export type ThreadPlace =
       readonly replicaMaxDelayMs: number;
     });
 
+/** Accepted bodies, for a thread that reads some of them. */
+export const openPayloads = (place: CatalogPlace): PayloadFiles =>
+  place.kind === 'embedded' ? createPayloadFiles(place.payloads) : createPayloadRows(openPostgres(place));
+
 export interface Storage {
   readonly place: CatalogPlace;
   readonly database: Database;

@@ -24,7 +24,7 @@ serveOperations({
 const entry = new URL(`data:text/javascript,${encodeURIComponent(ENTRY)}`);
 
 function startPool(t: TestContext, size: number): ThreadPool {
-  const pool = createThreadPool(entry, size, { folder: '/somewhere' });
+  const pool = createThreadPool(entry, { size, workerData: { folder: '/somewhere' } });
   t.after(() => pool.close());
   return pool;
 }

@@ -38,6 +38,16 @@ export interface ThreadPool {
   run<Output>(operation: string, input: unknown, options: RunOptions): Promise<Output>;
   /** Waits for what is under way, then ends the threads. */
   close(): Promise<void>;
+  /** Ends the threads where they are; what is under way fails. */
+  end(): Promise<void>;
+}
+
+export interface PoolSettings {
+  /** Most threads at a time. */
+  readonly size: number;
+  readonly workerData: object;
+  /** What a thread may use for objects; beyond it the thread dies and its operation fails. */
+  readonly heapMib?: number;
 }
 
 export interface RunOptions {
@@ -48,7 +58,7 @@ export interface RunOptions {
 }
 
 /** A thread ends only with the pool; one that dies fails its operation and is started anew. */
-export function createThreadPool(entry: URL, size: number, workerData: object): ThreadPool {
+export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool {
   const waiting: Job[] = [];
   const busyKeys = new Set<number>();
   let unorderedKeys = -1;
@@ -56,13 +66,7 @@ export function createThreadPool(entry: URL, size: number, workerData: object): 
   /** Threads start when they are first needed: each takes 20 to 40 MiB. */
   const slots: Slot[] = [];
 
-  function startThread(): Worker {
-    const worker = new Worker(entry, { workerData });
-    worker.on('message', (answer: ThreadAnswer) => settle(worker, answer));
-    worker.on('error', (error) => replaceThread(worker, error as Error));
-    worker.on('exit', () => replaceThread(worker, new Error('a worker thread ended')));
-    return worker;
-  }
+  const startThread = () => openWorker(entry, settings, { settle, replaceThread });
 
   function settle(worker: Worker, answer: ThreadAnswer): void {
     const slot = slots.find((candidate) => candidate.worker === worker);
@@ -108,10 +112,15 @@ export function createThreadPool(entry: URL, size: number, workerData: object): 
   /** @returns the idle thread that served this key last, another idle one, or a new one while there is room */
   function findSlot(key: number): Slot | undefined {
     const known = pickIdle(slots, key);
-    if (known !== undefined || slots.length >= size) return known;
+    if (known !== undefined || slots.length >= settings.size) return known;
     const added: Slot = { worker: startThread(), job: undefined, lastKey: undefined };
     slots.push(added);
     return added;
+  }
+
+  function refuseMore(): void {
+    closing = true;
+    for (const job of waiting.splice(0)) job.reject(new ServiceError('not_ready', { retryAfterSeconds: 1 }));
   }
 
   return {
@@ -124,10 +133,12 @@ export function createThreadPool(entry: URL, size: number, workerData: object): 
       });
     },
     async close() {
-      closing = true;
-      for (const job of waiting.splice(0))
-        job.reject(new ServiceError('not_ready', { retryAfterSeconds: 1 }));
+      refuseMore();
       await Promise.all(slots.map(endThread));
+    },
+    async end() {
+      refuseMore();
+      await Promise.all(slots.map(endThreadNow));
     },
   };
 }
@@ -135,6 +146,29 @@ export function createThreadPool(entry: URL, size: number, workerData: object): 
 function post(slot: Slot, { operation, input, transfer }: Job): void {
   const handedOverBytes = transfer.reduce((sum, { byteLength }) => sum + byteLength, 0);
   slot.worker.postMessage({ operation, input, handedOverBytes }, [...transfer]);
+}
+
+interface ThreadListener {
+  settle(worker: Worker, answer: ThreadAnswer): void;
+  replaceThread(worker: Worker, error: Error): void;
+}
+
+function openWorker(
+  entry: URL,
+  { workerData, heapMib }: PoolSettings,
+  { settle, replaceThread }: ThreadListener,
+): Worker {
+  const resourceLimits = heapMib === undefined ? {} : { maxOldGenerationSizeMb: heapMib };
+  const worker = new Worker(entry, { workerData, resourceLimits });
+  worker.on('message', (answer: ThreadAnswer) => settle(worker, answer));
+  worker.on('error', (error) => replaceThread(worker, error as Error));
+  worker.on('exit', () => replaceThread(worker, new Error('a worker thread ended')));
+  return worker;
+}
+
+async function endThreadNow({ job, worker }: Slot): Promise<void> {
+  job?.reject(new Error('the thread was ended'));
+  await worker.terminate();
 }
 
 function pickIdle(slots: readonly Slot[], key: number): Slot | undefined {

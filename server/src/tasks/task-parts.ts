@@ -1,5 +1,5 @@
 import type { Clock } from '../kernel/clock.ts';
-import type { Database } from '../storage/storage.ts';
+import type { ControlTransaction, Database } from '../storage/storage.ts';
 import { describeTask, type NewTaskRequest } from './new-task.ts';
 import { hasEnded, type Task } from './task.ts';
 import type { TaskDefinition, TaskRun } from './task-definition.ts';
@@ -34,8 +34,15 @@ export function createTaskParts({ database, clock, watch, work }: TaskPartsNeeds
     /** @returns what was accepted before, also by a process that died since */
     list: (task: Task): Promise<Task[]> => listParts(database.read, task),
 
-    /** Accepts all or none, once for a task. @returns them, or those that were accepted before */
-    async accept(task: Task, requests: readonly PartRequest[]): Promise<readonly Task[]> {
+    /**
+     * Accepts all or none, once for a task; `note` is written in the same transaction.
+     * @returns them, or those that were accepted before
+     */
+    async accept(
+      task: Task,
+      requests: readonly PartRequest[],
+      note: (tx: ControlTransaction) => Promise<void>,
+    ): Promise<readonly Task[]> {
       const project = { id: task.projectId, name: task.projectName };
       const parts = await database.write(
         async (tx) => {
@@ -48,6 +55,7 @@ export function createTaskParts({ database, clock, watch, work }: TaskPartsNeeds
             await alongside?.(tx, part);
             accepted.push(part);
           }
+          await note(tx);
           return accepted;
         },
         { of: task.projectId },
