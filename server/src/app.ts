@@ -26,18 +26,10 @@ import {
 import type { Caller, ChosenProject } from './kernel/caller.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import type { Logger } from './kernel/logger.ts';
-import { pipelineRoutes } from './pipelines/pipeline-routes.ts';
-import { pipelineRunRoutes } from './pipelines/pipeline-run-routes.ts';
-import {
-  createPipelines,
-  type Pipeline,
-  type PipelineRouteParts,
-  type Pipelines,
-  showDefinition,
-} from './pipelines/pipelines.ts';
-import { webhookRoutes } from './pipelines/webhook-routes.ts';
+import { addPipelineRoutes, openPipelines } from './pipeline-parts.ts';
+import type { Pipelines } from './pipelines/pipelines.ts';
 import { projectRoutes } from './projects/project-routes.ts';
-import { createProjects, describeChange, type Projects } from './projects/projects.ts';
+import { createProjects, type Projects } from './projects/projects.ts';
 import { relatedRoutes } from './relations/related-routes.ts';
 import { relationRoutes } from './relations/relation-routes.ts';
 import { createRelations, type Relations } from './relations/relations.ts';
@@ -104,7 +96,7 @@ export async function createApp({
   });
   const base = { config, storage, readers, clock, logger, replace };
   const { catalog, relations, threads } = openCatalog(base, { projects, tasks, metrics });
-  const pipelines = openPipelines(base, { projects, tasks, catalog });
+  const pipelines = openPipelines({ ...base, projects, tasks, catalog }, VERSION);
 
   await documentServer(server, VERSION);
   measureRequests(server, metrics);
@@ -216,20 +208,6 @@ function openCatalog(base: Base, { projects, tasks, metrics }: CatalogNeeds) {
   };
 }
 
-function openPipelines(
-  base: Base,
-  { projects }: Pick<CatalogNeeds, 'projects' | 'tasks'> & { catalog: Catalog },
-) {
-  const { storage, clock, logger } = base;
-  const { database, payloads } = storage;
-  const runs = {} as never;
-  const pipelines = createPipelines({ database, payloads, clock, logger, runs });
-  projects.whenGone(async (tx, { type, id }) => {
-    if (type === 'project') await pipelines.removeOf(tx, id);
-  });
-  return pipelines;
-}
-
 interface RouteNeeds {
   readonly config: Config;
   readonly clock: Clock;
@@ -299,41 +277,4 @@ function addRoutes(server: Server, needs: RouteNeeds): void {
       }),
   })(server);
   addPipelineRoutes(server, { ...needs, answerOnce, getProject });
-}
-
-type PipelineRouteNeeds = RouteNeeds & {
-  readonly answerOnce: ReturnType<typeof createAnswerOnce>;
-  getProject(request: { caller: Caller }, projectId: number): Promise<ChosenProject>;
-};
-
-function addPipelineRoutes(
-  server: Server,
-  { config, projects, access, pipelines, answerOnce, getProject }: PipelineRouteNeeds,
-): void {
-  const record = (author: Caller, action: string, { projectId, id, definition }: Pipeline) => ({
-    ...{ author, projectId, action: `pipeline.${action}` },
-    subject: { type: 'pipeline', id, name: definition.name },
-  });
-  const parts: PipelineRouteParts = {
-    ...{ pipelines, answerOnce, getProject, sourceMaxMib: config.sourceMaxMib },
-    findBaseUrl: () => config.publicUrl ?? findOwnUrl(server, config.host),
-    recordPipelineChange: (tx, { caller }, { action, pipeline, before }) => {
-      const details = before && describeChange(showDefinition(before), showDefinition(pipeline));
-      return projects.recordChange({ ...record(caller, action, pipeline), ...(details && { details }) }, tx);
-    },
-  };
-  pipelineRoutes(parts)(server);
-  pipelineRunRoutes(parts)(server);
-  webhookRoutes({
-    ...{ pipelines, answerOnce, guards: access },
-    recordTrigger: (tx, caller, { pipeline }) =>
-      projects.recordChange({ ...record(caller, 'run', pipeline), details: { startedBy: 'webhook' } }, tx),
-  })(server);
-}
-
-/** Never from the Host header, which whoever calls makes up. */
-function findOwnUrl(server: Server, host: string): string {
-  const address = server.server.address();
-  const port = typeof address === 'object' ? address?.port : undefined;
-  return `http://${host.includes(':') ? `[${host}]` : host}${port === undefined ? '' : `:${port}`}`;
 }

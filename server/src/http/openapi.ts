@@ -136,15 +136,12 @@ function chapterOf(url: string): string {
   return fitting.sort((a, b) => b.length - a.length)[0]?.name ?? 'Service';
 }
 
-/** The refusals of the checks that the server itself makes. Source: docs/interface.md §7.2. */
-function withCommonRefusals(
-  given: Record<string, object>,
-  schema: FastifySchema | undefined,
-  route: RouteOptions,
-): Record<string, object> {
+/** @returns what the checks that the server itself makes may refuse, by status. Source: docs/interface.md §7.2. */
+function listCommonRefusals(schema: FastifySchema | undefined, route: RouteOptions): Record<string, string> {
   const { guard = 'key', body } = route.config ?? {};
   const common: Record<string, string> = {};
-  const hasBody = schema?.body !== undefined || body === 'raw' || body === 'stream';
+  const isKept = body === 'raw' || body === 'stream';
+  const hasBody = schema?.body !== undefined || isKept;
   if (guard === 'project' || hasBody || schema?.querystring !== undefined) {
     common[400] = 'parameters or body are not valid; `details` says where';
   }
@@ -152,7 +149,16 @@ function withCommonRefusals(
   if (schema?.params !== undefined) common[404] = 'unknown, or out of reach of the key';
   if (hasBody) common[413] = 'the body is too large';
   if (guard !== 'none') common[429] = 'over the rate limit of the key; `Retry-After` says how long to wait';
-  if (body === 'raw' || body === 'stream') common[507] = 'the disk is full, nothing was stored';
+  if (isKept) common[507] = 'the disk is full, nothing was stored';
+  return common;
+}
+
+function withCommonRefusals(
+  given: Record<string, object>,
+  schema: FastifySchema | undefined,
+  route: RouteOptions,
+): Record<string, object> {
+  const common = listCommonRefusals(schema, route);
   const statuses = Object.keys(given);
   const isGiven = (status: string) => statuses.some((one) => one === status || /^4xx|default$/i.test(one));
   const refusals = Object.entries(common).filter(([status]) => !isGiven(status));

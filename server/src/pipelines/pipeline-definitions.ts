@@ -5,9 +5,11 @@ import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { type ListPage, type PageWish, readPlace, toPage } from '../projects/projects.ts';
 import type { ControlTransaction, Database } from '../storage/storage.ts';
+import type { Task, Tasks } from '../tasks/tasks.ts';
 import type { Pipeline, PipelineDefinition } from './pipeline.ts';
 import { checkPipeline, fillHeaders } from './pipeline-check.ts';
-import { findLastRuns, hasOpenRun, type PipelineRun } from './pipeline-history-store.ts';
+import { listLastRuns, listRunPlaces, type RunPlace } from './pipeline-history-store.ts';
+import { hasOpenRun } from './pipeline-run-store.ts';
 import { findNextRun } from './pipeline-schedule.ts';
 import type { SentPipeline } from './pipeline-schemas.ts';
 import {
@@ -22,9 +24,9 @@ import {
 } from './pipeline-store.ts';
 import { maskSource } from './sources/sources.ts';
 
-export interface DefinitionParts {
-  readonly database: Database;
-  readonly clock: Clock;
+/** A run that began, whatever became of it; its task has what it counted. */
+export interface PipelineRun extends Omit<RunPlace, 'taskNumber'> {
+  readonly task: Task;
 }
 
 /** A pipeline with its newest run. */
@@ -43,38 +45,83 @@ const TRIGGER_ID_BYTES = 24;
 const makeTriggerId = () => randomBytes(TRIGGER_ID_BYTES).toString('base64url');
 
 /** What is known of pipelines. */
-export function createPipelineLists({ database }: Pick<DefinitionParts, 'database'>) {
+export function createPipelineLists({
+  database,
+  tasks,
+}: {
+  readonly database: Database;
+  readonly tasks: Tasks;
+}) {
   async function get(key: PipelineKey): Promise<Pipeline> {
     const pipeline = await findPipeline(database.read, key);
     if (pipeline === undefined) throw new ServiceError('not_found');
     return pipeline;
   }
 
-  async function withLastRun(pipeline: Pipeline): Promise<PipelineState> {
-    const { projectId, id } = pipeline;
-    const found = await findLastRuns(database.read, projectId, { from: id, to: id });
-    return { pipeline, lastRun: found.get(id) };
+  /** @returns the newest run of each pipeline of that range of ids */
+  async function findLastRuns(
+    projectId: number,
+    range: { from: number; to: number },
+  ): Promise<ReadonlyMap<number, PipelineRun>> {
+    const places = await listLastRuns(database.read, projectId, range);
+    const runs = await withTasks(projectId, places);
+    return new Map(runs.map((run) => [run.pipelineId, run]));
+  }
+
+  async function withTasks(projectId: number, places: readonly RunPlace[]): Promise<PipelineRun[]> {
+    const found = await tasks.listNumbered(
+      projectId,
+      places.map(({ taskNumber }) => taskNumber),
+    );
+    const byNumber = new Map(found.map((task) => [task.number, task]));
+    return places.flatMap(({ taskNumber, ...place }) => {
+      const task = byNumber.get(taskNumber);
+      return task === undefined ? [] : { ...place, task };
+    });
   }
 
   return {
     /** @throws not_found */
     get,
     /** @throws not_found */
-    getState: async (key: PipelineKey) => withLastRun(await get(key)),
+    async getState(key: PipelineKey): Promise<PipelineState> {
+      const { projectId, id } = key;
+      const pipeline = await get(key);
+      const found = await findLastRuns(projectId, { from: id, to: id });
+      return { pipeline, lastRun: found.get(id) };
+    },
 
     /** By id. @throws query_invalid */
     async list(projectId: number, wish: PageWish): Promise<ListPage<PipelineState>> {
       const place = readPlace(wish);
       const page = toPage(await listPipelines(database.read, projectId, place), place);
       const [from = 0, to = 0] = [page.items[0]?.id, page.items.at(-1)?.id];
-      const last = await findLastRuns(database.read, projectId, { from, to });
+      const last = await findLastRuns(projectId, { from, to });
       return { ...page, items: page.items.map((pipeline) => ({ pipeline, lastRun: last.get(pipeline.id) })) };
+    },
+
+    /** Newest first. @throws not_found, query_invalid */
+    async listRuns(key: PipelineKey, wish: PageWish): Promise<ListPage<PipelineRun>> {
+      const place = readPlace(wish);
+      await get(key);
+      const places = await listRunPlaces(database.read, key, place);
+      const page = toPage(
+        places.map((one) => ({ ...one, id: one.taskNumber })),
+        place,
+      );
+      return { ...page, items: await withTasks(key.projectId, page.items) };
     },
   };
 }
 
 /** Changes of definitions, each in one transaction with its entry in the audit log. */
-export function createPipelineChanges({ database, clock }: DefinitionParts) {
+export function createPipelineChanges({
+  database,
+  clock,
+}: {
+  readonly database: Database;
+  readonly clock: Clock;
+}) {
   /** @throws not_found */
   async function change(
     key: PipelineKey,

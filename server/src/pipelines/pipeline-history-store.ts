@@ -1,86 +1,86 @@
 import { sql } from 'kysely';
 import type { PagePlace } from '../projects/projects.ts';
-import type { ControlTransaction, Database } from '../storage/storage.ts';
-import { isOpen, readTask, type Task } from '../tasks/tasks.ts';
-import type { RunCounts, RunStart, UploadedFile } from './pipeline.ts';
+import type { Database } from '../storage/storage.ts';
+import type { RunStart, UploadedFile } from './pipeline.ts';
 import type { PipelineKey } from './pipeline-store.ts';
 
-type Rows = Database['read'] | ControlTransaction;
+type Rows = Database['read'];
 
-/** A run that began, whatever became of it. */
-export interface PipelineRun {
-  readonly task: Task;
+/** Where the task of a run is, and what started it. */
+export interface RunPlace {
+  readonly pipelineId: number;
+  readonly taskNumber: number;
   readonly startedBy: RunStart;
-  /** undefined until the run has counted. */
-  readonly counts: RunCounts | undefined;
 }
 
 /** @returns newest first; `after` is the number of a task */
-export async function listRuns(
+export async function listRunPlaces(
   rows: Rows,
   { projectId, id }: PipelineKey,
   place: PagePlace,
-): Promise<PipelineRun[]> {
-  const found = await selectRuns(rows)
-    .where('pipeline_run.project_id', '=', projectId)
-    .where('pipeline_run.pipeline_id', '=', id)
-    .where('pipeline_run.task_number', '<', place.after ?? Number.MAX_SAFE_INTEGER)
-    .orderBy('pipeline_run.task_number', 'desc')
+): Promise<RunPlace[]> {
+  const found = await rows
+    .selectFrom('pipeline_run')
+    .select(['pipeline_id', 'task_number', 'started_by'])
+    .where('project_id', '=', projectId)
+    .where('pipeline_id', '=', id)
+    .where('task_number', '<', place.after ?? Number.MAX_SAFE_INTEGER)
+    .orderBy('task_number', 'desc')
     .limit(place.count)
     .execute();
-  return found.map(toRun);
+  return found.map(toPlace);
 }
 
-/** @returns the newest run of each pipeline that has one, by the pipeline's id */
-export async function findLastRuns(
+/** @returns the newest run of each pipeline that has one, of a range of pipelines */
+export async function listLastRuns(
   rows: Rows,
   projectId: number,
-  range: { readonly from: number; readonly to: number },
-): Promise<ReadonlyMap<number, PipelineRun>> {
-  const found = await selectRuns(rows)
-    .where('pipeline_run.project_id', '=', projectId)
-    .where('pipeline_run.pipeline_id', '>=', range.from)
-    .where('pipeline_run.pipeline_id', '<=', range.to)
-    .where(({ eb, selectFrom }) =>
-      eb(
-        'pipeline_run.task_number',
-        'in',
-        // One step along pipeline_run_by_pipeline for each pipeline, however many runs it has.
-        selectFrom('pipeline')
-          .select(
-            sql<number>`(select max(r.task_number) from pipeline_run r
-            where r.project_id = pipeline.project_id and r.pipeline_id = pipeline.id)`.as('last'),
-          )
-          .where('pipeline.project_id', '=', projectId)
-          .where('pipeline.id', '>=', range.from)
-          .where('pipeline.id', '<=', range.to),
-      ),
+  { from, to }: { readonly from: number; readonly to: number },
+): Promise<RunPlace[]> {
+  const found = await rows
+    .selectFrom('pipeline')
+    .innerJoin('pipeline_run', (join) =>
+      join
+        .onRef('pipeline_run.project_id', '=', 'pipeline.project_id')
+        .onRef('pipeline_run.pipeline_id', '=', 'pipeline.id'),
+    )
+    .select(['pipeline_run.pipeline_id', 'pipeline_run.task_number', 'pipeline_run.started_by'])
+    .where('pipeline.project_id', '=', projectId)
+    .where('pipeline.id', '>=', from)
+    .where('pipeline.id', '<=', to)
+    .where(
+      'pipeline_run.task_number',
+      '=',
+      // One step along pipeline_run_by_pipeline for each pipeline, however many runs it has.
+      sql<number>`(select max(r.task_number) from pipeline_run r
+        where r.project_id = pipeline.project_id and r.pipeline_id = pipeline.id)`,
     )
     .execute();
-  return new Map(found.map((row) => [row.pipelineId, toRun(row)]));
-}
-
-/** Whether a run of a pipeline has not ended. */
-export async function hasOpenRun(rows: Rows, { projectId, id }: PipelineKey): Promise<boolean> {
-  const row = await selectOpen(rows)
-    .where('pipeline_run.project_id', '=', projectId)
-    .where('pipeline_run.pipeline_id', '=', id)
-    .limit(1)
-    .executeTakeFirst();
-  return row !== undefined;
+  return found.map(toPlace);
 }
 
 /** @returns the payloads of files whose runs have not ended */
 export async function listOpenPieces(rows: Rows): Promise<string[]> {
-  const found = await selectOpen(rows).where('pipeline_run.upload', 'is not', null).execute();
+  const found = await rows
+    .selectFrom('task')
+    .innerJoin('pipeline_run', (join) =>
+      join
+        .onRef('pipeline_run.project_id', '=', 'task.project_id')
+        .onRef('pipeline_run.task_number', '=', 'task.number'),
+    )
+    .select('pipeline_run.upload')
+    // In the words of the index task_open.
+    .where(sql<boolean>`task.status in ('PENDING', 'RUNNING')`)
+    .where('pipeline_run.upload', 'is not', null)
+    .execute();
   return found.flatMap(({ upload }) => (JSON.parse(String(upload)) as UploadedFile).pieces);
 }
 
 /** Forgets runs whose tasks are forgotten. */
 export async function dropForgottenRuns(database: Database): Promise<void> {
   await database.write(
-    async (tx) => {
-      await tx
+    (tx) =>
+      tx
         .deleteFrom('pipeline_run')
         .where(({ not, exists, selectFrom }) =>
           not(
@@ -92,41 +92,15 @@ export async function dropForgottenRuns(database: Database): Promise<void> {
             ),
           ),
         )
-        .execute();
-    },
+        .execute(),
     { of: 'rows' },
   );
 }
 
-function selectRuns(rows: Rows) {
-  return rows
-    .selectFrom('pipeline_run')
-    .innerJoin('task', (join) =>
-      join
-        .onRef('task.project_id', '=', 'pipeline_run.project_id')
-        .onRef('task.number', '=', 'pipeline_run.task_number'),
-    )
-    .selectAll('task')
-    .select(['pipeline_run.started_by as startedBy', 'pipeline_run.pipeline_id as pipelineId']);
-}
-
-/** Along task_open: few tasks are open, and many runs are kept. */
-function selectOpen(rows: Rows) {
-  return rows
-    .selectFrom('task')
-    .innerJoin('pipeline_run', (join) =>
-      join
-        .onRef('task.project_id', '=', 'pipeline_run.project_id')
-        .onRef('task.number', '=', 'pipeline_run.task_number'),
-    )
-    .select(['pipeline_run.upload', 'pipeline_run.pipeline_id'])
-    .where(isOpen);
-}
-
-function toRun(row: Parameters<typeof readTask>[0] & { startedBy: string }): PipelineRun {
+function toPlace(row: { pipeline_id: number; task_number: number; started_by: string }): RunPlace {
   return {
-    task: readTask(row),
-    startedBy: row.startedBy as RunStart,
-    counts: row.result === null ? undefined : (JSON.parse(row.result) as RunCounts),
+    pipelineId: row.pipeline_id,
+    taskNumber: row.task_number,
+    startedBy: row.started_by as RunStart,
   };
 }

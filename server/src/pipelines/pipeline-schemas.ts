@@ -4,7 +4,7 @@ import { type Task, toWireTask, WireTaskSchema } from '../tasks/tasks.ts';
 import { type Format, FormatSchema } from './formats/format.ts';
 import { MappingSchema } from './mapping.ts';
 import type { Pipeline, Trigger } from './pipeline.ts';
-import type { PipelineRun } from './pipeline-history-store.ts';
+import type { PipelineRun } from './pipeline-definitions.ts';
 import { maskSource, type Source, SourceSchema } from './sources/sources.ts';
 
 const closed = { additionalProperties: false } as const;
@@ -99,7 +99,7 @@ const definition = {
   ),
   minProducts: Type.Optional(
     Type.Integer({
-      minimum: 0,
+      minimum: 1,
       maximum: Number.MAX_SAFE_INTEGER,
       description: 'a run that finds fewer changes nothing; default 1',
     }),
@@ -279,15 +279,15 @@ export function toWirePipeline(
   };
 }
 
-function toLastRun({ task, startedBy, counts }: PipelineRun) {
+function toLastRun({ task, startedBy }: PipelineRun) {
   const { id, taskStatus, startTime, finishTime } = toWireTask(task);
-  return { taskId: id, taskStatus, startedBy, startTime, finishTime, counts: counts ?? null };
+  return { taskId: id, taskStatus, startedBy, startTime, finishTime, counts: task.result ?? null };
 }
 
-export const toWireRun = ({ task, startedBy, counts }: PipelineRun) => ({
+export const toWireRun = ({ task, startedBy }: PipelineRun) => ({
   task: toWireTask(task),
   startedBy,
-  counts: counts ?? null,
+  counts: task.result ?? null,
 });
 
 /** Source: docs/interface.md §4.9. */

@@ -110,20 +110,6 @@ export async function removePipelinesOf(tx: ControlTransaction, projectId: numbe
     await tx.deleteFrom(table).where('project_id', '=', projectId).execute();
 }
 
-/** Keeps by what the source of a run that ended well is recognised, unless the pipeline was changed since it began. */
-export async function saveStamp(
-  tx: ControlTransaction,
-  pipeline: PipelineKey & Pick<Pipeline, 'revision'>,
-  stamp: SourceStamp | undefined,
-): Promise<void> {
-  await tx
-    .updateTable('pipeline')
-    .set({ stamp: stamp === undefined ? null : JSON.stringify(stamp) })
-    .where(isThat(pipeline))
-    .where('revision', '=', pipeline.revision)
-    .execute();
-}
-
 /** The one clock that all processes share. */
 export async function readNow(rows: Rows, { now }: Pick<Database, 'now'>): Promise<number> {
   const { rows: found } = await sql<{ now: number }>`select ${now} as now`.execute(rows);

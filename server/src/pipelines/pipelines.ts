@@ -3,54 +3,65 @@
  * task. What starts one (a call, an upload, a schedule, a webhook) is decided here, across processes by the database;
  * what a run does is in `pipeline-runs.ts`. Pipelines know catalogs and never how products are kept.
  */
+import type { Catalog } from '../catalog/catalog.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
-import { type ListPage, type PageWish, readPlace, toPage } from '../projects/projects.ts';
 import type { Database, PayloadFiles } from '../storage/storage.ts';
+import type { Tasks } from '../tasks/tasks.ts';
 import { checkTried, fillHeaders } from './pipeline-check.ts';
 import { createPipelineChanges, createPipelineLists } from './pipeline-definitions.ts';
-import { dropForgottenRuns, listOpenPieces, listRuns, type PipelineRun } from './pipeline-history-store.ts';
-import type { PipelineRuns, Preview } from './pipeline-runs.ts';
+import { dropForgottenRuns, listOpenPieces } from './pipeline-history-store.ts';
+import { PipelineRuns, type Preview } from './pipeline-runs.ts';
 import type { SentPreview } from './pipeline-schemas.ts';
-import { type PipelineKey, removePipelinesOf } from './pipeline-store.ts';
+import { findPipeline, removePipelinesOf } from './pipeline-store.ts';
 import { createPipelineTriggers } from './pipeline-triggers.ts';
+import type { RunThreads } from './run-client.ts';
 import { createSchedule } from './schedule.ts';
 
 export type { Pipeline } from './pipeline.ts';
 export { showDefinition } from './pipeline-definitions.ts';
 export type { PipelineRouteParts } from './pipeline-route-parts.ts';
+export { createRunThreads, type RunThreadData } from './run-client.ts';
+export { runThreadOperations } from './run-thread.ts';
+export { SOURCE_LIMITS, type SourceSettings } from './sources/sources.ts';
 
 export interface PipelineParts {
   readonly database: Database;
   readonly payloads: PayloadFiles;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly runs: PipelineRuns;
+  readonly tasks: Tasks;
+  /** What fetches, reads and maps. */
+  readonly threads: RunThreads;
+  readonly catalog: Pick<Catalog, 'gatherWrites' | 'dropGathered'>;
 }
 
 export type Pipelines = ReturnType<typeof createPipelines>;
 
-export function createPipelines(parts: PipelineParts) {
-  const { database, runs } = parts;
-  const lists = createPipelineLists(parts);
+export function createPipelines({
+  database,
+  payloads,
+  clock,
+  logger,
+  tasks,
+  threads,
+  catalog,
+}: PipelineParts) {
+  const runs = new PipelineRuns({
+    ...{ database, payloads, tasks, threads },
+    ...{ gatherWrites: catalog.gatherWrites, dropGathered: catalog.dropGathered },
+    findPipeline: (projectId, id) => findPipeline(database.read, { projectId, id }),
+  });
+  tasks.define(runs.definitions);
+  const lists = createPipelineLists({ database, tasks });
 
   return {
     ...lists,
-    ...createPipelineChanges(parts),
-    ...createPipelineTriggers(parts),
+    ...createPipelineChanges({ database, clock }),
+    ...createPipelineTriggers({ database, payloads, runs }),
     /** To be started where tasks run. */
-    schedule: createSchedule(parts),
-
-    /** Newest first. @throws not_found, query_invalid */
-    async listRuns(key: PipelineKey, wish: PageWish): Promise<ListPage<PipelineRun>> {
-      const place = readPlace(wish);
-      await lists.get(key);
-      const found = await listRuns(database.read, key, place);
-      const numbered = found.map((run) => ({ id: run.task.number, run }));
-      const { items, nextCursor } = toPage(numbered, place);
-      return { items: items.map(({ run }) => run), nextCursor };
-    },
+    schedule: createSchedule({ database, logger, runs }),
 
     /**
      * Maps the first rows of the real source, and stores nothing.
