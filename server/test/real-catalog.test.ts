@@ -1,21 +1,8 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { gunzipSync, gzipSync } from 'node:zlib';
-import { streamDemoProducts } from '../src/cli/demo-catalog/demo-catalog.ts';
+import { gzipSync } from 'node:zlib';
+import { type FileProduct, readCatalog } from './real-products.ts';
 import { startTestService, type TestService } from './test-service.ts';
-
-/** A product of the catalog's file: every field of the upload shape that the file uses. */
-interface FileProduct {
-  identifier: string;
-  groupIdentifier: string;
-  name: string;
-  productUrl: string;
-  images: { url: string; type: string }[];
-  categories: { path: string[] }[];
-  attributes: { key: string; value: string; userGroups?: string[] }[];
-}
 
 interface Fact {
   attribute: string;
@@ -45,21 +32,6 @@ interface OntologyAttribute {
 
 const BATCH = 10_000;
 const LOOKUP = 1_000;
-const DEMO_PRODUCTS = 25_000;
-
-/** The real catalog where it is at hand, else as much of the generated one as makes several batches. */
-function readCatalog(): { products: FileProduct[]; units: Map<string, string> } {
-  const folder =
-    process.env.RELATA_TEST_DATA ?? fileURLToPath(new URL('../../../shared/data', import.meta.url));
-  const file = `${folder}/pc-parts.ndjson.gz`;
-  if (!existsSync(file)) return { products: [...streamDemoProducts(DEMO_PRODUCTS)], units: new Map() };
-  const lines = gunzipSync(readFileSync(file)).toString().split('\n');
-  const units = JSON.parse(readFileSync(`${folder}/pc-parts.units.json`, 'utf8')) as Record<string, string>;
-  return {
-    products: lines.filter((line) => line !== '').map((line) => JSON.parse(line)),
-    units: new Map(Object.entries(units)),
-  };
-}
 
 /** The rule of automatic creation, stated a second time without the service's code. Source: docs/interface.md §11.2. */
 function expectType(values: ReadonlySet<string>): string {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createTempDir, readAll, readInEveryWay, readValues } from '../../../test/format-reading.ts';
 import { BmecatIndex } from './bmecat-index.ts';
-import { createTempDir, readAll, readInEveryWay, readValues } from './test-reading.ts';
 import { XmlElements } from './xml-elements.ts';
 
 const bmecat = { type: 'bmecat' } as const;

@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import {
+  listProblems,
+  readAll,
+  readCutAnywhere,
+  readInEveryWay,
+  readValues,
+} from '../../../test/format-reading.ts';
 import { CsvSplitter } from './csv-rows.ts';
 import { FormatProblem } from './format-problem.ts';
-import { listProblems, readAll, readCutAnywhere, readInEveryWay, readValues } from './test-reading.ts';
 
 const csv = { type: 'csv' } as const;
 

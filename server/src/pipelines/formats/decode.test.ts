@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { inChunks, listProblems, readAll, readInEveryWay } from '../../../test/format-reading.ts';
 import { decodeText } from './decode.ts';
 import { ReadingNotes } from './source-row.ts';
-import { inChunks, listProblems, readAll, readInEveryWay } from './test-reading.ts';
 
 const TEXT = 'id,name\n1,Mütze – 5 € 😀\n2,東京\n';
 const withMark = (mark: number[], bytes: Uint8Array) => Buffer.concat([Buffer.from(mark), bytes]);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readAll, readCutAnywhere, readInEveryWay, readValues } from './test-reading.ts';
+import { readAll, readCutAnywhere, readInEveryWay, readValues } from '../../../test/format-reading.ts';
 
 const google = { type: 'google-merchant' } as const;
 

@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import {
+  listProblems,
+  readAll,
+  readCutAnywhere,
+  readInEveryWay,
+  readValues,
+} from '../../../test/format-reading.ts';
 import { writePlainNumber } from './plain-number.ts';
-import { listProblems, readAll, readCutAnywhere, readInEveryWay, readValues } from './test-reading.ts';
 
 const json = { type: 'json' } as const;
 const ndjson = { type: 'ndjson' } as const;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listProblems, readAll, readInEveryWay } from './test-reading.ts';
+import { listProblems, readAll, readInEveryWay } from '../../../test/format-reading.ts';
 
 const native = { type: 'native' } as const;
 

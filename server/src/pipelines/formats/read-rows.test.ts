@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { Value } from 'typebox/value';
+import { type LargeFormat, makeLargeFile } from '../../../test/format-files.ts';
+import { createTempDir, readAll } from '../../../test/format-reading.ts';
 import { type Format, FormatSchema } from './format.ts';
 import { findDefaultMapping, readRows } from './read-rows.ts';
-import { type LargeFormat, makeLargeFile } from './test-files.ts';
-import { createTempDir, readAll } from './test-reading.ts';
 
 const streamed: readonly LargeFormat[] = ['csv', 'json', 'ndjson', 'xml'];
 const TYPES: readonly Format['type'][] = [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listProblems, readAll, readInEveryWay, readValues } from './test-reading.ts';
+import { listProblems, readAll, readInEveryWay, readValues } from '../../../test/format-reading.ts';
 
 const shopify = { type: 'shopify-csv' } as const;
 

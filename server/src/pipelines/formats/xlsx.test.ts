@@ -3,10 +3,17 @@ import { createReadStream, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import {
+  type BookParts,
+  bookParts,
+  escapeXml,
+  writeBook,
+  writeZip,
+  type ZipPart,
+} from '../../../test/format-files.ts';
+import { createTempDir, listProblems, readAll, readInEveryWay } from '../../../test/format-reading.ts';
 import type { Format } from './format.ts';
 import { readRows } from './read-rows.ts';
-import { type BookParts, bookParts, escapeXml, writeBook, writeZip, type ZipPart } from './test-files.ts';
-import { createTempDir, listProblems, readAll, readInEveryWay } from './test-reading.ts';
 
 const xlsx = { type: 'xlsx' } as const;
 

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listProblems, readAll, readCutAnywhere, readInEveryWay, readValues } from './test-reading.ts';
+import {
+  listProblems,
+  readAll,
+  readCutAnywhere,
+  readInEveryWay,
+  readValues,
+} from '../../../test/format-reading.ts';
 
 const xml = { type: 'xml' } as const;
 

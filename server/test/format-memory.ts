@@ -1,13 +1,13 @@
 /**
- * Reads one large file and prints what it took, as JSON: `node test-memory.ts csv 1024` (MB) or
- * `node test-memory.ts xlsx book.xlsx`. A process of its own, so that nothing else is measured.
+ * Reads one large file and prints what it took, as JSON: `node format-memory.ts csv 1024` (MB) or
+ * `node format-memory.ts xlsx book.xlsx`. A process of its own, so that nothing else is measured.
  */
 import { createReadStream, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import type { ByteStream } from './chunks.ts';
-import type { Format } from './format.ts';
-import { readRows } from './read-rows.ts';
-import { type LargeFormat, makeLargeFile } from './test-files.ts';
+import type { ByteStream } from '../src/pipelines/formats/chunks.ts';
+import type { Format } from '../src/pipelines/formats/format.ts';
+import { readRows } from '../src/pipelines/formats/read-rows.ts';
+import { type LargeFormat, makeLargeFile } from './format-files.ts';
 
 const MB = 1_000_000;
 

@@ -4,9 +4,9 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { Format } from './format.ts';
-import { readRows } from './read-rows.ts';
-import type { SourceRow } from './source-row.ts';
+import type { Format } from '../src/pipelines/formats/format.ts';
+import { readRows } from '../src/pipelines/formats/read-rows.ts';
+import type { SourceRow } from '../src/pipelines/formats/source-row.ts';
 
 export interface ReadSource {
   readonly rows: readonly SourceRow[];

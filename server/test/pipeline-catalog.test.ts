@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { type CatalogTable, toCsv, toTable, toXml, toXmlMapping, writeXlsx } from './catalog-files.ts';
+import { createTempDir } from './format-reading.ts';
+import { createPipeline } from './pipeline-under-test.ts';
+import { readCatalog } from './real-products.ts';
+import { shareService } from './shared-service.ts';
+import type { TestService } from './test-service.ts';
+
+const service = shareService();
+const LOOKUP = 1_000;
+
+// biome-ignore lint/suspicious/noExplicitAny: answers are compared, not read.
+type AnyProduct = any;
+
+/** What two catalogs of the same products have in common; ids are each catalog's own. */
+async function describe(
+  from: TestService,
+  projectId: number,
+  identifiers: readonly string[],
+): Promise<AnyProduct[]> {
+  const products: AnyProduct[] = [];
+  for (let at = 0; at < identifiers.length; at += LOOKUP)
+    products.push(...(await from.lookUp(identifiers.slice(at, at + LOOKUP), projectId)));
+  return products.map(({ identifier, groupId, name, link, images, categories, facts }) => ({
+    ...{ identifier, groupId, name, link, images },
+    categories: categories.map(({ path }: AnyProduct) => path),
+    facts: facts.map(({ attribute, value, type }: AnyProduct) => [attribute, value, type].join(' ')).sort(),
+  }));
+}
+
+test('a catalog as csv, xml and xlsx is the same catalog as the upload (§13.1)', async (t) => {
+  const { products } = readCatalog();
+  const identifiers = products.map(({ identifier }) => identifier);
+  const table: CatalogTable = toTable(products);
+  const uploaded = await service().createProject('Uploaded');
+  await service().loadCatalog(products as never, uploaded);
+  const expected = await describe(service(), uploaded, identifiers);
+  assert.equal(expected.length, products.length);
+
+  const book = join(createTempDir(t), 'catalog.xlsx');
+  await writeXlsx(book, table);
+  const files = [
+    { type: 'csv', mapping: table.mapping, content: () => toCsv(table) },
+    { type: 'xml', mapping: toXmlMapping(table), content: () => toXml(table) },
+    { type: 'xlsx', mapping: table.mapping, content: () => readFileSync(book) },
+  ];
+  for (const { type, mapping, content } of files) {
+    await t.test(type, async () => {
+      const pipeline = await createPipeline(service(), { format: { type }, mapping });
+      const task = await pipeline.upload(content(), `catalog.${type}`);
+      assert.equal(task.taskStatus, 'FINISHED', JSON.stringify(task.error));
+      assert.deepEqual((await pipeline.counts()).created, products.length);
+      assert.deepEqual(await describe(service(), pipeline.projectId, identifiers), expected);
+    });
+  }
+});
