@@ -49,6 +49,8 @@ export interface TestService {
   /** @returns the products found, as the lookup answers them */
   lookUp(identifiers: readonly string[], projectId?: number): Promise<AnyBody[]>;
   createProject(name: string, settings?: object): Promise<number>;
+  /** Ends it before the test does. */
+  stop(): Promise<void>;
 }
 
 export interface TestServiceOptions {
@@ -144,6 +146,7 @@ export async function startTestService(
     call,
     ended,
     createProject,
+    stop,
     async loadCatalog(products, project = projectId) {
       await succeed('POST', `/products/batch/initiate?projectId=${project}`);
       for (let at = 0; at < products.length; at += 10_000) {
