@@ -26,6 +26,8 @@ import {
 import type { Caller, ChosenProject } from './kernel/caller.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import type { Logger } from './kernel/logger.ts';
+import { addPipelineRoutes, openPipelines } from './pipeline-parts.ts';
+import type { Pipelines } from './pipelines/pipelines.ts';
 import { projectRoutes } from './projects/project-routes.ts';
 import { createProjects, type Projects } from './projects/projects.ts';
 import { relatedRoutes } from './relations/related-routes.ts';
@@ -94,19 +96,23 @@ export async function createApp({
   });
   const base = { config, storage, readers, clock, logger, replace };
   const { catalog, relations, threads } = openCatalog(base, { projects, tasks, metrics });
+  const pipelines = openPipelines({ ...base, projects, tasks, catalog }, VERSION);
 
   await documentServer(server, VERSION);
   measureRequests(server, metrics);
   addHealthRoutes(server, async () => isReady && (await storage.isReachable()));
   serveMetrics(server, metrics);
   if (role !== 'worker') {
-    addRoutes(server, { config, clock, storage, projects, access, tasks, catalog, relations });
+    addRoutes(server, { config, clock, storage, projects, access, tasks, catalog, relations, pipelines });
     serveDocuments(server);
   }
   await server.ready();
 
   const { payloads } = storage;
-  const upkeep = startUpkeep({ config, clock, logger, database, payloads, tasks, projects, access, catalog });
+  const upkeep = startUpkeep({
+    ...{ config, clock, logger, database, payloads, tasks },
+    ...{ projects, access, catalog, pipelines },
+  });
 
   return {
     server,
@@ -121,6 +127,7 @@ export async function createApp({
       await catalog.fullUpdates.closeEnded();
       await upkeep.removeOrphans();
       await tasks.start();
+      if (role !== 'api') pipelines.schedule.start();
       upkeep.start();
       const address = await server.listen({ host: config.host, port: config.port });
       isReady = true;
@@ -133,7 +140,7 @@ export async function createApp({
       tasks.watch.close();
       await server.close();
       upkeep.stop();
-      await closeAll([tasks, catalog, threads, access], logger);
+      await closeAll([pipelines.schedule, tasks, catalog, threads, access], logger);
       await readers?.close();
       await storage.close();
     },
@@ -210,6 +217,7 @@ interface RouteNeeds {
   readonly tasks: ReturnType<typeof createTasks>;
   readonly catalog: Catalog;
   readonly relations: Relations;
+  readonly pipelines: Pipelines;
 }
 
 function addRoutes(server: Server, needs: RouteNeeds): void {
@@ -268,4 +276,5 @@ function addRoutes(server: Server, needs: RouteNeeds): void {
         details,
       }),
   })(server);
+  addPipelineRoutes(server, { ...needs, answerOnce, getProject });
 }

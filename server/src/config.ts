@@ -30,6 +30,12 @@ const Environment = Type.Object(
     RELATA_TASK_RETENTION_DAYS: Type.Integer({ default: 30, minimum: 1, maximum: 36_500 }),
     RELATA_CORS_ORIGINS: checkedList(isOrigin, 'must list origins such as https://shop.example, by commas'),
     RELATA_TRUSTED_PROXIES: checkedList(isAddressRange, 'must list IP addresses or CIDR ranges, by commas'),
+    /** Has a folder for each project; unset: pipelines read no directories. */
+    RELATA_IMPORT_DIR: Type.Optional(Type.String({ minLength: 1 })),
+    /** Addresses that pipelines fetch from although they are not public. */
+    RELATA_FETCH_ALLOW: checkedList(isAddressRange, 'must list IP addresses or CIDR ranges, by commas'),
+    /** As it comes; unpacked it may be twice that. */
+    RELATA_SOURCE_MAX_MIB: Type.Integer({ default: 4_096, minimum: 1, maximum: 1_048_576 }),
     RELATA_PARSER_THREADS: Type.Integer({ default: defaultParserThreads(), minimum: 1, maximum: 64 }),
     RELATA_WRITER_THREADS: Type.Integer({ default: 4, minimum: 1, maximum: 64 }),
     /** Threads that answer relations. */
@@ -95,6 +101,10 @@ function toConfig(settings: Environment) {
     taskRetentionDays: settings.RELATA_TASK_RETENTION_DAYS,
     corsOrigins: Object.freeze(splitList(settings.RELATA_CORS_ORIGINS)),
     trustedProxies: Object.freeze(splitList(settings.RELATA_TRUSTED_PROXIES)),
+    /** undefined: pipelines read no directories. */
+    importDir: settings.RELATA_IMPORT_DIR,
+    fetchAllow: Object.freeze(splitList(settings.RELATA_FETCH_ALLOW)),
+    sourceMaxMib: settings.RELATA_SOURCE_MAX_MIB,
     parserThreads: settings.RELATA_PARSER_THREADS,
     writerThreads: settings.RELATA_WRITER_THREADS,
     readerThreads: settings.RELATA_READER_THREADS,

@@ -48,6 +48,21 @@ export function openReaders({ database }: Config, { postgres }: Storage): Reader
 /** Connections of a thread: one that reads or writes, and one for what it asks beside. */
 const THREAD_CONNECTIONS = 2;
 
+/** Where the code of a thread is. */
+export const threadEntry = (name: string) =>
+  new URL(`./${name}${extensionOf(import.meta.url)}`, import.meta.url);
+
+/** What a thread opens by itself. */
+export function threadPlaceOf({ database }: Config, { place }: Storage): ThreadPlace {
+  if (place.kind === 'embedded') return place;
+  return {
+    ...place,
+    connections: THREAD_CONNECTIONS,
+    replicaUrls: database?.replicaUrls ?? [],
+    replicaMaxDelayMs: database?.replicaMaxDelayMs ?? 0,
+  };
+}
+
 /** The stores of catalogs and relations with their threads, on whichever database there is. */
 export function openStores({
   config,
@@ -59,22 +74,16 @@ export function openStores({
   readers: Readers | undefined;
 }) {
   const { place, postgres } = storage;
-  const entry = (name: string) => new URL(`./${name}${extensionOf(import.meta.url)}`, import.meta.url);
-  const handed: ThreadPlace =
-    place.kind === 'embedded'
-      ? place
-      : {
-          ...place,
-          connections: THREAD_CONNECTIONS,
-          replicaUrls: config.database?.replicaUrls ?? [],
-          replicaMaxDelayMs: config.database?.replicaMaxDelayMs ?? 0,
-        };
-  const parsers = createThreadPool(entry('ingest-worker'), {
+  const handed = threadPlaceOf(config, storage);
+  const parsers = createThreadPool(threadEntry('ingest-worker'), {
     size: config.parserThreads,
     workerData: handed,
   });
-  const writers = createThreadPool(entry('store-worker'), { size: config.writerThreads, workerData: handed });
-  const relationReaders = createThreadPool(entry('relation-worker'), {
+  const writers = createThreadPool(threadEntry('store-worker'), {
+    size: config.writerThreads,
+    workerData: handed,
+  });
+  const relationReaders = createThreadPool(threadEntry('relation-worker'), {
     size: config.readerThreads,
     workerData: handed,
   });

@@ -5,6 +5,7 @@ import type { Config } from './config.ts';
 import { dropOldAnswers } from './http/http.ts';
 import type { Clock } from './kernel/clock.ts';
 import type { Logger } from './kernel/logger.ts';
+import type { Pipelines } from './pipelines/pipelines.ts';
 import type { Projects } from './projects/projects.ts';
 import type { Database, PayloadFiles } from './storage/storage.ts';
 import type { Tasks } from './tasks/tasks.ts';
@@ -19,6 +20,7 @@ export interface UpkeepParts {
   readonly projects: Projects;
   readonly access: Access;
   readonly catalog: Catalog;
+  readonly pipelines: Pipelines;
 }
 
 /** The payload of a task, as far as it names what it needs to be kept. */
@@ -36,13 +38,14 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 export function startUpkeep(parts: UpkeepParts) {
-  const { config, clock, logger, database, payloads, tasks, projects, access, catalog } = parts;
+  const { config, clock, logger, database, payloads, tasks, projects, access, catalog, pipelines } = parts;
   let timer: NodeJS.Timeout | undefined;
 
   async function tidy(): Promise<void> {
     try {
       const now = clock.now();
       await tasks.dropEndedBefore(now - config.taskRetentionDays * DAY_MS);
+      await pipelines.dropForgotten();
       await dropOldAnswers(database, now - DAY_MS);
       await access.dropEndedWindows();
       // Of a process that died while others went on.
@@ -62,7 +65,7 @@ export function startUpkeep(parts: UpkeepParts) {
     stop: () => clearInterval(timer),
     /** Payloads whose request was never accepted, because the process died in between. */
     async removeOrphans(): Promise<void> {
-      const owned = new Set(await catalog.listPayloads());
+      const owned = new Set([...(await catalog.listPayloads()), ...(await pipelines.listPayloads())]);
       for (const task of await tasks.listOpen()) for (const name of listOwned(task)) owned.add(name);
       for (const { projectId, name } of await payloads.listOlderThan(DAY_MS)) {
         if (!owned.has(name)) await payloads.remove(projectId, name);

@@ -110,5 +110,5 @@ function hashRequest(request: FastifyRequest): string {
   );
   const query = Object.entries(request.query as object).filter(([name]) => name !== 'apiKey');
   hash.update(JSON.stringify(query.sort(([a], [b]) => (a < b ? -1 : 1))));
-  return hash.update(request.rawBody?.bytes ?? '').digest('hex');
+  return hash.update(request.rawBody?.bytes ?? request.bodyDigest ?? '').digest('hex');
 }

@@ -11,9 +11,9 @@ export interface RawBody {
   readonly encoding: BodyEncoding;
 }
 
-const MIB = 1024 * 1024;
+export const MIB = 1024 * 1024;
 /** A sender that is silent this long is gone. Source: docs/interface.md §7.2. */
-const STALL_MS = 30_000;
+export const STALL_MS = 30_000;
 
 /** Memory that bodies in flight share: connections beyond it wait unread, small bodies go first. */
 export interface BodyBudget {
@@ -121,7 +121,8 @@ export function declaredLength(request: IncomingMessage): number | undefined {
   return text === undefined ? undefined : Number(text);
 }
 
-function readEncoding(header: string | undefined): BodyEncoding {
+/** @throws body_encoding */
+export function readEncoding(header: string | undefined): BodyEncoding {
   const name = header?.trim().toLowerCase() ?? 'identity';
   if (name === 'gzip' || name === 'x-gzip') return 'gzip';
   if (name === 'identity' || name === '') return 'identity';

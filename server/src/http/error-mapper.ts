@@ -75,6 +75,7 @@ const onTheWire = {
   rate_limited: { status: 429, message: 'Too Many Requests' },
   webhook_token_missing: { status: 401, message: 'Missing authorization header' },
   webhook_refused: { status: 401, message: 'Wrong authentication credentials' },
+  pipeline_busy: { status: 409, message: 'The pipeline is running, wait for its run or cancel it first' },
   pipeline_running: { status: 429, message: 'Too Many Requests' },
   pipeline_too_soon: { status: 429, message: 'Too Many Requests' },
   pipeline_file_missing: {
@@ -143,7 +144,7 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
 function toRefusal(error: unknown): ServiceError | undefined {
   if (error instanceof ServiceError) return error;
   if (isSchemaError(error)) {
-    const details = error.validation.map((issue) => `${issue.instancePath} ${issue.message ?? ''}`.trim());
+    const details = error.validation.map(describeIssue);
     const code = error.validationContext === 'body' ? 'request_invalid' : 'query_invalid';
     return new ServiceError(code, { details, cause: error });
   }
@@ -153,8 +154,21 @@ function toRefusal(error: unknown): ServiceError | undefined {
   return undefined;
 }
 
+interface SchemaIssue {
+  readonly instancePath: string;
+  readonly message?: string;
+  readonly params?: Readonly<Record<string, unknown>>;
+}
+
+/** Where a mistake is and what it is; what the message of the validator leaves out is added. */
+function describeIssue({ instancePath, message = '', params = {} }: SchemaIssue): string {
+  const { additionalProperty, allowedValues } = params;
+  const more = additionalProperty ?? (Array.isArray(allowedValues) ? allowedValues.join(', ') : undefined);
+  return `${instancePath} ${message}${more === undefined ? '' : `: ${more}`}`.trim();
+}
+
 function isSchemaError(error: unknown): error is {
-  validation: { instancePath: string; message?: string }[];
+  validation: SchemaIssue[];
   validationContext?: string;
 } {
   return error instanceof Error && 'validation' in error && Array.isArray(error.validation);

@@ -29,11 +29,11 @@ export interface Guards {
 export function createGuardHook(guards: Guards) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { guard = 'key', access = 'read' } = request.routeOptions.config;
-    if (guard === 'none' || request.routeOptions.url === undefined) return;
+    if (guard === 'none' || guard === 'own' || request.routeOptions.url === undefined) return;
     reply.header('cache-control', 'no-store');
     request.caller = await findCaller(guards, request, reply);
     if (!allows(request.caller.access, access)) throw new ServiceError('scope_refused');
-    await charge(guards, request, reply).catch(async (error: unknown) => {
+    await chargeRequest(guards, request, reply).catch(async (error: unknown) => {
       // Over its rate, a batch of a full update is a failed batch of this project all the same (§3.1).
       if (guard === 'project') await chooseProject(guards, request).catch(() => undefined);
       throw error;
@@ -66,7 +66,15 @@ export function readPresentedKey(request: FastifyRequest, headerOnly: boolean): 
   return { value, inUrl: true };
 }
 
-async function charge(guards: Guards, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+/**
+ * Counts a request of the caller, where its key has a limit.
+ * @throws rate_limited
+ */
+export async function chargeRequest(
+  guards: Pick<Guards, 'countRequest'>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
   const rate = await guards.countRequest(request.caller);
   if (rate === undefined) return;
   // draft-ietf-httpapi-ratelimit-headers-10: a policy and its present state, as structured fields.

@@ -21,7 +21,7 @@ export { dropAnswersBefore as dropOldAnswers } from './answer-store.ts';
 export type { RawBody } from './body.ts';
 export { ErrorAnswer, ListQuery, ProjectQuery } from './common-schemas.ts';
 export { describeRefusal, type FailureBody } from './error-mapper.ts';
-export type { Guards, PresentedKey, RateState } from './guards.ts';
+export { chargeRequest, type Guards, type PresentedKey, type RateState, readPresentedKey } from './guards.ts';
 export { createMetrics, type MetricSources, type Metrics, measureRequests, serveMetrics } from './metrics.ts';
 export { describeServer, documentServer, serveDocuments } from './openapi.ts';
 export { createServer, type ServerSettings } from './server.ts';
@@ -34,18 +34,27 @@ export type Server = FastifyInstance<
   TypeBoxTypeProvider
 >;
 
+/** A body in chunks as they came; fails in the middle when it is too large or stalls. */
+export type BodyStream = AsyncIterable<Uint8Array>;
+
 /** Adds the routes of one folder to the server. */
 export type Routes = (server: Server) => void;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** `none`: open to all. `key`: any key. `project`: the key and the query's project. `management`: the key in the header. */
-    guard?: 'none' | 'key' | 'project' | 'management';
+    /**
+     * `none`: open to all. `key`: any key. `project`: the key and the query's project. `management`: the key in the header.
+     * `own`: the route itself asks for the key, in the header.
+     */
+    guard?: 'none' | 'key' | 'project' | 'management' | 'own';
     /** What the key must at least be allowed; default read. */
     access?: Access;
-    /** `raw`: the handler gets a RawBody and a thread parses it; otherwise the body is parsed as JSON. */
-    body?: 'raw' | 'json';
-    /** Largest body, unpacked; default 1. */
+    /**
+     * `raw`: the handler gets a RawBody and a thread parses it. `stream`: it gets a BodyStream, which nobody parses.
+     * `ignored`: whatever is sent is not looked at. Otherwise the body is parsed as JSON.
+     */
+    body?: 'raw' | 'json' | 'stream' | 'ignored';
+    /** Largest body, unpacked; as it comes where it is streamed; default 1. */
     maxBodyMib?: number;
     /** Another method on this path is 404, not 405, so that the path does not show. */
     hidesOtherMethods?: boolean;
@@ -55,6 +64,10 @@ declare module 'fastify' {
     caller: Caller;
     project: ChosenProject;
     rawBody: RawBody | undefined;
+    /** Of a streamed body, once it was read: by it a repetition is recognised. */
+    bodyDigest: string | undefined;
+    /** The media type as it was sent; every body is read as what the route takes. */
+    sentType: string | undefined;
     rate: RateState | undefined;
   }
 }

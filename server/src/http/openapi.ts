@@ -24,7 +24,8 @@ const chapters = [
   },
   { name: 'Tasks', paths: ['/tasks'], description: 'What became of an accepted update.' },
   { name: 'Related products', paths: ['/search/'], description: 'Products that go with others.' },
-  { name: 'Webhook', paths: ['/pipeline'], description: 'Starts a pipeline from outside.' },
+  { name: 'Pipelines', paths: [], description: 'Feed a catalog from files, by hand or by a schedule.' },
+  { name: 'Webhook', paths: ['/etl-triggers/'], description: 'Starts a pipeline from outside.' },
   {
     name: 'Management',
     paths: ['/management/'],
@@ -117,11 +118,12 @@ const docsSchema = {
 
 function describeRoute(schema: FastifySchema | undefined, url: string, route: RouteOptions): FastifySchema {
   const { guard = 'key', access = 'read' } = route.config ?? {};
-  const security = { none: [], management: [{ bearer: [] }] };
+  const header = [{ bearer: [] }];
+  const security = { none: [], management: header, own: header, key: undefined, project: undefined }[guard];
   return {
     ...schema,
     tags: schema?.tags ?? [chapterOf(url)],
-    security: guard === 'none' || guard === 'management' ? security[guard] : [{ bearer: [] }, { apiKey: [] }],
+    security: security ?? [{ bearer: [] }, { apiKey: [] }],
     ...(guard !== 'none' && { 'x-access': access }),
     response: withCommonRefusals((schema?.response ?? {}) as Record<string, object>, schema, route),
   };
@@ -134,15 +136,12 @@ function chapterOf(url: string): string {
   return fitting.sort((a, b) => b.length - a.length)[0]?.name ?? 'Service';
 }
 
-/** The refusals of the checks that the server itself makes. Source: docs/interface.md §7.2. */
-function withCommonRefusals(
-  given: Record<string, object>,
-  schema: FastifySchema | undefined,
-  route: RouteOptions,
-): Record<string, object> {
+/** @returns what the checks that the server itself makes may refuse, by status. Source: docs/interface.md §7.2. */
+function listCommonRefusals(schema: FastifySchema | undefined, route: RouteOptions): Record<string, string> {
   const { guard = 'key', body } = route.config ?? {};
   const common: Record<string, string> = {};
-  const hasBody = schema?.body !== undefined || body === 'raw';
+  const isKept = body === 'raw' || body === 'stream';
+  const hasBody = schema?.body !== undefined || isKept;
   if (guard === 'project' || hasBody || schema?.querystring !== undefined) {
     common[400] = 'parameters or body are not valid; `details` says where';
   }
@@ -150,7 +149,16 @@ function withCommonRefusals(
   if (schema?.params !== undefined) common[404] = 'unknown, or out of reach of the key';
   if (hasBody) common[413] = 'the body is too large';
   if (guard !== 'none') common[429] = 'over the rate limit of the key; `Retry-After` says how long to wait';
-  if (body === 'raw') common[507] = 'the disk is full, nothing was stored';
+  if (isKept) common[507] = 'the disk is full, nothing was stored';
+  return common;
+}
+
+function withCommonRefusals(
+  given: Record<string, object>,
+  schema: FastifySchema | undefined,
+  route: RouteOptions,
+): Record<string, object> {
+  const common = listCommonRefusals(schema, route);
   const statuses = Object.keys(given);
   const isGiven = (status: string) => statuses.some((one) => one === status || /^4xx|default$/i.test(one));
   const refusals = Object.entries(common).filter(([status]) => !isGiven(status));

@@ -6,6 +6,7 @@ import { Ajv } from 'ajv';
 import Fastify, { type FastifyError, type FastifyRequest, type RouteOptions } from 'fastify';
 import { ServiceError } from '../kernel/errors.ts';
 import { type BodyBudget, createBodyBudget, declaredLength, parseJsonBody, readBody } from './body.ts';
+import { streamBody } from './body-stream.ts';
 import { replyWithError } from './error-mapper.ts';
 import { createGuardHook, type Guards } from './guards.ts';
 import type { Server } from './http.ts';
@@ -21,6 +22,8 @@ export interface ServerSettings {
 }
 
 const MIB = 1024 * 1024;
+/** What is held of a streamed body at a time. */
+const STREAMED_BYTES = 8 * MIB;
 /** 128 KiB of request line and headers are served; Node counts a little more than their text. Source: §8. */
 const MAX_HEADER_BYTES = 136 * 1024;
 /** The paths that browsers of other origins may call. Source: docs/interface.md §5.4. */
@@ -89,7 +92,8 @@ function readQuery(text: string): Record<string, string | string[]> {
 /** Values of bodies are strings by contract and stay what they are; parameters of a URL are text and are converted. */
 function readParameters(server: Server): void {
   const shared = { allErrors: true, useDefaults: true, strict: false, removeAdditional: false } as const;
-  const bodies = new Ajv(shared);
+  // Of a body whose kind a field names, mistakes are told of that kind alone.
+  const bodies = new Ajv({ ...shared, discriminator: true });
   const parameters = new Ajv({ ...shared, coerceTypes: true });
   server.setValidatorCompiler(({ schema, httpPart }) =>
     (httpPart === 'body' ? bodies : parameters).compile(schema as object),
@@ -104,8 +108,8 @@ function readParameters(server: Server): void {
     throw new ServiceError('query_invalid', { details });
   });
   server.addHook('onRoute', (route: RouteOptions) => {
-    // A raw body is checked by the thread that parses it; its schema is here for the documentation.
-    if (route.config?.body !== 'raw') return;
+    // A raw body is checked by the thread that parses it, a streamed one by nobody; its schema is here for the documentation.
+    if (route.config?.body !== 'raw' && route.config?.body !== 'stream') return;
     route.validatorCompiler = ({ schema, httpPart }) =>
       httpPart === 'body' ? () => true : parameters.compile(schema as object);
   });
@@ -114,19 +118,26 @@ function readParameters(server: Server): void {
 /** One reader for every body: bounded in size, time and the memory that all of them share. */
 function readBodies(server: Server, budget: BodyBudget): void {
   server.decorateRequest('rawBody', undefined);
+  server.decorateRequest('bodyDigest', undefined);
+  server.decorateRequest('sentType', undefined);
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('*', async (request: FastifyRequest, payload: unknown) => {
     const { body = 'json', maxBodyMib = 1 } = request.routeOptions.config;
     const message = payload as typeof request.raw;
-    const release = await budget.reserve(Math.min(declaredLength(message) ?? 16 * MIB, maxBodyMib * MIB));
+    if (body === 'ignored') return undefined;
+    const held = body === 'stream' ? Math.min(maxBodyMib * MIB, STREAMED_BYTES) : maxBodyMib * MIB;
+    const release = await budget.reserve(Math.min(declaredLength(message) ?? 16 * MIB, held));
     request.raw.once('close', release);
+    if (body === 'stream') return streamBody(message, maxBodyMib);
     const raw = await readBody(message, maxBodyMib);
     request.rawBody = raw;
     return body === 'raw' ? raw : parseJsonBody(raw, maxBodyMib);
   });
   // Bodies are JSON whatever they call themselves; Fastify refuses a media type that it cannot read.
-  server.addHook('onRequest', async ({ raw }) => {
-    if (raw.headers['content-type'] !== undefined) raw.headers['content-type'] = 'application/json';
+  server.addHook('onRequest', async (request) => {
+    const { headers } = request.raw;
+    request.sentType = headers['content-type'];
+    if (headers['content-type'] !== undefined) headers['content-type'] = 'application/json';
   });
 }
 

@@ -41,6 +41,7 @@ export type FailureCode =
   | 'rate_limited'
   | 'webhook_token_missing'
   | 'webhook_refused'
+  | 'pipeline_busy'
   | 'pipeline_running'
   | 'pipeline_too_soon'
   | 'pipeline_file_missing'

@@ -88,6 +88,22 @@ export async function listTasks(
   return rows.map(readTask);
 }
 
+/** @returns the tasks of a project that have these numbers, in no order */
+export async function listNumberedTasks(
+  database: Database,
+  projectId: number,
+  numbers: readonly number[],
+): Promise<Task[]> {
+  if (numbers.length === 0) return [];
+  const rows = await database.read
+    .selectFrom('task')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where('number', 'in', numbers)
+    .execute();
+  return rows.map(readTask);
+}
+
 /** @returns every task that has not ended, in order of acceptance; relies on the index task_open. */
 export async function listOpenTasks(database: Database, projectId?: number): Promise<Task[]> {
   const rows = await database.read

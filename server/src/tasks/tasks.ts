@@ -22,6 +22,7 @@ import {
   hasOpenOrdered,
   insertTask,
   listLogLines,
+  listNumberedTasks,
   listOpenTasks,
   listTasks,
 } from './task-store.ts';
@@ -85,6 +86,9 @@ export function createTasks(parts: TaskParts) {
       below?: number | undefined;
       limit: number;
     }) => listTasks(database, wanted),
+    /** By their numbers, in no order; those that are forgotten are left out. */
+    listNumbered: (projectId: number, numbers: readonly number[]) =>
+      listNumberedTasks(database, projectId, numbers),
     listOpen: (projectId?: number) => listOpenTasks(database, projectId),
     cancel: (task: Task) => cancelTask({ database, clock, watch, work }, task),
     /** Ends tasks that others carry. */

@@ -1,0 +1,172 @@
+import type { FastifyRequest } from 'fastify';
+import { ErrorAnswer, type Routes, type Server } from '../http/http.ts';
+import type { AlongsideChange, PipelineState } from './pipeline-definitions.ts';
+import type { PipelineRouteParts } from './pipeline-route-parts.ts';
+import {
+  DoneAnswer,
+  ListQuery,
+  PipelinePage,
+  PipelineParams,
+  ProjectParams,
+  SentPipeline,
+  SentPreview,
+  toWirePipeline,
+  WirePipeline,
+  WirePreview,
+} from './pipeline-schemas.ts';
+
+const config = { guard: 'management', access: 'manage' } as const;
+/** A mapping may name 2,000 attributes. */
+const takesDefinition = { ...config, maxBodyMib: 16 } as const;
+const failures = { '4xx': ErrorAnswer };
+const tags = ['Pipelines'];
+const done = { status: 'success' } as const;
+const PATH = '/management/projects/:id/pipelines';
+
+/** Source: docs/interface.md §13. */
+export const pipelineRoutes =
+  (parts: PipelineRouteParts): Routes =>
+  (server) => {
+    serveCollection(server, parts);
+    servePreview(server, parts);
+    servePipeline(server, parts);
+    serveChanges(server, parts);
+  };
+
+const toWire = ({ findBaseUrl }: PipelineRouteParts, { pipeline, lastRun }: PipelineState) =>
+  toWirePipeline(pipeline, lastRun, findBaseUrl);
+
+function serveCollection(server: Server, parts: PipelineRouteParts): void {
+  const { pipelines, answerOnce, getProject, recordPipelineChange } = parts;
+  const listSchema = {
+    tags,
+    summary: 'List the pipelines of a project',
+    params: ProjectParams,
+    querystring: ListQuery,
+    response: { 200: PipelinePage, ...failures },
+  };
+  server.get(PATH, { config, schema: listSchema }, async (request) => {
+    const project = await getProject(request, request.params.id);
+    const { items, nextCursor } = await pipelines.list(project.id, request.query);
+    return { items: items.map((state) => toWire(parts, state)), nextCursor } as never;
+  });
+
+  const createSchema = {
+    tags,
+    summary: 'Create a pipeline',
+    params: ProjectParams,
+    body: SentPipeline,
+    response: { 201: WirePipeline, ...failures },
+  };
+  server.post(PATH, { config: takesDefinition, schema: createSchema }, async (request, reply) => {
+    const project = await getProject(request, request.params.id);
+    const answer = await answerOnce(request, async (record) => {
+      let created: object = {};
+      await pipelines.create(project, request.body as SentPipeline, async (tx, pipeline) => {
+        created = toWire(parts, { pipeline, lastRun: undefined });
+        await recordPipelineChange(tx, request, { action: 'created', pipeline });
+        await record(tx, created);
+      });
+      return created;
+    });
+    return reply.code(201).send(answer as never);
+  });
+}
+
+function servePreview(server: Server, { pipelines, getProject }: PipelineRouteParts): void {
+  const schema = {
+    tags,
+    summary: 'Try a definition on the first rows of its real source, without storing it',
+    description: 'Without a mapping one is suggested from the names of the columns and what is in them.',
+    params: ProjectParams,
+    body: SentPreview,
+    response: { 200: WirePreview, ...failures },
+  };
+  server.post(`${PATH}/preview`, { config: takesDefinition, schema }, async (request) => {
+    const project = await getProject(request, request.params.id);
+    return (await pipelines.preview(project.id, request.body as SentPreview)) as never;
+  });
+}
+
+function servePipeline(server: Server, parts: PipelineRouteParts): void {
+  const { pipelines, answerOnce, getProject, recordPipelineChange } = parts;
+  const path = `${PATH}/:pipelineId`;
+  const schema = { tags, params: PipelineParams, response: { 200: WirePipeline, ...failures } };
+  server.get(path, { config, schema: { ...schema, summary: 'Read a pipeline' } }, async (request) => {
+    const project = await getProject(request, request.params.id);
+    const key = { projectId: project.id, id: request.params.pipelineId };
+    return toWire(parts, await pipelines.getState(key)) as never;
+  });
+
+  server.delete(
+    path,
+    {
+      config,
+      schema: {
+        ...schema,
+        summary: 'Delete a pipeline that is not running',
+        response: { 200: DoneAnswer, ...failures },
+      },
+    },
+    async (request) => {
+      const project = await getProject(request, request.params.id);
+      return answerOnce(request, async (record) => {
+        const key = { projectId: project.id, id: request.params.pipelineId };
+        await pipelines.remove(key, async (tx, pipeline) => {
+          await recordPipelineChange(tx, request, { action: 'deleted', pipeline });
+          await record(tx, done);
+        });
+        return done;
+      });
+    },
+  );
+}
+
+function serveChanges(server: Server, parts: PipelineRouteParts): void {
+  const { pipelines, answerOnce, getProject, recordPipelineChange } = parts;
+  const path = `${PATH}/:pipelineId`;
+  const schema = { tags, params: PipelineParams, response: { 200: WirePipeline, ...failures } };
+
+  /** Changes a pipeline once for each Idempotency-Key. @returns it as it is then */
+  async function answerChange(
+    request: FastifyRequest,
+    { pipelineId, id }: { pipelineId: number; id: number },
+    change: {
+      action: 'changed' | 'trigger-id';
+      make: (key: { projectId: number; id: number }, alongside: AlongsideChange) => Promise<void>;
+    },
+  ) {
+    const project = await getProject(request, id);
+    const key = { projectId: project.id, id: pipelineId };
+    return answerOnce(request, async (record) => {
+      const { lastRun } = await pipelines.getState(key);
+      let changed: object = {};
+      await change.make(key, async (tx, pipeline, before) => {
+        changed = toWire(parts, { pipeline, lastRun });
+        await recordPipelineChange(tx, request, { action: change.action, pipeline, before });
+        await record(tx, changed);
+      });
+      return changed;
+    });
+  }
+
+  const putSchema = { ...schema, summary: 'Replace a pipeline', body: SentPipeline };
+  server.put(path, { config: takesDefinition, schema: putSchema }, (request) => {
+    const sent = request.body as SentPipeline;
+    return answerChange(request, request.params, {
+      action: 'changed',
+      make: (key, alongside) => pipelines.replace(key, sent, alongside),
+    }) as never;
+  });
+
+  const renewSchema = { ...schema, summary: 'Give the webhook another URL; the old one ends' };
+  server.post(
+    `${path}/trigger-id`,
+    { config, schema: renewSchema },
+    (request) =>
+      answerChange(request, request.params, {
+        action: 'trigger-id',
+        make: pipelines.renewTriggerId,
+      }) as never,
+  );
+}

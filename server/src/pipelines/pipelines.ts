@@ -1,0 +1,95 @@
+/**
+ * The door of pipelines: what feeds a catalog without a client. A pipeline is a stored definition; a run of it is a
+ * task. What starts one (a call, an upload, a schedule, a webhook) is decided here, across processes by the database;
+ * what a run does is in `pipeline-runs.ts`. Pipelines know catalogs and never how products are kept.
+ */
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import type { Logger } from '../kernel/logger.ts';
+import type { Database, PayloadFiles } from '../storage/storage.ts';
+import type { Tasks } from '../tasks/tasks.ts';
+import { checkTried, fillHeaders } from './pipeline-check.ts';
+import { createPipelineChanges, createPipelineLists } from './pipeline-definitions.ts';
+import { dropForgottenRuns, listOpenPieces } from './pipeline-history-store.ts';
+import { PipelineRuns, type Preview } from './pipeline-runs.ts';
+import type { SentPreview } from './pipeline-schemas.ts';
+import { findPipeline, removePipelinesOf } from './pipeline-store.ts';
+import { createPipelineTriggers } from './pipeline-triggers.ts';
+import type { RunThreads } from './run-client.ts';
+import { createSchedule } from './schedule.ts';
+
+export type { Pipeline } from './pipeline.ts';
+export { showDefinition } from './pipeline-definitions.ts';
+export type { PipelineRouteParts } from './pipeline-route-parts.ts';
+export { createRunThreads, type RunThreadData } from './run-client.ts';
+export { runThreadOperations } from './run-thread.ts';
+export { SOURCE_LIMITS, type SourceSettings } from './sources/sources.ts';
+
+export interface PipelineParts {
+  readonly database: Database;
+  readonly payloads: PayloadFiles;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly tasks: Tasks;
+  /** What fetches, reads and maps. */
+  readonly threads: RunThreads;
+  readonly catalog: Pick<Catalog, 'gatherWrites' | 'dropGathered'>;
+}
+
+export type Pipelines = ReturnType<typeof createPipelines>;
+
+export function createPipelines({
+  database,
+  payloads,
+  clock,
+  logger,
+  tasks,
+  threads,
+  catalog,
+}: PipelineParts) {
+  const runs = new PipelineRuns({
+    ...{ database, payloads, tasks, threads },
+    ...{ gatherWrites: catalog.gatherWrites, dropGathered: catalog.dropGathered },
+    findPipeline: (projectId, id) => findPipeline(database.read, { projectId, id }),
+  });
+  tasks.define(runs.definitions);
+  const lists = createPipelineLists({ database, tasks });
+
+  return {
+    ...lists,
+    ...createPipelineChanges({ database, clock }),
+    ...createPipelineTriggers({ database, payloads, runs }),
+    /** To be started where tasks run. */
+    schedule: createSchedule({ database, logger, runs }),
+
+    /**
+     * Maps the first rows of the real source, and stores nothing.
+     * @throws request_invalid, not_found for the stored pipeline, and whatever the source or its format refuses
+     */
+    async preview(projectId: number, sent: SentPreview): Promise<Preview> {
+      const { pipelineId, file } = sent;
+      const stored = pipelineId === undefined ? undefined : await lists.get({ projectId, id: pipelineId });
+      const tried = fillHeaders(await checkTried(sent), stored?.definition.source);
+      return runs.preview(projectId, tried, file && { name: file.name, bytes: readBase64(file.base64) });
+    },
+
+    /** Payloads of files whose runs have not ended. */
+    listPayloads: () => listOpenPieces(database.read),
+    /** Runs go with their tasks. */
+    dropForgotten: () => dropForgottenRuns(database),
+    /** What a project that is gone for good had. */
+    removeOf: removePipelinesOf,
+  };
+}
+
+const PREVIEWED_MIB = 8;
+
+function readBase64(text: string): Uint8Array {
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text))
+    throw new ServiceError('request_invalid', { details: ['/file/base64 must be base64'] });
+  const bytes = Buffer.from(text, 'base64');
+  if (bytes.length <= PREVIEWED_MIB * 1024 * 1024) return bytes;
+  const details = [`/file/base64 must not hold more than ${PREVIEWED_MIB} MiB, the first rows are enough`];
+  throw new ServiceError('request_invalid', { details });
+}

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readFileName, readSentType } from './upload-name.ts';
+
+test('a file is named by ?name=, else by Content-Disposition, else upload (§13.1)', () => {
+  assert.equal(readFileName('feed.csv', 'attachment; filename="other.csv"'), 'feed.csv');
+  const cases: [string | undefined, string][] = [
+    ['attachment; filename="a b.csv"', 'a b.csv'],
+    ['attachment; filename=feed.csv', 'feed.csv'],
+    ['attachment; filename="quote\\".csv"', 'quote".csv'],
+    ["attachment; filename=plain.csv; filename*=UTF-8''f%C3%BCr%20alle.csv", 'für alle.csv'],
+    ["attachment; filename*=UTF-8''%E0%A4%A.csv", '%E0%A4%A.csv'],
+    ['inline', 'upload'],
+    ['', 'upload'],
+    [undefined, 'upload'],
+  ];
+  for (const [header, name] of cases) assert.equal(readFileName(undefined, header), name);
+});
+
+test('a name is no path and holds nothing that garbles a log (§13.1)', () => {
+  assert.equal(readFileName('../../etc/passwd', undefined), 'passwd');
+  assert.equal(readFileName('C:\\export\\feed.csv', undefined), 'feed.csv');
+  assert.equal(readFileName('a\nb\u0000.csv', undefined), 'ab.csv');
+  assert.equal(readFileName(`${'x'.repeat(300)}.csv`, undefined).length, 255);
+  assert.equal(readFileName('..//', undefined), 'upload');
+});
+
+test('a media type is read without its parameters; what says nothing counts as none (§13.1)', () => {
+  assert.deepEqual(readSentType('Text/CSV; charset="ISO-8859-1"; header=present'), {
+    mediaType: 'text/csv',
+    charset: 'iso-8859-1',
+  });
+  for (const header of [undefined, '', 'application/x-www-form-urlencoded', 'application/octet-stream'])
+    assert.deepEqual(readSentType(header), { mediaType: undefined, charset: undefined });
+});
