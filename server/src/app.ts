@@ -122,6 +122,7 @@ export async function createApp({
     projects,
     catalog,
     tasks,
+    pipelines,
     /** Takes over what a former process left, then serves. @returns the address */
     async start(): Promise<string> {
       await catalog.fullUpdates.closeEnded();
