@@ -18,6 +18,7 @@ import { watchOthers } from './machine-load.ts';
 import type { Bench, Measurement, Sizes } from './measurement.ts';
 import { memory } from './memory.ts';
 import { partial } from './partial.ts';
+import { pipelines } from './pipelines.ts';
 import { postgresIngest } from './postgres-ingest.ts';
 import { postgresLookup } from './postgres-lookup.ts';
 import { postgresMillion } from './postgres-million.ts';
@@ -38,6 +39,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   partial,
   growth,
   relations,
+  pipelines,
   postgresIngest,
   postgresLookup,
   postgresRelations,

@@ -141,7 +141,7 @@ export async function createApp({
       tasks.watch.close();
       await server.close();
       upkeep.stop();
-      await closeAll([pipelines.schedule, tasks, catalog, threads, access], logger);
+      await closeAll([pipelines.schedule, tasks, pipelines, catalog, threads, access], logger);
       await readers?.close();
       await storage.close();
     },

@@ -11,7 +11,7 @@ import {
   readProduct,
   toBody,
 } from './catalog-model.ts';
-import { query } from './postgres-server.ts';
+import { endLeases } from './killed-process.ts';
 import { type ProcessAnswer, type ServiceProcess, startProcess } from './service-process.ts';
 import { createTestStore, type TestStore, testedStore } from './test-store.ts';
 
@@ -520,18 +520,6 @@ test(`nothing that was answered is lost in ${KILLS} crashes (seed ${SEED})`, asy
   await checkStore(store, caller.projectId);
   t.diagnostic(JSON.stringify(caller.counts));
 });
-
-/**
- * PostgreSQL ends the sessions of a killed process once it has done what it was sent, which may be a commit. And where
- * others may run what a killed process left, they wait 10 s for it; here nobody else is there to wait for.
- */
-async function endLeases({ kind, settings, change }: TestStore): Promise<void> {
-  const { RELATA_DATABASE_URL: url } = settings;
-  if (kind === 'embedded' || url === undefined) return;
-  const sessions = `select pid from pg_stat_activity where datname = current_database() and application_name = 'relata'`;
-  while ((await query(url, sessions)).length > 0) await delay(20);
-  await change('update task set lease_until = 0 where leased_by is not null');
-}
 
 /** Some kills come right behind an answer: those are the moments at which a promise has just been made. */
 function aimAt(dice: number): Wish['kind'] | undefined {

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type CatalogTable, toCsv, toTable, toXml, toXmlMapping, writeXlsx } from './catalog-files.ts';
-import { createTempDir } from './format-reading.ts';
 import { createPipeline } from './pipeline-under-test.ts';
 import { readCatalog } from './real-products.ts';
 import { shareService } from './shared-service.ts';
 import type { TestService } from './test-service.ts';
+import { testedStore } from './test-store.ts';
 
 const service = shareService();
 const LOOKUP = 1_000;
@@ -32,7 +33,9 @@ async function describe(
 }
 
 test('a catalog as csv, xml and xlsx is the same catalog as the upload (§13.1)', async (t) => {
-  const { products } = readCatalog();
+  const { products: all } = readCatalog();
+  // How it is read does not depend on the store, and writing all of it is real-catalog.test.ts.
+  const products = testedStore === 'embedded' ? all : all.slice(0, 10_500);
   const identifiers = products.map(({ identifier }) => identifier);
   const table: CatalogTable = toTable(products);
   const uploaded = await service().createProject('Uploaded');
@@ -40,7 +43,9 @@ test('a catalog as csv, xml and xlsx is the same catalog as the upload (§13.1)'
   const expected = await describe(service(), uploaded, identifiers);
   assert.equal(expected.length, products.length);
 
-  const book = join(createTempDir(t), 'catalog.xlsx');
+  const folder = mkdtempSync(join(tmpdir(), 'relata-test-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const book = join(folder, 'catalog.xlsx');
   await writeXlsx(book, table);
   const files = [
     { type: 'csv', mapping: table.mapping, content: () => toCsv(table) },

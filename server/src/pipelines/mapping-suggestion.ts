@@ -47,7 +47,7 @@ export function suggestMapping(columns: readonly string[], rows: readonly Source
   const isAddress = (value: string) => isUrl(value) || value.startsWith('/');
   // First what names say, for every field: a column of paths would pass for names.
   const named = {
-    identifier: chosen.byName('identifier', ({ isUnique }) => isUnique || rows.length === 0),
+    identifier: chosen.byName('identifier', ({ values }) => isMostlyThere(values, rows.length)),
     groupIdentifier: chosen.byName('groupIdentifier', hasNoUrl),
     name: chosen.byName('name', hasNoUrl),
     categories: chosen.byName('categories', hasNoUrl),
@@ -74,6 +74,10 @@ export function suggestMapping(columns: readonly string[], rows: readonly Source
   };
   return { mapping, reasons: chosen.reasons };
 }
+
+/** Where the name says what a column is, a few rows may lack it; they are what a preview is for. */
+const isMostlyThere = (values: readonly string[], rows: number) =>
+  values.length * 2 >= rows && new Set(values).size === values.length;
 
 function sampleColumn(name: string, rows: readonly SourceRow[]): ColumnSample {
   const cells = rows.map(({ values }) => [values[name] ?? []].flat().filter((text) => text !== ''));

@@ -62,6 +62,7 @@ export function createPipelines({
     ...createPipelineTriggers({ database, payloads, runs }),
     /** To be started where tasks run. */
     schedule: createSchedule({ database, logger, runs }),
+    close: () => threads.close(),
 
     /**
      * Maps the first rows of the real source, and stores nothing.

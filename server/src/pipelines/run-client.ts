@@ -1,5 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../kernel/errors.ts';
-import { createThreadPool, type ThreadPlace } from '../storage/storage.ts';
+import { createThreadPool, type ThreadPlace, type ThreadPool } from '../storage/storage.ts';
 import type { ReportLine, TaskRun } from '../tasks/tasks.ts';
 import type { RejectedRowPolicy } from './pipeline.ts';
 import type { Preview } from './pipeline-runs.ts';
@@ -26,6 +27,9 @@ export interface ReadSummary extends BatchCounts {
 
 /** Objects of a thread: 600 MB are enough for any format, with what the mapping makes of it. */
 const HEAP_MIB = 1_024;
+/** A person who tries a mapping tries it again soon. */
+const IDLE_MS = 60_000;
+const LET_GO_MS = 2_000;
 /** Of a preview: a person waits for it. */
 const PREVIEW_MS = 60_000;
 /** Of a run's progress; the rest is for its writes. */
@@ -37,6 +41,7 @@ export interface RunThreads {
   /** @returns what was read; undefined when the source is what it was */
   read(order: ReadOrder, parts: ReadParts): Promise<Omit<ReadSummary, 'revision'> | undefined>;
   preview(order: PreviewOrder): Promise<Preview>;
+  close(): Promise<void>;
 }
 
 export interface ReadParts {
@@ -46,42 +51,107 @@ export interface ReadParts {
   onProducts(bytes: Uint8Array): Promise<void>;
 }
 
-/** Each run has a thread of its own, which ends with it wherever it is: nothing of a source outlives its run. */
+/** A run has a thread for itself, which ends with it when the run is stopped wherever it is. */
 export function createRunThreads(entry: URL, data: RunThreadData): RunThreads {
-  const openThread = () => createThreadPool(entry, { size: 1, workerData: data, heapMib: HEAP_MIB });
+  const threads = new ThreadSupply(entry, data);
   return {
     async read(order, parts) {
-      const thread = openThread();
-      const end = () => void thread.end();
-      parts.run.signal.addEventListener('abort', end, { once: true });
+      const { signal } = parts.run;
+      signal.throwIfAborted();
+      const stop = (thread: ThreadPool) => {
+        const end = () => void thread.end();
+        signal.addEventListener('abort', end, { once: true });
+        return () => signal.removeEventListener('abort', end);
+      };
       try {
-        parts.run.signal.throwIfAborted();
-        await thread.run('open', order, { key: 0 });
-        return await takeSteps(() => thread.run<ReadStep>('next', {}, { key: 0 }), parts);
+        return await threads.use(stop, async (thread) => {
+          await thread.run('open', order, { key: 0 });
+          return takeSteps(() => thread.run<ReadStep>('next', {}, { key: 0 }), parts);
+        });
       } catch (error) {
-        parts.run.signal.throwIfAborted();
+        signal.throwIfAborted();
         throw translateDeath(error);
-      } finally {
-        parts.run.signal.removeEventListener('abort', end);
-        await thread.end();
       }
     },
     async preview(order) {
-      const thread = openThread();
-      const timer = setTimeout(() => void thread.end(), PREVIEW_MS);
-      const isOver = () =>
-        new ServiceError('source_unreadable', { details: [`It took longer than ${PREVIEW_MS / 1_000} s`] });
+      let isOver = false;
+      const stop = (thread: ThreadPool) => {
+        const timer = setTimeout(() => {
+          isOver = true;
+          void thread.end();
+        }, PREVIEW_MS);
+        return () => clearTimeout(timer);
+      };
       try {
-        return await thread.run<Preview>('preview', order, { key: 0 });
+        return await threads.use(stop, (thread) => thread.run<Preview>('preview', order, { key: 0 }));
       } catch (error) {
-        if (error instanceof Error && error.message === 'the thread was ended') throw isOver();
-        throw translateDeath(error);
-      } finally {
-        clearTimeout(timer);
-        await thread.end();
+        if (!isOver) throw translateDeath(error);
+        const details = [`It took longer than ${PREVIEW_MS / 1_000} s`];
+        throw new ServiceError('source_unreadable', { details });
       }
     },
+    close: () => threads.close(),
   };
+}
+
+/**
+ * Starting a thread takes half a second of processor time, as much as mapping 10,000 rows: the last one that was used to
+ * its end waits a while for the next.
+ */
+class ThreadSupply {
+  private readonly entry: URL;
+  private readonly data: RunThreadData;
+  private idle: ThreadPool | undefined;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(entry: URL, data: RunThreadData) {
+    this.entry = entry;
+    this.data = data;
+  }
+
+  /** @param watch told of the thread, and given up when the work has ended */
+  async use<Result>(
+    watch: (thread: ThreadPool) => () => void,
+    work: (thread: ThreadPool) => Promise<Result>,
+  ): Promise<Result> {
+    const thread = this.take();
+    const unwatch = watch(thread);
+    try {
+      const result = await work(thread);
+      this.keep(thread);
+      return result;
+    } catch (error) {
+      // What was refused leaves a sound thread behind; of anything else nobody knows.
+      if (error instanceof ServiceError && (await letGo(thread))) this.keep(thread);
+      else await thread.end();
+      throw error;
+    } finally {
+      unwatch();
+    }
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.timer);
+    await this.idle?.end();
+    this.idle = undefined;
+  }
+
+  private take(): ThreadPool {
+    const { entry, data, idle } = this;
+    this.idle = undefined;
+    clearTimeout(this.timer);
+    return idle ?? createThreadPool(entry, { size: 1, workerData: data, heapMib: HEAP_MIB });
+  }
+
+  private keep(thread: ThreadPool): void {
+    if (this.idle !== undefined) {
+      void thread.end();
+      return;
+    }
+    this.idle = thread;
+    this.timer = setTimeout(() => void this.close(), IDLE_MS);
+    this.timer.unref();
+  }
 }
 
 /** What a reading has come to so far, told to the run step by step. */
@@ -118,6 +188,16 @@ class ReadProgress {
       throw refuseRows(total, report);
     return { ...total, stamp: step.stamp, report, unreported };
   }
+}
+
+/** @returns whether the thread has let go of what it read */
+async function letGo(thread: ThreadPool): Promise<boolean> {
+  const timeUp = delay(LET_GO_MS, false, { ref: false });
+  const done = thread.run('close', {}, { key: 0 }).then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([done, timeUp]);
 }
 
 async function takeSteps(

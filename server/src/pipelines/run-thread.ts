@@ -18,6 +18,12 @@ export function runThreadOperations({ sources: settings, readPiece }: RunThreadP
     },
     /** The next step; undefined behind the last. */
     next: async () => ({ output: (await reading?.next())?.value as ReadStep | undefined }),
+    /** Lets go of a source that is not read to its end. */
+    async close() {
+      await reading?.return(undefined);
+      reading = undefined;
+      return {};
+    },
     preview: async (order: PreviewOrder) => ({ output: await previewSource(parts, order) }),
   };
 }
