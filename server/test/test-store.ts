@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { readConfig } from '../src/config.ts';
 import { openStorage, type Storage } from '../src/storage/storage.ts';
@@ -94,7 +95,7 @@ export function embeddedStoreAt(dataDir: string): TestStore {
     async readCatalog<Row>(projectId: number, sql: string) {
       return withFile(catalogOf(projectId), (file) => file.prepare(sql).all() as Row[]);
     },
-    change: async (sql) => withFile(join(dataDir, 'control.db'), (file) => file.exec(sql)),
+    change: (sql) => changeFile(join(dataDir, 'control.db'), sql),
     listBodies: () => readdir(join(dataDir, 'payloads')),
     async readAll() {
       const entries = await readdir(dataDir, { recursive: true, withFileTypes: true });
@@ -116,8 +117,26 @@ export function embeddedStoreAt(dataDir: string): TestStore {
 const LOCK_TIMEOUT_MS = 10_000;
 const HELD_AT_MOST_MS = 60_000;
 
-function withFile<Result>(path: string, work: (file: DatabaseSync) => Result): Result {
-  const file = new DatabaseSync(path, { timeout: LOCK_TIMEOUT_MS });
+const LOCKED = 5;
+
+/** Whoever waits for a lock stops this thread, and a transaction of a service on this thread would never end. */
+async function changeFile(path: string, sql: string): Promise<void> {
+  for (const start = performance.now(); ; await delay(10)) {
+    try {
+      return withFile(path, (file) => file.exec(sql), 0);
+    } catch (error) {
+      const isLocked = (error as { errcode?: number }).errcode === LOCKED;
+      if (!isLocked || performance.now() - start > LOCK_TIMEOUT_MS) throw error;
+    }
+  }
+}
+
+function withFile<Result>(
+  path: string,
+  work: (file: DatabaseSync) => Result,
+  timeout = LOCK_TIMEOUT_MS,
+): Result {
+  const file = new DatabaseSync(path, { timeout });
   try {
     return work(file);
   } finally {
