@@ -71,6 +71,7 @@ create table task (
   increment_type text not null,
   status text not null,                     -- PENDING, RUNNING, FINISHED, FAILED, CANCELLED
   is_ordered integer not null,              -- 1: takes effect in order of acceptance within its project
+  lane text not null default '',            -- tasks of one project and lane run one after another; '' is that of the ordered ones
   request_time integer not null,
   start_time integer not null,
   finish_time integer,

@@ -84,6 +84,7 @@ create table task (
   increment_type text not null,
   status text not null,
   is_ordered bigint not null,
+  lane text not null default '',
   request_time bigint not null,
   start_time bigint not null,
   finish_time bigint,

@@ -88,6 +88,8 @@ export class PipelineRuns {
       project,
       payload: { pipelineId: id },
       origin: 'PIPELINE',
+      // A slow source holds up no other pipeline.
+      lane: String(id),
       name: definition.name,
       async alongside(tx, task) {
         if (await hasOpenRun(tx, { projectId, id })) throw refuseWhileRunning();

@@ -54,6 +54,7 @@ export interface ControlSchema {
     increment_type: string;
     status: string;
     is_ordered: number;
+    lane: Generated<string>;
     request_time: number;
     start_time: number;
     finish_time: number | null;

@@ -16,6 +16,8 @@ export interface NewTaskRequest<Payload extends object> {
    * the same when this process is gone before. It is PENDING.
    */
   readonly isHeld?: boolean;
+  /** Of those that are not ordered: others of their kind with another lane run beside it. */
+  readonly lane?: string;
   /** The task that this one is a part of. */
   readonly parent?: Task;
   /** Written in the transaction that accepts the task. */
@@ -25,7 +27,7 @@ export interface NewTaskRequest<Payload extends object> {
 /** @returns the row of a task that is accepted now */
 export function describeTask<Payload extends object>(
   definition: TaskDefinition<Payload>,
-  { project, name, origin, payload, isHeld, parent }: NewTaskRequest<Payload>,
+  { project, name, origin, payload, isHeld, parent, lane }: NewTaskRequest<Payload>,
   now: number,
 ): NewTask {
   return {
@@ -38,6 +40,7 @@ export function describeTask<Payload extends object>(
     increment: definition.increment,
     status: isHeld ? ('PENDING' as const) : definition.acceptedAs,
     isOrdered: definition.isOrdered,
+    lane: definition.isOrdered ? '' : [definition.kind, lane ?? []].flat().join(' '),
     requestedAt: now,
     startedAt: now,
     payload: JSON.stringify(payload),

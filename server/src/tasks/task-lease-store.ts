@@ -46,24 +46,20 @@ export async function listClaimable(
         .select(({ fn }) => ['task.project_id', fn.min('task.number').as('number')])
         .where(isOpen)
         .where(keepsPlace(kinds))
-        .groupBy([
-          'task.project_id',
-          'task.is_ordered',
-          sql`case when task.is_ordered = 1 then '' else task.kind end`,
-        ]),
+        .groupBy(['task.project_id', 'task.lane']),
     )
     .selectFrom('head')
     .innerJoin('task', (join) =>
       join.onRef('task.project_id', '=', 'head.project_id').onRef('task.number', '=', 'head.number'),
     )
-    .select(['task.project_id', 'task.is_ordered', 'task.kind'])
+    .select(['task.project_id', 'task.lane'])
     .where(isOneKind(kinds))
     .where(isOpen)
     .where(isFree(database))
     .orderBy('task.number')
     .limit(limit)
     .execute();
-  return rows.map((row) => ({ projectId: row.project_id, isOrdered: row.is_ordered === 1, kind: row.kind }));
+  return rows.map((row) => ({ projectId: row.project_id, lane: row.lane }));
 }
 
 /**
@@ -85,8 +81,7 @@ export async function claimNext(
             .select(['task.project_id', 'task.number'])
             .where('task.project_id', '=', lane.projectId)
             .where(isOpen)
-            .where('task.is_ordered', '=', Number(lane.isOrdered))
-            .$if(!lane.isOrdered, (query) => query.where('task.kind', '=', lane.kind))
+            .where('task.lane', '=', lane.lane)
             .orderBy('task.number')
             .limit(1),
         )

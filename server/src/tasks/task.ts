@@ -22,6 +22,8 @@ export interface Task {
   readonly increment: TaskIncrement;
   readonly status: TaskStatus;
   readonly isOrdered: boolean;
+  /** Tasks of one project and lane run one after another: '' is the lane of the ordered ones. */
+  readonly lane: string;
   readonly requestedAt: number;
   readonly startedAt: number;
   readonly finishedAt: number | undefined;
@@ -55,11 +57,10 @@ export interface LogLine {
 /** Source: docs/interface.md §4.7. */
 export const REPORT_LINES = 100_000;
 
-/** Tasks of one lane run one after another: the ordered ones of a project, and of others those of one kind. */
-export type Lane = Pick<Task, 'projectId' | 'isOrdered' | 'kind'>;
+export type Lane = Pick<Task, 'projectId' | 'lane'>;
 
 /** @returns the same for tasks of one lane */
-export const laneKey = ({ projectId, isOrdered, kind }: Lane) => `${projectId} ${isOrdered ? '' : kind}`;
+export const laneKey = ({ projectId, lane }: Lane) => `${projectId} ${lane}`;
 
 export function hasEnded({ status }: Pick<Task, 'status'>): boolean {
   return status !== 'PENDING' && status !== 'RUNNING';
