@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { test as runTest, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createBackup, restoreBackup } from '../src/storage/storage.ts';
+import { byUpload, CSV, createPipelineProject } from './pipeline-project.ts';
 import { processEnvironment } from './service-process.ts';
 import { createCatalog, type TestCatalog } from './shared-service.ts';
 import { startTestService, type TestService } from './test-service.ts';
@@ -135,6 +136,41 @@ test('what is open when a backup is made runs after the restore', async (t) => {
     ['uploaded', 'uploaded'],
     'every batch is there',
   );
+});
+
+/** A pipeline whose run has a file that was sent in, and waits for its turn to write. */
+async function startUpload(service: TestService) {
+  const project = await createPipelineProject(service);
+  const pipeline = await project.create(byUpload());
+  const release = await project.hold();
+  const { body } = await project.upload(pipeline, CSV);
+  return { projectId: project.projectId, taskId: body.task.id as string, release };
+}
+
+test('a run that is open when a backup is made reads its file again after the restore (§13.2)', async (t) => {
+  const service = await startTestService(t);
+  const backup = join(await makeFolder(t), 'backup');
+  const { projectId, taskId, release } = await startUpload(service);
+  await createBackup(service.store.dataDir, backup);
+  await release();
+  const restored = await startRestored(t, backup);
+  await cancelHeld(restored, projectId);
+  assert.equal(await statusOf(restored, taskId), 'FINISHED');
+  assert.equal(await nameOf(restored, projectId, 'A1'), 'Drill');
+});
+
+test('a run that ends while a backup is made is in it whole (§13.2)', async (t) => {
+  const service = await startTestService(t);
+  const backup = join(await makeFolder(t), 'backup');
+  const { projectId, taskId, release } = await startUpload(service);
+  await createBackup(service.store.dataDir, backup, async () => {
+    await release();
+    await service.ended(taskId);
+    while ((await service.store.listBodies()).length > 0) await new Promise(setImmediate);
+  });
+  const restored = await startRestored(t, backup);
+  assert.equal(await statusOf(restored, taskId), 'FINISHED');
+  assert.equal(await nameOf(restored, projectId, 'A1'), 'Drill');
 });
 
 test('a full update that is committed while a backup is made is not open in it', async (t) => {

@@ -407,8 +407,8 @@ test(
       assert.equal(ended.task.taskStatus, 'FINISHED', JSON.stringify(ended));
       const { body: runs } = await second.call('GET', `${path}/${pipeline.id}/runs`);
       assert.equal(runs.items.length, 1);
-      for (const one of processes)
-        assert.equal((await one.call('POST', pathname)).status, minSecondsBetween === 0 ? 200 : 429);
+      if (minSecondsBetween > 0)
+        for (const one of processes) assert.equal((await one.call('POST', pathname)).status, 429);
     }
   },
 );

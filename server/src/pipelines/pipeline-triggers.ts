@@ -65,6 +65,8 @@ export function createPipelineTriggers({ database, payloads, runs }: TriggerPart
 
     /** @returns the pipeline that a webhook starts; undefined where there is none, or it has another trigger now */
     async findWebhook(triggerId: string): Promise<FoundPipeline | undefined> {
+      // Anything else is no id, and not every store takes it as a text.
+      if (!/^[\w-]{1,64}$/.test(triggerId)) return undefined;
       const found = await findByTrigger(database.read, triggerId);
       return found?.pipeline.definition.trigger.type === 'webhook' ? found : undefined;
     },

@@ -133,6 +133,9 @@ function listPayloads(control: DatabaseSync): string[] {
   return control
     .prepare(
       `select payload ->> '$.source.payloadName' as name from task where status in ('PENDING', 'RUNNING')
+       union select value from task, json_each(task.payload, '$.payloadNames') where status in ('PENDING', 'RUNNING')
+       union select value from task join pipeline_run r on r.project_id = task.project_id and r.task_number = number,
+         json_each(r.upload, '$.pieces') where status in ('PENDING', 'RUNNING')
        union select payload_name from full_update_batch`,
     )
     .all()
@@ -173,6 +176,9 @@ function settleCatalog(path: string): number {
   return Number(lastTask);
 }
 
+const TAKE_END = `update task set status = o.status, progress = o.progress, finish_time = o.finish_time,
+   failure = o.failure, result = o.result, log_counter = o.log_counter, leased_by = null, lease_until = null`;
+
 /**
  * Brings the copied control database up to the catalogs, which were copied later. What ended in between is taken from
  * the original: an ordered task ends before the next one takes effect, so of those that a catalog holds only the last
@@ -192,15 +198,13 @@ function settleControl(
   const isApplied = `task.number <= (select value from json_each(:applied) where key = cast(task.project_id as text))`;
   const ended = control
     .prepare(
-      `update task set status = o.status, progress = o.progress, finish_time = o.finish_time, failure = o.failure,
-         log_counter = o.log_counter, leased_by = null, lease_until = null
-       from original.task o where o.number = task.number and task.is_ordered = 1
+      `${TAKE_END} from original.task o where o.number = task.number and task.is_ordered = 1
          and task.status in ('PENDING', 'RUNNING')
          and (o.status in ('FAILED', 'CANCELLED') or (o.status = 'FINISHED' and ${isApplied}))
        returning task.number`,
     )
     .all({ applied });
-  for (const { number } of ended) copyEnd(control, Number(number));
+  for (const { number } of [...ended, ...endRuns(control, missing)]) copyEnd(control, Number(number));
   control
     .prepare(
       `update task set status = 'FINISHED', progress = 100, finish_time = :now, leased_by = null, lease_until = null
@@ -219,6 +223,18 @@ function settleControl(
   control.exec('commit');
 }
 
+/** A run whose file is gone has ended before the catalogs were copied, which have all that it wrote. */
+function endRuns(control: DatabaseSync, missing: string) {
+  return control
+    .prepare(
+      `${TAKE_END} from original.task o where o.number = task.number and task.status in ('PENDING', 'RUNNING')
+         and task.number in (select r.task_number from pipeline_run r, json_each(r.upload, '$.pieces') p
+           where p.value in (select value from json_each(:missing)))
+       returning task.number`,
+    )
+    .all({ missing });
+}
+
 function copyEnd(control: DatabaseSync, taskNumber: number): void {
   for (const table of ['task_log', 'task_report']) {
     control.prepare(`delete from ${table} where task_number = ?`).run(taskNumber);
@@ -232,7 +248,8 @@ function refuseLost(control: DatabaseSync, missing: string): void {
   const lost = control
     .prepare(
       `select id from task where status in ('PENDING', 'RUNNING')
-         and payload ->> '$.source.payloadName' in (select value from json_each(:missing))
+         and (payload ->> '$.source.payloadName' in (select value from json_each(:missing))
+           or exists (select 1 from json_each(task.payload, '$.payloadNames') n, json_each(:missing) m where n.value = m.value))
        union select t.id from full_update_batch b join full_update f on f.id = b.full_update_id
          join task t on t.id = f.commit_task_id
        where t.status in ('PENDING', 'RUNNING') and b.payload_name in (select value from json_each(:missing))`,

@@ -108,6 +108,11 @@ export class EmbeddedEnd implements MoveEnd {
         `select project_id as projectId, payload_name as name from full_update_batch
          union select project_id, payload ->> '$.source.payloadName' from task
          where status in ('PENDING', 'RUNNING') and payload ->> '$.source.payloadName' is not null
+         union select project_id, value from task, json_each(task.payload, '$.payloadNames')
+         where status in ('PENDING', 'RUNNING')
+         union select r.project_id, value from task join pipeline_run r
+           on r.project_id = task.project_id and r.task_number = number, json_each(r.upload, '$.pieces')
+         where status in ('PENDING', 'RUNNING')
          order by 1, 2`,
       )
       .all() as { projectId: number; name: string }[];

@@ -187,6 +187,11 @@ const OWNED_PAYLOADS = `
   with owned as (
     select project_id, payload_name as name from full_update_batch
     union select project_id, payload::json #>> '{source,payloadName}' from task where status in ('PENDING', 'RUNNING')
+    union select project_id, json_array_elements_text(payload::json -> 'payloadNames') from task
+      where status in ('PENDING', 'RUNNING')
+    union select r.project_id, json_array_elements_text(r.upload::json -> 'pieces') from task t
+      join pipeline_run r on r.project_id = t.project_id and r.task_number = t.number
+      where t.status in ('PENDING', 'RUNNING')
   )
   select project_id as "projectId", name, sum(octet_length(bytes))::bigint as bytes
   from payload join owned using (project_id, name) group by 1, 2 order by 1, 2`;
