@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type App, createApp, type Role } from '../app.ts';
+import { ownerLinkUrl } from '../access/access.ts';
+import { type App, baseUrlOf, createApp, type Role } from '../app.ts';
 import { type Config, readConfig } from '../config.ts';
 
 const ROLES: readonly string[] = ['api', 'worker', 'all'] satisfies Role[];
@@ -13,6 +14,7 @@ export async function serveCommand(role = 'all'): Promise<number> {
   await makeFirstKey(app, config);
   const address = await app.start();
   app.server.log.info({ address }, 'relata serves');
+  if (role !== 'worker') await showOwnerLink(app, config);
   await untilStopped(app);
   return 0;
 }
@@ -38,6 +40,25 @@ async function makeFirstKey(app: App, { accountKey, database, dataDir }: Config)
   const path = join(dataDir, 'first-account-key');
   writeFileSync(path, `${made.key}\n`, { mode: 0o600 });
   app.server.log.info({ path }, 'the first account key was written to a file, read it and delete the file');
+}
+
+/**
+ * As long as nobody can sign in, each start shows a way. Without a terminal it goes to the log: whoever reads that within the
+ * hour can become the owner. Source: docs/interface.md §14.5.
+ */
+async function showOwnerLink(app: App, config: Config): Promise<void> {
+  const link = await makeFirstOwnerLink(app, config);
+  if (link === undefined) return;
+  if (process.stdout.isTTY) console.log(`\nSign up as the owner within an hour:\n\n  ${link}\n`);
+  else
+    app.server.log.warn({ link }, 'there is no owner yet: whoever opens this link within an hour becomes it');
+}
+
+/** @returns undefined once there is an owner */
+export async function makeFirstOwnerLink({ access, projects, server }: App, config: Config) {
+  const [first] = await projects.findAccounts();
+  if (first === undefined || (await access.hasOwner())) return undefined;
+  return ownerLinkUrl(baseUrlOf(config, server), await access.makeOwnerLink(first.id, 'relata serve'));
 }
 
 /** Waits for the signal to stop, then stops gracefully; a second signal ends the process at once. */

@@ -47,6 +47,13 @@ const securitySchemes = {
       'Deprecated: the API key in the URL. Answers carry a `Deprecation` header; use the header instead.',
     'x-deprecated': true,
   },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'relata_session',
+    description:
+      'The console session of a user; over https the cookie is `__Host-relata_session`. A request other than GET also needs the header `X-CSRF-Token`.',
+  },
 } as const;
 
 /**
@@ -115,14 +122,27 @@ const docsSchema = {
   response: { 200: { description: 'a page', content: { 'text/html': { schema: { type: 'string' } } } } },
 };
 
+const withUrlKey: Security = [{ bearer: [] }, { apiKey: [] }, { session: [] }];
+/** Guards that ask for no credential. */
+const OPEN: ReadonlySet<string> = new Set(['none', 'sign-in']);
+
+type Security = { [scheme: string]: readonly string[] }[];
+
 function describeRoute(schema: FastifySchema | undefined, url: string, route: RouteOptions): FastifySchema {
   const { guard = 'key', access = 'read' } = route.config ?? {};
-  const security = { none: [], management: [{ bearer: [] }] };
+  const security: Readonly<Record<typeof guard, Security>> = {
+    none: [],
+    'sign-in': [],
+    session: [{ session: [] }],
+    management: [{ bearer: [] }, { session: [] }],
+    key: withUrlKey,
+    project: withUrlKey,
+  };
   return {
     ...schema,
     tags: schema?.tags ?? [chapterOf(url)],
-    security: guard === 'none' || guard === 'management' ? security[guard] : [{ bearer: [] }, { apiKey: [] }],
-    ...(guard !== 'none' && { 'x-access': access }),
+    security: security[guard],
+    ...(!OPEN.has(guard) && guard !== 'session' && { 'x-access': access }),
     response: withCommonRefusals((schema?.response ?? {}) as Record<string, object>, schema, route),
   };
 }
@@ -146,10 +166,13 @@ function withCommonRefusals(
   if (guard === 'project' || hasBody || schema?.querystring !== undefined) {
     common[400] = 'parameters or body are not valid; `details` says where';
   }
-  if (guard !== 'none') common[401] = 'no key, or one that does not reach this';
+  if (!OPEN.has(guard)) common[401] = 'no key or session, or one that does not reach this';
+  if (guard !== 'none')
+    common[403] = 'of a console session: the role, `X-CSRF-Token` or `Origin` does not fit';
   if (schema?.params !== undefined) common[404] = 'unknown, or out of reach of the key';
   if (hasBody) common[413] = 'the body is too large';
-  if (guard !== 'none') common[429] = 'over the rate limit of the key; `Retry-After` says how long to wait';
+  if (!OPEN.has(guard) && guard !== 'session')
+    common[429] = 'over the rate limit of the key; `Retry-After` says how long to wait';
   if (body === 'raw') common[507] = 'the disk is full, nothing was stored';
   const statuses = Object.keys(given);
   const isGiven = (status: string) => statuses.some((one) => one === status || /^4xx|default$/i.test(one));

@@ -34,8 +34,9 @@ export type { TaskDefinition, TaskRun } from './task-definition.ts';
 export { WireTaskSchema } from './task-schemas.ts';
 
 export interface NewTaskRequest<Payload extends object> {
-  readonly project: Pick<ChosenProject, 'id' | 'name'>;
+  readonly project: Pick<ChosenProject, 'id' | 'name' | 'origin'>;
   readonly payload: Payload;
+  /** Default: that of the project, as it was chosen. */
   readonly origin?: TaskOrigin;
   /** Replaces the definition's name. */
   readonly name?: string;
@@ -145,7 +146,7 @@ function describeTask<Payload extends object>(
     projectName: project.name,
     kind: definition.kind,
     name: name ?? definition.name,
-    origin: origin ?? ('LIVE-API' as const),
+    origin: origin ?? project.origin ?? ('LIVE-API' as const),
     increment: definition.increment,
     status: isHeld ? ('PENDING' as const) : definition.acceptedAs,
     isOrdered: definition.isOrdered,
