@@ -55,7 +55,7 @@ export function createAccess({ database, postgres, clock, projects }: AccessPart
   const { dropCache, dropEndedWindows, ...finder } = createKeyFinder({ database, postgres, clock, lastUse });
   const parts = { database, clock, projects, lastUse, onWritten: dropCache };
   const { addKey, ...management } = createKeyManagement(parts);
-  const { sessions, dropEnded, ...users } = createUsers({ database, clock, projects });
+  const { dropEnded, ...users } = createUsers({ database, clock, projects });
   projects.whenGone(async (tx, gone) => {
     await removeKeysOf(tx, gone);
     dropCache();
@@ -80,10 +80,7 @@ export function createAccess({ database, postgres, clock, projects }: AccessPart
       await dropEnded();
     },
     flushLastUse: () => lastUse.flush(),
-    async close() {
-      await sessions.close();
-      await lastUse.close();
-    },
+    close: () => lastUse.close(),
   };
 }
 
@@ -92,7 +89,6 @@ function createUsers({ database, clock, projects }: Pick<AccessParts, 'database'
   const limit = createPasswordLimit(database, clock);
   const parts = { database, clock, projects, limit, onWritten: sessions.dropCache };
   return {
-    sessions,
     findUser: sessions.findUser,
     ...createSignIn(parts),
     ...createOwnerLinks(parts),

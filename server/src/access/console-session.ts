@@ -63,7 +63,6 @@ export interface SessionFinder {
   /** To be called when a session or a user was written. */
   dropCache(): void;
   dropEnded(): Promise<void>;
-  close(): Promise<void>;
 }
 
 interface FoundSession {
@@ -75,7 +74,6 @@ interface FoundSession {
 /** On the way of every request of the console: mostly answered from memory, which is a second old at most. */
 export function createSessionFinder(database: Database, clock: Clock): SessionFinder {
   const sessions = createShortCache<SecretHash, FoundSession>(clock, REMEMBERED_SESSIONS);
-  const writes = new Set<Promise<void>>();
 
   async function read(hash: SecretHash): Promise<FoundSession | undefined> {
     const found = await findSession(database.read, hash);
@@ -84,13 +82,11 @@ export function createSessionFinder(database: Database, clock: Clock): SessionFi
     return { caller: toUserCaller(found.user, id), expiresAt, usedAt };
   }
 
-  /** Nobody waits for it. When it fails, e.g. for a full disk, the next use tries again a minute later. */
-  function noteUse(found: FoundSession, now: number): void {
+  async function noteUse(found: FoundSession, now: number): Promise<void> {
     if (now - found.usedAt < USE_NOTED_EVERY_MS) return;
     found.usedAt = now;
-    const write = noteSessionUse(database, found.caller.sessionId, now).catch(() => {});
-    writes.add(write);
-    void write.then(() => writes.delete(write));
+    // A full disk must not keep anybody from looking; the next use a minute later tries again.
+    await noteSessionUse(database, found.caller.sessionId, now).catch(() => {});
   }
 
   return {
@@ -101,7 +97,7 @@ export function createSessionFinder(database: Database, clock: Clock): SessionFi
       if (found === undefined || found.expiresAt <= now || found.usedAt + IDLE_MS <= now) {
         throw new ServiceError('not_signed_in');
       }
-      noteUse(found, now);
+      await noteUse(found, now);
       return found.caller;
     },
     dropCache: () => sessions.drop(),
@@ -109,6 +105,5 @@ export function createSessionFinder(database: Database, clock: Clock): SessionFi
       const now = clock.now();
       return dropSessions(database, { expiredAt: now, unusedSince: now - IDLE_MS });
     },
-    close: async () => void (await Promise.all(writes)),
   };
 }

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import swagger from '@fastify/swagger';
-import type { FastifySchema, RouteOptions } from 'fastify';
+import type { FastifyContextConfig, FastifySchema, RouteOptions } from 'fastify';
 import { ErrorAnswer } from './common-schemas.ts';
 import type { Server } from './http.ts';
 import { shareTitledSchemas } from './openapi-components.ts';
@@ -126,11 +126,12 @@ const withUrlKey: Security = [{ bearer: [] }, { apiKey: [] }, { session: [] }];
 /** Guards that ask for no credential. */
 const OPEN: ReadonlySet<string> = new Set(['none', 'sign-in']);
 
+type Guard = NonNullable<FastifyContextConfig['guard']>;
 type Security = { [scheme: string]: readonly string[] }[];
 
 function describeRoute(schema: FastifySchema | undefined, url: string, route: RouteOptions): FastifySchema {
   const { guard = 'key', access = 'read' } = route.config ?? {};
-  const security: Readonly<Record<typeof guard, Security>> = {
+  const security: Readonly<Record<Guard, Security>> = {
     none: [],
     'sign-in': [],
     session: [{ session: [] }],
@@ -161,18 +162,13 @@ function withCommonRefusals(
   route: RouteOptions,
 ): Record<string, object> {
   const { guard = 'key', body } = route.config ?? {};
-  const common: Record<string, string> = {};
+  const common = listGuardRefusals(guard);
   const hasBody = schema?.body !== undefined || body === 'raw';
   if (guard === 'project' || hasBody || schema?.querystring !== undefined) {
     common[400] = 'parameters or body are not valid; `details` says where';
   }
-  if (!OPEN.has(guard)) common[401] = 'no key or session, or one that does not reach this';
-  if (guard !== 'none')
-    common[403] = 'of a console session: the role, `X-CSRF-Token` or `Origin` does not fit';
   if (schema?.params !== undefined) common[404] = 'unknown, or out of reach of the key';
   if (hasBody) common[413] = 'the body is too large';
-  if (!OPEN.has(guard) && guard !== 'session')
-    common[429] = 'over the rate limit of the key; `Retry-After` says how long to wait';
   if (body === 'raw') common[507] = 'the disk is full, nothing was stored';
   const statuses = Object.keys(given);
   const isGiven = (status: string) => statuses.some((one) => one === status || /^4xx|default$/i.test(one));
@@ -184,6 +180,17 @@ function withCommonRefusals(
     ...given,
     ...Object.fromEntries(refusals.map(([status, description]) => [status, { ...ErrorAnswer, description }])),
   };
+}
+
+function listGuardRefusals(guard: Guard): Record<string, string> {
+  const refusals: Record<string, string> = {};
+  if (guard === 'none') return refusals;
+  refusals[403] = 'of a console session: the role, `X-CSRF-Token` or `Origin` does not fit';
+  if (guard === 'sign-in') return refusals;
+  refusals[401] = 'no key or session, or one that does not reach this';
+  if (guard === 'session') return refusals;
+  refusals[429] = 'over the rate limit of the key; `Retry-After` says how long to wait';
+  return refusals;
 }
 
 function finishDocument(document: OpenApiDocument): OpenApiDocument {
