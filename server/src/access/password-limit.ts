@@ -8,7 +8,6 @@ import {
   findWindows,
   forgiveAttempt,
   type PasswordWindow,
-  removeWindow,
 } from './password-window-store.ts';
 import { hashSecret } from './user.ts';
 
@@ -54,8 +53,7 @@ export function createPasswordLimit(database: Database, clock: Clock): PasswordL
     },
     async forgive(attempt) {
       const { pair, ...others } = keysOf(attempt);
-      await removeWindow(database, pair);
-      await forgiveAttempt(database, Object.values(others));
+      await forgiveAttempt(database, { forgotten: pair, lowered: Object.values(others) });
     },
     dropEnded: () => dropWindowsUpTo(database, clock.now()),
   };

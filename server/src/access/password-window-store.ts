@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { padToPowerOfTwo } from '../kernel/padded.ts';
-import type { Database } from '../storage/storage.ts';
+import type { ControlTransaction, Database } from '../storage/storage.ts';
 
 /** What has been counted within a time. */
 export interface PasswordWindow {
@@ -53,26 +53,29 @@ export async function countAttempt(
   );
 }
 
-/** Takes one attempt back. */
-export async function forgiveAttempt(database: Database, keys: readonly string[]): Promise<void> {
-  for (const key of keys.toSorted()) {
-    await database.write(
-      (tx) =>
-        tx
-          .updateTable('password_window')
-          .set(({ eb }) => ({ attempts: eb('attempts', '-', 1) }))
-          .where('key', '=', key)
-          .where('attempts', '>', 0)
-          .execute(),
-      { of: 'rows' },
-    );
-  }
+/** Takes one attempt back from each key, and forgets all attempts of one of them. */
+export async function forgiveAttempt(
+  database: Database,
+  { forgotten, lowered }: { forgotten: string; lowered: readonly string[] },
+): Promise<void> {
+  await database.write(
+    async (tx) => {
+      for (const key of [forgotten, ...lowered].sort()) {
+        if (key === forgotten) await tx.deleteFrom('password_window').where('key', '=', key).execute();
+        else await lowerCount(tx, key);
+      }
+    },
+    { of: 'rows' },
+  );
 }
 
-export async function removeWindow(database: Database, key: string): Promise<void> {
-  await database.write((tx) => tx.deleteFrom('password_window').where('key', '=', key).execute(), {
-    of: 'rows',
-  });
+async function lowerCount(tx: ControlTransaction, key: string): Promise<void> {
+  await tx
+    .updateTable('password_window')
+    .set(({ eb }) => ({ attempts: eb('attempts', '-', 1) }))
+    .where('key', '=', key)
+    .where('attempts', '>', 0)
+    .execute();
 }
 
 export async function dropWindowsUpTo(database: Database, at: number): Promise<void> {

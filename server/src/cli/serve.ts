@@ -13,8 +13,8 @@ export async function serveCommand(role = 'all'): Promise<number> {
   const app = await createApp({ config, role: role as Role });
   await makeFirstKey(app, config);
   const address = await app.start();
-  app.server.log.info({ address }, 'relata serves');
   if (role !== 'worker') await showOwnerLink(app, config);
+  app.server.log.info({ address }, 'relata serves');
   await untilStopped(app);
   return 0;
 }
@@ -47,11 +47,16 @@ async function makeFirstKey(app: App, { accountKey, database, dataDir }: Config)
  * hour can become the owner. Source: docs/interface.md §14.5.
  */
 async function showOwnerLink(app: App, config: Config): Promise<void> {
-  const link = await makeFirstOwnerLink(app, config);
-  if (link === undefined) return;
-  if (process.stdout.isTTY) console.log(`\nSign up as the owner within an hour:\n\n  ${link}\n`);
-  else
-    app.server.log.warn({ link }, 'there is no owner yet: whoever opens this link within an hour becomes it');
+  const { log } = app.server;
+  try {
+    const link = await makeFirstOwnerLink(app, config);
+    if (link === undefined) return;
+    if (process.stdout.isTTY) console.log(`\nSign up as the owner within an hour:\n\n  ${link}\n`);
+    else log.warn({ link }, 'there is no owner yet: whoever opens this link within an hour becomes it');
+  } catch (error) {
+    // With a full disk lookups go on, and `relata owner-link` makes one later.
+    log.warn({ err: error }, 'no owner link was made');
+  }
 }
 
 /** @returns undefined once there is an owner */

@@ -30,6 +30,16 @@ const chapters = [
     paths: ['/management/'],
     description: 'Groups, projects, keys and what a project is set to.',
   },
+  {
+    name: 'Sign in',
+    paths: ['/management/session', '/management/owner', '/management/invitations/accept'],
+    description: 'Console sessions, which stand where a key does.',
+  },
+  {
+    name: 'Users',
+    paths: ['/management/users', '/management/invitations'],
+    description: 'Who may sign in to the console, and as what.',
+  },
   { name: 'Service', paths: ['/'], description: 'Health, metrics and this description.' },
 ] as const;
 
