@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { ownerLinkUrl } from '../src/access/access.ts';
 import { commandAuthor } from '../src/projects/projects.ts';
@@ -191,8 +192,7 @@ test('a session is found whatever other cookies there are, and made-up ones are 
   assert.equal(await ask(`${value}x`), 401);
   assert.equal(await ask(`relata_session=`), 401);
   assert.equal(await ask(`relata_session=%00'"--`), 401);
-  const hash = (await import('node:crypto'))
-    .createHash('sha256')
+  const hash = createHash('sha256')
     .update(value.split('=')[1] ?? '')
     .digest('hex');
   assert.equal(await ask(`relata_session=${hash}`), 401, 'what is stored signs nobody in');
@@ -723,6 +723,9 @@ test('the audit log says which user did what (§14.6 rule 7)', async (t) => {
   await browser.succeed('DELETE', '/management/sessions');
   await owner.browser.succeed('DELETE', `/management/users/${user.id}`);
   await owner.browser.succeed('POST', '/management/project-groups', { name: 'Tools' });
+  const scope = { type: 'account' };
+  const key = await owner.browser.succeed('POST', '/management/api-keys', { name: 'Key', scope });
+  assert.deepEqual(key.createdBy, { type: 'user', id: owner.id, name: 'Ada' });
   const { items } = await owner.browser.succeed('GET', '/management/audit-log');
   const lines = items
     .map(
@@ -744,6 +747,7 @@ test('the audit log says which user did what (§14.6 rule 7)', async (t) => {
     'user.signed-out-everywhere by user Some viewer',
     'user.deleted by user Ada',
     'project-group.created by user Ada',
+    'api-key.created by user Ada',
   ]);
   const changed = items.find(({ action }: { action: string }) => action === 'user.changed');
   assert.deepEqual(changed.details, { role: { from: 'viewer', to: 'editor' } });

@@ -130,15 +130,15 @@ test(
       (await eveThere.call('POST', '/management/project-groups', { body: { name: 'x' } })).status;
     assert.equal(await write(), 403);
     await owner.succeed('PATCH', `/management/users/${user.id}`, { role: 'editor' });
-    const promoted = await untilHolds('the role', async () => (await write()) === 201, 10_000);
+    const promoted = await untilHolds('the role', async () => (await write()) === 201, 3_000);
     await owner.succeed('PATCH', `/management/users/${user.id}`, { role: 'viewer' });
-    const demoted = await untilHolds('the role', async () => (await write()) === 403, 10_000);
+    const demoted = await untilHolds('the role', async () => (await write()) === 403, 3_000);
     await owner.succeed('DELETE', `/management/users/${user.id}`);
-    const deleted = await untilHolds('the deletion', async () => (await statusOf(eveThere)) === 401, 10_000);
+    const deleted = await untilHolds('the deletion', async () => (await statusOf(eveThere)) === 401, 3_000);
     const ownerThere = elsewhere(owner);
     assert.equal(await statusOf(ownerThere), 200);
     await owner.succeed('DELETE', '/management/session');
-    const out = await untilHolds('the end', async () => (await statusOf(ownerThere)) === 401, 10_000);
+    const out = await untilHolds('the end', async () => (await statusOf(ownerThere)) === 401, 3_000);
     t.diagnostic(
       `the other process knew after ${[promoted, demoted, deleted, out].map(Math.round).join(', ')} ms`,
     );
