@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
+import { argon2Sync, createHash, randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { ownerLinkUrl } from '../src/access/access.ts';
 import { commandAuthor } from '../src/projects/projects.ts';
@@ -425,6 +425,10 @@ test('passwords, session values and tokens are in no log and no table (§5.6 rul
 
 test('hashing passwords does not hold up other requests', async () => {
   const owner = await signUpOwner(service());
+  const start = performance.now();
+  const settings = { nonce: randomBytes(16), parallelism: 1, tagLength: 32, memory: 19_456, passes: 2 };
+  argon2Sync('argon2id', { message: PASSWORD, ...settings });
+  const single = performance.now() - start;
   let longest = 0;
   let last = performance.now();
   const ticking = setInterval(() => {
@@ -434,8 +438,7 @@ test('hashing passwords does not hold up other requests', async () => {
   const answers = await Promise.all(Array.from({ length: 8 }, () => signIn(service(), owner.email)));
   clearInterval(ticking);
   assert.ok(answers.every(({ answer }) => answer.status === 200));
-  // Eight hashes on this thread would be 360 ms and more in one piece.
-  assert.ok(longest < 200, `the thread was busy for ${longest} ms`);
+  assert.ok(longest < 4 * single, `busy for ${longest} ms, where one hash takes ${single} ms`);
 });
 
 test('a session is taken where a key is, and its tasks come from CONSOLE (§5.1 rule 11, §2.4)', async () => {
@@ -458,8 +461,15 @@ test('a session is taken where a key is, and its tasks come from CONSOLE (§5.1 
   }
   const ontology = { mode: 'own', attributes: [{ name: 'Length', type: 'TEXT_ATTRIBUTE' }] };
   await browser.succeed('PUT', `/management/projects/${projectId}/ontology`, ontology);
+  const relation = { name: 'All', tag: 'all', source: { all: [] }, target: { all: [] } };
+  await browser.succeed('POST', `/management/projects/${projectId}/relations`, relation);
   const { tasks } = await browser.succeed('GET', `/tasks?${project}`);
-  assert.ok(tasks.some(({ name }: { name: string }) => name === 're-extraction'));
+  for (const wanted of ['re-extraction', 'relation build']) {
+    assert.ok(
+      tasks.some(({ name }: { name: string }) => name === wanted),
+      wanted,
+    );
+  }
   assert.deepEqual([...new Set(tasks.map(({ origin }: { origin: string }) => origin))], ['CONSOLE']);
   const byKey = await service().call('POST', `/products?${project}`, { body: products });
   assert.equal(byKey.body.task.origin, 'LIVE-API');
@@ -488,6 +498,7 @@ test('what each role may (§5.6 rule 2)', async () => {
   const projectId = await service().createProject('By role');
   const project = `projectId=${projectId}`;
   const scope = { type: 'project', id: projectId };
+  const relation = { name: 'All', tag: 'all', source: { all: [] }, target: { all: [] } };
   const { body: ownersKey } = await service().call('POST', '/management/api-keys', {
     body: { name: 'of the account', scope: { type: 'account' } },
   });
@@ -498,6 +509,8 @@ test('what each role may (§5.6 rule 2)', async () => {
     ['GET', `/management/projects/${projectId}/ontology`, undefined, 200, 200, 200],
     ['GET', `/tasks?${project}`, undefined, 200, 200, 200],
     ['POST', `/product-service/products-by-sku?${project}`, { identifiers: ['A'] }, 200, 200, 200],
+    ['POST', `/management/projects/${projectId}/relations/preview`, relation, 200, 200, 200],
+    ['POST', `/management/projects/${projectId}/relations`, relation, 201, 201, 403],
     ['POST', '/management/project-groups', { name: 'x' }, 201, 201, 403],
     ['POST', `/products?${project}`, { products: [{ identifier: 'A', name: 'A' }] }, 200, 200, 403],
     ['POST', `/products/batch/initiate?${project}`, undefined, 200, 200, 403],
