@@ -5,6 +5,8 @@
 import { readFileSync } from 'node:fs';
 import { createAccess } from './access/access.ts';
 import { apiKeyRoutes } from './access/api-key-routes.ts';
+import { sessionRoutes } from './access/session-routes.ts';
+import { userRoutes } from './access/user-routes.ts';
 import { type Catalog, type CatalogStore, createCatalog, createIngest } from './catalog/catalog.ts';
 import { catalogRoutes } from './catalog/catalog-routes.ts';
 import { lookupRoutes } from './catalog/lookup-routes.ts';
@@ -15,6 +17,7 @@ import {
   createAnswerOnce,
   createMetrics,
   createServer,
+  createSessionCookie,
   describeRefusal,
   describeServer,
   documentServer,
@@ -23,7 +26,7 @@ import {
   serveDocuments,
   serveMetrics,
 } from './http/http.ts';
-import type { Caller, ChosenProject } from './kernel/caller.ts';
+import { type Caller, type ChosenProject, originOf } from './kernel/caller.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import type { Logger } from './kernel/logger.ts';
 import { addPipelineRoutes, openPipelines } from './pipeline-parts.ts';
@@ -78,8 +81,8 @@ export async function createApp({
   const access = createAccess({ database, clock, projects, postgres });
   let isReady = false;
 
-  const { findCaller, countRequest } = access;
-  const guards = { findCaller, countRequest, chooseProject: projects.chooseProject };
+  const { findCaller, findUser, countRequest } = access;
+  const guards = { findCaller, findUser, countRequest, chooseProject: projects.chooseProject };
   const server = createServer({ ...config, ...(logTo && { logTo }) }, guards);
   const logger = server.log as Logger;
   const metrics = createMetrics({
@@ -209,6 +212,14 @@ function openCatalog(base: Base, { projects, tasks, metrics }: CatalogNeeds) {
   };
 }
 
+/** Never from the `Host` header: whoever makes a request would choose where a link leads. */
+export function baseUrlOf({ publicUrl, host, port }: Config, server?: Server): string {
+  if (publicUrl !== undefined) return publicUrl;
+  const bound = server?.addresses().find((address) => typeof address === 'object');
+  const named = ['0.0.0.0', '::'].includes(host) ? 'localhost' : host;
+  return `http://${named.includes(':') ? `[${named}]` : named}:${bound?.port ?? port}`;
+}
+
 interface RouteNeeds {
   readonly config: Config;
   readonly clock: Clock;
@@ -226,6 +237,8 @@ function addRoutes(server: Server, needs: RouteNeeds): void {
   const answerOnce = createAnswerOnce(storage.database, clock);
   projectRoutes({ projects, answerOnce })(server);
   apiKeyRoutes({ access, projects, answerOnce })(server);
+  sessionRoutes({ access, cookie: createSessionCookie(config.publicUrl) })(server);
+  userRoutes({ access, answerOnce, baseUrl: () => baseUrlOf(config, server) })(server);
   taskRoutes({ tasks, reaches: projects.reachesProject })(server);
   const recordDelete = (
     tx: ControlTransaction,
@@ -248,7 +261,7 @@ function addRoutes(server: Server, needs: RouteNeeds): void {
   lookupRoutes(catalog)(server);
   const getProject = async (request: { caller: Caller }, projectId: number) => {
     const { id, name } = await projects.getProject(request.caller, projectId);
-    return { id, name, accountId: request.caller.accountId };
+    return { id, name, accountId: request.caller.accountId, ...originOf(request.caller) };
   };
   relatedRoutes(relations)(server);
   relationRoutes({

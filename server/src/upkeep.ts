@@ -47,7 +47,7 @@ export function startUpkeep(parts: UpkeepParts) {
       await tasks.dropEndedBefore(now - config.taskRetentionDays * DAY_MS);
       await pipelines.dropForgotten();
       await dropOldAnswers(database, now - DAY_MS);
-      await access.dropEndedWindows();
+      await access.dropEnded();
       // Of a process that died while others went on.
       await catalog.fullUpdates.closeEnded();
       await projects.purgeDeleted((projectId) => catalog.store.removeCatalog(projectId));

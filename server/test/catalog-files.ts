@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import { bookParts, escapeXml, writeZip } from './format-files.ts';
 
 /** A product in upload shape, as far as these files hold it. */
@@ -88,5 +87,3 @@ export async function writeXlsx(path: string, { columns, rows }: CatalogTable): 
   const lines = [columns, ...rows].map((row, at) => `<row r="${at + 1}">${row.map(cell).join('')}</row>`);
   await writeZip(path, bookParts({ sheets: [{ name: 'Products', rows: lines }] }));
 }
-
-export const writeText = (path: string, text: string): void => writeFileSync(path, text);

@@ -40,9 +40,9 @@ interface Ended {
 }
 
 /** The program as its owner starts it. */
-function runProgram(t: TestContext, settings: Record<string, string>) {
+function runProgram(t: TestContext, settings: Record<string, string>, command = 'serve') {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('RELATA_'));
-  const child: ChildProcess = spawn(process.execPath, [MAIN, 'serve'], {
+  const child: ChildProcess = spawn(process.execPath, [MAIN, command], {
     env: { ...Object.fromEntries(inherited), RELATA_PORT: '0', ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -69,6 +69,49 @@ function runProgram(t: TestContext, settings: Record<string, string>) {
       ]),
   };
 }
+
+test('each start shows an owner link until there is an owner, and a command makes one (§14.5)', async (t) => {
+  const dataDir = await makeFolder(t);
+  const settings = {
+    RELATA_DATA_DIR: dataDir,
+    RELATA_ACCOUNT_KEY: 'a-key-of-at-least-thirty-two-characters',
+  };
+  const linkPattern = /"link":"(http:[^"]+)\/console\/#\/welcome\/([\w-]{43})"/;
+  const serve = async () => {
+    const program = runProgram(t, settings);
+    const link = program.waitFor(linkPattern).catch(() => []);
+    const [, address = ''] = await program.waitFor(/"address":"(http:[^"]+)"/);
+    return { program, address, link };
+  };
+  const signUp = (address: string, token: string, email: string) =>
+    fetch(`${address}/management/owner`, {
+      method: 'POST',
+      body: JSON.stringify({ token, email, name: 'Ada', password: 'long enough for Ada' }),
+    });
+  const first = await serve();
+  const [, base, unused = ''] = await first.link;
+  assert.equal(base, first.address);
+  first.program.child.kill('SIGTERM');
+  await first.program.ended;
+
+  const second = await serve();
+  const [, , token = ''] = await second.link;
+  assert.notEqual(token, unused);
+  const made = runProgram(t, { ...settings, RELATA_PUBLIC_URL: 'https://relata.example' }, 'owner-link');
+  const { code, output } = await made.ended;
+  assert.equal(code, 0, output);
+  const byCommand = /^https:\/\/relata\.example\/console\/#\/welcome\/([\w-]{43})$/m.exec(output)?.[1] ?? '';
+  assert.equal((await signUp(second.address, byCommand, 'ada@shop.example')).status, 200);
+  for (const ended of [token, unused, byCommand]) {
+    assert.equal((await signUp(second.address, ended, 'eve@shop.example')).status, 400);
+  }
+  second.program.child.kill('SIGTERM');
+  await second.program.ended;
+
+  const third = await serve();
+  third.program.child.kill('SIGTERM');
+  assert.doesNotMatch((await third.program.ended).output, /welcome/, 'there is an owner now');
+});
 
 test('live answers as soon as the process runs, ready only while requests are served (§10.3)', async (t) => {
   const config = readConfig({
@@ -123,6 +166,15 @@ const SERVED: Readonly<Record<string, readonly string[]>> = {
   '/management/api-keys': ['get', 'post'],
   '/management/api-keys/{id}': ['get', 'patch', 'delete'],
   '/management/api-keys/{id}/rotate': ['post'],
+  '/management/session': ['get', 'post', 'delete'],
+  '/management/sessions': ['delete'],
+  '/management/session/password': ['post'],
+  '/management/owner': ['post'],
+  '/management/users': ['get'],
+  '/management/users/{id}': ['patch', 'delete'],
+  '/management/invitations': ['get', 'post'],
+  '/management/invitations/{id}': ['delete'],
+  '/management/invitations/accept': ['post'],
   '/management/audit-log': ['get'],
   '/health/live': ['get'],
   '/health/ready': ['get'],

@@ -24,6 +24,11 @@ const GLOBAL_TABLES: Readonly<Record<string, string>> = {
   project_group: 'a group of shops, above its projects',
   project: 'a row for each project; at most 10,000 are planned for',
   api_key: 'found by its hash before anything is known of a project; a few for each project',
+  console_user: 'people, some for each account',
+  console_session: 'found by its hash; a few for each user',
+  owner_link: 'found by its hash; an hour old at most',
+  invitation: 'found by its hash; a week old at most',
+  password_window: 'whose attempts with a password are counted; an hour old at most',
   rate_window: 'a row for each key that has a limit and was used within the last minute',
   idempotent_answer: 'belongs to a key, which may reach many projects; a day old at most',
   audit_log:

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Browser, PASSWORD } from './browser.ts';
 import { startPostgres } from './postgres-server.ts';
 import { startProcess } from './service-process.ts';
 import { createDatabase } from './test-database.ts';
@@ -103,6 +104,81 @@ test(
     t.diagnostic(`the other process refused it after ${Math.round(passed)} ms`);
   },
 );
+
+test(
+  'sessions hold in every process, and their ends and roles within a second (§5.6 rule 6)',
+  onlyShared,
+  async (t) => {
+    const { first, second } = await startTwo(t);
+    const owner = await signUp(first);
+    const elsewhere = (browser: Browser) => {
+      const other = new Browser(second.address);
+      other.cookie = browser.cookie;
+      other.csrfToken = browser.csrfToken;
+      return other;
+    };
+    const statusOf = async (browser: Browser) => (await browser.call('GET', '/management/session')).status;
+    assert.equal(await statusOf(elsewhere(owner)), 200);
+
+    const wish = { email: 'eve@shop.example', role: 'viewer' };
+    const { link } = await owner.succeed('POST', '/management/invitations', wish);
+    const eve = new Browser(first.address);
+    const given = { token: link.split('/').at(-1), name: 'Eve', password: PASSWORD };
+    const { user } = await eve.succeed('POST', '/management/invitations/accept', given);
+    const eveThere = elsewhere(eve);
+    const write = async () =>
+      (await eveThere.call('POST', '/management/project-groups', { body: { name: 'x' } })).status;
+    assert.equal(await write(), 403);
+    await owner.succeed('PATCH', `/management/users/${user.id}`, { role: 'editor' });
+    const promoted = await untilHolds('the role', async () => (await write()) === 201, 3_000);
+    await owner.succeed('PATCH', `/management/users/${user.id}`, { role: 'viewer' });
+    const demoted = await untilHolds('the role', async () => (await write()) === 403, 3_000);
+    await owner.succeed('DELETE', `/management/users/${user.id}`);
+    const deleted = await untilHolds('the deletion', async () => (await statusOf(eveThere)) === 401, 3_000);
+    const ownerThere = elsewhere(owner);
+    assert.equal(await statusOf(ownerThere), 200);
+    await owner.succeed('DELETE', '/management/session');
+    const out = await untilHolds('the end', async () => (await statusOf(ownerThere)) === 401, 3_000);
+    t.diagnostic(
+      `the other process knew after ${[promoted, demoted, deleted, out].map(Math.round).join(', ')} ms`,
+    );
+  },
+);
+
+test('attempts with a password are counted over all processes (§5.6 rule 9)', onlyShared, async (t) => {
+  const { first, second } = await startTwo(t);
+  await signUp(first);
+  const body = { email: 'ada@shop.example', password: 'wrong' };
+  const asked = Array.from({ length: 30 }, (_, at) =>
+    new Browser((at % 2 === 0 ? first : second).address).call('POST', '/management/session', { body }),
+  );
+  const statuses = (await Promise.all(asked)).map(({ status }) => status);
+  assert.equal(statuses.filter((status) => status === 401).length, 10);
+  assert.equal(statuses.filter((status) => status === 429).length, 20);
+});
+
+test('a link that is used at two processes at once lets one in (§14.5, §14.6)', onlyShared, async (t) => {
+  const { first, second } = await startTwo(t);
+  const token = await first.app.access.makeOwnerLink(1, 'test');
+  const use = (path: string, body: object) =>
+    Promise.all(
+      [first, second, first, second].map(({ address }, at) =>
+        new Browser(address).call('POST', path, { body: { ...body, email: `user${at}@shop.example` } }),
+      ),
+    );
+  const given = { name: 'Ada', password: PASSWORD };
+  const owners = (await use('/management/owner', { ...given, token })).map(({ status }) => status);
+  assert.deepEqual(owners.sort(), [200, 400, 400, 400]);
+});
+
+/** The owner of the first account, signed in at one process. */
+async function signUp({ app, address }: TestService): Promise<Browser> {
+  const browser = new Browser(address);
+  const token = await app.access.makeOwnerLink(1, 'test');
+  const body = { token, email: 'ada@shop.example', name: 'Ada', password: PASSWORD };
+  await browser.succeed('POST', '/management/owner', body);
+  return browser;
+}
 
 test("a key's limit is counted over all processes (§5.3)", onlyShared, async (t) => {
   const { first, second } = await startTwo(t);

@@ -71,6 +71,10 @@ const FIXED: Readonly<Record<string, Fixed>> = {
   project_group: { account_id: ONE },
   project: { account_id: ONE, project_group_id: ONE },
   api_key: { account_id: ONE },
+  console_user: { account_id: ONE },
+  console_session: { user_id: ONE },
+  owner_link: { account_id: ONE },
+  invitation: { account_id: ONE },
   task: {
     status: (row) => (row === 3 ? 'RUNNING' : 'FINISHED'),
     lease_until: () => null,

@@ -47,6 +47,53 @@ create table api_key (
 );
 create index api_key_by_account on api_key (account_id);
 
+create table console_user (
+  id integer primary key autoincrement,
+  account_id integer not null references account (id),
+  email text not null unique,  -- in lower case: people sign in with it alone
+  name text not null,
+  role text not null,          -- owner, editor, viewer
+  password_hash text not null, -- as $argon2id$v=19$m=…,t=…,p=…$salt$hash
+  created_at integer not null,
+  signed_in_at integer
+);
+create index console_user_by_account on console_user (account_id);
+
+create table console_session (
+  id integer primary key autoincrement,
+  user_id integer not null references console_user (id),
+  hash text not null unique,   -- SHA-256 of the cookie's value, hex: the value itself is nowhere
+  created_at integer not null,
+  used_at integer not null,    -- to the minute
+  expires_at integer not null
+);
+create index console_session_by_user on console_session (user_id);
+
+create table owner_link (
+  hash text primary key,       -- SHA-256 of the link's token, hex
+  account_id integer not null references account (id),
+  expires_at integer not null
+) without rowid;
+
+create table invitation (
+  id integer primary key autoincrement,
+  account_id integer not null references account (id),
+  email text not null,
+  role text not null,
+  hash text not null unique,   -- SHA-256 of the link's token, hex
+  created_at integer not null,
+  created_by text not null,    -- JSON, as of an api_key
+  user_id integer,             -- who invited, when that was a user: it goes with them
+  expires_at integer not null
+);
+create index invitation_by_account on invitation (account_id, email);
+
+create table password_window (
+  key text primary key,        -- whose attempts are counted, hashed
+  attempts integer not null,
+  ends_at integer not null
+) without rowid;
+
 create table audit_log (
   id integer primary key autoincrement,
   account_id integer not null,
@@ -130,12 +177,12 @@ create table full_update_batch (
 ) without rowid;
 
 create table idempotent_answer (
-  api_key_id integer not null,
+  caller text not null, -- `key ID` or `user ID`
   idempotency_key text not null,
   request_hash text not null,
   answer text not null, -- JSON
   created_at integer not null,
-  primary key (api_key_id, idempotency_key)
+  primary key (caller, idempotency_key)
 ) without rowid;
 create index idempotent_answer_by_age on idempotent_answer (created_at);
 

@@ -51,6 +51,7 @@ async function startRoom(context: TestContext) {
     },
     {
       findCaller: access.findCaller,
+      findUser: access.findUser,
       countRequest: access.countRequest,
       chooseProject: projects.chooseProject,
     },

@@ -1,20 +1,32 @@
 /**
- * The door of access: api keys, whom a presented one stands for, what it may do and how often. The server
- * asks it before every request. It keeps hashes and never a value, and it never decides about projects: that
- * is asked of projects. It wakes by itself only to write down when keys were used.
+ * The door of access: api keys and users, whom a presented key or console session stands for, what it may do and how
+ * often. The server asks it before every request. It keeps hashes and never a value, and it never decides about
+ * projects: that is asked of projects. It wakes by itself only to write down when keys were used.
  */
 import type { Clock } from '../kernel/clock.ts';
 import { commandAuthor, type Projects } from '../projects/projects.ts';
 import type { Database, Postgres } from '../storage/storage.ts';
 import { makeKeyValue } from './api-key.ts';
 import { hasAnyKey, removeKeysOf } from './api-key-store.ts';
+import { createSessionFinder, type SessionFinder } from './console-session.ts';
+import { dropInvitationsUpTo } from './invitation-store.ts';
+import { createInvitations, type Invitations } from './invitations.ts';
 import { createKeyFinder, type KeyFinder } from './key-finder.ts';
 import { createKeyManagement, type KeyManagement } from './key-management.ts';
 import { createLastUse } from './last-use.ts';
+import { createOwnerLinks, type OwnerLinks } from './owner-link.ts';
+import { dropOwnerLinksUpTo } from './owner-link-store.ts';
+import { createPasswordLimit } from './password-limit.ts';
+import { createSignIn, type SignIn } from './sign-in.ts';
+import { createUserManagement, type UserManagement } from './user-management.ts';
 
 export type { NewKey } from './api-key.ts';
+export { ownerLinkUrl } from './console-links.ts';
 
-export interface Access extends Omit<KeyFinder, 'dropCache'>, Omit<KeyManagement, 'addKey'> {
+type Keys = Omit<KeyFinder, 'dropCache' | 'dropEndedWindows'> & Omit<KeyManagement, 'addKey'>;
+type Users = Pick<SessionFinder, 'findUser'> & SignIn & OwnerLinks & UserManagement & Invitations;
+
+export interface Access extends Keys, Users {
   /**
    * On a store without an account: account "Main" with the key "First key" of that value, or of a new one.
    * Several processes that start together make one account. Source: docs/interface.md §10.2.
@@ -22,6 +34,8 @@ export interface Access extends Omit<KeyFinder, 'dropCache'>, Omit<KeyManagement
    */
   createFirstAccount(accountKey?: string): Promise<{ key: string } | undefined>;
   hasKeys(): Promise<boolean>;
+  /** Forgets sessions, links and counts that are over; done from time to time. */
+  dropEnded(): Promise<void>;
   /** Writes down when keys were used; done every 10 seconds anyway. */
   flushLastUse(): Promise<void>;
   /** To be called before the database is closed. */
@@ -38,9 +52,10 @@ export interface AccessParts {
 
 export function createAccess({ database, postgres, clock, projects }: AccessParts): Access {
   const lastUse = createLastUse(database);
-  const { dropCache, ...finder } = createKeyFinder({ database, postgres, clock, lastUse });
+  const { dropCache, dropEndedWindows, ...finder } = createKeyFinder({ database, postgres, clock, lastUse });
   const parts = { database, clock, projects, lastUse, onWritten: dropCache };
   const { addKey, ...management } = createKeyManagement(parts);
+  const { dropEnded, ...users } = createUsers({ database, clock, projects });
   projects.whenGone(async (tx, gone) => {
     await removeKeysOf(tx, gone);
     dropCache();
@@ -49,6 +64,7 @@ export function createAccess({ database, postgres, clock, projects }: AccessPart
   return {
     ...finder,
     ...management,
+    ...users,
     createFirstAccount: (accountKey) =>
       database.write(async (tx) => {
         if ((await projects.findAccounts(tx)).length > 0) return undefined;
@@ -59,7 +75,31 @@ export function createAccess({ database, postgres, clock, projects }: AccessPart
         return { key: value };
       }),
     hasKeys: () => hasAnyKey(database.read),
+    async dropEnded() {
+      await dropEndedWindows();
+      await dropEnded();
+    },
     flushLastUse: () => lastUse.flush(),
     close: () => lastUse.close(),
+  };
+}
+
+function createUsers({ database, clock, projects }: Pick<AccessParts, 'database' | 'clock' | 'projects'>) {
+  const sessions = createSessionFinder(database, clock);
+  const limit = createPasswordLimit(database, clock);
+  const parts = { database, clock, projects, limit, onWritten: sessions.dropCache };
+  return {
+    findUser: sessions.findUser,
+    ...createSignIn(parts),
+    ...createOwnerLinks(parts),
+    ...createUserManagement(parts),
+    ...createInvitations(parts),
+    async dropEnded() {
+      const now = clock.now();
+      await sessions.dropEnded();
+      await limit.dropEnded();
+      await dropOwnerLinksUpTo(database, now);
+      await dropInvitationsUpTo(database, now);
+    },
   };
 }

@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { type Access, allows, type Scope } from '../kernel/caller.ts';
+import { type Access, allows, includesRole, isUser, type Scope } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import type { Actor } from '../projects/projects.ts';
+import type { Actor, Author } from '../projects/projects.ts';
 
 /** What is known of a key. Source: docs/interface.md §5.2 rule 3. */
 export interface ApiKey {
@@ -67,7 +67,16 @@ export function isExpired(key: Pick<ApiKey, 'expiresAt'>, now: number): boolean 
   return key.expiresAt !== null && key.expiresAt <= now;
 }
 
-/** Source: docs/interface.md §5.2 rule 6. @throws key_beyond_own */
+/** Source: docs/interface.md §5.2 rule 6 and §5.6 rule 2. @throws key_beyond_own, role_refused */
+export function refuseHigherKey(author: Author, key: Pick<ApiKey, 'access' | 'scope'>): void {
+  refuseMoreAccess(author.access, key.access);
+  // With a key of the account one could invite an owner.
+  const isOwners = isUser(author) && !includesRole(author.role, 'owner') && key.scope.type === 'account';
+  if (isOwners)
+    throw new ServiceError('role_refused', { details: ['keys of the account take the role owner'] });
+}
+
+/** @throws key_beyond_own */
 export function refuseMoreAccess(own: Access, wanted: Access): void {
   if (allows(own, wanted)) return;
   throw new ServiceError('key_beyond_own', {

@@ -1,5 +1,5 @@
 import type { PresentedKey, RateState } from '../http/http.ts';
-import type { Caller } from '../kernel/caller.ts';
+import type { KeyCaller } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { createShortCache } from '../projects/projects.ts';
@@ -16,9 +16,9 @@ export interface KeyFinder {
   /**
    * @throws scope_refused when the key is unknown, deleted or expired. Source: docs/interface.md §5.1 rule 8.
    */
-  findCaller(presented: PresentedKey): Promise<Caller>;
+  findCaller(presented: PresentedKey): Promise<KeyCaller>;
   /** @returns undefined for a key without a limit. Source: docs/interface.md §5.3. */
-  countRequest(caller: Caller): Promise<RateState | undefined>;
+  countRequest(caller: KeyCaller): Promise<RateState | undefined>;
   /** Forgets what was counted in windows that are over; done from time to time. */
   dropEndedWindows(): Promise<void>;
   /** To be called when a key was written. */
@@ -28,7 +28,7 @@ export interface KeyFinder {
 interface FoundKey {
   readonly hash: KeyHash;
   readonly expiresAt: number | null;
-  readonly caller: Caller;
+  readonly caller: KeyCaller;
 }
 
 export interface KeyFinderParts {
@@ -43,7 +43,7 @@ export interface KeyFinderParts {
 export function createKeyFinder({ database, postgres, clock, lastUse }: KeyFinderParts): KeyFinder {
   const keys = createShortCache<KeyHash, FoundKey>(clock, REMEMBERED_KEYS);
   /** The limits of the callers that were found; they go when their callers go. */
-  const limits = new WeakMap<Caller, number>();
+  const limits = new WeakMap<KeyCaller, number>();
   const rateLimits = createRateLimits(postgres);
 
   async function read(hash: KeyHash): Promise<FoundKey | undefined> {
@@ -74,6 +74,6 @@ export function createKeyFinder({ database, postgres, clock, lastUse }: KeyFinde
   };
 }
 
-function toCaller({ accountId, id, name, scope, access }: ApiKey): Caller {
+function toCaller({ accountId, id, name, scope, access }: ApiKey): KeyCaller {
   return { accountId, keyId: id, keyName: name, scope, access };
 }

@@ -23,6 +23,7 @@ import {
   makeKeyValue,
   type NewKey,
   planRotation,
+  refuseHigherKey,
   refuseMoreAccess,
 } from './api-key.ts';
 import {
@@ -101,7 +102,7 @@ export function createKeyManagement(parts: KeyManagementParts): KeyManagement {
     changeKey: (author, { id, rateLimit, ...change }, beside) =>
       writeKey(parts, async (tx) => {
         const before = await getInReach(tx, author, id);
-        refuseMoreAccess(author.access, before.access);
+        refuseHigherKey(author, before);
         refuseMoreAccess(author.access, change.access ?? before.access);
         const requestsPerMinute =
           rateLimit === undefined ? before.requestsPerMinute : (rateLimit?.requestsPerMinute ?? null);
@@ -115,7 +116,7 @@ export function createKeyManagement(parts: KeyManagementParts): KeyManagement {
     deleteKey: (author, id, beside) =>
       writeKey(parts, async (tx) => {
         const key = await getInReach(tx, author, id);
-        refuseMoreAccess(author.access, key.access);
+        refuseHigherKey(author, key);
         await removeKey(tx, id);
         await projects.recordChange(keyChange(author, 'deleted', key), tx);
         await beside?.(tx, key);
@@ -123,7 +124,7 @@ export function createKeyManagement(parts: KeyManagementParts): KeyManagement {
     rotateKey: (author, { id, overlapSeconds }, beside) =>
       writeKey(parts, async (tx) => {
         const old = await getInReach(tx, author, id);
-        refuseMoreAccess(author.access, old.access);
+        refuseHigherKey(author, old);
         const expiresAt = planRotation(old, clock.now(), overlapSeconds);
         const key = await insertMade(parts, { tx, author, given: { ...old, value: makeKeyValue() } });
         await updateKey(tx, { ...old, expiresAt, rotatedTo: key.id });
@@ -211,7 +212,7 @@ async function refuseBeyond(
   author: Author,
   { scope, access = 'manage' }: NewKey,
 ): Promise<void> {
-  refuseMoreAccess(author.access, access);
+  refuseHigherKey(author, { scope, access });
   if (await projects.reachesScope(author, scope)) return;
   throw new ServiceError('key_beyond_own', {
     details: [`/scope ${describeScope(scope)} is not within reach`],

@@ -10,7 +10,7 @@ export interface OntologyChanges {
   readonly definitions: readonly TaskDefinition<never>[];
   replace(project: ChosenProject, wanted: WantedOntology): Promise<{ ontology: Ontology; changed: boolean }>;
   /** Starts an extraction of all products whose facts follow an older ontology. */
-  startExtraction(project: Pick<ChosenProject, 'id' | 'name'>): Promise<void>;
+  startExtraction(project: Pick<ChosenProject, 'id' | 'name' | 'origin'>): Promise<void>;
 }
 
 export function createOntologyChanges(parts: CatalogParts): OntologyChanges {
@@ -62,7 +62,7 @@ export function createOntologyChanges(parts: CatalogParts): OntologyChanges {
     }
   }
 
-  async function startExtraction(project: Pick<ChosenProject, 'id' | 'name'>): Promise<void> {
+  async function startExtraction(project: Pick<ChosenProject, 'id' | 'name' | 'origin'>): Promise<void> {
     await tasks.accept<object>(extractionTask, { project, payload: {} });
   }
 

@@ -25,7 +25,7 @@ interface DeletePayload {
 
 export interface RestoreHooks {
   /** Facts of restored products may follow an older ontology. */
-  startExtraction(project: Pick<ChosenProject, 'id' | 'name'>): Promise<void>;
+  startExtraction(project: Pick<ChosenProject, 'id' | 'name' | 'origin'>): Promise<void>;
 }
 
 const ordered = { increment: 'STEP_BASED', acceptedAs: 'RUNNING', isOrdered: true } as const;

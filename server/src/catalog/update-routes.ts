@@ -159,7 +159,7 @@ function servePreview(server: Server, { catalog }: UpdateRouteParts): void {
   server.post(
     '/products/batch/preview',
     {
-      config: step,
+      config: { ...step, role: 'viewer' },
       schema: {
         tags,
         summary: 'What the commit of the open full update would do',

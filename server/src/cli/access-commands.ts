@@ -1,4 +1,5 @@
-import { createAccess } from '../access/access.ts';
+import { createAccess, ownerLinkUrl } from '../access/access.ts';
+import { baseUrlOf } from '../app.ts';
 import { readConfig } from '../config.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { commandAuthor, createProjects } from '../projects/projects.ts';
@@ -21,16 +22,33 @@ export async function createKeyCommand(values: {
 }): Promise<number> {
   if (values.scope !== 'account') throw new Error('relata key create: only --scope account is made here');
   return withAccess(async ({ projects, access }) => {
-    const accounts = await projects.findAccounts();
-    const wanted = accounts.filter(({ name }) => values.account === undefined || name === values.account);
-    const [account] = wanted;
-    if (account === undefined) throw new Error('there is no such account');
-    if (wanted.length > 1) {
-      throw new Error(`say --account NAME, one of: ${accounts.map(({ name }) => name).join(', ')}`);
-    }
+    const account = await chooseAccount(projects, values.account);
     const name = values.name ?? 'Key from the command line';
     await printKey(access, { accountId: account.id, name, command: 'relata key create' });
   });
+}
+
+/** `relata owner-link`: the way in for the first owner, and back in for one who lost the password. */
+export async function ownerLinkCommand(values: { account?: string | undefined }): Promise<number> {
+  return withAccess(async ({ projects, access }) => {
+    const account = await chooseAccount(projects, values.account);
+    const token = await access.makeOwnerLink(account.id, 'relata owner-link');
+    console.error('Good once, for an hour:');
+    console.log(ownerLinkUrl(baseUrlOf(readConfig()), token));
+  });
+}
+
+type Projects = ReturnType<typeof createProjects>;
+
+async function chooseAccount(projects: Projects, wanted: string | undefined): Promise<{ id: number }> {
+  const accounts = await projects.findAccounts();
+  const fitting = accounts.filter(({ name }) => wanted === undefined || name === wanted);
+  const [account] = fitting;
+  if (account === undefined) throw new Error('there is no such account');
+  if (fitting.length > 1) {
+    throw new Error(`say --account NAME, one of: ${accounts.map(({ name }) => name).join(', ')}`);
+  }
+  return account;
 }
 
 type Access = ReturnType<typeof createAccess>;
@@ -45,7 +63,7 @@ async function printKey(
 }
 
 async function withAccess(
-  work: (parts: { projects: ReturnType<typeof createProjects>; access: Access }) => Promise<void>,
+  work: (parts: { projects: Projects; access: Access }) => Promise<void>,
 ): Promise<number> {
   const storage = await openStorage(readConfig());
   const { database, postgres } = storage;

@@ -1,6 +1,6 @@
 /** The door of the command line: one file a command. It reads settings and the terminal; the work is the app's. */
 import { parseArgs } from 'node:util';
-import { createAccountCommand, createKeyCommand } from './access-commands.ts';
+import { createAccountCommand, createKeyCommand, ownerLinkCommand } from './access-commands.ts';
 import { backupCommand, restoreCommand } from './backup-commands.ts';
 import { demoCommand } from './demo.ts';
 import { migrateStoreCommand } from './migrate-store.ts';
@@ -16,6 +16,8 @@ const USAGE = `relata: a product data service
   relata account create NAME        make an account and its first key
   relata key create --scope account [--account NAME] [--name NAME]
                                     make an account-level key, e.g. when the last one is lost
+  relata owner-link [--account NAME]
+                                    show a link by which somebody becomes an owner, or comes back in
   relata backup DIR                 copy the data directory while the service runs
   relata restore DIR [--project N]  bring a backup back: everything into an empty data directory,
                                     or one project's catalog while the service runs
@@ -76,6 +78,8 @@ async function dispatch(command: string, rest: readonly string[], values: Values
       return createAccountCommand(second);
     case 'key create':
       return createKeyCommand(values);
+    case 'owner-link':
+      return ownerLinkCommand(values);
     case 'backup':
       return backupCommand(first);
     case 'restore':

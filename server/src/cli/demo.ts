@@ -5,7 +5,7 @@ import { createApp } from '../app.ts';
 import { readConfig } from '../config.ts';
 import { generateDemoCatalog } from './demo-catalog/demo-catalog.ts';
 import { DEMO_RELATIONS } from './demo-catalog/demo-relations.ts';
-import { untilStopped } from './serve.ts';
+import { makeFirstOwnerLink, untilStopped } from './serve.ts';
 
 const PRODUCTS_PER_BATCH = 2_000;
 
@@ -18,7 +18,8 @@ export async function demoCommand(): Promise<number> {
     const key = (await app.access.createFirstAccount(config.accountKey))?.key ?? '';
     const address = await app.start();
     const projectId = await loadDemoCatalog(address, key);
-    printDemo({ address: config.publicUrl ?? address, key, projectId });
+    const consoleLink = (await makeFirstOwnerLink(app, config)) ?? '';
+    printDemo({ address: config.publicUrl ?? address, key, projectId, consoleLink });
     await untilStopped(app);
     return 0;
   } finally {
@@ -66,7 +67,14 @@ export async function loadDemoCatalog(address: string, key: string): Promise<num
   return id;
 }
 
-function printDemo({ address, key, projectId }: { address: string; key: string; projectId: number }): void {
+interface DemoPlace {
+  readonly address: string;
+  readonly key: string;
+  readonly projectId: number;
+  readonly consoleLink: string;
+}
+
+function printDemo({ address, key, projectId, consoleLink }: DemoPlace): void {
   const [first, second] = generateDemoCatalog();
   const header = `-H 'Authorization: Bearer ${key}'`;
   const identifiers = encodeURIComponent(JSON.stringify([first?.identifier, second?.identifier]));
@@ -78,6 +86,7 @@ function printDemo({ address, key, projectId }: { address: string; key: string; 
 Relata serves the demo catalog at ${address}
 The API reference is at ${address}/docs
 Your key, for this demo only: ${key}
+To sign up for the console, within an hour: ${consoleLink}
 
 1. Which projects does the key reach?
    curl -s ${header} '${address}/projects'

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type App, createApp, type Role } from '../app.ts';
+import { ownerLinkUrl } from '../access/access.ts';
+import { type App, baseUrlOf, createApp, type Role } from '../app.ts';
 import { type Config, readConfig } from '../config.ts';
 
 const ROLES: readonly string[] = ['api', 'worker', 'all'] satisfies Role[];
@@ -12,6 +13,7 @@ export async function serveCommand(role = 'all'): Promise<number> {
   const app = await createApp({ config, role: role as Role });
   await makeFirstKey(app, config);
   const address = await app.start();
+  if (role !== 'worker') await showOwnerLink(app, config);
   app.server.log.info({ address }, 'relata serves');
   await untilStopped(app);
   return 0;
@@ -38,6 +40,30 @@ async function makeFirstKey(app: App, { accountKey, database, dataDir }: Config)
   const path = join(dataDir, 'first-account-key');
   writeFileSync(path, `${made.key}\n`, { mode: 0o600 });
   app.server.log.info({ path }, 'the first account key was written to a file, read it and delete the file');
+}
+
+/**
+ * As long as nobody can sign in, each start shows a way. Without a terminal it goes to the log: whoever reads that within the
+ * hour can become the owner. Source: docs/interface.md §14.5.
+ */
+async function showOwnerLink(app: App, config: Config): Promise<void> {
+  const { log } = app.server;
+  try {
+    const link = await makeFirstOwnerLink(app, config);
+    if (link === undefined) return;
+    if (process.stdout.isTTY) console.log(`\nSign up as the owner within an hour:\n\n  ${link}\n`);
+    else log.warn({ link }, 'there is no owner yet: whoever opens this link within an hour becomes it');
+  } catch (error) {
+    // With a full disk lookups go on, and `relata owner-link` makes one later.
+    log.warn({ err: error }, 'no owner link was made');
+  }
+}
+
+/** @returns undefined once there is an owner */
+export async function makeFirstOwnerLink({ access, projects, server }: App, config: Config) {
+  const [first] = await projects.findAccounts();
+  if (first === undefined || (await access.hasOwner())) return undefined;
+  return ownerLinkUrl(baseUrlOf(config, server), await access.makeOwnerLink(first.id, 'relata serve'));
 }
 
 /** Waits for the signal to stop, then stops gracefully; a second signal ends the process at once. */

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { createTestStore, type TestStore } from '../../test/test-store.ts';
-import type { Caller } from '../kernel/caller.ts';
+import type { KeyCaller } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { createAnswerOnce, createServer } from './http.ts';
 
 const DAY_MS = 24 * 3_600_000;
-const caller: Caller = {
+const caller: KeyCaller = {
   accountId: 1,
   keyId: 1,
   keyName: 'Key',
@@ -25,6 +25,7 @@ async function startProcess(store: TestStore) {
     { logLevel: 'silent', trustedProxies: [], corsOrigins: [], bodyBudgetMib: 16 },
     {
       findCaller: () => caller,
+      findUser: () => assert.fail('nobody is signed in'),
       countRequest: async () => undefined,
       chooseProject: () => assert.fail('no route has a project'),
     },

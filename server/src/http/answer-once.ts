@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
+import { type Caller, isUser } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 import type { ControlTransaction, Database } from '../storage/storage.ts';
@@ -27,7 +28,7 @@ class AnsweredElsewhere extends Error {
 }
 
 interface KeyedRequest {
-  readonly apiKeyId: number;
+  readonly caller: string;
   readonly idempotencyKey: string;
   readonly requestHash: string;
 }
@@ -79,8 +80,8 @@ export function createAnswerOnce(database: Database, clock: Clock): AnswerOnce {
         details: ['Idempotency-Key must not have more than 255 characters'],
       });
     }
-    const keyed = { apiKeyId: request.caller.keyId, idempotencyKey, requestHash: hashRequest(request) };
-    const place = `${keyed.apiKeyId} ${idempotencyKey}`;
+    const keyed = { caller: nameCaller(request.caller), idempotencyKey, requestHash: hashRequest(request) };
+    const place = `${keyed.caller} ${idempotencyKey}`;
     const first = underWay.get(place);
     if (first !== undefined) {
       refuseOther(first.requestHash, keyed.requestHash);
@@ -94,6 +95,10 @@ export function createAnswerOnce(database: Database, clock: Clock): AnswerOnce {
       underWay.delete(place);
     }
   };
+}
+
+function nameCaller(caller: Caller): string {
+  return isUser(caller) ? `user ${caller.userId}` : `key ${caller.keyId}`;
 }
 
 function mayBeAnswered(error: unknown): boolean {

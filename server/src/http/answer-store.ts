@@ -1,8 +1,9 @@
 import type { ControlTransaction, Database } from '../storage/storage.ts';
 
-/** The key of a request, which belongs to an api key. */
+/** The key of a request, which belongs to whoever sent it. */
 export interface AnswerKey {
-  readonly apiKeyId: number;
+  /** `key ID` or `user ID`. */
+  readonly caller: string;
   readonly idempotencyKey: string;
 }
 
@@ -14,7 +15,7 @@ export async function findAnswer(
   return database.read
     .selectFrom('idempotent_answer')
     .select(['request_hash as requestHash', 'answer'])
-    .where('api_key_id', '=', wanted.apiKeyId)
+    .where('caller', '=', wanted.caller)
     .where('idempotency_key', '=', wanted.idempotencyKey)
     .where('created_at', '>', wanted.since)
     .executeTakeFirst();
@@ -31,14 +32,14 @@ export async function saveAnswer(
   const given = { request_hash: row.requestHash, answer: row.answer, created_at: row.now };
   const stored = await tx
     .insertInto('idempotent_answer')
-    .values({ api_key_id: row.apiKeyId, idempotency_key: row.idempotencyKey, ...given })
+    .values({ caller: row.caller, idempotency_key: row.idempotencyKey, ...given })
     .onConflict((conflict) =>
       conflict
-        .columns(['api_key_id', 'idempotency_key'])
+        .columns(['caller', 'idempotency_key'])
         .doUpdateSet(given)
         .where('idempotent_answer.created_at', '<=', row.since),
     )
-    .returning('api_key_id')
+    .returning('caller')
     .executeTakeFirst();
   return stored !== undefined;
 }

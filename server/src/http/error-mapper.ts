@@ -11,6 +11,20 @@ interface WireText {
 const onTheWire = {
   token_missing: { status: 401, message: 'No token set' },
   scope_refused: { status: 401, message: 'You are not allowed to access the requested resource' },
+  not_signed_in: { status: 401, message: 'You are not signed in' },
+  sign_in_refused: { status: 401, message: 'The e-mail address or the password is wrong' },
+  sign_in_limited: { status: 429, message: 'Too many attempts with a password, try again later' },
+  password_wrong: { status: 400, message: 'The current password is wrong' },
+  csrf_refused: {
+    status: 403,
+    message:
+      'A request with a console session needs the header X-CSRF-Token with the csrfToken of the session',
+  },
+  origin_refused: { status: 403, message: 'The request comes from another origin' },
+  role_refused: { status: 403, message: 'Your role does not allow this' },
+  link_ended: { status: 400, message: 'The link is not valid: it was used or replaced, or has expired' },
+  email_taken: { status: 409, message: 'There is a user with this e-mail address already' },
+  last_owner: { status: 409, message: 'An account keeps its last owner' },
   project_required: { status: 400, message: 'The query parameter projectId is required' },
   bad_request: { status: 400, message: 'Bad Request' },
   query_invalid: { status: 400, message: 'Your query params are not valid' },

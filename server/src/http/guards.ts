@@ -1,6 +1,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { allows, type Caller, type ChosenProject } from '../kernel/caller.ts';
+import {
+  allows,
+  type Caller,
+  type ChosenProject,
+  includesRole,
+  isUser,
+  type KeyCaller,
+  type Role,
+  type UserCaller,
+} from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
+import { changesSomething, refuseForged, type SessionCookie } from './session-cookie.ts';
 
 /** A key as it came in a request, and by which way. */
 export interface PresentedKey {
@@ -15,24 +25,27 @@ export interface RateState {
   readonly resetSeconds: number;
 }
 
-/** What the rooms to the right know about keys and projects, asked by the server before a handler runs. */
+/** What the rooms to the right know about keys, sessions and projects, asked by the server before a handler runs. */
 export interface Guards {
   /** @throws scope_refused when the key is unknown, deleted or expired */
-  findCaller(key: PresentedKey): Caller | Promise<Caller>;
+  findCaller(key: PresentedKey): KeyCaller | Promise<KeyCaller>;
+  /** @throws not_signed_in when there is no such console session, or it has ended */
+  findUser(sessionValue: string): UserCaller | Promise<UserCaller>;
   /** @throws rate_limited; @returns undefined for a key without a limit */
-  countRequest(caller: Caller): Promise<RateState | undefined>;
+  countRequest(caller: KeyCaller): Promise<RateState | undefined>;
   /** @throws project_required, scope_refused */
   chooseProject(caller: Caller, projectId: number | undefined): ChosenProject | Promise<ChosenProject>;
 }
 
 /** Credentials, rate, project: the checks before parameters and body. Source: docs/interface.md §7.2. */
-export function createGuardHook(guards: Guards) {
+export function createGuardHook(guards: Guards, cookie: SessionCookie) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const { guard = 'key', access = 'read' } = request.routeOptions.config;
+    const { guard = 'key' } = request.routeOptions.config;
     if (guard === 'none' || guard === 'own' || request.routeOptions.url === undefined) return;
     reply.header('cache-control', 'no-store');
-    request.caller = await findCaller(guards, request, reply);
-    if (!allows(request.caller.access, access)) throw new ServiceError('scope_refused');
+    if (guard === 'sign-in') return cookie.refuseForeign(request);
+    request.caller = (await findKey(guards, request, reply)) ?? (await findUser(guards, request, cookie));
+    refuseLowCaller(request);
     await chargeRequest(guards, request, reply).catch(async (error: unknown) => {
       // Over its rate, a batch of a full update is a failed batch of this project all the same (§3.1).
       if (guard === 'project') await chooseProject(guards, request).catch(() => undefined);
@@ -46,11 +59,49 @@ async function chooseProject(guards: Guards, request: FastifyRequest): Promise<v
   request.project = await guards.chooseProject(request.caller, readProjectId(request.query));
 }
 
-async function findCaller(guards: Guards, request: FastifyRequest, reply: FastifyReply): Promise<Caller> {
-  const key = readPresentedKey(request, request.routeOptions.config.guard === 'management');
-  if (key === undefined) throw new ServiceError('token_missing');
-  if (key.inUrl) reply.header('deprecation', 'true');
-  return guards.findCaller(key);
+/** A key counts before a session. @returns undefined when there is none, or none is asked for */
+async function findKey(
+  guards: Guards,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Caller | undefined> {
+  const { guard } = request.routeOptions.config;
+  const key = guard === 'session' ? undefined : readPresentedKey(request, guard === 'management');
+  if (key?.inUrl) reply.header('deprecation', 'true');
+  return key && guards.findCaller(key);
+}
+
+/** Source: docs/interface.md §5.6. */
+async function findUser(guards: Guards, request: FastifyRequest, cookie: SessionCookie): Promise<UserCaller> {
+  const value = cookie.read(request);
+  if (value === undefined) {
+    throw new ServiceError(
+      request.routeOptions.config.guard === 'session' ? 'not_signed_in' : 'token_missing',
+    );
+  }
+  cookie.refuseForeign(request);
+  const user = await guards.findUser(value);
+  refuseForged(request, value);
+  return user;
+}
+
+/** @throws scope_refused, role_refused */
+function refuseLowCaller(request: FastifyRequest): void {
+  const { caller } = request;
+  const { access = 'read', role } = request.routeOptions.config;
+  if (!isUser(caller)) {
+    if (!allows(caller.access, access)) throw new ServiceError('scope_refused');
+    return;
+  }
+  // A key that may not manage is for programs that serve shoppers; a viewer looks at everything.
+  const usual: Role = changesSomething(request) && access !== 'read' ? 'editor' : 'viewer';
+  refuseLowRole(caller, role ?? usual);
+}
+
+/** @throws role_refused */
+function refuseLowRole({ role: held }: UserCaller, wanted: Role): void {
+  if (includesRole(held, wanted)) return;
+  throw new ServiceError('role_refused', { details: [`this takes the role ${wanted}, yours is ${held}`] });
 }
 
 /**
@@ -67,7 +118,7 @@ export function readPresentedKey(request: FastifyRequest, headerOnly: boolean): 
 }
 
 /**
- * Counts a request of the caller, where its key has a limit.
+ * Counts a request of the caller, where it is a key with a limit.
  * @throws rate_limited
  */
 export async function chargeRequest(
@@ -75,6 +126,7 @@ export async function chargeRequest(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
+  if (isUser(request.caller)) return;
   const rate = await guards.countRequest(request.caller);
   if (rate === undefined) return;
   // draft-ietf-httpapi-ratelimit-headers-10: a policy and its present state, as structured fields.

@@ -12,7 +12,7 @@ import type {
   RawReplyDefaultExpression,
   RawServerDefault,
 } from 'fastify';
-import type { Access, Caller, ChosenProject } from '../kernel/caller.ts';
+import type { Access, Caller, ChosenProject, Role } from '../kernel/caller.ts';
 import type { RawBody } from './body.ts';
 import type { RateState } from './guards.ts';
 
@@ -25,6 +25,7 @@ export { chargeRequest, type Guards, type PresentedKey, type RateState, readPres
 export { createMetrics, type MetricSources, type Metrics, measureRequests, serveMetrics } from './metrics.ts';
 export { describeServer, documentServer, serveDocuments } from './openapi.ts';
 export { createServer, type ServerSettings } from './server.ts';
+export { createSessionCookie, csrfTokenOf, type SessionCookie } from './session-cookie.ts';
 
 export type Server = FastifyInstance<
   RawServerDefault,
@@ -43,12 +44,15 @@ export type Routes = (server: Server) => void;
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * `none`: open to all. `key`: any key. `project`: the key and the query's project. `management`: the key in the header.
+     * `none`: open to all. `key`: any key. `project`: the key and the query's project. `management`: the key in the header. These
+     * take a console session in place of a key. `session`: the console session alone. `sign-in`: open to all pages of ours.
      * `own`: the route itself asks for the key, in the header.
      */
-    guard?: 'none' | 'key' | 'project' | 'management' | 'own';
+    guard?: 'none' | 'key' | 'project' | 'management' | 'session' | 'sign-in' | 'own';
     /** What the key must at least be allowed; default read. */
     access?: Access;
+    /** What the user of a session must at least be; default viewer where nothing is changed, else editor. */
+    role?: Role;
     /**
      * `raw`: the handler gets a RawBody and a thread parses it. `stream`: it gets a BodyStream, which nobody parses.
      * `ignored`: whatever is sent is not looked at. Otherwise the body is parsed as JSON.

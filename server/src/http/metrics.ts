@@ -141,7 +141,7 @@ const metricsSchema = {
 
 /** Source: docs/interface.md §10.3. */
 export function serveMetrics(server: Server, metrics: Metrics): void {
-  const config = { guard: 'management', access: 'manage' } as const;
+  const config = { guard: 'management', access: 'manage', role: 'owner' } as const;
 
   server.get('/metrics', { config, schema: metricsSchema }, async (request, reply) => {
     // The figures are of all projects and accounts together.

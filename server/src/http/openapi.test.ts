@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { Type } from 'typebox';
-import type { Caller } from '../kernel/caller.ts';
+import type { KeyCaller } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { addHealthRoutes } from './health-routes.ts';
 import {
@@ -19,14 +19,14 @@ import {
   serveMetrics,
 } from './http.ts';
 
-const caller: Caller = {
+const caller: KeyCaller = {
   accountId: 1,
   keyId: 1,
   keyName: 'test',
   scope: { type: 'account' },
   access: 'manage',
 };
-const callers: Readonly<Record<string, Caller>> = {
+const callers: Readonly<Record<string, KeyCaller>> = {
   account: caller,
   reader: { ...caller, access: 'read' },
   project: { ...caller, scope: { type: 'project', id: 7 } },
@@ -36,6 +36,9 @@ const guards: Guards = {
     const found = callers[value];
     if (found === undefined) throw new ServiceError('scope_refused');
     return found;
+  },
+  findUser() {
+    throw new ServiceError('not_signed_in');
   },
   countRequest: async () => undefined,
   chooseProject: () => ({ id: 7, name: 'Bikes', accountId: 1 }),
@@ -120,7 +123,11 @@ test('the document is OpenAPI 3.1 with the version and both ways to send a key',
   const document = (await answer.json()) as Record<string, Record<string, unknown>>;
   assert.equal(document.openapi, '3.1.0');
   assert.equal(document.info?.version, '1.2.3');
-  assert.deepEqual(Object.keys(document.components?.securitySchemes as object), ['bearer', 'apiKey']);
+  assert.deepEqual(Object.keys(document.components?.securitySchemes as object), [
+    'bearer',
+    'apiKey',
+    'session',
+  ]);
   assert.ok(!('/hidden' in (document.paths ?? {})));
 });
 
@@ -129,10 +136,10 @@ test('security, access, name and chapter of an operation follow from its route',
   const { paths } = describeServer(server);
   const parts = paths['/bikes/{bikeId}/parts']?.get;
   assert.equal(parts?.operationId, 'getBikesByBikeIdParts');
-  assert.deepEqual(parts?.security, [{ bearer: [] }, { apiKey: [] }]);
+  assert.deepEqual(parts?.security, [{ bearer: [] }, { apiKey: [] }, { session: [] }]);
   assert.equal(parts?.['x-access'], 'read');
   assert.equal(paths['/bikes']?.post?.['x-access'], 'write');
-  assert.deepEqual(paths['/management/bikes']?.get?.security, [{ bearer: [] }]);
+  assert.deepEqual(paths['/management/bikes']?.get?.security, [{ bearer: [] }, { session: [] }]);
   assert.deepEqual(paths['/management/bikes']?.get?.tags, ['Management']);
   assert.deepEqual(paths['/health/live']?.get?.security, []);
   assert.deepEqual(paths['/health/live']?.get?.tags, ['Service']);
@@ -172,9 +179,9 @@ test('the refusals of the checks before a handler are part of every operation', 
   const { server } = await startServer(t);
   const { paths } = describeServer(server);
   const statusesOf = (path: string, method: string) => Object.keys(paths[path]?.[method]?.responses ?? {});
-  assert.deepEqual(statusesOf('/bikes/{bikeId}/parts', 'get'), ['200', '400', '401', '404', '429']);
-  assert.deepEqual(statusesOf('/bikes', 'post'), ['200', '400', '401', '413', '429', '507']);
-  assert.deepEqual(statusesOf('/management/bikes', 'get'), ['200', '401', '409', '429']);
+  assert.deepEqual(statusesOf('/bikes/{bikeId}/parts', 'get'), ['200', '400', '401', '403', '404', '429']);
+  assert.deepEqual(statusesOf('/bikes', 'post'), ['200', '400', '401', '403', '413', '429', '507']);
+  assert.deepEqual(statusesOf('/management/bikes', 'get'), ['200', '401', '403', '409', '429']);
   assert.deepEqual(statusesOf('/health/live', 'get'), ['200']);
   assert.equal(paths['/management/bikes']?.get?.responses['200']?.description, 'OK');
 });

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import swagger from '@fastify/swagger';
-import type { FastifySchema, RouteOptions } from 'fastify';
+import type { FastifyContextConfig, FastifySchema, RouteOptions } from 'fastify';
 import { ErrorAnswer } from './common-schemas.ts';
 import type { Server } from './http.ts';
 import { shareTitledSchemas } from './openapi-components.ts';
@@ -31,6 +31,16 @@ const chapters = [
     paths: ['/management/'],
     description: 'Groups, projects, keys and what a project is set to.',
   },
+  {
+    name: 'Sign in',
+    paths: ['/management/session', '/management/owner', '/management/invitations/accept'],
+    description: 'Console sessions, which stand where a key does.',
+  },
+  {
+    name: 'Users',
+    paths: ['/management/users', '/management/invitations'],
+    description: 'Who may sign in to the console, and as what.',
+  },
   { name: 'Service', paths: ['/'], description: 'Health, metrics and this description.' },
 ] as const;
 
@@ -47,6 +57,13 @@ const securitySchemes = {
     description:
       'Deprecated: the API key in the URL. Answers carry a `Deprecation` header; use the header instead.',
     'x-deprecated': true,
+  },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'relata_session',
+    description:
+      'The console session of a user; over https the cookie is `__Host-relata_session`. A request other than GET also needs the header `X-CSRF-Token`.',
   },
 } as const;
 
@@ -116,15 +133,29 @@ const docsSchema = {
   response: { 200: { description: 'a page', content: { 'text/html': { schema: { type: 'string' } } } } },
 };
 
+const withUrlKey: Security = [{ bearer: [] }, { apiKey: [] }, { session: [] }];
+/** Guards that ask for no credential. */
+const OPEN: ReadonlySet<string> = new Set(['none', 'sign-in']);
+
+type Guard = NonNullable<FastifyContextConfig['guard']>;
+type Security = { [scheme: string]: readonly string[] }[];
+
 function describeRoute(schema: FastifySchema | undefined, url: string, route: RouteOptions): FastifySchema {
   const { guard = 'key', access = 'read' } = route.config ?? {};
-  const header = [{ bearer: [] }];
-  const security = { none: [], management: header, own: header, key: undefined, project: undefined }[guard];
+  const security: Readonly<Record<Guard, Security>> = {
+    none: [],
+    'sign-in': [],
+    session: [{ session: [] }],
+    management: [{ bearer: [] }, { session: [] }],
+    own: [{ bearer: [] }],
+    key: withUrlKey,
+    project: withUrlKey,
+  };
   return {
     ...schema,
     tags: schema?.tags ?? [chapterOf(url)],
-    security: security ?? [{ bearer: [] }, { apiKey: [] }],
-    ...(guard !== 'none' && { 'x-access': access }),
+    security: security[guard],
+    ...(!OPEN.has(guard) && guard !== 'session' && { 'x-access': access }),
     response: withCommonRefusals((schema?.response ?? {}) as Record<string, object>, schema, route),
   };
 }
@@ -139,16 +170,14 @@ function chapterOf(url: string): string {
 /** @returns what the checks that the server itself makes may refuse, by status. Source: docs/interface.md §7.2. */
 function listCommonRefusals(schema: FastifySchema | undefined, route: RouteOptions): Record<string, string> {
   const { guard = 'key', body } = route.config ?? {};
-  const common: Record<string, string> = {};
+  const common = listGuardRefusals(guard);
   const isKept = body === 'raw' || body === 'stream';
   const hasBody = schema?.body !== undefined || isKept;
   if (guard === 'project' || hasBody || schema?.querystring !== undefined) {
     common[400] = 'parameters or body are not valid; `details` says where';
   }
-  if (guard !== 'none') common[401] = 'no key, or one that does not reach this';
   if (schema?.params !== undefined) common[404] = 'unknown, or out of reach of the key';
   if (hasBody) common[413] = 'the body is too large';
-  if (guard !== 'none') common[429] = 'over the rate limit of the key; `Retry-After` says how long to wait';
   if (isKept) common[507] = 'the disk is full, nothing was stored';
   return common;
 }
@@ -169,6 +198,18 @@ function withCommonRefusals(
     ...given,
     ...Object.fromEntries(refusals.map(([status, description]) => [status, { ...ErrorAnswer, description }])),
   };
+}
+
+function listGuardRefusals(guard: Guard): Record<string, string> {
+  const refusals: Record<string, string> = {};
+  if (guard === 'none') return refusals;
+  if (guard !== 'own')
+    refusals[403] = 'of a console session: the role, `X-CSRF-Token` or `Origin` does not fit';
+  if (guard === 'sign-in') return refusals;
+  refusals[401] = 'no key or session, or one that does not reach this';
+  if (guard === 'session') return refusals;
+  refusals[429] = 'over the rate limit of the key; `Retry-After` says how long to wait';
+  return refusals;
 }
 
 function finishDocument(document: OpenApiDocument): OpenApiDocument {

@@ -11,6 +11,7 @@ import { replyWithError } from './error-mapper.ts';
 import { createGuardHook, type Guards } from './guards.ts';
 import type { Server } from './http.ts';
 import { RequestLog } from './request-log.ts';
+import { createSessionCookie } from './session-cookie.ts';
 
 export interface ServerSettings {
   readonly logLevel: string;
@@ -18,6 +19,8 @@ export interface ServerSettings {
   readonly logTo?: { write(line: string): void };
   readonly trustedProxies: readonly string[];
   readonly corsOrigins: readonly string[];
+  /** Where browsers find the service. */
+  readonly publicUrl?: string | undefined;
   readonly bodyBudgetMib: number;
 }
 
@@ -62,7 +65,7 @@ export function createServer(settings: ServerSettings, guards: Guards): Server {
   readBodies(server, createBodyBudget(settings.bodyBudgetMib * MIB));
   answerUnknownPaths(server);
   if (settings.corsOrigins.length > 0) allowOrigins(server, settings.corsOrigins);
-  server.addHook('onRequest', createGuardHook(guards));
+  server.addHook('onRequest', createGuardHook(guards, createSessionCookie(settings.publicUrl)));
   server.addHook('onSend', async (request, reply) => void reply.header('x-request-id', request.id));
   endConnectionsOnClose(server);
   return server;

@@ -1,4 +1,4 @@
-/** What a key reaches. Source: docs/interface.md §5.2. */
+/** What a caller reaches. Source: docs/interface.md §5.2. */
 export type Scope =
   | { readonly type: 'account' }
   | { readonly type: 'project-group'; readonly id: number }
@@ -7,15 +7,37 @@ export type Scope =
 /** `read`: projects and lookups. `write`: also updates and tasks. `manage`: all that the scope allows. */
 export type Access = 'read' | 'write' | 'manage';
 
-const ACCESS_ORDER: readonly Access[] = ['read', 'write', 'manage'];
+/** What a user may do in the account. Source: docs/interface.md §5.6. */
+export type Role = 'owner' | 'editor' | 'viewer';
 
-/** Who calls: the key behind a request. */
-export interface Caller {
+const ACCESS_ORDER: readonly Access[] = ['read', 'write', 'manage'];
+const ROLE_ORDER: readonly Role[] = ['viewer', 'editor', 'owner'];
+
+interface Reaching {
   readonly accountId: number;
-  readonly keyId: number;
-  readonly keyName: string;
   readonly scope: Scope;
   readonly access: Access;
+}
+
+/** The key behind a request. */
+export interface KeyCaller extends Reaching {
+  readonly keyId: number;
+  readonly keyName: string;
+}
+
+/** The user whose console session is behind a request. */
+export interface UserCaller extends Reaching {
+  readonly userId: number;
+  readonly userName: string;
+  readonly role: Role;
+  readonly sessionId: number;
+}
+
+/** Who calls. */
+export type Caller = KeyCaller | UserCaller;
+
+export function isUser(caller: object): caller is UserCaller {
+  return 'userId' in caller;
 }
 
 /** @returns true when `held` allows all that `wanted` does. */
@@ -23,9 +45,21 @@ export function allows(held: Access, wanted: Access): boolean {
   return ACCESS_ORDER.indexOf(held) >= ACCESS_ORDER.indexOf(wanted);
 }
 
+/** @returns true when `held` may do all that `wanted` may. */
+export function includesRole(held: Role, wanted: Role): boolean {
+  return ROLE_ORDER.indexOf(held) >= ROLE_ORDER.indexOf(wanted);
+}
+
 /** The project a request is about, once it is known that the caller reaches it. */
 export interface ChosenProject {
   readonly id: number;
   readonly name: string;
   readonly accountId: number;
+  /** Where the tasks come from that the request starts; absent: from the API. Source: docs/interface.md §2.4. */
+  readonly origin?: 'CONSOLE';
+}
+
+/** @returns what a project that this caller chose carries */
+export function originOf(caller: Caller): Pick<ChosenProject, 'origin'> {
+  return isUser(caller) ? { origin: 'CONSOLE' } : {};
 }

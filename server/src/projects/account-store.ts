@@ -10,6 +10,10 @@ export async function findAccounts(rows: Database['read'] | ControlTransaction):
   return found.map(({ id, name }) => ({ id, name }));
 }
 
+export async function findAccount(rows: Database['read'], id: number): Promise<Account | undefined> {
+  return rows.selectFrom('account').select(['id', 'name']).where('id', '=', id).executeTakeFirst();
+}
+
 export async function insertAccount(
   tx: ControlTransaction,
   account: { name: string; createdAt: number },

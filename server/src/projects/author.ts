@@ -1,4 +1,4 @@
-import type { Caller } from '../kernel/caller.ts';
+import { type Caller, isUser } from '../kernel/caller.ts';
 
 /** The command line changes things without a key; it reaches all of one account. */
 export interface CommandAuthor {
@@ -25,5 +25,6 @@ export function commandAuthor(accountId: number, command: string): CommandAuthor
 
 export function actorOf(author: Author): Actor {
   if ('command' in author) return { type: 'command', id: null, name: author.command };
+  if (isUser(author)) return { type: 'user', id: author.userId, name: author.userName };
   return { type: 'key', id: author.keyId, name: author.keyName };
 }

@@ -1,4 +1,4 @@
-import type { Caller, ChosenProject } from '../kernel/caller.ts';
+import { type Caller, type ChosenProject, originOf } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Database } from '../storage/storage.ts';
@@ -42,7 +42,8 @@ export function createProjectChoice(database: Database, clock: Clock): ProjectCh
       const project = projectId === undefined ? await findOnly(caller) : await findInReach(caller, projectId);
       if (project === undefined)
         throw new ServiceError(projectId === undefined ? 'project_required' : 'scope_refused');
-      return { id: project.id, name: project.name, accountId: project.accountId };
+      const { id, name, accountId } = project;
+      return { id, name, accountId, ...originOf(caller) };
     },
     reachesProject: async (reach, projectId) => (await findInReach(reach, projectId)) !== undefined,
     dropCache() {

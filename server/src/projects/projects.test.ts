@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { makeTestStore } from '../../test/test-store.ts';
 import { createAnswerOnce, createServer } from '../http/http.ts';
-import type { Caller, Scope } from '../kernel/caller.ts';
+import type { KeyCaller, Scope } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { projectRoutes } from './project-routes.ts';
 import { commandAuthor, createProjects, type NewProject, type Projects } from './projects.ts';
@@ -28,7 +28,7 @@ async function startRoom(context: TestContext) {
   const { database } = storage;
   const clock = { time: 1_767_225_600_000, now: () => clock.time };
   const projects = createProjects({ database, clock });
-  const callers = new Map<string, Caller>();
+  const callers = new Map<string, KeyCaller>();
   const server = createServer(
     { logLevel: 'silent', trustedProxies: [], corsOrigins: [], bodyBudgetMib: 16 },
     {
@@ -37,6 +37,7 @@ async function startRoom(context: TestContext) {
         if (caller === undefined) throw new ServiceError('scope_refused');
         return caller;
       },
+      findUser: () => assert.fail('nobody is signed in'),
       countRequest: async () => undefined,
       chooseProject: projects.chooseProject,
     },

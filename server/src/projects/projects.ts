@@ -8,7 +8,7 @@ import type { Caller, Scope } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { ControlTransaction, Database } from '../storage/storage.ts';
-import { type Account, findAccounts, insertAccount } from './account-store.ts';
+import { type Account, findAccount, findAccounts, insertAccount } from './account-store.ts';
 import { type AuditLog, createAuditLog } from './audit-log.ts';
 import { type Author, commandAuthor } from './author.ts';
 import { createGroupManagement, type GroupManagement } from './group-management.ts';
@@ -24,6 +24,7 @@ import {
   removeProject,
 } from './project-store.ts';
 
+export type { Account } from './account-store.ts';
 export { type Change, describeChange } from './audit-log.ts';
 export { type Actor, type Author, actorOf, commandAuthor } from './author.ts';
 export type { Beside } from './group-management.ts';
@@ -66,6 +67,8 @@ interface Accounts {
   createAccount(name: string): Promise<Account>;
   /** The same within a transaction that makes more than the account. */
   addAccount(tx: ControlTransaction, name: string, command: string): Promise<Account>;
+  /** @throws not_found */
+  getAccount(id: number): Promise<Account>;
   /** By id. */
   findAccounts(tx?: ControlTransaction): Promise<Account[]>;
 }
@@ -137,6 +140,11 @@ function createAccounts({ database, clock }: ProjectsParts, auditLog: AuditLog):
   return {
     addAccount,
     createAccount: (name) => database.write((tx) => addAccount(tx, name, 'relata account create')),
+    async getAccount(id) {
+      const account = await findAccount(database.read, id);
+      if (account === undefined) throw new ServiceError('not_found');
+      return account;
+    },
     findAccounts: (tx) => findAccounts(tx ?? database.read),
   };
 }

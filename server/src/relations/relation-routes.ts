@@ -37,6 +37,8 @@ export interface RelationRouteParts {
 }
 
 const config = { guard: 'management', access: 'manage', maxBodyMib: 16 } as const;
+/** Asked by POST, because it is long; nothing is changed. */
+const question = { ...config, role: 'viewer' } as const;
 const failures = { '4xx': ErrorAnswer };
 const tags = ['Relations'];
 const done = { status: 'success' } as const;
@@ -194,7 +196,7 @@ function serveQuestions(server: Server, { relations, getProject }: RelationRoute
     body: SentRelation,
     response: { 200: Survey, ...failures },
   };
-  server.post(`${PATH}/preview`, { config, schema: previewSchema }, async (request) => {
+  server.post(`${PATH}/preview`, { config: question, schema: previewSchema }, async (request) => {
     const project = await getProject(request, request.params.id);
     const tried = await relations.tryDefinition(project.id, checkDefinition(request.body as SentDefinition));
     return { misconfigured: 'problem' in tried, ...tried } as never;
@@ -219,7 +221,7 @@ function serveQuestions(server: Server, { relations, getProject }: RelationRoute
     body: PairToExplain,
     response: { 200: Explanation, ...failures },
   };
-  server.post(`${PATH}/:relationId/explain`, { config, schema: explainSchema }, async (request) => {
+  server.post(`${PATH}/:relationId/explain`, { config: question, schema: explainSchema }, async (request) => {
     const project = await getProject(request, request.params.id);
     const wanted = { projectId: project.id, id: request.params.relationId, ...request.body };
     return (await relations.explain(wanted)) as never;

@@ -10,7 +10,7 @@ export interface RelationBuilds {
    * held until the change is stored.
    */
   changeAndBuild<Result>(
-    project: Pick<ChosenProject, 'id' | 'name'>,
+    project: Pick<ChosenProject, 'id' | 'name' | 'origin'>,
     change: () => Promise<Result>,
   ): Promise<Result>;
   /** Follows a change of the ontology within the task that made its facts: answers change with its end (§11.5). */

@@ -32,6 +32,37 @@ export interface ControlSchema {
     last_used_in_url_at: number | null;
     rotated_to: number | null;
   };
+  console_user: {
+    id: Generated<number>;
+    account_id: number;
+    email: string;
+    name: string;
+    role: 'owner' | 'editor' | 'viewer';
+    password_hash: string;
+    created_at: number;
+    signed_in_at: number | null;
+  };
+  console_session: {
+    id: Generated<number>;
+    user_id: number;
+    hash: string;
+    created_at: number;
+    used_at: number;
+    expires_at: number;
+  };
+  owner_link: { hash: string; account_id: number; expires_at: number };
+  invitation: {
+    id: Generated<number>;
+    account_id: number;
+    email: string;
+    role: 'owner' | 'editor' | 'viewer';
+    hash: string;
+    created_at: number;
+    created_by: string;
+    user_id: number | null;
+    expires_at: number;
+  };
+  password_window: { key: string; attempts: number; ends_at: number };
   audit_log: {
     id: Generated<number>;
     account_id: number;
@@ -110,7 +141,7 @@ export interface ControlSchema {
     read: string | null;
   };
   idempotent_answer: {
-    api_key_id: number;
+    caller: string;
     idempotency_key: string;
     request_hash: string;
     answer: string;

@@ -6,8 +6,9 @@ import type { TaskDefinition } from './task-definition.ts';
 import type { NewTask } from './task-store.ts';
 
 export interface NewTaskRequest<Payload extends object> {
-  readonly project: Pick<ChosenProject, 'id' | 'name'>;
+  readonly project: Pick<ChosenProject, 'id' | 'name' | 'origin'>;
   readonly payload: Payload;
+  /** Default: that of the project, as it was chosen. */
   readonly origin?: TaskOrigin;
   /** Replaces the definition's name. */
   readonly name?: string;
@@ -36,7 +37,7 @@ export function describeTask<Payload extends object>(
     projectName: project.name,
     kind: definition.kind,
     name: name ?? definition.name,
-    origin: origin ?? ('LIVE-API' as const),
+    origin: origin ?? project.origin ?? ('LIVE-API' as const),
     increment: definition.increment,
     status: isHeld ? ('PENDING' as const) : definition.acceptedAs,
     isOrdered: definition.isOrdered,

@@ -1,0 +1,8 @@
+/** Where the console takes a token. Behind the `#`, so that no server and no proxy writes it into a log. */
+export function ownerLinkUrl(base: string, token: string): string {
+  return `${base}/console/#/welcome/${token}`;
+}
+
+export function invitationUrl(base: string, token: string): string {
+  return `${base}/console/#/invitation/${token}`;
+}
