@@ -177,7 +177,6 @@ const REFUSED: readonly [object, ...RegExp[]][] = [
   [{ trigger: { type: 'webhook', minSecondsBetween: -1 } }, /^\/trigger\/minSecondsBetween /],
   [{ trigger: { type: 'webhook', minSecondsBetween: 31_536_001 } }, /^\/trigger\/minSecondsBetween /],
   [{ trigger: { type: 'manual', cron: 'x' } }, /^\/trigger .*cron/],
-  [{ source: { type: 'upload' }, trigger: { type: 'webhook' } }, /^\/trigger\/type: must be manual/],
   [{ maxDeletePercent: 101 }, /^\/maxDeletePercent /],
   [{ maxDeletePercent: -1 }, /^\/maxDeletePercent /],
   [{ onRejectedRow: 'skip' }, /^\/onRejectedRow /],

@@ -314,6 +314,19 @@ test('a slow source holds up no other pipeline of its project (§13.2)', async (
   assert.equal((await catalog.call('POST', `/tasks/${waiting.id}/cancel`)).status, 200);
 });
 
+test('a run of an upload source to which nobody sent a file says so (§13.1)', async () => {
+  const pipeline = await createPipeline(service(), { trigger: { type: 'webhook' } });
+  const byHand = await service().call('POST', `${pipeline.path}/run`);
+  assert.equal(byHand.status, 400);
+  assert.match(byHand.body.message, /send one to \/upload/);
+  const { body } = await service().call('GET', pipeline.path);
+  const called = await service().call('POST', new URL(body.trigger.url).pathname);
+  assert.equal(called.status, 200, JSON.stringify(called.body));
+  const task = await service().ended(called.body.task.id);
+  assert.equal(task.taskStatus, 'FAILED');
+  assert.match(JSON.stringify(task), /No file has been sent in/);
+});
+
 test('native products are checked one by one, and need no mapping (§13.1)', async () => {
   const pipeline = await createPipeline(service(), {
     format: { type: 'native' },

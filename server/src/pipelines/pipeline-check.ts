@@ -26,7 +26,7 @@ export async function checkPipeline(sent: SentPipeline, now: number): Promise<Pi
     ...checkSource(source),
     ...checkNeedOfMapping(sent),
     ...(await checkMapping(mapping, mode)),
-    ...checkTrigger(trigger, source, now),
+    ...(trigger.type === 'schedule' ? checkSchedule(trigger, now) : []),
   ]);
   return {
     name,
@@ -76,15 +76,6 @@ const refusal = (problems: readonly string[]) =>
 function readTrigger(sent: SentPipeline['trigger']): Trigger {
   if (sent.type !== 'webhook') return sent;
   return { type: 'webhook', minSecondsBetween: sent.minSecondsBetween ?? DEFAULT_MIN_SECONDS };
-}
-
-function checkTrigger(trigger: Trigger, source: Source, now: number): string[] {
-  if (source.type === 'upload' && trigger.type !== 'manual') {
-    return [
-      `/trigger/type: must be manual where the source is upload: each file that is sent in starts a run`,
-    ];
-  }
-  return trigger.type === 'schedule' ? checkSchedule(trigger, now) : [];
 }
 
 function checkNeedOfMapping({

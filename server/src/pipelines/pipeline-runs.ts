@@ -82,7 +82,9 @@ export class PipelineRuns {
     project: Pick<ChosenProject, 'id' | 'name'>,
     { startedBy, upload, alongside }: RunRequest,
   ): Promise<Task> {
-    if (definition.source.type === 'upload' && upload === undefined)
+    // A schedule or a webhook finds out by a failed run: nobody is there who could send a file.
+    const isAsked = startedBy === 'manual' || startedBy === 'upload';
+    if (definition.source.type === 'upload' && upload === undefined && isAsked)
       throw new ServiceError('pipeline_file_missing');
     return this.parts.tasks.accept(this.runTask, {
       project,
