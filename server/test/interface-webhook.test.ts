@@ -3,7 +3,6 @@ import { request as httpRequest } from 'node:http';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
-  byUpload,
   byUrl,
   createPipelineProject,
   FETCH_HERE,
@@ -412,9 +411,3 @@ test(
     }
   },
 );
-
-test('an upload cannot be triggered: its file is missing (§13.1)', async () => {
-  const project = await createPipelineProject(service());
-  const refused = await project.manage('POST', '', { body: byUpload({ trigger: { type: 'webhook' } }) });
-  assertRefused(refused, 400);
-});

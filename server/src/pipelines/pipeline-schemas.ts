@@ -85,7 +85,11 @@ const definition = {
   mode: Mode,
   trigger: PipelineTrigger,
   maxDeletePercent: Type.Optional(
-    Type.Number({ minimum: 0, maximum: 100, description: 'delete guard of the modes full and delete; default 30' }),
+    Type.Number({
+      minimum: 0,
+      maximum: 100,
+      description: 'delete guard of the modes full and delete; default 30',
+    }),
   ),
   onRejectedRow: Type.Optional(
     Type.Unsafe<'stop' | 'continue' | number>({
