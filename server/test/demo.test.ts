@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { loadDemoCatalog } from '../src/cli/demo.ts';
+import { createDemoPipelines, loadDemoCatalog } from '../src/cli/demo.ts';
 import { generateDemoCatalog } from '../src/cli/demo-catalog/demo-catalog.ts';
 import { startTestService, type TestService } from './test-service.ts';
 
@@ -24,6 +27,35 @@ test('each relation of the demo leads somewhere, those that are two-way lead bac
     const expected = twoWay ? ['FIRST_WAY', 'SECOND_WAY'] : ['FIRST_WAY'];
     assert.deepEqual([...(ways.get(name) ?? [])].sort(), expected, name);
   }
+});
+
+test('a pipeline of each trigger feeds the demo (§13)', async (t) => {
+  const importDir = await mkdtemp(join(tmpdir(), 'relata-import-'));
+  t.after(() => rm(importDir, { recursive: true, force: true }));
+  const service = await startTestService(t, { settings: { RELATA_IMPORT_DIR: importDir } });
+  const [first, second] = generateDemoCatalog();
+  assert.ok(first && second);
+  await service.loadCatalog([{ ...first }, { ...second }]);
+  const { projectId } = service;
+  const feeds = await createDemoPipelines({ ...service, projectId }, importDir);
+  const run = async (path: string, body?: string) => {
+    const answer = await service.call('POST', path, { body });
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    return service.ended(answer.body.task.id);
+  };
+  const byHand = await run(feeds.uploadPath, `sku;price\n${first.identifier};899,00\n`);
+  const byWebhook = await run(new URL(feeds.webhookUrl).pathname);
+  const { body } = await service.call('GET', `/management/projects/${projectId}/pipelines`);
+  const scheduled = body.items.find(
+    ({ trigger }: { trigger: { type: string } }) => trigger.type === 'schedule',
+  );
+  const byNight = await run(`/management/projects/${projectId}/pipelines/${scheduled.id}/run`);
+  for (const task of [byHand, byWebhook, byNight])
+    assert.equal(task.taskStatus, 'FINISHED', JSON.stringify(task));
+  const [arrived, priced] = await service.lookUp(['NEW-0001', second.identifier]);
+  assert.equal(arrived.name, 'Bicycle bell, brass');
+  const price = priced.facts.find(({ attribute }: { attribute: string }) => attribute === 'Price');
+  assert.equal(price.value, '1001.00 EUR');
 });
 
 /** @returns every relation for every product */

@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApp } from '../app.ts';
 import { readConfig } from '../config.ts';
 import { generateDemoCatalog } from './demo-catalog/demo-catalog.ts';
+import { DEMO_PIPELINES, describeDemoFiles } from './demo-catalog/demo-pipelines.ts';
 import { DEMO_RELATIONS } from './demo-catalog/demo-relations.ts';
 import { makeFirstOwnerLink, untilStopped } from './serve.ts';
 
@@ -13,13 +14,15 @@ const PRODUCTS_PER_BATCH = 2_000;
 export async function demoCommand(): Promise<number> {
   const dataDir = mkdtempSync(join(tmpdir(), 'relata-demo-'));
   try {
-    const config = { ...readConfig(), database: undefined, dataDir, logLevel: 'warn' as const };
+    const importDir = join(dataDir, 'import');
+    const config = { ...readConfig(), database: undefined, dataDir, importDir, logLevel: 'warn' as const };
     const app = await createApp({ config });
     const key = (await app.access.createFirstAccount(config.accountKey))?.key ?? '';
     const address = await app.start();
     const projectId = await loadDemoCatalog(address, key);
+    const feeds = await createDemoPipelines({ address, key, projectId }, importDir);
     const consoleLink = (await makeFirstOwnerLink(app, config)) ?? '';
-    printDemo({ address: config.publicUrl ?? address, key, projectId, consoleLink });
+    printDemo({ address: config.publicUrl ?? address, key, projectId, consoleLink, ...feeds });
     await untilStopped(app);
     return 0;
   } finally {
@@ -27,9 +30,8 @@ export async function demoCommand(): Promise<number> {
   }
 }
 
-/** Loads the catalog as any shop would: over HTTP, by a full update. @returns the project's id */
-export async function loadDemoCatalog(address: string, key: string): Promise<number> {
-  async function call<Answer>(method: string, path: string, body?: object): Promise<Answer> {
+function createCaller(address: string, key: string) {
+  return async <Answer>(method: string, path: string, body?: object): Promise<Answer> => {
     const response = await fetch(`${address}${path}`, {
       method,
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -37,8 +39,12 @@ export async function loadDemoCatalog(address: string, key: string): Promise<num
     });
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
     return (await response.json()) as Answer;
-  }
+  };
+}
 
+/** Loads the catalog as any shop would: over HTTP, by a full update. @returns the project's id */
+export async function loadDemoCatalog(address: string, key: string): Promise<number> {
+  const call = createCaller(address, key);
   const group = await call<{ id: number }>('POST', '/management/project-groups', { name: 'Demo' });
   const { id } = await call<{ id: number }>('POST', '/management/projects', {
     name: 'Outdoor and photo shop',
@@ -67,14 +73,37 @@ export async function loadDemoCatalog(address: string, key: string): Promise<num
   return id;
 }
 
-interface DemoPlace {
+export interface DemoFeeds {
+  /** Of the pipeline that takes files. */
+  readonly uploadPath: string;
+  readonly webhookUrl: string;
+}
+
+/** Makes a pipeline of each trigger, and the files that two of them read. @param importDir RELATA_IMPORT_DIR */
+export async function createDemoPipelines(
+  { address, key, projectId }: { address: string; key: string; projectId: number },
+  importDir: string,
+): Promise<DemoFeeds> {
+  const call = createCaller(address, key);
+  const folder = join(importDir, String(projectId));
+  mkdirSync(folder, { recursive: true });
+  for (const [name, text] of Object.entries(describeDemoFiles(generateDemoCatalog())))
+    writeFileSync(join(folder, name), text);
+  const path = `/management/projects/${projectId}/pipelines`;
+  const { id } = await call<{ id: number }>('POST', path, DEMO_PIPELINES.manual);
+  await call('POST', path, DEMO_PIPELINES.schedule);
+  const { trigger } = await call<{ trigger: { url: string } }>('POST', path, DEMO_PIPELINES.webhook);
+  return { uploadPath: `${path}/${id}/upload`, webhookUrl: trigger.url };
+}
+
+interface DemoPlace extends DemoFeeds {
   readonly address: string;
   readonly key: string;
   readonly projectId: number;
   readonly consoleLink: string;
 }
 
-function printDemo({ address, key, projectId, consoleLink }: DemoPlace): void {
+function printDemo({ address, key, projectId, consoleLink, uploadPath, webhookUrl }: DemoPlace): void {
   const [first, second] = generateDemoCatalog();
   const header = `-H 'Authorization: Bearer ${key}'`;
   const identifiers = encodeURIComponent(JSON.stringify([first?.identifier, second?.identifier]));
@@ -102,6 +131,13 @@ To sign up for the console, within an hour: ${consoleLink}
 
 5. What goes with the first one? Relations lead to it, and say why:
    curl -s ${header} '${address}/search/relations/result?projectId=${projectId}&identifier=${first?.identifier}&includeTags=${tags}&explain=true'
+
+6. Send a file in; a pipeline reads it, and another one does so every night:
+   printf 'sku;price\\n${first?.identifier};899,00\\n' | curl -s ${header} --data-binary @- '${address}${uploadPath}?name=prices.csv'
+
+7. Let another system start a pipeline, by its webhook; then see what it brought:
+   curl -s ${header} -X POST '${webhookUrl}'
+   curl -s ${header} '${address}/product-service/product-by-sku?projectId=${projectId}&identifier=NEW-0001'
 
 Stop with Ctrl+C; the demo catalog goes with it.
 `);

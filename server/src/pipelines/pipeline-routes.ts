@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { ErrorAnswer, type Routes, type Server } from '../http/http.ts';
+import { toWirePipeline } from './pipeline-answers.ts';
 import type { AlongsideChange, PipelineState } from './pipeline-definitions.ts';
 import type { PipelineRouteParts } from './pipeline-route-parts.ts';
 import {
@@ -10,7 +11,6 @@ import {
   ProjectParams,
   SentPipeline,
   SentPreview,
-  toWirePipeline,
   WirePipeline,
   WirePreview,
 } from './pipeline-schemas.ts';

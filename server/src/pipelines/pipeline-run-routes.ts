@@ -4,16 +4,9 @@ import { ServiceError } from '../kernel/errors.ts';
 import type { ControlTransaction } from '../storage/storage.ts';
 import type { Task } from '../tasks/tasks.ts';
 import type { Pipeline } from './pipeline.ts';
+import { toTriggered, toWireRun } from './pipeline-answers.ts';
 import type { PipelineRouteParts } from './pipeline-route-parts.ts';
-import {
-  ListQuery,
-  PipelineParams,
-  RunPage,
-  TriggeredAnswer,
-  toTriggered,
-  toWireRun,
-  UploadQuery,
-} from './pipeline-schemas.ts';
+import { ListQuery, PipelineParams, RunPage, TriggeredAnswer, UploadQuery } from './pipeline-schemas.ts';
 import { readFileName, readSentType } from './upload-name.ts';
 
 /** Who may change products may also have a pipeline change them. Source: docs/interface.md §14.1. */

@@ -1,11 +1,10 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { ListQuery } from '../http/http.ts';
-import { type Task, toWireTask, WireTaskSchema } from '../tasks/tasks.ts';
+import { WireTaskSchema } from '../tasks/tasks.ts';
 import { type Format, FormatSchema } from './formats/format.ts';
 import { MappingSchema } from './mapping.ts';
-import type { Pipeline, Trigger } from './pipeline.ts';
-import type { PipelineRun } from './pipeline-definitions.ts';
-import { maskSource, type Source, SourceSchema } from './sources/sources.ts';
+import type { Trigger } from './pipeline.ts';
+import { type Source, SourceSchema } from './sources/sources.ts';
 
 const closed = { additionalProperties: false } as const;
 const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
@@ -257,46 +256,3 @@ export const WirePreview = Type.Object(
   },
   { title: 'PipelinePreview' },
 );
-
-/** Where webhooks are called. */
-export type FindBaseUrl = () => string;
-
-/** Source: docs/interface.md §13.1, §13.3. */
-export function toWirePipeline(
-  { id, definition: defined, triggerId, nextRunAt, createdAt, updatedAt }: Pipeline,
-  lastRun: PipelineRun | undefined,
-  findBaseUrl: FindBaseUrl,
-) {
-  const { trigger, source } = defined;
-  return {
-    id,
-    ...defined,
-    source: maskSource(source),
-    trigger:
-      trigger.type === 'webhook'
-        ? { ...trigger, id: triggerId, url: `${findBaseUrl()}/etl-triggers/webhook/${triggerId}` }
-        : trigger,
-    createdAt,
-    updatedAt,
-    ...(nextRunAt !== undefined && { nextRunAt }),
-    lastRun: lastRun === undefined ? null : toLastRun(lastRun),
-  };
-}
-
-function toLastRun({ task, startedBy }: PipelineRun) {
-  const { id, taskStatus, startTime, finishTime } = toWireTask(task);
-  return { taskId: id, taskStatus, startedBy, startTime, finishTime, counts: task.result ?? null };
-}
-
-export const toWireRun = ({ task, startedBy }: PipelineRun) => ({
-  task: toWireTask(task),
-  startedBy,
-  counts: task.result ?? null,
-});
-
-/** Source: docs/interface.md §4.9. */
-export const toTriggered = (task: Task) => ({
-  status: 'success' as const,
-  message: 'Pipeline triggered' as const,
-  task: toWireTask(task),
-});

@@ -12,7 +12,8 @@ import {
 import { allows, type Caller } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { ControlTransaction } from '../storage/storage.ts';
-import { TriggeredAnswer, toTriggered } from './pipeline-schemas.ts';
+import { toTriggered } from './pipeline-answers.ts';
+import { TriggeredAnswer } from './pipeline-schemas.ts';
 import type { FoundPipeline } from './pipeline-store.ts';
 import type { Pipelines } from './pipelines.ts';
 
