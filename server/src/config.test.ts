@@ -19,6 +19,9 @@ test('without a variable every setting has its default', () => {
     taskRetentionDays: 30,
     corsOrigins: [],
     trustedProxies: [],
+    importDir: undefined,
+    fetchAllow: [],
+    sourceMaxMib: 4_096,
     parserThreads: Math.min(4, Math.max(1, availableParallelism() - 1)),
     writerThreads: 4,
     readerThreads: 2,
@@ -36,6 +39,9 @@ test('given values are read: numbers as numbers, lists by commas', () => {
     RELATA_LOG_LEVEL: 'silent',
     RELATA_CORS_ORIGINS: 'https://shop.example, http://localhost:3000,',
     RELATA_TRUSTED_PROXIES: '10.0.0.1,192.168.0.0/16, fd00::/8',
+    RELATA_IMPORT_DIR: '/srv/import',
+    RELATA_FETCH_ALLOW: '10.1.2.3, fd00::/8',
+    RELATA_SOURCE_MAX_MIB: '10',
     RELATA_PARSER_THREADS: '2',
     RELATA_CACHE_MIB: '0',
   });
@@ -46,15 +52,16 @@ test('given values are read: numbers as numbers, lists by commas', () => {
   assert.equal(config.logLevel, 'silent');
   assert.deepEqual(config.corsOrigins, ['https://shop.example', 'http://localhost:3000']);
   assert.deepEqual(config.trustedProxies, ['10.0.0.1', '192.168.0.0/16', 'fd00::/8']);
+  assert.equal(config.importDir, '/srv/import');
+  assert.deepEqual(config.fetchAllow, ['10.1.2.3', 'fd00::/8']);
+  assert.equal(config.sourceMaxMib, 10);
   assert.equal(config.parserThreads, 2);
   assert.equal(config.cacheMib, 0);
 });
 
 test('the settings cannot be changed afterwards', () => {
   const config = readConfig({});
-  assert.ok(
-    Object.isFrozen(config) && Object.isFrozen(config.corsOrigins) && Object.isFrozen(config.trustedProxies),
-  );
+  assert.ok([config, config.corsOrigins, config.trustedProxies, config.fetchAllow].every(Object.isFrozen));
 });
 
 test('names beginning with RELATA_TEST_ are not checked', () => {
@@ -78,6 +85,9 @@ const badValues: readonly [name: string, values: readonly string[]][] = [
     'RELATA_CORS_ORIGINS',
     ['*', 'other.example', 'https://shop.example/', 'https://a.example;https://b.example'],
   ],
+  ['RELATA_IMPORT_DIR', ['']],
+  ['RELATA_FETCH_ALLOW', ['erp.example', '10.0.0.0/33', 'http://10.0.0.1', 'fe80::1%eth0', '*']],
+  ['RELATA_SOURCE_MAX_MIB', ['0', '4 GiB', '1048577']],
   ['RELATA_TRUSTED_PROXIES', ['proxy', '10.0.0.0/33', '10.0.0.0/', 'fd00::/129', '10.0.0.0/8/8', 'true']],
   ['RELATA_PARSER_THREADS', ['0', '65']],
   ['RELATA_WRITER_THREADS', ['0', '65']],

@@ -33,7 +33,7 @@ const Environment = Type.Object(
     /** Has a folder for each project; unset: pipelines read no directories. */
     RELATA_IMPORT_DIR: Type.Optional(Type.String({ minLength: 1 })),
     /** Addresses that pipelines fetch from although they are not public. */
-    RELATA_FETCH_ALLOW: checkedList(isAddressRange, 'must list IP addresses or CIDR ranges, by commas'),
+    RELATA_FETCH_ALLOW: checkedList(isRangeOfAll, 'must list IP addresses or CIDR ranges, by commas'),
     /** As it comes; unpacked it may be twice that. */
     RELATA_SOURCE_MAX_MIB: Type.Integer({ default: 4_096, minimum: 1, maximum: 1_048_576 }),
     RELATA_PARSER_THREADS: Type.Integer({ default: defaultParserThreads(), minimum: 1, maximum: 64 }),
@@ -171,6 +171,11 @@ function isBaseUrl(text: string): boolean {
 function isOrigin(text: string): boolean {
   const url = URL.parse(text);
   return url !== null && /^https?:$/.test(url.protocol) && url.origin === text;
+}
+
+/** A range of one network interface is none that a name could resolve to. */
+function isRangeOfAll(text: string): boolean {
+  return isAddressRange(text) && !text.includes('%');
 }
 
 function isAddressRange(text: string): boolean {

@@ -135,7 +135,7 @@ To sign up for the console, within an hour: ${consoleLink}
 6. Send a file in; a pipeline reads it, and another one does so every night:
    printf 'sku;price\\n${first?.identifier};899,00\\n' | curl -s ${header} --data-binary @- '${address}${uploadPath}?name=prices.csv'
 
-7. Let another system start a pipeline, by its webhook; then see what it brought:
+7. Let another system start a pipeline, by its webhook, and see a moment later what it brought:
    curl -s ${header} -X POST '${webhookUrl}'
    curl -s ${header} '${address}/product-service/product-by-sku?projectId=${projectId}&identifier=NEW-0001'
 
