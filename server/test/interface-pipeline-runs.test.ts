@@ -202,6 +202,23 @@ test('a file is named by Content-Disposition where ?name= says nothing; gzip is 
   assert.deepEqual(await project.list(), ['A1', 'B4']);
 });
 
+test('a file for a pipeline that is running is refused before it is read: 429 (§13.1 rule 20)', async () => {
+  const project = await createProject();
+  const pipeline = await project.create(byUpload());
+  const release = await project.hold();
+  const first = await project.upload(pipeline, CSV);
+  const listPieces = async () =>
+    (await service().store.listBodies()).filter((name) => name.startsWith('pipeline-'));
+  const before = await listPieces();
+  const refused = await project.upload(pipeline, 'x'.repeat(20 * MIB));
+  assertRefused(refused, 429, 'Too Many Requests');
+  assert.equal(refused.headers.get('retry-after'), '30');
+  assert.deepEqual(await listPieces(), before);
+  await release();
+  await project.done(first);
+  await assertNoBodies();
+});
+
 /** A file of so many MiB, whose last row is the product LAST. */
 function makeLarge(mib: number): string {
   const text = 'x'.repeat(60_000);

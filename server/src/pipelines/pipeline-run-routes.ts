@@ -107,5 +107,6 @@ function readFile(request: FastifyRequest, givenName: string | undefined) {
     throw new ServiceError('request_invalid', { details });
   }
   const name = readFileName(givenName, request.headers['content-disposition']);
-  return { name, mediaType, charset, chunks: (request.body ?? []) as BodyStream };
+  const mayBeRepeated = request.headers['idempotency-key'] !== undefined;
+  return { name, mediaType, charset, mayBeRepeated, chunks: (request.body ?? []) as BodyStream };
 }

@@ -14,7 +14,7 @@ export interface NewRun {
 
 /** @returns whether a run of the pipeline is open; asked by whoever writes to its project and keeps others out */
 export async function hasOpenRun(
-  tx: ControlTransaction,
+  tx: Pick<ControlTransaction, 'selectFrom'>,
   { projectId, id }: Pick<Pipeline, 'projectId' | 'id'>,
 ): Promise<boolean> {
   const row = await tx

@@ -165,7 +165,8 @@ export async function listDue(
 ): Promise<FoundPipeline[]> {
   const rows = await selectWithProject(read)
     .where('pipeline.next_run_at', 'is not', null)
-    .where('pipeline.next_run_at', '<=', now)
+    // A clock that goes on while a statement runs is no bound of an index; a value that was asked for is.
+    .where('pipeline.next_run_at', '<=', sql<number>`(select ${now})`)
     .orderBy('pipeline.next_run_at')
     .limit(limit)
     .execute();

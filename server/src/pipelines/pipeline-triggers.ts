@@ -3,6 +3,7 @@ import { ServiceError } from '../kernel/errors.ts';
 import type { Database, PayloadFiles } from '../storage/storage.ts';
 import type { Task } from '../tasks/tasks.ts';
 import type { Pipeline, UploadedFile } from './pipeline.ts';
+import { hasOpenRun } from './pipeline-run-store.ts';
 import type { PipelineRuns, RunRequest } from './pipeline-runs.ts';
 import { countTrigger, type FoundPipeline, findByTrigger, findWindow } from './pipeline-store.ts';
 import { removePieces, storePieces } from './upload-pieces.ts';
@@ -22,6 +23,8 @@ export interface SentFile {
   readonly mediaType: string | undefined;
   readonly charset: string | undefined;
   readonly chunks: AsyncIterable<Uint8Array>;
+  /** It may have been sent before, and then its answer is known whatever the pipeline does now. */
+  readonly mayBeRepeated: boolean;
 }
 
 /** While a run is going on a caller has to wait, and nobody knows how long. Source: docs/interface.md §4.9. */
@@ -37,20 +40,24 @@ export function createPipelineTriggers({ database, payloads, runs }: TriggerPart
     /**
      * Keeps a file, and has it read by a run.
      * @param accept  starts the run and is called once the file is durable; what it does not use is removed
-     * @throws request_invalid where the pipeline takes no file, or the file is empty; and what reading the body throws
+     * @throws pipeline_running, request_invalid where the pipeline takes no file, or the file is empty; and what reading
+     * the body throws
      */
     async upload<Answer>(
       { pipeline, project, sent }: { pipeline: Pipeline; project: ChosenProject; sent: SentFile },
       accept: (digest: string, start: (alongside: AlongsideRun) => Promise<Task>) => Promise<Answer>,
     ): Promise<Answer> {
       refuseFileOf(pipeline);
+      // Asked before gigabytes are sent; whether it still holds is asked again when the run is accepted.
+      if (!sent.mayBeRepeated && (await hasOpenRun(database.read, pipeline)))
+        throw new ServiceError('pipeline_running', { retryAfterSeconds: RUNNING_SECONDS });
       const place = { payloads, projectId: project.id };
       const { pieces, sizeBytes, digest } = await storePieces(sent.chunks, place);
       let isUsed = false;
       const start = async (alongside: AlongsideRun) => {
         if (sizeBytes === 0) throw new ServiceError('request_invalid', { details: ['the file is empty'] });
-        const { chunks: _, ...kind } = sent;
-        const upload: UploadedFile = { ...kind, sizeBytes, pieces };
+        const { name, mediaType, charset } = sent;
+        const upload: UploadedFile = { name, mediaType, charset, sizeBytes, pieces };
         const task = await runs.start(pipeline, project, { startedBy: 'upload', upload, alongside });
         isUsed = true;
         return task;
