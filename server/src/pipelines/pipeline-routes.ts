@@ -16,8 +16,10 @@ import {
 } from './pipeline-schemas.ts';
 
 const config = { guard: 'management', access: 'manage' } as const;
-/** A mapping may name 2,000 attributes. */
-const takesDefinition = { ...config, maxBodyMib: 16 } as const;
+/** A mapping may name 2,000 attributes; a list holds many of them. */
+const takesDefinition = { ...config, maxBodyMib: 2 } as const;
+/** 8 MiB as base64, and the definition. */
+const takesFile = { ...config, maxBodyMib: 16 } as const;
 const failures = { '4xx': ErrorAnswer };
 const tags = ['Pipelines'];
 const done = { status: 'success' } as const;
@@ -82,7 +84,7 @@ function servePreview(server: Server, { pipelines, getProject }: PipelineRoutePa
     body: SentPreview,
     response: { 200: WirePreview, ...failures },
   };
-  server.post(`${PATH}/preview`, { config: takesDefinition, schema }, async (request) => {
+  server.post(`${PATH}/preview`, { config: takesFile, schema }, async (request) => {
     const project = await getProject(request, request.params.id);
     return (await pipelines.preview(project.id, request.body as SentPreview)) as never;
   });
