@@ -15,8 +15,10 @@ import {
   type PipelineProject,
   startSource,
 } from './pipeline-project.ts';
+import { startProcess } from './service-process.ts';
 import { assertRefused, shareService } from './shared-service.ts';
 import { startTestService, TestClock } from './test-service.ts';
+import { createTestStore, testedStore } from './test-store.ts';
 
 const MIB = 1024 * 1024;
 const MAX_MIB = 24;
@@ -428,4 +430,29 @@ test('a project that is gone for good takes its pipelines along (§14.2 rule 9)'
   } finally {
     await storage.close();
   }
+});
+
+const onlyShared = { skip: testedStore !== 'postgres' && 'the embedded store has one process' };
+
+test('a file that one process took is read by another (§13.1)', onlyShared, async (t) => {
+  const store = await createTestStore(t);
+  const api = await startProcess(store, {}, 'api');
+  const group = await api.call('POST', '/management/project-groups', { body: { name: 'Group' } });
+  const wanted = { name: 'Project', projectGroupId: group.body.id, locale: 'de-DE' };
+  const { body: project } = await api.call('POST', '/management/projects', { body: wanted });
+  const path = `/management/projects/${project.id}/pipelines`;
+  const { body: pipeline } = await api.call('POST', path, { body: byUpload() });
+  const taken = await fetch(`${api.address}${path}/${pipeline.id}/upload`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${api.key}` },
+    body: makeLarge(9),
+  });
+  assert.equal(taken.status, 200);
+  const { task } = (await taken.json()) as AnyBody;
+  await startProcess(store, {}, 'worker');
+  const { body } = await api.call('GET', `/tasks/${task.id}?wait=60`);
+  assert.equal(body.task.taskStatus, 'FINISHED', JSON.stringify(body));
+  const found = await api.call('GET', `/product-service/products-by-sku?identifiers=LAST`);
+  assert.equal(found.body.products.length, 1);
+  await assertNoBodies(store.listBodies);
 });
