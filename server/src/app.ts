@@ -258,14 +258,14 @@ function addRoutes(server: Server, needs: RouteNeeds): void {
   })(server);
   catalogRoutes({
     catalog,
+    answerOnce,
     getProject,
-    recordOntologyChange: (request, projectId, details) =>
-      projects.recordChange({
-        author: request.caller,
-        projectId,
-        action: 'ontology.changed',
-        subject: { type: 'project', id: projectId },
-        details,
+    recordOntologyChange: (request, projectId, { details, beside }) =>
+      storage.database.write(async (tx) => {
+        const subject = { type: 'project', id: projectId } as const;
+        const entry = { author: request.caller, projectId, action: 'ontology.changed', subject } as const;
+        if (details !== undefined) await projects.recordChange({ ...entry, details }, tx);
+        await beside(tx);
       }),
   })(server);
 }

@@ -1,3 +1,4 @@
+import type { ExpectedStates } from '../storage/storage.ts';
 import type { Attribute, Ontology, OntologyMode } from './ontology.ts';
 import type { PackedProducts } from './packed-products.ts';
 
@@ -103,7 +104,7 @@ export interface CatalogStore {
   hasAny(projectId: number, identifiers: readonly string[]): Promise<boolean>;
 
   getOntology(projectId: number): Promise<Ontology>;
-  /** @returns the new ontology; `changed` false when nothing differs. */
+  /** @returns the new ontology; `changed` false when nothing differs. @throws changed_meanwhile */
   replaceOntology(
     projectId: number,
     wanted: WantedOntology,
@@ -139,6 +140,8 @@ export interface CatalogStore {
 }
 
 export interface WantedOntology {
+  /** By `markOfOntology`. */
+  readonly expected?: ExpectedStates;
   readonly mode: OntologyMode;
   readonly attributes: readonly (Omit<Attribute, 'id'> & { readonly id?: number | undefined })[];
 }

@@ -1,8 +1,17 @@
 import { Readable } from 'node:stream';
-import type { FastifyRequest } from 'fastify';
-import { ErrorAnswer, type Routes, type Server } from '../http/http.ts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import {
+  type AnswerOnce,
+  ErrorAnswer,
+  IfMatch,
+  type Routes,
+  readIfMatch,
+  type Server,
+  sendMark,
+} from '../http/http.ts';
 import type { ChosenProject } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
+import type { ControlTransaction } from '../storage/storage.ts';
 import type { Catalog } from './catalog.ts';
 import {
   ExportQuery,
@@ -13,16 +22,23 @@ import {
   ProjectParams,
 } from './catalog-schemas.ts';
 import { describeStoredProduct, exportLine, toExportItem } from './export.ts';
+import type { Ontology } from './ontology.ts';
+import { markOfOntology } from './ontology-change.ts';
 import { checkOntology } from './ontology-check.ts';
 
 export interface CatalogRouteParts {
   readonly catalog: Catalog;
+  readonly answerOnce: AnswerOnce;
   /** @throws not_found for a project that does not exist or is out of the caller's reach */
   getProject(request: FastifyRequest, projectId: number): Promise<ChosenProject>;
+  /** Writes the entry of the audit log, when there are details, and the answer beside it (§7.5). */
   recordOntologyChange(
     request: FastifyRequest,
     projectId: number,
-    details: Record<string, unknown>,
+    change: {
+      details: Record<string, unknown> | undefined;
+      beside: (tx: ControlTransaction) => Promise<void>;
+    },
   ): Promise<void>;
 }
 
@@ -47,22 +63,21 @@ function serveOntology(server: Server, { catalog, getProject }: CatalogRoutePart
       config,
       schema: {
         tags: ['Ontology'],
-        summary: 'Read the ontology of a project',
+        summary: 'Read the ontology of a project; the ETag is for If-Match',
         params: ProjectParams,
         response: { 200: OntologyDocument, ...failures },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const project = await getProject(request, request.params.id);
-      const { mode, attributes } = await catalog.store.getOntology(project.id);
-      return { mode, attributes } as never;
+      return answerOntology(reply, await catalog.store.getOntology(project.id));
     },
   );
 }
 
 function serveOntologyChange(
   server: Server,
-  { catalog, getProject, recordOntologyChange }: CatalogRouteParts,
+  { catalog, answerOnce, getProject, recordOntologyChange }: CatalogRouteParts,
 ): void {
   server.put(
     '/management/projects/:id/ontology',
@@ -72,19 +87,32 @@ function serveOntologyChange(
         tags: ['Ontology'],
         summary: 'Replace the ontology of a project; the catalog is extracted again by a task',
         params: ProjectParams,
+        headers: IfMatch,
         body: OntologyDocument,
         response: { 200: OntologyDocument, ...failures },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const project = await getProject(request, request.params.id);
       checkOntology(request.body);
-      const { ontology, changed } = await catalog.ontology.replace(project, request.body);
-      const { mode, attributes } = ontology;
-      if (changed) await recordOntologyChange(request, project.id, { mode, attributes: attributes.length });
-      return { mode, attributes } as never;
+      const wanted = { ...request.body, expected: readIfMatch(request) };
+      const answer = await answerOnce(request, async (record) => {
+        const { ontology, changed } = await catalog.ontology.replace(project, wanted);
+        const { mode, attributes } = ontology;
+        const details = changed ? { mode, attributes: attributes.length } : undefined;
+        const beside = (tx: ControlTransaction) => record(tx, { mode, attributes });
+        await recordOntologyChange(request, project.id, { details, beside });
+        return { mode, attributes };
+      });
+      return answerOntology(reply, answer);
     },
   );
+}
+
+function answerOntology(reply: FastifyReply, ontology: Pick<Ontology, 'mode' | 'attributes'>): never {
+  const { mode, attributes } = ontology;
+  sendMark(reply, markOfOntology(ontology));
+  return { mode, attributes } as never;
 }
 
 function serveProductList(server: Server, { catalog, getProject }: CatalogRouteParts): void {

@@ -22,6 +22,7 @@ export type { RawBody } from './body.ts';
 export { ErrorAnswer, ListQuery, ProjectQuery } from './common-schemas.ts';
 export { describeRefusal, type FailureBody } from './error-mapper.ts';
 export type { Guards, PresentedKey, RateState } from './guards.ts';
+export { IfMatch, readIfMatch, sendMark } from './if-match.ts';
 export { createMetrics, type MetricSources, type Metrics, measureRequests, serveMetrics } from './metrics.ts';
 export { describeServer, documentServer, serveDocuments } from './openapi.ts';
 export { createServer, type ServerSettings } from './server.ts';

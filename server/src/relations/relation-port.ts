@@ -1,3 +1,4 @@
+import type { ExpectedStates } from '../storage/storage.ts';
 import type { RelateInput } from './related-answers.ts';
 import type { Relation, RelationDefinition } from './relation.ts';
 import type { BuildOrder, BuildPage } from './relation-plan.ts';
@@ -25,8 +26,15 @@ export interface MetRelations {
 export interface SavedRelation {
   /** Of the one that is replaced. */
   readonly id: number | undefined;
+  /** Of the one that is replaced, by `markOfRelation`. */
+  readonly expected?: ExpectedStates;
   readonly definition: RelationDefinition;
   readonly at: number;
+}
+
+export interface RemovedRelation {
+  readonly id: number;
+  readonly expected?: ExpectedStates;
 }
 
 /** Where relations and their join index are kept: with the catalog, so that both change in one instant. */
@@ -35,10 +43,10 @@ export interface RelationStore {
   /** The relations for an answer: they may be as old as answers may be. */
   lookAt(projectId: number): Promise<MetRelations>;
   find(projectId: number, id: number): Promise<Relation | undefined>;
-  /** Creates or, with an id, replaces. @returns undefined when there is none to replace */
+  /** Creates or, with an id, replaces. @returns undefined when there is none to replace @throws changed_meanwhile */
   save(projectId: number, saved: SavedRelation): Promise<Relation | undefined>;
-  /** @returns whether it was there */
-  remove(projectId: number, id: number): Promise<boolean>;
+  /** @returns whether it was there @throws changed_meanwhile */
+  remove(projectId: number, removed: RemovedRelation): Promise<boolean>;
   listUnbuilt(projectId: number): Promise<readonly number[]>;
   /** Follows the ontology as it is. @returns relations whose index must be made */
   bind(projectId: number): Promise<readonly number[]>;
