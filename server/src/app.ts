@@ -5,9 +5,16 @@
 import { readFileSync } from 'node:fs';
 import { createAccess } from './access/access.ts';
 import { apiKeyRoutes } from './access/api-key-routes.ts';
-import { type Catalog, type CatalogStore, createCatalog, createIngest } from './catalog/catalog.ts';
-import { catalogRoutes } from './catalog/catalog-routes.ts';
+import {
+  type Catalog,
+  type CatalogStore,
+  createCatalog,
+  createIngest,
+  createScans,
+} from './catalog/catalog.ts';
 import { lookupRoutes } from './catalog/lookup-routes.ts';
+import { ontologyRoutes } from './catalog/ontology-routes.ts';
+import { productRoutes } from './catalog/product-routes.ts';
 import { fullUpdateRoutes, productUpdateRoutes } from './catalog/update-routes.ts';
 import type { Config } from './config.ts';
 import { addHealthRoutes } from './http/health-routes.ts';
@@ -28,6 +35,7 @@ import { type Clock, systemClock } from './kernel/clock.ts';
 import type { Logger } from './kernel/logger.ts';
 import { projectRoutes } from './projects/project-routes.ts';
 import { createProjects, type Projects } from './projects/projects.ts';
+import { productRelationRoutes } from './relations/product-relation-routes.ts';
 import { relatedRoutes } from './relations/related-routes.ts';
 import { relationRoutes } from './relations/relation-routes.ts';
 import { createRelations, type Relations } from './relations/relations.ts';
@@ -183,6 +191,7 @@ function openCatalog(base: Base, { projects, tasks, metrics }: CatalogNeeds) {
     clock,
     logger,
     ingest: createIngest({ threads: parsers, payloads, maxMib: config.uploadMaxMib }),
+    scans: createScans(parsers),
     getSettings: projects.getSettings,
     onProductsWritten: metrics.countWrittenProducts,
     onCommitRefused: metrics.countRefusedCommit,
@@ -242,6 +251,7 @@ function addRoutes(server: Server, needs: RouteNeeds): void {
     return { id, name, accountId: request.caller.accountId };
   };
   relatedRoutes(relations)(server);
+  productRelationRoutes({ relations, getProject })(server);
   relationRoutes({
     relations,
     answerOnce,
@@ -256,7 +266,8 @@ function addRoutes(server: Server, needs: RouteNeeds): void {
         await beside(tx);
       }),
   })(server);
-  catalogRoutes({
+  productRoutes({ catalog, getProject })(server);
+  ontologyRoutes({
     catalog,
     answerOnce,
     getProject,

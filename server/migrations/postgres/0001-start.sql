@@ -282,6 +282,21 @@ create table garbage_document (
   primary key (project_id, document_id)
 );
 
+create table category_document (
+  project_id bigint not null,
+  path_key bigint not null,
+  document_id bigint not null,
+  primary key (project_id, path_key, document_id)
+);
+
+create table category_walk (
+  project_id bigint not null,
+  id bigint not null,
+  last_document bigint not null,
+  walked bigint not null,
+  primary key (project_id, id)
+);
+
 create table relation (
   project_id bigint not null,
   id bigint not null,
@@ -347,5 +362,6 @@ alter table staged_batch alter column project_id set statistics 0, alter column 
 alter table undo_change alter column project_id set statistics 0, alter column undo_id set statistics 0;
 alter table garbage_document alter column project_id set statistics 0;
 alter table category alter column project_id set statistics 0;
+alter table category_document alter column project_id set statistics 0;
 alter table attribute alter column project_id set statistics 0;
 alter table attribute_id alter column project_id set statistics 0;

@@ -5,6 +5,7 @@ import type { Database, PayloadFiles } from '../storage/storage.ts';
 import type { TaskRun, Tasks } from '../tasks/tasks.ts';
 import type { CatalogStore } from './catalog-port.ts';
 import type { Ingest } from './ingest-client.ts';
+import type { Scans } from './scan-client.ts';
 
 /** Settings of a project that concern its catalog. Source: docs/interface.md §14.2. */
 export interface CatalogSettings {
@@ -18,6 +19,7 @@ export interface CatalogParts {
   readonly payloads: PayloadFiles;
   readonly store: CatalogStore;
   readonly ingest: Ingest;
+  readonly scans: Scans;
   readonly tasks: Tasks;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -1,6 +1,8 @@
 import type { ExpectedStates } from '../storage/storage.ts';
+import type { WalkState, WalkStep } from './category-walk.ts';
 import type { Attribute, Ontology, OntologyMode } from './ontology.ts';
 import type { PackedProducts } from './packed-products.ts';
+import type { IdentifierRange, ListedRow, PlacedRow } from './product-list.ts';
 
 /** What a full update or a delete did to the catalog. */
 export interface ChangeCounts {
@@ -101,6 +103,13 @@ export interface CatalogStore {
     limit: number,
   ): Promise<readonly StoredProduct[]>;
   countProducts(projectId: number): Promise<number>;
+  /** @returns products by identifier */
+  listRange(projectId: number, range: ListedRange): Promise<readonly ListedRow[]>;
+  /** @returns products under a category that the index knows, in the order in which they were last uploaded */
+  listCategory(projectId: number, wanted: ListedCategory): Promise<readonly PlacedRow[]>;
+  /** @returns undefined: nobody asked for a category yet */
+  readCategoryWalk(projectId: number): Promise<WalkState | undefined>;
+  walkCategories(projectId: number): Promise<WalkStep>;
   hasAny(projectId: number, identifiers: readonly string[]): Promise<boolean>;
 
   getOntology(projectId: number): Promise<Ontology>;
@@ -137,6 +146,21 @@ export interface CatalogStore {
   ): Promise<boolean>;
   removeCatalog(projectId: number): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface ListedRange extends IdentifierRange {
+  readonly limit: number;
+  /** Whether the whole upload is read, or its front. */
+  readonly isWhole: boolean;
+}
+
+export interface ListedCategory {
+  /** By `keyOfCategory`. */
+  readonly key: number;
+  /** The document of the last one seen, else 0. */
+  readonly after: number;
+  readonly limit: number;
+  readonly isWhole: boolean;
 }
 
 export interface WantedOntology {
@@ -185,9 +209,8 @@ export interface CommitOrder extends DeleteLimit {
 }
 
 /** New facts of unchanged products; a product that changed meanwhile is left alone. */
-export interface RefreshedFacts {
+export interface RefreshedFacts extends ChangeOrder {
   readonly products: Float64Array<ArrayBuffer>;
   readonly documents: Float64Array<ArrayBuffer>;
   readonly packed: PackedProducts;
-  readonly at: number;
 }

@@ -11,6 +11,9 @@ import { listBatchPayloads, listLiveFullUpdates } from './full-update-store.ts';
 import { ingestOperations } from './ingest.ts';
 import { createOntologyChanges } from './ontology-changes.ts';
 import { createPostgresSnapshots } from './postgres-snapshot-store.ts';
+import { createProductLists } from './product-lists.ts';
+import { readProductPage } from './product-page.ts';
+import { scanOperations } from './product-scan.ts';
 import { ProductUpdates } from './product-updates.ts';
 import { readerOperations } from './sqlite-catalog-store.ts';
 import { Staging } from './staging.ts';
@@ -32,19 +35,23 @@ export {
 } from './postgres-catalog-row-store.ts';
 export { createPostgresCatalogStore, postgresWriterOperations } from './postgres-catalog-store.ts';
 export type { UploadedProduct } from './product.ts';
+export { describeBriefly } from './product-list.ts';
+export { createScans } from './scan-client.ts';
 export { createSqliteCatalogStore, writerOperations } from './sqlite-catalog-store.ts';
 
 export type Catalog = ReturnType<typeof createCatalog>;
 
 /** What the parsing threads can do with the embedded store. */
-export const ingestThreadOperations = (parts: Parameters<typeof createSqliteSnapshots>[0]) => ({
-  ...ingestOperations(createSqliteSnapshots(parts)),
-  ...readerOperations(parts.files),
-});
+export function ingestThreadOperations(parts: Parameters<typeof createSqliteSnapshots>[0]) {
+  const snapshots = createSqliteSnapshots(parts);
+  return { ...ingestOperations(snapshots), ...scanOperations(snapshots), ...readerOperations(parts.files) };
+}
 
 /** What the parsing threads can do with PostgreSQL. */
-export const postgresIngestThreadOperations = (parts: Parameters<typeof createPostgresSnapshots>[0]) =>
-  ingestOperations(createPostgresSnapshots(parts));
+export function postgresIngestThreadOperations(parts: Parameters<typeof createPostgresSnapshots>[0]) {
+  const snapshots = createPostgresSnapshots(parts);
+  return { ...ingestOperations(snapshots), ...scanOperations(snapshots) };
+}
 
 export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
   const collecting = new Set<number>();
@@ -80,6 +87,8 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
     updates,
     ontology,
     store,
+    lists: createProductLists(parts),
+    readProductPage: (projectId: number, identifier: string) => readProductPage(parts, projectId, identifier),
     /** Payloads that open full updates still need. */
     listPayloads: () => listBatchPayloads(database),
     async close(): Promise<void> {

@@ -36,7 +36,7 @@ export function createOntologyChanges(parts: CatalogParts): OntologyChanges {
   }
 
   async function refreshAll(run: TaskRun): Promise<number> {
-    const { projectId } = run.task;
+    const { projectId, number: taskNumber } = run.task;
     const total = await store.countProducts(projectId);
     const passOn = passOnReport(run);
     let done = 0;
@@ -46,7 +46,8 @@ export function createOntologyChanges(parts: CatalogParts): OntologyChanges {
       if (products.length === 0) return done;
       done += products.length;
       after = lastId;
-      await store.refreshFacts(projectId, { products, documents, packed, at: clock.now() });
+      const refreshed = { products, documents, packed, taskNumber, at: clock.now() };
+      await store.refreshFacts(projectId, refreshed);
       passOn(report);
       await run.progress((done / Math.max(total, 1)) * 100);
     }

@@ -4,6 +4,7 @@ import { createCatalogWrites } from './catalog-writes.ts';
 import { LookupAnswers } from './lookup-answers.ts';
 import { readPostgresOntology } from './postgres-catalog-row-store.ts';
 import { commit } from './postgres-commit-store.ts';
+import { listCategory, listRange, readWalkState, walkCategories } from './postgres-product-list-store.ts';
 import { applyProducts, refreshFacts } from './postgres-product-store.ts';
 import {
   canRestore,
@@ -56,6 +57,7 @@ export function postgresWriterOperations(writer: PostgresWriter): Record<string,
     restageBatch: write(restageBatch),
     restore: write<ChangeOrder, unknown>(restore),
     stageBatch: write(stageBatch),
+    walkCategories: write(walkCategories),
   };
 }
 
@@ -93,6 +95,9 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
     findProduct: async (projectId, identifier) =>
       isStorable(identifier) ? findStored(postgres, projectId, identifier) : undefined,
     listProducts: (projectId, after, limit) => listStored(postgres, projectId, { after: after ?? '', limit }),
+    listRange: (projectId, range) => listRange(postgres, projectId, range),
+    listCategory: (projectId, wanted) => listCategory(postgres, projectId, wanted),
+    readCategoryWalk: (projectId) => readWalkState(postgres, projectId),
     countProducts: (projectId) => countProducts(postgres, projectId),
     hasAny: (projectId, identifiers) => hasAny(postgres, projectId, identifiers.filter(isStorable)),
     getOntology: (projectId) => readPostgresOntology(postgres, projectId),

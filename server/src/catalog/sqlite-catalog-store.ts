@@ -18,6 +18,7 @@ import { createCatalogWrites } from './catalog-writes.ts';
 import { commit } from './commit-store.ts';
 import type { Derivation } from './derivation.ts';
 import { LookupAnswers } from './lookup-answers.ts';
+import { listCategory, listRange, readWalkState, walkCategories } from './product-list-store.ts';
 import { applyProducts, refreshFacts } from './product-store.ts';
 import { restageBatch, stageBatch } from './staging-store.ts';
 import { canRestore } from './undo-store.ts';
@@ -55,6 +56,7 @@ export function writerOperations({ files, derivation }: WriterThreadParts): Reco
     restageBatch: write(restageBatch),
     restore: write(restore),
     stageBatch: write(stageBatch),
+    walkCategories: write(walkCategories),
     closeCatalog({ projectId }: { projectId: number }) {
       files.close(projectId);
       return {};
@@ -102,6 +104,9 @@ export function createSqliteCatalogStore({
     },
     findProduct: async (projectId, identifier) => findStored(files.open(projectId), identifier),
     listProducts: async (projectId, after, limit) => listStored(files.open(projectId), after ?? '', limit),
+    listRange: async (projectId, range) => listRange(files.open(projectId), range),
+    listCategory: async (projectId, wanted) => listCategory(files.open(projectId), wanted),
+    readCategoryWalk: async (projectId) => readWalkState(files.open(projectId)),
     countProducts: async (projectId) => countProducts(files.open(projectId)),
     hasAny: async (projectId, identifiers) =>
       identifiers.some((one) => one.isWellFormed() && findPresent(files.open(projectId), one) !== undefined),

@@ -76,6 +76,7 @@ function openCatalogs({ postgres, readPostgres }: PostgresReaders): RelationCata
           ...(await openSurvey(session, projectId, KEPT_TABLES)),
           findBuilt: async (id) =>
             (await listBuilt(session, projectId)).find((relation) => relation.id === id),
+          listBuilt: () => listBuilt(session, projectId),
         }),
       ),
     tryOut: (projectId, work) =>

@@ -1,4 +1,5 @@
 import type { ExpectedStates } from '../storage/storage.ts';
+import type { ProductRelation, ProductRelationsInput } from './product-relations.ts';
 import type { RelateInput } from './related-answers.ts';
 import type { Relation, RelationDefinition } from './relation.ts';
 import type { BuildOrder, BuildPage } from './relation-plan.ts';
@@ -62,6 +63,8 @@ export interface RelationStore {
   survey(projectId: number, id: number): Promise<RelationSurvey | undefined>;
   /** @returns undefined when the relation is not built, the identifier when a product is not there */
   explain(wanted: ExplainInput): Promise<RelationExplanation | { readonly unknown: string } | undefined>;
+  /** @returns what each relation that is built does with a product; undefined when that is not there */
+  relateProduct(wanted: ProductRelationsInput): Promise<readonly ProductRelation[] | undefined>;
   /**
    * Related products of one product, `{"tags":[…]}`, or in the bulk form of several, as members of an object with
    * commas between, and within `head` and `tail`; in the order asked, out of memory where it can be. `met`: what

@@ -11,6 +11,7 @@ import { ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { refuseOtherState } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
+import type { ProductRelationsInput } from './product-relations.ts';
 import type { RelateInput } from './related-answers.ts';
 import type { AnswerForm } from './related-items.ts';
 import { checkIncluded, checkSize, type IncludedRelations, planTags } from './related-request.ts';
@@ -122,6 +123,17 @@ export function createRelations({ store, tasks, clock, logger, getSettings }: Re
       if (explained === undefined) return refuseUnbuilt(await find(wanted.projectId, wanted.id));
       if (!('unknown' in explained)) return explained;
       throw new ServiceError('not_found', { details: [`no product ${JSON.stringify(explained.unknown)}`] });
+    },
+
+    /** @returns all relations of the project, with what those that are built do with a product @throws not_found */
+    async relateProduct(wanted: ProductRelationsInput) {
+      const related = await store.relateProduct(wanted);
+      if (related === undefined) throw new ServiceError('not_found');
+      const byId = new Map(related.map((one) => [one.id, one]));
+      return (await store.list(wanted.projectId)).map((relation) => ({
+        relation,
+        related: byId.get(relation.id),
+      }));
     },
 
     /**

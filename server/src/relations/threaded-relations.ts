@@ -88,6 +88,7 @@ export function createThreadedRelations(
     tryDefinition: (projectId, definition) => read('tryRelation', { projectId, ...{ definition } }),
     survey: (projectId, id) => read('surveyRelation', { projectId, ...{ id } }),
     explain: (wanted) => read('explainRelation', wanted),
+    relateProduct: (wanted) => read('relateProduct', wanted),
     async relate(wanted, frame, met) {
       const mark = met ?? (await reads.readMark(wanted.projectId));
       const find = (input: RelateInput) => read<never>('relate', { ...input, ...mark });
