@@ -15,6 +15,7 @@ import {
 import { lookupRoutes } from './catalog/lookup-routes.ts';
 import { ontologyRoutes } from './catalog/ontology-routes.ts';
 import { productRoutes } from './catalog/product-routes.ts';
+import { surveyRoutes } from './catalog/survey-routes.ts';
 import { fullUpdateRoutes, productUpdateRoutes } from './catalog/update-routes.ts';
 import type { Config } from './config.ts';
 import { addHealthRoutes } from './http/health-routes.ts';
@@ -174,7 +175,7 @@ interface CatalogNeeds {
 function openCatalog(base: Base, { projects, tasks, metrics }: CatalogNeeds) {
   const { config, storage, clock, logger, replace } = base;
   const { database, payloads } = storage;
-  const { parsers, writers, relationReaders, catalogStore, relationStore } = openStores(base);
+  const { catalogStore, relationStore, ...threads } = openStores(base);
   const store = replace.store?.(catalogStore) ?? catalogStore;
   const relations = createRelations({
     store: relationStore,
@@ -190,8 +191,8 @@ function openCatalog(base: Base, { projects, tasks, metrics }: CatalogNeeds) {
     tasks,
     clock,
     logger,
-    ingest: createIngest({ threads: parsers, payloads, maxMib: config.uploadMaxMib }),
-    scans: createScans(parsers),
+    ingest: createIngest({ threads: threads.parsers, payloads, maxMib: config.uploadMaxMib }),
+    scans: createScans(threads.scanners),
     getSettings: projects.getSettings,
     onProductsWritten: metrics.countWrittenProducts,
     onCommitRefused: metrics.countRefusedCommit,
@@ -202,9 +203,7 @@ function openCatalog(base: Base, { projects, tasks, metrics }: CatalogNeeds) {
     relations,
     threads: {
       async close() {
-        await parsers.close();
-        await writers.close();
-        await relationReaders.close();
+        for (const pool of Object.values(threads)) await pool.close();
       },
     },
   };
@@ -267,6 +266,7 @@ function addRoutes(server: Server, needs: RouteNeeds): void {
       }),
   })(server);
   productRoutes({ catalog, getProject })(server);
+  surveyRoutes({ catalog, getProject })(server);
   ontologyRoutes({
     catalog,
     answerOnce,

@@ -71,9 +71,10 @@ export function openStores({
         };
   const parsers = createThreadPool(entry('ingest-worker'), config.parserThreads, handed);
   const writers = createThreadPool(entry('store-worker'), config.writerThreads, handed);
+  const scanners = createThreadPool(entry('scan-worker'), 1, handed);
   const relationReaders = createThreadPool(entry('relation-worker'), config.readerThreads, handed);
   const cache = createByteCache(config.cacheMib * MIB);
-  const threads = { parsers, writers, relationReaders };
+  const threads = { parsers, writers, scanners, relationReaders };
   if (place.kind === 'embedded' || postgres === undefined) {
     const files = createCatalogFiles(place.kind === 'embedded' ? place.catalogs : '');
     return {

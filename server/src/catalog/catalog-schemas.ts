@@ -117,7 +117,7 @@ export const PreviewAnswer = Type.Object({
 
 /** Source: docs/interface.md §11.1. */
 export const ATTRIBUTES = 20_000;
-const AttributeSchema = Type.Object(
+export const AttributeSchema = Type.Object(
   {
     id: Type.Optional(Type.Integer({ minimum: 1 })),
     name: Type.String({ minLength: 1, maxLength: 255 }),

@@ -6,6 +6,7 @@
  */
 import type { CatalogParts } from './catalog-parts.ts';
 import { createSqliteSnapshots } from './catalog-reader-store.ts';
+import type { CatalogSnapshots } from './catalog-snapshot.ts';
 import { FullUpdates } from './full-update.ts';
 import { listBatchPayloads, listLiveFullUpdates } from './full-update-store.ts';
 import { ingestOperations } from './ingest.ts';
@@ -17,6 +18,7 @@ import { scanOperations } from './product-scan.ts';
 import { ProductUpdates } from './product-updates.ts';
 import { readerOperations } from './sqlite-catalog-store.ts';
 import { Staging } from './staging.ts';
+import { surveyOperations } from './survey.ts';
 
 export type { CatalogSettings } from './catalog-parts.ts';
 export type { CatalogStore } from './catalog-port.ts';
@@ -44,14 +46,25 @@ export type Catalog = ReturnType<typeof createCatalog>;
 /** What the parsing threads can do with the embedded store. */
 export function ingestThreadOperations(parts: Parameters<typeof createSqliteSnapshots>[0]) {
   const snapshots = createSqliteSnapshots(parts);
-  return { ...ingestOperations(snapshots), ...scanOperations(snapshots), ...readerOperations(parts.files) };
+  return { ...ingestOperations(snapshots), ...readerOperations(parts.files) };
 }
 
 /** What the parsing threads can do with PostgreSQL. */
 export function postgresIngestThreadOperations(parts: Parameters<typeof createPostgresSnapshots>[0]) {
   const snapshots = createPostgresSnapshots(parts);
-  return { ...ingestOperations(snapshots), ...scanOperations(snapshots) };
+  return ingestOperations(snapshots);
 }
+
+/** What the scanning thread can do with the embedded store, and with PostgreSQL. */
+export const scanThreadOperations = (parts: Parameters<typeof createSqliteSnapshots>[0]) =>
+  lookThrough(createSqliteSnapshots(parts));
+export const postgresScanThreadOperations = (parts: Parameters<typeof createPostgresSnapshots>[0]) =>
+  lookThrough(createPostgresSnapshots(parts));
+
+const lookThrough = (snapshots: CatalogSnapshots) => ({
+  ...scanOperations(snapshots),
+  ...surveyOperations(snapshots),
+});
 
 export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
   const collecting = new Set<number>();
@@ -88,6 +101,7 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
     ontology,
     store,
     lists: createProductLists(parts),
+    survey: parts.scans.survey,
     readProductPage: (projectId: number, identifier: string) => readProductPage(parts, projectId, identifier),
     /** Payloads that open full updates still need. */
     listPayloads: () => listBatchPayloads(database),
