@@ -12,6 +12,7 @@ const order = [
   'tasks',
   'projects',
   'access',
+  'statistics',
   'catalog',
   'relations',
   'pipelines',

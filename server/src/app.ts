@@ -40,6 +40,8 @@ import { productRelationRoutes } from './relations/product-relation-routes.ts';
 import { relatedRoutes } from './relations/related-routes.ts';
 import { relationRoutes } from './relations/relation-routes.ts';
 import { createRelations, type Relations } from './relations/relations.ts';
+import { createStatistics, type Statistics } from './statistics/statistics.ts';
+import { statisticsRoutes } from './statistics/statistics-routes.ts';
 import type { ControlTransaction, Readers, Storage } from './storage/storage.ts';
 import { openOwnStorage, openReaders, openStores, type Role } from './stores.ts';
 import { taskRoutes } from './tasks/task-routes.ts';
@@ -85,8 +87,7 @@ export async function createApp({
   const access = createAccess({ database, clock, projects, postgres });
   let isReady = false;
 
-  const { findCaller, countRequest } = access;
-  const guards = { findCaller, countRequest, chooseProject: projects.chooseProject };
+  const guards = { ...access, chooseProject: projects.chooseProject };
   const server = createServer({ ...config, ...(logTo && { logTo }) }, guards);
   const logger = server.log as Logger;
   const metrics = createMetrics({
@@ -97,25 +98,31 @@ export async function createApp({
   const readers = openReaders(config, storage);
   const tasks = createTasks({
     ...{ database, clock, logger, describeRefusal },
-    onEnded: (task: Task) => metrics.countTask(task.kind, task.status as 'FINISHED'),
+    onEnded({ kind, status, projectId }: Task) {
+      metrics.countTask(kind, status as 'FINISHED');
+      statistics.noteTask(projectId, status === 'FAILED');
+    },
     runs: role !== 'api',
     shown: () => readers?.catchUp(),
   });
   const base = { config, storage, readers, clock, logger, replace };
-  const { catalog, relations, threads } = openCatalog(base, { projects, tasks, metrics });
+  const countProducts = (id: number) => catalog.countProducts(id);
+  const statistics = createStatistics({ ...base, database, projects, countProducts });
+  const { catalog, relations, threads } = openCatalog(base, { projects, tasks, metrics, statistics });
 
   await documentServer(server, VERSION);
-  measureRequests(server, metrics);
+  measureRequests(server, metrics.measureRequest, statistics.noteRequest);
   addHealthRoutes(server, async () => isReady && (await storage.isReachable()));
   serveMetrics(server, metrics);
   if (role !== 'worker') {
-    addRoutes(server, { config, clock, storage, projects, access, tasks, catalog, relations });
+    addRoutes(server, { ...base, projects, access, statistics, tasks, catalog, relations });
     serveDocuments(server);
   }
   await server.ready();
 
   const { payloads } = storage;
-  const upkeep = startUpkeep({ config, clock, logger, database, payloads, tasks, projects, access, catalog });
+  const kept = { database, payloads, tasks, projects, access, statistics, catalog };
+  const upkeep = startUpkeep({ config, clock, logger, ...kept });
 
   return {
     server,
@@ -125,6 +132,7 @@ export async function createApp({
     projects,
     catalog,
     tasks,
+    statistics,
     /** Takes over what a former process left, then serves. @returns the address */
     async start(): Promise<string> {
       await catalog.fullUpdates.closeEnded();
@@ -142,7 +150,7 @@ export async function createApp({
       tasks.watch.close();
       await server.close();
       upkeep.stop();
-      await closeAll([tasks, catalog, threads, access], logger);
+      await closeAll([tasks, statistics, catalog, threads, access], logger);
       await readers?.close();
       await storage.close();
     },
@@ -169,10 +177,11 @@ interface CatalogNeeds {
   readonly projects: Projects;
   readonly tasks: ReturnType<typeof createTasks>;
   readonly metrics: ReturnType<typeof createMetrics>;
+  readonly statistics: Statistics;
 }
 
 /** The catalog with its threads: those that parse and those that write. */
-function openCatalog(base: Base, { projects, tasks, metrics }: CatalogNeeds) {
+function openCatalog(base: Base, { projects, tasks, metrics, statistics }: CatalogNeeds) {
   const { config, storage, clock, logger, replace } = base;
   const { database, payloads } = storage;
   const { catalogStore, relationStore, ...threads } = openStores(base);
@@ -194,7 +203,10 @@ function openCatalog(base: Base, { projects, tasks, metrics }: CatalogNeeds) {
     ingest: createIngest({ threads: threads.parsers, payloads, maxMib: config.uploadMaxMib }),
     scans: createScans(threads.scanners),
     getSettings: projects.getSettings,
-    onProductsWritten: metrics.countWrittenProducts,
+    onProductsWritten(projectId, counts) {
+      metrics.countWrittenProducts(counts);
+      statistics.noteProducts(projectId, counts);
+    },
     onCommitRefused: metrics.countRefusedCommit,
     onOntologyFollowed: relations.follow,
   });
@@ -215,16 +227,18 @@ interface RouteNeeds {
   readonly storage: Storage;
   readonly projects: Projects;
   readonly access: ReturnType<typeof createAccess>;
+  readonly statistics: Statistics;
   readonly tasks: ReturnType<typeof createTasks>;
   readonly catalog: Catalog;
   readonly relations: Relations;
 }
 
 function addRoutes(server: Server, needs: RouteNeeds): void {
-  const { config, clock, storage, projects, access, tasks, catalog, relations } = needs;
+  const { config, clock, storage, projects, access, statistics, tasks, catalog, relations } = needs;
   const answerOnce = createAnswerOnce(storage.database, clock);
   projectRoutes({ projects, answerOnce })(server);
   apiKeyRoutes({ access, projects, answerOnce })(server);
+  statisticsRoutes({ statistics, projects, access, clock })(server);
   taskRoutes({ tasks, reaches: projects.reachesProject })(server);
   const recordDelete = (
     tx: ControlTransaction,

@@ -6,6 +6,7 @@ import { dropOldAnswers } from './http/http.ts';
 import type { Clock } from './kernel/clock.ts';
 import type { Logger } from './kernel/logger.ts';
 import type { Projects } from './projects/projects.ts';
+import type { Statistics } from './statistics/statistics.ts';
 import type { Database, PayloadFiles } from './storage/storage.ts';
 import type { Tasks } from './tasks/tasks.ts';
 
@@ -18,6 +19,7 @@ export interface UpkeepParts {
   readonly tasks: Tasks;
   readonly projects: Projects;
   readonly access: Access;
+  readonly statistics: Statistics;
   readonly catalog: Catalog;
 }
 
@@ -25,7 +27,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 export function startUpkeep(parts: UpkeepParts) {
-  const { config, clock, logger, database, payloads, tasks, projects, access, catalog } = parts;
+  const { config, clock, logger, database, payloads, tasks, projects, access, statistics, catalog } = parts;
   let timer: NodeJS.Timeout | undefined;
 
   async function tidy(): Promise<void> {
@@ -34,6 +36,7 @@ export function startUpkeep(parts: UpkeepParts) {
       await tasks.dropEndedBefore(now - config.taskRetentionDays * DAY_MS);
       await dropOldAnswers(database, now - DAY_MS);
       await access.dropEndedWindows();
+      await statistics.dropOld();
       // Of a process that died while others went on.
       await catalog.fullUpdates.closeEnded();
       await projects.purgeDeleted((projectId) => catalog.store.removeCatalog(projectId));

@@ -3,7 +3,7 @@ import type { FailureCode } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Database, PayloadFiles } from '../storage/storage.ts';
 import type { TaskRun, Tasks } from '../tasks/tasks.ts';
-import type { CatalogStore } from './catalog-port.ts';
+import type { CatalogStore, ChangeCounts } from './catalog-port.ts';
 import type { Ingest } from './ingest-client.ts';
 import type { Scans } from './scan-client.ts';
 
@@ -12,6 +12,9 @@ export interface CatalogSettings {
   readonly maxDeletePercent: number;
   readonly keptCommits: number;
 }
+
+/** Products that a task created, changed and deleted; after a restore none of them is said. */
+export type WrittenCounts = Partial<Pick<ChangeCounts, 'created' | 'changed' | 'deleted'>>;
 
 /** What every part of the catalog works with. */
 export interface CatalogParts {
@@ -27,7 +30,7 @@ export interface CatalogParts {
   /** Starts the removal of what nothing points to, beside everything else. */
   collectGarbage(projectId: number): void;
   /** Told of what changed and of commits that were refused, for the metrics. */
-  onProductsWritten(change: 'created' | 'changed' | 'deleted', count: number): void;
+  onProductsWritten(projectId: number, counts: WrittenCounts): void;
   onCommitRefused(code: FailureCode): void;
   /** Facts follow another ontology now; awaited before the task that made them ends. */
   onOntologyFollowed(run: TaskRun): Promise<void>;

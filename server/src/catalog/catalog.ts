@@ -102,6 +102,8 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
     store,
     lists: createProductLists(parts),
     survey: parts.scans.survey,
+    /** Off the serving thread. */
+    countProducts: (projectId: number) => parts.scans.countRange({ projectId, filter: {}, after: undefined }),
     readProductPage: (projectId: number, identifier: string) => readProductPage(parts, projectId, identifier),
     /** Payloads that open full updates still need. */
     listPayloads: () => listBatchPayloads(database),

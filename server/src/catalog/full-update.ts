@@ -267,7 +267,7 @@ export class FullUpdates {
     await run.log(
       `created ${created}, changed ${changed}, unchanged ${unchanged}, deleted ${deleted} products`,
     );
-    for (const kind of ['created', 'changed', 'deleted'] as const) onProductsWritten(kind, counts[kind]);
+    onProductsWritten(run.task.projectId, { created, changed, deleted });
   }
 
   /** The figures of the delete guard, at the call; the commit checks again when its turn comes. */

@@ -146,8 +146,7 @@ export class ProductUpdates {
       if ('stale' in result) continue;
       passOnReport(run)(report);
       await run.log(describeCounts(result, unknownIdentifiers, rows));
-      onProductsWritten('created', result.created);
-      onProductsWritten('changed', result.changed);
+      onProductsWritten(projectId, { created: result.created, changed: result.changed });
       this.parts.collectGarbage(projectId);
       return;
     }
@@ -175,7 +174,7 @@ export class ProductUpdates {
       run.report({ identifier, code: 'unknown_identifier', message: 'the catalog holds no such product' });
     }
     await run.log(`deleted ${deleted} products, ${unknown.length} identifiers were not known`);
-    this.parts.onProductsWritten('deleted', deleted);
+    this.parts.onProductsWritten(projectId, { deleted });
     this.parts.collectGarbage(projectId);
   }
 
@@ -190,6 +189,7 @@ export class ProductUpdates {
     await run.log(
       `restored ${result.restored} products, overwrote ${result.overwritten.length} later changes`,
     );
+    this.parts.onProductsWritten(projectId, {});
     if (result.needsExtraction) await this.hooks.startExtraction({ id: projectId, name: projectName });
     this.parts.collectGarbage(projectId);
   }

@@ -13,7 +13,7 @@ export interface SurveyRouteParts {
   getProject(request: FastifyRequest, projectId: number): Promise<ChosenProject>;
 }
 
-const config = { guard: 'management', access: 'manage' } as const;
+const config = { guard: 'management', access: 'manage', isPatient: true } as const;
 const tags = ['Ontology'];
 const NDJSON = 'application/x-ndjson';
 const description =

@@ -23,7 +23,14 @@ export { ErrorAnswer, ListQuery, ProjectQuery } from './common-schemas.ts';
 export { describeRefusal, type FailureBody } from './error-mapper.ts';
 export type { Guards, PresentedKey, RateState } from './guards.ts';
 export { IfMatch, readIfMatch, sendMark } from './if-match.ts';
-export { createMetrics, type MetricSources, type Metrics, measureRequests, serveMetrics } from './metrics.ts';
+export {
+  createMetrics,
+  type MeasuredRequest,
+  type MetricSources,
+  type Metrics,
+  measureRequests,
+  serveMetrics,
+} from './metrics.ts';
 export { describeServer, documentServer, serveDocuments } from './openapi.ts';
 export { createServer, type ServerSettings } from './server.ts';
 
@@ -48,6 +55,8 @@ declare module 'fastify' {
     body?: 'raw' | 'json';
     /** Largest body, unpacked; default 1. */
     maxBodyMib?: number;
+    /** The answer takes as long as its caller wants or the catalog is large; it is never called slow. */
+    isPatient?: boolean;
     /** Another method on this path is 404, not 405, so that the path does not show. */
     hidesOtherMethods?: boolean;
   }

@@ -225,7 +225,8 @@ function serveQuestions(server: Server, { relations, getProject }: RelationRoute
     body: SentRelation,
     response: { 200: Survey, ...failures },
   };
-  server.post(`${PATH}/preview`, { config, schema: previewSchema }, async (request) => {
+  const patient = { ...config, isPatient: true };
+  server.post(`${PATH}/preview`, { config: patient, schema: previewSchema }, async (request) => {
     const project = await getProject(request, request.params.id);
     const tried = await relations.tryDefinition(project.id, checkDefinition(request.body as SentDefinition));
     return { misconfigured: 'problem' in tried, ...tried } as never;
@@ -237,7 +238,7 @@ function serveQuestions(server: Server, { relations, getProject }: RelationRoute
     params: RelationParams,
     response: { 200: Survey, ...failures },
   };
-  server.get(`${PATH}/:relationId/health`, { config, schema: healthSchema }, async (request) => {
+  server.get(`${PATH}/:relationId/health`, { config: patient, schema: healthSchema }, async (request) => {
     const project = await getProject(request, request.params.id);
     const survey = await relations.survey(project.id, request.params.relationId);
     return { misconfigured: 'problem' in survey, ...survey } as never;

@@ -85,6 +85,40 @@ export interface ControlSchema {
     encoding: string;
     product_count: number;
   };
+  request_count: {
+    account_id: number;
+    api_key_id: number;
+    step_seconds: number;
+    at: number;
+    requests: number;
+    refused: number;
+    limited: number;
+    failed: number;
+    slow: number;
+    total_ms: number;
+  };
+  catalog_count: {
+    project_id: number;
+    step_seconds: number;
+    at: number;
+    products: number | null;
+    created: number;
+    changed: number;
+    deleted: number;
+    tasks: number;
+    failed_tasks: number;
+  };
+  noted_request: {
+    account_id: number;
+    at: number;
+    request_id: string;
+    api_key_id: number;
+    project_id: number | null;
+    method: string;
+    route: string;
+    status: number;
+    ms: number;
+  };
   idempotent_answer: {
     api_key_id: number;
     idempotency_key: string;
