@@ -130,6 +130,8 @@ export interface CatalogStore {
   listStagedBatches(projectId: number, fullUpdateId: number): Promise<readonly StagedBatch[]>;
   readStagedReports(projectId: number, fullUpdateId: number): Promise<readonly string[]>;
   compareStaged(projectId: number, fullUpdateId: number, withIdentifiers: boolean): Promise<Difference>;
+  /** @returns products that a commit would delete, by identifier, with the fronts of their uploads */
+  listDeleted(projectId: number, wanted: DeletedPage): Promise<readonly ListedRow[]>;
   commit(projectId: number, order: ChangeOrder & CommitOrder): Promise<CommitResult>;
   applyProducts(projectId: number, change: ChangeOrder & AppliedProducts): Promise<ChangeCounts | Stale>;
   deleteProducts(
@@ -146,6 +148,13 @@ export interface CatalogStore {
   ): Promise<boolean>;
   removeCatalog(projectId: number): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface DeletedPage {
+  readonly fullUpdateId: number;
+  /** The identifier of the last one seen, else empty. */
+  readonly after: string;
+  readonly limit: number;
 }
 
 export interface ListedRange extends IdentifierRange {

@@ -236,3 +236,11 @@ export const ProductDetail = Type.Object({
     task: Type.Union([WireTaskSchema, Type.Null()], { description: 'null: it was forgotten since' }),
   }),
 });
+
+/** Source: docs/interface.md §4.4 rule 28. */
+export const DeletedQuery = Type.Object({ ...FullUpdateQuery.properties, ...ListQuery.properties });
+export const DeletedAnswer = Type.Object({
+  status: success,
+  products: Type.Array(TableProduct),
+  nextCursor: Type.Union([Type.String(), Type.Null()]),
+});

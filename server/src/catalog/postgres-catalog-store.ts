@@ -4,7 +4,13 @@ import { createCatalogWrites } from './catalog-writes.ts';
 import { LookupAnswers } from './lookup-answers.ts';
 import { readPostgresOntology } from './postgres-catalog-row-store.ts';
 import { commit } from './postgres-commit-store.ts';
-import { listCategory, listRange, readWalkState, walkCategories } from './postgres-product-list-store.ts';
+import {
+  listCategory,
+  listDeleted,
+  listRange,
+  readWalkState,
+  walkCategories,
+} from './postgres-product-list-store.ts';
 import { applyProducts, refreshFacts } from './postgres-product-store.ts';
 import {
   canRestore,
@@ -105,6 +111,7 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
     readStagedReports: (projectId, fullUpdateId) => readStagedReports(postgres, projectId, fullUpdateId),
     compareStaged: (projectId, fullUpdateId, withIdentifiers) =>
       compareStaged(postgres, { projectId, fullUpdateId, withIdentifiers }),
+    listDeleted: (projectId, wanted) => listDeleted(postgres, projectId, wanted),
     canRestore: (projectId) => canRestore(postgres, projectId),
     async removeCatalog(projectId) {
       await writers.run('removeCatalog', { projectId, input: {} }, { key: projectId });

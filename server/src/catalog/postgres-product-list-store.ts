@@ -1,5 +1,5 @@
-import type { SqlSession } from '../storage/storage.ts';
-import type { ListedCategory, ListedRange } from './catalog-port.ts';
+import type { Postgres, SqlSession } from '../storage/storage.ts';
+import type { DeletedPage, ListedCategory, ListedRange } from './catalog-port.ts';
 import {
   advance,
   type CategoryWalk,
@@ -13,6 +13,8 @@ import {
   type WalkState,
   type WalkStep,
 } from './category-walk.ts';
+import { planForWholeTables } from './postgres-planning-store.ts';
+import { WANTED_DOCUMENTS } from './postgres-reader-store.ts';
 import { type CatalogChange, changeCatalog, type PostgresWriter } from './postgres-writer-store.ts';
 import { FRONT_END, type IdentifierRange, type ListedRow, type PlacedRow } from './product-list.ts';
 
@@ -35,6 +37,28 @@ export function listRange(session: SqlSession, projectId: number, range: ListedR
      order by p.identifier`,
     [projectId, from, limit, ...(to === undefined ? [] : [to])],
   );
+}
+
+/** All that is staged is compared at once: one by one it would be a seek for each product that stays. */
+export function listDeleted(
+  postgres: Postgres,
+  projectId: number,
+  { fullUpdateId, after, limit }: DeletedPage,
+): Promise<ListedRow[]> {
+  return postgres.snapshot(async (session) => {
+    await planForWholeTables(session);
+    const gone = await session.rows<{ identifier: string }>(
+      `select p.identifier from product p where p.project_id = $1 and p.identifier > $2 and not exists
+         (select from staged_product s where s.project_id = $1 and s.full_update_id = $3 and s.identifier = p.identifier)
+       order by p.identifier limit $4`,
+      [projectId, after, fullUpdateId, limit],
+    );
+    return session.rows<ListedRow>(
+      `select p.id, p.identifier, p.updated_at as "updatedAt", ${FRONT} as text
+       from ${WANTED_DOCUMENTS} order by p.identifier`,
+      [projectId, gone.map(({ identifier }) => identifier)],
+    );
+  });
 }
 
 const within = ({ isAfter, to }: IdentifierRange, end = '$4') =>

@@ -1,5 +1,5 @@
 import type { CatalogFile } from '../storage/storage.ts';
-import type { ListedCategory, ListedRange } from './catalog-port.ts';
+import type { DeletedPage, ListedCategory, ListedRange } from './catalog-port.ts';
 import {
   advance,
   type CategoryWalk,
@@ -30,6 +30,19 @@ export function listRange(file: CatalogFile, range: ListedRange): ListedRow[] {
        where ${within(range)} order by p.identifier limit ?`,
     )
     .all(...[from, ...(to === undefined ? [] : [to]), limit]) as unknown as ListedRow[];
+}
+
+/** Both sides in the order of their indexes: each row costs a seek, of a million that stay some 2 s. */
+export function listDeleted(file: CatalogFile, { fullUpdateId, after, limit }: DeletedPage): ListedRow[] {
+  return file
+    .prepare(
+      `select p.id, p.identifier, p.updated_at as updatedAt, ${FRONT} as text
+       from product p join document d on d.id = p.document_id
+       where p.identifier > ? and not exists
+         (select 1 from staged_product s where s.full_update_id = ? and s.identifier = p.identifier)
+       order by p.identifier limit ?`,
+    )
+    .all(after, fullUpdateId, limit) as unknown as ListedRow[];
 }
 
 const within = ({ isAfter, to }: IdentifierRange) =>

@@ -1,5 +1,5 @@
 import type { ByteCache, CatalogFile, CatalogFiles, Operation, ThreadPool } from '../storage/storage.ts';
-import type { CatalogStore } from './catalog-port.ts';
+import type { CatalogStore, DeletedPage } from './catalog-port.ts';
 import {
   compareStaged,
   countProducts,
@@ -18,7 +18,7 @@ import { createCatalogWrites } from './catalog-writes.ts';
 import { commit } from './commit-store.ts';
 import type { Derivation } from './derivation.ts';
 import { LookupAnswers } from './lookup-answers.ts';
-import { listCategory, listRange, readWalkState, walkCategories } from './product-list-store.ts';
+import { listCategory, listDeleted, listRange, readWalkState, walkCategories } from './product-list-store.ts';
 import { applyProducts, refreshFacts } from './product-store.ts';
 import { restageBatch, stageBatch } from './staging-store.ts';
 import { canRestore } from './undo-store.ts';
@@ -74,6 +74,9 @@ export function readerOperations(files: CatalogFiles): Record<string, Operation>
     compareStaged: ({ projectId, fullUpdateId, withIdentifiers }: CompareInput) => ({
       output: compareStaged(files.open(projectId), fullUpdateId, withIdentifiers),
     }),
+    listDeleted: ({ projectId, ...wanted }: DeletedPage & { projectId: number }) => ({
+      output: listDeleted(files.open(projectId), wanted),
+    }),
   };
 }
 
@@ -124,6 +127,8 @@ export function createSqliteCatalogStore({
         { projectId, fullUpdateId, withIdentifiers },
         { key: projectId, unordered: true },
       ),
+    listDeleted: (projectId, wanted) =>
+      readers.run('listDeleted', { projectId, ...wanted }, { key: projectId, unordered: true }),
     canRestore: async (projectId) => canRestore(files.open(projectId)),
     async removeCatalog(projectId) {
       files.close(projectId);
