@@ -331,3 +331,19 @@ test('a filter that cannot be read is refused with an example (§14.3 rule 9)', 
   }
   assert.equal((await list(catalog, { name: '', category: '', identifierPrefix: '' })).status, 200);
 });
+
+test('a page of a category passes over what is gone, at most 5,000 rows of the index (§14.3 rule 6)', async () => {
+  const catalog = await createCatalog(service());
+  const tools = (name: string) =>
+    Array.from({ length: 6_000 }, (_, at) => ({ ...inCategory(`T${at}`, 'Tools'), name }));
+  await catalog.load(...tools('first'));
+  assert.equal((await find(catalog, { category: category('Tools'), limit: 1000 })).length, 6_000);
+  await catalog.load(
+    ...tools('second').map((one) => ({ ...one, categories: [{ path: ['Sale'] }] })),
+    inCategory('NEW', 'Tools'),
+  );
+  const { items, pages } = await listAll(catalog, { category: category('Tools'), format: 'table' });
+  assert.deepEqual(identifiersOf(items), ['NEW']);
+  assert.ok(pages <= 2, `${pages} pages`);
+  assert.equal((await find(catalog, { category: category('Sale'), limit: 1000 })).length, 6_000);
+});

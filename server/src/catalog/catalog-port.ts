@@ -106,7 +106,7 @@ export interface CatalogStore {
   /** @returns products by identifier */
   listRange(projectId: number, range: ListedRange): Promise<readonly ListedRow[]>;
   /** @returns products under a category that the index knows, in the order in which they were last uploaded */
-  listCategory(projectId: number, wanted: ListedCategory): Promise<readonly PlacedRow[]>;
+  listCategory(projectId: number, wanted: ListedCategory): Promise<CategoryPart>;
   /** @returns undefined: nobody asked for a category yet */
   readCategoryWalk(projectId: number): Promise<WalkState | undefined>;
   walkCategories(projectId: number): Promise<WalkStep>;
@@ -161,6 +161,13 @@ export interface ListedRange extends IdentifierRange {
   readonly limit: number;
   /** Whether the whole upload is read, or its front. */
   readonly isWhole: boolean;
+}
+
+/** Rows of the index that lead nowhere any more are passed over, up to a limit. */
+export interface CategoryPart {
+  readonly rows: readonly PlacedRow[];
+  /** The document up to which the index was read; undefined: to the end of the category. */
+  readonly reached: number | undefined;
 }
 
 export interface ListedCategory {

@@ -31,6 +31,9 @@ export const WALK_STEP = 2_000;
 /** Rows a step, when they are removed. */
 export const DROP_STEP = 20_000;
 
+/** Rows of the index that are read for a page, at 3 µs each: many may lead nowhere. */
+export const READ_FOR_PAGE = 5_000;
+
 /** Most of what was walked is gone by then, so that the index is made anew. @param largestId of all products that ever were */
 export const isOvergrown = ({ walked }: CategoryWalk, largestId: number): boolean =>
   walked > 3 * largestId + 100_000;

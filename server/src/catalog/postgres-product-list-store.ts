@@ -1,5 +1,5 @@
 import type { Postgres, SqlSession } from '../storage/storage.ts';
-import type { DeletedPage, ListedCategory, ListedRange } from './catalog-port.ts';
+import type { CategoryPart, DeletedPage, ListedCategory, ListedRange } from './catalog-port.ts';
 import {
   advance,
   type CategoryWalk,
@@ -8,6 +8,7 @@ import {
   deriveCategoryRows,
   FIRST_WALK,
   isOvergrown,
+  READ_FOR_PAGE,
   WALK_STEP,
   type WalkedDocument,
   type WalkState,
@@ -78,23 +79,30 @@ export async function countRange(
 }
 
 /** Products under a category, in the order in which they were last uploaded. Relies on the key of category_document. */
-export function listCategory(
+export async function listCategory(
   session: SqlSession,
   projectId: number,
   wanted: ListedCategory,
-): Promise<PlacedRow[]> {
-  return session.rows<PlacedRow>(
+): Promise<CategoryPart> {
+  const [edge] = await session.rows<{ reached: number }>(
+    `select document_id as reached from category_document
+     where project_id = $1 and path_key = $2 and document_id > $3
+     order by document_id limit 1 offset ${READ_FOR_PAGE - 1}`,
+    [projectId, wanted.key, wanted.after],
+  );
+  const rows = await session.rows<PlacedRow>(
     `select c.document_id as document, p.id, p.identifier, p.updated_at as "updatedAt",
        ${textOf(wanted.isWhole)} as text
      from (select document_id from category_document
-       where project_id = $1 and path_key = $2 and document_id > $3 order by document_id) c
+       where project_id = $1 and path_key = $2 and document_id > $3 and document_id <= $5 order by document_id) c
      cross join lateral (select product_id, raw from document
        where project_id = $1 and id = c.document_id limit 1) d
      cross join lateral (select id, identifier, updated_at from product
        where project_id = $1 and id = d.product_id and document_id = c.document_id limit 1) p
      limit $4`,
-    [projectId, wanted.key, wanted.after, wanted.limit],
+    [projectId, wanted.key, wanted.after, wanted.limit, edge?.reached ?? Number.MAX_SAFE_INTEGER],
   );
+  return { rows, reached: edge?.reached };
 }
 
 export async function readWalkState(session: SqlSession, projectId: number): Promise<WalkState | undefined> {

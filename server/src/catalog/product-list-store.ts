@@ -1,5 +1,5 @@
 import type { CatalogFile } from '../storage/storage.ts';
-import type { DeletedPage, ListedCategory, ListedRange } from './catalog-port.ts';
+import type { CategoryPart, DeletedPage, ListedCategory, ListedRange } from './catalog-port.ts';
 import {
   advance,
   type CategoryWalk,
@@ -8,6 +8,7 @@ import {
   deriveCategoryRows,
   FIRST_WALK,
   isOvergrown,
+  READ_FOR_PAGE,
   WALK_STEP,
   type WalkedDocument,
   type WalkState,
@@ -55,15 +56,25 @@ export function countRange(file: CatalogFile, range: IdentifierRange): number {
 }
 
 /** Products under a category, in the order in which they were last uploaded. Relies on the key of category_document. */
-export function listCategory(file: CatalogFile, { key, after, limit, isWhole }: ListedCategory): PlacedRow[] {
-  return file
+export function listCategory(
+  file: CatalogFile,
+  { key, after, limit, isWhole }: ListedCategory,
+): CategoryPart {
+  const reached = file
+    .prepare(
+      `select document_id as reached from category_document where path_key = ? and document_id > ?
+       order by document_id limit 1 offset ${READ_FOR_PAGE - 1}`,
+    )
+    .get(key, after)?.reached as number | undefined;
+  const rows = file
     .prepare(
       `select d.id as document, p.id, p.identifier, p.updated_at as updatedAt, ${textOf(isWhole)} as text
        from category_document c cross join document d on d.id = c.document_id
          cross join product p on p.id = d.product_id and p.document_id = d.id
-       where c.path_key = ? and c.document_id > ? order by c.document_id limit ?`,
+       where c.path_key = ? and c.document_id > ? and c.document_id <= ? order by c.document_id limit ?`,
     )
-    .all(key, after, limit) as unknown as PlacedRow[];
+    .all(key, after, reached ?? Number.MAX_SAFE_INTEGER, limit) as unknown as PlacedRow[];
+  return { rows, reached };
 }
 
 export function readWalkState(file: CatalogFile): WalkState | undefined {

@@ -103,15 +103,16 @@ async function pageOfCategory(
 ): Promise<ListedPage> {
   const key = keyOfCategory(filter.category ?? []);
   const isWhole = form === 'upload';
-  const found = await store.listCategory(projectId, { key, after, limit: limit + 1, isWhole });
+  const wanted = { key, after, limit: limit + 1, isWhole };
+  const { rows: found, reached } = await store.listCategory(projectId, wanted);
   const holds = compileFilter(filter);
   const page = found.slice(0, limit);
   const items = page.flatMap((row) => {
     const product = JSON.parse(row.text);
     return holds(product) ? [toListItem(row, form, product)] : [];
   });
-  const last = page.at(-1);
-  return { items, nextCursor: found.length > limit && last ? cursorAt(last.document) : null };
+  const last = found.length > limit ? page.at(-1)?.document : reached;
+  return { items, nextCursor: last === undefined ? null : cursorAt(last) };
 }
 
 /** A list in the order of identifiers. */

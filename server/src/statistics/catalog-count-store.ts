@@ -46,12 +46,15 @@ export async function addCatalogCounts(
   }
 }
 
-/** @returns rows by instant */
+/** So many rows take some 0.1 s, in which the serving thread of an embedded store does nothing else. */
+const MOST_ROWS = 100_000;
+
+/** @returns rows by instant; undefined: too many */
 export async function listCatalogCounts(
   database: Database,
   projectIds: readonly number[],
   { from, to, stepSeconds }: CountedSpan,
-): Promise<CatalogCount[]> {
+): Promise<CatalogCount[] | undefined> {
   if (projectIds.length === 0) return [];
   const rows = await database.read
     .selectFrom('catalog_count')
@@ -62,7 +65,9 @@ export async function listCatalogCounts(
     .where('at', '<', to)
     .orderBy('at')
     .orderBy('project_id')
+    .limit(MOST_ROWS + 1)
     .execute();
+  if (rows.length > MOST_ROWS) return undefined;
   return rows.map(({ project_id, step_seconds: _, failed_tasks, ...counted }) => ({
     ...{ projectId: project_id, failedTasks: failed_tasks },
     ...counted,

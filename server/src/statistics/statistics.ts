@@ -6,6 +6,7 @@
  */
 import type { MeasuredRequest } from '../http/http.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Projects } from '../projects/projects.ts';
 import type { ControlTransaction, Database } from '../storage/storage.ts';
@@ -130,7 +131,10 @@ function createReads(database: Database) {
       listNotedRequests(database, { accountId, apiKeyIds }, { ...span, limit: SHOWN_REQUESTS }),
     async listCatalogs(projectIds: readonly number[], span: Span) {
       const before = await listSizesBefore(database, projectIds, span.from);
-      return sumSizes(before, await listCatalogCounts(database, projectIds, span), span);
+      const rows = await listCatalogCounts(database, projectIds, span);
+      if (rows !== undefined) return sumSizes(before, rows, span);
+      const details = ['too much happened between /from and /to: ask for less, or for a /projectId'];
+      throw new ServiceError('query_invalid', { details });
     },
   };
 }
