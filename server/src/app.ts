@@ -4,41 +4,27 @@
  */
 import { readFileSync } from 'node:fs';
 import { createAccess } from './access/access.ts';
-import { apiKeyRoutes } from './access/api-key-routes.ts';
-import { sessionRoutes } from './access/session-routes.ts';
-import { userRoutes } from './access/user-routes.ts';
-import { type Catalog, type CatalogStore, createCatalog, createIngest } from './catalog/catalog.ts';
-import { catalogRoutes } from './catalog/catalog-routes.ts';
-import { lookupRoutes } from './catalog/lookup-routes.ts';
-import { fullUpdateRoutes, productUpdateRoutes } from './catalog/update-routes.ts';
+import { addRoutes } from './app-routes.ts';
+import { type CatalogStore, createCatalog, createIngest, createScans } from './catalog/catalog.ts';
 import type { Config } from './config.ts';
 import { addHealthRoutes } from './http/health-routes.ts';
 import {
-  createAnswerOnce,
   createMetrics,
   createServer,
-  createSessionCookie,
   describeRefusal,
   describeServer,
   documentServer,
   measureRequests,
-  type Server,
-  serveDocuments,
   serveMetrics,
 } from './http/http.ts';
-import { type Caller, type ChosenProject, originOf } from './kernel/caller.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import type { Logger } from './kernel/logger.ts';
-import { addPipelineRoutes, openPipelines } from './pipeline-parts.ts';
-import type { Pipelines } from './pipelines/pipelines.ts';
-import { projectRoutes } from './projects/project-routes.ts';
+import { openPipelines } from './pipeline-parts.ts';
 import { createProjects, type Projects } from './projects/projects.ts';
-import { relatedRoutes } from './relations/related-routes.ts';
-import { relationRoutes } from './relations/relation-routes.ts';
-import { createRelations, type Relations } from './relations/relations.ts';
-import type { ControlTransaction, Readers, Storage } from './storage/storage.ts';
+import { createRelations } from './relations/relations.ts';
+import { createStatistics, type Statistics } from './statistics/statistics.ts';
+import type { Readers, Storage } from './storage/storage.ts';
 import { openOwnStorage, openReaders, openStores, type Role } from './stores.ts';
-import { taskRoutes } from './tasks/task-routes.ts';
 import { createTasks, type Task } from './tasks/tasks.ts';
 import { startUpkeep } from './upkeep.ts';
 
@@ -62,6 +48,7 @@ export interface Replacements {
   store?(real: CatalogStore): CatalogStore;
 }
 
+export { baseUrlOf } from './app-routes.ts';
 export type { Role } from './stores.ts';
 
 export type App = Awaited<ReturnType<typeof createApp>>;
@@ -81,8 +68,7 @@ export async function createApp({
   const access = createAccess({ database, clock, projects, postgres });
   let isReady = false;
 
-  const { findCaller, findUser, countRequest } = access;
-  const guards = { findCaller, findUser, countRequest, chooseProject: projects.chooseProject };
+  const guards = { ...access, chooseProject: projects.chooseProject };
   const server = createServer({ ...config, ...(logTo && { logTo }) }, guards);
   const logger = server.log as Logger;
   const metrics = createMetrics({
@@ -93,29 +79,28 @@ export async function createApp({
   const readers = openReaders(config, storage);
   const tasks = createTasks({
     ...{ database, clock, logger, describeRefusal },
-    onEnded: (task: Task) => metrics.countTask(task.kind, task.status as 'FINISHED'),
+    onEnded({ kind, status, projectId }: Task) {
+      metrics.countTask(kind, status as 'FINISHED');
+      statistics.noteTask(projectId, status === 'FAILED');
+    },
     runs: role !== 'api',
     shown: () => readers?.catchUp(),
   });
   const base = { config, storage, readers, clock, logger, replace };
-  const { catalog, relations, threads } = openCatalog(base, { projects, tasks, metrics });
+  const countProducts = (id: number) => catalog.countProducts(id);
+  const statistics = createStatistics({ ...base, database, projects, countProducts });
+  const { catalog, relations, threads } = openCatalog(base, { projects, tasks, metrics, statistics });
   const pipelines = openPipelines({ ...base, projects, tasks, catalog }, VERSION);
 
   await documentServer(server, VERSION);
-  measureRequests(server, metrics);
+  measureRequests(server, metrics.measureRequest, statistics.noteRequest);
   addHealthRoutes(server, async () => isReady && (await storage.isReachable()));
   serveMetrics(server, metrics);
-  if (role !== 'worker') {
-    addRoutes(server, { config, clock, storage, projects, access, tasks, catalog, relations, pipelines });
-    serveDocuments(server);
-  }
+  const parts = { projects, access, statistics, tasks, catalog, relations, pipelines };
+  if (role !== 'worker') addRoutes(server, { ...base, ...parts });
   await server.ready();
 
-  const { payloads } = storage;
-  const upkeep = startUpkeep({
-    ...{ config, clock, logger, database, payloads, tasks },
-    ...{ projects, access, catalog, pipelines },
-  });
+  const upkeep = startUpkeep({ ...storage, config, clock, logger, ...parts });
 
   return {
     server,
@@ -126,6 +111,7 @@ export async function createApp({
     catalog,
     tasks,
     pipelines,
+    statistics,
     /** Takes over what a former process left, then serves. @returns the address */
     async start(): Promise<string> {
       await catalog.fullUpdates.closeEnded();
@@ -144,7 +130,7 @@ export async function createApp({
       tasks.watch.close();
       await server.close();
       upkeep.stop();
-      await closeAll([pipelines.schedule, tasks, pipelines, catalog, threads, access], logger);
+      await closeAll([pipelines.schedule, tasks, pipelines, statistics, catalog, threads, access], logger);
       await readers?.close();
       await storage.close();
     },
@@ -171,13 +157,14 @@ interface CatalogNeeds {
   readonly projects: Projects;
   readonly tasks: ReturnType<typeof createTasks>;
   readonly metrics: ReturnType<typeof createMetrics>;
+  readonly statistics: Statistics;
 }
 
 /** The catalog with its threads: those that parse and those that write. */
-function openCatalog(base: Base, { projects, tasks, metrics }: CatalogNeeds) {
+function openCatalog(base: Base, { projects, tasks, metrics, statistics }: CatalogNeeds) {
   const { config, storage, clock, logger, replace } = base;
   const { database, payloads } = storage;
-  const { parsers, writers, relationReaders, catalogStore, relationStore } = openStores(base);
+  const { catalogStore, relationStore, ...threads } = openStores(base);
   const store = replace.store?.(catalogStore) ?? catalogStore;
   const relations = createRelations({
     store: relationStore,
@@ -193,9 +180,13 @@ function openCatalog(base: Base, { projects, tasks, metrics }: CatalogNeeds) {
     tasks,
     clock,
     logger,
-    ingest: createIngest({ threads: parsers, payloads, maxMib: config.uploadMaxMib }),
+    ingest: createIngest({ threads: threads.parsers, payloads, maxMib: config.uploadMaxMib }),
+    scans: createScans(threads.scanners),
     getSettings: projects.getSettings,
-    onProductsWritten: metrics.countWrittenProducts,
+    onProductsWritten(projectId, counts) {
+      metrics.countWrittenProducts(counts);
+      statistics.noteProducts(projectId, counts);
+    },
     onCommitRefused: metrics.countRefusedCommit,
     onOntologyFollowed: relations.follow,
   });
@@ -204,91 +195,8 @@ function openCatalog(base: Base, { projects, tasks, metrics }: CatalogNeeds) {
     relations,
     threads: {
       async close() {
-        await parsers.close();
-        await writers.close();
-        await relationReaders.close();
+        for (const pool of Object.values(threads)) await pool.close();
       },
     },
   };
-}
-
-/** Never from the `Host` header: whoever makes a request would choose where a link leads. */
-export function baseUrlOf({ publicUrl, host, port }: Config, server?: Server): string {
-  if (publicUrl !== undefined) return publicUrl;
-  const bound = server?.addresses().find((address) => typeof address === 'object');
-  const named = ['0.0.0.0', '::'].includes(host) ? 'localhost' : host;
-  return `http://${named.includes(':') ? `[${named}]` : named}:${bound?.port ?? port}`;
-}
-
-interface RouteNeeds {
-  readonly config: Config;
-  readonly clock: Clock;
-  readonly storage: Storage;
-  readonly projects: Projects;
-  readonly access: ReturnType<typeof createAccess>;
-  readonly tasks: ReturnType<typeof createTasks>;
-  readonly catalog: Catalog;
-  readonly relations: Relations;
-  readonly pipelines: Pipelines;
-}
-
-function addRoutes(server: Server, needs: RouteNeeds): void {
-  const { config, clock, storage, projects, access, tasks, catalog, relations } = needs;
-  const answerOnce = createAnswerOnce(storage.database, clock);
-  projectRoutes({ projects, answerOnce })(server);
-  apiKeyRoutes({ access, projects, answerOnce })(server);
-  sessionRoutes({ access, cookie: createSessionCookie(config.publicUrl) })(server);
-  userRoutes({ access, answerOnce, baseUrl: () => baseUrlOf(config, server) })(server);
-  taskRoutes({ tasks, reaches: projects.reachesProject })(server);
-  const recordDelete = (
-    tx: ControlTransaction,
-    request: { caller: Caller; project: ChosenProject },
-    identifiers: readonly string[],
-  ) =>
-    projects.recordChange(
-      {
-        author: request.caller,
-        projectId: request.project.id,
-        action: 'products.deleted',
-        subject: { type: 'project', id: request.project.id, name: request.project.name },
-        details: { count: identifiers.length, identifiers: identifiers.slice(0, 100) },
-      },
-      tx,
-    );
-  const updateParts = { catalog, answerOnce, uploadMaxMib: config.uploadMaxMib, recordDelete };
-  productUpdateRoutes(updateParts)(server);
-  fullUpdateRoutes(updateParts)(server);
-  lookupRoutes(catalog)(server);
-  const getProject = async (request: { caller: Caller }, projectId: number) => {
-    const { id, name } = await projects.getProject(request.caller, projectId);
-    return { id, name, accountId: request.caller.accountId, ...originOf(request.caller) };
-  };
-  relatedRoutes(relations)(server);
-  relationRoutes({
-    relations,
-    answerOnce,
-    getProject,
-    recordRelationChange: (request, projectId, { action, relation, beside }) =>
-      storage.database.write(async (tx) => {
-        const subject = relation
-          ? { type: 'relation', id: relation.id, name: relation.definition.name }
-          : { type: 'project', id: projectId };
-        const author = request.caller;
-        await projects.recordChange({ author, projectId, action: `relation.${action}`, subject }, tx);
-        await beside(tx);
-      }),
-  })(server);
-  catalogRoutes({
-    catalog,
-    getProject,
-    recordOntologyChange: (request, projectId, details) =>
-      projects.recordChange({
-        author: request.caller,
-        projectId,
-        action: 'ontology.changed',
-        subject: { type: 'project', id: projectId },
-        details,
-      }),
-  })(server);
-  addPipelineRoutes(server, { ...needs, answerOnce, getProject });
 }

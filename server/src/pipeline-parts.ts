@@ -84,12 +84,14 @@ export interface PipelineRouteNeeds extends Pick<PipelineNeeds, 'config' | 'proj
   readonly access: Access;
   readonly pipelines: Pipelines;
   readonly answerOnce: AnswerOnce;
+  /** Where webhooks are called. */
+  findBaseUrl(): string;
   getProject(request: { caller: Caller }, projectId: number): Promise<ChosenProject>;
 }
 
 export function addPipelineRoutes(
   server: Server,
-  { config, projects, access, pipelines, answerOnce, getProject }: PipelineRouteNeeds,
+  { config, projects, access, pipelines, answerOnce, findBaseUrl, getProject }: PipelineRouteNeeds,
 ): void {
   const describe = (author: Caller, action: string, { projectId, id, definition }: Pipeline) => ({
     ...{ author, projectId, action: `pipeline.${action}` },
@@ -97,7 +99,7 @@ export function addPipelineRoutes(
   });
   const parts: PipelineRouteParts = {
     ...{ pipelines, answerOnce, getProject, sourceMaxMib: config.sourceMaxMib },
-    findBaseUrl: () => config.publicUrl ?? findOwnUrl(server, config.host),
+    findBaseUrl,
     recordPipelineChange: (tx, { caller }, { action, pipeline, before }) => {
       const details = before && describeChange(showDefinition(before), showDefinition(pipeline));
       const change = describe(caller, action, pipeline);
@@ -111,11 +113,4 @@ export function addPipelineRoutes(
     recordTrigger: (tx, caller, { pipeline }) =>
       projects.recordChange({ ...describe(caller, 'run', pipeline), details: { startedBy: 'webhook' } }, tx),
   })(server);
-}
-
-/** Never from the Host header, which whoever calls makes up. */
-function findOwnUrl(server: Server, host: string): string {
-  const address = server.server.address();
-  const port = typeof address === 'object' ? address?.port : undefined;
-  return `http://${host.includes(':') ? `[${host}]` : host}${port === undefined ? '' : `:${port}`}`;
 }

@@ -75,20 +75,14 @@ export function openStores({
 }) {
   const { place, postgres } = storage;
   const handed = threadPlaceOf(config, storage);
-  const parsers = createThreadPool(threadEntry('ingest-worker'), {
-    size: config.parserThreads,
-    workerData: handed,
-  });
-  const writers = createThreadPool(threadEntry('store-worker'), {
-    size: config.writerThreads,
-    workerData: handed,
-  });
-  const relationReaders = createThreadPool(threadEntry('relation-worker'), {
-    size: config.readerThreads,
-    workerData: handed,
-  });
+  const open = (name: string, size: number) =>
+    createThreadPool(threadEntry(name), { size, workerData: handed });
+  const parsers = open('ingest-worker', config.parserThreads);
+  const writers = open('store-worker', config.writerThreads);
+  const scanners = open('scan-worker', 1);
+  const relationReaders = open('relation-worker', config.readerThreads);
   const cache = createByteCache(config.cacheMib * MIB);
-  const threads = { parsers, writers, relationReaders };
+  const threads = { parsers, writers, scanners, relationReaders };
   if (place.kind === 'embedded' || postgres === undefined) {
     const files = createCatalogFiles(place.kind === 'embedded' ? place.catalogs : '');
     return {

@@ -7,6 +7,7 @@ import type { Clock } from './kernel/clock.ts';
 import type { Logger } from './kernel/logger.ts';
 import type { Pipelines } from './pipelines/pipelines.ts';
 import type { Projects } from './projects/projects.ts';
+import type { Statistics } from './statistics/statistics.ts';
 import type { Database, PayloadFiles } from './storage/storage.ts';
 import type { Tasks } from './tasks/tasks.ts';
 
@@ -19,6 +20,7 @@ export interface UpkeepParts {
   readonly tasks: Tasks;
   readonly projects: Projects;
   readonly access: Access;
+  readonly statistics: Statistics;
   readonly catalog: Catalog;
   readonly pipelines: Pipelines;
 }
@@ -38,7 +40,8 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 export function startUpkeep(parts: UpkeepParts) {
-  const { config, clock, logger, database, payloads, tasks, projects, access, catalog, pipelines } = parts;
+  const { config, clock, logger, database, payloads, tasks } = parts;
+  const { projects, access, statistics, catalog, pipelines } = parts;
   let timer: NodeJS.Timeout | undefined;
 
   async function tidy(): Promise<void> {
@@ -48,6 +51,7 @@ export function startUpkeep(parts: UpkeepParts) {
       await pipelines.dropForgotten();
       await dropOldAnswers(database, now - DAY_MS);
       await access.dropEnded();
+      await statistics.dropOld();
       // Of a process that died while others went on.
       await catalog.fullUpdates.closeEnded();
       await projects.purgeDeleted((projectId) => catalog.store.removeCatalog(projectId));

@@ -37,6 +37,7 @@ export const PATHS = ['["p"]', '["p","q"]', '["r"]'] as const;
 export const EXTRACTED_BY = '{"revision":1,"drafts":[]}';
 /** Of refreshed facts: no task's instant. */
 const REFRESHED_AT = 7;
+const REFRESHED_BY = 1_000_000;
 /** More than any catalog here has. */
 const ALL = 10_000;
 /** Source: docs/interface.md §4.4. */
@@ -440,6 +441,7 @@ export class CatalogWorld {
     const answers = await this.readAnswers();
     await this.store.refreshFacts(this.projectId, {
       ...{ products: column('id'), documents: column('document'), packed, at: REFRESHED_AT },
+      taskNumber: REFRESHED_BY,
     });
     const outdated = new Set(rows.map(({ document }) => document));
     const [after, refreshed] = [await this.readRows(), await this.readAnswers()];
@@ -447,8 +449,8 @@ export class CatalogWorld {
     for (const [identifier, row] of before) {
       const isRefreshed = outdated.has(row.document_id) && row.ontology_revision < revision;
       const isOther = answers.get(row.document_id) !== refreshed.get(row.document_id);
-      const updated_at = isOther ? REFRESHED_AT : row.updated_at;
-      const expected = isRefreshed ? { ...row, ontology_revision: revision, updated_at } : row;
+      const changed = isOther ? { updated_at: REFRESHED_AT, updated_by: REFRESHED_BY } : {};
+      const expected = isRefreshed ? { ...row, ontology_revision: revision, ...changed } : row;
       assert.deepEqual(after.get(identifier), expected);
     }
     const present = await this.readOntology();

@@ -278,6 +278,43 @@ test('preview says what a commit would do and does nothing (§4.4 rule 10)', asy
   assert.deepEqual(await catalog.list(), ['gone', 'kept', 'renamed']);
 });
 
+test('the products that a commit would delete are listed page by page, as a table shows them (§4.4 rule 28)', async () => {
+  const catalog = await createCatalog(service());
+  const path = '/products/batch/preview/deleted';
+  assertRefused(await catalog.call('GET', path), 400, /No full update is open/);
+  await catalog.load(
+    ...numbered(250),
+    product('kept'),
+    product('Ä 😀', { categories: [{ path: ['Top', 'Leaf'] }] }),
+  );
+  const fullUpdateId = await initiate(catalog);
+  await catalog.post('/products/batch/upload', [product('kept'), product('new'), ...numbered(7)]);
+  const found: { identifier: string; category: string[] }[] = [];
+  let cursor: string | null = '';
+  for (let pages = 0; cursor !== null; pages += 1) {
+    const page = await catalog.call('GET', `${path}?limit=100${cursor === '' ? '' : `&cursor=${cursor}`}`);
+    assert.equal(page.status, 200, JSON.stringify(page.body));
+    found.push(...page.body.products);
+    cursor = page.body.nextCursor;
+    assert.equal(cursor === null, pages === 2);
+  }
+  const expected = [
+    ...numbered(250)
+      .slice(7)
+      .map(({ identifier }) => identifier),
+    'Ä 😀',
+  ];
+  assert.deepEqual(
+    found.map(({ identifier }) => identifier),
+    expected,
+  );
+  assert.deepEqual(found.at(-1)?.category, ['Top', 'Leaf']);
+  const { deleted } = (await catalog.post('/products/batch/preview')).body;
+  assert.deepEqual(deleted, { count: expected.length, identifiers: expected.slice(0, 100) });
+  const other = fullUpdateId + 1;
+  assertRefused(await catalog.call('GET', `${path}?fullUpdateId=${other}`), 400, /The open full update is/);
+});
+
 test('a preview lists the first 100 identifiers of each kind and counts all (§4.4 rule 10)', async () => {
   const catalog = await createCatalog(service());
   await initiate(catalog);

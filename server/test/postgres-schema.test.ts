@@ -31,6 +31,8 @@ const GLOBAL_TABLES: Readonly<Record<string, string>> = {
   password_window: 'whose attempts with a password are counted; an hour old at most',
   rate_window: 'a row for each key that has a limit and was used within the last minute',
   idempotent_answer: 'belongs to a key, which may reach many projects; a day old at most',
+  request_count: 'a row for each key that is in use: of the minutes of two days and the hours of 90',
+  noted_request: 'requests that failed or were slow, of a week; a few hundred a minute at the worst',
   audit_log:
     'of an account, also what concerns no project; a line for each change of keys, settings and definitions and each deletion',
 };

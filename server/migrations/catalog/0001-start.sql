@@ -103,6 +103,21 @@ create table garbage_document (
   identifier text not null
 );
 
+-- Which documents stand under which category, made when somebody first asks for one (catalog/category-walk.ts). Rows of
+-- documents that are gone lead nowhere.
+create table category_document (
+  path_key integer not null, -- computed from a category path or one above it
+  document_id integer not null,
+  primary key (path_key, document_id)
+) without rowid;
+
+-- How far the documents were walked for it; no row until somebody asks.
+create table category_walk (
+  id integer primary key, -- 1
+  last_document integer not null, -- -1: the rows of a former walk are being removed
+  walked integer not null
+);
+
 -- What goes with what. A build is the index of one rule, made for ever of the attributes as they were.
 create table relation (
   id integer primary key,

@@ -176,6 +176,48 @@ create table full_update_batch (
   primary key (project_id, full_update_id, batch)
 ) without rowid;
 
+-- What happened over time, for statistics: in minutes and again in hours, each kept for a while. Every process adds to it.
+create table request_count (
+  account_id integer not null,
+  api_key_id integer not null,   -- 0: all keys and sessions of the account
+  step_seconds integer not null, -- 60 or 3600
+  at integer not null,           -- when the step begins
+  requests integer not null,
+  refused integer not null,      -- answered 4xx, but for 429
+  limited integer not null,      -- answered 429
+  failed integer not null,       -- answered 5xx
+  slow integer not null,
+  total_ms integer not null,
+  primary key (account_id, api_key_id, step_seconds, at)
+) without rowid;
+
+create table catalog_count (
+  project_id integer not null,
+  step_seconds integer not null,
+  at integer not null,
+  products integer,              -- in the catalog; null: not counted within the step
+  created integer not null,
+  changed integer not null,
+  deleted integer not null,
+  tasks integer not null,        -- that ended
+  failed_tasks integer not null,
+  primary key (project_id, step_seconds, at)
+) without rowid;
+
+-- Requests that failed or were slow.
+create table noted_request (
+  account_id integer not null,
+  at integer not null,
+  request_id text not null,
+  api_key_id integer not null,   -- 0: a session
+  project_id integer,
+  method text not null,
+  route text not null,
+  status integer not null,
+  ms integer not null,
+  primary key (account_id, at, request_id)
+) without rowid;
+
 create table idempotent_answer (
   caller text not null, -- `key ID` or `user ID`
   idempotency_key text not null,

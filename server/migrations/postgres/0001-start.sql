@@ -110,6 +110,46 @@ create table audit_log (
 );
 create index audit_log_by_account on audit_log (account_id, id);
 
+create table request_count (
+  account_id bigint not null,
+  api_key_id bigint not null,
+  step_seconds bigint not null,
+  at bigint not null,
+  requests bigint not null,
+  refused bigint not null,
+  limited bigint not null,
+  failed bigint not null,
+  slow bigint not null,
+  total_ms bigint not null,
+  primary key (account_id, api_key_id, step_seconds, at)
+);
+
+create table catalog_count (
+  project_id bigint not null,
+  step_seconds bigint not null,
+  at bigint not null,
+  products bigint,
+  created bigint not null,
+  changed bigint not null,
+  deleted bigint not null,
+  tasks bigint not null,
+  failed_tasks bigint not null,
+  primary key (project_id, step_seconds, at)
+);
+
+create table noted_request (
+  account_id bigint not null,
+  at bigint not null,
+  request_id text not null,
+  api_key_id bigint not null,
+  project_id bigint,
+  method text not null,
+  route text not null,
+  status bigint not null,
+  ms bigint not null,
+  primary key (account_id, at, request_id)
+);
+
 create table idempotent_answer (
   caller text not null,
   idempotency_key text not null,
@@ -361,6 +401,21 @@ create table garbage_document (
   primary key (project_id, document_id)
 );
 
+create table category_document (
+  project_id bigint not null,
+  path_key bigint not null,
+  document_id bigint not null,
+  primary key (project_id, path_key, document_id)
+);
+
+create table category_walk (
+  project_id bigint not null,
+  id bigint not null,
+  last_document bigint not null,
+  walked bigint not null,
+  primary key (project_id, id)
+);
+
 create table relation (
   project_id bigint not null,
   id bigint not null,
@@ -426,5 +481,6 @@ alter table staged_batch alter column project_id set statistics 0, alter column 
 alter table undo_change alter column project_id set statistics 0, alter column undo_id set statistics 0;
 alter table garbage_document alter column project_id set statistics 0;
 alter table category alter column project_id set statistics 0;
+alter table category_document alter column project_id set statistics 0;
 alter table attribute alter column project_id set statistics 0;
 alter table attribute_id alter column project_id set statistics 0;

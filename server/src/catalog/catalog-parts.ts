@@ -3,8 +3,9 @@ import type { FailureCode } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Database, PayloadFiles } from '../storage/storage.ts';
 import type { TaskRun, Tasks } from '../tasks/tasks.ts';
-import type { CatalogStore } from './catalog-port.ts';
+import type { CatalogStore, ChangeCounts } from './catalog-port.ts';
 import type { Ingest } from './ingest-client.ts';
+import type { Scans } from './scan-client.ts';
 
 /** Settings of a project that concern its catalog. Source: docs/interface.md §14.2. */
 export interface CatalogSettings {
@@ -12,12 +13,16 @@ export interface CatalogSettings {
   readonly keptCommits: number;
 }
 
+/** Products that a task created, changed and deleted; after a restore none of them is said. */
+export type WrittenCounts = Partial<Pick<ChangeCounts, 'created' | 'changed' | 'deleted'>>;
+
 /** What every part of the catalog works with. */
 export interface CatalogParts {
   readonly database: Database;
   readonly payloads: PayloadFiles;
   readonly store: CatalogStore;
   readonly ingest: Ingest;
+  readonly scans: Scans;
   readonly tasks: Tasks;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -25,7 +30,7 @@ export interface CatalogParts {
   /** Starts the removal of what nothing points to, beside everything else. */
   collectGarbage(projectId: number): void;
   /** Told of what changed and of commits that were refused, for the metrics. */
-  onProductsWritten(change: 'created' | 'changed' | 'deleted', count: number): void;
+  onProductsWritten(projectId: number, counts: WrittenCounts): void;
   onCommitRefused(code: FailureCode): void;
   /** Facts follow another ontology now; awaited before the task that made them ends. */
   onOntologyFollowed(run: TaskRun): Promise<void>;

@@ -1,5 +1,8 @@
+import type { ExpectedStates } from '../storage/storage.ts';
+import type { WalkState, WalkStep } from './category-walk.ts';
 import type { Attribute, Ontology, OntologyMode } from './ontology.ts';
 import type { PackedProducts } from './packed-products.ts';
+import type { IdentifierRange, ListedRow, PlacedRow } from './product-list.ts';
 
 /** What a full update or a delete did to the catalog. */
 export interface ChangeCounts {
@@ -100,12 +103,19 @@ export interface CatalogStore {
     limit: number,
   ): Promise<readonly StoredProduct[]>;
   countProducts(projectId: number): Promise<number>;
+  /** @returns products by identifier */
+  listRange(projectId: number, range: ListedRange): Promise<readonly ListedRow[]>;
+  /** @returns products under a category that the index knows, in the order in which they were last uploaded */
+  listCategory(projectId: number, wanted: ListedCategory): Promise<CategoryPart>;
+  /** @returns undefined: nobody asked for a category yet */
+  readCategoryWalk(projectId: number): Promise<WalkState | undefined>;
+  walkCategories(projectId: number): Promise<WalkStep>;
   hasAny(projectId: number, identifiers: readonly string[]): Promise<boolean>;
   /** How many of these, each named once, the catalog holds. */
   countKnown(projectId: number, identifiers: readonly string[]): Promise<number>;
 
   getOntology(projectId: number): Promise<Ontology>;
-  /** @returns the new ontology; `changed` false when nothing differs. */
+  /** @returns the new ontology; `changed` false when nothing differs. @throws changed_meanwhile */
   replaceOntology(
     projectId: number,
     wanted: WantedOntology,
@@ -122,6 +132,8 @@ export interface CatalogStore {
   listStagedBatches(projectId: number, fullUpdateId: number): Promise<readonly StagedBatch[]>;
   readStagedReports(projectId: number, fullUpdateId: number): Promise<readonly string[]>;
   compareStaged(projectId: number, fullUpdateId: number, withIdentifiers: boolean): Promise<Difference>;
+  /** @returns products that a commit would delete, by identifier, with the fronts of their uploads */
+  listDeleted(projectId: number, wanted: DeletedPage): Promise<readonly ListedRow[]>;
   commit(projectId: number, order: ChangeOrder & CommitOrder): Promise<CommitResult>;
   applyProducts(projectId: number, change: ChangeOrder & AppliedProducts): Promise<ChangeCounts | Stale>;
   deleteProducts(
@@ -140,7 +152,38 @@ export interface CatalogStore {
   close(): Promise<void>;
 }
 
+export interface DeletedPage {
+  readonly fullUpdateId: number;
+  /** The identifier of the last one seen, else empty. */
+  readonly after: string;
+  readonly limit: number;
+}
+
+export interface ListedRange extends IdentifierRange {
+  readonly limit: number;
+  /** Whether the whole upload is read, or its front. */
+  readonly isWhole: boolean;
+}
+
+/** Rows of the index that lead nowhere any more are passed over, up to a limit. */
+export interface CategoryPart {
+  readonly rows: readonly PlacedRow[];
+  /** The document up to which the index was read; undefined: to the end of the category. */
+  readonly reached: number | undefined;
+}
+
+export interface ListedCategory {
+  /** By `keyOfCategory`. */
+  readonly key: number;
+  /** The document of the last one seen, else 0. */
+  readonly after: number;
+  readonly limit: number;
+  readonly isWhole: boolean;
+}
+
 export interface WantedOntology {
+  /** By `markOfOntology`. */
+  readonly expected?: ExpectedStates;
   readonly mode: OntologyMode;
   readonly attributes: readonly (Omit<Attribute, 'id'> & { readonly id?: number | undefined })[];
 }
@@ -184,9 +227,8 @@ export interface CommitOrder extends DeleteLimit {
 }
 
 /** New facts of unchanged products; a product that changed meanwhile is left alone. */
-export interface RefreshedFacts {
+export interface RefreshedFacts extends ChangeOrder {
   readonly products: Float64Array<ArrayBuffer>;
   readonly documents: Float64Array<ArrayBuffer>;
   readonly packed: PackedProducts;
-  readonly at: number;
 }

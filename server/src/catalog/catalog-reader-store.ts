@@ -11,6 +11,7 @@ import type {
 } from './catalog-snapshot.ts';
 import type { Derivation } from './derivation.ts';
 import { type AttributeRow, type Ontology, type OntologyMode, toAttribute } from './ontology.ts';
+import { countRange, listById, listRange, readLargestId } from './product-list-store.ts';
 
 /** Statements that only read a catalog file; used by the thread that serves and by those that parse. */
 
@@ -196,6 +197,10 @@ function snapshotOf(file: CatalogFile, derivation: Derivation): CatalogSnapshot 
       const found = paths.map((path) => [path, findCategoryId(file, path)] as const);
       return new Map(found.filter((pair): pair is [string, number] => pair[1] !== undefined));
     },
+    listRange: async (range) => listRange(file, range),
+    countRange: async (range) => countRange(file, range),
+    listById: async (wanted) => listById(file, wanted),
+    readLargestId: async () => readLargestId(file),
     listOutdated: async (wanted) => listOutdated(file, wanted),
     listStagedDocuments: async (wanted) => listStagedDocuments(file, wanted),
   };

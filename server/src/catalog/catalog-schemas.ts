@@ -117,7 +117,7 @@ export const PreviewAnswer = Type.Object({
 
 /** Source: docs/interface.md §11.1. */
 export const ATTRIBUTES = 20_000;
-const AttributeSchema = Type.Object(
+export const AttributeSchema = Type.Object(
   {
     id: Type.Optional(Type.Integer({ minimum: 1 })),
     name: Type.String({ minLength: 1, maxLength: 255 }),
@@ -149,23 +149,80 @@ export const OntologyDocument = Type.Object(
 
 export const ProjectParams = Type.Object({ id: Type.Integer() });
 export const ProductParams = Type.Object({ id: Type.Integer(), identifier: Type.String() });
-export const ExportQuery = Type.Object({
+/** Source: docs/interface.md §14.3. */
+export const ProductListQuery = Type.Object({
   ...ListQuery.properties,
   format: Type.Optional(
-    Type.Unsafe<'json' | 'ndjson'>({
+    Type.Unsafe<'json' | 'table' | 'ndjson'>({
       type: 'string',
-      enum: ['json', 'ndjson'],
-      description: 'ndjson: the whole catalog in upload shape, a line a product',
+      enum: ['json', 'table', 'ndjson'],
+      description:
+        'json: upload shape; table: what a table shows; ndjson: the whole catalog in upload shape, a line a product',
+    }),
+  ),
+  identifierPrefix: Type.Optional(Type.String({ maxLength: 255, description: 'identifiers that begin so' })),
+  category: Type.Optional(
+    Type.String({
+      maxLength: 32_768,
+      description: 'the top of a category path as a JSON list, such as ["Tools","Drills"]',
+    }),
+  ),
+  name: Type.Optional(Type.String({ maxLength: 1_000, description: 'a part of the name, in any case' })),
+  attribute: Type.Optional(
+    Type.Unsafe<string | string[]>({
+      anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' }, maxItems: 20 }],
+      description: 'a JSON list of a name and a part of its value, such as ["Length","in"]; may repeat',
     }),
   ),
 });
+const TableProduct = Type.Object(
+  {
+    id: Type.Integer(),
+    identifier: Type.String(),
+    groupId: Type.String(),
+    name: Type.String(),
+    image: Type.String({ description: 'the first LARGE one, else the first; may be empty' }),
+    category: Type.Array(Type.String(), { description: 'path of the main category; may be empty' }),
+    lastUpdateTs: Type.Integer({ description: 'epoch milliseconds' }),
+  },
+  { title: 'TableProduct' },
+);
 export const ProductPage = Type.Object({
-  items: Type.Array(Type.Unknown({ description: 'upload shape, plus id and lastUpdateTs' })),
+  items: Type.Array(
+    Type.Union([Type.Unknown({ description: 'upload shape, plus id and lastUpdateTs' }), TableProduct], {
+      description: 'TableProduct with format=table',
+    }),
+  ),
   nextCursor: Type.Union([Type.String(), Type.Null()]),
 });
+const DescribedValue = Type.Object(
+  {
+    key: Type.String(),
+    value: Type.String({ description: 'as uploaded' }),
+    userGroups: Type.Optional(Type.Array(Type.String())),
+    attribute: Type.Union([Type.String(), Type.Null()], {
+      description: 'null: the ontology does not know it',
+    }),
+    fact: Type.Union([
+      Type.Object({
+        attributeId: Type.Integer(),
+        valueId: Type.Integer({ description: 'up to 53 bits' }),
+        type: Type.String(),
+        number: Type.Optional(Type.Number({ description: 'in the unit of the attribute' })),
+        unit: Type.Optional(Type.String()),
+      }),
+      Type.Null(),
+    ]),
+    code: Type.Optional(Type.String({ description: 'why there is no fact' })),
+    message: Type.Optional(Type.String()),
+  },
+  { title: 'DescribedValue' },
+);
+
 export const ProductDetail = Type.Object({
   product: LookupProduct,
   upload: Type.Unknown({ description: 'upload shape' }),
+  values: Type.Array(DescribedValue, { description: 'uploaded and extracted, in the order of the upload' }),
   notExtracted: Type.Array(
     Type.Object({
       attribute: Type.String(),
@@ -174,4 +231,16 @@ export const ProductDetail = Type.Object({
       message: Type.String(),
     }),
   ),
+  lastChange: Type.Object({
+    at: Type.Integer({ description: 'epoch milliseconds' }),
+    task: Type.Union([WireTaskSchema, Type.Null()], { description: 'null: it was forgotten since' }),
+  }),
+});
+
+/** Source: docs/interface.md §4.4 rule 28. */
+export const DeletedQuery = Type.Object({ ...FullUpdateQuery.properties, ...ListQuery.properties });
+export const DeletedAnswer = Type.Object({
+  status: success,
+  products: Type.Array(TableProduct),
+  nextCursor: Type.Union([Type.String(), Type.Null()]),
 });

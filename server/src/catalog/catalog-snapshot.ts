@@ -1,5 +1,7 @@
+import type { ListedRange } from './catalog-port.ts';
 import type { OpenDerivation } from './derivation.ts';
 import type { Ontology } from './ontology.ts';
+import type { IdentifierRange, ListedRow } from './product-list.ts';
 
 /** What an update must know of a present product. */
 export interface PresentProduct {
@@ -44,6 +46,12 @@ export interface CatalogSnapshot {
     after: number;
     limit: number;
   }): Promise<readonly OutdatedProduct[]>;
+  listRange(range: ListedRange): Promise<readonly ListedRow[]>;
+  countRange(range: IdentifierRange): Promise<number>;
+  /** @returns products by id, above `after` and up to `upTo`, with their whole uploads */
+  listById(wanted: { after: number; upTo: number; limit: number }): Promise<readonly ListedRow[]>;
+  /** @returns the largest id of a product, 0 without one */
+  readLargestId(): Promise<number>;
   listStagedDocuments(wanted: { fullUpdateId: number; batch: number }): Promise<readonly StagedDocument[]>;
 }
 

@@ -1,10 +1,10 @@
-import type { CatalogFile } from '../storage/storage.ts';
+import { type CatalogFile, refuseOtherState } from '../storage/storage.ts';
 import type { ChangeOrder, RestoreResult, WantedOntology } from './catalog-port.ts';
 import { readMeta, readOntology } from './catalog-reader-store.ts';
 import { applyOnce, insertAttribute, raiseVersion, writeMeta } from './catalog-writer-store.ts';
 import type { Derivation } from './derivation.ts';
 import type { Ontology } from './ontology.ts';
-import { identifyAttributes, isSameOntology } from './ontology-change.ts';
+import { identifyAttributes, isSameOntology, markOfOntology } from './ontology-change.ts';
 import { dropUndoBeyond, openUndo, playBack } from './undo-store.ts';
 
 /** Deleting, restoring, changing the ontology and removing what nothing points to; each function one transaction. */
@@ -42,13 +42,14 @@ export function restore(file: CatalogFile, change: ChangeOrder): RestoreResult |
   return result ?? undefined;
 }
 
-/** Takes the whole list; what is missing is removed. @returns whether anything differs */
+/** Takes the whole list; what is missing is removed. @returns whether anything differs @throws changed_meanwhile */
 export function replaceOntology(
   file: CatalogFile,
   wanted: WantedOntology,
 ): { ontology: Ontology; changed: boolean } {
   return file.transaction(() => {
     const present = readOntology(file);
+    refuseOtherState(wanted.expected, markOfOntology(present));
     const plan = identifyAttributes(present.attributes, wanted.attributes, {
       known: findAttributeIds(file, wanted),
       nextId: Number(readMeta(file, 'next_attribute_id')),

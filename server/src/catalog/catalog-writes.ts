@@ -17,6 +17,7 @@ export function createCatalogWrites(
   | 'restageBatch'
   | 'restore'
   | 'stageBatch'
+  | 'walkCategories'
 > {
   /** Buffers of packed products are handed over. */
   const write = <Output>(operation: string, projectId: number, input: object) => {
@@ -34,5 +35,6 @@ export function createCatalogWrites(
     restageBatch: (projectId, staged) => write('restageBatch', projectId, staged),
     restore: (projectId, change) => write('restore', projectId, change),
     stageBatch: (projectId, staged) => write('stageBatch', projectId, staged),
+    walkCategories: (projectId) => write('walkCategories', projectId, {}),
   };
 }

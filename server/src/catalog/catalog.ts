@@ -7,15 +7,20 @@
 import type { Task } from '../tasks/tasks.ts';
 import type { CatalogParts } from './catalog-parts.ts';
 import { createSqliteSnapshots } from './catalog-reader-store.ts';
+import type { CatalogSnapshots } from './catalog-snapshot.ts';
 import { FullUpdates } from './full-update.ts';
 import { listBatchPayloads, listLiveFullUpdates } from './full-update-store.ts';
 import { gatherWrites, type WriteMode } from './gathered-writes.ts';
 import { ingestOperations } from './ingest.ts';
 import { createOntologyChanges } from './ontology-changes.ts';
 import { createPostgresSnapshots } from './postgres-snapshot-store.ts';
+import { createProductLists } from './product-lists.ts';
+import { readProductPage } from './product-page.ts';
+import { scanOperations } from './product-scan.ts';
 import { ProductUpdates } from './product-updates.ts';
 import { readerOperations } from './sqlite-catalog-store.ts';
 import { Staging } from './staging.ts';
+import { surveyOperations } from './survey.ts';
 
 export type { CatalogSettings } from './catalog-parts.ts';
 export type { CatalogStore } from './catalog-port.ts';
@@ -36,21 +41,36 @@ export {
 export { createPostgresCatalogStore, postgresWriterOperations } from './postgres-catalog-store.ts';
 export type { UploadedProduct } from './product.ts';
 export { listProductErrors } from './product-check.ts';
+export { describeBriefly } from './product-list.ts';
 export { PRODUCTS_PER_REQUEST } from './product-schemas.ts';
 export { passOnReport } from './report-lines.ts';
+export { createScans } from './scan-client.ts';
 export { createSqliteCatalogStore, writerOperations } from './sqlite-catalog-store.ts';
 
 export type Catalog = ReturnType<typeof createCatalog>;
 
 /** What the parsing threads can do with the embedded store. */
-export const ingestThreadOperations = (parts: Parameters<typeof createSqliteSnapshots>[0]) => ({
-  ...ingestOperations(createSqliteSnapshots(parts)),
-  ...readerOperations(parts.files),
-});
+export function ingestThreadOperations(parts: Parameters<typeof createSqliteSnapshots>[0]) {
+  const snapshots = createSqliteSnapshots(parts);
+  return { ...ingestOperations(snapshots), ...readerOperations(parts.files) };
+}
 
 /** What the parsing threads can do with PostgreSQL. */
-export const postgresIngestThreadOperations = (parts: Parameters<typeof createPostgresSnapshots>[0]) =>
-  ingestOperations(createPostgresSnapshots(parts));
+export function postgresIngestThreadOperations(parts: Parameters<typeof createPostgresSnapshots>[0]) {
+  const snapshots = createPostgresSnapshots(parts);
+  return ingestOperations(snapshots);
+}
+
+/** What the scanning thread can do with the embedded store, and with PostgreSQL. */
+export const scanThreadOperations = (parts: Parameters<typeof createSqliteSnapshots>[0]) =>
+  lookThrough(createSqliteSnapshots(parts));
+export const postgresScanThreadOperations = (parts: Parameters<typeof createPostgresSnapshots>[0]) =>
+  lookThrough(createPostgresSnapshots(parts));
+
+const lookThrough = (snapshots: CatalogSnapshots) => ({
+  ...scanOperations(snapshots),
+  ...surveyOperations(snapshots),
+});
 
 export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
   const collecting = new Set<number>();
@@ -91,6 +111,11 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
       gatherWrites({ catalog: parts, fullUpdates, updates }, task, mode),
     /** Lets go of what a task gathered and did not write, whichever process it ran in. */
     dropGathered: (task: Task) => fullUpdates.discardOf(task),
+    lists: createProductLists(parts),
+    survey: parts.scans.survey,
+    /** Off the serving thread. */
+    countProducts: (projectId: number) => parts.scans.countRange({ projectId, filter: {}, after: undefined }),
+    readProductPage: (projectId: number, identifier: string) => readProductPage(parts, projectId, identifier),
     /** Payloads that open full updates still need. */
     listPayloads: () => listBatchPayloads(database),
     async close(): Promise<void> {

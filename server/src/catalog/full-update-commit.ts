@@ -139,6 +139,6 @@ export class FullUpdateCommits {
       `created ${created}, changed ${changed}, unchanged ${unchanged}, deleted ${deleted} products`,
     );
     run.count({ created, changed, unchanged, deleted });
-    for (const kind of ['created', 'changed', 'deleted'] as const) onProductsWritten(kind, counts[kind]);
+    onProductsWritten(run.task.projectId, { created, changed, deleted });
   }
 }

@@ -18,6 +18,7 @@ import {
   openFullUpdate,
 } from './full-update-store.ts';
 import type { OntologyChanges } from './ontology-changes.ts';
+import type { ListedRow } from './product-list.ts';
 import type { Staging } from './staging.ts';
 import { answerToUpdate, initiateAnswer, SUCCESS_TEXTS, startAnswer } from './update-answers.ts';
 
@@ -173,6 +174,16 @@ export class FullUpdates {
     const { id } = await this.getOpen(projectId, fullUpdateId);
     await this.commits.complete(projectId, id);
     return this.parts.store.compareStaged(projectId, id, true);
+  }
+
+  /** Products that a commit would delete, by identifier. @throws full_update_missing, full_update_other */
+  async listDeleted(
+    projectId: number,
+    { wanted, after, limit }: { wanted: number | undefined; after: string; limit: number },
+  ): Promise<readonly ListedRow[]> {
+    const { id: fullUpdateId } = await this.getOpen(projectId, wanted);
+    await this.commits.complete(projectId, fullUpdateId);
+    return this.parts.store.listDeleted(projectId, { fullUpdateId, after, limit });
   }
 
   /** @throws full_update_missing, _other, _started, _empty, _batch_failed, delete_guard, deletes_not_exact */

@@ -1,3 +1,4 @@
+import { markOf } from '../storage/storage.ts';
 import type { WantedOntology } from './catalog-port.ts';
 import type { Attribute, Ontology } from './ontology.ts';
 
@@ -36,6 +37,10 @@ export function identifyAttributes(
   const named = [...ids].filter(([name, id]) => known.get(name) !== id);
   return { attributes, forgotten: forgotten.filter((name) => !ids.has(name)), named, nextId: next };
 }
+
+/** @returns the mark of an ontology as it is answered */
+export const markOfOntology = ({ mode, attributes }: Pick<Ontology, 'mode' | 'attributes'>): string =>
+  markOf({ mode, attributes });
 
 /** Whether nothing would change. */
 export function isSameOntology(

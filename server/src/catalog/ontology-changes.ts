@@ -1,13 +1,16 @@
 import type { ChosenProject } from '../kernel/caller.ts';
+import { refuseOtherState } from '../storage/storage.ts';
 import type { TaskDefinition, TaskRun } from '../tasks/tasks.ts';
 import type { CatalogParts } from './catalog-parts.ts';
 import type { WantedOntology } from './catalog-port.ts';
 import type { Ontology } from './ontology.ts';
+import { markOfOntology } from './ontology-change.ts';
 import { passOnReport } from './report-lines.ts';
 
 /** Changes of the ontology by a person and the extraction that follows. Source: docs/interface.md §11.5. */
 export interface OntologyChanges {
   readonly definitions: readonly TaskDefinition<never>[];
+  /** @throws changed_meanwhile */
   replace(project: ChosenProject, wanted: WantedOntology): Promise<{ ontology: Ontology; changed: boolean }>;
   /** Starts an extraction of all products whose facts follow an older ontology. */
   startExtraction(project: Pick<ChosenProject, 'id' | 'name' | 'origin'>): Promise<void>;
@@ -33,7 +36,7 @@ export function createOntologyChanges(parts: CatalogParts): OntologyChanges {
   }
 
   async function refreshAll(run: TaskRun): Promise<number> {
-    const { projectId } = run.task;
+    const { projectId, number: taskNumber } = run.task;
     const total = await store.countProducts(projectId);
     const passOn = passOnReport(run);
     let done = 0;
@@ -43,7 +46,8 @@ export function createOntologyChanges(parts: CatalogParts): OntologyChanges {
       if (products.length === 0) return done;
       done += products.length;
       after = lastId;
-      await store.refreshFacts(projectId, { products, documents, packed, at: clock.now() });
+      const refreshed = { products, documents, packed, taskNumber, at: clock.now() };
+      await store.refreshFacts(projectId, refreshed);
       passOn(report);
       await run.progress((done / Math.max(total, 1)) * 100);
     }
@@ -51,6 +55,8 @@ export function createOntologyChanges(parts: CatalogParts): OntologyChanges {
 
   async function replace(project: ChosenProject, wanted: WantedOntology) {
     const present = await store.getOntology(project.id);
+    // The store looks again in its transaction; here it spares a task that would extract nothing.
+    refuseOtherState(wanted.expected, markOfOntology(present));
     if (isSame(present, wanted)) return { ontology: present, changed: false };
     // The task first: an ontology that changed without its extraction would leave old facts behind after a crash. It is
     // held until the ontology is stored; when it began before all the same, there is another.

@@ -7,7 +7,7 @@ import type { WantedOntology } from './catalog-port.ts';
  */
 export function checkOntology({ attributes }: WantedOntology): void {
   const problems = [
-    ...attributes.flatMap(findNumericOnly),
+    ...attributes.flatMap((attribute, at) => findNumericOnly(attribute, `/attributes/${at}`)),
     ...findRepeated(
       attributes,
       ({ name, synonyms = [] }) => [...new Set([name, ...synonyms])],
@@ -18,12 +18,13 @@ export function checkOntology({ attributes }: WantedOntology): void {
   if (problems.length > 0) throw new ServiceError('request_invalid', { details: problems.slice(0, 100) });
 }
 
-type WantedAttribute = WantedOntology['attributes'][number];
+export type WantedAttribute = WantedOntology['attributes'][number];
 
-function findNumericOnly({ type, unitName, decimal }: WantedAttribute, at: number): string[] {
+/** @param place of the attribute in the body */
+export function findNumericOnly({ type, unitName, decimal }: WantedAttribute, place: string): string[] {
   if (type === 'NUMERIC_ATTRIBUTE') return [];
   return Object.entries({ unitName, decimal }).flatMap(([field, value]) =>
-    value === undefined ? [] : [`/attributes/${at}/${field} is for NUMERIC_ATTRIBUTE only`],
+    value === undefined ? [] : [`${place}/${field} is for NUMERIC_ATTRIBUTE only`],
   );
 }
 

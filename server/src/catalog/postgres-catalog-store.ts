@@ -4,6 +4,13 @@ import { createCatalogWrites } from './catalog-writes.ts';
 import { LookupAnswers } from './lookup-answers.ts';
 import { readPostgresOntology } from './postgres-catalog-row-store.ts';
 import { commit } from './postgres-commit-store.ts';
+import {
+  listCategory,
+  listDeleted,
+  listRange,
+  readWalkState,
+  walkCategories,
+} from './postgres-product-list-store.ts';
 import { applyProducts, refreshFacts } from './postgres-product-store.ts';
 import {
   canRestore,
@@ -57,6 +64,7 @@ export function postgresWriterOperations(writer: PostgresWriter): Record<string,
     restageBatch: write(restageBatch),
     restore: write<ChangeOrder, unknown>(restore),
     stageBatch: write(stageBatch),
+    walkCategories: write(walkCategories),
   };
 }
 
@@ -94,6 +102,9 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
     findProduct: async (projectId, identifier) =>
       isStorable(identifier) ? findStored(postgres, projectId, identifier) : undefined,
     listProducts: (projectId, after, limit) => listStored(postgres, projectId, { after: after ?? '', limit }),
+    listRange: (projectId, range) => listRange(postgres, projectId, range),
+    listCategory: (projectId, wanted) => listCategory(postgres, projectId, wanted),
+    readCategoryWalk: (projectId) => readWalkState(postgres, projectId),
     countProducts: (projectId) => countProducts(postgres, projectId),
     countKnown: (projectId, identifiers) => countKnown(postgres, projectId, identifiers.filter(isStorable)),
     hasAny: (projectId, identifiers) => hasAny(postgres, projectId, identifiers.filter(isStorable)),
@@ -102,6 +113,7 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
     readStagedReports: (projectId, fullUpdateId) => readStagedReports(postgres, projectId, fullUpdateId),
     compareStaged: (projectId, fullUpdateId, withIdentifiers) =>
       compareStaged(postgres, { projectId, fullUpdateId, withIdentifiers }),
+    listDeleted: (projectId, wanted) => listDeleted(postgres, projectId, wanted),
     canRestore: (projectId) => canRestore(postgres, projectId),
     async removeCatalog(projectId) {
       await writers.run('removeCatalog', { projectId, input: {} }, { key: projectId });

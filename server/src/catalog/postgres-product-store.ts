@@ -139,22 +139,24 @@ async function updateProducts(
 export function refreshFacts(
   writer: PostgresWriter,
   projectId: number,
-  { products, documents, packed, at }: RefreshedFacts,
+  { products, documents, packed, at, taskNumber }: RefreshedFacts,
 ): Promise<void> {
   return changeCatalog(writer, projectId, async ({ tx, row }) => {
     const answers = answerTextsOf(packed);
     const followed = await tx.rows<{ document: number }>(
       `insert into product (project_id, id, identifier, document_id, hash, ontology_revision, updated_at, updated_by)
        select $1, p.id, p.identifier, p.document_id, p.hash, w.revision,
-         case when d.answer = w.answer then p.updated_at else $2 end, p.updated_by
+         case when d.answer = w.answer then p.updated_at else $2 end,
+         case when d.answer = w.answer then p.updated_by else $7 end
        from unnest($3::bigint[], $4::bigint[], $5::bigint[], $6::text[]) w (id, document, revision, answer)
        cross join lateral (select * from product where project_id = $1 and id = w.id limit 1) p
        cross join lateral (select answer from document where project_id = $1 and id = w.document limit 1) d
        where p.document_id = w.document and p.ontology_revision < w.revision
        on conflict (project_id, id) do update
-       set ontology_revision = excluded.ontology_revision, updated_at = excluded.updated_at
+       set ontology_revision = excluded.ontology_revision, updated_at = excluded.updated_at,
+         updated_by = excluded.updated_by
        returning document_id as document`,
-      [projectId, at, [...products], [...documents], [...packed.revisions], answers],
+      [projectId, at, [...products], [...documents], [...packed.revisions], answers, taskNumber],
     );
     const isFollowed = new Set(followed.map(({ document }) => document));
     await replaceAnswers(

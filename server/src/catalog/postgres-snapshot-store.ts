@@ -10,6 +10,7 @@ import type {
 import type { BatchDerivation } from './derivation.ts';
 import { readPostgresOntology } from './postgres-catalog-row-store.ts';
 import { planForParts } from './postgres-planning-store.ts';
+import { countRange, listById, listRange, readLargestId } from './postgres-product-list-store.ts';
 import { WANTED_DOCUMENTS, WANTED_PRODUCTS } from './postgres-reader-store.ts';
 
 /** Catalogs in PostgreSQL as the parsing threads read them: one statement for all products of a batch. */
@@ -68,6 +69,10 @@ function snapshotOf(session: SqlSession, projectId: number, derivation: BatchDer
         [projectId, after, revision, limit],
       );
     },
+    listRange: (range) => listRange(session, projectId, range),
+    countRange: (range) => countRange(session, projectId, range),
+    listById: (wanted) => listById(session, projectId, wanted),
+    readLargestId: () => readLargestId(session, projectId),
     listStagedDocuments: ({ fullUpdateId, batch }) =>
       session.rows<StagedDocument>(
         `select s.identifier, s.document_id as document, s.is_fresh as "isFresh", d.raw

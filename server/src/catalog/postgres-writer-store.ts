@@ -1,8 +1,14 @@
-import { CopyRows, copyInto, type Postgres, type SqlTransaction } from '../storage/storage.ts';
+import {
+  CopyRows,
+  copyInto,
+  type Postgres,
+  refuseOtherState,
+  type SqlTransaction,
+} from '../storage/storage.ts';
 import type { ChangeOrder, WantedOntology } from './catalog-port.ts';
 import type { BatchDerivation } from './derivation.ts';
 import type { Attribute, Ontology } from './ontology.ts';
-import { identifyAttributes, isSameOntology } from './ontology-change.ts';
+import { identifyAttributes, isSameOntology, markOfOntology } from './ontology-change.ts';
 import { answerOf, derivedOf, type PackedProducts, rawOf } from './packed-products.ts';
 import {
   type CatalogRow,
@@ -156,7 +162,7 @@ export async function insertAttributes(
   );
 }
 
-/** Takes the whole list; what is missing is removed. @returns whether anything differs */
+/** Takes the whole list; what is missing is removed. @returns whether anything differs @throws changed_meanwhile */
 export function replaceOntology(
   writer: PostgresWriter,
   projectId: number,
@@ -164,6 +170,7 @@ export function replaceOntology(
 ): Promise<{ ontology: Ontology; changed: boolean }> {
   return changeCatalog(writer, projectId, async ({ tx, row }) => {
     const present = await readPostgresOntology(tx, projectId);
+    refuseOtherState(wanted.expected, markOfOntology(present));
     const known = await findAttributeIds(
       tx,
       projectId,

@@ -72,7 +72,8 @@ function applyRow(
 }
 
 /** Replaces facts of products that are still what they were when their facts were made. */
-export function refreshFacts(file: CatalogFile, { products, documents, packed, at }: RefreshedFacts): void {
+export function refreshFacts(file: CatalogFile, refreshed: RefreshedFacts): void {
+  const { products, documents, packed, at, taskNumber } = refreshed;
   file.transaction(() => {
     for (const [row, id] of products.entries()) {
       const document = documents[row] ?? 0;
@@ -87,7 +88,8 @@ export function refreshFacts(file: CatalogFile, { products, documents, packed, a
       const written = file
         .prepare('update document set answer = ? where id = ? and answer <> ?')
         .run(answer, document, answer);
-      if (written.changes > 0) file.prepare('update product set updated_at = ? where id = ?').run(at, id);
+      if (written.changes === 0) continue;
+      file.prepare('update product set updated_at = ?, updated_by = ? where id = ?').run(at, taskNumber, id);
     }
     raiseVersion(file);
   });

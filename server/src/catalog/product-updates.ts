@@ -157,8 +157,7 @@ export class ProductUpdates {
       await run.log(describeCounts(result, unknownIdentifiers, rows));
       const { created, changed, unchanged } = result;
       run.count({ created, changed, unchanged, unknown: unknownIdentifiers });
-      onProductsWritten('created', result.created);
-      onProductsWritten('changed', result.changed);
+      onProductsWritten(projectId, { created, changed });
       this.parts.collectGarbage(projectId);
       return;
     }
@@ -231,7 +230,7 @@ export class ProductUpdates {
     }
     await run.log(`deleted ${deleted} products, ${unknown.length} identifiers were not known`);
     run.count({ deleted, unknown: unknown.length });
-    this.parts.onProductsWritten('deleted', deleted);
+    this.parts.onProductsWritten(projectId, { deleted });
     this.parts.collectGarbage(projectId);
   }
 
@@ -246,6 +245,7 @@ export class ProductUpdates {
     await run.log(
       `restored ${result.restored} products, overwrote ${result.overwritten.length} later changes`,
     );
+    this.parts.onProductsWritten(projectId, {});
     if (result.needsExtraction) await this.hooks.startExtraction({ id: projectId, name: projectName });
     this.parts.collectGarbage(projectId);
   }

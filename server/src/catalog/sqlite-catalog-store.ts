@@ -1,5 +1,5 @@
 import type { ByteCache, CatalogFile, CatalogFiles, Operation, ThreadPool } from '../storage/storage.ts';
-import type { CatalogStore } from './catalog-port.ts';
+import type { CatalogStore, DeletedPage } from './catalog-port.ts';
 import {
   compareStaged,
   countProducts,
@@ -18,6 +18,7 @@ import { createCatalogWrites } from './catalog-writes.ts';
 import { commit } from './commit-store.ts';
 import type { Derivation } from './derivation.ts';
 import { LookupAnswers } from './lookup-answers.ts';
+import { listCategory, listDeleted, listRange, readWalkState, walkCategories } from './product-list-store.ts';
 import { applyProducts, refreshFacts } from './product-store.ts';
 import { restageBatch, stageBatch } from './staging-store.ts';
 import { canRestore } from './undo-store.ts';
@@ -55,6 +56,7 @@ export function writerOperations({ files, derivation }: WriterThreadParts): Reco
     restageBatch: write(restageBatch),
     restore: write(restore),
     stageBatch: write(stageBatch),
+    walkCategories: write(walkCategories),
     closeCatalog({ projectId }: { projectId: number }) {
       files.close(projectId);
       return {};
@@ -71,6 +73,9 @@ export function readerOperations(files: CatalogFiles): Record<string, Operation>
   return {
     compareStaged: ({ projectId, fullUpdateId, withIdentifiers }: CompareInput) => ({
       output: compareStaged(files.open(projectId), fullUpdateId, withIdentifiers),
+    }),
+    listDeleted: ({ projectId, ...wanted }: DeletedPage & { projectId: number }) => ({
+      output: listDeleted(files.open(projectId), wanted),
     }),
   };
 }
@@ -102,6 +107,9 @@ export function createSqliteCatalogStore({
     },
     findProduct: async (projectId, identifier) => findStored(files.open(projectId), identifier),
     listProducts: async (projectId, after, limit) => listStored(files.open(projectId), after ?? '', limit),
+    listRange: async (projectId, range) => listRange(files.open(projectId), range),
+    listCategory: async (projectId, wanted) => listCategory(files.open(projectId), wanted),
+    readCategoryWalk: async (projectId) => readWalkState(files.open(projectId)),
     countProducts: async (projectId) => countProducts(files.open(projectId)),
     hasAny: async (projectId, identifiers) =>
       identifiers.some((one) => one.isWellFormed() && findPresent(files.open(projectId), one) !== undefined),
@@ -122,6 +130,8 @@ export function createSqliteCatalogStore({
         { projectId, fullUpdateId, withIdentifiers },
         { key: projectId, unordered: true },
       ),
+    listDeleted: (projectId, wanted) =>
+      readers.run('listDeleted', { projectId, ...wanted }, { key: projectId, unordered: true }),
     canRestore: async (projectId) => canRestore(files.open(projectId)),
     async removeCatalog(projectId) {
       files.close(projectId);

@@ -12,6 +12,8 @@ import type { ControlTransaction } from '../storage/storage.ts';
 import type { Catalog } from './catalog.ts';
 import {
   DeleteBody,
+  DeletedAnswer,
+  DeletedQuery,
   FullUpdateQuery,
   InitiateAnswer,
   PreviewAnswer,
@@ -23,6 +25,7 @@ import {
   UpdateQuery,
   UploadBody,
 } from './catalog-schemas.ts';
+import { toListItem } from './product-list.ts';
 import { PRODUCTS_PER_REQUEST } from './product-schemas.ts';
 import { startAnswer } from './update-answers.ts';
 
@@ -103,6 +106,7 @@ export const fullUpdateRoutes =
     serveInitiate(server, parts);
     serveUpload(server, parts);
     servePreview(server, parts);
+    serveDeleted(server, parts);
     serveStart(server, parts);
     serveRestore(server, parts);
   };
@@ -172,6 +176,34 @@ function servePreview(server: Server, { catalog }: UpdateRouteParts): void {
       const { present, ...difference } = preview;
       const deletePercent = present === 0 ? 0 : (difference.deleted.count * 100) / present;
       return { status: 'success' as const, ...difference, deletePercent } as never;
+    },
+  );
+}
+
+function serveDeleted(server: Server, { catalog }: UpdateRouteParts): void {
+  server.get(
+    '/products/batch/preview/deleted',
+    {
+      config: { guard: 'project', access: 'write' },
+      schema: {
+        tags,
+        summary: 'The products that the commit of the open full update would delete, page by page',
+        querystring: DeletedQuery,
+        response: { 200: DeletedAnswer, ...failures },
+      },
+    },
+    async (request) => {
+      const { fullUpdateId: wanted, limit = 100, cursor } = request.query;
+      const after = cursor === undefined ? '' : Buffer.from(cursor, 'base64url').toString();
+      const asked = { wanted, after: after.replaceAll('\u0000', ''), limit: limit + 1 };
+      const found = await catalog.fullUpdates.listDeleted(request.project.id, asked);
+      const page = found.slice(0, limit);
+      const last = found.length > limit ? page.at(-1) : undefined;
+      return {
+        status: 'success' as const,
+        products: page.map((row) => toListItem(row, 'table')),
+        nextCursor: last ? Buffer.from(last.identifier).toString('base64url') : null,
+      } as never;
     },
   );
 }

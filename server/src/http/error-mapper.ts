@@ -80,6 +80,7 @@ const onTheWire = {
     message: 'Deleting a project needs the query parameter confirm with its exact name',
   },
   key_beyond_own: { status: 401, message: 'You are not allowed to access the requested resource' },
+  changed_meanwhile: { status: 412, message: 'It was changed meanwhile' },
   idempotency_key_reused: {
     status: 422,
     message: 'This Idempotency-Key was used with another request within 24 hours',

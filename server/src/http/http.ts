@@ -22,7 +22,15 @@ export type { RawBody } from './body.ts';
 export { ErrorAnswer, ListQuery, ProjectQuery } from './common-schemas.ts';
 export { describeRefusal, type FailureBody } from './error-mapper.ts';
 export { chargeRequest, type Guards, type PresentedKey, type RateState, readPresentedKey } from './guards.ts';
-export { createMetrics, type MetricSources, type Metrics, measureRequests, serveMetrics } from './metrics.ts';
+export { IfMatch, readIfMatch, sendMark } from './if-match.ts';
+export {
+  createMetrics,
+  type MeasuredRequest,
+  type MetricSources,
+  type Metrics,
+  measureRequests,
+  serveMetrics,
+} from './metrics.ts';
 export { describeServer, documentServer, serveDocuments } from './openapi.ts';
 export { createServer, type ServerSettings } from './server.ts';
 export { createSessionCookie, csrfTokenOf, type SessionCookie } from './session-cookie.ts';
@@ -60,6 +68,8 @@ declare module 'fastify' {
     body?: 'raw' | 'json' | 'stream' | 'ignored';
     /** Largest body, unpacked; as it comes where it is streamed; default 1. */
     maxBodyMib?: number;
+    /** The answer takes as long as its caller wants or the catalog is large; it is never called slow. */
+    isPatient?: boolean;
     /** Another method on this path is 404, not 405, so that the path does not show. */
     hidesOtherMethods?: boolean;
   }

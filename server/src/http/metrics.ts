@@ -1,5 +1,7 @@
 import { statfs } from 'node:fs/promises';
+import type { FastifyRequest } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Caller } from '../kernel/caller.ts';
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 import { ErrorAnswer } from './common-schemas.ts';
 import type { Server } from './http.ts';
@@ -8,7 +10,7 @@ import type { Server } from './http.ts';
 export interface Metrics {
   countTask(kind: string, status: EndStatus): void;
   countRefusedCommit(reason: FailureCode): void;
-  countWrittenProducts(change: ProductChange, products: number): void;
+  countWrittenProducts(counts: Partial<Readonly<Record<ProductChange, number>>>): void;
   measureRequest(request: MeasuredRequest): void;
   /** The registry's present state and how it is written down. */
   print(): Promise<{ contentType: string; text: string }>;
@@ -27,12 +29,18 @@ export interface MetricSources {
 type EndStatus = (typeof END_STATUSES)[number];
 type ProductChange = (typeof PRODUCT_CHANGES)[number];
 
-interface MeasuredRequest {
+export interface MeasuredRequest {
   readonly method: string;
   /** The pattern of the route, so that the number of series has a limit. */
   readonly route: string;
   readonly status: number;
   readonly seconds: number;
+  readonly requestId: string;
+  /** undefined: nobody, or nobody that was found. */
+  readonly caller: Caller | undefined;
+  readonly projectId: number | undefined;
+  /** Whether the caller asked for something that takes long. */
+  readonly isPatient: boolean;
 }
 
 const END_STATUSES = ['FINISHED', 'FAILED', 'CANCELLED'] as const;
@@ -88,8 +96,11 @@ export function createMetrics(sources: MetricSources = {}): Metrics {
   return {
     countTask: (kind, status) => tasks.inc({ kind, status }),
     countRefusedCommit: (reason) => refusals.inc({ reason }),
-    countWrittenProducts: (change, count) => products.inc({ change }, count),
-    measureRequest: ({ seconds, ...labels }) => requests.observe(labels, seconds),
+    countWrittenProducts(counts) {
+      for (const [change, count] of Object.entries(counts)) products.inc({ change }, count);
+    },
+    measureRequest: ({ method, route, status, seconds }) =>
+      requests.observe({ method, route, status }, seconds),
     print: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
   };
 }
@@ -118,15 +129,31 @@ function watchSources(registry: Registry, sources: MetricSources): void {
 }
 
 /** Measures every answer, also to unknown paths, which share one series. Call it before routes are added. */
-export function measureRequests(server: Server, metrics: Metrics): void {
+export function measureRequests(
+  server: Server,
+  ...measures: readonly ((request: MeasuredRequest) => void)[]
+): void {
   server.addHook('onResponse', async (request, reply) => {
-    metrics.measureRequest({
+    const { isPatient = false } = request.routeOptions.config;
+    const { caller, project } = request as Partial<typeof request>;
+    const measured: MeasuredRequest = {
       method: request.method,
       route: request.routeOptions.url ?? 'unknown',
       status: reply.statusCode,
       seconds: reply.elapsedTime / 1000,
-    });
+      requestId: request.id,
+      caller,
+      projectId: project?.id,
+      isPatient: isPatient || isLongAnswer(request),
+    };
+    for (const measure of measures) measure(measured);
   });
+}
+
+/** The caller waits for a task, or follows what is looked for. */
+function isLongAnswer({ query, headers }: FastifyRequest): boolean {
+  const { wait, format } = (query ?? {}) as Record<string, unknown>;
+  return wait !== undefined || format === 'ndjson' || (headers.accept ?? '').includes('application/x-ndjson');
 }
 
 const metricsSchema = {

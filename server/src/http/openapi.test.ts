@@ -104,7 +104,7 @@ async function startServer(t: TestContext, isReady = () => true) {
     countWaitingTasks: async () => 3,
   });
   await documentServer(server, '1.2.3');
-  measureRequests(server, metrics);
+  measureRequests(server, metrics.measureRequest);
   addBikeRoutes(server);
   addHealthRoutes(server, async () => isReady());
   serveMetrics(server, metrics);
@@ -240,7 +240,7 @@ test('tasks, refused commits and products are counted from 0', async () => {
   assert.match(before, /^relata_ready 0$/m);
   metrics.countTask('commit', 'FAILED');
   metrics.countRefusedCommit('delete_guard');
-  metrics.countWrittenProducts('deleted', 25);
+  metrics.countWrittenProducts({ deleted: 25 });
   const after = (await metrics.print()).text;
   assert.match(after, /^relata_tasks_total\{kind="commit",status="FAILED"\} 1$/m);
   assert.match(after, /^relata_commits_refused_total\{reason="delete_guard"\} 1$/m);

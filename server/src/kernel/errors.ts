@@ -45,6 +45,7 @@ export type FailureCode =
   | 'group_not_empty'
   | 'confirm_missing'
   | 'key_beyond_own'
+  | 'changed_meanwhile'
   | 'idempotency_key_reused'
   | 'uri_too_long'
   | 'headers_too_large'

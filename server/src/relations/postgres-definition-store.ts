@@ -1,8 +1,8 @@
 import { type CatalogRow, lockCatalog, readPostgresOntology, updateCatalog } from '../catalog/catalog.ts';
-import type { Postgres, SqlSession, SqlTransaction } from '../storage/storage.ts';
+import { type Postgres, refuseOtherState, type SqlSession, type SqlTransaction } from '../storage/storage.ts';
 import { Memberships } from './membership.ts';
 import { extendMemberships, findMemberships, listBuilds } from './postgres-membership-store.ts';
-import type { Relation } from './relation.ts';
+import { markOfRelation, type Relation } from './relation.ts';
 import {
   type Binding,
   type BuildOrder,
@@ -15,14 +15,11 @@ import {
   planBinding,
   planExtension,
   type RelationRow,
-  type ServedRelation,
-  type ServedRow,
   toRelation,
-  toServed,
   type WalkedDocument,
   type WantedBuild,
 } from './relation-plan.ts';
-import type { SavedRelation } from './relation-port.ts';
+import type { RemovedRelation, SavedRelation } from './relation-port.ts';
 import type { ListedRelations } from './threaded-relations.ts';
 
 /** Definitions and their builds in PostgreSQL; each exported function that writes is one transaction. */
@@ -62,18 +59,6 @@ async function findRow(session: SqlSession, projectId: number, id: number): Prom
   return row;
 }
 
-/** @returns relations that are well configured and built, whether or not they are enabled */
-export async function listBuilt(session: SqlSession, projectId: number): Promise<ServedRelation[]> {
-  const rows = await session.rows<ServedRow>(
-    `select r.id, r.definition, b.id as build, b.rule, b.two_way as "twoWay",
-       b.exclude_same_group as "excludeSameGroup"
-     from relation r join relation_build b on b.project_id = r.project_id and b.id = r.active_build
-     where r.project_id = $1 and r.problem is null order by r.id`,
-    [projectId],
-  );
-  return rows.map(toServed);
-}
-
 /** Relations that want another index than the one that answers. */
 export async function listUnbuilt(session: SqlSession, projectId: number): Promise<number[]> {
   return (await listRows(session, projectId)).filter(isUnbuilt).map(({ id }) => id);
@@ -105,7 +90,7 @@ function changeCatalog<Result>(
 export function saveRelation(
   postgres: Postgres,
   projectId: number,
-  { id, definition, at }: SavedRelation,
+  { id, expected, definition, at }: SavedRelation,
 ): Promise<Relation | undefined> {
   return changeCatalog(postgres, projectId, async (change) => {
     const { tx, row } = change;
@@ -118,11 +103,15 @@ export function saveRelation(
         [projectId, known, text, at],
       );
     } else {
-      const changed = await tx.run(
-        'update relation set definition = $3, updated_at = $4 where project_id = $1 and id = $2',
-        [projectId, known, text, at],
-      );
-      if (changed === 0) return undefined;
+      const present = await findRelation(tx, projectId, id);
+      if (present === undefined) return undefined;
+      refuseOtherState(expected, markOfRelation(present));
+      await tx.run('update relation set definition = $3, updated_at = $4 where project_id = $1 and id = $2', [
+        projectId,
+        id,
+        text,
+        at,
+      ]);
     }
     await bindRelation(change, known);
     row.catalogVersion += 1;
@@ -131,11 +120,18 @@ export function saveRelation(
 }
 
 /** @returns whether it was there */
-export function deleteRelation(postgres: Postgres, projectId: number, id: number): Promise<boolean> {
+export function deleteRelation(
+  postgres: Postgres,
+  projectId: number,
+  { id, expected }: RemovedRelation,
+): Promise<boolean> {
   return changeCatalog(postgres, projectId, async ({ tx, row }) => {
-    const changed = await tx.run('delete from relation where project_id = $1 and id = $2', [projectId, id]);
-    if (changed > 0) row.catalogVersion += 1;
-    return changed > 0;
+    const present = await findRelation(tx, projectId, id);
+    if (present === undefined) return false;
+    refuseOtherState(expected, markOfRelation(present));
+    await tx.run('delete from relation where project_id = $1 and id = $2', [projectId, id]);
+    row.catalogVersion += 1;
+    return true;
   });
 }
 

@@ -1,6 +1,5 @@
 import { readPostgresOntology } from '../catalog/catalog.ts';
 import type { Operation, Postgres, SqlSession } from '../storage/storage.ts';
-import { listBuilt } from './postgres-definition-store.ts';
 import { readMark } from './postgres-mark-store.ts';
 import {
   analyzeTriedTables,
@@ -11,7 +10,13 @@ import {
   TRIED_TABLES,
 } from './postgres-membership-store.ts';
 import { type Ahead, CatalogMoved, readCatalog } from './postgres-search-store.ts';
-import { countMembers, listTargetBuilds, listUploads, sampleSources } from './postgres-survey-store.ts';
+import {
+  countMembers,
+  listBuilt,
+  listTargetBuilds,
+  listUploads,
+  sampleSources,
+} from './postgres-survey-store.ts';
 import { CatalogRelations } from './related-answers.ts';
 import { type MetRelateInput, type RelationCatalogs, readerOperations } from './relation-reader.ts';
 import type { SurveyedCatalog } from './relation-survey.ts';
@@ -71,6 +76,7 @@ function openCatalogs({ postgres, readPostgres }: PostgresReaders): RelationCata
           ...(await openSurvey(session, projectId, KEPT_TABLES)),
           findBuilt: async (id) =>
             (await listBuilt(session, projectId)).find((relation) => relation.id === id),
+          listBuilt: () => listBuilt(session, projectId),
         }),
       ),
     tryOut: (projectId, work) =>

@@ -20,7 +20,7 @@ export function postgresRelationWriterOperations(postgres: Postgres): Record<str
   return writerOperations({
     bind: (projectId) => bindRelations(postgres, projectId),
     buildPage: (projectId, order) => buildPage(postgres, projectId, order),
-    remove: (projectId, id) => deleteRelation(postgres, projectId, id),
+    remove: (projectId, removed) => deleteRelation(postgres, projectId, removed),
     dropBuilds: (projectId) => dropBuilds(postgres, projectId),
     save: (projectId, saved) => saveRelation(postgres, projectId, saved),
   });

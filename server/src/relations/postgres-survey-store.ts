@@ -2,6 +2,7 @@ import type { SqlSession } from '../storage/storage.ts';
 import { sideNumber } from './member-row.ts';
 import type { MembershipTables } from './postgres-membership-store.ts';
 import type { Side } from './relation.ts';
+import { type ServedRelation, type ServedRow, toServed } from './relation-plan.ts';
 import type { PresentUpload } from './relation-survey.ts';
 
 /** Reading whole sides of relations, and whole catalogs, in PostgreSQL. */
@@ -65,3 +66,15 @@ export const listUploads = (
      where p.project_id = $1 and p.id > $2 order by p.id limit $3`,
     [projectId, after, limit],
   );
+
+/** @returns relations that are well configured and built, whether or not they are enabled */
+export async function listBuilt(session: SqlSession, projectId: number): Promise<ServedRelation[]> {
+  const rows = await session.rows<ServedRow>(
+    `select r.id, r.definition, b.id as build, b.rule, b.two_way as "twoWay",
+       b.exclude_same_group as "excludeSameGroup"
+     from relation r join relation_build b on b.project_id = r.project_id and b.id = r.active_build
+     where r.project_id = $1 and r.problem is null order by r.id`,
+    [projectId],
+  );
+  return rows.map(toServed);
+}

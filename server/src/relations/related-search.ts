@@ -35,7 +35,7 @@ export function searchRelated(
 }
 
 /** `side`: where the related products stand. */
-function searchSide(
+export function searchSide(
   view: RelationView,
   { build, excludeSameGroup, operators }: SearchedRelation,
   { source, limit, side }: { source: FoundSource; limit: number; side: Side },

@@ -1,3 +1,5 @@
+import type { ExpectedStates } from '../storage/storage.ts';
+import type { ProductRelation, ProductRelationsInput } from './product-relations.ts';
 import type { RelateInput } from './related-answers.ts';
 import type { Relation, RelationDefinition } from './relation.ts';
 import type { BuildOrder, BuildPage } from './relation-plan.ts';
@@ -25,8 +27,15 @@ export interface MetRelations {
 export interface SavedRelation {
   /** Of the one that is replaced. */
   readonly id: number | undefined;
+  /** Of the one that is replaced, by `markOfRelation`. */
+  readonly expected?: ExpectedStates;
   readonly definition: RelationDefinition;
   readonly at: number;
+}
+
+export interface RemovedRelation {
+  readonly id: number;
+  readonly expected?: ExpectedStates;
 }
 
 /** Where relations and their join index are kept: with the catalog, so that both change in one instant. */
@@ -35,10 +44,10 @@ export interface RelationStore {
   /** The relations for an answer: they may be as old as answers may be. */
   lookAt(projectId: number): Promise<MetRelations>;
   find(projectId: number, id: number): Promise<Relation | undefined>;
-  /** Creates or, with an id, replaces. @returns undefined when there is none to replace */
+  /** Creates or, with an id, replaces. @returns undefined when there is none to replace @throws changed_meanwhile */
   save(projectId: number, saved: SavedRelation): Promise<Relation | undefined>;
-  /** @returns whether it was there */
-  remove(projectId: number, id: number): Promise<boolean>;
+  /** @returns whether it was there @throws changed_meanwhile */
+  remove(projectId: number, removed: RemovedRelation): Promise<boolean>;
   listUnbuilt(projectId: number): Promise<readonly number[]>;
   /** Follows the ontology as it is. @returns relations whose index must be made */
   bind(projectId: number): Promise<readonly number[]>;
@@ -54,6 +63,8 @@ export interface RelationStore {
   survey(projectId: number, id: number): Promise<RelationSurvey | undefined>;
   /** @returns undefined when the relation is not built, the identifier when a product is not there */
   explain(wanted: ExplainInput): Promise<RelationExplanation | { readonly unknown: string } | undefined>;
+  /** @returns what each relation that is built does with a product; undefined when that is not there */
+  relateProduct(wanted: ProductRelationsInput): Promise<readonly ProductRelation[] | undefined>;
   /**
    * Related products of one product, `{"tags":[…]}`, or in the bulk form of several, as members of an object with
    * commas between, and within `head` and `tail`; in the order asked, out of memory where it can be. `met`: what

@@ -39,6 +39,7 @@ function openCatalogs(files: CatalogFiles): RelationCatalogs {
         work({
           ...surveyed(file, KEPT_TABLES),
           findBuilt: async (id) => listBuilt(file).find((relation) => relation.id === id),
+          listBuilt: async () => listBuilt(file),
         }),
       );
     },

@@ -1,5 +1,11 @@
 import type { Attribute } from '../catalog/catalog.ts';
 import type { Operation } from '../storage/storage.ts';
+import {
+  type ProductRelation,
+  type ProductRelationsInput,
+  relateProduct,
+  toSearched,
+} from './product-relations.ts';
 import type { CatalogRelations, RelateInput } from './related-answers.ts';
 import type { RelationView } from './related-view.ts';
 import { type RelationDefinition, ruleOf } from './relation.ts';
@@ -31,6 +37,7 @@ export interface RelationCatalogs {
 export interface InspectedCatalog extends SurveyedCatalog {
   /** @returns a relation that is well configured and built, whether or not it is enabled */
   findBuilt(id: number): Promise<ServedRelation | undefined>;
+  listBuilt(): Promise<readonly ServedRelation[]>;
 }
 
 /** What the threads that answer relations do: one job is one state of the catalog. */
@@ -51,10 +58,29 @@ export function readerOperations(catalogs: RelationCatalogs): Record<string, Ope
         const relation = await catalog.findBuilt(id);
         return { output: relation && (await surveyRelation(catalog, relation)) };
       }),
+    relateProduct: (input: ProductRelationsInput) =>
+      catalogs.inspect(input.projectId, async (catalog) => ({
+        output: await relateProductToAll(catalog, input),
+      })),
     explainRelation: (input: ExplainInput) =>
       catalogs.inspect(input.projectId, async (catalog) => {
         const relation = await catalog.findBuilt(input.id);
         return { output: relation && (await catalog.read((view) => explainRelation(view, relation, input))) };
       }),
   };
+}
+
+/** Relation by relation: a view holds what it fetched. */
+async function relateProductToAll(
+  catalog: InspectedCatalog,
+  input: ProductRelationsInput,
+): Promise<ProductRelation[] | undefined> {
+  const found: ProductRelation[] = [];
+  if ((await catalog.read((view) => view.findUpload(input.identifier))) === undefined) return undefined;
+  for (const relation of await catalog.listBuilt()) {
+    const searches = [{ relation: toSearched(relation), limit: input.limit }];
+    const related = await catalog.read((view) => relateProduct(view, relation, input), searches);
+    if (related !== undefined) found.push(related);
+  }
+  return found;
 }

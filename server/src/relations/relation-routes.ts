@@ -1,9 +1,18 @@
 import type { FastifyRequest } from 'fastify';
-import { type AnswerOnce, ErrorAnswer, ListQuery, type Routes, type Server } from '../http/http.ts';
+import {
+  type AnswerOnce,
+  ErrorAnswer,
+  IfMatch,
+  ListQuery,
+  type Routes,
+  readIfMatch,
+  type Server,
+  sendMark,
+} from '../http/http.ts';
 import type { ChosenProject } from '../kernel/caller.ts';
 import type { ControlTransaction } from '../storage/storage.ts';
 import { checkDefinition, type SentDefinition } from './definition-check.ts';
-import type { Relation } from './relation.ts';
+import { markOfRelation, type Relation } from './relation.ts';
 import {
   DoneAnswer,
   Explanation,
@@ -89,6 +98,7 @@ function serveCollection(
       await recordRelationChange(request, project.id, { action: 'created', relation, beside });
       return created;
     });
+    sendMark(reply, markOfWire(answer));
     return reply.code(201).send(answer as never);
   });
 }
@@ -140,9 +150,12 @@ function serveRelation(
 ): void {
   const path = `${PATH}/:relationId`;
   const schema = { tags, params: RelationParams, response: { 200: WireRelation, ...failures } };
-  server.get(path, { config, schema: { ...schema, summary: 'Read a relation' } }, async (request) => {
+  const readSchema = { ...schema, summary: 'Read a relation; the ETag is for If-Match' };
+  server.get(path, { config, schema: readSchema }, async (request, reply) => {
     const project = await getProject(request, request.params.id);
-    return toWireRelation(await relations.get(project.id, request.params.relationId)) as never;
+    const relation = await relations.get(project.id, request.params.relationId);
+    sendMark(reply, markOfRelation(relation));
+    return toWireRelation(relation) as never;
   });
 
   server.put(
@@ -152,19 +165,23 @@ function serveRelation(
       schema: {
         ...schema,
         summary: 'Replace a relation; the old answers stay until the new ones are complete',
+        headers: IfMatch,
         body: SentRelation,
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const project = await getProject(request, request.params.id);
       const definition = checkDefinition(request.body as SentDefinition);
-      return answerOnce(request, async (record) => {
-        const relation = await relations.replace(project, request.params.relationId, definition);
+      const replaced = { id: request.params.relationId, expected: readIfMatch(request), definition };
+      const answer = await answerOnce(request, async (record) => {
+        const relation = await relations.replace(project, replaced);
         const changed = toWireRelation(relation);
         const beside = (tx: ControlTransaction) => record(tx, changed);
         await recordRelationChange(request, project.id, { action: 'changed', relation, beside });
         return changed;
-      }) as never;
+      });
+      sendMark(reply, markOfWire(answer));
+      return answer as never;
     },
   );
 
@@ -172,13 +189,19 @@ function serveRelation(
     path,
     {
       config,
-      schema: { ...schema, summary: 'Delete a relation', response: { 200: DoneAnswer, ...failures } },
+      schema: {
+        ...schema,
+        summary: 'Delete a relation',
+        headers: IfMatch,
+        response: { 200: DoneAnswer, ...failures },
+      },
     },
     async (request) => {
       const project = await getProject(request, request.params.id);
+      const expected = readIfMatch(request);
       return answerOnce(request, async (record) => {
         const relation = await relations.get(project.id, request.params.relationId);
-        await relations.remove(project.id, relation.id);
+        await relations.remove(project.id, { id: relation.id, expected });
         const beside = (tx: ControlTransaction) => record(tx, done);
         await recordRelationChange(request, project.id, { action: 'deleted', relation, beside });
         return done;
@@ -186,6 +209,14 @@ function serveRelation(
     },
   );
 }
+
+/** Of an answer, which may be one that was kept (§7.5): the definition is what the service did not add. */
+function markOfWire({ id, state, misconfigured, createdAt, updatedAt, ...answer }: AnsweredRelation): string {
+  const { problem, ...definition } = answer;
+  return markOfRelation({ definition });
+}
+
+type AnsweredRelation = ReturnType<typeof toWireRelation>;
 
 function serveQuestions(server: Server, { relations, getProject }: RelationRouteParts): void {
   const previewSchema = {
@@ -196,7 +227,8 @@ function serveQuestions(server: Server, { relations, getProject }: RelationRoute
     body: SentRelation,
     response: { 200: Survey, ...failures },
   };
-  server.post(`${PATH}/preview`, { config: question, schema: previewSchema }, async (request) => {
+  const patient = { ...question, isPatient: true };
+  server.post(`${PATH}/preview`, { config: patient, schema: previewSchema }, async (request) => {
     const project = await getProject(request, request.params.id);
     const tried = await relations.tryDefinition(project.id, checkDefinition(request.body as SentDefinition));
     return { misconfigured: 'problem' in tried, ...tried } as never;
@@ -208,7 +240,7 @@ function serveQuestions(server: Server, { relations, getProject }: RelationRoute
     params: RelationParams,
     response: { 200: Survey, ...failures },
   };
-  server.get(`${PATH}/:relationId/health`, { config, schema: healthSchema }, async (request) => {
+  server.get(`${PATH}/:relationId/health`, { config: patient, schema: healthSchema }, async (request) => {
     const project = await getProject(request, request.params.id);
     const survey = await relations.survey(project.id, request.params.relationId);
     return { misconfigured: 'problem' in survey, ...survey } as never;

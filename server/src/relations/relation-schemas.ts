@@ -101,7 +101,7 @@ export function toWireRelation({ id, definition: defined, state, problem, create
 }
 
 /** Source: docs/interface.md §4.8. */
-const limit = (description: string) =>
+export const limit = (description: string) =>
   Type.Optional(
     Type.Integer({
       minimum: 1,
@@ -231,21 +231,24 @@ const Explained = Type.Object({
     Type.Object({ condition: WireFilter, holds: Type.Boolean(), values: Type.Array(Type.String()) }),
   ),
 });
+export const explainedPair = {
+  source: Explained,
+  target: Explained,
+  match: Type.Array(
+    Type.Object({
+      ...{ target: Type.String(), operator: Type.String(), source: Type.String(), holds: Type.Boolean() },
+      targetValues: Type.Array(Type.String()),
+      sourceValues: Type.Array(Type.String()),
+    }),
+  ),
+};
 export const Explanation = Type.Object(
   {
     related: Type.Boolean(),
     matchType: Type.Enum(['FIRST_WAY', 'SECOND_WAY']),
     rank: Type.Union([Type.Integer(), Type.Null()], { description: 'from 1, among the first 1,000 groups' }),
     excluded: Type.Union([Type.String(), Type.Null()], { description: 'same product or same group' }),
-    source: Explained,
-    target: Explained,
-    match: Type.Array(
-      Type.Object({
-        ...{ target: Type.String(), operator: Type.String(), source: Type.String(), holds: Type.Boolean() },
-        targetValues: Type.Array(Type.String()),
-        sourceValues: Type.Array(Type.String()),
-      }),
-    ),
+    ...explainedPair,
   },
   { title: 'RelationExplanation' },
 );

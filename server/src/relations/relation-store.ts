@@ -1,8 +1,8 @@
 import { raiseVersion, readMeta, readOntology, writeMeta } from '../catalog/catalog.ts';
-import type { CatalogFile } from '../storage/storage.ts';
+import { type CatalogFile, refuseOtherState } from '../storage/storage.ts';
 import { Memberships } from './membership.ts';
 import { extendMemberships, findMemberships, listBuilds } from './membership-store.ts';
-import type { Relation, RelationDefinition } from './relation.ts';
+import { markOfRelation, type Relation, type RelationDefinition } from './relation.ts';
 import {
   type Binding,
   type BuildOrder,
@@ -21,7 +21,7 @@ import {
   type WalkedDocument,
   type WantedBuild,
 } from './relation-plan.ts';
-import type { SavedRelation } from './relation-port.ts';
+import type { RemovedRelation, SavedRelation } from './relation-port.ts';
 
 /** Definitions and their builds in the catalog's file; each exported function that writes is one transaction. */
 
@@ -56,11 +56,13 @@ export function listBuilt(file: CatalogFile): ServedRelation[] {
 }
 
 /** Creates a relation, or replaces one. @returns undefined when the one to be replaced is not there */
-export function saveRelation(file: CatalogFile, { id, definition, at }: SavedRelation): Relation | undefined {
+export function saveRelation(file: CatalogFile, saved: SavedRelation): Relation | undefined {
+  const { id, expected, definition, at } = saved;
   return file.transaction(() => {
-    const row = id === undefined ? undefined : findRow(file, id);
-    if (id !== undefined && row === undefined) return undefined;
-    const known = row?.id ?? insertRelation(file, definition, at);
+    const present = id === undefined ? undefined : findRelation(file, id);
+    if (id !== undefined && present === undefined) return undefined;
+    if (present !== undefined) refuseOtherState(expected, markOfRelation(present));
+    const known = present?.id ?? insertRelation(file, definition, at);
     file
       .prepare('update relation set definition = ?, updated_at = ? where id = ?')
       .run(JSON.stringify(definition), at, known);
@@ -87,11 +89,14 @@ function insertRelation(file: CatalogFile, definition: RelationDefinition, at: n
 }
 
 /** @returns whether it was there */
-export function deleteRelation(file: CatalogFile, id: number): boolean {
+export function deleteRelation(file: CatalogFile, { id, expected }: RemovedRelation): boolean {
   return file.transaction(() => {
-    const { changes } = file.prepare('delete from relation where id = ?').run(id);
-    if (changes > 0) raiseVersion(file);
-    return changes > 0;
+    const present = findRelation(file, id);
+    if (present === undefined) return false;
+    refuseOtherState(expected, markOfRelation(present));
+    file.prepare('delete from relation where id = ?').run(id);
+    raiseVersion(file);
+    return true;
   });
 }
 

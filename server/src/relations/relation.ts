@@ -1,3 +1,5 @@
+import { markOf } from '../storage/storage.ts';
+
 /** What goes with what, as a person defines it. Source: docs/interface.md §12. */
 export interface RelationDefinition {
   readonly name: string;
@@ -72,3 +74,6 @@ export const ruleOf = ({ source, target, match, sort }: RelationDefinition): Rel
   match,
   sort,
 });
+
+/** @returns the mark of a relation: of what people write, whatever became of its index */
+export const markOfRelation = ({ definition }: Pick<Relation, 'definition'>): string => markOf(definition);

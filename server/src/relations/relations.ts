@@ -9,12 +9,14 @@ import type { ChosenProject } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
+import { refuseOtherState } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
+import type { ProductRelationsInput } from './product-relations.ts';
 import type { RelateInput } from './related-answers.ts';
 import type { AnswerForm } from './related-items.ts';
 import { checkIncluded, checkSize, type IncludedRelations, planTags } from './related-request.ts';
-import { type Relation, type RelationDefinition, ruleOf } from './relation.ts';
-import type { CatalogMark, RelationStore } from './relation-port.ts';
+import { markOfRelation, type Relation, type RelationDefinition, ruleOf } from './relation.ts';
+import type { CatalogMark, RelationStore, RemovedRelation } from './relation-port.ts';
 import type { ExplainInput, RelationExplanation } from './relation-questions.ts';
 import { createRelationBuilds } from './relation-tasks.ts';
 
@@ -57,11 +59,10 @@ export function createRelations({ store, tasks, clock, logger, getSettings }: Re
   async function save(
     project: ChosenProject,
     definition: RelationDefinition,
-    id: number | undefined,
+    { id, expected }: Partial<RemovedRelation> = {},
   ): Promise<Relation> {
-    const present = id === undefined ? undefined : await store.find(project.id, id);
-    if (id !== undefined && present === undefined) throw new ServiceError('not_found');
-    const keep = () => store.save(project.id, { id, definition, at: clock.now() });
+    const present = id === undefined ? undefined : await findExpected(project.id, { id, expected });
+    const keep = () => store.save(project.id, { id, expected, definition, at: clock.now() });
     const isBuilt =
       present?.state === 'ready' &&
       JSON.stringify(ruleOf(present.definition)) === JSON.stringify(ruleOf(definition));
@@ -76,25 +77,34 @@ export function createRelations({ store, tasks, clock, logger, getSettings }: Re
     return relation;
   }
 
+  /** The store looks again in its transaction; here it spares a task that would build nothing. */
+  async function findExpected(projectId: number, { id, expected }: RemovedRelation): Promise<Relation> {
+    const relation = await find(projectId, id);
+    refuseOtherState(expected, markOfRelation(relation));
+    return relation;
+  }
+
   return {
     list: (projectId: number) => store.list(projectId),
     /** @throws not_found */
     get: find,
-    create: (project: ChosenProject, definition: RelationDefinition) => save(project, definition, undefined),
-    /** @throws not_found */
-    replace: (project: ChosenProject, id: number, definition: RelationDefinition) =>
-      save(project, definition, id),
-    /** @throws not_found */
-    async remove(projectId: number, id: number): Promise<void> {
-      if (!(await store.remove(projectId, id))) throw new ServiceError('not_found');
+    create: (project: ChosenProject, definition: RelationDefinition) => save(project, definition),
+    /** @throws not_found, changed_meanwhile */
+    replace: (
+      project: ChosenProject,
+      { definition, ...replaced }: RemovedRelation & { readonly definition: RelationDefinition },
+    ) => save(project, definition, replaced),
+    /** @throws not_found, changed_meanwhile */
+    async remove(projectId: number, removed: RemovedRelation): Promise<void> {
+      if (!(await store.remove(projectId, removed))) throw new ServiceError('not_found');
       void builds.dropOld(projectId);
     },
 
     /** Takes the whole list: what is missing is deleted. @returns the relations as they are then */
     async importAll(project: ChosenProject, sent: readonly SentRelation[]): Promise<readonly Relation[]> {
       const { planned, missing } = planImport(sent, await store.list(project.id));
-      for (const { id, definition } of planned) await save(project, definition, id);
-      for (const id of missing) await store.remove(project.id, id);
+      for (const { id, definition } of planned) await save(project, definition, { id });
+      for (const id of missing) await store.remove(project.id, { id });
       void builds.dropOld(project.id);
       return store.list(project.id);
     },
@@ -113,6 +123,17 @@ export function createRelations({ store, tasks, clock, logger, getSettings }: Re
       if (explained === undefined) return refuseUnbuilt(await find(wanted.projectId, wanted.id));
       if (!('unknown' in explained)) return explained;
       throw new ServiceError('not_found', { details: [`no product ${JSON.stringify(explained.unknown)}`] });
+    },
+
+    /** @returns all relations of the project, with what those that are built do with a product @throws not_found */
+    async relateProduct(wanted: ProductRelationsInput) {
+      const related = await store.relateProduct(wanted);
+      if (related === undefined) throw new ServiceError('not_found');
+      const byId = new Map(related.map((one) => [one.id, one]));
+      return (await store.list(wanted.projectId)).map((relation) => ({
+        relation,
+        related: byId.get(relation.id),
+      }));
     },
 
     /**

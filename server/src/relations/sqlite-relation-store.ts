@@ -18,7 +18,7 @@ export function relationWriterOperations(files: CatalogFiles): Record<string, Op
   return writerOperations({
     bind: (projectId) => bindRelations(files.open(projectId)),
     buildPage: (projectId, order) => buildPage(files.open(projectId), order),
-    remove: (projectId, id) => deleteRelation(files.open(projectId), id),
+    remove: (projectId, removed) => deleteRelation(files.open(projectId), removed),
     dropBuilds: (projectId) => dropBuilds(files.open(projectId)),
     save: (projectId, saved) => saveRelation(files.open(projectId), saved),
   });

@@ -3,7 +3,7 @@ import { createKeptAnswers } from './kept-answers.ts';
 import type { RelateInput } from './related-answers.ts';
 import type { Relation } from './relation.ts';
 import type { BuildOrder, BuildPage } from './relation-plan.ts';
-import type { CatalogMark, RelationStore, SavedRelation } from './relation-port.ts';
+import type { CatalogMark, RelationStore, RemovedRelation, SavedRelation } from './relation-port.ts';
 
 /** What the serving thread reads itself. */
 export interface RelationReads {
@@ -32,7 +32,7 @@ export interface RelationThreads {
 export interface RelationWrites {
   bind(projectId: number): Promise<number[]> | number[];
   buildPage(projectId: number, order: BuildOrder): Promise<BuildPage> | BuildPage;
-  remove(projectId: number, id: number): Promise<boolean> | boolean;
+  remove(projectId: number, removed: RemovedRelation): Promise<boolean> | boolean;
   dropBuilds(projectId: number): Promise<boolean> | boolean;
   save(projectId: number, saved: SavedRelation): Promise<Relation | undefined> | Relation | undefined;
 }
@@ -81,13 +81,14 @@ export function createThreadedRelations(
       return { mark: { ...mark, version: found.version }, relations: found.relations };
     },
     save: (projectId, saved) => write('saveRelation', projectId, saved),
-    remove: (projectId, id) => write('deleteRelation', projectId, id),
+    remove: (projectId, removed) => write('deleteRelation', projectId, removed),
     bind: (projectId) => write('bindRelations', projectId),
     buildPage: (projectId, order) => write('buildRelationPage', projectId, order),
     dropBuilds: (projectId) => write('dropRelationBuilds', projectId),
     tryDefinition: (projectId, definition) => read('tryRelation', { projectId, ...{ definition } }),
     survey: (projectId, id) => read('surveyRelation', { projectId, ...{ id } }),
     explain: (wanted) => read('explainRelation', wanted),
+    relateProduct: (wanted) => read('relateProduct', wanted),
     async relate(wanted, frame, met) {
       const mark = met ?? (await reads.readMark(wanted.projectId));
       const find = (input: RelateInput) => read<never>('relate', { ...input, ...mark });

@@ -140,6 +140,40 @@ export interface ControlSchema {
     upload: string | null;
     read: string | null;
   };
+  request_count: {
+    account_id: number;
+    api_key_id: number;
+    step_seconds: number;
+    at: number;
+    requests: number;
+    refused: number;
+    limited: number;
+    failed: number;
+    slow: number;
+    total_ms: number;
+  };
+  catalog_count: {
+    project_id: number;
+    step_seconds: number;
+    at: number;
+    products: number | null;
+    created: number;
+    changed: number;
+    deleted: number;
+    tasks: number;
+    failed_tasks: number;
+  };
+  noted_request: {
+    account_id: number;
+    at: number;
+    request_id: string;
+    api_key_id: number;
+    project_id: number | null;
+    method: string;
+    route: string;
+    status: number;
+    ms: number;
+  };
   idempotent_answer: {
     caller: string;
     idempotency_key: string;

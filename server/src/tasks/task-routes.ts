@@ -130,7 +130,7 @@ function serveEvents(server: Server, parts: TaskRouteParts): void {
   server.get(
     '/tasks/:id/events',
     {
-      config: oneTask,
+      config: { ...oneTask, isPatient: true },
       schema: {
         tags: ['Tasks'],
         summary: 'Follow a task as server-sent events: a `task` event at once and at every change',

@@ -72,6 +72,19 @@ export async function findTask(database: Database, id: string): Promise<Task | u
   return row && readTask(row);
 }
 
+export async function findTaskByNumber(
+  database: Database,
+  { projectId, number }: TaskKey,
+): Promise<Task | undefined> {
+  const row = await database.read
+    .selectFrom('task')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where('number', '=', number)
+    .executeTakeFirst();
+  return row && readTask(row);
+}
+
 /** @returns newest first, without those that are parts of others. */
 export async function listTasks(
   database: Database,

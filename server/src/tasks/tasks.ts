@@ -19,6 +19,7 @@ import {
   findReportPart,
   findStates,
   findTask,
+  findTaskByNumber,
   hasOpenOrdered,
   insertTask,
   listLogLines,
@@ -80,6 +81,8 @@ export function createTasks(parts: TaskParts) {
     },
 
     find: (id: string) => findTask(database, id),
+    /** @returns undefined also for one that was forgotten since */
+    findByNumber: (projectId: number, number: number) => findTaskByNumber(database, { projectId, number }),
     list: (wanted: {
       projectId: number;
       status?: TaskStatus | undefined;

@@ -1,0 +1,154 @@
+/**
+ * The door of statistics: what happened over time, in minutes for two days and in hours for longer. It is told of
+ * every answered request and of every change of a catalog, counts in memory, and writes every ten seconds what was
+ * counted, beside what other processes counted; nobody waits for it. It never decides about anything: limits of keys
+ * are counted by access. What a process has counted since its last write is lost when it dies.
+ */
+import type { MeasuredRequest } from '../http/http.ts';
+import { isUser } from '../kernel/caller.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import type { Logger } from '../kernel/logger.ts';
+import type { Projects } from '../projects/projects.ts';
+import type { ControlTransaction, Database } from '../storage/storage.ts';
+import {
+  addCatalogCounts,
+  dropCatalogCounts,
+  listCatalogCounts,
+  listSizesBefore,
+  removeCatalogCounts,
+} from './catalog-count-store.ts';
+import { CatalogTally, type ProductCounts } from './catalog-tally.ts';
+import {
+  addNotedRequests,
+  addRequestCounts,
+  dropRequestCounts,
+  listNotedRequests,
+  listRequestCounts,
+} from './request-count-store.ts';
+import { HOUR_SECONDS, MINUTE_SECONDS, RequestTally, WHOLE_ACCOUNT } from './request-tally.ts';
+import { type Span, sumRequests, sumSizes } from './series.ts';
+
+export interface StatisticsParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly projects: Pick<Projects, 'whenGone'>;
+  /** Off the serving thread. */
+  countProducts(projectId: number): Promise<number>;
+}
+
+export type Statistics = ReturnType<typeof createStatistics>;
+
+const FLUSH_EVERY_MS = 10_000;
+const HOUR_MS = 3_600_000;
+const MINUTES_KEPT_MS = 48 * HOUR_MS;
+const HOURS_KEPT_MS = 90 * 24 * HOUR_MS;
+const NOTED_KEPT_MS = 7 * 24 * HOUR_MS;
+const SHOWN_REQUESTS = 100;
+
+export function createStatistics({ database, clock, logger, projects, countProducts }: StatisticsParts) {
+  const requests = new RequestTally();
+  const catalogs = new CatalogTally();
+  let timer: NodeJS.Timeout | undefined;
+  let underWay: Promise<void> = Promise.resolve();
+  projects.whenGone(async (tx, gone) => {
+    if (gone.type === 'project') await removeCatalogCounts(tx, gone.id);
+  });
+
+  /** One write after another, so that whoever waits for the last has waited for all. */
+  function flush(isLast = false): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    underWay = underWay
+      .then(() => write(isLast))
+      .catch((error: unknown) => {
+        logger.warn({ err: error }, 'statistics of some seconds were not written');
+      });
+    return underWay;
+  }
+
+  async function write(isLast: boolean): Promise<void> {
+    for (const projectId of catalogs.takeToBeCounted(clock.now(), isLast))
+      catalogs.noteSize(projectId, await countProducts(projectId), clock.now());
+    const { counts, noted } = requests.take();
+    const changes = catalogs.take();
+    if (counts.length + changes.length > 0) await database.write((tx) => writeAll(tx), { of: 'rows' });
+    if (catalogs.isWaiting()) wake();
+
+    async function writeAll(tx: ControlTransaction): Promise<void> {
+      for (const step of [MINUTE_SECONDS, HOUR_SECONDS]) {
+        await addRequestCounts(tx, step, counts);
+        await addCatalogCounts(tx, step, changes);
+      }
+      await addNotedRequests(tx, noted);
+    }
+  }
+
+  function wake(): void {
+    timer ??= setTimeout(() => void flush(), FLUSH_EVERY_MS).unref();
+  }
+
+  return {
+    /** Those of nobody are in the metrics alone. */
+    noteRequest({ caller, projectId, seconds, ...answered }: MeasuredRequest): void {
+      if (caller === undefined) return;
+      const { accountId } = caller;
+      const apiKeyId = isUser(caller) ? WHOLE_ACCOUNT : caller.keyId;
+      const of = { accountId, apiKeyId, projectId: projectId ?? null };
+      requests.add({ ...answered, ...of, ms: seconds * 1000 }, clock.now());
+      wake();
+    },
+    /** Called when a task has changed a catalog. */
+    noteProducts(projectId: number, counts: ProductCounts): void {
+      catalogs.addProducts(projectId, counts, clock.now());
+      wake();
+    },
+    noteTask(projectId: number, hasFailed: boolean): void {
+      catalogs.addTask(projectId, hasFailed, clock.now());
+      wake();
+    },
+    /** Writes what was counted; done every ten seconds anyway. */
+    flush: () => flush(),
+    /** To be called while catalogs can still be counted. */
+    close: () => flush(true),
+
+    ...createReads(database),
+    dropOld: () => dropOld(database, clock.now()),
+  };
+}
+
+function createReads(database: Database) {
+  return {
+    /** @param apiKeyIds undefined: the whole account */
+    async listRequests(accountId: number, apiKeyIds: readonly number[] | undefined, span: Span) {
+      const rows = await listRequestCounts(
+        database,
+        { accountId, apiKeyIds: apiKeyIds ?? [WHOLE_ACCOUNT] },
+        span,
+      );
+      return sumRequests(rows, span);
+    },
+    listNoted: (accountId: number, apiKeyIds: readonly number[] | undefined, span: Span) =>
+      listNotedRequests(database, { accountId, apiKeyIds }, { ...span, limit: SHOWN_REQUESTS }),
+    async listCatalogs(projectIds: readonly number[], span: Span) {
+      const before = await listSizesBefore(database, projectIds, span.from);
+      const rows = await listCatalogCounts(database, projectIds, span);
+      if (rows !== undefined) return sumSizes(before, rows, span);
+      const details = ['too much happened between /from and /to: ask for less, or for a /projectId'];
+      throw new ServiceError('query_invalid', { details });
+    },
+  };
+}
+
+/** Forgets what is older than it is kept for. */
+function dropOld(database: Database, now: number): Promise<void> {
+  const before = { minutes: now - MINUTES_KEPT_MS, hours: now - HOURS_KEPT_MS };
+  return database.write(
+    async (tx) => {
+      await dropRequestCounts(tx, { ...before, noted: now - NOTED_KEPT_MS });
+      await dropCatalogCounts(tx, before);
+    },
+    { of: 'rows' },
+  );
+}
