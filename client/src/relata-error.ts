@@ -1,0 +1,44 @@
+import type { Error as ErrorBody, Task } from './wire.ts';
+
+/** A refusal of the service. Source: docs/interface.md §7. */
+export class RelataError extends Error {
+  override readonly name = 'RelataError';
+  /** The HTTP status. */
+  readonly status: number;
+  /** Also in the log of the service. */
+  readonly requestId: string | undefined;
+  readonly details: readonly string[];
+  /** One element for each bad product of a body, in its order. */
+  readonly validation: NonNullable<ErrorBody['validation']>;
+  /** From `Retry-After`. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(status: number, body: Partial<ErrorBody>, retryAfterSeconds?: number) {
+    super(body.message ?? `The service answered ${status}`);
+    this.status = status;
+    this.requestId = body.requestId;
+    this.details = body.details ?? [];
+    this.validation = body.validation ?? [];
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+/** The service could not be reached, also after the repetitions. */
+export class UnreachableError extends Error {
+  override readonly name = 'UnreachableError';
+
+  constructor(cause: unknown) {
+    super('The service cannot be reached', { cause });
+  }
+}
+
+/** A task that was waited for has FAILED or was CANCELLED. */
+export class TaskError extends Error {
+  override readonly name = 'TaskError';
+  readonly task: Task;
+
+  constructor(task: Task) {
+    super(task.error?.message ?? `The task ended ${task.taskStatus}`);
+    this.task = task;
+  }
+}
