@@ -20,6 +20,7 @@ import {
   documentServer,
   measureRequests,
   type Server,
+  serveConsole,
   serveDocuments,
   serveMetrics,
 } from './http/http.ts';
@@ -48,6 +49,8 @@ export interface AppOptions {
   readonly clock?: Clock;
   /** Where the log goes; default standard output. */
   readonly logTo?: { write(line: string): void };
+  /** Where the built console is; default console/dist. */
+  readonly consoleFolder?: string;
   /** Stands in front of the disk: tests put a full one there. */
   readonly replace?: Replacements;
 }
@@ -67,6 +70,7 @@ export async function createApp({
   role = 'all',
   clock = systemClock,
   logTo,
+  consoleFolder,
   replace = {},
 }: AppOptions) {
   const opened = await openOwnStorage(config, role);
@@ -102,6 +106,7 @@ export async function createApp({
   if (role !== 'worker') {
     addRoutes(server, { config, clock, storage, projects, access, tasks, catalog, relations });
     serveDocuments(server);
+    serveConsole(server, consoleFolder);
   }
   await server.ready();
 

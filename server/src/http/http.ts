@@ -17,6 +17,7 @@ import type { RawBody } from './body.ts';
 import type { RateState } from './guards.ts';
 
 export { type AnswerOnce, createAnswerOnce, type RecordAnswer } from './answer-once.ts';
+export { serveConsole } from './console-files.ts';
 export { dropAnswersBefore as dropOldAnswers } from './answer-store.ts';
 export type { RawBody } from './body.ts';
 export { ErrorAnswer, ListQuery, ProjectQuery } from './common-schemas.ts';
