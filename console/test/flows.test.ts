@@ -118,6 +118,7 @@ test('a relation is built with a live preview, saved, explained and deleted (§1
   await page.getByRole('button', { name: 'Match', exact: true }).click();
   await page.getByLabel('Attribute of the result').fill('Voltage');
   await page.getByLabel('Attribute of the product asked for').fill('Voltage');
+  await page.keyboard.press('Tab');
   await page.getByText('100% lead to something').waitFor();
 
   await page.getByRole('button', { name: 'Create the relation' }).click();
@@ -165,10 +166,10 @@ test('an open full update shows what it would delete, is committed and undone (�
   );
   const page = await enter(`#/projects/${id}/updates`);
   await page.getByText('To be deleted: 32 products').waitFor();
-  await page.getByRole('button', { name: 'Commit …' }).click();
+  await page.getByRole('button', { name: 'Commit …', exact: true }).click();
   await page.getByText('more than the 10 %').waitFor();
   await page.getByRole('button', { name: 'Commit and delete 32' }).click();
-  await page.getByRole('heading', { name: 'Full update' }).waitFor();
+  await page.getByRole('heading', { name: 'Full update', exact: true }).waitFor();
   await page.getByText('finished', { exact: true }).waitFor();
   await page.getByText('unit_missing').waitFor();
 
@@ -180,7 +181,7 @@ test('an open full update shows what it would delete, is committed and undone (�
   await page.getByRole('link', { name: 'Updates' }).first().click();
   await page.getByRole('button', { name: 'Undo the last commit …' }).click();
   await page.getByRole('button', { name: 'Restore' }).click();
-  await page.getByRole('heading', { name: 'Restore' }).waitFor();
+  await page.getByRole('heading', { name: 'Restore', exact: true }).waitFor();
   await page.getByText('finished', { exact: true }).waitFor();
   assert.equal((await service.relata.products.list(id)).items.length, 33);
 });

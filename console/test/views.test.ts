@@ -9,6 +9,7 @@ test('axe finds nothing on any view, in light, in dark and on a phone, and no vi
   const { enter, open, service } = await startConsole(t);
   const projectId = await makeExampleProject(service);
   const views = await listViews(service.relata, projectId);
+  const barriers: string[] = [];
   for (const { colorScheme, viewport } of [
     { colorScheme: 'light' as const },
     { colorScheme: 'dark' as const },
@@ -21,11 +22,12 @@ test('axe finds nothing on any view, in light, in dark and on a phone, and no vi
       const shown = OPEN_VIEWS.includes(view) ? stranger : page;
       await showView(shown, view);
       const name = `${view.name}, ${colorScheme}${viewport ? ', phone' : ''}`;
-      assert.deepEqual(await findBarriers(shown), [], name);
+      for (const barrier of await findBarriers(shown)) barriers.push(`${name}: ${barrier}`);
       const overhang = await shown.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-      assert.ok(overhang <= 0, `${name} is ${overhang} px wider than the screen`);
+      if (overhang > 0) barriers.push(`${name}: ${overhang} px wider than the screen`);
     }
     await page.context().close();
     await stranger.context().close();
   }
+  assert.deepEqual(barriers, []);
 });

@@ -73,7 +73,8 @@ export async function showView(page: Page, { address, heading, open }: View): Pr
   await page.evaluate((to) => {
     location.hash = to;
   }, address);
-  await page.getByRole('heading', { name: heading }).first().waitFor();
+  const isText = typeof heading === 'string';
+  await page.getByRole('heading', { name: heading, exact: isText }).first().waitFor();
   await page.waitForLoadState('networkidle');
   await open?.(page);
   await page.waitForFunction(() => !/Loading …|Counting …/.test(document.body.innerText));

@@ -49,7 +49,9 @@ export function Frame({ children }: { children: ReactNode }) {
         <IconButton icon="menu" label="Open the navigation" onClick={() => setOpen(true)} />
       </header>
       <div className="frame">
-        <Side />
+        <aside aria-label="Navigation">
+          <Side />
+        </aside>
         <main id="main" className="main" tabIndex={-1}>
           {children}
         </main>

@@ -41,10 +41,10 @@ export function Page({
 function Crumbs({ crumbs }: { crumbs: readonly Crumb[] }) {
   return (
     <nav className="crumbs" aria-label="Where you are">
-      {crumbs.map(([words, href]) => (
+      {crumbs.map(([words, href], at) => (
         <span key={words}>
+          {at > 0 && <span aria-hidden="true">› </span>}
           {href ? <a href={href}>{words}</a> : words}
-          <span aria-hidden="true"> / </span>
         </span>
       ))}
     </nav>

@@ -87,7 +87,8 @@ function FilterItem({ filter, onRemove, ...editor }: Item) {
   }
   if (isCondition(filter)) return <ConditionRow condition={filter} onRemove={onRemove} {...editor} />;
   return (
-    <div className="filter-row two">
+    <div className="filter-row named">
+      <span className="soft small">{'category' in filter ? 'Category' : 'Products'}</span>
       {'category' in filter ? (
         <ListField
           label="Category"
