@@ -14,7 +14,7 @@ export type { Condition, Filter, Operator } from './filter.ts';
 export type { FullUpdateOptions, FullUpdatePreview, FullUpdateResult } from './full-update.ts';
 export type { ListedProduct, NotExtracted, PartialProduct, ProductPage, UploadProduct } from './product.ts';
 export type { ProductListQuery, ProductSearchLine, ProductSearchQuery } from './products.ts';
-export { RelataError, TaskError, UnreachableError } from './relata-error.ts';
+export { type ProductViolation, RelataError, TaskError, UnreachableError } from './relata-error.ts';
 export type { RelatedQuery, Tagged } from './relations.ts';
 export type { ConsoleSession, Invitation, Role, User } from './session.ts';
 export type { ReportLine, TaskListQuery } from './tasks.ts';

@@ -1,22 +1,25 @@
-/** @returns the lines of a body as they arrive, without their ends */
-export async function* readLines(response: Response): AsyncGenerator<string> {
-  if (response.body === null) return;
-  const reader = response.body.getReader();
+/** @returns the pieces of a body as they arrive */
+async function* readText({ body }: Response): AsyncGenerator<string> {
+  const reader = body?.getReader();
   const decoder = new TextDecoder();
-  let rest = '';
   try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      rest += done ? decoder.decode() : decoder.decode(value, { stream: true });
-      const lines = rest.split('\n');
-      rest = done ? '' : (lines.pop() ?? '');
-      for (const line of lines) if (line !== '' || !done) yield line.replace(/\r$/, '');
-      if (done) return;
-    }
+    for (let read = await reader?.read(); read?.value !== undefined; read = await reader?.read())
+      yield decoder.decode(read.value, { stream: true });
   } finally {
     // Who stops reading early gives the connection back.
-    await reader.cancel().catch(() => undefined);
+    await reader?.cancel().catch(() => undefined);
   }
+}
+
+/** @returns the lines of a body as they arrive, without their ends */
+export async function* readLines(response: Response): AsyncGenerator<string> {
+  let rest = '';
+  for await (const text of readText(response)) {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) yield line.replace(/\r$/, '');
+  }
+  if (rest !== '') yield rest;
 }
 
 /** @returns the values of an NDJSON body as they arrive */
@@ -26,14 +29,16 @@ export async function* readNdjson<Value>(response: Response): AsyncGenerator<Val
 
 /** @returns the `data` of each server-sent event with this name */
 export async function* readEvents<Value>(response: Response, name: string): AsyncGenerator<Value> {
-  let event = '';
-  let text: string[] = [];
+  let fields: [name: string, value: string][] = [];
   for await (const line of readLines(response)) {
-    if (line === '') {
-      if (event === name && text.length > 0) yield JSON.parse(text.join('\n')) as Value;
-      event = '';
-      text = [];
-    } else if (line.startsWith('event:')) event = line.slice(6).trim();
-    else if (line.startsWith('data:')) text.push(line.slice(5).replace(/^ /, ''));
+    if (line !== '') {
+      const [, field = '', value = ''] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
+      fields.push([field, value]);
+      continue;
+    }
+    const isWanted = fields.some(([field, value]) => field === 'event' && value === name);
+    const data = fields.filter(([field]) => field === 'data').map(([, value]) => value);
+    if (isWanted && data.length > 0) yield JSON.parse(data.join('\n')) as Value;
+    fields = [];
   }
 }

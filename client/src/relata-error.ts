@@ -1,5 +1,13 @@
 import type { Error as ErrorBody, Task } from './wire.ts';
 
+/** What is wrong with one product of a body, or with the body as a whole. Source: docs/interface.md §7.3. */
+export interface ProductViolation {
+  /** null: the body as a whole, or how many more products are bad. */
+  product: { identifier: string | null; index: number } | null;
+  schemaErrors: string[];
+  errors: string[];
+}
+
 /** A refusal of the service. Source: docs/interface.md §7. */
 export class RelataError extends Error {
   override readonly name = 'RelataError';
@@ -9,7 +17,7 @@ export class RelataError extends Error {
   readonly requestId: string | undefined;
   readonly details: readonly string[];
   /** One element for each bad product of a body, in its order. */
-  readonly validation: NonNullable<ErrorBody['validation']>;
+  readonly validation: readonly ProductViolation[];
   /** From `Retry-After`. */
   readonly retryAfterSeconds: number | undefined;
 
@@ -18,7 +26,7 @@ export class RelataError extends Error {
     this.status = status;
     this.requestId = body.requestId;
     this.details = body.details ?? [];
-    this.validation = body.validation ?? [];
+    this.validation = (body.validation ?? []) as ProductViolation[];
     this.retryAfterSeconds = retryAfterSeconds;
   }
 }

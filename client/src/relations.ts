@@ -17,7 +17,11 @@ export interface Tagged<Value> {
 const PATH = '/management/projects/{id}/relations';
 
 /** What goes with what: definitions and answers. Source: docs/interface.md §4.8, §12. */
-export function createRelations({ call, request, sendJson }: Transport) {
+export function createRelations(transport: Transport) {
+  return { ...createAnswers(transport), ...createDefinitions(transport), ...createQuestions(transport) };
+}
+
+function createAnswers({ sendJson }: Transport) {
   const related = (query: RelatedQuery) => ({
     ...choose(query.projectId),
     ...(query.includeRelations && { includeRelations: query.includeRelations }),
@@ -42,7 +46,11 @@ export function createRelations({ call, request, sendJson }: Transport) {
         body: { identifiers, ...related(query) },
         ...(query.signal && { signal: query.signal }),
       }),
+  };
+}
 
+function createDefinitions({ call, request }: Transport) {
+  return {
     list: async (projectId: number, options: CallOptions = {}) =>
       (await call('getManagementProjectsByIdRelations', { path: { id: projectId }, query: {} }, options))
         .items,
@@ -94,7 +102,12 @@ export function createRelations({ call, request, sendJson }: Transport) {
         { path: { id: projectId }, body: { relations: [...relations] } } as never,
         options,
       ),
+  };
+}
 
+/** How a definition does, and why. Source: docs/interface.md §12.6. */
+function createQuestions({ call }: Transport) {
+  return {
     /** Tries a definition on the catalog as it is, and stores nothing. */
     preview: (projectId: number, definition: RelationDefinition, options: CallOptions = {}) =>
       call(

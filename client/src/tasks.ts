@@ -25,6 +25,9 @@ export interface TaskListQuery extends ProjectChoice {
 /** As long as one request may wait. Source: docs/interface.md §8. */
 const WAIT_SECONDS = 60;
 
+/** Up to some 8 seconds between two attempts to listen. */
+const MOST_DOUBLINGS = 6;
+
 const hasEnded = (task: Task) => task.finishTime !== null;
 
 /** What became of an update. Source: docs/interface.md §4.7. */
@@ -45,22 +48,26 @@ export function createTasks({ call, request }: Transport) {
     }
   }
 
+  /** One connection: it ends with the task, or when something in between breaks it. */
+  async function* listen(id: string, { signal }: CallOptions): AsyncGenerator<Task> {
+    const path = `/tasks/${encodeURIComponent(id)}/events`;
+    const response = await request({ method: 'GET', path, accept: 'text/event-stream', ...rest(signal) });
+    try {
+      yield* readEvents<Task>(response, 'task');
+    } catch (error) {
+      if (signal?.aborted || error instanceof SyntaxError) throw error;
+    }
+  }
+
   /** The task at once and at every change, until it has ended. A connection that breaks is made anew. */
-  async function* follow(id: string, { signal }: CallOptions = {}): AsyncGenerator<Task> {
-    for (let failures = 0; ; ) {
-      const path = `/tasks/${encodeURIComponent(id)}/events`;
-      const response = await request({ method: 'GET', path, accept: 'text/event-stream', ...rest(signal) });
-      try {
-        for await (const task of readEvents<Task>(response, 'task')) {
-          failures = 0;
-          yield task;
-          if (hasEnded(task)) return;
-        }
-      } catch (error) {
-        if (signal?.aborted || error instanceof SyntaxError) throw error;
+  async function* follow(id: string, options: CallOptions = {}): AsyncGenerator<Task> {
+    for (let failures = 1; ; failures += 1) {
+      for await (const task of listen(id, options)) {
+        failures = 1;
+        yield task;
+        if (hasEnded(task)) return;
       }
-      failures += 1;
-      await pause(pauseBefore(Math.min(failures, 6)), signal);
+      await pause(pauseBefore(Math.min(failures, MOST_DOUBLINGS)), options.signal);
     }
   }
 

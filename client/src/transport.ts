@@ -52,11 +52,9 @@ export function createTransport({ url = '', key, retries = 3, fetch: given }: Cl
     const allowed = outgoing.retries ?? retries;
     for (let repetition = 1; ; repetition += 1) {
       const outcome = await attempt(() => send(target, init), outgoing.signal);
-      if (outcome instanceof Response && outcome.ok) return outcome;
-      const error = outcome instanceof Response ? await readRefusal(outcome) : outcome;
-      if (repetition > allowed || !isWorthRepeating(error)) throw error;
-      const asked = error instanceof RelataError ? error.retryAfterSeconds : undefined;
-      await pause(pauseBefore(repetition, asked), outgoing.signal);
+      if (outcome instanceof Response) return outcome;
+      if (repetition > allowed || !isWorthRepeating(outcome)) throw outcome;
+      await pause(pauseBefore(repetition, readPause(outcome)), outgoing.signal);
     }
   }
 
@@ -101,18 +99,22 @@ export function toOutgoing<Name extends OperationName>(name: Name, input: InputO
   return { method, path: filled, ...(query && { query }), ...(body !== undefined && { body }) };
 }
 
-/** A network that fails is a result here, an aborted request is thrown. */
+/** A refusal and a network that fails are results here, an aborted request is thrown. */
 async function attempt(
   send: () => Promise<Response>,
   signal?: AbortSignal,
-): Promise<Response | UnreachableError> {
+): Promise<Response | RelataError | UnreachableError> {
   try {
-    return await send();
+    const response = await send();
+    return response.ok ? response : await readRefusal(response);
   } catch (error) {
     signal?.throwIfAborted();
     return new UnreachableError(error);
   }
 }
+
+const readPause = (error: RelataError | UnreachableError) =>
+  error instanceof RelataError ? error.retryAfterSeconds : undefined;
 
 const isWorthRepeating = (error: RelataError | UnreachableError) =>
   error instanceof UnreachableError || isPassing(error.status);
@@ -133,24 +135,33 @@ function parseBody(text: string): Partial<ErrorBody> {
   }
 }
 
-function toInit(
-  { method, body, accept, signal, idempotencyKey, ifMatch }: Outgoing,
-  { key, csrfToken }: { key: string | undefined; csrfToken: string | undefined },
-): RequestInit {
-  const isWrite = method !== 'GET' && method !== 'HEAD';
-  const headers: Record<string, string> = {
-    ...(key !== undefined && { authorization: `Bearer ${key}` }),
-    ...(accept !== undefined && { accept }),
-    ...(body !== undefined && { 'content-type': 'application/json' }),
-    ...(ifMatch !== undefined && { 'if-match': ifMatch }),
-    ...(isWrite && { 'idempotency-key': idempotencyKey ?? makeName() }),
-    ...(isWrite && csrfToken !== undefined && { 'x-csrf-token': csrfToken }),
-  };
+interface Credentials {
+  readonly key: string | undefined;
+  readonly csrfToken: string | undefined;
+}
+
+function toInit(outgoing: Outgoing, credentials: Credentials): RequestInit {
+  const { method, body, signal } = outgoing;
   return {
     method,
-    headers,
+    headers: { ...toHeaders(outgoing, credentials.key), ...toWriteHeaders(outgoing, credentials.csrfToken) },
     ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     ...(signal && { signal }),
+  };
+}
+
+const toHeaders = ({ body, accept }: Outgoing, key: string | undefined): Record<string, string> => ({
+  ...(key !== undefined && { authorization: `Bearer ${key}` }),
+  ...(accept !== undefined && { accept }),
+  ...(body !== undefined && { 'content-type': 'application/json' }),
+});
+
+function toWriteHeaders({ method, idempotencyKey, ifMatch }: Outgoing, csrfToken: string | undefined) {
+  if (method === 'GET') return {};
+  return {
+    'idempotency-key': idempotencyKey ?? makeName(),
+    ...(ifMatch !== undefined && { 'if-match': ifMatch }),
+    ...(csrfToken !== undefined && { 'x-csrf-token': csrfToken }),
   };
 }
 

@@ -2,8 +2,8 @@ import { Suspense, useEffect, useRef } from 'react';
 import { Frame } from './parts/frame.tsx';
 import { Loading } from './parts/page.tsx';
 import { Invitation, Welcome } from './screens/enter.tsx';
-import { SignIn } from './screens/sign-in.tsx';
 import { findScreen, ProjectScreen } from './screens/screens.tsx';
+import { SignIn } from './screens/sign-in.tsx';
 import { useRoute } from './state/route.ts';
 import { useSession } from './state/session.tsx';
 

@@ -1,6 +1,7 @@
 import './styles/base.css';
 import './styles/frame.css';
 import './styles/parts.css';
+import './styles/pictures.css';
 import './styles/tables.css';
 import './styles/layers.css';
 import './styles/relations.css';

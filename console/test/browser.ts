@@ -32,6 +32,8 @@ const BENT = ['--disable-web-security', '--allow-running-insecure-content', '--s
 function findInstalled(): string {
   const found = INSTALLED.find((path) => path !== undefined && existsSync(path));
   if (found === undefined)
-    throw new Error('The tests of the console need Chrome or Chromium: install one, or name it in RELATA_TEST_CHROME');
+    throw new Error(
+      'The tests of the console need Chrome or Chromium: install one, or name it in RELATA_TEST_CHROME',
+    );
   return found;
 }

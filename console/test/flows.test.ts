@@ -34,13 +34,21 @@ test('from a fresh start to a related product (§14.5)', async (t) => {
 test('the first call of an empty project works as it stands, and the page turns when products arrive (§14.5)', async (t) => {
   const { enter, service } = await startConsole(t);
   const group = await service.relata.projects.createGroup('Shop');
-  const { id } = await service.relata.projects.create({ name: 'Shop', projectGroupId: group.id, locale: 'de-DE' });
+  const { id } = await service.relata.projects.create({
+    name: 'Shop',
+    projectGroupId: group.id,
+    locale: 'de-DE',
+  });
   const page = await enter(`#/projects/${id}/products`);
   const call = (await page.getByLabel('Send the first products', { exact: true }).textContent()) ?? '';
   const [, address = ''] = /'(http[^']+)'/.exec(call) ?? [];
   const [, key = ''] = /Bearer ([^']+)'/.exec(call) ?? [];
   const [, body = ''] = /-d '([^']+)'/s.exec(call) ?? [];
-  const response = await fetch(address, { method: 'POST', headers: { authorization: `Bearer ${key}` }, body });
+  const response = await fetch(address, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}` },
+    body,
+  });
   assert.equal(response.status, 200, await response.text());
   await page.getByText('1 products').waitFor();
   await page.getByRole('link', { name: 'A1' }).waitFor();
@@ -83,7 +91,10 @@ test('keys are made, shown once, rotated and deleted under API access (§14.5)',
   await page.getByLabel('The old value').selectOption('0');
   await page.getByRole('button', { name: 'Rotate' }).click();
   const next = (await page.getByLabel('The value of the key', { exact: true }).textContent()) ?? '';
-  assert.deepEqual([await callWith(service.url, value, id), await callWith(service.url, next, id)], [401, 200]);
+  assert.deepEqual(
+    [await callWith(service.url, value, id), await callWith(service.url, next, id)],
+    [401, 200],
+  );
   await page.getByRole('button', { name: 'I have kept it' }).click();
 
   for (let left = await page.getByText('Shop connector').count(); left > 0; left -= 1) {
@@ -95,7 +106,10 @@ test('keys are made, shown once, rotated and deleted under API access (§14.5)',
 });
 
 async function choose(page: Page, key: string, act: string): Promise<void> {
-  await page.getByRole('button', { name: `What can be done with ${key}` }).first().click();
+  await page
+    .getByRole('button', { name: `What can be done with ${key}` })
+    .first()
+    .click();
   await page.getByRole('menuitem', { name: act }).click();
 }
 
@@ -212,7 +226,7 @@ test('everything works by keyboard: the table is moved through and opened with k
   for (const key of ['ArrowDown', 'ArrowDown', 'End', 'ArrowUp', 'Enter']) await page.keyboard.press(key);
   await page.getByRole('heading', { name: /Cordless drill/ }).waitFor();
   await page.keyboard.press('Tab');
-  await page.getByRole('link', { name: 'Skip to the content' }).focus();
+  await page.getByRole('button', { name: 'Skip to the content' }).focus();
   await page.keyboard.press('Enter');
   assert.equal(await page.evaluate(() => document.activeElement?.id), 'main');
 });

@@ -20,7 +20,11 @@ export interface Service {
 }
 
 /** The service as `npm start` or `npm run demo` runs it, on a store of its own, with the built console. */
-export async function startService({ command = 'serve' }: { command?: 'serve' | 'demo' } = {}): Promise<Service> {
+export async function startService({
+  command = 'serve',
+}: {
+  command?: 'serve' | 'demo';
+} = {}): Promise<Service> {
   if (!existsSync(join(ROOT, 'console/dist/index.html')))
     throw new Error('The console is not built: npm run build');
   const dataDir = mkdtempSync(join(tmpdir(), 'relata-console-test-'));

@@ -32,5 +32,8 @@ test('all scripts and styles together are under 250 KB by brotli, and each has i
   });
   const sum = packed.reduce((total, size) => total + size, 0);
   assert.ok(sum < FIRST_LOAD_BYTES, `${sum} bytes`);
-  assert.equal(/<script(?![^>]*src=)|<style|style=/.test(readFileSync(join(DIST, 'index.html'), 'utf8')), false);
+  assert.equal(
+    /<script(?![^>]*src=)|<style|style=/.test(readFileSync(join(DIST, 'index.html'), 'utf8')),
+    false,
+  );
 });

@@ -77,5 +77,5 @@ export async function showView(page: Page, { address, heading, open }: View): Pr
   await page.getByRole('heading', { name: heading, exact: isText }).first().waitFor();
   await page.waitForLoadState('networkidle');
   await open?.(page);
-  await page.waitForFunction(() => !/Loading …|Counting …/.test(document.body.innerText));
+  await page.waitForFunction(() => !/Loading …|Counting …/.test(document.body.textContent ?? ''));
 }

@@ -18,7 +18,7 @@ export function Dialog({ title, isOpen, onClose, isWide, children }: DialogShape
         <Base.Backdrop className="backdrop" />
         <Base.Popup className={isWide ? 'dialog wide' : 'dialog'}>
           <div className="row spread">
-            <Base.Title render={<h2 />}>{title}</Base.Title>
+            <Base.Title>{title}</Base.Title>
             <Base.Close render={<IconButton icon="cross" label="Close" />} />
           </div>
           {children}
@@ -38,14 +38,7 @@ interface FormShape extends Omit<DialogShape, 'children'> {
 }
 
 /** A dialog that does one thing: its fields, what went wrong, and two buttons. */
-export function FormDialog({
-  action,
-  isDanger,
-  canSubmit = true,
-  onSubmit,
-  children,
-  ...dialog
-}: FormShape) {
+export function FormDialog({ action, isDanger, canSubmit = true, onSubmit, children, ...dialog }: FormShape) {
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
   const close = () => {
@@ -66,12 +59,7 @@ export function FormDialog({
         <ErrorNote error={error} />
         <div className="dialog-foot">
           <Button onClick={close}>Cancel</Button>
-          <Button
-            type="submit"
-            look={isDanger ? 'danger' : 'primary'}
-            busy={isBusy}
-            disabled={!canSubmit}
-          >
+          <Button type="submit" look={isDanger ? 'danger' : 'primary'} busy={isBusy} disabled={!canSubmit}>
             {action}
           </Button>
         </div>

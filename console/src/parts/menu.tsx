@@ -30,7 +30,7 @@ export function Menu({
               <Base.Item
                 key={words + (href ?? '')}
                 className={isDanger ? 'menu-item danger' : 'menu-item'}
-                {...(href && { render: <a href={href} /> })}
+                {...(href && { render: <a href={href}>{words}</a> })}
                 onClick={onSelect}
               >
                 {words}

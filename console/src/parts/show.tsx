@@ -46,8 +46,7 @@ export function Meter({ share, label, look = '' }: { share: number; label: strin
 export function Code({ text, label }: { text: string; label: string }) {
   return (
     <div className="code">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls must be reached by keyboard */}
-      <pre tabIndex={0} aria-label={label}>
+      <pre tabIndex={0} role="group" aria-label={label}>
         {text}
       </pre>
       <CopyButton text={text} label={`Copy: ${label}`} />

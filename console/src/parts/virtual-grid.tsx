@@ -1,8 +1,8 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import {
   type KeyboardEvent,
-  memo,
   type MouseEvent,
+  memo,
   type ReactNode,
   useCallback,
   useEffect,
@@ -81,7 +81,11 @@ export function VirtualGrid<Row>({
     rows.scrollToIndex(next);
   };
   return (
-    <div className="grid" role="presentation" ref={(element) => void element?.style.setProperty('--columns', template)}>
+    <div
+      className="grid"
+      role="presentation"
+      ref={(element) => void element?.style.setProperty('--columns', template)}
+    >
       <div className="grid-head" aria-hidden="true">
         {columns.map(({ words, isWideOnly }) => (
           <span key={words} className={isWideOnly ? 'wide-only' : undefined}>
@@ -89,7 +93,6 @@ export function VirtualGrid<Row>({
           </span>
         ))}
       </div>
-      {/* biome-ignore lint/a11y/useSemanticElements: a table element cannot leave out the rows that are not in sight */}
       <div
         ref={scroller}
         className="grid-scroll"
@@ -131,13 +134,20 @@ interface GridRowShape {
 }
 
 /** Drawn again only when it changes, so that scrolling costs the rows that appear and no others. */
-const GridRow = memo(function GridRow({ id, index, start, isActive, row, renderCells, onOpen }: GridRowShape) {
+const GridRow = memo(function GridRow({
+  id,
+  index,
+  start,
+  isActive,
+  row,
+  renderCells,
+  onOpen,
+}: GridRowShape) {
   const open = (event: MouseEvent) => {
     // A link within the row opens by itself, also in another tab.
     if (!(event.target instanceof Element && event.target.closest('a'))) onOpen(index);
   };
   return (
-    // biome-ignore lint/a11y/useFocusableInteractive lint/a11y/useKeyWithClickEvents lint/a11y/useSemanticElements: the grid has the focus and says which row is active
     <div
       id={id}
       className="grid-row"

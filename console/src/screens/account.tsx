@@ -168,7 +168,12 @@ function Invitations() {
         onSubmit={invite}
         canSubmit={email.includes('@')}
       >
-        <TextField label="E-mail" type="email" value={email} onChange={(event) => setEmail(event.target.value)} />
+        <TextField
+          label="E-mail"
+          type="email"
+          value={email}
+          onChange={(event) => setEmail(event.target.value)}
+        />
         <SelectField
           label="Role"
           choices={ROLES}

@@ -196,7 +196,9 @@ function KeyMenu({ apiKey, onRotated }: { apiKey: ApiKey; onRotated(shown: Shown
         onClose={() => setOpen(undefined)}
         onSubmit={remove}
       >
-        <p>Whoever uses it is refused from now on. It was last used <Ago at={apiKey.lastUsedAt} />.</p>
+        <p>
+          Whoever uses it is refused from now on. It was last used <Ago at={apiKey.lastUsedAt} />.
+        </p>
       </FormDialog>
     </>
   );

@@ -111,10 +111,7 @@ export function AttributeDialog({ attribute, coverage, onClose, onSave }: Shape)
 }
 
 /** Only what the type allows. Source: docs/interface.md §11.1. */
-function tidy(
-  { unitName, decimal, synonyms: _, ...attribute }: Attribute,
-  synonyms: string,
-): Attribute {
+function tidy({ unitName, decimal, synonyms: _, ...attribute }: Attribute, synonyms: string): Attribute {
   const list = synonyms
     .split(',')
     .map((synonym) => synonym.trim())

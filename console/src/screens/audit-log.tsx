@@ -19,7 +19,10 @@ export function AuditLog() {
   const nameProject = (id: number | null) =>
     projects.data?.find((project) => project.id === id)?.name ?? (id === null ? '' : `Project ${id}`);
   return (
-    <Page title="Audit log" about="Every change of a key, project, ontology, relation or pipeline, and each deletion of products.">
+    <Page
+      title="Audit log"
+      about="Every change of a key, project, ontology, relation or pipeline, and each deletion of products."
+    >
       <Answer of={log}>
         {({ pages }) => (
           <Card isBare>

@@ -12,8 +12,7 @@ export function DeletedProjects() {
   const tell = useTell();
   const deleted = useQuery({
     queryKey: ['deleted-projects'],
-    queryFn: async ({ signal }) =>
-      (await relata.projects.list({ deleted: true, limit: 1000, signal })).items,
+    queryFn: async ({ signal }) => (await relata.projects.list({ deleted: true, limit: 1000, signal })).items,
   });
   if (!deleted.data?.length) return null;
   const restore = async (id: number, name: string) => {

@@ -69,7 +69,9 @@ function EnterForm({ title, action, about, hasEmail, enter }: Shape) {
       <Card>
         <p className="soft">{about}</p>
         <form className="stack" onSubmit={(event) => void submit(event)}>
-          {hasEmail && <TextField label="E-mail" name="email" type="email" autoComplete="username" required />}
+          {hasEmail && (
+            <TextField label="E-mail" name="email" type="email" autoComplete="username" required />
+          )}
           <TextField label="Name" name="name" autoComplete="name" required maxLength={255} />
           <TextField
             label="Password"

@@ -46,7 +46,6 @@ export function FilterEditor({ filter, attributes, onChange }: Editor) {
       <div className="filter-group">
         {group.filters.map((one, at) => (
           <FilterItem
-            // biome-ignore lint/suspicious/noArrayIndexKey: a condition is its place; it has no name of its own
             key={at}
             filter={one}
             attributes={attributes}
@@ -55,7 +54,11 @@ export function FilterEditor({ filter, attributes, onChange }: Editor) {
           />
         ))}
         <div className="row">
-          <Button icon="plus" look="quiet" onClick={() => add({ attribute: '', operator: 'equals', value: '' })}>
+          <Button
+            icon="plus"
+            look="quiet"
+            onClick={() => add({ attribute: '', operator: 'equals', value: '' })}
+          >
             Attribute
           </Button>
           <Button icon="plus" look="quiet" onClick={() => add({ category: [] })}>

@@ -18,15 +18,15 @@ export function FirstProducts() {
   return (
     <Empty icon="products" title="No products yet">
       <p>
-        Send the first ones with the calls below, or look around with example products. This page turns into the catalog as
-        soon as they arrive.
+        Send the first ones with the calls below, or look around with example products. This page turns into
+        the catalog as soon as they arrive.
       </p>
       {canChange && <ExampleButton />}
       <FirstCalls />
       <p className="small">
-        <code>npm run demo</code> starts a second service with a whole demo catalog. Programs to copy from are in{' '}
-        <code>examples/</code>, and a <a href={linkTo('projects', project.id, 'pipelines')}>pipeline</a> fetches a file
-        by itself.
+        <code>npm run demo</code> starts a second service with a whole demo catalog. Programs to copy from are
+        in <code>examples/</code>, and a <a href={linkTo('projects', project.id, 'pipelines')}>pipeline</a>{' '}
+        fetches a file by itself.
       </p>
     </Empty>
   );
@@ -38,7 +38,8 @@ function useArrival(projectId: number) {
   const queries = useQueryClient();
   const arrived = useQuery({
     queryKey: ['arrival', projectId],
-    queryFn: async ({ signal }) => (await relata.products.list(projectId, { limit: 1, signal })).items.length > 0,
+    queryFn: async ({ signal }) =>
+      (await relata.products.list(projectId, { limit: 1, signal })).items.length > 0,
     refetchInterval: WATCH_MS,
     gcTime: 0,
   }).data;
@@ -111,7 +112,10 @@ export function FirstCalls() {
   );
 }
 
-const firstCall = (projectId: number, key: string) => `curl -X POST '${location.origin}/products?projectId=${projectId}' \\
+const firstCall = (
+  projectId: number,
+  key: string,
+) => `curl -X POST '${location.origin}/products?projectId=${projectId}' \\
   -H 'Authorization: Bearer ${key}' \\
   -H 'Content-Type: application/json' \\
   -d '{"products":[{"identifier":"A1","name":"Cordless drill 18 V",

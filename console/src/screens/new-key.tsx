@@ -49,22 +49,11 @@ interface Form {
 export function NewKey({ isOpen, onClose, onMade }: Form) {
   const relata = useRelata();
   const project = useProject();
-  const groups = useGroups();
   const queries = useQueryClient();
   const [name, setName] = useState('');
-  const [scope, setScope] = useState('project');
-  const [access, setAccess] = useState<string>('write');
-  const [limit, setLimit] = useState('');
-  const [days, setDays] = useState('');
-  const group = groups.data?.find(({ id }) => id === project.projectGroupId)?.name ?? 'its group';
+  const [draft, setDraft] = useState<Draft>({ scope: 'project', access: 'write', limit: '', days: '' });
   const submit = async () => {
-    const { key } = await relata.apiKeys.create({
-      name,
-      scope: toScope(scope, project),
-      access: access as ApiKey['access'],
-      ...(limit !== '' && { rateLimit: { requestsPerMinute: Number(limit) } }),
-      ...(days !== '' && { expiresAt: Date.now() + Number(days) * DAY_MS }),
-    });
+    const { key } = await relata.apiKeys.create({ name, ...toProperties(draft, project) });
     onMade({ name, key });
     setName('');
     await queries.invalidateQueries({ queryKey: ['api-keys'] });
@@ -87,47 +76,77 @@ export function NewKey({ isOpen, onClose, onMade }: Form) {
         hint="Who will use it"
         onChange={(event) => setName(event.target.value)}
       />
-      <div className="fields">
-        <SelectField
-          label="Reaches"
-          choices={[
-            ['project', `${project.name} (this project)`],
-            ['project-group', `${group} (its group)`],
-            ['account', 'the whole account'],
-          ]}
-          value={scope}
-          onChange={(event) => setScope(event.target.value)}
-        />
-        <SelectField
-          label="Access"
-          choices={ACCESSES}
-          value={access}
-          onChange={(event) => setAccess(event.target.value)}
-        />
-        <TextField
-          label="Requests a minute"
-          type="number"
-          min={1}
-          max={1_000_000}
-          value={limit}
-          placeholder="no limit"
-          onChange={(event) => setLimit(event.target.value)}
-        />
-        <TextField
-          label="Ends after (days)"
-          type="number"
-          min={1}
-          max={36_500}
-          value={days}
-          placeholder="never"
-          onChange={(event) => setDays(event.target.value)}
-        />
-      </div>
+      <KeyFields draft={draft} onChange={(changed) => setDraft({ ...draft, ...changed })} />
     </FormDialog>
   );
 }
 
+interface Draft {
+  readonly scope: string;
+  readonly access: string;
+  readonly limit: string;
+  readonly days: string;
+}
+
+function KeyFields({ draft, onChange }: { draft: Draft; onChange(changed: Partial<Draft>): void }) {
+  const project = useProject();
+  const groups = useGroups();
+  const group = groups.data?.find(({ id }) => id === project.projectGroupId)?.name ?? 'its group';
+  return (
+    <div className="fields">
+      <SelectField
+        label="Reaches"
+        choices={[
+          ['project', `${project.name} (this project)`],
+          ['project-group', `${group} (its group)`],
+          ['account', 'the whole account'],
+        ]}
+        value={draft.scope}
+        onChange={(event) => onChange({ scope: event.target.value })}
+      />
+      <SelectField
+        label="Access"
+        choices={ACCESSES}
+        value={draft.access}
+        onChange={(event) => onChange({ access: event.target.value })}
+      />
+      <TextField
+        label="Requests a minute"
+        type="number"
+        min={1}
+        max={1_000_000}
+        value={draft.limit}
+        placeholder="no limit"
+        onChange={(event) => onChange({ limit: event.target.value })}
+      />
+      <TextField
+        label="Ends after (days)"
+        type="number"
+        min={1}
+        max={36_500}
+        value={draft.days}
+        placeholder="never"
+        onChange={(event) => onChange({ days: event.target.value })}
+      />
+    </div>
+  );
+}
+
+function toProperties(
+  { scope, access, limit, days }: Draft,
+  project: { id: number; projectGroupId: number },
+) {
+  return {
+    scope: toScope(scope, project),
+    access: access as ApiKey['access'],
+    ...(limit !== '' && { rateLimit: { requestsPerMinute: Number(limit) } }),
+    ...(days !== '' && { expiresAt: Date.now() + Number(days) * DAY_MS }),
+  };
+}
+
 function toScope(type: string, project: { id: number; projectGroupId: number }): ApiKey['scope'] {
   if (type === 'account') return { type };
-  return type === 'project' ? { type, id: project.id } : { type: 'project-group', id: project.projectGroupId };
+  return type === 'project'
+    ? { type, id: project.id }
+    : { type: 'project-group', id: project.projectGroupId };
 }

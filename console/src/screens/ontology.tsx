@@ -47,7 +47,9 @@ function useSave({ value, etag }: Tagged<Ontology>) {
     } catch (error) {
       if (!(error instanceof RelataError && error.status === 412)) throw error;
       await queries.invalidateQueries({ queryKey: ['ontology', project.id] });
-      throw new Error('Somebody else has changed the ontology meanwhile. It was read anew: look at it and save again.');
+      throw new Error(
+        'Somebody else has changed the ontology meanwhile. It was read anew: look at it and save again.',
+      );
     }
     await queries.invalidateQueries({ queryKey: ['ontology', project.id] });
     tell.good('The ontology is saved', 'Products are extracted again in the background.');
@@ -106,8 +108,8 @@ function Attributes({ read }: { read: Tagged<Ontology> }) {
         {attributes.length === 0 ? (
           <Empty icon="ontology" title="No attributes yet">
             <p>
-              The first full update makes them from the keys that it holds. Numbers with one unit become numeric by
-              themselves.
+              The first full update makes them from the keys that it holds. Numbers with one unit become
+              numeric by themselves.
             </p>
           </Empty>
         ) : (

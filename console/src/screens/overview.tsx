@@ -25,8 +25,8 @@ export function Overview() {
             <Card isBare>
               <Empty icon="projects" title="Welcome to Relata">
                 <p>
-                  Begin with a project: one catalog in one locale. Then send products, and relations say what goes with
-                  what.
+                  Begin with a project: one catalog in one locale. Then send products, and relations say what
+                  goes with what.
                 </p>
                 {canChange && (
                   <LinkButton icon="plus" look="primary" href={linkTo('projects', 'new')}>
@@ -146,7 +146,8 @@ function LatestChanges() {
                 {entries.map(({ id, at, actor, action, subject }) => (
                   <tr key={id}>
                     <td>
-                      {action.replaceAll(/[.-]/g, ' ')} <span className="soft">{String(subject.name ?? '')}</span>
+                      {action.replaceAll(/[.-]/g, ' ')}{' '}
+                      <span className="soft">{String(subject.name ?? '')}</span>
                       <div className="soft small">{actor.name}</div>
                     </td>
                     <td className="soft number">

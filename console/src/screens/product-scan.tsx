@@ -1,13 +1,14 @@
-import { useCallback, useEffect, useState } from 'react';
+import type { ProductSearchLine } from '@relata/client';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { ErrorNote } from '../parts/page.tsx';
 import { Meter } from '../parts/show.tsx';
 import { formatCount } from '../state/format.ts';
+import { type ProductFilters, readPath } from '../state/product-filters.ts';
 import { type ProductRow, toRow } from '../state/product-rows.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
 import { ProductGrid } from './product-table.tsx';
-import { type ProductFilters, readPath } from './products.tsx';
 
 /** So many hits are enough to see that the filter is too wide. */
 const MOST_HITS = 10_000;
@@ -35,7 +36,8 @@ export function ProductScan({ filters }: { filters: ProductFilters }) {
       <div className="card-body">
         <div className="row spread" role="status">
           <span>
-            {formatCount(scan.rows.length)} found, {formatCount(scan.scanned)} of {formatCount(scan.of)} looked at
+            {formatCount(scan.rows.length)} found, {formatCount(scan.scanned)} of {formatCount(scan.of)}{' '}
+            looked at
             {scan.state === 'stopped' && ', stopped'}
           </span>
           {isRunning && <Button onClick={stop}>Stop</Button>}
@@ -52,39 +54,29 @@ const nothing = () => undefined;
 
 function useScan({ prefix, category, name, attribute }: ProductFilters) {
   const relata = useRelata();
-  const project = useProject();
+  const { id } = useProject();
   const [scan, setScan] = useState(BEGIN);
   const [error, setError] = useState<unknown>();
-  const [aborted] = useState(() => ({ by: undefined as AbortController | undefined }));
-  const { id } = project;
+  const running = useRef<AbortController>(undefined);
 
   useEffect(() => {
     const controller = new AbortController();
-    aborted.by = controller;
-    const { signal } = controller;
-    const found: { rows: ProductRow[]; scanned: number; of: number } = { rows: [], scanned: 0, of: 0 };
+    running.current = controller;
+    const found: Found = { rows: [], scanned: 0, of: 0 };
     const draw = (state: Scan['state']) => setScan({ ...found, rows: found.rows.slice(), state });
-    const read = async () => {
-      const query = {
-        identifierPrefix: prefix || undefined,
-        category: readPath(category),
-        name: name || undefined,
-        attribute: attribute || undefined,
-        signal,
-      };
-      for await (const line of relata.products.search(id, query)) {
-        if ('product' in line) found.rows.push(toRow(line.product));
-        else Object.assign(found, line);
-        if (found.rows.length >= MOST_HITS) return draw('stopped');
-      }
-      draw('ended');
-    };
     const drawing = setInterval(() => draw('running'), DRAW_MS);
+    const lines = relata.products.search(id, {
+      identifierPrefix: prefix || undefined,
+      category: readPath(category),
+      name: name || undefined,
+      attribute: attribute || undefined,
+      signal: controller.signal,
+    });
     const begin = setTimeout(() => {
-      read()
-        .catch((reason: unknown) => {
-          if (!signal.aborted) setError(reason);
-          else draw('stopped');
+      collect(lines, found)
+        .then(draw, (reason: unknown) => {
+          draw('stopped');
+          if (!controller.signal.aborted) setError(reason);
         })
         .finally(() => clearInterval(drawing));
     }, REST_MS);
@@ -93,7 +85,23 @@ function useScan({ prefix, category, name, attribute }: ProductFilters) {
       clearInterval(drawing);
       controller.abort();
     };
-  }, [relata, id, prefix, category, name, attribute, aborted]);
+  }, [relata, id, prefix, category, name, attribute]);
 
-  return { scan, error, stop: () => aborted.by?.abort() };
+  return { scan, error, stop: () => running.current?.abort() };
+}
+
+interface Found {
+  readonly rows: ProductRow[];
+  scanned: number;
+  of: number;
+}
+
+/** @returns how it ended: at the end of the catalog, or with enough hits */
+async function collect(lines: AsyncIterable<ProductSearchLine>, found: Found): Promise<Scan['state']> {
+  for await (const line of lines) {
+    if ('product' in line) found.rows.push(toRow(line.product));
+    else Object.assign(found, line);
+    if (found.rows.length >= MOST_HITS) return 'stopped';
+  }
+  return 'ended';
 }

@@ -4,12 +4,12 @@ import { Empty, ErrorNote, Loading } from '../parts/page.tsx';
 import { Ago, Thumb } from '../parts/show.tsx';
 import { VirtualGrid } from '../parts/virtual-grid.tsx';
 import { formatCount } from '../state/format.ts';
+import { type ProductFilters, readPath } from '../state/product-filters.ts';
 import { type ProductRow, toRow } from '../state/product-rows.ts';
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
 import { FirstProducts } from './first-products.tsx';
-import { type ProductFilters, readPath } from './products.tsx';
 
 /** Small enough to be read in a few milliseconds, large enough that scrolling seldom waits. */
 const PAGE_ROWS = 500;
@@ -18,10 +18,32 @@ const MOST_ROWS = 500_000;
 
 /** All products, or those of a prefix or category, page by page as one scrolls. */
 export function ProductTable({ filters }: { filters: ProductFilters }) {
+  const { error, isReady, count, isWhole, getRow, onNearEnd } = useProductPages(filters);
+  if (error && !isReady) return <ErrorNote error={error} />;
+  if (!isReady) return <Loading />;
+  if (count === 0) return <NoProducts isFiltered={filters.prefix !== '' || filters.category !== ''} />;
+  return (
+    <>
+      <ProductGrid label="Products" count={count} getRow={getRow} onNearEnd={onNearEnd} />
+      <div className="grid-foot" role="status">
+        {isWhole
+          ? `${formatCount(count)} products`
+          : `${formatCount(count)} loaded, more follow as you scroll`}
+        {count >= MOST_ROWS && ' — narrow them down by identifier or category'}
+      </div>
+    </>
+  );
+}
+
+function NoProducts({ isFiltered }: { isFiltered: boolean }) {
+  if (!isFiltered) return <FirstProducts />;
+  return <Empty icon="search" title="No product of this identifier or category" />;
+}
+
+function useProductPages({ prefix, category }: ProductFilters) {
   const relata = useRelata();
   const project = useProject();
-  const { prefix, category } = filters;
-  const list = useInfiniteQuery({
+  const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery({
     queryKey: ['products', project.id, prefix, category],
     queryFn: async ({ pageParam, signal }) => {
       const { items, nextCursor } = await relata.products.list(project.id, {
@@ -41,9 +63,8 @@ export function ProductTable({ filters }: { filters: ProductFilters }) {
     refetchOnWindowFocus: false,
     staleTime: 30_000,
   });
-  const { data, hasNextPage, isFetchingNextPage, fetchNextPage } = list;
   const pages = data?.pages;
-  const count = pages ? (pages.length - 1) * PAGE_ROWS + (pages.at(-1)?.rows.length ?? 0) : 0;
+  const count = countRows(pages);
   const getRow = useCallback(
     (index: number) => pages?.[Math.floor(index / PAGE_ROWS)]?.rows[index % PAGE_ROWS],
     [pages],
@@ -52,23 +73,13 @@ export function ProductTable({ filters }: { filters: ProductFilters }) {
   const onNearEnd = useCallback(() => {
     if (canGoOn) void fetchNextPage();
   }, [canGoOn, fetchNextPage]);
+  return { error, isReady: pages !== undefined, count, isWhole: !hasNextPage, getRow, onNearEnd };
+}
 
-  if (list.error && !data) return <ErrorNote error={list.error} />;
-  if (!data) return <Loading />;
-  if (count === 0 && (prefix || category)) {
-    return <Empty icon="search" title="No product of this identifier or category" />;
-  }
-  if (count === 0) return <FirstProducts />;
-  const isWhole = !hasNextPage;
-  return (
-    <>
-      <ProductGrid label="Products" count={count} getRow={getRow} onNearEnd={onNearEnd} />
-      <div className="grid-foot" role="status">
-        {isWhole ? `${formatCount(count)} products` : `${formatCount(count)} loaded, more follow as you scroll`}
-        {count >= MOST_ROWS && ' — narrow them down by identifier or category'}
-      </div>
-    </>
-  );
+/** All pages but the last one are full. */
+function countRows(pages: readonly { rows: readonly ProductRow[] }[] | undefined): number {
+  if (!pages?.length) return 0;
+  return (pages.length - 1) * PAGE_ROWS + (pages.at(-1)?.rows.length ?? 0);
 }
 
 const COLUMNS = [

@@ -99,7 +99,9 @@ function Top({ page: { product, upload, lastTask } }: { page: ProductPage }) {
             {lastTask && (
               <>
                 {' by '}
-                <a href={linkTo('projects', project.id, 'updates', lastTask.id)}>{lastTask.name || 'an upload'}</a>
+                <a href={linkTo('projects', project.id, 'updates', lastTask.id)}>
+                  {lastTask.name || 'an upload'}
+                </a>
               </>
             )}
           </dd>

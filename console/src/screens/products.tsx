@@ -2,13 +2,11 @@ import { useDeferredValue, useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { TextField } from '../parts/field.tsx';
 import { Card, Page } from '../parts/page.tsx';
+import { PRODUCT_FILTERS, type ProductFilters } from '../state/product-filters.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo, linkWith, replaceWith, useRoute } from '../state/route.ts';
 import { ProductScan } from './product-scan.tsx';
 import { ProductTable } from './product-table.tsx';
-
-const FILTERS = ['prefix', 'category', 'name', 'attribute'] as const;
-export type ProductFilters = Readonly<Record<(typeof FILTERS)[number], string>>;
 
 /** The catalog. The filters stand in the address, so that a view can be sent to somebody. */
 export function Products() {
@@ -28,7 +26,7 @@ export function Products() {
   // Typing goes first; the table follows when there is time.
   const applied = useDeferredValue(filters);
   const isScan = applied.name !== '' || applied.attribute !== '';
-  const hasFilters = FILTERS.some((name) => filters[name] !== '');
+  const hasFilters = PRODUCT_FILTERS.some((name) => filters[name] !== '');
   return (
     <Page title="Products" crumbs={[[project.name, linkTo('projects', project.id)]]}>
       {/* biome-ignore lint/a11y/useSemanticElements: <search> is not known to every reader yet */}
@@ -89,10 +87,3 @@ function FilterField({
     />
   );
 }
-
-/** `Tools > Drills` as the path that the service takes. */
-export const readPath = (text: string): string[] =>
-  text
-    .split('>')
-    .map((part) => part.trim())
-    .filter((part) => part !== '');

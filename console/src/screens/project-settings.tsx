@@ -68,35 +68,7 @@ function SettingsForm({ project, canChange }: { project: ManagedProject; canChan
           hint="By commas. Connectors see them in the project list."
         />
       </Card>
-      <Card title="Catalog">
-        <div className="fields">
-          <TextField
-            label="Delete guard (%)"
-            name="maxDeletePercent"
-            type="number"
-            min={0}
-            max={100}
-            step="any"
-            defaultValue={project.settings.maxDeletePercent}
-            hint="A commit that would delete more of the catalog is refused. 100: off."
-          />
-          <TextField
-            label="Commits that can be undone"
-            name="keptCommits"
-            type="number"
-            min={0}
-            max={10}
-            defaultValue={project.settings.keptCommits}
-          />
-          <TextField
-            label="Brand attribute"
-            name="brandAttribute"
-            defaultValue={project.settings.brandAttribute}
-            required
-            hint="Where the brand in answers about related products is taken from."
-          />
-        </div>
-      </Card>
+      <CatalogFields project={project} />
       <ErrorNote error={error} />
       {canChange && (
         <div className="row">
@@ -106,6 +78,40 @@ function SettingsForm({ project, canChange }: { project: ManagedProject; canChan
         </div>
       )}
     </form>
+  );
+}
+
+function CatalogFields({ project }: { project: ManagedProject }) {
+  return (
+    <Card title="Catalog">
+      <div className="fields">
+        <TextField
+          label="Delete guard (%)"
+          name="maxDeletePercent"
+          type="number"
+          min={0}
+          max={100}
+          step="any"
+          defaultValue={project.settings.maxDeletePercent}
+          hint="A commit that would delete more of the catalog is refused. 100: off."
+        />
+        <TextField
+          label="Commits that can be undone"
+          name="keptCommits"
+          type="number"
+          min={0}
+          max={10}
+          defaultValue={project.settings.keptCommits}
+        />
+        <TextField
+          label="Brand attribute"
+          name="brandAttribute"
+          defaultValue={project.settings.brandAttribute}
+          required
+          hint="Where the brand in answers about related products is taken from."
+        />
+      </div>
+    </Card>
   );
 }
 
@@ -141,8 +147,8 @@ function DeleteProject({ project }: { project: ManagedProject }) {
   return (
     <Card title="Delete this project">
       <p className="soft">
-        Its catalog, ontology, relations and keys stop answering at once. For 30 days it can be brought back from the list of
-        projects.
+        Its catalog, ontology, relations and keys stop answering at once. For 30 days it can be brought back
+        from the list of projects.
       </p>
       <div className="row">
         <Button look="danger" onClick={() => setOpen(true)}>

@@ -73,7 +73,11 @@ function Glance() {
           value={formatCount(relations.data?.length ?? 0)}
           more={broken > 0 ? `${broken} misconfigured` : ''}
         />
-        <Figure label="Delete guard" value={`${project.settings.maxDeletePercent} %`} more="at most, per commit" />
+        <Figure
+          label="Delete guard"
+          value={`${project.settings.maxDeletePercent} %`}
+          more="at most, per commit"
+        />
         <Figure
           label="Can be undone"
           value={formatCount(project.settings.keptCommits)}

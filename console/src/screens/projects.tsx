@@ -23,7 +23,11 @@ export function Projects() {
     </Button>
   );
   return (
-    <Page title="Projects" actions={create} about="A project is one catalog in one locale, with its ontology and relations.">
+    <Page
+      title="Projects"
+      actions={create}
+      about="A project is one catalog in one locale, with its ontology and relations."
+    >
       <Answer of={projects}>
         {(known) => (
           <Card isBare>
@@ -85,12 +89,14 @@ export function Projects() {
 
 const NEW_GROUP = 'new';
 
+const guessLocale = () => (/^[a-z]{2}-[A-Z]{2}$/.test(navigator.language) ? navigator.language : 'en-GB');
+
 function NewProject({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {
   const relata = useRelata();
   const groups = useGroups();
   const queries = useQueryClient();
   const [name, setName] = useState('');
-  const [locale, setLocale] = useState(() => (/^[a-z]{2}-[A-Z]{2}$/.test(navigator.language) ? navigator.language : 'en-GB'));
+  const [locale, setLocale] = useState(guessLocale);
   const [chosen, setChosen] = useState<string>();
   const [groupName, setGroupName] = useState('');
   const choices: Choice[] = [

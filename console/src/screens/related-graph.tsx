@@ -32,12 +32,7 @@ export function RelatedGraph({
       aria-label={`${identifier} and ${relations.map(({ name, products }) => `${products.length} by ${name}`).join(', ')}`}
     >
       {shown.map((relation, at) => (
-        <Branch
-          key={relation.name}
-          relation={relation}
-          top={at * rowHeight}
-          height={rowHeight}
-        />
+        <Branch key={relation.name} relation={relation} top={at * rowHeight} height={rowHeight} />
       ))}
       <rect x={4} y={HEIGHT / 2 - 15} width={150} height={30} rx={15} fill="var(--accent)" />
       <text x={79} y={HEIGHT / 2 + 4} textAnchor="middle" fill="var(--accent-ink)" fontSize={12}>
@@ -66,11 +61,7 @@ function Branch({ relation, top, height }: { relation: GraphRelation; top: numbe
         const y = top + step * (at + 1);
         return (
           <g key={product}>
-            <path
-              d={`M416 ${middle} C 460 ${middle}, 470 ${y}, 510 ${y}`}
-              fill="none"
-              stroke="var(--line)"
-            />
+            <path d={`M416 ${middle} C 460 ${middle}, 470 ${y}, 510 ${y}`} fill="none" stroke="var(--line)" />
             <circle cx={514} cy={y} r={3} fill="var(--accent)" />
             <text x={524} y={y + 4} fill="var(--ink)">
               {cut(product, 28)}

@@ -110,9 +110,10 @@ function Matches({ draft, onChange, attributes }: WithAttributes) {
     onChange({ match: match.map((old, place) => (place === at ? { ...old, ...changed } : old)) });
   return (
     <Card title="What must match">
-      {match.length === 0 && <p className="soft">Nothing: every product of one side goes with every one of the other.</p>}
+      {match.length === 0 && (
+        <p className="soft">Nothing: every product of one side goes with every one of the other.</p>
+      )}
       {match.map((one, at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a match is its place
         <div key={at} className="filter-row three">
           <SuggestField
             label="Attribute of the result"
@@ -165,7 +166,6 @@ function Sorts({ draft, onChange, attributes }: WithAttributes) {
     <Card title="Which come first">
       {sort.length === 0 && <p className="soft">Without a sort: the oldest products.</p>}
       {sort.map((one, at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a sort is its place
         <div key={at} className="filter-row three">
           <SuggestField
             label="Attribute"
@@ -215,7 +215,6 @@ function Names({ draft, onChange }: Shape) {
     <Card title="Names for shoppers">
       {names.length === 0 && <p className="soft">None: a shop shows the relation by its own words.</p>}
       {names.map((one, at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a name is its place
         <div key={at} className="filter-row three">
           <TextField
             label="Locale"

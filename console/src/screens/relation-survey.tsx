@@ -4,8 +4,8 @@ import { useEffect, useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { Card, ErrorNote, Loading } from '../parts/page.tsx';
 import { Figure, Meter } from '../parts/show.tsx';
-import { formatCount, formatPercent } from '../state/format.ts';
 import { pruneFilter } from '../state/filters.ts';
+import { formatCount, formatPercent } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
@@ -154,7 +154,13 @@ function Examples({ examples }: { examples: NonNullable<RelationSurvey['examples
   );
 }
 
-function MostReturned({ list, sources }: { list: NonNullable<RelationSurvey['mostReturned']>; sources: number }) {
+function MostReturned({
+  list,
+  sources,
+}: {
+  list: NonNullable<RelationSurvey['mostReturned']>;
+  sources: number;
+}) {
   if (list.length === 0) return null;
   return (
     <div className="stack">

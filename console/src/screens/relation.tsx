@@ -1,4 +1,4 @@
-import { type RelationDefinition, type Relation, RelataError, type Tagged } from '@relata/client';
+import { RelataError, type Relation, type RelationDefinition, type Tagged } from '@relata/client';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button, CopyButton } from '../parts/button.tsx';
@@ -133,7 +133,10 @@ function useSave(stored: Tagged<Relation> | undefined, draft: RelationDefinition
     setBusy(true);
     setError(undefined);
     await write().then((saved) => {
-      tell.good('The relation is saved', saved.state === 'building' ? 'It answers when its index is built.' : '');
+      tell.good(
+        'The relation is saved',
+        saved.state === 'building' ? 'It answers when its index is built.' : '',
+      );
       goTo(linkTo('projects', project.id, 'relations', saved.id));
       return Promise.all([
         queries.invalidateQueries({ queryKey: ['relations', project.id] }),
@@ -169,8 +172,8 @@ function DeleteRelation({ relation }: { relation: Relation }) {
         onSubmit={remove}
       >
         <p>
-          Callers who ask for its id get nothing for it any more. Its id is never given again. To take it out for a while,
-          switch it off instead.
+          Callers who ask for its id get nothing for it any more. Its id is never given again. To take it out
+          for a while, switch it off instead.
         </p>
       </FormDialog>
     </>

@@ -39,8 +39,8 @@ export function Relations() {
             {list.length === 0 ? (
               <Empty icon="relations" title="No relation yet">
                 <p>
-                  A relation has two sides, say drills and bits, and what must match between them, say the shank. Its preview
-                  shows at once what it finds.
+                  A relation has two sides, say drills and bits, and what must match between them, say the
+                  shank. Its preview shows at once what it finds.
                 </p>
                 {create}
               </Empty>

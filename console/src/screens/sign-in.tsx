@@ -45,7 +45,14 @@ export function SignIn() {
             />
           ) : (
             <>
-              <TextField label="E-mail" name="email" type="email" autoComplete="username" required autoFocus />
+              <TextField
+                label="E-mail"
+                name="email"
+                type="email"
+                autoComplete="username"
+                required
+                autoFocus
+              />
               <TextField
                 label="Password"
                 name="password"

@@ -65,7 +65,6 @@ function ReportTable({ lines, projectId }: { lines: readonly ReportLine[]; proje
         </thead>
         <tbody>
           {lines.map((line, number) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: a report is complete when it is read
             <tr key={number}>
               <td className="mono">
                 {line.identifier && (

@@ -116,7 +116,6 @@ function TaskLog({ task }: { task: Task }) {
           ) : (
             <ol className="stack small">
               {lines.map(({ at, line }, number) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: lines are only ever added at the end
                 <li key={number} className="row">
                   <time className="soft mono" dateTime={new Date(at).toISOString()}>
                     {formatClock(at)}

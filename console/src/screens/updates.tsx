@@ -58,7 +58,10 @@ export function Updates() {
             <Card isBare>
               {list.length === 0 ? (
                 <Empty icon="updates" title="No task yet">
-                  <p>The first update that is sent to this project shows here, with its progress, log and report.</p>
+                  <p>
+                    The first update that is sent to this project shows here, with its progress, log and
+                    report.
+                  </p>
                 </Empty>
               ) : (
                 <TaskTable tasks={list} />
@@ -162,8 +165,9 @@ function RestoreButton() {
         onSubmit={restore}
       >
         <p>
-          Every product that the last commit or deletion created, changed or deleted goes back to what it was just before.
-          Later changes to those products are overwritten and listed in the report; all others stay.
+          Every product that the last commit or deletion created, changed or deleted goes back to what it was
+          just before. Later changes to those products are overwritten and listed in the report; all others
+          stay.
         </p>
       </FormDialog>
     </>

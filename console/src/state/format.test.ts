@@ -5,7 +5,15 @@ import { formatAgo, formatDuration, safeUrl } from './format.ts';
 test('only http and https become links (§14.5)', () => {
   assert.equal(safeUrl('https://shop.example/a'), 'https://shop.example/a');
   assert.equal(safeUrl('HTTP://shop.example'), 'http://shop.example/');
-  for (const text of ['javascript:alert(1)', ' javascript:alert(1)', 'data:text/html,x', '//shop.example', 'a', '', null])
+  for (const text of [
+    'javascript:alert(1)',
+    ' javascript:alert(1)',
+    'data:text/html,x',
+    '//shop.example',
+    'a',
+    '',
+    null,
+  ])
     assert.equal(safeUrl(text), undefined, String(text));
 });
 

@@ -1,14 +1,6 @@
-import { type ConsoleSession, createRelata, type Relata, RelataError } from '@relata/client';
+import { type ConsoleSession, createRelata, type Relata } from '@relata/client';
 import { useQueryClient } from '@tanstack/react-query';
-import {
-  createContext,
-  type ReactNode,
-  useCallback,
-  useContext,
-  useEffect,
-  useMemo,
-  useState,
-} from 'react';
+import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from 'react';
 
 /** Who uses the console: a user with a session, or the holder of an API key. */
 export type Who =
@@ -98,7 +90,3 @@ export function useRights(): { canChange: boolean; canManageUsers: boolean } {
   const { role } = who.session.user;
   return { canChange: role !== 'viewer', canManageUsers: role === 'owner' };
 }
-
-/** @returns true when the service says that nobody is signed in any more */
-export const isSignedOut = (error: unknown): boolean =>
-  error instanceof RelataError && error.status === 401 && error.message === 'No token set';

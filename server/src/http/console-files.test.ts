@@ -54,7 +54,12 @@ test('the page is asked for anew each time and allows scripts and styles from he
   assert.equal(page.text, FILES['index.html']);
   assert.equal(page.headers['cache-control'], 'no-cache');
   const policy = String(page.headers['content-security-policy']);
-  for (const part of ["default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'"])
+  for (const part of [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "frame-ancestors 'none'",
+  ])
     assert.ok(policy.includes(part), part);
   assert.equal(policy.includes('unsafe'), false);
   assert.equal((await read('/console/', { 'if-none-match': String(page.headers.etag) })).status, 304);

@@ -117,6 +117,8 @@ function sendFile(file: ConsoleFile, request: FastifyRequest, reply: FastifyRepl
 /** `br;q=1, gzip;q=0` takes br and refuses gzip. */
 function readEncodings(header: string | string[] | undefined): ReadonlySet<string> {
   const entries = String(header ?? '').split(',');
-  const accepted = entries.map((entry) => entry.trim().toLowerCase()).filter((entry) => !/;\s*q=0(?:\.0*)?$/.test(entry));
+  const accepted = entries
+    .map((entry) => entry.trim().toLowerCase())
+    .filter((entry) => !/;\s*q=0(?:\.0*)?$/.test(entry));
   return new Set(accepted.map((entry) => entry.split(';', 1)[0] ?? ''));
 }

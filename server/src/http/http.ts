@@ -17,10 +17,10 @@ import type { RawBody } from './body.ts';
 import type { RateState } from './guards.ts';
 
 export { type AnswerOnce, createAnswerOnce, type RecordAnswer } from './answer-once.ts';
-export { serveConsole } from './console-files.ts';
 export { dropAnswersBefore as dropOldAnswers } from './answer-store.ts';
 export type { RawBody } from './body.ts';
 export { ErrorAnswer, ListQuery, ProjectQuery } from './common-schemas.ts';
+export { serveConsole } from './console-files.ts';
 export { describeRefusal, type FailureBody } from './error-mapper.ts';
 export type { Guards, PresentedKey, RateState } from './guards.ts';
 export { createMetrics, type MetricSources, type Metrics, measureRequests, serveMetrics } from './metrics.ts';
