@@ -10,9 +10,10 @@ import { createSession, createUsers } from './session.ts';
 import { createTasks } from './tasks.ts';
 import { type ClientOptions, createTransport } from './transport.ts';
 
+export type * from './counts.ts';
 export type { Condition, Filter, Operator } from './filter.ts';
 export type { FullUpdateOptions, FullUpdatePreview, FullUpdateResult } from './full-update.ts';
-export type { ListedProduct, NotExtracted, PartialProduct, ProductPage, UploadProduct } from './product.ts';
+export type * from './product.ts';
 export type { ProductListQuery, ProductSearchLine, ProductSearchQuery } from './products.ts';
 export { type ProductViolation, RelataError, TaskError, UnreachableError } from './relata-error.ts';
 export type { RelatedQuery, Tagged } from './relations.ts';

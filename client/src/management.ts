@@ -1,3 +1,10 @@
+import type {
+  AccountStatistics,
+  ApiKeyStatistics,
+  OntologyCoverage,
+  OntologyPreview,
+  SpanQuery,
+} from './counts.ts';
 import type { Tagged } from './relations.ts';
 import type { CallOptions, InputOf, OperationName, Transport } from './transport.ts';
 import type { Attribute, Ontology } from './wire.ts';
@@ -71,8 +78,8 @@ export function createApiKeys({ call, sendJson }: Transport) {
     delete: (id: number, options: CallOptions = {}) =>
       call('deleteManagementApiKeysById', { path: { id } }, options),
     /** Requests and refusals for their rate, over time. */
-    statistics: <Answer>(id: number, query: Record<string, number> = {}, { signal }: CallOptions = {}) =>
-      sendJson<Answer>({
+    statistics: (id: number, { signal, ...query }: SpanQuery & CallOptions = {}) =>
+      sendJson<ApiKeyStatistics>({
         method: 'GET',
         path: `/management/api-keys/${id}/statistics`,
         query,
@@ -94,14 +101,18 @@ export function createOntology({ call, request, sendJson }: Transport) {
     put: (projectId: number, ontology: Ontology, options: CallOptions = {}) =>
       call('putManagementProjectsByIdOntology', { path: { id: projectId }, body: ontology }, options),
     /** How much of the catalog each attribute covers, its values and its problems. */
-    coverage: <Answer>(projectId: number, { signal }: CallOptions = {}) =>
-      sendJson<Answer>({ method: 'GET', path: `${path(projectId)}/coverage`, ...(signal && { signal }) }),
+    coverage: (projectId: number, { signal }: CallOptions = {}) =>
+      sendJson<OntologyCoverage>({
+        method: 'GET',
+        path: `${path(projectId)}/coverage`,
+        ...(signal && { signal }),
+      }),
     /** What a changed attribute would do. */
-    preview: <Answer>(projectId: number, attribute: Attribute, { signal }: CallOptions = {}) =>
-      sendJson<Answer>({
+    preview: (projectId: number, attribute: Attribute, { signal }: CallOptions = {}) =>
+      sendJson<OntologyPreview>({
         method: 'POST',
         path: `${path(projectId)}/preview`,
-        body: attribute,
+        body: { attribute },
         ...(signal && { signal }),
       }),
   };
@@ -115,8 +126,9 @@ export function createInstallation({ call, sendJson }: Transport) {
     /** In the format of Prometheus; needs an account key. */
     metrics: (options: CallOptions = {}) => call('getMetrics', {}, options),
     openApi: (options: CallOptions = {}) => call('getOpenapiJson', {}, options),
-    statistics: <Answer>(query: Record<string, number> = {}, { signal }: CallOptions = {}) =>
-      sendJson<Answer>({
+    /** Requests, catalogs and what failed or was slow, over time. */
+    statistics: ({ signal, ...query }: SpanQuery & CallOptions & { readonly projectId?: number } = {}) =>
+      sendJson<AccountStatistics>({
         method: 'GET',
         path: '/management/statistics',
         query,

@@ -1,6 +1,12 @@
 import { createFullUpdate } from './full-update.ts';
 import { readNdjson } from './lines.ts';
-import type { ListedProduct, PartialProduct, ProductPage, UploadProduct } from './product.ts';
+import type {
+  ListedProduct,
+  PartialProduct,
+  ProductPage,
+  ProductRelation,
+  UploadProduct,
+} from './product.ts';
 import { choose, type ProjectChoice } from './project-choice.ts';
 import type { CallOptions, Transport } from './transport.ts';
 
@@ -17,11 +23,16 @@ export interface ProductSearchQuery extends CallOptions {
   readonly identifierPrefix?: string | undefined;
   readonly category?: readonly string[] | undefined;
   readonly name?: string | undefined;
-  /** `Colour:red`, several times. */
-  readonly attribute?: string | undefined;
+  /** The name of an attribute, and a part of its value. */
+  readonly attribute?: readonly string[] | undefined;
+  /** Ends after so many hits; at most 1,000. */
+  readonly limit?: number;
 }
 
-export type ProductSearchLine = { product: ListedProduct } | { scanned: number; of: number };
+export type ProductSearchLine =
+  | { product: ListedProduct }
+  | { scanned: number; of: number }
+  | { nextCursor: string | null };
 
 /** Products: lookup, updates, listing. Source: docs/interface.md §4.2 to §4.6, §14.3. */
 export function createProducts(transport: Transport) {
@@ -70,11 +81,11 @@ export function createProducts(transport: Transport) {
       }),
 
     /** The hits as they are found, and in between how far the search is. */
-    async *search(projectId: number, { signal, category, ...query }: ProductSearchQuery) {
+    async *search(projectId: number, { signal, category, attribute, ...query }: ProductSearchQuery) {
       const response = await request({
         method: 'GET',
         path: listPath(projectId),
-        query: { ...query, ...(category?.length && { category }) },
+        query: { ...query, ...(category?.length && { category }), ...(attribute?.length && { attribute }) },
         accept: 'application/x-ndjson',
         ...(signal && { signal }),
       });
@@ -101,8 +112,8 @@ export function createProducts(transport: Transport) {
       ) as Promise<ProductPage>,
 
     /** The relations of one product in both directions. */
-    relationsOf: <Answer>(projectId: number, identifier: string, { signal }: CallOptions = {}) =>
-      sendJson<Answer>({
+    relationsOf: (projectId: number, identifier: string, { signal }: CallOptions = {}) =>
+      sendJson<{ relations: ProductRelation[] }>({
         method: 'GET',
         path: `${listPath(projectId)}/${encodeURIComponent(identifier)}/relations`,
         ...(signal && { signal }),

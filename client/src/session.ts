@@ -9,7 +9,7 @@ export interface User {
   role: Role;
 }
 
-/** Who is signed in to the console. Source: docs/interface.md §14.5. */
+/** Who is signed in to the console. Source: docs/interface.md §5.6. */
 export interface ConsoleSession {
   user: User;
   account: { id: number; name: string };
@@ -29,7 +29,7 @@ const SESSION = '/management/session';
 
 /**
  * The console's session: a cookie that the browser keeps, and a token that this client sends with every change. Source:
- * docs/interface.md §14.5.
+ * docs/interface.md §5.6.
  */
 export function createSession({ sendJson, useCsrfToken }: Transport) {
   /** A password is never sent twice by itself: each attempt counts. */
@@ -56,13 +56,8 @@ export function createSession({ sendJson, useCsrfToken }: Transport) {
     },
     signOut: () => leave(SESSION),
     signOutEverywhere: () => leave('/management/sessions'),
-    changePassword: (current: string, next: string) =>
-      sendJson<unknown>({
-        method: 'POST',
-        path: `${SESSION}/password`,
-        body: { current, new: next },
-        retries: 0,
-      }),
+    /** Ends all sessions of the user but the new one that it answers. */
+    changePassword: (current: string, next: string) => enter(`${SESSION}/password`, { current, new: next }),
     /** The first user, by the owner link. */
     createOwner: (owner: { token: string; email: string; name: string; password: string }) =>
       enter('/management/owner', owner),
@@ -71,7 +66,7 @@ export function createSession({ sendJson, useCsrfToken }: Transport) {
   };
 }
 
-/** Who may sign in. Source: docs/interface.md §14.5. */
+/** Who may sign in. Source: docs/interface.md §14.6. */
 export function createUsers({ sendJson }: Transport) {
   return {
     list: ({ signal }: CallOptions = {}) =>

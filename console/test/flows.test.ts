@@ -28,7 +28,7 @@ test('from a fresh start to a related product (§14.5)', async (t) => {
   await signInByKey(page, service.key);
   await page.getByRole('link', { name: /Drill bit 4 mm, SDS-plus/ }).click();
   await page.getByRole('heading', { name: 'Drill bit 4 mm, SDS-plus' }).waitFor();
-  await page.getByText('the other way').waitFor();
+  await page.getByText('leads here').waitFor();
 });
 
 test('the first call of an empty project works as it stands, and the page turns when products arrive (§14.5)', async (t) => {

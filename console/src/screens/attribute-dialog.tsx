@@ -1,4 +1,4 @@
-import type { Attribute, Ontology } from '@relata/client';
+import type { Attribute, AttributeCoverage, Ontology } from '@relata/client';
 import { useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
@@ -10,7 +10,7 @@ import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRights } from '../state/session.tsx';
 import { AttributeEffect } from './attribute-effect.tsx';
-import type { AttributeCoverage } from './coverage.ts';
+import { countProblems } from './coverage.ts';
 
 const TYPES = [
   ['TEXT_ATTRIBUTE', 'text'],
@@ -133,6 +133,10 @@ function replace(attributes: readonly Attribute[], old: Attribute | undefined, n
 function Values({ coverage }: { coverage: AttributeCoverage }) {
   const project = useProject();
   const most = coverage.values[0]?.count ?? 1;
+  const problems = countProblems(coverage);
+  const examples = coverage.problems.flatMap(({ code, examples: some }) =>
+    some.map((example) => ({ ...example, code })),
+  );
   return (
     <div className="columns">
       <div className="stack">
@@ -147,11 +151,11 @@ function Values({ coverage }: { coverage: AttributeCoverage }) {
           ))}
         </ul>
       </div>
-      {coverage.problems > 0 && (
+      {problems > 0 && (
         <div className="stack">
-          <h3>{formatCount(coverage.problems)} not extracted</h3>
+          <h3>{formatCount(problems)} not extracted</h3>
           <ul className="stack small">
-            {coverage.examples.slice(0, SHOWN_VALUES).map(({ identifier, value, code }) => (
+            {examples.slice(0, SHOWN_VALUES).map(({ identifier, value, code }) => (
               <li key={identifier + value} className="row">
                 <span className="tag">{code}</span>
                 <span className="mono">{value}</span>

@@ -1,4 +1,10 @@
-import { type Attribute, type Ontology, RelataError, type Tagged } from '@relata/client';
+import {
+  type Attribute,
+  type AttributeCoverage,
+  type Ontology,
+  RelataError,
+  type Tagged,
+} from '@relata/client';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useDeferredValue, useState } from 'react';
 import { Button } from '../parts/button.tsx';
@@ -11,7 +17,8 @@ import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { AttributeDialog } from './attribute-dialog.tsx';
-import { type AttributeCoverage, useCoverage } from './coverage.ts';
+import { type Coverage, countProblems, useCoverage } from './coverage.ts';
+import { UnknownKeys } from './unknown-keys.tsx';
 
 /** So many rows a person reads; more are found by the filter. */
 const SHOWN_ATTRIBUTES = 300;
@@ -123,10 +130,11 @@ function Attributes({ read }: { read: Tagged<Ontology> }) {
           <p className="grid-foot">The first {SHOWN_ATTRIBUTES}; the filter finds the others.</p>
         )}
       </Card>
+      {coverage && <UnknownKeys coverage={coverage} />}
       {opened !== undefined && (
         <AttributeDialog
           attribute={opened === 'new' ? undefined : opened}
-          coverage={opened === 'new' ? undefined : coverage?.get(opened.name)}
+          coverage={opened === 'new' ? undefined : coverage?.byName.get(opened.name)}
           onClose={() => setOpened(undefined)}
           onSave={save}
         />
@@ -141,7 +149,7 @@ function AttributeTable({
   onOpen,
 }: {
   attributes: readonly Attribute[];
-  coverage: ReadonlyMap<string, AttributeCoverage> | undefined;
+  coverage: Coverage | undefined;
   onOpen(attribute: Attribute): void;
 }) {
   return (
@@ -170,7 +178,10 @@ function AttributeTable({
               <td className="wide-only soft">{attribute.synonyms?.join(', ')}</td>
               {coverage && (
                 <td className="wide-only">
-                  <Coverage of={coverage.get(attribute.name)} name={attribute.name} />
+                  <Share
+                    of={coverage.byName.get(attribute.name)}
+                    products={coverage.answer.sampledProducts}
+                  />
                 </td>
               )}
               <td className="number mono soft">{attribute.id}</td>
@@ -182,16 +193,17 @@ function AttributeTable({
   );
 }
 
-function Coverage({ of, name }: { of: AttributeCoverage | undefined; name: string }) {
+function Share({ of, products }: { of: AttributeCoverage | undefined; products: number }) {
   if (of === undefined) return <span className="soft">–</span>;
-  const share = of.products > 0 ? of.withFact / of.products : 0;
+  const share = products > 0 ? of.withFact / products : 0;
+  const problems = countProblems(of);
   return (
     <span className="stack" style={{ gap: '0.125rem', minWidth: '7rem' }}>
       <span className="row spread small">
         <span>{formatPercent(share)}</span>
-        {of.problems > 0 && <span className="badge warn">{formatCount(of.problems)}</span>}
+        {problems > 0 && <span className="badge warn">{formatCount(problems)} not extracted</span>}
       </span>
-      <Meter share={share} label={`Products with a fact of ${name}`} />
+      <Meter share={share} label={`Products with a fact of ${of.name}`} />
     </span>
   );
 }

@@ -4,14 +4,14 @@ import { Button } from '../parts/button.tsx';
 import { ErrorNote } from '../parts/page.tsx';
 import { Meter } from '../parts/show.tsx';
 import { formatCount } from '../state/format.ts';
-import { type ProductFilters, readPath } from '../state/product-filters.ts';
+import { type ProductFilters, readAttribute, readPath } from '../state/product-filters.ts';
 import { type ProductRow, toRow } from '../state/product-rows.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
 import { ProductGrid } from './product-table.tsx';
 
 /** So many hits are enough to see that the filter is too wide. */
-const MOST_HITS = 10_000;
+const MOST_HITS = 1_000;
 /** Pictures a second: hits arrive by the thousand. */
 const DRAW_MS = 150;
 /** While somebody types, no search is worth beginning. */
@@ -69,7 +69,8 @@ function useScan({ prefix, category, name, attribute }: ProductFilters) {
       identifierPrefix: prefix || undefined,
       category: readPath(category),
       name: name || undefined,
-      attribute: attribute || undefined,
+      attribute: readAttribute(attribute),
+      limit: MOST_HITS,
       signal: controller.signal,
     });
     const begin = setTimeout(() => {
@@ -100,7 +101,8 @@ interface Found {
 async function collect(lines: AsyncIterable<ProductSearchLine>, found: Found): Promise<Scan['state']> {
   for await (const line of lines) {
     if ('product' in line) found.rows.push(toRow(line.product));
-    else Object.assign(found, line);
+    else if ('scanned' in line) Object.assign(found, line);
+    else return line.nextCursor === null ? 'ended' : 'stopped';
     if (found.rows.length >= MOST_HITS) return 'stopped';
   }
   return 'ended';

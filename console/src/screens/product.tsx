@@ -1,11 +1,11 @@
-import type { Product, ProductPage, UploadProduct } from '@relata/client';
+import type { ExtractedValue, ProductPage } from '@relata/client';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button, CopyButton } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { Answer, Card, Page } from '../parts/page.tsx';
 import { Ago, OutLink } from '../parts/show.tsx';
-import { formatMoment, formatType, safeUrl } from '../state/format.ts';
+import { formatMoment, formatType, nameTask, safeUrl } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
@@ -50,7 +50,7 @@ export function ProductView() {
   );
 }
 
-function Top({ page: { product, upload, lastTask } }: { page: ProductPage }) {
+function Top({ page: { product, upload, lastChange } }: { page: ProductPage }) {
   const project = useProject();
   const image = safeUrl(upload.image ?? product.images[0]?.url);
   const [hasFailed, setFailed] = useState(false);
@@ -96,11 +96,11 @@ function Top({ page: { product, upload, lastTask } }: { page: ProductPage }) {
           <dt>Last changed</dt>
           <dd>
             {formatMoment(product.lastUpdateTs)} (<Ago at={product.lastUpdateTs} />)
-            {lastTask && (
+            {lastChange?.task && (
               <>
                 {' by '}
-                <a href={linkTo('projects', project.id, 'updates', lastTask.id)}>
-                  {lastTask.name || 'an upload'}
+                <a href={linkTo('projects', project.id, 'updates', lastChange.task.id)}>
+                  {nameTask(lastChange.task.name)}
                 </a>
               </>
             )}
@@ -111,34 +111,28 @@ function Top({ page: { product, upload, lastTask } }: { page: ProductPage }) {
   );
 }
 
-interface Line {
-  readonly key: string;
-  readonly value: string;
-  readonly groups: readonly string[];
-  readonly fact: Product['facts'][number] | undefined;
-  readonly why: string | undefined;
-}
-
-/** Each uploaded value beside what became of it. */
-function toLines({ product, upload, notExtracted }: ProductPage): Line[] {
-  const uploaded: NonNullable<UploadProduct['attributes']> = upload.attributes ?? [];
-  return uploaded.map(({ key, value, userGroups }) => {
+/** Each uploaded value beside what became of it; an older service leaves putting them together to us. */
+function listValues({ product, upload, notExtracted, values }: ProductPage): ExtractedValue[] {
+  if (values !== undefined) return values;
+  return (upload.attributes ?? []).map(({ key, value, userGroups }) => {
     const problem = notExtracted.find((one) => one.attribute === key && one.value === value);
-    const fits = product.facts.filter((fact) => fact.value === value);
+    const facts = problem ? [] : product.facts.filter((fact) => fact.value === value);
+    const fact = facts.find(({ attribute }) => attribute === key) ?? facts[0];
     return {
       key,
       value: value ?? '',
-      groups: userGroups ?? [],
-      fact: problem ? undefined : (fits.find((fact) => fact.attribute === key) ?? fits[0]),
-      why: problem?.message,
+      userGroups: userGroups ?? [],
+      attribute: fact?.attribute ?? null,
+      fact: fact ?? null,
+      ...(problem && { code: problem.code, message: problem.message }),
     };
   });
 }
 
 function Attributes({ page }: { page: ProductPage }) {
-  const lines = toLines(page);
+  const lines = listValues(page);
   if (lines.length === 0) return null;
-  const missing = lines.filter(({ why }) => why !== undefined).length;
+  const missing = lines.filter(({ fact }) => fact === null).length;
   return (
     <Card
       title="Attributes"
@@ -155,12 +149,12 @@ function Attributes({ page }: { page: ProductPage }) {
             </tr>
           </thead>
           <tbody>
-            {lines.map(({ key, value, groups, fact, why }) => (
+            {lines.map(({ key, value, userGroups = [], attribute, fact, message }) => (
               <tr key={`${key} ${value}`}>
                 <td>{key}</td>
                 <td className="mono">
                   {value}
-                  {groups.map((group) => (
+                  {userGroups.map((group) => (
                     <span key={group} className="tag">
                       {group}
                     </span>
@@ -170,13 +164,13 @@ function Attributes({ page }: { page: ProductPage }) {
                   {fact && (
                     <span className="row">
                       <span className="badge good">{formatType(fact.type)}</span>
-                      {fact.attribute !== key && <span className="soft">as {fact.attribute}</span>}
+                      {attribute !== key && <span className="soft">as {attribute}</span>}
                     </span>
                   )}
-                  {why && (
+                  {!fact && (
                     <span className="row">
                       <span className="badge warn">no fact</span>
-                      <span className="small">{why}</span>
+                      <span className="small">{message ?? 'the ontology does not know this key'}</span>
                     </span>
                   )}
                 </td>

@@ -2,7 +2,7 @@ import { useDeferredValue, useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { TextField } from '../parts/field.tsx';
 import { Card, Page } from '../parts/page.tsx';
-import { PRODUCT_FILTERS, type ProductFilters } from '../state/product-filters.ts';
+import { PRODUCT_FILTERS, type ProductFilters, readAttribute } from '../state/product-filters.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo, linkWith, replaceWith, useRoute } from '../state/route.ts';
 import { ProductScan } from './product-scan.tsx';
@@ -25,7 +25,7 @@ export function Products() {
   };
   // Typing goes first; the table follows when there is time.
   const applied = useDeferredValue(filters);
-  const isScan = applied.name !== '' || applied.attribute !== '';
+  const isScan = applied.name !== '' || readAttribute(applied.attribute) !== undefined;
   const hasFilters = PRODUCT_FILTERS.some((name) => filters[name] !== '');
   return (
     <Page title="Products" crumbs={[[project.name, linkTo('projects', project.id)]]}>

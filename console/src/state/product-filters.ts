@@ -9,3 +9,11 @@ export const readPath = (text: string): string[] =>
     .split('>')
     .map((part) => part.trim())
     .filter((part) => part !== '');
+
+/** `Colour: red` as the service takes it; without a colon, any value of the attribute. */
+export function readAttribute(text: string): string[] | undefined {
+  const [name = '', ...rest] = text.split(':');
+  if (name.trim() === '') return undefined;
+  const part = rest.join(':').trim();
+  return part === '' ? [name.trim()] : [name.trim(), part];
+}
