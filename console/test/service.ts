@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -16,6 +15,8 @@ export interface Service {
   readonly key: string;
   /** As the holder of the account key. */
   readonly relata: Relata;
+  /** @returns what the service has written, once that holds the text */
+  untilLogged(text: string): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -39,8 +40,17 @@ export async function startService({
       RELATA_LOG_LEVEL: 'warn',
       RELATA_PARSER_THREADS: '1',
     },
-    stdio: ['ignore', command === 'demo' ? 'pipe' : 'inherit', 'inherit'],
+    stdio: ['ignore', 'pipe', 'inherit'],
   });
+  let written = '';
+  child.stdout.on('data', (part: Buffer) => {
+    written += part.toString();
+  });
+  const untilLogged = async (text: string) => {
+    const deadline = Date.now() + START_MS;
+    while (!written.includes(text) && Date.now() < deadline) await sleep(50);
+    return written;
+  };
   const stop = async () => {
     await end(child);
     rmSync(dataDir, { recursive: true, force: true });
@@ -48,12 +58,12 @@ export async function startService({
   try {
     await waitUntilReady(url, child);
     // The demo tells how to use it once its catalog is in.
-    if (child.stdout !== null) await once(child.stdout, 'data');
+    if (command === 'demo') await untilLogged('Relata serves the demo catalog');
   } catch (error) {
     await stop();
     throw error;
   }
-  return { url, key: KEY, relata: createRelata({ url, key: KEY }), stop };
+  return { url, key: KEY, relata: createRelata({ url, key: KEY }), untilLogged, stop };
 }
 
 function findPort(): Promise<number> {
