@@ -35,17 +35,20 @@ function makeBits(shank: string, series: number): UploadProduct[] {
     categories: [{ path: ['Tools', 'Bits'] }],
     attributes: [
       { key: 'Shank', value: shank },
-      // One value without its unit, to see how that is reported.
-      { key: 'Diameter', value: diameter === 10 && series === 2 ? '10' : `${diameter} mm` },
+      { key: 'Diameter', value: `${diameter} mm` },
       { key: 'Brand', value: 'Bohrmeister' },
       { key: 'Price', value: `${(2 + diameter * 0.45).toFixed(2)} EUR` },
     ],
   }));
 }
 
-/** Loads it as any shop would: by a full update, and a relation. */
+/** Loads it as any shop would: a full update, a change with a mistake in it, and a relation. */
 export async function loadExample(relata: Relata, projectId: number): Promise<void> {
   await relata.products.fullUpdate(makeExample(), { projectId });
+  // A value without its unit, to see how that is reported.
+  const withoutUnit = [{ identifier: 'BIT-3-10', attributes: { Diameter: '10' } }];
+  const { task } = await relata.products.change(withoutUnit, { projectId });
+  await relata.tasks.wait(task.id);
   await relata.relations.create(projectId, {
     name: 'Bits for this drill',
     tag: 'accessories',
