@@ -35,6 +35,7 @@ export type {
   ProductRelation,
   RelatedReason,
   RelationSide,
+  TableProduct,
   UploadProduct,
 } from './product.ts';
 export type { ProductListQuery, ProductSearchLine, ProductSearchQuery } from './products.ts';

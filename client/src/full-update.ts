@@ -1,4 +1,4 @@
-import type { UploadProduct } from './product.ts';
+import type { TableProduct, UploadProduct } from './product.ts';
 import { choose, type ProjectChoice } from './project-choice.ts';
 import { createTasks } from './tasks.ts';
 import type { AnswerOf, Transport } from './transport.ts';
@@ -15,6 +15,12 @@ export type FullUpdatePreview = AnswerOf<'postProductsBatchPreview'>;
 export interface SessionChoice extends ProjectChoice {
   /** Refused when another session is open. */
   readonly fullUpdateId?: number | undefined;
+}
+
+/** A page of the products that a commit would delete. */
+export interface DeletedQuery extends SessionChoice {
+  readonly limit?: number;
+  readonly cursor?: string | undefined;
 }
 
 export interface FullUpdateOptions extends ProjectChoice {
@@ -35,7 +41,7 @@ export interface FullUpdateResult {
 
 /** A session step by step, and as a whole. Source: docs/interface.md §4.4. */
 export function createFullUpdate(transport: Transport) {
-  const { call } = transport;
+  const { call, sendJson } = transport;
   const tasks = createTasks(transport);
   const choice = ({ projectId, fullUpdateId }: SessionChoice) => ({
     ...choose(projectId),
@@ -52,6 +58,13 @@ export function createFullUpdate(transport: Transport) {
     );
   const preview = (options: SessionChoice = {}) =>
     call('postProductsBatchPreview', { query: choice(options) }, rest(options));
+  const previewDeleted = ({ limit, cursor, ...options }: DeletedQuery = {}) =>
+    sendJson<{ products: TableProduct[]; nextCursor: string | null }>({
+      method: 'GET',
+      path: '/products/batch/preview/deleted',
+      query: { ...choice(options), limit, cursor },
+      ...rest(options),
+    });
   const start = ({ allowDeletes, ...options }: SessionChoice & { allowDeletes?: number | undefined } = {}) =>
     call(
       'postProductsBatchStart',
@@ -83,7 +96,7 @@ export function createFullUpdate(transport: Transport) {
     return { fullUpdateId, sent, task: await tasks.wait(data.task.id, rest(options)) };
   }
 
-  return { initiate, upload, preview, start, fullUpdate };
+  return { initiate, upload, preview, previewDeleted, start, fullUpdate };
 }
 
 /** An idempotency key names one request: a session has many. */

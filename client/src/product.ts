@@ -11,6 +11,17 @@ export interface ListedProduct extends UploadProduct {
   lastUpdateTs: number;
 }
 
+/** What a table shows of a product. Source: docs/interface.md §14.3 rule 4. */
+export interface TableProduct {
+  id: number;
+  identifier: string;
+  groupId: string;
+  name: string;
+  image: string;
+  category: string[];
+  lastUpdateTs: number;
+}
+
 /** A value that made no fact, and why. */
 export interface NotExtracted {
   attribute: string;

@@ -7,20 +7,19 @@ export interface Coverage {
   readonly byName: ReadonlyMap<string, AttributeCoverage>;
 }
 
-/** @returns undefined while it is counted: that takes some seconds in a large catalog */
-export function useCoverage(projectId: number): Coverage | undefined {
+/** Counting takes some seconds in a large catalog. */
+export function useCoverage(projectId: number): { coverage: Coverage | undefined; isCounting: boolean } {
   const relata = useRelata();
-  return (
-    useQuery({
-      queryKey: ['coverage', projectId],
-      queryFn: async ({ signal }) => {
-        const answer = await relata.ontology.coverage(projectId, { signal }).catch(withoutIt);
-        if (answer === null) return null;
-        return { answer, byName: new Map(answer.attributes.map((one) => [one.name, one])) };
-      },
-      staleTime: 60_000,
-    }).data ?? undefined
-  );
+  const { data, isLoading } = useQuery({
+    queryKey: ['coverage', projectId],
+    queryFn: async ({ signal }) => {
+      const answer = await relata.ontology.coverage(projectId, { signal }).catch(withoutIt);
+      if (answer === null) return null;
+      return { answer, byName: new Map(answer.attributes.map((one) => [one.name, one])) };
+    },
+    staleTime: 60_000,
+  });
+  return { coverage: data ?? undefined, isCounting: isLoading };
 }
 
 /** An older service does not count. */

@@ -9,7 +9,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useDeferredValue, useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { SelectField, TextField } from '../parts/field.tsx';
-import { Answer, Card, Empty, ErrorNote, Page } from '../parts/page.tsx';
+import { Answer, Card, Empty, ErrorNote, Loading, Page } from '../parts/page.tsx';
 import { Meter } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { formatCount, formatPercent, formatType } from '../state/format.ts';
@@ -67,7 +67,7 @@ function Attributes({ read }: { read: Tagged<Ontology> }) {
   const { canChange } = useRights();
   const project = useProject();
   const save = useSave(read);
-  const coverage = useCoverage(project.id);
+  const { coverage, isCounting } = useCoverage(project.id);
   const [filter, setFilter] = useState('');
   const [opened, setOpened] = useState<Attribute | 'new'>();
   const [error, setError] = useState<unknown>();
@@ -105,11 +105,14 @@ function Attributes({ read }: { read: Tagged<Ontology> }) {
         isBare
         title={`${formatCount(found.length)} ${found.length === 1 ? 'attribute' : 'attributes'}`}
         actions={
-          canChange && (
-            <Button icon="plus" onClick={() => setOpened('new')}>
-              New attribute
-            </Button>
-          )
+          <>
+            {isCounting && <Loading words="Counting …" />}
+            {canChange && (
+              <Button icon="plus" onClick={() => setOpened('new')}>
+                New attribute
+              </Button>
+            )}
+          </>
         }
       >
         {attributes.length === 0 ? (

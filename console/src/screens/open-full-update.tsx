@@ -1,5 +1,5 @@
 import { type FullUpdatePreview, RelataError } from '@relata/client';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button, CopyButton } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
@@ -41,18 +41,7 @@ export function OpenFullUpdate() {
       }
     >
       <Counts preview={preview.data} />
-      {deleted.count > 0 && (
-        <div className="stack">
-          <div className="row spread">
-            <h3>To be deleted: {formatCount(deleted.count)} products</h3>
-            <CopyButton text={deleted.identifiers.join('\n')} label="Copy these identifiers" words="Copy" />
-          </div>
-          <p className="mono small">
-            {deleted.identifiers.join('  ')}
-            {deleted.count > deleted.identifiers.length && ' …'}
-          </p>
-        </div>
-      )}
+      {deleted.count > 0 && <ToBeDeleted count={deleted.count} first={deleted.identifiers} />}
       <CommitDialog
         isOpen={isOpen}
         onClose={() => setOpen(false)}
@@ -60,6 +49,40 @@ export function OpenFullUpdate() {
         percent={deletePercent}
       />
     </Card>
+  );
+}
+
+/** The first hundred with the preview; all of them page by page. */
+function ToBeDeleted({ count, first }: { count: number; first: readonly string[] }) {
+  const relata = useRelata();
+  const project = useProject();
+  const [isOpen, setOpen] = useState(false);
+  const all = useInfiniteQuery({
+    queryKey: ['to-be-deleted', project.id, count],
+    queryFn: ({ pageParam, signal }) =>
+      relata.products.previewDeleted({ projectId: project.id, limit: 1000, cursor: pageParam, signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.nextCursor ?? undefined,
+    enabled: isOpen,
+  });
+  const identifiers = all.data?.pages.flatMap(({ products }) => products.map(({ identifier }) => identifier));
+  const hasMore = identifiers === undefined ? count > first.length : all.hasNextPage;
+  return (
+    <div className="stack">
+      <div className="row spread">
+        <h3>To be deleted: {formatCount(count)} products</h3>
+        <CopyButton text={(identifiers ?? first).join('\n')} label="Copy these identifiers" words="Copy" />
+      </div>
+      <p className="mono small">{(identifiers ?? first).join('  ')}</p>
+      <ErrorNote error={all.error} />
+      {hasMore && (
+        <div className="row">
+          <Button busy={all.isFetching} onClick={() => (isOpen ? void all.fetchNextPage() : setOpen(true))}>
+            Show more
+          </Button>
+        </div>
+      )}
+    </div>
   );
 }
 

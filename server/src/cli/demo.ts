@@ -77,6 +77,7 @@ function printDemo({ address, key, projectId }: { address: string; key: string; 
   console.log(`
 Relata serves the demo catalog at ${address}
 The API reference is at ${address}/docs
+The console is at ${address}/console/, once npm run build has made it: sign in with the key
 Your key, for this demo only: ${key}
 
 1. Which projects does the key reach?
