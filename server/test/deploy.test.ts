@@ -13,7 +13,10 @@ test('the image has the Node that the package names', () => {
   const dockerfile = read('Dockerfile');
   const named = [...dockerfile.matchAll(/^FROM \S+ AS (\S+)/gm)].map(([, name]) => name);
   const stages = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image);
-  assert.deepEqual(new Set(stages.filter((image) => !named.includes(image))), new Set([`node:${dependencies.node}-slim`]));
+  assert.deepEqual(
+    new Set(stages.filter((image) => !named.includes(image))),
+    new Set([`node:${dependencies.node}-slim`]),
+  );
 });
 
 test('the settings of compose.yaml are settings of the service, and stand in its image', () => {
