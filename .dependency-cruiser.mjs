@@ -35,6 +35,9 @@ const known = `${src}/(?:(?:${order.join('|')}|cli)/|(?:app|app-routes|stores|pi
 const packages = (...names) => `(?:^|node_modules/)(?:${names.join('|')})(?:/|$)`;
 const valuesOnly = { dependencyTypesNot: ['type-only'] };
 
+/** A workspace, by its folder or by the name of its package. */
+const foreign = (name) => [`^${name}/`, packages(`@relata/${name}`)];
+
 const leftOnly = [
   ...order.map((folder, at) => ({
     name: `${folder}-imports-left-only`,
@@ -133,7 +136,32 @@ export default {
       name: 'server-stands-alone',
       comment: 'R4: the server never imports the source of the client or the console.',
       from: { path: '^server/' },
-      to: { path: '^(?:client|console)/' },
+      to: { path: [...foreign('client'), ...foreign('console')] },
+    },
+    {
+      name: 'client-stands-alone',
+      comment:
+        'R4: the client is published by itself: it imports no package, no other workspace, nothing of Node.',
+      from: { path: '^client/src/', pathNot: test },
+      to: { pathNot: '^client/src/' },
+    },
+    {
+      name: 'console-uses-the-package',
+      comment: 'R4: the console reaches the server through @relata/client, as a stranger would.',
+      from: { path: '^console/' },
+      to: { path: [...foreign('server'), '^client/'] },
+    },
+    {
+      name: 'console-needs-no-test',
+      comment: 'What a browser loads holds no test and nothing of Node.',
+      from: { path: '^console/src/', pathNot: test },
+      to: { path: ['^console/test/', test] },
+    },
+    {
+      name: 'console-needs-no-test',
+      comment: 'The same, of Node.',
+      from: { path: '^console/src/', pathNot: test },
+      to: { dependencyTypes: ['core'] },
     },
     {
       name: 'service-needs-no-test',
@@ -152,5 +180,7 @@ export default {
     // Sees imports of types, which the compiler would drop: R1 and R2 hold for them too.
     tsPreCompilationDeps: true,
     doNotFollow: { path: 'node_modules' },
+    // The package @relata/client is what was built of it: whoever reaches its source goes another way.
+    exclude: { path: '^(?:client|console)/dist/' },
   },
 };

@@ -4,7 +4,16 @@ FROM node:26.10.0-slim AS packages
 WORKDIR /opt/relata
 COPY package.json package-lock.json ./
 COPY server/package.json server/
+COPY client/package.json client/
+COPY console/package.json console/
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+
+# The console is built here and only its files go on: what builds it is not in the image.
+FROM packages AS console
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY client client
+COPY console console
+RUN npm run build --workspace console
 
 FROM node:26.10.0-slim
 ENV NODE_ENV=production \
@@ -18,6 +27,7 @@ COPY --from=packages /opt/relata ./
 COPY LICENSE ./
 COPY server/migrations server/migrations
 COPY server/src server/src
+COPY --from=console /opt/relata/console/dist console/dist
 USER node
 VOLUME /var/lib/relata
 EXPOSE 4810

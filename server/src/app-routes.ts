@@ -10,7 +10,13 @@ import { productRoutes } from './catalog/product-routes.ts';
 import { surveyRoutes } from './catalog/survey-routes.ts';
 import { fullUpdateRoutes, productUpdateRoutes } from './catalog/update-routes.ts';
 import type { Config } from './config.ts';
-import { createAnswerOnce, createSessionCookie, type Server, serveDocuments } from './http/http.ts';
+import {
+  createAnswerOnce,
+  createSessionCookie,
+  type Server,
+  serveConsole,
+  serveDocuments,
+} from './http/http.ts';
 import { type Caller, type ChosenProject, originOf } from './kernel/caller.ts';
 import type { Clock } from './kernel/clock.ts';
 import { addPipelineRoutes } from './pipeline-parts.ts';
@@ -46,11 +52,14 @@ export interface RouteNeeds {
   readonly catalog: Catalog;
   readonly relations: Relations;
   readonly pipelines: Pipelines;
+  /** Where the built console is; default console/dist. */
+  readonly consoleFolder: string | undefined;
 }
 
 /** All routes of the folders; those of the service itself are in `app.ts`. */
 export function addRoutes(server: Server, needs: RouteNeeds): void {
-  const { config, clock, storage, projects, access, statistics, tasks, catalog, relations } = needs;
+  const { config, clock, storage, projects, access, statistics, tasks, catalog, relations, consoleFolder } =
+    needs;
   const answerOnce = createAnswerOnce(storage.database, clock);
   projectRoutes({ projects, answerOnce })(server);
   apiKeyRoutes({ access, projects, answerOnce })(server);
@@ -114,4 +123,5 @@ export function addRoutes(server: Server, needs: RouteNeeds): void {
   })(server);
   addPipelineRoutes(server, { ...needs, answerOnce, getProject, findBaseUrl });
   serveDocuments(server);
+  serveConsole(server, consoleFolder);
 }

@@ -39,6 +39,8 @@ export interface AppOptions {
   readonly clock?: Clock;
   /** Where the log goes; default standard output. */
   readonly logTo?: { write(line: string): void };
+  /** Where the built console is; default console/dist. */
+  readonly consoleFolder?: string;
   /** Stands in front of the disk: tests put a full one there. */
   readonly replace?: Replacements;
 }
@@ -59,6 +61,7 @@ export async function createApp({
   role = 'all',
   clock = systemClock,
   logTo,
+  consoleFolder,
   replace = {},
 }: AppOptions) {
   const opened = await openOwnStorage(config, role);
@@ -97,7 +100,7 @@ export async function createApp({
   addHealthRoutes(server, async () => isReady && (await storage.isReachable()));
   serveMetrics(server, metrics);
   const parts = { projects, access, statistics, tasks, catalog, relations, pipelines };
-  if (role !== 'worker') addRoutes(server, { ...base, ...parts });
+  if (role !== 'worker') addRoutes(server, { ...base, ...parts, consoleFolder });
   await server.ready();
 
   const upkeep = startUpkeep({ ...storage, config, clock, logger, ...parts });

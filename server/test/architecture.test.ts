@@ -60,6 +60,15 @@ const house: Files = {
     export const commands = [app, storage];`,
   'main.ts': `import { commands } from './cli/cli.ts';
     export const run = commands;`,
+  'client/src/wire.ts': 'export const wire = 1;',
+  'client/src/client.ts': `import { wire } from './wire.ts';
+    export const client = wire;`,
+  'client/test/client.test.ts': `import 'node:fs';
+    import '../src/client.ts';`,
+  'console/src/main.tsx': `import '@relata/client';
+    import 'react';`,
+  'console/test/flows.test.ts': `import 'node:fs';
+    import '../src/main.tsx';`,
 };
 
 /**
@@ -189,6 +198,32 @@ const violations: readonly { rule: string; refused: string; file: string; lines:
     lines: `import '../../../client/src/wire.ts';`,
   },
   {
+    refused: 'R4: a server that uses the package of the client',
+    rule: 'server-stands-alone',
+    file: 'catalog/ask.ts',
+    lines: `import '@relata/client';`,
+  },
+  ...['../../server/src/kernel/errors.ts', 'react', 'node:fs'].map((module, at) => ({
+    refused: `R4: a client that imports ${module}`,
+    rule: 'client-stands-alone',
+    file: `client/src/use-${at}.ts`,
+    lines: `import '${module}';`,
+  })),
+  ...['../../server/src/kernel/errors.ts', '../../client/src/wire.ts', '@relata/server'].map(
+    (module, at) => ({
+      refused: `R4: a console that imports ${module}`,
+      rule: 'console-uses-the-package',
+      file: `console/src/use-${at}.ts`,
+      lines: `import '${module}';`,
+    }),
+  ),
+  {
+    refused: 'a console that takes something of Node to the browser',
+    rule: 'console-needs-no-test',
+    file: 'console/src/read.ts',
+    lines: `import 'node:fs';`,
+  },
+  {
     refused: 'a service that imports a test',
     rule: 'service-needs-no-test',
     file: 'catalog/example.ts',
@@ -223,7 +258,7 @@ test('the check refuses', async (t) => {
     await t.test(`${refused} (${rule})`, () => {
       const named = reports.some(
         (report) =>
-          report.startsWith(`${rule}: server/src/${file} `) ||
+          report.startsWith(`${rule}: ${placeOf(file)} `) ||
           (rule === 'no-cycles' && report.startsWith(rule) && report.includes(`server/src/${file} →`)),
       );
       assert.ok(named, output);
@@ -260,13 +295,16 @@ async function build(t: TestContext, files: Files): Promise<string> {
   for (const config of ['.dependency-cruiser.mjs', '.gitignore', 'biome.json']) {
     await copyFile(join(repository, config), join(directory, config));
   }
-  const sources = Object.entries(files).map(([file, text]) => [join('server/src', file), text] as const);
-  for (const [file, text] of [...sources, ['client/src/wire.ts', 'export const wire = 1;\n'] as const]) {
+  const sources = Object.entries(files).map(([file, text]) => [placeOf(file), text] as const);
+  for (const [file, text] of sources) {
     await mkdir(join(directory, dirname(file)), { recursive: true });
     await writeFile(join(directory, file), text);
   }
   return directory;
 }
+
+/** Most files of the small house are the server's. */
+const placeOf = (file: string) => (/^(?:client|console)\//.test(file) ? file : join('server/src', file));
 
 interface Outcome {
   readonly failed: boolean;
@@ -278,6 +316,8 @@ function cruise(directory: string): Promise<Outcome> {
     '--config',
     '.dependency-cruiser.mjs',
     'server/src',
+    'client',
+    'console',
   ]);
 }
 

@@ -5,11 +5,12 @@ import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { findInstalled, hasPackage } from './postgres-binaries.ts';
 import { type PostgresServer, startPostgres } from './postgres-server.ts';
-import { listEmbedded, listInstalled, listPostgres } from './test-files.ts';
+import { listEmbedded, listInstalled, listPostgres, listWorkspace } from './test-files.ts';
 
 /**
  * All tests on the embedded store, those that touch a store on PostgreSQL too, and a part of them on an installed
- * PostgreSQL of an older version. `node server/test/run-tests.ts postgres` runs only what it names.
+ * PostgreSQL of an older version; then those of the client and of the console, which start the service as a process.
+ * `node server/test/run-tests.ts postgres` runs only what it names.
  */
 
 interface Pass {
@@ -17,6 +18,8 @@ interface Pass {
   readonly files: readonly string[];
   /** The folder of PostgreSQL's programs; `npm`: those of the package; undefined: the embedded store. */
   readonly postgres?: string;
+  /** How many files run at a time; undefined: as many as there are cores. */
+  readonly atOnce: number;
 }
 
 interface Counts {
@@ -34,6 +37,8 @@ const TIMEOUT_MS = 900_000;
  * for leases to run out too.
  */
 const SIDE_BY_SIDE = { embedded: 2, postgres: 3 } as const;
+/** Browsers that share cores measure each other. */
+const BROWSERS = 1;
 const OLDEST = 14;
 const NEWEST = 17;
 
@@ -41,11 +46,18 @@ function listPasses(): Pass[] {
   const given = process.env.RELATA_TEST_POSTGRES_BIN;
   const installed = given || findOldest();
   return [
-    { name: 'embedded', files: listEmbedded() },
-    { name: 'postgres', files: listPostgres(), postgres: hasPackage() ? 'npm' : (given ?? 'npm') },
+    { name: 'embedded', files: listEmbedded(), atOnce: SIDE_BY_SIDE.embedded },
+    {
+      name: 'postgres',
+      files: listPostgres(),
+      postgres: hasPackage() ? 'npm' : (given ?? 'npm'),
+      atOnce: SIDE_BY_SIDE.postgres,
+    },
     ...(installed && existsSync(installed)
-      ? [{ name: 'installed', files: listInstalled(), postgres: installed }]
+      ? [{ name: 'installed', files: listInstalled(), postgres: installed, atOnce: SIDE_BY_SIDE.postgres }]
       : []),
+    { name: 'client', files: listWorkspace('client'), atOnce: SIDE_BY_SIDE.embedded },
+    { name: 'console', files: listWorkspace('console'), atOnce: BROWSERS },
   ];
 }
 
@@ -54,14 +66,14 @@ function findOldest(): string | undefined {
   return [...findInstalled()].find(([version]) => version >= OLDEST && version <= NEWEST)?.[1];
 }
 
-async function runPass({ name, files, postgres }: Pass): Promise<Counts> {
+async function runPass({ name, files, postgres, atOnce }: Pass): Promise<Counts> {
   let server: PostgresServer | undefined;
   const { env } = process;
   delete env.RELATA_TEST_POSTGRES_BIN;
   if (postgres !== undefined && postgres !== 'npm') env.RELATA_TEST_POSTGRES_BIN = postgres;
   env.RELATA_TEST_STORE = postgres === undefined ? 'embedded' : 'postgres';
   const begun = performance.now();
-  let title = `${name} store`;
+  let title = name === 'embedded' ? 'embedded store' : name;
   if (postgres !== undefined) {
     server = await startPostgres();
     env.RELATA_TEST_DATABASE_URL = server.url;
@@ -69,10 +81,7 @@ async function runPass({ name, files, postgres }: Pass): Promise<Counts> {
   }
   say(`\n${title}: ${files.length} files\n`);
   try {
-    const { failures, ...counts } = await runFiles(
-      files,
-      SIDE_BY_SIDE[postgres === undefined ? 'embedded' : 'postgres'],
-    );
+    const { failures, ...counts } = await runFiles(files, atOnce);
     const seconds = Math.round((performance.now() - begun) / 1000);
     say(`${title}: ${describe(counts)} in ${seconds} s`);
     return { ...counts, failures: failures.map((failure) => `${title}: ${failure}`) };
@@ -84,7 +93,8 @@ async function runPass({ name, files, postgres }: Pass): Promise<Counts> {
 
 /** As `node --test` does. */
 async function runFiles(files: readonly string[], concurrency: number): Promise<Counts> {
-  const events = run({ files, concurrency, timeout: TIMEOUT_MS });
+  // The console and the tests of the client use the client's source: nothing has to be built for them.
+  const events = run({ files, concurrency, timeout: TIMEOUT_MS, execArgv: ['--conditions=relata-source'] });
   let counts = { passed: 0, failed: 1, skipped: 0 };
   const failures: string[] = [];
   events.on('test:fail', ({ name, file, details }) => {
@@ -113,7 +123,8 @@ function say(text: string): void {
 
 const wanted = process.argv.slice(2);
 const passes = listPasses().filter(({ name }) => wanted.length === 0 || wanted.includes(name));
-if (passes.length === 0) say(`There are no tests named ${wanted.join(' ')}: embedded, postgres, installed.`);
+if (passes.length === 0)
+  say(`There are no tests named ${wanted.join(' ')}: ${listPasses().map(({ name }) => name)}.`);
 const results: Counts[] = [];
 for (const pass of passes) {
   results.push(

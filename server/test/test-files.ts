@@ -29,6 +29,12 @@ const INSTALLED = [
   'interface-relation',
 ];
 
+/** @returns those of the client or the console, which start the service as a process */
+export const listWorkspace = (name: 'client' | 'console'): string[] =>
+  globSync('{src,test}/**/*.test.ts', { cwd: join(ROOT, '..', name) })
+    .map((path) => join(ROOT, '..', name, path))
+    .sort();
+
 /** @returns test files that open a store by themselves, so that they never meet the other one */
 export const listOneSided = (): string[] =>
   listAll().filter(

@@ -114,6 +114,7 @@ function printDemo({ address, key, projectId, consoleLink, uploadPath, webhookUr
   console.log(`
 Relata serves the demo catalog at ${address}
 The API reference is at ${address}/docs
+The console is at ${address}/console/, once npm run build has made it: sign in with the key
 Your key, for this demo only: ${key}
 To sign up for the console, within an hour: ${consoleLink}
 

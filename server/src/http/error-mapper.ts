@@ -66,6 +66,10 @@ const onTheWire = {
   },
   nothing_to_restore: { status: 400, message: 'There is no commit or delete left that could be restored' },
   not_found: { status: 404, message: 'Not Found' },
+  console_missing: {
+    status: 404,
+    message: 'The console is not built here: run npm run build and start the service again',
+  },
   method_not_allowed: { status: 405, message: 'Method Not Allowed' },
   relation_not_ready: { status: 409, message: 'The relation answers nothing yet' },
   task_ended: { status: 409, message: 'The task has ended already' },

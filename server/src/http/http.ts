@@ -20,6 +20,7 @@ export { type AnswerOnce, createAnswerOnce, type RecordAnswer } from './answer-o
 export { dropAnswersBefore as dropOldAnswers } from './answer-store.ts';
 export type { RawBody } from './body.ts';
 export { ErrorAnswer, ListQuery, ProjectQuery } from './common-schemas.ts';
+export { serveConsole } from './console-files.ts';
 export { describeRefusal, type FailureBody } from './error-mapper.ts';
 export { chargeRequest, type Guards, type PresentedKey, type RateState, readPresentedKey } from './guards.ts';
 export { IfMatch, readIfMatch, sendMark } from './if-match.ts';

@@ -37,6 +37,7 @@ export type FailureCode =
   | 'deletes_not_exact'
   | 'nothing_to_restore'
   | 'not_found'
+  | 'console_missing'
   | 'method_not_allowed'
   | 'relation_not_ready'
   | 'task_ended'

@@ -1,0 +1,163 @@
+/**
+ * Writes `src/wire.ts` from docs/openapi.json: the types of what goes over the wire, and method and path of each
+ * operation. `node client/make-wire.ts --check` says whether the file is what the document says.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+
+interface Schema {
+  readonly $ref?: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly type?: string | readonly string[];
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly Schema[];
+  readonly items?: Schema;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: boolean | Schema;
+}
+
+interface Content {
+  readonly content?: Readonly<Record<string, { readonly schema?: Schema }>>;
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly summary?: string;
+  readonly parameters?: readonly { name: string; in: string; required?: boolean; schema: Schema }[];
+  readonly requestBody?: Content & { readonly required?: boolean };
+  readonly responses: Readonly<Record<string, Content>>;
+}
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+}
+
+const DOCUMENT = new URL('../docs/openapi.json', import.meta.url);
+const WIRE = new URL('src/wire.ts', import.meta.url);
+/** JSON Schema in the document cannot say this; it is written by hand in `src/filter.ts`. */
+const BY_HAND = new Set(['Filter']);
+
+const named = new Map<string, string>();
+
+function nameOf(title: string): string {
+  const words = title.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
+  return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+}
+
+/** A titled schema becomes an exported type; the name stands for it everywhere. */
+function typeOf(schema: Schema): string {
+  if (schema.$ref !== undefined) return nameOf(schema.$ref.replace('#/components/schemas/', ''));
+  if (schema.title === undefined) return bareTypeOf(schema);
+  const name = nameOf(schema.title);
+  if (BY_HAND.has(name)) return name;
+  const text = bareTypeOf(schema);
+  const known = named.get(name);
+  if (known !== undefined && known !== text) throw new Error(`two schemas are titled ${schema.title}`);
+  named.set(name, text);
+  return name;
+}
+
+function bareTypeOf(schema: Schema): string {
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
+  if (schema.anyOf !== undefined) return [...new Set(schema.anyOf.map(typeOf))].join(' | ');
+  const types = [schema.type ?? []].flat();
+  if (types.length === 0) return schema.properties ? objectOf(schema) : 'unknown';
+  return types.map((type) => simpleTypeOf(type, schema)).join(' | ');
+}
+
+function simpleTypeOf(type: string, schema: Schema): string {
+  if (type === 'integer') return 'number';
+  if (type === 'array') return schema.items ? `Array<${typeOf(schema.items)}>` : 'unknown[]';
+  if (type === 'object') return objectOf(schema);
+  return type;
+}
+
+function objectOf({ properties, required = [], additionalProperties }: Schema): string {
+  const members = Object.entries(properties ?? {}).map(([name, schema]) => {
+    const about = schema.description ? `/** ${schema.description.replaceAll('*/', '* /')} */\n` : '';
+    return `${about}${quote(name)}${required.includes(name) ? '' : '?'}: ${typeOf(schema)};`;
+  });
+  if (members.length > 0) return `{\n${members.join('\n')}\n}`;
+  const rest = typeof additionalProperties === 'object' ? typeOf(additionalProperties) : 'unknown';
+  return `Record<string, ${rest}>`;
+}
+
+const quote = (name: string) => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name));
+
+function parametersOf({ parameters = [] }: Operation, place: string): string | undefined {
+  const members = parameters
+    .filter((parameter) => parameter.in === place)
+    .map(({ name, required, schema }) => `${quote(name)}${required ? '' : '?'}: ${typeOf(schema)};`);
+  return members.length > 0 ? `{ ${members.join(' ')} }` : undefined;
+}
+
+/** The schema of a JSON body, or `text` of any other. */
+function bodyOf(content: Content | undefined): string | undefined {
+  const [media, body] = Object.entries(content?.content ?? {})[0] ?? [];
+  if (media === undefined) return undefined;
+  return media === 'application/json' ? typeOf(body?.schema ?? {}) : 'string';
+}
+
+function describeOperation(operation: Operation): string {
+  const answer = Object.entries(operation.responses).find(([status]) => status.startsWith('2'))?.[1];
+  const body = bodyOf(operation.requestBody);
+  const members = [
+    ['path', parametersOf(operation, 'path')],
+    ['query', parametersOf(operation, 'query')],
+    [operation.requestBody?.required === false ? 'body?' : 'body', body],
+    ['answer', bodyOf(answer) ?? 'unknown'],
+  ].filter(([, type]) => type !== undefined);
+  const about = operation.summary ? `/** ${operation.summary} */\n` : '';
+  const text = members.map(([name, type]) => `${name}: ${type};`).join('\n');
+  return `${about}${operation.operationId}: {\n${text}\n};`;
+}
+
+function write(document: Document): string {
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  );
+  const components = Object.entries(document.components.schemas)
+    .filter(([name]) => !BY_HAND.has(name))
+    .map(([name, schema]) => [nameOf(name), bareTypeOf(schema)] as const);
+  for (const [name, text] of components) named.set(name, text);
+  const described = operations.map(({ operation }) => describeOperation(operation));
+  const table = operations.map(
+    ({ path, method, operation }) => `${operation.operationId}: ['${method.toUpperCase()}', '${path}'],`,
+  );
+  return [
+    '/** Written by `npm run wire` from docs/openapi.json. Not to be changed by hand. */',
+    `import type { ${[...BY_HAND].join(', ')} } from './filter.ts';`,
+    '',
+    ...[...named].map(([name, text]) => `export type ${name} = ${text};\n`),
+    `export interface Operations {\n${described.join('\n')}\n}`,
+    '',
+    `export const operations = {\n${table.join('\n')}\n} as const satisfies Record<keyof Operations, readonly [string, string]>;`,
+    '',
+  ].join('\n');
+}
+
+/** Two spaces a level, so that the file can be read. */
+function indent(text: string): string {
+  let depth = 0;
+  const lines = text.split('\n').map((line) => {
+    const isComment = line.startsWith('/**');
+    const opens = !isComment && /[{<]$/.test(line) ? 1 : 0;
+    const closes = !isComment && /^[}>]/.test(line) ? 1 : 0;
+    depth -= closes;
+    const indented = line === '' ? '' : '  '.repeat(depth) + line;
+    depth += opens;
+    return indented;
+  });
+  return lines.join('\n');
+}
+
+const text = indent(write(JSON.parse(readFileSync(DOCUMENT, 'utf8')) as Document));
+if (!process.argv.includes('--check')) writeFileSync(WIRE, text);
+else if (readFileSync(WIRE, 'utf8') !== text) {
+  process.stderr.write('client/src/wire.ts is not what docs/openapi.json says: npm run wire\n');
+  process.exitCode = 1;
+}

@@ -1,0 +1,68 @@
+/**
+ * The door of the client: the interface of Relata for browser and Node, typed from its OpenAPI document. It knows how
+ * to send, repeat and refuse; it never keeps what it read.
+ */
+import { createApiKeys, createInstallation, createOntology, createProjects } from './management.ts';
+import { createPipelines } from './pipelines.ts';
+import { createProducts } from './products.ts';
+import { createRelations } from './relations.ts';
+import { createSession, createUsers } from './session.ts';
+import { createTasks } from './tasks.ts';
+import { type ClientOptions, createTransport } from './transport.ts';
+
+export type {
+  AccountStatistics,
+  ApiKeyStatistics,
+  AttributeCoverage,
+  CatalogPoint,
+  KeyCoverage,
+  NotedRequest,
+  OntologyCoverage,
+  OntologyPreview,
+  RequestPoint,
+  Span,
+  SpanQuery,
+  ValueProblem,
+} from './counts.ts';
+export type { Condition, Filter, Operator } from './filter.ts';
+export type { FullUpdateOptions, FullUpdatePreview, FullUpdateResult } from './full-update.ts';
+export type {
+  ExtractedValue,
+  ListedProduct,
+  NotExtracted,
+  PartialProduct,
+  ProductPage,
+  ProductRelation,
+  RelatedReason,
+  RelationSide,
+  TableProduct,
+  UploadProduct,
+} from './product.ts';
+export type { ProductListQuery, ProductSearchLine, ProductSearchQuery } from './products.ts';
+export { type ProductViolation, RelataError, TaskError, UnreachableError } from './relata-error.ts';
+export type { RelatedQuery, Tagged } from './relations.ts';
+export type { ConsoleSession, Invitation, Role, User } from './session.ts';
+export type { ReportLine, TaskListQuery } from './tasks.ts';
+export type { AnswerOf, CallOptions, ClientOptions, InputOf, OperationName } from './transport.ts';
+export type * from './wire.ts';
+
+export type Relata = ReturnType<typeof createRelata>;
+
+/** A client of one installation, as the holder of one key or as the browser's signed-in user. */
+export function createRelata(options: ClientOptions = {}) {
+  const transport = createTransport(options);
+  return {
+    /** Every operation by its name in the OpenAPI document. */
+    call: transport.call,
+    projects: createProjects(transport),
+    apiKeys: createApiKeys(transport),
+    products: createProducts(transport),
+    tasks: createTasks(transport),
+    ontology: createOntology(transport),
+    relations: createRelations(transport),
+    pipelines: createPipelines(transport),
+    session: createSession(transport),
+    users: createUsers(transport),
+    installation: createInstallation(transport),
+  };
+}

@@ -1,0 +1,122 @@
+import type { TableProduct, UploadProduct } from './product.ts';
+import { choose, type ProjectChoice } from './project-choice.ts';
+import { createTasks } from './tasks.ts';
+import type { AnswerOf, Transport } from './transport.ts';
+import type { Task } from './wire.ts';
+
+/** As many products as a batch may have. Source: docs/interface.md §8. */
+const BATCH_PRODUCTS = 10_000;
+/** Far below the smallest usual limit of a body, also when every character takes three bytes. */
+const BATCH_CHARACTERS = 16_000_000;
+
+/** What a commit would do. */
+export type FullUpdatePreview = AnswerOf<'postProductsBatchPreview'>;
+
+export interface SessionChoice extends ProjectChoice {
+  /** Refused when another session is open. */
+  readonly fullUpdateId?: number | undefined;
+}
+
+/** A page of the products that a commit would delete. */
+export interface DeletedQuery extends SessionChoice {
+  readonly limit?: number;
+  readonly cursor?: string | undefined;
+}
+
+export interface FullUpdateOptions extends ProjectChoice {
+  /** Looks at what the commit would do; false leaves the session open and the catalog as it is. */
+  readonly confirm?: (preview: FullUpdatePreview) => boolean | Promise<boolean>;
+  /** Called after each batch with the products sent so far. */
+  readonly onBatch?: (sent: number) => void;
+  /** Exactly how many products may be deleted, to pass the delete guard. */
+  readonly allowDeletes?: number;
+}
+
+export interface FullUpdateResult {
+  readonly fullUpdateId: number;
+  readonly sent: number;
+  /** The commit, ended; undefined when `confirm` said no. */
+  readonly task: Task | undefined;
+}
+
+/** A session step by step, and as a whole. Source: docs/interface.md §4.4. */
+export function createFullUpdate(transport: Transport) {
+  const { call, sendJson } = transport;
+  const tasks = createTasks(transport);
+  const choice = ({ projectId, fullUpdateId }: SessionChoice) => ({
+    ...choose(projectId),
+    ...(fullUpdateId !== undefined && { fullUpdateId }),
+  });
+
+  const initiate = ({ projectId, ...options }: ProjectChoice = {}) =>
+    call('postProductsBatchInitiate', { query: choose(projectId) }, options);
+  const upload = (products: readonly UploadProduct[], options: SessionChoice = {}) =>
+    call(
+      'postProductsBatchUpload',
+      { query: choice(options), body: { products: [...products] } },
+      rest(options),
+    );
+  const preview = (options: SessionChoice = {}) =>
+    call('postProductsBatchPreview', { query: choice(options) }, rest(options));
+  const previewDeleted = ({ limit, cursor, ...options }: DeletedQuery = {}) =>
+    sendJson<{ products: TableProduct[]; nextCursor: string | null }>({
+      method: 'GET',
+      path: '/products/batch/preview/deleted',
+      query: { ...choice(options), limit, cursor },
+      ...rest(options),
+    });
+  const start = ({ allowDeletes, ...options }: SessionChoice & { allowDeletes?: number | undefined } = {}) =>
+    call(
+      'postProductsBatchStart',
+      { query: { ...choice(options), ...(allowDeletes !== undefined && { allowDeletes }) } },
+      rest(options),
+    );
+
+  /**
+   * Makes the catalog what is given: products that are not in it are deleted. Sends batches as the products come, and
+   * holds one batch in memory.
+   * @throws TaskError when the commit fails
+   */
+  async function fullUpdate(
+    products: Iterable<UploadProduct> | AsyncIterable<UploadProduct>,
+    { confirm, onBatch, allowDeletes, ...options }: FullUpdateOptions = {},
+  ): Promise<FullUpdateResult> {
+    const { fullUpdateId } = await initiate(options);
+    const session = { ...options, fullUpdateId };
+    let sent = 0;
+    for await (const batch of toBatches(products)) {
+      await upload(batch, session);
+      sent += batch.length;
+      onBatch?.(sent);
+    }
+    if (confirm !== undefined && !(await confirm(await preview(session)))) {
+      return { fullUpdateId, sent, task: undefined };
+    }
+    const { data } = await start({ ...session, ...(allowDeletes !== undefined && { allowDeletes }) });
+    return { fullUpdateId, sent, task: await tasks.wait(data.task.id, rest(options)) };
+  }
+
+  return { initiate, upload, preview, previewDeleted, start, fullUpdate };
+}
+
+/** An idempotency key names one request: a session has many. */
+const rest = ({ signal }: ProjectChoice) => (signal ? { signal } : {});
+
+/** Batches bounded in number and size. */
+export async function* toBatches(
+  products: Iterable<UploadProduct> | AsyncIterable<UploadProduct>,
+): AsyncGenerator<UploadProduct[]> {
+  let batch: UploadProduct[] = [];
+  let characters = 0;
+  for await (const product of products) {
+    const length = JSON.stringify(product).length;
+    if (batch.length === BATCH_PRODUCTS || (batch.length > 0 && characters + length > BATCH_CHARACTERS)) {
+      yield batch;
+      batch = [];
+      characters = 0;
+    }
+    batch.push(product);
+    characters += length;
+  }
+  if (batch.length > 0) yield batch;
+}

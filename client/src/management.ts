@@ -1,0 +1,138 @@
+import type {
+  AccountStatistics,
+  ApiKeyStatistics,
+  OntologyCoverage,
+  OntologyPreview,
+  SpanQuery,
+} from './counts.ts';
+import type { Tagged } from './relations.ts';
+import type { CallOptions, InputOf, OperationName, Transport } from './transport.ts';
+import type { Attribute, Ontology } from './wire.ts';
+
+type BodyOf<Name extends OperationName> = InputOf<Name> extends { body: infer Body } ? Body : never;
+type Page = CallOptions & { readonly limit?: number; readonly cursor?: string };
+
+const paging = ({ limit, cursor }: Page) => ({
+  ...(limit !== undefined && { limit }),
+  ...(cursor !== undefined && { cursor }),
+});
+
+/** Project groups, projects and their audit log. Source: docs/interface.md §4.1, §14.2, §14.4. */
+export function createProjects({ call }: Transport) {
+  return {
+    /** The projects that the key reaches, as connectors list them. */
+    reached: async (options: CallOptions = {}) =>
+      (await call('getProjects', { query: {} }, options)).data.projects,
+    /** Whether the key is good, and reaches this project. */
+    checkCredentials: (projectId?: number, options: CallOptions = {}) =>
+      call('getProjectCheckCredentials', { query: projectId === undefined ? {} : { projectId } }, options),
+
+    list: ({ deleted, ...page }: Page & { readonly deleted?: boolean } = {}) =>
+      call('getManagementProjects', { query: { ...paging(page), ...(deleted && { deleted }) } }, page),
+    get: (id: number, options: CallOptions = {}) =>
+      call('getManagementProjectsById', { path: { id } }, options),
+    create: (project: BodyOf<'postManagementProjects'>, options: CallOptions = {}) =>
+      call('postManagementProjects', { body: project }, options),
+    change: (id: number, change: BodyOf<'patchManagementProjectsById'>, options: CallOptions = {}) =>
+      call('patchManagementProjectsById', { path: { id }, body: change }, options),
+    /** Can be undone for 30 days. */
+    delete: (id: number, name: string, options: CallOptions = {}) =>
+      call('deleteManagementProjectsById', { path: { id }, query: { confirm: name } }, options),
+    restore: (id: number, options: CallOptions = {}) =>
+      call('postManagementProjectsByIdRestore', { path: { id } }, options),
+
+    listGroups: (page: Page = {}) => call('getManagementProjectGroups', { query: paging(page) }, page),
+    getGroup: (id: number, options: CallOptions = {}) =>
+      call('getManagementProjectGroupsById', { path: { id } }, options),
+    createGroup: (name: string, options: CallOptions = {}) =>
+      call('postManagementProjectGroups', { body: { name } }, options),
+    renameGroup: (id: number, name: string, options: CallOptions = {}) =>
+      call('patchManagementProjectGroupsById', { path: { id }, body: { name } }, options),
+    deleteGroup: (id: number, options: CallOptions = {}) =>
+      call('deleteManagementProjectGroupsById', { path: { id } }, options),
+
+    /** Who changed what, newest first. */
+    auditLog: ({ projectId, ...page }: Page & { readonly projectId?: number } = {}) =>
+      call(
+        'getManagementAuditLog',
+        { query: { ...paging(page), ...(projectId !== undefined && { projectId }) } },
+        page,
+      ),
+  };
+}
+
+/** API keys. Source: docs/interface.md §5.2, §14.2. */
+export function createApiKeys({ call, sendJson }: Transport) {
+  return {
+    list: (page: Page = {}) => call('getManagementApiKeys', { query: paging(page) }, page),
+    get: (id: number, options: CallOptions = {}) =>
+      call('getManagementApiKeysById', { path: { id } }, options),
+    /** The answer, and only this one, carries the value as `key`. */
+    create: (key: BodyOf<'postManagementApiKeys'>, options: CallOptions = {}) =>
+      call('postManagementApiKeys', { body: key }, options),
+    change: (id: number, change: BodyOf<'patchManagementApiKeysById'>, options: CallOptions = {}) =>
+      call('patchManagementApiKeysById', { path: { id }, body: change }, options),
+    /** A new value; the old one works on for the overlap. */
+    rotate: (id: number, overlapSeconds = 0, options: CallOptions = {}) =>
+      call('postManagementApiKeysByIdRotate', { path: { id }, body: { overlapSeconds } }, options),
+    delete: (id: number, options: CallOptions = {}) =>
+      call('deleteManagementApiKeysById', { path: { id } }, options),
+    /** Requests and refusals for their rate, over time. */
+    statistics: (id: number, { signal, ...query }: SpanQuery & CallOptions = {}) =>
+      sendJson<ApiKeyStatistics>({
+        method: 'GET',
+        path: `/management/api-keys/${id}/statistics`,
+        query,
+        ...(signal && { signal }),
+      }),
+  };
+}
+
+/** Attributes with their types and units. Source: docs/interface.md §11. */
+export function createOntology({ call, request, sendJson }: Transport) {
+  const path = (projectId: number) => `/management/projects/${projectId}/ontology`;
+  return {
+    get: async (projectId: number, { signal }: CallOptions = {}): Promise<Tagged<Ontology>> => {
+      const response = await request({ method: 'GET', path: path(projectId), ...(signal && { signal }) });
+      const value = (await response.json()) as Ontology;
+      return { value, etag: response.headers.get('etag') ?? undefined };
+    },
+    /** The list is complete: what it leaves out is removed. Starts a re-extraction. */
+    put: (projectId: number, ontology: Ontology, options: CallOptions = {}) =>
+      call('putManagementProjectsByIdOntology', { path: { id: projectId }, body: ontology }, options),
+    /** How much of the catalog each attribute covers, its values and its problems. */
+    coverage: (projectId: number, { signal }: CallOptions = {}) =>
+      sendJson<OntologyCoverage>({
+        method: 'GET',
+        path: `${path(projectId)}/coverage`,
+        ...(signal && { signal }),
+      }),
+    /** What a changed attribute would do. */
+    preview: (projectId: number, attribute: Attribute, { signal }: CallOptions = {}) =>
+      sendJson<OntologyPreview>({
+        method: 'POST',
+        path: `${path(projectId)}/preview`,
+        body: { attribute },
+        ...(signal && { signal }),
+      }),
+  };
+}
+
+/** The service itself. Source: docs/interface.md §10.3. */
+export function createInstallation({ call, sendJson }: Transport) {
+  return {
+    live: (options: CallOptions = {}) => call('getHealthLive', {}, options),
+    ready: (options: CallOptions = {}) => call('getHealthReady', {}, options),
+    /** In the format of Prometheus; needs an account key. */
+    metrics: (options: CallOptions = {}) => call('getMetrics', {}, options),
+    openApi: (options: CallOptions = {}) => call('getOpenapiJson', {}, options),
+    /** Requests, catalogs and what failed or was slow, over time. */
+    statistics: ({ signal, ...query }: SpanQuery & CallOptions & { readonly projectId?: number } = {}) =>
+      sendJson<AccountStatistics>({
+        method: 'GET',
+        path: '/management/statistics',
+        query,
+        ...(signal && { signal }),
+      }),
+  };
+}

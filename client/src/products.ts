@@ -1,0 +1,122 @@
+import { createFullUpdate } from './full-update.ts';
+import { readNdjson } from './lines.ts';
+import type {
+  ListedProduct,
+  PartialProduct,
+  ProductPage,
+  ProductRelation,
+  UploadProduct,
+} from './product.ts';
+import { choose, type ProjectChoice } from './project-choice.ts';
+import type { CallOptions, Transport } from './transport.ts';
+
+/** Which products of a listing. */
+export interface ProductListQuery extends CallOptions {
+  readonly identifierPrefix?: string | undefined;
+  readonly category?: readonly string[] | undefined;
+  readonly cursor?: string | undefined;
+  readonly limit?: number;
+}
+
+/** Filters without an index: the service scans, and says how far it is. */
+export interface ProductSearchQuery extends CallOptions {
+  readonly identifierPrefix?: string | undefined;
+  readonly category?: readonly string[] | undefined;
+  readonly name?: string | undefined;
+  /** The name of an attribute, and a part of its value. */
+  readonly attribute?: readonly string[] | undefined;
+  /** Ends after so many hits; at most 1,000. */
+  readonly limit?: number;
+}
+
+export type ProductSearchLine =
+  | { product: ListedProduct }
+  | { scanned: number; of: number }
+  | { nextCursor: string | null };
+
+/** Products: lookup, updates, listing. Source: docs/interface.md §4.2 to §4.6, §14.3. */
+export function createProducts(transport: Transport) {
+  const { call, request, sendJson } = transport;
+  const listPath = (projectId: number) => `/management/projects/${projectId}/products`;
+  return {
+    ...createFullUpdate(transport),
+
+    /** @returns the products found, in the order of the identifiers */
+    lookUp: async (identifiers: readonly string[], { projectId, ...options }: ProjectChoice = {}) => {
+      const body = { identifiers: [...identifiers] };
+      const query = { projectId };
+      return (await call('postProductServiceProductsBySku', { query, body } as never, options)).products;
+    },
+
+    lookUpOne: (identifier: string, { projectId, ...options }: ProjectChoice = {}) =>
+      call('getProductServiceProductBySku', { query: { identifier, ...choose(projectId) } }, options),
+
+    /** Replaces everything about each product, or creates it: an incremental update. At most 10,000. */
+    replace: (products: readonly UploadProduct[], { projectId, ...options }: ProjectChoice = {}) =>
+      call('postProducts', { query: choose(projectId), body: { products: [...products] } }, options),
+
+    /** Changes what is named and nothing else: a partial update. At most 10,000. */
+    change: (products: readonly PartialProduct[], { projectId, ...options }: ProjectChoice = {}) => {
+      const query = { partial: 'true' as const, ...choose(projectId) };
+      return call('postProducts', { query, body: { products: [...products] } }, options);
+    },
+
+    /** At most 10,000 identifiers. */
+    delete: (identifiers: readonly string[], { projectId, ...options }: ProjectChoice = {}) => {
+      const body = { identifiers: [...identifiers] };
+      return call('deleteProducts', { query: choose(projectId), body }, options);
+    },
+
+    /** Undoes the last commit or delete. */
+    restore: ({ projectId, ...options }: ProjectChoice = {}) =>
+      call('postProductsBatchRestore', { query: choose(projectId) }, options),
+
+    /** A page of the catalog. */
+    list: (projectId: number, { signal, category, ...query }: ProductListQuery = {}) =>
+      sendJson<{ items: ListedProduct[]; nextCursor: string | null }>({
+        method: 'GET',
+        path: listPath(projectId),
+        query: { ...query, ...(category?.length && { category }) },
+        ...(signal && { signal }),
+      }),
+
+    /** The hits as they are found, and in between how far the search is. */
+    async *search(projectId: number, { signal, category, attribute, ...query }: ProductSearchQuery) {
+      const response = await request({
+        method: 'GET',
+        path: listPath(projectId),
+        query: { ...query, ...(category?.length && { category }), ...(attribute?.length && { attribute }) },
+        accept: 'application/x-ndjson',
+        ...(signal && { signal }),
+      });
+      yield* readNdjson<ProductSearchLine>(response);
+    },
+
+    /** The whole catalog in upload shape. */
+    async *export(projectId: number, { signal }: CallOptions = {}) {
+      const response = await request({
+        method: 'GET',
+        path: listPath(projectId),
+        query: { format: 'ndjson' },
+        ...(signal && { signal }),
+      });
+      yield* readNdjson<UploadProduct>(response);
+    },
+
+    /** One product as it was sent, as it is answered, and what made no fact. */
+    open: (projectId: number, identifier: string, options: CallOptions = {}) =>
+      call(
+        'getManagementProjectsByIdProductsByIdentifier',
+        { path: { id: projectId, identifier } },
+        options,
+      ) as Promise<ProductPage>,
+
+    /** The relations of one product in both directions. */
+    relationsOf: (projectId: number, identifier: string, { signal }: CallOptions = {}) =>
+      sendJson<{ relations: ProductRelation[] }>({
+        method: 'GET',
+        path: `${listPath(projectId)}/${encodeURIComponent(identifier)}/relations`,
+        ...(signal && { signal }),
+      }),
+  };
+}

@@ -1,0 +1,52 @@
+import type { Error as ErrorBody, Task } from './wire.ts';
+
+/** What is wrong with one product of a body, or with the body as a whole. Source: docs/interface.md §7.3. */
+export interface ProductViolation {
+  /** null: the body as a whole, or how many more products are bad. */
+  product: { identifier: string | null; index: number } | null;
+  schemaErrors: string[];
+  errors: string[];
+}
+
+/** A refusal of the service. Source: docs/interface.md §7. */
+export class RelataError extends Error {
+  override readonly name = 'RelataError';
+  /** The HTTP status. */
+  readonly status: number;
+  /** Also in the log of the service. */
+  readonly requestId: string | undefined;
+  readonly details: readonly string[];
+  /** One element for each bad product of a body, in its order. */
+  readonly validation: readonly ProductViolation[];
+  /** From `Retry-After`. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(status: number, body: Partial<ErrorBody>, retryAfterSeconds?: number) {
+    super(body.message ?? `The service answered ${status}`);
+    this.status = status;
+    this.requestId = body.requestId;
+    this.details = body.details ?? [];
+    this.validation = (body.validation ?? []) as ProductViolation[];
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+/** The service could not be reached, also after the repetitions. */
+export class UnreachableError extends Error {
+  override readonly name = 'UnreachableError';
+
+  constructor(cause: unknown) {
+    super('The service cannot be reached', { cause });
+  }
+}
+
+/** A task that was waited for has FAILED or was CANCELLED. */
+export class TaskError extends Error {
+  override readonly name = 'TaskError';
+  readonly task: Task;
+
+  constructor(task: Task) {
+    super(task.error?.message ?? `The task ended ${task.taskStatus}`);
+    this.task = task;
+  }
+}

@@ -1,0 +1,138 @@
+import { choose, type ProjectChoice } from './project-choice.ts';
+import type { AnswerOf, CallOptions, Transport } from './transport.ts';
+import type { RelationDefinition } from './wire.ts';
+
+export interface RelatedQuery extends ProjectChoice {
+  readonly includeRelations?: readonly { id: number; limit?: number }[];
+  readonly includeTags?: readonly { tag: string; limitPerRelation?: number }[];
+  readonly explain?: boolean;
+}
+
+/** A value with the `ETag` it was read under; hand that to a change as `ifMatch`. */
+export interface Tagged<Value> {
+  readonly value: Value;
+  readonly etag: string | undefined;
+}
+
+const PATH = '/management/projects/{id}/relations';
+
+/** What goes with what: definitions and answers. Source: docs/interface.md §4.8, §12. */
+export function createRelations(transport: Transport) {
+  return { ...createAnswers(transport), ...createDefinitions(transport), ...createQuestions(transport) };
+}
+
+function createAnswers({ sendJson }: Transport) {
+  const related = (query: RelatedQuery) => ({
+    ...choose(query.projectId),
+    ...(query.includeRelations && { includeRelations: query.includeRelations }),
+    ...(query.includeTags && { includeTags: query.includeTags }),
+    ...(query.explain && { explain: true }),
+  });
+  return {
+    /** @returns what goes with one product */
+    relatedTo: (identifier: string, query: RelatedQuery) =>
+      sendJson<AnswerOf<'postSearchRelationsResult'>>({
+        method: 'GET',
+        path: '/search/relations/result',
+        query: { identifier, ...related(query) },
+        ...(query.signal && { signal: query.signal }),
+      }),
+
+    /** @returns what goes with each of many products, by identifier */
+    relatedToMany: (identifiers: readonly string[], query: RelatedQuery) =>
+      sendJson<AnswerOf<'postSearchRelationsBulkResults'>>({
+        method: 'POST',
+        path: '/search/relations/bulk-results',
+        body: { identifiers, ...related(query) },
+        ...(query.signal && { signal: query.signal }),
+      }),
+  };
+}
+
+function createDefinitions({ call, request }: Transport) {
+  return {
+    list: async (projectId: number, options: CallOptions = {}) =>
+      (await call('getManagementProjectsByIdRelations', { path: { id: projectId }, query: {} }, options))
+        .items,
+
+    get: async (projectId: number, relationId: number, { signal }: CallOptions = {}) => {
+      const path = `${PATH.replace('{id}', String(projectId))}/${relationId}`;
+      const response = await request({ method: 'GET', path, ...(signal && { signal }) });
+      const value = (await response.json()) as AnswerOf<'getManagementProjectsByIdRelationsByRelationId'>;
+      return { value, etag: response.headers.get('etag') ?? undefined };
+    },
+
+    create: (projectId: number, definition: RelationDefinition, options: CallOptions = {}) =>
+      call(
+        'postManagementProjectsByIdRelations',
+        { path: { id: projectId }, body: definition } as never,
+        options,
+      ),
+
+    /** Replaces a definition; members that the service sets are not looked at. */
+    put: (
+      place: { projectId: number; relationId: number },
+      definition: RelationDefinition,
+      options: CallOptions = {},
+    ) =>
+      call(
+        'putManagementProjectsByIdRelationsByRelationId',
+        { path: { id: place.projectId, relationId: place.relationId }, body: definition } as never,
+        options,
+      ),
+
+    delete: (projectId: number, relationId: number, options: CallOptions = {}) =>
+      call(
+        'deleteManagementProjectsByIdRelationsByRelationId',
+        { path: { id: projectId, relationId } },
+        options,
+      ),
+
+    export: (projectId: number, options: CallOptions = {}) =>
+      call('getManagementProjectsByIdRelationsExport', { path: { id: projectId } }, options),
+
+    /** The document becomes the whole list: what it does not hold is deleted. */
+    import: (
+      projectId: number,
+      relations: readonly (RelationDefinition & { id?: number })[],
+      options: CallOptions = {},
+    ) =>
+      call(
+        'postManagementProjectsByIdRelationsImport',
+        { path: { id: projectId }, body: { relations: [...relations] } } as never,
+        options,
+      ),
+  };
+}
+
+/** How a definition does, and why. Source: docs/interface.md §12.6. */
+function createQuestions({ call }: Transport) {
+  return {
+    /** Tries a definition on the catalog as it is, and stores nothing. */
+    preview: (projectId: number, definition: RelationDefinition, options: CallOptions = {}) =>
+      call(
+        'postManagementProjectsByIdRelationsPreview',
+        { path: { id: projectId }, body: definition } as never,
+        options,
+      ),
+
+    health: (projectId: number, relationId: number, options: CallOptions = {}) =>
+      call(
+        'getManagementProjectsByIdRelationsByRelationIdHealth',
+        { path: { id: projectId, relationId } },
+        options,
+      ),
+
+    /** Why one product is a result of another, or is not. */
+    explain: (
+      place: { projectId: number; relationId: number },
+      pair: { source: string; target: string },
+      options: CallOptions = {},
+    ) =>
+      call(
+        'postManagementProjectsByIdRelationsByRelationIdExplain',
+        { path: { id: place.projectId, relationId: place.relationId }, body: pair },
+        options,
+      ),
+  };
+}

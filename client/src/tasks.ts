@@ -1,0 +1,105 @@
+import { readEvents, readNdjson } from './lines.ts';
+import { choose, type ProjectChoice } from './project-choice.ts';
+import { TaskError } from './relata-error.ts';
+import { pause, pauseBefore } from './retry.ts';
+import type { CallOptions, InputOf, Transport } from './transport.ts';
+import type { Task } from './wire.ts';
+
+/** A line of a task's report. Source: docs/interface.md §4.7 rule 5. */
+export interface ReportLine {
+  identifier?: string;
+  code?: string;
+  attribute?: string;
+  value?: string;
+  message?: string;
+  /** On the last line of a report that was cut: how many lines there are besides. */
+  more?: number;
+}
+
+export interface TaskListQuery extends ProjectChoice {
+  readonly status?: NonNullable<InputOf<'getTasks'>['query']['status']> | undefined;
+  readonly limit?: number;
+  readonly cursor?: string | undefined;
+}
+
+/** As long as one request may wait. Source: docs/interface.md §8. */
+const WAIT_SECONDS = 60;
+
+/** Up to some 8 seconds between two attempts to listen. */
+const MOST_DOUBLINGS = 6;
+
+const hasEnded = (task: Task) => task.finishTime !== null;
+
+/** What became of an update. Source: docs/interface.md §4.7. */
+export function createTasks({ call, request }: Transport) {
+  const get = async (id: string, options: CallOptions = {}) =>
+    (await call('getTasksById', { path: { id }, query: {} }, options)).task;
+
+  /**
+   * Waits until the task has ended, however long it takes.
+   * @throws TaskError when it FAILED or was CANCELLED
+   */
+  async function wait(id: string, options: CallOptions = {}): Promise<Task> {
+    for (;;) {
+      const input = { path: { id }, query: { wait: WAIT_SECONDS } };
+      const { task } = await call('getTasksById', input, options);
+      if (task.taskStatus === 'FINISHED') return task;
+      if (hasEnded(task)) throw new TaskError(task);
+    }
+  }
+
+  /** One connection: it ends with the task, or when something in between breaks it. */
+  async function* listen(id: string, { signal }: CallOptions): AsyncGenerator<Task> {
+    const path = `/tasks/${encodeURIComponent(id)}/events`;
+    const response = await request({ method: 'GET', path, accept: 'text/event-stream', ...rest(signal) });
+    try {
+      yield* readEvents<Task>(response, 'task');
+    } catch (error) {
+      if (signal?.aborted || error instanceof SyntaxError) throw error;
+    }
+  }
+
+  /** The task at once and at every change, until it has ended. A connection that breaks is made anew. */
+  async function* follow(id: string, options: CallOptions = {}): AsyncGenerator<Task> {
+    for (let failures = 1; ; failures += 1) {
+      for await (const task of listen(id, options)) {
+        failures = 1;
+        yield task;
+        if (hasEnded(task)) return;
+      }
+      await pause(pauseBefore(Math.min(failures, MOST_DOUBLINGS)), options.signal);
+    }
+  }
+
+  return {
+    get,
+    wait,
+    follow,
+
+    /** A page, newest first. */
+    list: ({ projectId, signal, ...query }: TaskListQuery = {}) =>
+      call('getTasks', { query: { ...choose(projectId), ...defined(query) } }, rest(signal)),
+
+    /** Oldest line first. */
+    log: async (id: string, options: CallOptions = {}) =>
+      (await call('getTasksByIdLog', { path: { id } }, options)).log,
+
+    /** What the task has to say about single products and values, as it arrives. */
+    async *report(id: string, { signal }: CallOptions = {}): AsyncGenerator<ReportLine> {
+      const path = `/tasks/${encodeURIComponent(id)}/report`;
+      yield* readNdjson<ReportLine>(await request({ method: 'GET', path, ...rest(signal) }));
+    },
+
+    /** @throws RelataError 409 for an upload and for a task that has ended or takes effect at that moment */
+    cancel: async (id: string, options: CallOptions = {}) =>
+      (await call('postTasksByIdCancel', { path: { id } }, options)).task,
+  };
+}
+
+const rest = (signal: AbortSignal | undefined) => (signal ? { signal } : {});
+
+/** An optional member that is undefined is left out of a query. */
+function defined<Query extends object>(query: Query) {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as { [Name in keyof Query]: Exclude<Query[Name], undefined> };
+}

@@ -1,0 +1,182 @@
+import { RelataError, UnreachableError } from './relata-error.ts';
+import { isPassing, pause, pauseBefore } from './retry.ts';
+import { type Error as ErrorBody, type Operations, operations } from './wire.ts';
+
+export interface ClientOptions {
+  /** Base URL of the installation; in a page served by it the default, `''`, is right. */
+  readonly url?: string;
+  /** The API key; without one the browser's console session counts. */
+  readonly key?: string;
+  /** How often a request is repeated after a passing trouble; default 3. */
+  readonly retries?: number;
+  /** Default: the fetch of the platform. */
+  readonly fetch?: typeof fetch;
+}
+
+/** What a caller may say about a single request. */
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+  /** Names a write, so that it is done once even when it is sent twice; made up when left out. */
+  readonly idempotencyKey?: string;
+  /** The `ETag` that was read: when somebody changed the thing since, the answer is 412. */
+  readonly ifMatch?: string;
+}
+
+export interface Outgoing extends CallOptions {
+  readonly method: string;
+  readonly path: string;
+  readonly query?: Readonly<Record<string, unknown>>;
+  /** Sent as JSON; a string goes as it is. */
+  readonly body?: unknown;
+  readonly accept?: string;
+  readonly retries?: number;
+}
+
+export type OperationName = keyof Operations;
+export type AnswerOf<Name extends OperationName> = Operations[Name]['answer'];
+/** Path, query and body of an operation, as far as it has them. */
+export type InputOf<Name extends OperationName> = Omit<Operations[Name], 'answer'>;
+
+export type Transport = ReturnType<typeof createTransport>;
+
+/** The way to the service: addresses, credentials, repetitions, refusals. */
+export function createTransport({ url = '', key, retries = 3, fetch: given }: ClientOptions) {
+  const base = url.replace(/\/+$/, '');
+  const send = given ?? ((input: string, init: RequestInit) => fetch(input, init));
+  let csrfToken: string | undefined;
+
+  /** @returns the answer, whose status is 2xx */
+  async function request(outgoing: Outgoing): Promise<Response> {
+    const target = `${base}${outgoing.path}${toQuery(outgoing.query)}`;
+    const init = toInit(outgoing, { key, csrfToken });
+    const allowed = outgoing.retries ?? retries;
+    for (let repetition = 1; ; repetition += 1) {
+      const outcome = await attempt(() => send(target, init), outgoing.signal);
+      if (outcome instanceof Response) return outcome;
+      if (repetition > allowed || !isWorthRepeating(outcome)) throw outcome;
+      await pause(pauseBefore(repetition, readPause(outcome)), outgoing.signal);
+    }
+  }
+
+  async function sendJson<Answer>(outgoing: Outgoing): Promise<Answer> {
+    const response = await request(outgoing);
+    return (await response.json()) as Answer;
+  }
+
+  return {
+    request,
+    sendJson,
+    /** Every operation of the interface by its name in the OpenAPI document. */
+    call: async <Name extends OperationName>(
+      name: Name,
+      input: InputOf<Name>,
+      options: CallOptions = {},
+    ): Promise<AnswerOf<Name>> => {
+      const response = await request({ ...toOutgoing(name, input), ...options });
+      const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
+      return (isJson ? await response.json() : await response.text()) as AnswerOf<Name>;
+    },
+    /** The session's token, sent with every change. Source: docs/interface.md §5.6 rule 7. */
+    useCsrfToken(token: string | undefined): void {
+      csrfToken = token;
+    },
+  };
+}
+
+/** Fills the path of an operation. */
+export function toOutgoing<Name extends OperationName>(name: Name, input: InputOf<Name>): Outgoing {
+  const [method, template] = operations[name];
+  const {
+    path = {},
+    query,
+    body,
+  } = input as {
+    path?: Record<string, string | number>;
+    query?: Record<string, unknown>;
+    body?: unknown;
+  };
+  const filled = template.replace(/\{(\w+)\}/g, (_, part: string) => encodeURIComponent(path[part] ?? ''));
+  return { method, path: filled, ...(query && { query }), ...(body !== undefined && { body }) };
+}
+
+/** A refusal and a network that fails are results here, an aborted request is thrown. */
+async function attempt(
+  send: () => Promise<Response>,
+  signal?: AbortSignal,
+): Promise<Response | RelataError | UnreachableError> {
+  try {
+    const response = await send();
+    return response.ok ? response : await readRefusal(response);
+  } catch (error) {
+    signal?.throwIfAborted();
+    return new UnreachableError(error);
+  }
+}
+
+const readPause = (error: RelataError | UnreachableError) =>
+  error instanceof RelataError ? error.retryAfterSeconds : undefined;
+
+const isWorthRepeating = (error: RelataError | UnreachableError) =>
+  error instanceof UnreachableError || isPassing(error.status);
+
+async function readRefusal(response: Response): Promise<RelataError> {
+  const text = await response.text().catch(() => '');
+  const after = Number(response.headers.get('retry-after') ?? Number.NaN);
+  return new RelataError(response.status, parseBody(text), Number.isFinite(after) ? after : undefined);
+}
+
+/** Something in between may answer too, and in other shapes. */
+function parseBody(text: string): Partial<ErrorBody> {
+  try {
+    const body: unknown = JSON.parse(text);
+    return typeof body === 'object' && body !== null ? body : {};
+  } catch {
+    return {};
+  }
+}
+
+interface Credentials {
+  readonly key: string | undefined;
+  readonly csrfToken: string | undefined;
+}
+
+function toInit(outgoing: Outgoing, credentials: Credentials): RequestInit {
+  const { method, body, signal } = outgoing;
+  return {
+    method,
+    headers: { ...toHeaders(outgoing, credentials.key), ...toWriteHeaders(outgoing, credentials.csrfToken) },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    ...(signal && { signal }),
+  };
+}
+
+const toHeaders = ({ body, accept }: Outgoing, key: string | undefined): Record<string, string> => ({
+  ...(key !== undefined && { authorization: `Bearer ${key}` }),
+  ...(accept !== undefined && { accept }),
+  ...(body !== undefined && { 'content-type': 'application/json' }),
+});
+
+function toWriteHeaders({ method, idempotencyKey, ifMatch }: Outgoing, csrfToken: string | undefined) {
+  if (method === 'GET') return {};
+  return {
+    'idempotency-key': idempotencyKey ?? makeName(),
+    ...(ifMatch !== undefined && { 'if-match': ifMatch }),
+    ...(csrfToken !== undefined && { 'x-csrf-token': csrfToken }),
+  };
+}
+
+/** `crypto.randomUUID` is missing in pages served over plain HTTP. */
+function makeName(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** Lists of identifiers and the like are JSON in a query; undefined is left out. */
+function toQuery(query: Readonly<Record<string, unknown>> = {}): string {
+  const parameters = Object.entries(query).flatMap(([name, value]) => {
+    if (value === undefined || value === null) return [];
+    const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+    return `${encodeURIComponent(name)}=${encodeURIComponent(text)}`;
+  });
+  return parameters.length > 0 ? `?${parameters.join('&')}` : '';
+}

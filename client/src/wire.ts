@@ -1,0 +1,1956 @@
+/** Written by `npm run wire` from docs/openapi.json. Not to be changed by hand. */
+import type { Filter } from './filter.ts';
+
+export type ApiKey = {
+  id: number;
+  name: string;
+  scope: {
+    type: "account";
+  } | {
+    type: "project-group" | "project";
+    id: number;
+  };
+  /** read: projects and lookups; write: also updates and tasks; manage: all that the scope allows */
+  access: "read" | "write" | "manage";
+  /** of the value, to tell keys apart */
+  firstCharacters: string;
+  /** epoch milliseconds */
+  createdAt: number;
+  lastUsedAt: number | null;
+  /** last use by the deprecated ?apiKey= */
+  usedInUrlAt: number | null;
+  expiresAt: number | null;
+  rateLimit: {
+    requestsPerMinute: number;
+  } | null;
+  createdBy: {
+    type: "key" | "user" | "command";
+    id: number | null;
+    name: string;
+  };
+};
+
+export type Attribute = {
+  id?: number;
+  name: string;
+  type: "TEXT_ATTRIBUTE" | "NUMERIC_ATTRIBUTE" | "BOOLEAN_ATTRIBUTE" | "DATE_ATTRIBUTE" | "UNTYPED_ATTRIBUTE";
+  unitName?: string;
+  decimal?: "point" | "comma";
+  synonyms?: Array<string>;
+};
+
+export type AttributeCoverage = {
+  id: number | null;
+  name: string;
+  type: string | null;
+  unitName?: string;
+  /** products with a value */
+  withValue: number;
+  /** products with a fact */
+  withFact: number;
+  values: Array<{
+    value: string;
+    count: number;
+  }>;
+  /** at most 5,000 are told apart */
+  distinctValues: number;
+  hasMoreValues: boolean;
+  problems: Array<{
+    code: string;
+    message: string;
+    /** of values */
+    count: number;
+    examples: Array<{
+      identifier: string;
+      value: string;
+    }>;
+  }>;
+};
+
+export type AttributeEffect = {
+  /** in the catalog */
+  products: number;
+  /** true: only some of them were looked at, and counts are of those */
+  sampled: boolean;
+  /** those that were looked at */
+  sampledProducts: number;
+  /** products with a value under the attribute, before or after */
+  withValue: number;
+  /** values that make a fact before and after */
+  kept: number;
+  gained: {
+    /** of values */
+    count: number;
+    examples: Array<{
+      identifier: string;
+      value: string;
+    }>;
+  };
+  lost: {
+    /** of values */
+    count: number;
+    examples: Array<{
+      identifier: string;
+      value: string;
+    }>;
+  };
+  problems: Array<{
+    code: string;
+    message: string;
+    /** of values */
+    count: number;
+    examples: Array<{
+      identifier: string;
+      value: string;
+    }>;
+  }>;
+};
+
+export type AuditEntry = {
+  id: number;
+  /** epoch milliseconds */
+  at: number;
+  actor: {
+    type: "key" | "user" | "command";
+    id: number | null;
+    name: string;
+  };
+  projectId: number | null;
+  /** subject and what happened to it, as api-key.created */
+  action: string;
+  /** what was changed */
+  subject: Record<string, unknown>;
+  /** how it was changed */
+  details: Record<string, unknown>;
+};
+
+export type CatalogPoint = {
+  /** when the step begins, epoch milliseconds */
+  at: number;
+  /** in all catalogs together, at the end of the step */
+  products: number;
+  created: number;
+  changed: number;
+  deleted: number;
+  /** that ended */
+  tasks: number;
+  failedTasks: number;
+};
+
+export type CellProblem = {
+  field: string;
+  column?: string;
+  reason: string;
+};
+
+export type ChangedAttribute = {
+  attribute: Attribute;
+};
+
+export type Coverage = {
+  /** in the catalog */
+  products: number;
+  /** true: only some of them were looked at, and counts are of those */
+  sampled: boolean;
+  /** those that were looked at */
+  sampledProducts: number;
+  /** of the ontology */
+  attributes: Array<AttributeCoverage>;
+  /** keys that the ontology does not know, the most frequent first */
+  unknown: Array<AttributeCoverage>;
+};
+
+export type DataPoint = {
+  /** up to 53 bits */
+  id: number;
+  conceptIdName: string;
+  key: string;
+  type: "PASS_ON";
+  value: string;
+  isCategory: boolean;
+  parsedValue?: number;
+  unit?: string;
+};
+
+export type DescribedValue = {
+  key: string;
+  /** as uploaded */
+  value: string;
+  userGroups?: Array<string>;
+  /** null: the ontology does not know it */
+  attribute: string | null;
+  fact: {
+    attributeId: number;
+    /** up to 53 bits */
+    valueId: number;
+    type: string;
+    /** in the unit of the attribute */
+    number?: number;
+    unit?: string;
+  } | null;
+  /** why there is no fact */
+  code?: string;
+  message?: string;
+};
+
+export type DirectorySource = {
+  type: "directory";
+  /** below RELATA_IMPORT_DIR/<projectId>/, with *, ? and ** for folders, as in ** /*.csv */
+  pattern: string;
+  /** all matching files in the order of their names (default), or the newest one alone */
+  take?: "all" | "newest";
+  /** which file to take out of a zip archive with several: a pattern with *, ? and ** */
+  entry?: string;
+};
+
+export type Error = {
+  status: "failure";
+  /** the HTTP status */
+  code: number;
+  message: string;
+  requestId?: string;
+  details?: Array<string>;
+  /** one element per bad product */
+  validation?: Array<unknown>;
+};
+
+export type Fact = {
+  attributeId: number;
+  attribute: string;
+  /** up to 53 bits */
+  valueId: number;
+  /** as uploaded */
+  value: string;
+  type: string;
+  userGroups?: Array<string>;
+};
+
+export type Health = {
+  status: "ok";
+};
+
+export type HttpSource = {
+  type: "http";
+  /** http:// or https://, without credentials */
+  url: string;
+  /** sent with the request, dropped on a redirect to another origin. Answers show *** in place of each value; ***, sent back, keeps the value as long as the origin of the URL stays */
+  headers?: Record<string, string>;
+  /** which file to take out of a zip archive with several: a pattern with *, ? and ** */
+  entry?: string;
+};
+
+export type Invitation = {
+  id: number;
+  email: string;
+  /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything */
+  role: "owner" | "editor" | "viewer";
+  /** epoch milliseconds */
+  createdAt: number;
+  createdBy: {
+    type: "key" | "user" | "command";
+    id: number | null;
+    name: string;
+  };
+  /** epoch milliseconds */
+  expiresAt: number;
+};
+
+export type KeyStatistics = {
+  /** epoch milliseconds, a whole step */
+  from: number;
+  /** epoch milliseconds, a whole step */
+  to: number;
+  /** seconds */
+  step: number;
+  /** a point for each step with requests */
+  requests: Array<RequestPoint>;
+};
+
+export type LastRun = {
+  taskId: string;
+  taskStatus: "PENDING" | "RUNNING" | "FINISHED" | "FAILED" | "CANCELLED";
+  startedBy: "manual" | "upload" | "schedule" | "webhook";
+  /** epoch milliseconds */
+  startTime: number;
+  finishTime: number | null;
+  /** null until the run has counted */
+  counts: RunCounts | null;
+};
+
+export type ManagedProject = {
+  id: number;
+  name: string;
+  projectGroupId: number;
+  locale: string;
+  tags: Array<string>;
+  settings: {
+    /** delete guard of full updates */
+    maxDeletePercent: number;
+    /** commits and deletes that can be undone */
+    keptCommits: number;
+    /** the attribute that is the brand */
+    brandAttribute: string;
+  };
+  /** epoch milliseconds */
+  createdAt: number;
+  /** only in the list of deleted projects */
+  deletedAt?: number;
+};
+
+export type MappedAttribute = string | {
+  column?: string;
+  /** joined to one text; empty ones are left out */
+  columns?: Array<string>;
+  /** what stands between columns; default one space */
+  join?: string;
+  constant?: string;
+  /** a JSONata expression that sees the row and nothing else; bounded in time and memory */
+  expression?: string;
+  /** without white space at both ends; default false */
+  trim?: boolean;
+  /** every occurrence, one replacement after another */
+  replace?: Array<{
+    from: string;
+    /** with regex: $1 to $9 are groups, $& the whole match, $$ a dollar sign */
+    to: string;
+    /** default false: from is text. true: from is a pattern of RE2, without look-around and back-references */
+    regex?: boolean;
+  }>;
+  /** makes several values of one: the text between them */
+  split?: string;
+  case?: "upper" | "lower";
+  /** makes 1299.00 of 1.299,00; a text that is no such number rejects the row */
+  number?: {
+    /** how the source writes decimals */
+    decimal: "comma" | "point";
+    /** what stands between thousands: default the other one of comma and point, a space or an apostrophe; empty: nothing */
+    group?: string;
+  };
+  /** stands behind each value after one space, unless it is there */
+  unit?: string;
+  /** where the source has nothing */
+  default?: string;
+  /** whom the values of this column are meant for */
+  userGroups?: Array<string>;
+};
+
+export type MappedColumn = string | {
+  column?: string;
+  /** joined to one text; empty ones are left out */
+  columns?: Array<string>;
+  /** what stands between columns; default one space */
+  join?: string;
+  constant?: string;
+  /** a JSONata expression that sees the row and nothing else; bounded in time and memory */
+  expression?: string;
+  /** without white space at both ends; default false */
+  trim?: boolean;
+  /** every occurrence, one replacement after another */
+  replace?: Array<{
+    from: string;
+    /** with regex: $1 to $9 are groups, $& the whole match, $$ a dollar sign */
+    to: string;
+    /** default false: from is text. true: from is a pattern of RE2, without look-around and back-references */
+    regex?: boolean;
+  }>;
+  /** makes several values of one: the text between them */
+  split?: string;
+  case?: "upper" | "lower";
+  /** makes 1299.00 of 1.299,00; a text that is no such number rejects the row */
+  number?: {
+    /** how the source writes decimals */
+    decimal: "comma" | "point";
+    /** what stands between thousands: default the other one of comma and point, a space or an apostrophe; empty: nothing */
+    group?: string;
+  };
+  /** stands behind each value after one space, unless it is there */
+  unit?: string;
+  /** where the source has nothing */
+  default?: string;
+};
+
+export type MappedImage = string | {
+  column?: string;
+  /** joined to one text; empty ones are left out */
+  columns?: Array<string>;
+  /** what stands between columns; default one space */
+  join?: string;
+  constant?: string;
+  /** a JSONata expression that sees the row and nothing else; bounded in time and memory */
+  expression?: string;
+  /** without white space at both ends; default false */
+  trim?: boolean;
+  /** every occurrence, one replacement after another */
+  replace?: Array<{
+    from: string;
+    /** with regex: $1 to $9 are groups, $& the whole match, $$ a dollar sign */
+    to: string;
+    /** default false: from is text. true: from is a pattern of RE2, without look-around and back-references */
+    regex?: boolean;
+  }>;
+  /** makes several values of one: the text between them */
+  split?: string;
+  case?: "upper" | "lower";
+  /** makes 1299.00 of 1.299,00; a text that is no such number rejects the row */
+  number?: {
+    /** how the source writes decimals */
+    decimal: "comma" | "point";
+    /** what stands between thousands: default the other one of comma and point, a space or an apostrophe; empty: nothing */
+    group?: string;
+  };
+  /** stands behind each value after one space, unless it is there */
+  unit?: string;
+  /** where the source has nothing */
+  default?: string;
+  /** default LARGE for the first image of a product and ALTERNATIVE for the others */
+  type?: "SMALL" | "LARGE" | "THUMB" | "ALTERNATIVE";
+};
+
+export type Mapping = {
+  identifier: MappedColumn;
+  groupIdentifier?: MappedColumn;
+  name?: MappedColumn;
+  productUrl?: MappedColumn;
+  images?: MappedImage | Array<MappedImage>;
+  /** each value of the column is a path; several in one cell are told apart by split */
+  categories?: {
+    from: MappedColumn;
+    /** between the levels of a path; without it a path has one level */
+    separator?: string;
+  };
+  attributes?: "*" | Record<string, MappedAttribute | Array<MappedAttribute>>;
+  /** columns that "*" leaves out */
+  ignore?: Array<string>;
+  /** Which rows are taken: {"all":[RowFilter…]}, {"any":[…]}, {"not":RowFilter}, {"expression": JSONata that gives true or false} or {"column": MappedColumn, "operator", "value"?}; at most 100 conditions, depth 10. Operators: equals, notEquals, less, lessOrEqual, greater, greaterOrEqual, between, in, contains, startsWith, matches, exists. With a number as value the column is compared as a number, otherwise as text; between and in take a list, matches a pattern of RE2, exists no value. contains ignores case. A column without a value satisfies no condition. */
+  filter?: RowFilter;
+  /** mode partial: what an empty cell of an attribute does to it; keep (default) leaves it as it is. In every other mode empty cells are not sent */
+  emptyCells?: "keep" | "remove";
+};
+
+export type NewApiKey = {
+  id: number;
+  name: string;
+  scope: {
+    type: "account";
+  } | {
+    type: "project-group" | "project";
+    id: number;
+  };
+  /** read: projects and lookups; write: also updates and tasks; manage: all that the scope allows */
+  access: "read" | "write" | "manage";
+  /** of the value, to tell keys apart */
+  firstCharacters: string;
+  /** epoch milliseconds */
+  createdAt: number;
+  lastUsedAt: number | null;
+  /** last use by the deprecated ?apiKey= */
+  usedInUrlAt: number | null;
+  expiresAt: number | null;
+  rateLimit: {
+    requestsPerMinute: number;
+  } | null;
+  createdBy: {
+    type: "key" | "user" | "command";
+    id: number | null;
+    name: string;
+  };
+  /** the value: shown in this answer and never again */
+  key: string;
+};
+
+export type NewInvitation = {
+  id: number;
+  email: string;
+  /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything */
+  role: "owner" | "editor" | "viewer";
+  /** epoch milliseconds */
+  createdAt: number;
+  createdBy: {
+    type: "key" | "user" | "command";
+    id: number | null;
+    name: string;
+  };
+  /** epoch milliseconds */
+  expiresAt: number;
+  /** to be passed on: shown in this answer and never again */
+  link: string;
+};
+
+export type NotedRequest = {
+  /** epoch milliseconds */
+  at: number;
+  requestId: string;
+  projectId: number | null;
+  apiKeyId: number | null;
+  method: string;
+  /** the pattern of the path */
+  route: string;
+  status: number;
+  ms: number;
+};
+
+export type Ontology = {
+  mode: "automatic" | "own";
+  attributes: Array<Attribute>;
+};
+
+export type Pipeline = {
+  id: number;
+  name: string;
+  source: PipelineSource;
+  format: PipelineFormat;
+  /** Which column becomes which part of a product. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. */
+  mapping?: Mapping;
+  mode: "full" | "incremental" | "partial" | "delete";
+  trigger: PipelineTrigger;
+  /** delete guard of the modes full and delete; default 30 */
+  maxDeletePercent?: number;
+  /** stop (default): the first rejected row ends the run; continue: they are left out; a number from 0 to 1: they are left out as long as their share of the rows is not larger */
+  onRejectedRow?: "stop" | "continue" | number;
+  /** a run that finds fewer changes nothing; default 1 */
+  minProducts?: number;
+  /** epoch milliseconds */
+  createdAt: number;
+  /** epoch milliseconds */
+  updatedAt: number;
+  /** of a schedule: when it is due, epoch milliseconds */
+  nextRunAt?: number;
+  lastRun: LastRun | null;
+};
+
+export type PipelineDefinition = {
+  name: string;
+  source: PipelineSource;
+  format: PipelineFormat;
+  /** Which column becomes which part of a product. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. */
+  mapping?: Mapping;
+  mode: "full" | "incremental" | "partial" | "delete";
+  trigger: PipelineTrigger;
+  /** delete guard of the modes full and delete; default 30 */
+  maxDeletePercent?: number;
+  /** stop (default): the first rejected row ends the run; continue: they are left out; a number from 0 to 1: they are left out as long as their share of the rows is not larger */
+  onRejectedRow?: "stop" | "continue" | number;
+  /** a run that finds fewer changes nothing; default 1 */
+  minProducts?: number;
+  id?: number;
+  createdAt?: number;
+  updatedAt?: number;
+  nextRunAt?: number;
+  lastRun?: unknown;
+};
+
+export type PipelineFormat = Record<string, unknown>;
+
+export type PipelinePreview = {
+  /** what was found out about the file: encoding, delimiter, path, record, sheet, feed */
+  found: Record<string, string>;
+  /** in the order of their first appearance */
+  columns: Array<string>;
+  /** the first rows of the source */
+  rows: Array<{
+    number: number;
+    values: Record<string, unknown>;
+    product?: Record<string, unknown>;
+    problems?: Array<CellProblem>;
+    isFiltered?: boolean;
+  }>;
+  suggestion: {
+    mapping: Record<string, unknown>;
+    reasons: Array<{
+      field: string;
+      column: string;
+      by: "name" | "values";
+    }>;
+  };
+};
+
+export type PipelineRun = {
+  task: Task;
+  startedBy: "manual" | "upload" | "schedule" | "webhook";
+  /** null until the run has counted */
+  counts: RunCounts | null;
+};
+
+export type PipelineSource = Record<string, unknown>;
+
+export type PipelineToTry = {
+  source: PipelineSource;
+  format: PipelineFormat;
+  /** Which column becomes which part of a product. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. */
+  mapping?: Mapping;
+  /** default full */
+  mode?: "full" | "incremental" | "partial" | "delete";
+  /** a stored pipeline that masked headers of the source are taken from */
+  pipelineId?: number;
+  /** for an upload source */
+  file?: {
+    name: string;
+    /** up to 8 MiB */
+    base64: string;
+  };
+};
+
+export type PipelineTrigger = Record<string, unknown>;
+
+export type Product = {
+  id: number;
+  identifier: string;
+  groupId: string;
+  name: string;
+  link: string;
+  images: Array<{
+    url: string;
+    type: string;
+  }>;
+  categories: Array<{
+    path: Array<string>;
+    categoryId: number;
+  }>;
+  facts: Array<Fact>;
+  /** epoch milliseconds */
+  lastUpdateTs: number;
+};
+
+export type ProductRelations = {
+  relations: Array<{
+    id: number;
+    name: string;
+    tag: string;
+    enabled: boolean;
+    state: "building" | "ready" | "misconfigured";
+    asSource: {
+      /** whether the product is on this side */
+      stands: boolean;
+      results: Array<{
+        identifier: string;
+        groupId: string;
+        name: string;
+        image: string;
+        category: Array<string>;
+        explain: {
+          source: {
+            holds: boolean;
+            conditions: Array<{
+              /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
+              condition: Filter;
+              holds: boolean;
+              values: Array<string>;
+            }>;
+          };
+          target: {
+            holds: boolean;
+            conditions: Array<{
+              /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
+              condition: Filter;
+              holds: boolean;
+              values: Array<string>;
+            }>;
+          };
+          match: Array<{
+            target: string;
+            operator: string;
+            source: string;
+            holds: boolean;
+            targetValues: Array<string>;
+            sourceValues: Array<string>;
+          }>;
+        };
+      }>;
+    } | null;
+    asTarget: {
+      /** whether the product is on this side */
+      stands: boolean;
+      results: Array<{
+        identifier: string;
+        groupId: string;
+        name: string;
+        image: string;
+        category: Array<string>;
+        explain: {
+          source: {
+            holds: boolean;
+            conditions: Array<{
+              /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
+              condition: Filter;
+              holds: boolean;
+              values: Array<string>;
+            }>;
+          };
+          target: {
+            holds: boolean;
+            conditions: Array<{
+              /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
+              condition: Filter;
+              holds: boolean;
+              values: Array<string>;
+            }>;
+          };
+          match: Array<{
+            target: string;
+            operator: string;
+            source: string;
+            holds: boolean;
+            targetValues: Array<string>;
+            sourceValues: Array<string>;
+          }>;
+        };
+      }>;
+    } | null;
+  }>;
+};
+
+export type Project = {
+  id: number;
+  name: string;
+  "project-group-id": number;
+  "project-group-name": string;
+  /** language and country, as de-DE */
+  locale: string;
+  language: string;
+  country: string;
+  tags: Array<string>;
+};
+
+export type ProjectGroup = {
+  id: number;
+  name: string;
+  /** epoch milliseconds */
+  createdAt: number;
+};
+
+export type ProjectList = {
+  status: "success";
+  data: {
+    /** by id */
+    projects: Array<Project>;
+  };
+};
+
+export type RelatedProducts = {
+  tags: Array<{
+    tag: string;
+    relations: Array<{
+      name: string;
+      id: number;
+      matchType: "FIRST_WAY" | "SECOND_WAY";
+      searchResult: Array<{
+        identifier: string;
+        groupId: string;
+        sxId: number;
+        name: string;
+        brand: string;
+        category: string;
+        image: string;
+        link: string;
+        /** 1,000,000 for the best, one less for each behind it */
+        relevance: number;
+        explain?: unknown;
+      }>;
+    }>;
+  }>;
+};
+
+export type RelatedProductsOfMany = {
+  tags: Array<{
+    tag: string;
+    relations: Array<{
+      name: string;
+      id: number;
+      matchType: "FIRST_WAY" | "SECOND_WAY";
+      localization: {
+        names: Array<{
+          locale: string;
+          name: string;
+        }>;
+      };
+      searchResult: Array<Array<{
+        identifier: string;
+        groupId: string;
+        sxId: number;
+        dataPoints: Array<DataPoint>;
+        image: string;
+        name: string;
+        images: Array<{
+          url: string;
+          type: string;
+        }>;
+        link: string;
+        head: boolean;
+        /** 1,000,000 for the best, one less for each behind it */
+        relevance: number;
+        explain?: unknown;
+      }>>;
+    }>;
+  }>;
+};
+
+export type Relation = {
+  name: string;
+  tag: string;
+  description?: string;
+  /** default false */
+  twoWay?: boolean;
+  /** default true */
+  enabled?: boolean;
+  /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
+  source: Filter;
+  /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
+  target: Filter;
+  /** target attribute, operator, source attribute */
+  match?: Array<{
+    target: string;
+    operator: "equals" | "notEquals" | "less" | "lessOrEqual" | "greater" | "greaterOrEqual";
+    source: string;
+  }>;
+  sort?: Array<{
+    attribute: string;
+    direction: "asc" | "desc";
+  }>;
+  names?: Array<{
+    locale: string;
+    name: string;
+  }>;
+  /** default true */
+  excludeSameGroup?: boolean;
+  id: number;
+  state: "building" | "ready" | "misconfigured";
+  misconfigured: boolean;
+  /** why it cannot work */
+  problem?: string;
+  /** epoch milliseconds */
+  createdAt: number;
+  /** epoch milliseconds */
+  updatedAt: number;
+};
+
+export type RelationDefinition = {
+  name: string;
+  tag: string;
+  description?: string;
+  /** default false */
+  twoWay?: boolean;
+  /** default true */
+  enabled?: boolean;
+  /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
+  source: Filter;
+  /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
+  target: Filter;
+  /** target attribute, operator, source attribute */
+  match?: Array<{
+    target: string;
+    operator: "equals" | "notEquals" | "less" | "lessOrEqual" | "greater" | "greaterOrEqual";
+    source: string;
+  }>;
+  sort?: Array<{
+    attribute: string;
+    direction: "asc" | "desc";
+  }>;
+  names?: Array<{
+    locale: string;
+    name: string;
+  }>;
+  /** default true */
+  excludeSameGroup?: boolean;
+  id?: number;
+  state?: string;
+  misconfigured?: boolean;
+  problem?: string;
+  createdAt?: number;
+  updatedAt?: number;
+};
+
+export type RelationExplanation = {
+  related: boolean;
+  matchType: "FIRST_WAY" | "SECOND_WAY";
+  /** from 1, among the first 1,000 groups */
+  rank: number | null;
+  /** same product or same group */
+  excluded: string | null;
+  source: {
+    holds: boolean;
+    conditions: Array<{
+      /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
+      condition: Filter;
+      holds: boolean;
+      values: Array<string>;
+    }>;
+  };
+  target: {
+    holds: boolean;
+    conditions: Array<{
+      /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
+      condition: Filter;
+      holds: boolean;
+      values: Array<string>;
+    }>;
+  };
+  match: Array<{
+    target: string;
+    operator: string;
+    source: string;
+    holds: boolean;
+    targetValues: Array<string>;
+    sourceValues: Array<string>;
+  }>;
+};
+
+export type RelationSurvey = {
+  misconfigured: boolean;
+  problem?: string;
+  source?: {
+    products: number;
+  };
+  target?: {
+    products: number;
+  };
+  /** true: only some of the sources were looked at */
+  sampled?: boolean;
+  sampledSources?: number;
+  withResults?: number;
+  /** of the sources that were looked at, from 0 to 1 */
+  share?: number;
+  withoutResults?: {
+    count: number;
+    identifiers: Array<string>;
+  };
+  mostReturned?: Array<{
+    identifier: string;
+    count: number;
+  }>;
+  examples?: Array<{
+    source: string;
+    results: Array<Array<string>>;
+  }>;
+};
+
+export type RequestPoint = {
+  /** when the step begins, epoch milliseconds */
+  at: number;
+  requests: number;
+  /** answered 4xx, but for 429 */
+  refused: number;
+  /** answered 429 */
+  limited: number;
+  /** answered 5xx */
+  failed: number;
+  /** took a second or more */
+  slow: number;
+  meanMs: number;
+};
+
+export type RowFilter = Record<string, unknown>;
+
+export type RunCounts = {
+  /** rows read */
+  rows: number;
+  /** products that rows made */
+  products: number;
+  /** rows that the filter left out */
+  filtered: number;
+  /** rows that made no product */
+  rejected: number;
+  /** products that were not there */
+  created: number;
+  /** products that were replaced */
+  changed: number;
+  /** products that were the same already */
+  unchanged: number;
+  /** products that were deleted */
+  deleted: number;
+  /** the source is what it was at the last run, and nothing was done */
+  nothingNew?: boolean;
+};
+
+export type SignedIn = {
+  user: {
+    id: number;
+    email: string;
+    name: string;
+    /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything */
+    role: "owner" | "editor" | "viewer";
+  };
+  account: {
+    id: number;
+    name: string;
+  };
+  /** for the header `X-CSRF-Token` */
+  csrfToken: string;
+};
+
+export type Statistics = {
+  /** epoch milliseconds, a whole step */
+  from: number;
+  /** epoch milliseconds, a whole step */
+  to: number;
+  /** seconds */
+  step: number;
+  /** a point for each step with requests */
+  requests: Array<RequestPoint>;
+  /** one for the beginning, and one for each step in which something happened */
+  catalogs: Array<CatalogPoint>;
+  /** requests that failed or were slow, newest first */
+  noted: Array<NotedRequest>;
+};
+
+export type TableProduct = {
+  id: number;
+  identifier: string;
+  groupId: string;
+  name: string;
+  /** the first LARGE one, else the first; may be empty */
+  image: string;
+  /** path of the main category; may be empty */
+  category: Array<string>;
+  /** epoch milliseconds */
+  lastUpdateTs: number;
+};
+
+export type Task = {
+  /** 24 lower-case hex digits */
+  id: string;
+  projectId: number;
+  projectName: string | null;
+  origin: "LIVE-API" | "CONSOLE" | "PIPELINE";
+  taskStatus: "PENDING" | "RUNNING" | "FINISHED" | "FAILED" | "CANCELLED";
+  /** empty for an upload */
+  name: string;
+  taskIncrementType: "STEP_BASED" | "ITEM_BASED";
+  failure: boolean;
+  /** epoch milliseconds */
+  requestTime: number;
+  /** epoch milliseconds */
+  startTime: number;
+  /** null while unfinished */
+  finishTime: number | null;
+  progress: number;
+  logCounter: number;
+  /** only on a failed task */
+  error?: {
+    code: string;
+    message: string;
+    details: Array<string>;
+  };
+};
+
+export type TriggeredPipeline = {
+  status: "success";
+  message: "Pipeline triggered";
+  task: Task;
+};
+
+export type UploadSource = {
+  type: "upload";
+  /** which file to take out of a zip archive with several: a pattern with *, ? and ** */
+  entry?: string;
+};
+
+export type User = {
+  id: number;
+  email: string;
+  name: string;
+  /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything */
+  role: "owner" | "editor" | "viewer";
+  /** epoch milliseconds */
+  createdAt: number;
+  /** the last time */
+  signedInAt: number | null;
+};
+
+export type ProductInAFullOrIncrementalUpdate = {
+  identifier: string;
+  name: string;
+  groupIdentifier?: string | null;
+  productUrl?: string | null;
+  image?: string | null;
+  images?: Array<{
+    url: string;
+    type: "SMALL" | "LARGE" | "THUMB" | "ALTERNATIVE";
+  }> | null;
+  categories?: Array<{
+    path: Array<string>;
+    priority?: number | null;
+    categoryId?: number | null;
+  }> | null;
+  settings?: {
+    includeUserGroups?: Array<string> | null;
+    excludeUserGroups?: Array<string> | null;
+  } | null;
+  attributes?: Array<{
+    key: string;
+    value: string | null;
+    userGroups?: Array<string> | null;
+  }> | null;
+};
+
+export type ProductInAPartialUpdate = {
+  identifier: string;
+  name?: string | null;
+  groupIdentifier?: string | null;
+  productUrl?: string | null;
+  image?: string | null;
+  images?: Array<{
+    url: string;
+    type: "SMALL" | "LARGE" | "THUMB" | "ALTERNATIVE";
+  }> | null;
+  categories?: Array<{
+    path: Array<string>;
+    priority?: number | null;
+    categoryId?: number | null;
+  }> | null;
+  settings?: {
+    includeUserGroups?: Array<string> | null;
+    excludeUserGroups?: Array<string> | null;
+  } | null;
+  attributes?: Record<string, string | Record<string, unknown> | unknown[] | null> | Array<{
+    key: string;
+    value: string | null;
+    userGroups?: Array<string> | null;
+  }> | null;
+};
+
+export interface Operations {
+  /** Whether the process runs */
+  getHealthLive: {
+    answer: Health;
+  };
+  /** Whether requests are served */
+  getHealthReady: {
+    answer: Health;
+  };
+  /** Metrics of the service */
+  getMetrics: {
+    answer: string;
+  };
+  /** List the projects that the key reaches */
+  getProjects: {
+    query: { projectId?: number; };
+    answer: ProjectList;
+  };
+  /** List project groups */
+  getManagementProjectGroups: {
+    query: { limit?: number; cursor?: string; };
+    answer: {
+      items: Array<ProjectGroup>;
+      /** null when nothing follows */
+      nextCursor: string | null;
+    };
+  };
+  /** Create a project group */
+  postManagementProjectGroups: {
+    body: {
+      name: string;
+    };
+    answer: ProjectGroup;
+  };
+  /** Read a project group */
+  getManagementProjectGroupsById: {
+    path: { id: number; };
+    answer: ProjectGroup;
+  };
+  /** Rename a project group */
+  patchManagementProjectGroupsById: {
+    path: { id: number; };
+    body: {
+      name?: string;
+    };
+    answer: ProjectGroup;
+  };
+  /** Delete an empty project group */
+  deleteManagementProjectGroupsById: {
+    path: { id: number; };
+    answer: {
+      status: "success";
+    };
+  };
+  /** List projects */
+  getManagementProjects: {
+    query: { limit?: number; cursor?: string; deleted?: boolean; };
+    answer: {
+      items: Array<ManagedProject>;
+      /** null when nothing follows */
+      nextCursor: string | null;
+    };
+  };
+  /** Create a project */
+  postManagementProjects: {
+    body: {
+      name: string;
+      projectGroupId: number;
+      /** language and country, as de-DE */
+      locale: string;
+      tags?: Array<string>;
+      settings?: {
+        /** delete guard of full updates */
+        maxDeletePercent?: number;
+        /** commits and deletes that can be undone */
+        keptCommits?: number;
+        /** the attribute that is the brand */
+        brandAttribute?: string;
+      };
+    };
+    answer: ManagedProject;
+  };
+  /** Read a project */
+  getManagementProjectsById: {
+    path: { id: number; };
+    answer: ManagedProject;
+  };
+  /** Change a project */
+  patchManagementProjectsById: {
+    path: { id: number; };
+    body: {
+      name?: string;
+      projectGroupId?: number;
+      /** language and country, as de-DE */
+      locale?: string;
+      tags?: Array<string>;
+      settings?: {
+        /** delete guard of full updates */
+        maxDeletePercent?: number;
+        /** commits and deletes that can be undone */
+        keptCommits?: number;
+        /** the attribute that is the brand */
+        brandAttribute?: string;
+      };
+    };
+    answer: ManagedProject;
+  };
+  /** Delete a project */
+  deleteManagementProjectsById: {
+    path: { id: number; };
+    query: { confirm?: string; };
+    answer: {
+      status: "success";
+    };
+  };
+  /** Bring a deleted project back */
+  postManagementProjectsByIdRestore: {
+    path: { id: number; };
+    answer: ManagedProject;
+  };
+  /** Read who changed what, newest first */
+  getManagementAuditLog: {
+    query: { limit?: number; cursor?: string; projectId?: number; };
+    answer: {
+      /** newest first */
+      items: Array<AuditEntry>;
+      /** null when nothing follows */
+      nextCursor: string | null;
+    };
+  };
+  /** Check whether a key reaches a project */
+  getProjectCheckCredentials: {
+    query: { projectId?: number; };
+    answer: {
+      status: "success";
+    };
+  };
+  /** List API keys */
+  getManagementApiKeys: {
+    query: { limit?: number; cursor?: string; };
+    answer: {
+      items: Array<ApiKey>;
+      /** null when nothing follows */
+      nextCursor: string | null;
+    };
+  };
+  /** Create an API key */
+  postManagementApiKeys: {
+    body: {
+      name: string;
+      scope: {
+        type: "account";
+      } | {
+        type: "project-group" | "project";
+        id: number;
+      };
+      /** read: projects and lookups; write: also updates and tasks; manage: all that the scope allows */
+      access?: "read" | "write" | "manage";
+      rateLimit?: {
+        requestsPerMinute: number;
+      } | null;
+      expiresAt?: number | null;
+    };
+    answer: NewApiKey;
+  };
+  /** Read an API key */
+  getManagementApiKeysById: {
+    path: { id: number; };
+    answer: ApiKey;
+  };
+  /** Change an API key */
+  patchManagementApiKeysById: {
+    path: { id: number; };
+    body: {
+      name?: string;
+      /** read: projects and lookups; write: also updates and tasks; manage: all that the scope allows */
+      access?: "read" | "write" | "manage";
+      /** null: no limit */
+      rateLimit?: {
+        requestsPerMinute: number;
+      } | null;
+      /** null: never */
+      expiresAt?: number | null;
+    };
+    answer: ApiKey;
+  };
+  /** Delete an API key */
+  deleteManagementApiKeysById: {
+    path: { id: number; };
+    answer: {
+      status: "success";
+    };
+  };
+  /** Rotate an API key */
+  postManagementApiKeysByIdRotate: {
+    path: { id: number; };
+    body: {
+      /** for so long the old value works too */
+      overlapSeconds?: number;
+    };
+    answer: NewApiKey;
+  };
+  /** Sign in to the console */
+  postManagementSession: {
+    body: {
+      email: string;
+      password: string;
+    };
+    answer: SignedIn;
+  };
+  /** Who is signed in */
+  getManagementSession: {
+    answer: SignedIn;
+  };
+  /** Sign out here */
+  deleteManagementSession: {
+    answer: {
+      status: "success";
+    };
+  };
+  /** Become an owner by the link of the start or of `relata owner-link` */
+  postManagementOwner: {
+    body: {
+      /** the last part of the link */
+      token: string;
+      /** upper and lower case are alike */
+      email: string;
+      name: string;
+      password: string;
+    };
+    answer: SignedIn;
+  };
+  /** Become a user by an invitation */
+  postManagementInvitationsAccept: {
+    body: {
+      /** the last part of the link */
+      token: string;
+      name: string;
+      password: string;
+    };
+    answer: SignedIn;
+  };
+  /** Change the own password */
+  postManagementSessionPassword: {
+    body: {
+      current: string;
+      new: string;
+    };
+    answer: SignedIn;
+  };
+  /** Sign out everywhere */
+  deleteManagementSessions: {
+    answer: {
+      status: "success";
+    };
+  };
+  /** List the users of the account */
+  getManagementUsers: {
+    query: { limit?: number; cursor?: string; };
+    answer: {
+      items: Array<User>;
+      /** null when nothing follows */
+      nextCursor: string | null;
+    };
+  };
+  /** Change the role or the name of a user */
+  patchManagementUsersById: {
+    path: { id: number; };
+    body: {
+      name?: string;
+      /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything */
+      role?: "owner" | "editor" | "viewer";
+    };
+    answer: User;
+  };
+  /** Delete a user */
+  deleteManagementUsersById: {
+    path: { id: number; };
+    answer: {
+      status: "success";
+    };
+  };
+  /** List the invitations that are open */
+  getManagementInvitations: {
+    query: { limit?: number; cursor?: string; };
+    answer: {
+      items: Array<Invitation>;
+      /** null when nothing follows */
+      nextCursor: string | null;
+    };
+  };
+  /** Invite somebody */
+  postManagementInvitations: {
+    body: {
+      /** upper and lower case are alike */
+      email: string;
+      /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything */
+      role: "owner" | "editor" | "viewer";
+    };
+    answer: NewInvitation;
+  };
+  /** Withdraw an invitation */
+  deleteManagementInvitationsById: {
+    path: { id: number; };
+    answer: {
+      status: "success";
+    };
+  };
+  /** Requests, catalog sizes and updates over time, and requests that failed or were slow */
+  getManagementStatistics: {
+    query: { from?: number; to?: number; step?: 60 | 3600 | 86400; projectId?: number; };
+    answer: Statistics;
+  };
+  /** Requests of an API key over time, and those that were over its limit */
+  getManagementApiKeysByIdStatistics: {
+    path: { id: number; };
+    query: { from?: number; to?: number; step?: 60 | 3600 | 86400; };
+    answer: KeyStatistics;
+  };
+  /** List the tasks of a project */
+  getTasks: {
+    query: { projectId?: number; status?: "PENDING" | "RUNNING" | "FINISHED" | "FAILED" | "CANCELLED"; limit?: number; cursor?: string; };
+    answer: {
+      status: "success";
+      /** newest first */
+      tasks: Array<Task>;
+      nextCursor: string | null;
+    };
+  };
+  /** Read one task, or wait for its end */
+  getTasksById: {
+    path: { id: string; };
+    query: { wait?: number; };
+    answer: {
+      status: "success";
+      task: Task;
+    };
+  };
+  /** Cancel a task that has not taken effect */
+  postTasksByIdCancel: {
+    path: { id: string; };
+    answer: {
+      status: "success";
+      task: Task;
+    };
+  };
+  /** Read the log */
+  getTasksByIdLog: {
+    path: { id: string; };
+    answer: {
+      status: "success";
+      /** oldest first */
+      log: Array<{
+        at: number;
+        line: string;
+      }>;
+    };
+  };
+  /** Read the report: a JSON line per product or value with something to say */
+  getTasksByIdReport: {
+    path: { id: string; };
+    answer: unknown;
+  };
+  /** Follow a task as server-sent events: a `task` event at once and at every change */
+  getTasksByIdEvents: {
+    path: { id: string; };
+    answer: unknown;
+  };
+  /** Replace products (incremental update) or change some of their fields (partial update) */
+  postProducts: {
+    query: { projectId?: number; partial?: "true" | "false"; };
+    body: {
+      products: Array<ProductInAFullOrIncrementalUpdate | ProductInAPartialUpdate>;
+    } | Array<ProductInAFullOrIncrementalUpdate | ProductInAPartialUpdate>;
+    answer: {
+      message: string;
+      status: "success";
+      task: Task;
+      nrOfSent: number;
+      nrOfParsed: number;
+    };
+  };
+  /** Delete products by identifier */
+  deleteProducts: {
+    query: { projectId?: number; };
+    body: {
+      identifiers: Array<string>;
+    } | Array<string>;
+    answer: {
+      message: string;
+      status: "success";
+      task: Task;
+    };
+  };
+  /** Full update, step 1: begin; an open one is discarded */
+  postProductsBatchInitiate: {
+    query: { projectId?: number; };
+    answer: {
+      message: string;
+      status: "success";
+      fullUpdateId: number;
+    };
+  };
+  /** Full update, step 2: send a batch, again and again */
+  postProductsBatchUpload: {
+    query: { projectId?: number; fullUpdateId?: number; };
+    body: {
+      products: Array<ProductInAFullOrIncrementalUpdate>;
+    } | Array<ProductInAFullOrIncrementalUpdate>;
+    answer: {
+      message: string;
+      status: "success";
+      task: Task;
+      nrOfSent: number;
+      nrOfParsed: number;
+    };
+  };
+  /** What the commit of the open full update would do */
+  postProductsBatchPreview: {
+    query: { projectId?: number; fullUpdateId?: number; };
+    answer: {
+      status: "success";
+      created: {
+        count: number;
+        identifiers: Array<string>;
+      };
+      changed: {
+        count: number;
+        identifiers: Array<string>;
+      };
+      unchanged: {
+        count: number;
+        identifiers: Array<string>;
+      };
+      deleted: {
+        count: number;
+        identifiers: Array<string>;
+      };
+      deletePercent: number;
+    };
+  };
+  /** The products that the commit of the open full update would delete, page by page */
+  getProductsBatchPreviewDeleted: {
+    query: { projectId?: number; fullUpdateId?: number; limit?: number; cursor?: string; };
+    answer: {
+      status: "success";
+      products: Array<TableProduct>;
+      nextCursor: string | null;
+    };
+  };
+  /** Full update, step 3: commit; products that no batch held are deleted */
+  postProductsBatchStart: {
+    query: { projectId?: number; fullUpdateId?: number; allowDeletes?: number; };
+    answer: {
+      status: "success";
+      data: {
+        message: string;
+        status: "success";
+        task: Task;
+      };
+    };
+  };
+  /** Undo the last commit or delete */
+  postProductsBatchRestore: {
+    query: { projectId?: number; };
+    answer: {
+      message: string;
+      status: "success";
+      task: Task;
+    };
+  };
+  /** Look up products by identifier */
+  getProductServiceProductsBySku: {
+    query: { projectId?: number; identifiers?: string | Array<string>; };
+    answer: {
+      products: Array<Product>;
+    };
+  };
+  /** Look up products by identifier, without the limits of a URL */
+  postProductServiceProductsBySku: {
+    query: { projectId?: number; identifiers?: string | Array<string>; };
+    body: {
+      identifiers: Array<string>;
+    };
+    answer: {
+      products: Array<Product>;
+    };
+  };
+  /** Look up one product */
+  getProductServiceProductBySku: {
+    query: { projectId?: number; identifier: string; };
+    answer: Product;
+  };
+  /** Related products of many products */
+  getSearchRelationsBulkResults: {
+    query: { projectId?: number; identifiers?: string | Array<string>; includeRelations?: string; includeTags?: string; explain?: boolean; };
+    answer: Record<string, RelatedProductsOfMany>;
+  };
+  /** Related products of many products, without the limits of a URL */
+  postSearchRelationsBulkResults: {
+    body: {
+      identifiers: Array<string>;
+      includeRelations?: Array<{
+        id: number;
+        /** groups to answer, default 10 */
+        limit?: number;
+      }> | null;
+      includeTags?: Array<{
+        tag: string;
+        /** groups to answer of each relation, default 10 */
+        limitPerRelation?: number;
+      }> | null;
+      explain?: boolean;
+    };
+    answer: Record<string, RelatedProductsOfMany>;
+  };
+  /** Related products of one product */
+  getSearchRelationsResult: {
+    query: { projectId?: number; identifier: string; includeRelations?: string; includeTags?: string; explain?: boolean; };
+    answer: RelatedProducts;
+  };
+  /** Related products of one product, without the limits of a URL */
+  postSearchRelationsResult: {
+    body: {
+      identifier: string;
+      includeRelations?: Array<{
+        id: number;
+        /** groups to answer, default 10 */
+        limit?: number;
+      }> | null;
+      includeTags?: Array<{
+        tag: string;
+        /** groups to answer of each relation, default 10 */
+        limitPerRelation?: number;
+      }> | null;
+      explain?: boolean;
+    };
+    answer: RelatedProducts;
+  };
+  /** What a product leads to and what leads to it, relation by relation, with the reason */
+  getManagementProjectsByIdProductsByIdentifierRelations: {
+    path: { id: number; identifier: string; };
+    query: { limit?: number; };
+    answer: ProductRelations;
+  };
+  /** List the relations of a project, all on one page */
+  getManagementProjectsByIdRelations: {
+    path: { id: number; };
+    query: { limit?: number; cursor?: string; };
+    answer: {
+      items: Array<Relation>;
+      nextCursor: null;
+    };
+  };
+  /** Create a relation; its index is made by a task */
+  postManagementProjectsByIdRelations: {
+    path: { id: number; };
+    body: RelationDefinition;
+    answer: Relation;
+  };
+  /** Export all relations of a project as one document */
+  getManagementProjectsByIdRelationsExport: {
+    path: { id: number; };
+    answer: {
+      relations: Array<RelationDefinition>;
+    };
+  };
+  /** Replace all relations of a project by those of a document */
+  postManagementProjectsByIdRelationsImport: {
+    path: { id: number; };
+    body: {
+      relations: Array<RelationDefinition>;
+    };
+    answer: {
+      items: Array<Relation>;
+      nextCursor: null;
+    };
+  };
+  /** Read a relation; the ETag is for If-Match */
+  getManagementProjectsByIdRelationsByRelationId: {
+    path: { id: number; relationId: number; };
+    answer: Relation;
+  };
+  /** Replace a relation; the old answers stay until the new ones are complete */
+  putManagementProjectsByIdRelationsByRelationId: {
+    path: { id: number; relationId: number; };
+    body: RelationDefinition;
+    answer: Relation;
+  };
+  /** Delete a relation */
+  deleteManagementProjectsByIdRelationsByRelationId: {
+    path: { id: number; relationId: number; };
+    answer: {
+      status: "success";
+    };
+  };
+  /** Try a definition on the catalog without storing it */
+  postManagementProjectsByIdRelationsPreview: {
+    path: { id: number; };
+    body: RelationDefinition;
+    answer: RelationSurvey;
+  };
+  /** How a relation does on the catalog */
+  getManagementProjectsByIdRelationsByRelationIdHealth: {
+    path: { id: number; relationId: number; };
+    answer: RelationSurvey;
+  };
+  /** Why a product is among the results of another, or is not */
+  postManagementProjectsByIdRelationsByRelationIdExplain: {
+    path: { id: number; relationId: number; };
+    body: {
+      source: string;
+      target: string;
+    };
+    answer: RelationExplanation;
+  };
+  /** List, search or export the catalog of a project */
+  getManagementProjectsByIdProducts: {
+    path: { id: number; };
+    query: { limit?: number; cursor?: string; format?: "json" | "table" | "ndjson"; identifierPrefix?: string; category?: string; name?: string; attribute?: string | Array<string>; };
+    answer: {
+      items: Array<unknown | TableProduct>;
+      nextCursor: string | null;
+    };
+  };
+  /** Read one product: uploaded and extracted values side by side, and what changed it last */
+  getManagementProjectsByIdProductsByIdentifier: {
+    path: { id: number; identifier: string; };
+    answer: {
+      product: Product;
+      /** upload shape */
+      upload: unknown;
+      /** uploaded and extracted, in the order of the upload */
+      values: Array<DescribedValue>;
+      notExtracted: Array<{
+        attribute: string;
+        value: string;
+        code: string;
+        message: string;
+      }>;
+      lastChange: {
+        /** epoch milliseconds */
+        at: number;
+        /** null: it was forgotten since */
+        task: Task | null;
+      };
+    };
+  };
+  /** How the ontology fits the catalog: values, facts and problems of each attribute */
+  getManagementProjectsByIdOntologyCoverage: {
+    path: { id: number; };
+    query: { sample?: "even" | "all"; };
+    answer: Coverage;
+  };
+  /** What a changed attribute would do to the facts of the catalog; nothing is stored */
+  postManagementProjectsByIdOntologyPreview: {
+    path: { id: number; };
+    query: { sample?: "even" | "all"; };
+    body: ChangedAttribute;
+    answer: AttributeEffect;
+  };
+  /** Read the ontology of a project; the ETag is for If-Match */
+  getManagementProjectsByIdOntology: {
+    path: { id: number; };
+    answer: Ontology;
+  };
+  /** Replace the ontology of a project; the catalog is extracted again by a task */
+  putManagementProjectsByIdOntology: {
+    path: { id: number; };
+    body: Ontology;
+    answer: Ontology;
+  };
+  /** List the pipelines of a project */
+  getManagementProjectsByIdPipelines: {
+    path: { id: number; };
+    query: { limit?: number; cursor?: string; };
+    answer: {
+      items: Array<Pipeline>;
+      /** null when nothing follows */
+      nextCursor: string | null;
+    };
+  };
+  /** Create a pipeline */
+  postManagementProjectsByIdPipelines: {
+    path: { id: number; };
+    body: PipelineDefinition;
+    answer: Pipeline;
+  };
+  /** Try a definition on the first rows of its real source, without storing it */
+  postManagementProjectsByIdPipelinesPreview: {
+    path: { id: number; };
+    body: PipelineToTry;
+    answer: PipelinePreview;
+  };
+  /** Read a pipeline */
+  getManagementProjectsByIdPipelinesByPipelineId: {
+    path: { id: number; pipelineId: number; };
+    answer: Pipeline;
+  };
+  /** Delete a pipeline that is not running */
+  deleteManagementProjectsByIdPipelinesByPipelineId: {
+    path: { id: number; pipelineId: number; };
+    answer: {
+      status: "success";
+    };
+  };
+  /** Replace a pipeline */
+  putManagementProjectsByIdPipelinesByPipelineId: {
+    path: { id: number; pipelineId: number; };
+    body: PipelineDefinition;
+    answer: Pipeline;
+  };
+  /** Give the webhook another URL; the old one ends */
+  postManagementProjectsByIdPipelinesByPipelineIdTriggerId: {
+    path: { id: number; pipelineId: number; };
+    answer: Pipeline;
+  };
+  /** Start a run by hand */
+  postManagementProjectsByIdPipelinesByPipelineIdRun: {
+    path: { id: number; pipelineId: number; };
+    answer: TriggeredPipeline;
+  };
+  /** Send the file of an upload source in; it starts a run */
+  postManagementProjectsByIdPipelinesByPipelineIdUpload: {
+    path: { id: number; pipelineId: number; };
+    query: { name?: string; };
+    body: string;
+    answer: TriggeredPipeline;
+  };
+  /** List the runs of a pipeline */
+  getManagementProjectsByIdPipelinesByPipelineIdRuns: {
+    path: { id: number; pipelineId: number; };
+    query: { limit?: number; cursor?: string; };
+    answer: {
+      /** newest first */
+      items: Array<PipelineRun>;
+      /** null when nothing follows */
+      nextCursor: string | null;
+    };
+  };
+  /** Start a pipeline whose trigger is a webhook */
+  postEtlTriggersWebhookByTriggerId: {
+    path: { triggerId: string; };
+    answer: TriggeredPipeline;
+  };
+  /** This interface as OpenAPI */
+  getOpenapiJson: {
+    answer: Record<string, unknown>;
+  };
+  /** This interface to read */
+  getDocs: {
+    answer: string;
+  };
+}
+
+export const operations = {
+  getHealthLive: ['GET', '/health/live'],
+  getHealthReady: ['GET', '/health/ready'],
+  getMetrics: ['GET', '/metrics'],
+  getProjects: ['GET', '/projects'],
+  getManagementProjectGroups: ['GET', '/management/project-groups'],
+  postManagementProjectGroups: ['POST', '/management/project-groups'],
+  getManagementProjectGroupsById: ['GET', '/management/project-groups/{id}'],
+  patchManagementProjectGroupsById: ['PATCH', '/management/project-groups/{id}'],
+  deleteManagementProjectGroupsById: ['DELETE', '/management/project-groups/{id}'],
+  getManagementProjects: ['GET', '/management/projects'],
+  postManagementProjects: ['POST', '/management/projects'],
+  getManagementProjectsById: ['GET', '/management/projects/{id}'],
+  patchManagementProjectsById: ['PATCH', '/management/projects/{id}'],
+  deleteManagementProjectsById: ['DELETE', '/management/projects/{id}'],
+  postManagementProjectsByIdRestore: ['POST', '/management/projects/{id}/restore'],
+  getManagementAuditLog: ['GET', '/management/audit-log'],
+  getProjectCheckCredentials: ['GET', '/project/check-credentials'],
+  getManagementApiKeys: ['GET', '/management/api-keys'],
+  postManagementApiKeys: ['POST', '/management/api-keys'],
+  getManagementApiKeysById: ['GET', '/management/api-keys/{id}'],
+  patchManagementApiKeysById: ['PATCH', '/management/api-keys/{id}'],
+  deleteManagementApiKeysById: ['DELETE', '/management/api-keys/{id}'],
+  postManagementApiKeysByIdRotate: ['POST', '/management/api-keys/{id}/rotate'],
+  postManagementSession: ['POST', '/management/session'],
+  getManagementSession: ['GET', '/management/session'],
+  deleteManagementSession: ['DELETE', '/management/session'],
+  postManagementOwner: ['POST', '/management/owner'],
+  postManagementInvitationsAccept: ['POST', '/management/invitations/accept'],
+  postManagementSessionPassword: ['POST', '/management/session/password'],
+  deleteManagementSessions: ['DELETE', '/management/sessions'],
+  getManagementUsers: ['GET', '/management/users'],
+  patchManagementUsersById: ['PATCH', '/management/users/{id}'],
+  deleteManagementUsersById: ['DELETE', '/management/users/{id}'],
+  getManagementInvitations: ['GET', '/management/invitations'],
+  postManagementInvitations: ['POST', '/management/invitations'],
+  deleteManagementInvitationsById: ['DELETE', '/management/invitations/{id}'],
+  getManagementStatistics: ['GET', '/management/statistics'],
+  getManagementApiKeysByIdStatistics: ['GET', '/management/api-keys/{id}/statistics'],
+  getTasks: ['GET', '/tasks'],
+  getTasksById: ['GET', '/tasks/{id}'],
+  postTasksByIdCancel: ['POST', '/tasks/{id}/cancel'],
+  getTasksByIdLog: ['GET', '/tasks/{id}/log'],
+  getTasksByIdReport: ['GET', '/tasks/{id}/report'],
+  getTasksByIdEvents: ['GET', '/tasks/{id}/events'],
+  postProducts: ['POST', '/products'],
+  deleteProducts: ['DELETE', '/products'],
+  postProductsBatchInitiate: ['POST', '/products/batch/initiate'],
+  postProductsBatchUpload: ['POST', '/products/batch/upload'],
+  postProductsBatchPreview: ['POST', '/products/batch/preview'],
+  getProductsBatchPreviewDeleted: ['GET', '/products/batch/preview/deleted'],
+  postProductsBatchStart: ['POST', '/products/batch/start'],
+  postProductsBatchRestore: ['POST', '/products/batch/restore'],
+  getProductServiceProductsBySku: ['GET', '/product-service/products-by-sku'],
+  postProductServiceProductsBySku: ['POST', '/product-service/products-by-sku'],
+  getProductServiceProductBySku: ['GET', '/product-service/product-by-sku'],
+  getSearchRelationsBulkResults: ['GET', '/search/relations/bulk-results'],
+  postSearchRelationsBulkResults: ['POST', '/search/relations/bulk-results'],
+  getSearchRelationsResult: ['GET', '/search/relations/result'],
+  postSearchRelationsResult: ['POST', '/search/relations/result'],
+  getManagementProjectsByIdProductsByIdentifierRelations: ['GET', '/management/projects/{id}/products/{identifier}/relations'],
+  getManagementProjectsByIdRelations: ['GET', '/management/projects/{id}/relations'],
+  postManagementProjectsByIdRelations: ['POST', '/management/projects/{id}/relations'],
+  getManagementProjectsByIdRelationsExport: ['GET', '/management/projects/{id}/relations/export'],
+  postManagementProjectsByIdRelationsImport: ['POST', '/management/projects/{id}/relations/import'],
+  getManagementProjectsByIdRelationsByRelationId: ['GET', '/management/projects/{id}/relations/{relationId}'],
+  putManagementProjectsByIdRelationsByRelationId: ['PUT', '/management/projects/{id}/relations/{relationId}'],
+  deleteManagementProjectsByIdRelationsByRelationId: ['DELETE', '/management/projects/{id}/relations/{relationId}'],
+  postManagementProjectsByIdRelationsPreview: ['POST', '/management/projects/{id}/relations/preview'],
+  getManagementProjectsByIdRelationsByRelationIdHealth: ['GET', '/management/projects/{id}/relations/{relationId}/health'],
+  postManagementProjectsByIdRelationsByRelationIdExplain: ['POST', '/management/projects/{id}/relations/{relationId}/explain'],
+  getManagementProjectsByIdProducts: ['GET', '/management/projects/{id}/products'],
+  getManagementProjectsByIdProductsByIdentifier: ['GET', '/management/projects/{id}/products/{identifier}'],
+  getManagementProjectsByIdOntologyCoverage: ['GET', '/management/projects/{id}/ontology/coverage'],
+  postManagementProjectsByIdOntologyPreview: ['POST', '/management/projects/{id}/ontology/preview'],
+  getManagementProjectsByIdOntology: ['GET', '/management/projects/{id}/ontology'],
+  putManagementProjectsByIdOntology: ['PUT', '/management/projects/{id}/ontology'],
+  getManagementProjectsByIdPipelines: ['GET', '/management/projects/{id}/pipelines'],
+  postManagementProjectsByIdPipelines: ['POST', '/management/projects/{id}/pipelines'],
+  postManagementProjectsByIdPipelinesPreview: ['POST', '/management/projects/{id}/pipelines/preview'],
+  getManagementProjectsByIdPipelinesByPipelineId: ['GET', '/management/projects/{id}/pipelines/{pipelineId}'],
+  deleteManagementProjectsByIdPipelinesByPipelineId: ['DELETE', '/management/projects/{id}/pipelines/{pipelineId}'],
+  putManagementProjectsByIdPipelinesByPipelineId: ['PUT', '/management/projects/{id}/pipelines/{pipelineId}'],
+  postManagementProjectsByIdPipelinesByPipelineIdTriggerId: ['POST', '/management/projects/{id}/pipelines/{pipelineId}/trigger-id'],
+  postManagementProjectsByIdPipelinesByPipelineIdRun: ['POST', '/management/projects/{id}/pipelines/{pipelineId}/run'],
+  postManagementProjectsByIdPipelinesByPipelineIdUpload: ['POST', '/management/projects/{id}/pipelines/{pipelineId}/upload'],
+  getManagementProjectsByIdPipelinesByPipelineIdRuns: ['GET', '/management/projects/{id}/pipelines/{pipelineId}/runs'],
+  postEtlTriggersWebhookByTriggerId: ['POST', '/etl-triggers/webhook/{triggerId}'],
+  getOpenapiJson: ['GET', '/openapi.json'],
+  getDocs: ['GET', '/docs'],
+} as const satisfies Record<keyof Operations, readonly [string, string]>;

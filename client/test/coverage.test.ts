@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createRelata } from '@relata/client';
+import { operations } from '../src/wire.ts';
+
+/** Reached by another method, which sends the same question in another way. */
+const BY_ANOTHER: Readonly<Record<string, string>> = {
+  getProductServiceProductsBySku: 'lookUp sends a POST: no limit of a URL',
+  postSearchRelationsResult: 'relatedTo sends a GET',
+  getSearchRelationsBulkResults: 'relatedToMany sends a POST: no limit of a URL',
+  getDocs: 'a page for people',
+};
+
+/** So that nobody waits for it. */
+const ENDED = '{"taskStatus":"FINISHED","finishTime":1}';
+
+/** What methods take, in some order: each is called with all of these, and refuses most. */
+const ARGUMENTS: readonly (readonly unknown[])[] = [
+  [1, 1, {}],
+  [
+    { projectId: 1, relationId: 1 },
+    { source: 'a', target: 'b' },
+  ],
+  [['a'], { projectId: 1 }],
+  ['a', 'b', {}],
+  [{}, {}, {}],
+];
+
+test('every operation of the document has a method of its own', async () => {
+  const asked = new Set<string>();
+  const recording = async (input: unknown, init?: RequestInit) => {
+    asked.add(nameOf(init?.method ?? 'GET', new URL(String(input)).pathname));
+    const isStream = String(input).endsWith('/events');
+    return new Response(isStream ? `event: task\ndata: ${ENDED}\n\n` : `{"task":${ENDED}}`, {
+      headers: { 'content-type': isStream ? 'text/event-stream' : 'application/json' },
+    });
+  };
+  const relata = createRelata({ url: 'http://service', key: 'k', fetch: recording as typeof fetch });
+  const { call: _, ...groups } = relata;
+  for (const method of Object.values(groups).flatMap((group) => Object.values(group))) {
+    for (const given of ARGUMENTS) await tryOut(method as (...all: unknown[]) => unknown, given);
+  }
+  const missing = Object.keys(operations).filter((name) => !(name in BY_ANOTHER) && !asked.has(name));
+  assert.deepEqual(missing, []);
+});
+
+/** Waits for the first answer, or for a moment. */
+async function tryOut(method: (...given: unknown[]) => unknown, given: readonly unknown[]): Promise<void> {
+  const until = AbortSignal.timeout(20);
+  const signalled = given.map((one) => (isEmpty(one) ? { signal: until } : one));
+  try {
+    const result = method(...signalled);
+    const isStream = typeof result === 'object' && result !== null && Symbol.asyncIterator in result;
+    const first = isStream ? (result as AsyncGenerator).next() : result;
+    const late = new Promise((resolve) => until.addEventListener('abort', resolve));
+    await Promise.race([first, late]);
+  } catch {
+    // These arguments were not meant for this method.
+  }
+}
+
+const isEmpty = (one: unknown) => typeof one === 'object' && one !== null && Object.keys(one).length === 0;
+
+/** @returns the name of the operation; the longest path that fits, as `/import` is no id */
+function nameOf(method: string, path: string): string {
+  const fitting = Object.entries(operations).filter(
+    ([, [verb, template]]) =>
+      verb === method && new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`).test(path),
+  );
+  return fitting.sort(([, [, a]], [, [, b]]) => fixed(b) - fixed(a))[0]?.[0] ?? path;
+}
+
+const fixed = (template: string) => template.replace(/\{\w+\}/g, '').length;

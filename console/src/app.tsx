@@ -1,0 +1,47 @@
+import { Suspense, useEffect, useRef } from 'react';
+import { Frame } from './parts/frame.tsx';
+import { Loading } from './parts/page.tsx';
+import { Invitation, Welcome } from './screens/enter.tsx';
+import { findScreen, ProjectScreen } from './screens/screens.tsx';
+import { SignIn } from './screens/sign-in.tsx';
+import { useRoute } from './state/route.ts';
+import { useSession } from './state/session.tsx';
+
+export function App() {
+  const { who } = useSession();
+  const { parts } = useRoute();
+  const [first, token = ''] = parts;
+  if (first === 'welcome') return <Welcome token={token} />;
+  if (first === 'invitation') return <Invitation token={token} />;
+  if (who === undefined) return null;
+  if (who === null) return <SignIn />;
+  return (
+    <Frame>
+      <Screen />
+    </Frame>
+  );
+}
+
+function Screen() {
+  const { parts } = useRoute();
+  const isFirst = useRef(true);
+  const place = parts.join('/');
+  // A new view begins at its top, also for those who hear it.
+  useEffect(() => {
+    if (!isFirst.current && place !== undefined) {
+      scrollTo(0, 0);
+      document.getElementById('main')?.focus({ preventScroll: true });
+    }
+    isFirst.current = false;
+  }, [place]);
+  const [first, id, ...rest] = parts;
+  if (first === 'projects' && id !== undefined && id !== 'new') {
+    return <ProjectScreen key={id} id={Number(id)} parts={rest} />;
+  }
+  const View = findScreen(first ?? '');
+  return (
+    <Suspense fallback={<Loading />}>
+      <View />
+    </Suspense>
+  );
+}

@@ -1,0 +1,39 @@
+import './styles/base.css';
+import './styles/frame.css';
+import './styles/parts.css';
+import './styles/pictures.css';
+import './styles/tables.css';
+import './styles/layers.css';
+import './styles/relations.css';
+import { CSPProvider } from '@base-ui/react/csp-provider';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { App } from './app.tsx';
+import { Toasts } from './parts/toasts.tsx';
+import { SessionProvider } from './state/session.tsx';
+import { applyStoredTheme } from './state/theme.ts';
+
+applyStoredTheme();
+
+/** The client repeats what may succeed a moment later; what it throws is worth showing. */
+const queries = new QueryClient({
+  defaultOptions: { queries: { retry: false, staleTime: 5_000 } },
+});
+
+const root = document.getElementById('root');
+if (root === null) throw new Error('the page has no #root');
+
+createRoot(root).render(
+  <StrictMode>
+    <CSPProvider disableStyleElements>
+      <QueryClientProvider client={queries}>
+        <Toasts>
+          <SessionProvider>
+            <App />
+          </SessionProvider>
+        </Toasts>
+      </QueryClientProvider>
+    </CSPProvider>
+  </StrictMode>,
+);

@@ -1,0 +1,69 @@
+import { Dialog as Base } from '@base-ui/react/dialog';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { Button, IconButton } from './button.tsx';
+import { ErrorNote } from './page.tsx';
+
+interface DialogShape {
+  title: string;
+  isOpen: boolean;
+  onClose(): void;
+  isWide?: boolean;
+  children: ReactNode;
+}
+
+export function Dialog({ title, isOpen, onClose, isWide, children }: DialogShape) {
+  return (
+    <Base.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
+      <Base.Portal>
+        <Base.Backdrop className="backdrop" />
+        <Base.Popup className={isWide ? 'dialog wide' : 'dialog'}>
+          <div className="row spread">
+            <Base.Title>{title}</Base.Title>
+            <Base.Close render={<IconButton icon="cross" label="Close" />} />
+          </div>
+          {children}
+        </Base.Popup>
+      </Base.Portal>
+    </Base.Root>
+  );
+}
+
+interface FormShape extends Omit<DialogShape, 'children'> {
+  action: string;
+  isDanger?: boolean;
+  canSubmit?: boolean;
+  /** Closes the dialog when it succeeds; what it throws is shown. */
+  onSubmit(): Promise<unknown>;
+  children?: ReactNode;
+}
+
+/** A dialog that does one thing: its fields, what went wrong, and two buttons. */
+export function FormDialog({ action, isDanger, canSubmit = true, onSubmit, children, ...dialog }: FormShape) {
+  const [isBusy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const close = () => {
+    setError(undefined);
+    dialog.onClose();
+  };
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    setError(undefined);
+    await onSubmit().then(close, setError);
+    setBusy(false);
+  };
+  return (
+    <Dialog {...dialog} onClose={close}>
+      <form className="stack" onSubmit={(event) => void submit(event)}>
+        {children}
+        <ErrorNote error={error} />
+        <div className="dialog-foot">
+          <Button onClick={close}>Cancel</Button>
+          <Button type="submit" look={isDanger ? 'danger' : 'primary'} busy={isBusy} disabled={!canSubmit}>
+            {action}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

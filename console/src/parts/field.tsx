@@ -1,0 +1,104 @@
+import { Switch } from '@base-ui/react/switch';
+import { type ComponentProps, type ReactNode, useId } from 'react';
+
+interface Label {
+  label: string;
+  hint?: ReactNode;
+  /** The label is for screen readers only. */
+  isQuiet?: boolean;
+}
+
+export function TextField({ label, hint, isQuiet, ...rest }: Label & ComponentProps<'input'>) {
+  const id = useId();
+  return (
+    <div className="field">
+      <label htmlFor={id} className={isQuiet ? 'hidden' : undefined}>
+        {label}
+      </label>
+      <input
+        id={id}
+        className="input"
+        aria-describedby={hint ? `${id}-hint` : undefined}
+        autoComplete="off"
+        {...rest}
+      />
+      <Hint id={id}>{hint}</Hint>
+    </div>
+  );
+}
+
+export function AreaField({ label, hint, isQuiet, ...rest }: Label & ComponentProps<'textarea'>) {
+  const id = useId();
+  return (
+    <div className="field">
+      <label htmlFor={id} className={isQuiet ? 'hidden' : undefined}>
+        {label}
+      </label>
+      <textarea id={id} className="input" aria-describedby={hint ? `${id}-hint` : undefined} {...rest} />
+      <Hint id={id}>{hint}</Hint>
+    </div>
+  );
+}
+
+export type Choice = readonly [value: string, words: string];
+
+export function SelectField({
+  label,
+  hint,
+  isQuiet,
+  choices,
+  ...rest
+}: Label & { choices: readonly Choice[] } & ComponentProps<'select'>) {
+  const id = useId();
+  return (
+    <div className="field">
+      <label htmlFor={id} className={isQuiet ? 'hidden' : undefined}>
+        {label}
+      </label>
+      <select id={id} className="input" aria-describedby={hint ? `${id}-hint` : undefined} {...rest}>
+        {choices.map(([value, words]) => (
+          <option key={value} value={value}>
+            {words}
+          </option>
+        ))}
+      </select>
+      <Hint id={id}>{hint}</Hint>
+    </div>
+  );
+}
+
+export function SwitchField({
+  label,
+  hint,
+  checked,
+  onChange,
+}: Label & { checked: boolean; onChange(checked: boolean): void }) {
+  const id = useId();
+  return (
+    <div className="field">
+      <div className="row">
+        <Switch.Root
+          className="switch"
+          checked={checked}
+          onCheckedChange={onChange}
+          aria-labelledby={`${id}-label`}
+          aria-describedby={hint ? `${id}-hint` : undefined}
+        >
+          <Switch.Thumb className="switch-thumb" />
+        </Switch.Root>
+        <span id={`${id}-label`} className="label">
+          {label}
+        </span>
+      </div>
+      <Hint id={id}>{hint}</Hint>
+    </div>
+  );
+}
+
+function Hint({ id, children }: { id: string; children: ReactNode }) {
+  return children ? (
+    <p id={`${id}-hint`} className="hint">
+      {children}
+    </p>
+  ) : null;
+}

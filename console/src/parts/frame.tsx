@@ -1,0 +1,156 @@
+import { Dialog } from '@base-ui/react/dialog';
+import { type ReactNode, useState } from 'react';
+import mark from '../mark.svg';
+import { useProjects } from '../state/project.ts';
+import { linkTo, useRoute } from '../state/route.ts';
+import { useSession } from '../state/session.tsx';
+import { type Theme, useTheme } from '../state/theme.ts';
+import { Button, IconButton } from './button.tsx';
+import { Icon, type IconName } from './icon.tsx';
+import { Menu } from './menu.tsx';
+import { useTell } from './toasts.tsx';
+
+type Entry = readonly [icon: IconName, words: string, ...place: (string | number)[]];
+
+const ACCOUNT: readonly Entry[] = [
+  ['overview', 'Overview'],
+  ['projects', 'Projects', 'projects'],
+  ['log', 'Audit log', 'audit-log'],
+];
+
+const projectEntries = (id: string): readonly Entry[] => [
+  ['start', 'Start', 'projects', id],
+  ['products', 'Products', 'projects', id, 'products'],
+  ['ontology', 'Ontology', 'projects', id, 'ontology'],
+  ['relations', 'Relations', 'projects', id, 'relations'],
+  ['pipelines', 'Pipelines', 'projects', id, 'pipelines'],
+  ['updates', 'Updates', 'projects', id, 'updates'],
+  ['key', 'API access', 'projects', id, 'api-access'],
+  ['settings', 'Settings', 'projects', id, 'settings'],
+];
+
+/** Navigation and content; the same for every view of somebody who is signed in. */
+export function Frame({ children }: { children: ReactNode }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" className="skip" onClick={() => document.getElementById('main')?.focus()}>
+        Skip to the content
+      </button>
+      <header className="top">
+        <Brand />
+        <IconButton icon="menu" label="Open the navigation" onClick={() => setOpen(true)} />
+      </header>
+      <div className="frame">
+        <aside aria-label="Navigation">
+          <Side />
+        </aside>
+        <main id="main" className="main" tabIndex={-1}>
+          {children}
+        </main>
+      </div>
+      <Dialog.Root open={isOpen} onOpenChange={setOpen}>
+        <Dialog.Portal>
+          <Dialog.Backdrop className="backdrop" />
+          <Dialog.Popup className="drawer" aria-label="Navigation">
+            <Side onLeave={() => setOpen(false)} />
+          </Dialog.Popup>
+        </Dialog.Portal>
+      </Dialog.Root>
+    </>
+  );
+}
+
+function Brand() {
+  return (
+    <a className="brand" href={linkTo()}>
+      <img src={mark} alt="" />
+      Relata
+    </a>
+  );
+}
+
+function Side({ onLeave }: { onLeave?: () => void }) {
+  const { parts } = useRoute();
+  const { who } = useSession();
+  const [first, id] = parts;
+  const isProject = first === 'projects' && id !== undefined && id !== 'new';
+  const account: readonly Entry[] =
+    who?.kind === 'user' ? [...ACCOUNT, ['users', 'Account', 'account']] : ACCOUNT;
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions lint/a11y/useKeyWithClickEvents: links inside close the drawer
+    <div
+      className="side"
+      onClick={(event) => event.target instanceof Element && event.target.closest('a') && onLeave?.()}
+    >
+      <Brand />
+      <nav className="nav" aria-label="Account">
+        {account.map((entry) => (
+          <NavLink key={entry[1]} entry={entry} />
+        ))}
+      </nav>
+      {isProject && <ProjectNav id={id} />}
+      <Foot />
+    </div>
+  );
+}
+
+function ProjectNav({ id }: { id: string }) {
+  const projects = useProjects();
+  const present = projects.data?.find((project) => String(project.id) === id);
+  const others = projects.data?.filter((project) => String(project.id) !== id) ?? [];
+  return (
+    <nav className="nav" aria-label="Project">
+      <div className="row spread nav-title">
+        <span className="cut">{present?.name ?? `Project ${id}`}</span>
+        {others.length > 0 && (
+          <Menu
+            label="Go to another project"
+            trigger={<IconButton icon="down" label="Go to another project" />}
+            entries={others.map((project) => ({ words: project.name, href: linkTo('projects', project.id) }))}
+          />
+        )}
+      </div>
+      {projectEntries(id).map((entry) => (
+        <NavLink key={entry[1]} entry={entry} />
+      ))}
+    </nav>
+  );
+}
+
+function NavLink({ entry: [icon, words, ...place] }: { entry: Entry }) {
+  const { parts } = useRoute();
+  // The list of projects is not where one of them is.
+  const isExact = place.length < 3;
+  const isHere =
+    place.every((part, at) => String(part) === parts[at]) && (!isExact || parts.length === place.length);
+  return (
+    <a href={linkTo(...place)} aria-current={isHere ? 'page' : undefined}>
+      <Icon name={icon} />
+      {words}
+    </a>
+  );
+}
+
+const NEXT_THEME: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', dark: 'system' };
+
+function Foot() {
+  const { who, signOut } = useSession();
+  const [theme, setTheme] = useTheme();
+  const tell = useTell();
+  const name = who?.kind === 'user' ? who.session.user.name : 'Signed in by key';
+  return (
+    <div className="side-foot">
+      <span className="soft small cut nav-title">{name}</span>
+      <div className="row">
+        <Button icon="leave" look="quiet" onClick={() => void signOut().catch(tell.bad)}>
+          Sign out
+        </Button>
+        <Button icon="theme" look="quiet" onClick={() => setTheme(NEXT_THEME[theme])}>
+          <span className="hidden">Colours: </span>
+          {theme === 'system' ? 'Auto' : theme === 'light' ? 'Light' : 'Dark'}
+        </Button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,135 @@
+import { RelataError } from '@relata/client';
+import { type ReactNode, useEffect } from 'react';
+import { Icon, type IconName } from './icon.tsx';
+
+type Crumb = readonly [words: string, href?: string];
+
+/** A view: where one is, its title, what can be done, its content. */
+export function Page({
+  title,
+  crumbs = [],
+  actions,
+  about,
+  isNarrow,
+  children,
+}: {
+  title: string;
+  crumbs?: readonly Crumb[];
+  actions?: ReactNode;
+  about?: ReactNode;
+  isNarrow?: boolean;
+  children: ReactNode;
+}) {
+  useEffect(() => {
+    document.title = `${title} · Relata`;
+  }, [title]);
+  return (
+    <div className={isNarrow ? 'page narrow' : 'page'}>
+      <div className="page-head">
+        <div>
+          {crumbs.length > 0 && <Crumbs crumbs={crumbs} />}
+          <h1>{title}</h1>
+          {about && <div className="soft">{about}</div>}
+        </div>
+        {actions && <div className="row">{actions}</div>}
+      </div>
+      {children}
+    </div>
+  );
+}
+
+function Crumbs({ crumbs }: { crumbs: readonly Crumb[] }) {
+  return (
+    <nav className="crumbs" aria-label="Where you are">
+      {crumbs.map(([words, href], at) => (
+        <span key={words}>
+          {at > 0 && <span aria-hidden="true">› </span>}
+          {href ? <a href={href}>{words}</a> : words}
+        </span>
+      ))}
+    </nav>
+  );
+}
+
+export function Card({
+  title,
+  actions,
+  isBare,
+  children,
+}: {
+  title?: ReactNode;
+  actions?: ReactNode;
+  /** Without space around the content, for tables. */
+  isBare?: boolean;
+  children: ReactNode;
+}) {
+  return (
+    <section className="card">
+      {(title || actions) && (
+        <div className="card-head">
+          <h2>{title}</h2>
+          {actions && <div className="row">{actions}</div>}
+        </div>
+      )}
+      {isBare ? children : <div className="card-body">{children}</div>}
+    </section>
+  );
+}
+
+export function Empty({ icon, title, children }: { icon: IconName; title: string; children?: ReactNode }) {
+  return (
+    <div className="empty">
+      <span className="art">
+        <Icon name={icon} size={36} />
+      </span>
+      <h2>{title}</h2>
+      {children}
+    </div>
+  );
+}
+
+/** What went wrong, in the words of the service and with what it says to do. */
+export function ErrorNote({ error }: { error: unknown }) {
+  if (!error) return null;
+  const message = error instanceof Error ? error.message : String(error);
+  const details = error instanceof RelataError ? error.details : [];
+  const requestId = error instanceof RelataError ? error.requestId : undefined;
+  return (
+    <div className="note bad" role="alert">
+      <strong>{message}</strong>
+      {details.length > 0 && (
+        <ul>
+          {details.map((detail) => (
+            <li key={detail}>{detail}</li>
+          ))}
+        </ul>
+      )}
+      {requestId && <span className="soft small">Request {requestId}</span>}
+    </div>
+  );
+}
+
+export function Loading({ words = 'Loading …' }: { words?: string }) {
+  return (
+    <p className="soft" role="status">
+      {words}
+    </p>
+  );
+}
+
+interface Asked<Value> {
+  readonly data: Value | undefined;
+  readonly error: unknown;
+}
+
+/** What a question to the service has brought: its answer, why there is none, or that it is under way. */
+export function Answer<Value>({
+  of: { data, error },
+  children,
+}: {
+  of: Asked<Value>;
+  children(value: Value): ReactNode;
+}) {
+  if (data !== undefined) return children(data);
+  return error ? <ErrorNote error={error} /> : <Loading />;
+}

@@ -1,0 +1,95 @@
+import type { Task } from '@relata/client';
+import { useState } from 'react';
+import { formatAgo, formatMoment, formatPercent, safeUrl } from '../state/format.ts';
+import { CopyButton } from './button.tsx';
+
+/** An instant as people say it; the exact one on pointing. */
+export function Ago({ at }: { at: number | null | undefined }) {
+  if (!at) return <span className="soft">never</span>;
+  return (
+    <time dateTime={new Date(at).toISOString()} title={formatMoment(at)} className="nowrap">
+      {formatAgo(at)}
+    </time>
+  );
+}
+
+const LOOKS = {
+  PENDING: ['', 'waiting'],
+  RUNNING: ['busy', 'running'],
+  FINISHED: ['good', 'finished'],
+  FAILED: ['bad', 'failed'],
+  CANCELLED: ['warn', 'cancelled'],
+} as const;
+
+export function TaskStatus({ task }: { task: Pick<Task, 'taskStatus'> }) {
+  const [look, words] = LOOKS[task.taskStatus];
+  return <span className={`badge ${look}`}>{words}</span>;
+}
+
+export function Meter({ share, label, look = '' }: { share: number; label: string; look?: string }) {
+  const percent = Math.round(Math.min(1, Math.max(0, share)) * 1000) / 10;
+  return (
+    <span
+      className={`meter ${look}`}
+      role="meter"
+      aria-label={label}
+      aria-valuenow={percent}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      title={`${label}: ${formatPercent(share)}`}
+    >
+      <span style={{ width: `${percent}%` }} />
+    </span>
+  );
+}
+
+export function Code({ text, label }: { text: string; label: string }) {
+  return (
+    <div className="code">
+      <pre tabIndex={0} role="group" aria-label={label}>
+        {text}
+      </pre>
+      <CopyButton text={text} label={`Copy: ${label}`} />
+    </div>
+  );
+}
+
+/** A product's picture from wherever the shop keeps it: asked for without saying from where. */
+export function Thumb({ url, name }: { url: string | undefined; name?: string }) {
+  const [failed, setFailed] = useState<string>();
+  const safe = safeUrl(url);
+  if (safe === undefined || failed === safe) return <span className="thumb" aria-hidden="true" />;
+  return (
+    <img
+      className="thumb"
+      src={safe}
+      alt={name ?? ''}
+      loading="lazy"
+      decoding="async"
+      referrerPolicy="no-referrer"
+      onError={() => setFailed(safe)}
+    />
+  );
+}
+
+/** An address that comes with the data: a link when it is http(s), else its text. */
+export function OutLink({ url }: { url: string }) {
+  const safe = safeUrl(url);
+  if (safe === undefined) return <span>{url}</span>;
+  return (
+    <a href={safe} target="_blank" rel="noreferrer noopener">
+      {url}
+    </a>
+  );
+}
+
+export function Figure({ label, value, more }: { label: string; value: string; more?: string }) {
+  return (
+    <div className="figure">
+      <dt>{label}</dt>
+      <dd>
+        {value} {more && <small>{more}</small>}
+      </dd>
+    </div>
+  );
+}

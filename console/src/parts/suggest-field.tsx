@@ -1,0 +1,42 @@
+import { Autocomplete } from '@base-ui/react/autocomplete';
+import { useId } from 'react';
+
+interface Suggest {
+  label: string;
+  isQuiet?: boolean;
+  value: string;
+  choices: readonly string[];
+  placeholder?: string;
+  onChange(value: string): void;
+}
+
+/** A text that is mostly one of the known ones: it suggests, and takes others too. */
+export function SuggestField({ label, isQuiet, value, choices, placeholder, onChange }: Suggest) {
+  const id = useId();
+  return (
+    <div className="field">
+      <label htmlFor={id} className={isQuiet ? 'hidden' : undefined}>
+        {label}
+      </label>
+      <Autocomplete.Root items={choices} value={value} onValueChange={onChange} limit={100} openOnInputClick>
+        <Autocomplete.Input id={id} className="input" placeholder={placeholder} />
+        <Autocomplete.Portal>
+          <Autocomplete.Positioner className="menu-place" sideOffset={4}>
+            <Autocomplete.Popup className="menu match">
+              <Autocomplete.Empty>
+                <div className="menu-item soft">No known one matches</div>
+              </Autocomplete.Empty>
+              <Autocomplete.List>
+                {(choice: string) => (
+                  <Autocomplete.Item key={choice} value={choice} className="menu-item">
+                    {choice}
+                  </Autocomplete.Item>
+                )}
+              </Autocomplete.List>
+            </Autocomplete.Popup>
+          </Autocomplete.Positioner>
+        </Autocomplete.Portal>
+      </Autocomplete.Root>
+    </div>
+  );
+}

@@ -1,0 +1,45 @@
+import { Toast } from '@base-ui/react/toast';
+import type { ReactNode } from 'react';
+import { IconButton } from './button.tsx';
+
+/** Notices that come and go in a corner. */
+export function Toasts({ children }: { children: ReactNode }) {
+  return (
+    <Toast.Provider timeout={6000}>
+      {children}
+      <Toast.Portal>
+        <Toast.Viewport className="toasts">
+          <ToastList />
+        </Toast.Viewport>
+      </Toast.Portal>
+    </Toast.Provider>
+  );
+}
+
+function ToastList() {
+  const { toasts } = Toast.useToastManager();
+  return toasts.map((toast) => (
+    <Toast.Root key={toast.id} toast={toast} className="toast">
+      <div>
+        <Toast.Title className="toast-title" render={<p />} />
+        <Toast.Description className="soft small" render={<p />} />
+      </div>
+      <Toast.Close render={<IconButton icon="cross" label="Dismiss" />} />
+    </Toast.Root>
+  ));
+}
+
+/** @returns what tells of something done, or of something that failed */
+export function useTell() {
+  const { add } = Toast.useToastManager();
+  return {
+    good: (title: string, description?: string) => void add({ title, description, type: 'good' }),
+    bad: (error: unknown) =>
+      void add({
+        title: error instanceof Error ? error.message : String(error),
+        description: error instanceof Error && 'details' in error ? String(error.details) : undefined,
+        type: 'bad',
+        priority: 'high',
+      }),
+  };
+}

@@ -1,0 +1,179 @@
+import { useVirtualizer } from '@tanstack/react-virtual';
+import {
+  type KeyboardEvent,
+  type MouseEvent,
+  memo,
+  type ReactNode,
+  useCallback,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+} from 'react';
+
+/** As in tables.css. */
+const ROW_HEIGHT = 40;
+/** So near to the end of what is there, the next page is asked for. */
+const NEAR_ROWS = 60;
+
+interface Column {
+  readonly words: string;
+  readonly isWideOnly?: boolean;
+}
+
+interface Grid<Row> {
+  label: string;
+  /** grid-template-columns. */
+  template: string;
+  columns: readonly Column[];
+  count: number;
+  getRow(index: number): Row | undefined;
+  /** One cell for each column, in their order; must not change between pictures. */
+  renderCells(row: Row): ReactNode;
+  onOpen(row: Row): void;
+  /** Called when the end comes near. */
+  onNearEnd(): void;
+}
+
+/**
+ * A table of any length: rows have one height, and only those in sight exist. The arrow keys move through it, Enter opens.
+ */
+export function VirtualGrid<Row>({
+  label,
+  template,
+  columns,
+  count,
+  getRow,
+  renderCells,
+  onOpen,
+  onNearEnd,
+}: Grid<Row>) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const id = useId();
+  const [active, setActive] = useState(-1);
+  const rows = useVirtualizer({
+    count,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_HEIGHT,
+    overscan: 12,
+    useFlushSync: false,
+  });
+  const seen = rows.getVirtualItems();
+  const last = seen.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (last >= count - NEAR_ROWS) onNearEnd();
+  }, [last, count, onNearEnd]);
+
+  const open = useCallback(
+    (index: number) => {
+      const row = getRow(index);
+      if (row !== undefined) onOpen(row);
+    },
+    [getRow, onOpen],
+  );
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === 'Enter' && active >= 0) return open(active);
+    const page = Math.floor((scroller.current?.clientHeight ?? 400) / ROW_HEIGHT) - 1;
+    const next = moveActive(event.key, { active, page, count });
+    if (next === undefined) return;
+    event.preventDefault();
+    setActive(next);
+    rows.scrollToIndex(next);
+  };
+  return (
+    <div
+      className="grid"
+      role="presentation"
+      ref={(element) => void element?.style.setProperty('--columns', template)}
+    >
+      <div className="grid-head" aria-hidden="true">
+        {columns.map(({ words, isWideOnly }) => (
+          <span key={words} className={isWideOnly ? 'wide-only' : undefined}>
+            {words}
+          </span>
+        ))}
+      </div>
+      <div
+        ref={scroller}
+        className="grid-scroll"
+        role="grid"
+        tabIndex={0}
+        aria-label={label}
+        aria-rowcount={count}
+        aria-colcount={columns.length}
+        aria-activedescendant={active >= 0 ? `${id}-${active}` : undefined}
+        onKeyDown={onKeyDown}
+      >
+        <div className="grid-body" role="rowgroup" style={{ height: rows.getTotalSize() }}>
+          {seen.map(({ index, start }) => (
+            <GridRow
+              key={index}
+              id={`${id}-${index}`}
+              index={index}
+              start={start}
+              isActive={index === active}
+              row={getRow(index)}
+              renderCells={renderCells as (row: unknown) => ReactNode}
+              onOpen={open}
+            />
+          ))}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+interface GridRowShape {
+  id: string;
+  index: number;
+  start: number;
+  isActive: boolean;
+  row: unknown;
+  renderCells(row: unknown): ReactNode;
+  onOpen(index: number): void;
+}
+
+/** Drawn again only when it changes, so that scrolling costs the rows that appear and no others. */
+const GridRow = memo(function GridRow({
+  id,
+  index,
+  start,
+  isActive,
+  row,
+  renderCells,
+  onOpen,
+}: GridRowShape) {
+  const open = (event: MouseEvent) => {
+    // A link within the row opens by itself, also in another tab.
+    if (!(event.target instanceof Element && event.target.closest('a'))) onOpen(index);
+  };
+  return (
+    <div
+      id={id}
+      className="grid-row"
+      role="row"
+      aria-rowindex={index + 1}
+      aria-selected={isActive}
+      style={{ transform: `translateY(${start}px)` }}
+      onClick={open}
+    >
+      {row === undefined ? <span role="gridcell">…</span> : renderCells(row)}
+    </div>
+  );
+});
+
+function moveActive(
+  key: string,
+  { active, page, count }: { active: number; page: number; count: number },
+): number | undefined {
+  const steps: Readonly<Record<string, number>> = {
+    ArrowDown: active + 1,
+    ArrowUp: active - 1,
+    PageDown: active + page,
+    PageUp: active - page,
+    Home: 0,
+    End: count - 1,
+  };
+  const next = steps[key];
+  return next === undefined || count === 0 ? undefined : Math.min(Math.max(next, 0), count - 1);
+}

@@ -1,0 +1,244 @@
+import type { Invitation, Role, User } from '@relata/client';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { Button, IconButton } from '../parts/button.tsx';
+import { FormDialog } from '../parts/dialog.tsx';
+import { type Choice, SelectField, TextField } from '../parts/field.tsx';
+import { Answer, Card, ErrorNote, Page } from '../parts/page.tsx';
+import { Ago, Code } from '../parts/show.tsx';
+import { useTell } from '../parts/toasts.tsx';
+import { useRelata, useRights, useSession } from '../state/session.tsx';
+
+const ROLES: readonly Choice[] = [
+  ['viewer', 'viewer: looks at everything'],
+  ['editor', 'editor: changes everything but users and account keys'],
+  ['owner', 'owner: everything'],
+];
+
+/** One's own password, and, for an owner, who else may sign in. */
+export function Account() {
+  const { who } = useSession();
+  const { canManageUsers } = useRights();
+  if (who?.kind !== 'user') return null;
+  const { user, account } = who.session;
+  return (
+    <Page title="Account" about={`${user.name} (${user.email}), ${user.role} of ${account.name}`} isNarrow>
+      {canManageUsers && <Users self={user.id} />}
+      {canManageUsers && <Invitations />}
+      <Password />
+      <SignOuts />
+    </Page>
+  );
+}
+
+function Users({ self }: { self: number }) {
+  const relata = useRelata();
+  const queries = useQueryClient();
+  const tell = useTell();
+  const users = useQuery({ queryKey: ['users'], queryFn: ({ signal }) => relata.users.list({ signal }) });
+  const [removed, setRemoved] = useState<User>();
+  const reread = () => queries.invalidateQueries({ queryKey: ['users'] });
+  const setRole = (user: User, role: string) =>
+    void relata.users.change(user.id, { role: role as Role }).then(reread, tell.bad);
+  return (
+    <Card title="Users" isBare>
+      <Answer of={users}>
+        {({ items }) => (
+          <div className="table-box">
+            <table className="table">
+              <thead>
+                <tr>
+                  <th>User</th>
+                  <th>Role</th>
+                  <th>
+                    <span className="hidden">Remove</span>
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {items.map((user) => (
+                  <tr key={user.id}>
+                    <td>
+                      {user.name}
+                      <div className="soft small">{user.email}</div>
+                    </td>
+                    <td>
+                      <SelectField
+                        label={`Role of ${user.name}`}
+                        isQuiet
+                        choices={ROLES}
+                        value={user.role}
+                        disabled={user.id === self}
+                        onChange={(event) => setRole(user, event.target.value)}
+                      />
+                    </td>
+                    <td className="actions">
+                      {user.id !== self && (
+                        <IconButton
+                          icon="cross"
+                          label={`Remove ${user.name}`}
+                          onClick={() => setRemoved(user)}
+                        />
+                      )}
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+      </Answer>
+      <FormDialog
+        title={`Remove ${removed?.name ?? ''}`}
+        action="Remove the user"
+        isDanger
+        isOpen={removed !== undefined}
+        onClose={() => setRemoved(undefined)}
+        onSubmit={async () => {
+          if (removed) await relata.users.delete(removed.id);
+          await reread();
+        }}
+      >
+        <p>They are signed out everywhere at once. What they made stays.</p>
+      </FormDialog>
+    </Card>
+  );
+}
+
+function Invitations() {
+  const relata = useRelata();
+  const queries = useQueryClient();
+  const tell = useTell();
+  const [made, setMade] = useState<Invitation>();
+  const [isOpen, setOpen] = useState(false);
+  const [email, setEmail] = useState('');
+  const [role, setRole] = useState<string>('editor');
+  const invitations = useQuery({
+    queryKey: ['invitations'],
+    queryFn: ({ signal }) => relata.users.listInvitations({ signal }),
+  });
+  const reread = () => queries.invalidateQueries({ queryKey: ['invitations'] });
+  const invite = async () => {
+    setMade(await relata.users.invite(email, role as Role));
+    setEmail('');
+    await reread();
+  };
+  return (
+    <Card
+      title="Invitations"
+      actions={
+        <Button icon="plus" onClick={() => setOpen(true)}>
+          Invite somebody
+        </Button>
+      }
+    >
+      {made?.link && (
+        <>
+          <p className="soft">Send this link to {made.email}. It is shown this once.</p>
+          <Code text={made.link} label="The link of the invitation" />
+        </>
+      )}
+      <Answer of={invitations}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <p className="soft">Nobody is invited at the moment.</p>
+          ) : (
+            <ul className="stack">
+              {items.map((one) => (
+                <li key={one.id} className="row spread">
+                  <span>
+                    {one.email} <span className="soft">as {one.role}, ends</span> <Ago at={one.expiresAt} />
+                  </span>
+                  <IconButton
+                    icon="cross"
+                    label={`Withdraw the invitation of ${one.email}`}
+                    onClick={() => void relata.users.withdrawInvitation(one.id).then(reread, tell.bad)}
+                  />
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Answer>
+      <FormDialog
+        title="Invite somebody"
+        action="Make the link"
+        isOpen={isOpen}
+        onClose={() => setOpen(false)}
+        onSubmit={invite}
+        canSubmit={email.includes('@')}
+      >
+        <TextField
+          label="E-mail"
+          type="email"
+          value={email}
+          onChange={(event) => setEmail(event.target.value)}
+        />
+        <SelectField
+          label="Role"
+          choices={ROLES}
+          value={role}
+          onChange={(event) => setRole(event.target.value)}
+        />
+      </FormDialog>
+    </Card>
+  );
+}
+
+function Password() {
+  const relata = useRelata();
+  const tell = useTell();
+  const [error, setError] = useState<unknown>();
+  const change = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    const given = new FormData(form);
+    setError(undefined);
+    await relata.session.changePassword(String(given.get('current')), String(given.get('new'))).then(() => {
+      form.reset();
+      tell.good('The password is changed');
+    }, setError);
+  };
+  return (
+    <Card title="Password">
+      <form className="stack" onSubmit={(event) => void change(event)}>
+        <div className="fields">
+          <TextField
+            label="Current password"
+            name="current"
+            type="password"
+            autoComplete="current-password"
+            required
+          />
+          <TextField
+            label="New password"
+            name="new"
+            type="password"
+            autoComplete="new-password"
+            required
+            minLength={12}
+          />
+        </div>
+        <ErrorNote error={error} />
+        <div className="row">
+          <Button type="submit">Change the password</Button>
+        </div>
+      </form>
+    </Card>
+  );
+}
+
+function SignOuts() {
+  const { signOut } = useSession();
+  const tell = useTell();
+  return (
+    <Card title="Sessions">
+      <p className="soft">Ends all of your sessions, on every device, this one included.</p>
+      <div className="row">
+        <Button look="danger" onClick={() => void signOut(true).catch(tell.bad)}>
+          Sign out everywhere
+        </Button>
+      </div>
+    </Card>
+  );
+}

@@ -1,0 +1,205 @@
+import type { ApiKey } from '@relata/client';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Button } from '../parts/button.tsx';
+import { FormDialog } from '../parts/dialog.tsx';
+import { SelectField } from '../parts/field.tsx';
+import { Menu } from '../parts/menu.tsx';
+import { Answer, Card, Empty, Page } from '../parts/page.tsx';
+import { Ago } from '../parts/show.tsx';
+import { formatCount } from '../state/format.ts';
+import { useGroups, useProject, useProjects } from '../state/project.ts';
+import { linkTo } from '../state/route.ts';
+import { useRelata, useRights } from '../state/session.tsx';
+import { KeyTraffic } from './key-traffic.tsx';
+import { NewKey, NewValue, type ShownKey } from './new-key.tsx';
+
+/** As long as the old value may work beside the new one. Source: docs/interface.md §14.2 rule 14. */
+const OVERLAPS = [
+  ['0', 'Ends at once'],
+  ['3600', 'Works for another hour'],
+  ['86400', 'Works for another day'],
+  ['604800', 'Works for another 7 days'],
+] as const;
+
+/** The keys that reach this project: its own, those of its group and of the account. */
+export function ApiAccess() {
+  const project = useProject();
+  const relata = useRelata();
+  const { canChange } = useRights();
+  const [isCreating, setCreating] = useState(false);
+  const [shown, setShown] = useState<ShownKey>();
+  const keys = useQuery({
+    queryKey: ['api-keys'],
+    queryFn: async ({ signal }) => (await relata.apiKeys.list({ limit: 1000, signal })).items,
+  });
+  const create = canChange && (
+    <Button icon="plus" look="primary" onClick={() => setCreating(true)}>
+      New key
+    </Button>
+  );
+  return (
+    <Page
+      title="API access"
+      crumbs={[[project.name, linkTo('projects', project.id)]]}
+      about="Keys of shops, connectors and programs. A value is shown once, when it is made."
+      actions={create}
+    >
+      <NewValue shown={shown} onDone={() => setShown(undefined)} />
+      <Answer of={keys}>
+        {(all) => {
+          const reaching = all.filter(({ scope }) => reaches(scope, project));
+          return (
+            <Card isBare>
+              {reaching.length === 0 ? (
+                <Empty icon="key" title="No key reaches this project">
+                  <p>Make one for each shop or program, so that it can be rotated or taken away by itself.</p>
+                  {create}
+                </Empty>
+              ) : (
+                <KeyTable keys={reaching} onRotated={setShown} />
+              )}
+            </Card>
+          );
+        }}
+      </Answer>
+      <NewKey isOpen={isCreating} onClose={() => setCreating(false)} onMade={setShown} />
+    </Page>
+  );
+}
+
+function reaches(scope: ApiKey['scope'], project: { id: number; projectGroupId: number }): boolean {
+  if (scope.type === 'account') return true;
+  return scope.id === (scope.type === 'project' ? project.id : project.projectGroupId);
+}
+
+function KeyTable({ keys, onRotated }: { keys: readonly ApiKey[]; onRotated(shown: ShownKey): void }) {
+  const { canChange } = useRights();
+  return (
+    <div className="table-box">
+      <table className="table">
+        <thead>
+          <tr>
+            <th>Key</th>
+            <th>Reaches</th>
+            <th>Access</th>
+            <th>Last used</th>
+            <th className="wide-only">Requests</th>
+            <th className="wide-only">Limit</th>
+            <th className="wide-only">Ends</th>
+            <th>
+              <span className="hidden">What can be done</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {keys.map((key) => (
+            <tr key={key.id}>
+              <td>
+                {key.name}
+                <div className="mono soft small">{key.firstCharacters}…</div>
+              </td>
+              <td>
+                <Scope scope={key.scope} />
+              </td>
+              <td>{key.access}</td>
+              <td>
+                <Ago at={key.lastUsedAt} />
+                <UrlUse at={key.usedInUrlAt} />
+              </td>
+              <td className="wide-only">
+                <KeyTraffic keyId={key.id} name={key.name} />
+              </td>
+              <td className="wide-only soft nowrap">
+                {key.rateLimit ? `${formatCount(key.rateLimit.requestsPerMinute)} a minute` : 'none'}
+              </td>
+              <td className="wide-only soft">{key.expiresAt ? <Ago at={key.expiresAt} /> : 'never'}</td>
+              <td className="actions">{canChange && <KeyMenu apiKey={key} onRotated={onRotated} />}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** In addresses a key is written to logs of proxies and browsers: worth a warning. */
+function UrlUse({ at }: { at: number | null }) {
+  if (at === null) return null;
+  return (
+    <div>
+      <span className="badge warn" title="Send the key in the header: Authorization: Bearer …">
+        as ?apiKey= <Ago at={at} />
+      </span>
+    </div>
+  );
+}
+
+function Scope({ scope }: { scope: ApiKey['scope'] }) {
+  const projects = useProjects();
+  const groups = useGroups();
+  if (scope.type === 'account') return <>the account</>;
+  const list: readonly { id: number; name: string }[] | undefined =
+    scope.type === 'project' ? projects.data : groups.data;
+  const name = list?.find(({ id }) => id === scope.id)?.name ?? scope.id;
+  return (
+    <>
+      {name} <span className="soft small">{scope.type === 'project' ? 'project' : 'group'}</span>
+    </>
+  );
+}
+
+function KeyMenu({ apiKey, onRotated }: { apiKey: ApiKey; onRotated(shown: ShownKey): void }) {
+  const relata = useRelata();
+  const queries = useQueryClient();
+  const [open, setOpen] = useState<'rotate' | 'delete'>();
+  const [overlap, setOverlap] = useState<string>('86400');
+  const reread = () => queries.invalidateQueries({ queryKey: ['api-keys'] });
+  const rotate = async () => {
+    const { key, name } = await relata.apiKeys.rotate(apiKey.id, Number(overlap));
+    onRotated({ key, name });
+    await reread();
+  };
+  const remove = async () => {
+    await relata.apiKeys.delete(apiKey.id);
+    await reread();
+  };
+  return (
+    <>
+      <Menu
+        label={`What can be done with ${apiKey.name}`}
+        entries={[
+          { words: 'Rotate …', onSelect: () => setOpen('rotate') },
+          { words: 'Delete …', isDanger: true, onSelect: () => setOpen('delete') },
+        ]}
+      />
+      <FormDialog
+        title={`Rotate ${apiKey.name}`}
+        action="Rotate"
+        isOpen={open === 'rotate'}
+        onClose={() => setOpen(undefined)}
+        onSubmit={rotate}
+      >
+        <p>A new value is made, with the same scope, access and limit.</p>
+        <SelectField
+          label="The old value"
+          choices={OVERLAPS}
+          value={overlap}
+          onChange={(event) => setOverlap(event.target.value)}
+        />
+      </FormDialog>
+      <FormDialog
+        title={`Delete ${apiKey.name}`}
+        action="Delete the key"
+        isDanger
+        isOpen={open === 'delete'}
+        onClose={() => setOpen(undefined)}
+        onSubmit={remove}
+      >
+        <p>
+          Whoever uses it is refused from now on. It was last used <Ago at={apiKey.lastUsedAt} />.
+        </p>
+      </FormDialog>
+    </>
+  );
+}

@@ -1,0 +1,170 @@
+import type { Attribute, AttributeCoverage, Ontology } from '@relata/client';
+import { useState } from 'react';
+import { Button } from '../parts/button.tsx';
+import { FormDialog } from '../parts/dialog.tsx';
+import { SelectField, TextField } from '../parts/field.tsx';
+import { Meter } from '../parts/show.tsx';
+import { useTell } from '../parts/toasts.tsx';
+import { formatCount } from '../state/format.ts';
+import { useProject } from '../state/project.ts';
+import { linkTo } from '../state/route.ts';
+import { useRights } from '../state/session.tsx';
+import { AttributeEffect } from './attribute-effect.tsx';
+import { countProblems } from './coverage.ts';
+
+const TYPES = [
+  ['TEXT_ATTRIBUTE', 'text'],
+  ['NUMERIC_ATTRIBUTE', 'number'],
+  ['BOOLEAN_ATTRIBUTE', 'yes or no'],
+  ['DATE_ATTRIBUTE', 'date'],
+  ['UNTYPED_ATTRIBUTE', 'untyped'],
+] as const;
+
+const SHOWN_VALUES = 12;
+
+interface Shape {
+  /** undefined: a new one. */
+  attribute: Attribute | undefined;
+  coverage: AttributeCoverage | undefined;
+  onClose(): void;
+  onSave(change: (ontology: Ontology) => Ontology): Promise<void>;
+}
+
+/** One attribute: its type and unit to change, its values to look at. */
+export function AttributeDialog({ attribute, coverage, onClose, onSave }: Shape) {
+  const { canChange } = useRights();
+  const tell = useTell();
+  const [draft, setDraft] = useState<Attribute>(attribute ?? { name: '', type: 'TEXT_ATTRIBUTE' });
+  const change = (changed: Partial<Attribute>) => setDraft({ ...draft, ...changed });
+  const [synonyms, setSynonyms] = useState(draft.synonyms?.join(', ') ?? '');
+  const written = tidy(draft, synonyms);
+  const save = () =>
+    onSave((ontology) => ({ ...ontology, attributes: replace(ontology.attributes, attribute, written) }));
+  const remove = () =>
+    onSave((ontology) => ({
+      ...ontology,
+      attributes: ontology.attributes.filter(({ name }) => name !== attribute?.name),
+    })).then(onClose);
+  return (
+    <FormDialog
+      title={attribute?.name ?? 'New attribute'}
+      action="Save"
+      isWide
+      isOpen
+      onClose={onClose}
+      onSubmit={save}
+      canSubmit={canChange && draft.name !== ''}
+    >
+      <div className="fields">
+        <TextField
+          label="Name"
+          value={draft.name}
+          maxLength={255}
+          onChange={(event) => change({ name: event.target.value })}
+        />
+        <SelectField
+          label="Type"
+          choices={TYPES}
+          value={draft.type}
+          onChange={(event) => change({ type: event.target.value as Attribute['type'] })}
+        />
+        {draft.type === 'NUMERIC_ATTRIBUTE' && (
+          <>
+            <TextField
+              label="Unit"
+              value={draft.unitName ?? ''}
+              maxLength={64}
+              placeholder="none: a number alone"
+              hint="With a unit, values are written like 12.5 in"
+              onChange={(event) => change({ unitName: event.target.value })}
+            />
+            <SelectField
+              label="Decimal sign"
+              choices={[
+                ['point', '12.5'],
+                ['comma', '12,5'],
+              ]}
+              value={draft.decimal ?? 'point'}
+              onChange={(event) => change({ decimal: event.target.value as 'point' | 'comma' })}
+            />
+          </>
+        )}
+        <TextField
+          label="Also called"
+          value={synonyms}
+          placeholder="Color, Farbe"
+          hint="Other upload keys that mean this attribute, by commas"
+          onChange={(event) => setSynonyms(event.target.value)}
+        />
+      </div>
+      {attribute && <AttributeEffect before={attribute} after={written} />}
+      {coverage && <Values coverage={coverage} />}
+      {attribute && canChange && (
+        <div className="row">
+          <Button look="danger" onClick={() => void remove().catch(tell.bad)}>
+            Remove the attribute
+          </Button>
+        </div>
+      )}
+    </FormDialog>
+  );
+}
+
+/** Only what the type allows. Source: docs/interface.md §11.1. */
+function tidy({ unitName, decimal, synonyms: _, ...attribute }: Attribute, synonyms: string): Attribute {
+  const list = synonyms
+    .split(',')
+    .map((synonym) => synonym.trim())
+    .filter((synonym) => synonym !== '');
+  const isNumeric = attribute.type === 'NUMERIC_ATTRIBUTE';
+  return {
+    ...attribute,
+    ...(isNumeric && unitName && { unitName }),
+    ...(isNumeric && decimal === 'comma' && { decimal }),
+    ...(list.length > 0 && { synonyms: list }),
+  };
+}
+
+function replace(attributes: readonly Attribute[], old: Attribute | undefined, next: Attribute): Attribute[] {
+  if (old === undefined) return [...attributes, next];
+  return attributes.map((attribute) => (attribute.name === old.name ? next : attribute));
+}
+
+function Values({ coverage }: { coverage: AttributeCoverage }) {
+  const project = useProject();
+  const most = coverage.values[0]?.count ?? 1;
+  const problems = countProblems(coverage);
+  const examples = coverage.problems.flatMap(({ code, examples: some }) =>
+    some.map((example) => ({ ...example, code })),
+  );
+  return (
+    <div className="columns">
+      <div className="stack">
+        <h3>Values</h3>
+        <ul className="bars">
+          {coverage.values.slice(0, SHOWN_VALUES).map(({ value, count }) => (
+            <li key={value}>
+              <span className="cut">{value}</span>
+              <span className="soft">{formatCount(count)}</span>
+              <Meter share={count / most} label={value} />
+            </li>
+          ))}
+        </ul>
+      </div>
+      {problems > 0 && (
+        <div className="stack">
+          <h3>{formatCount(problems)} not extracted</h3>
+          <ul className="stack small">
+            {examples.slice(0, SHOWN_VALUES).map(({ identifier, value, code }) => (
+              <li key={identifier + value} className="row">
+                <span className="tag">{code}</span>
+                <span className="mono">{value}</span>
+                <a href={linkTo('projects', project.id, 'products', identifier)}>{identifier}</a>
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+    </div>
+  );
+}

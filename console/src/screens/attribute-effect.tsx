@@ -1,0 +1,78 @@
+import type { Attribute, OntologyPreview } from '@relata/client';
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { ErrorNote, Loading } from '../parts/page.tsx';
+import { Figure } from '../parts/show.tsx';
+import { formatCount } from '../state/format.ts';
+import { useProject } from '../state/project.ts';
+import { linkTo } from '../state/route.ts';
+import { useRelata } from '../state/session.tsx';
+
+const REST_MS = 500;
+const SHOWN = 5;
+
+/** What a change would do to the facts, before it is saved. */
+export function AttributeEffect({ before, after }: { before: Attribute; after: Attribute }) {
+  const relata = useRelata();
+  const project = useProject();
+  const wanted = useSettled(JSON.stringify(after));
+  const isChanged = wanted !== JSON.stringify(before);
+  const effect = useQuery({
+    queryKey: ['attribute-effect', project.id, wanted],
+    queryFn: ({ signal }) => relata.ontology.preview(project.id, JSON.parse(wanted) as Attribute, { signal }),
+    enabled: isChanged,
+    staleTime: 30_000,
+  });
+  if (!isChanged) return null;
+  if (effect.error) return <ErrorNote error={effect.error} />;
+  if (!effect.data) return <Loading words="Counting what it would do …" />;
+  return <Effect effect={effect.data} />;
+}
+
+function useSettled(value: string): string {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), REST_MS);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return settled;
+}
+
+function Effect({ effect }: { effect: OntologyPreview }) {
+  const { kept, gained, lost, sampled, sampledProducts } = effect;
+  return (
+    <div className="stack" aria-live="polite">
+      <h3>If it is saved{sampled && ` (of ${formatCount(sampledProducts)} products looked at)`}</h3>
+      <dl className="figures">
+        <Figure label="Values that stay facts" value={formatCount(kept)} />
+        <Figure label="Become facts" value={formatCount(gained.count)} />
+        <Figure label="Cease to be facts" value={formatCount(lost.count)} />
+      </dl>
+      <Examples title="Become facts" list={gained.examples} />
+      <Examples title="Cease to be facts" list={lost.examples} />
+    </div>
+  );
+}
+
+function Examples({
+  title,
+  list,
+}: {
+  title: string;
+  list: readonly { identifier: string; value: string }[];
+}) {
+  const project = useProject();
+  if (list.length === 0) return null;
+  return (
+    <p className="small">
+      <span className="soft">{title}: </span>
+      {list.slice(0, SHOWN).map(({ identifier, value }, at) => (
+        <span key={identifier + value}>
+          {at > 0 && ', '}
+          <span className="mono">{value}</span>{' '}
+          <a href={linkTo('projects', project.id, 'products', identifier)}>{identifier}</a>
+        </span>
+      ))}
+    </p>
+  );
+}

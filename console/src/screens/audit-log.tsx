@@ -1,0 +1,72 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Button } from '../parts/button.tsx';
+import { Answer, Card, Empty, Page } from '../parts/page.tsx';
+import { Ago } from '../parts/show.tsx';
+import { useProjects } from '../state/project.ts';
+import { useRelata } from '../state/session.tsx';
+
+/** Who changed or deleted what, newest first. */
+export function AuditLog() {
+  const relata = useRelata();
+  const projects = useProjects();
+  const log = useInfiniteQuery({
+    queryKey: ['audit-log'],
+    queryFn: ({ pageParam, signal }) =>
+      relata.projects.auditLog({ limit: 100, signal, ...(pageParam && { cursor: pageParam }) }),
+    initialPageParam: '',
+    getNextPageParam: (page) => page.nextCursor,
+  });
+  const nameProject = (id: number | null) =>
+    projects.data?.find((project) => project.id === id)?.name ?? (id === null ? '' : `Project ${id}`);
+  return (
+    <Page
+      title="Audit log"
+      about="Every change of a key, project, ontology, relation or pipeline, and each deletion of products."
+    >
+      <Answer of={log}>
+        {({ pages }) => (
+          <Card isBare>
+            {pages[0]?.items.length === 0 && <Empty icon="log" title="Nothing was changed yet" />}
+            <div className="table-box">
+              <table className="table">
+                <thead>
+                  <tr>
+                    <th>When</th>
+                    <th>Who</th>
+                    <th>What</th>
+                    <th>Of</th>
+                    <th className="wide-only">Project</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {pages
+                    .flatMap((page) => page.items)
+                    .map((entry) => (
+                      <tr key={entry.id}>
+                        <td className="soft">
+                          <Ago at={entry.at} />
+                        </td>
+                        <td>
+                          {entry.actor.name} <span className="soft small">{entry.actor.type}</span>
+                        </td>
+                        <td className="nowrap">{entry.action.replaceAll(/[.-]/g, ' ')}</td>
+                        <td>{String(entry.subject.name ?? entry.subject.id ?? '')}</td>
+                        <td className="wide-only soft">{nameProject(entry.projectId)}</td>
+                      </tr>
+                    ))}
+                </tbody>
+              </table>
+            </div>
+            {log.hasNextPage && (
+              <div className="grid-foot">
+                <Button busy={log.isFetchingNextPage} onClick={() => void log.fetchNextPage()}>
+                  Show older ones
+                </Button>
+              </div>
+            )}
+          </Card>
+        )}
+      </Answer>
+    </Page>
+  );
+}

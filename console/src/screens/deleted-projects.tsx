@@ -1,0 +1,44 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Button } from '../parts/button.tsx';
+import { Card } from '../parts/page.tsx';
+import { Ago } from '../parts/show.tsx';
+import { useTell } from '../parts/toasts.tsx';
+import { useRelata } from '../state/session.tsx';
+
+/** Those that can be brought back; nothing when there are none. */
+export function DeletedProjects() {
+  const relata = useRelata();
+  const queries = useQueryClient();
+  const tell = useTell();
+  const deleted = useQuery({
+    queryKey: ['deleted-projects'],
+    queryFn: async ({ signal }) => (await relata.projects.list({ deleted: true, limit: 1000, signal })).items,
+  });
+  if (!deleted.data?.length) return null;
+  const restore = async (id: number, name: string) => {
+    await relata.projects.restore(id);
+    await queries.invalidateQueries();
+    tell.good(`${name} is back`);
+  };
+  return (
+    <Card title="Deleted, can be brought back" isBare>
+      <div className="table-box">
+        <table className="table">
+          <tbody>
+            {deleted.data.map(({ id, name, deletedAt }) => (
+              <tr key={id}>
+                <td>{name}</td>
+                <td className="soft">
+                  deleted <Ago at={deletedAt} />, kept for 30 days
+                </td>
+                <td className="actions">
+                  <Button onClick={() => void restore(id, name).catch(tell.bad)}>Bring back</Button>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Card>
+  );
+}

@@ -1,0 +1,212 @@
+import {
+  type Attribute,
+  type AttributeCoverage,
+  type Ontology,
+  RelataError,
+  type Tagged,
+} from '@relata/client';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useDeferredValue, useState } from 'react';
+import { Button } from '../parts/button.tsx';
+import { SelectField, TextField } from '../parts/field.tsx';
+import { Answer, Card, Empty, ErrorNote, Loading, Page } from '../parts/page.tsx';
+import { Meter } from '../parts/show.tsx';
+import { useTell } from '../parts/toasts.tsx';
+import { formatCount, formatPercent, formatType } from '../state/format.ts';
+import { useProject } from '../state/project.ts';
+import { linkTo } from '../state/route.ts';
+import { useRelata, useRights } from '../state/session.tsx';
+import { AttributeDialog } from './attribute-dialog.tsx';
+import { type Coverage, countProblems, useCoverage } from './coverage.ts';
+import { UnknownKeys } from './unknown-keys.tsx';
+
+/** So many rows a person reads; more are found by the filter. */
+const SHOWN_ATTRIBUTES = 300;
+
+/** The attributes with their types and units. */
+export function OntologyView() {
+  const project = useProject();
+  const relata = useRelata();
+  const ontology = useQuery({
+    queryKey: ['ontology', project.id],
+    queryFn: ({ signal }) => relata.ontology.get(project.id, { signal }),
+  });
+  return (
+    <Page
+      title="Ontology"
+      crumbs={[[project.name, linkTo('projects', project.id)]]}
+      about="Attributes with their types and units: they say how uploaded values become facts."
+    >
+      <Answer of={ontology}>{(read) => <Attributes read={read} />}</Answer>
+    </Page>
+  );
+}
+
+/** What was read is replaced as a whole; somebody else's change in between is refused with 412. */
+function useSave({ value, etag }: Tagged<Ontology>) {
+  const relata = useRelata();
+  const project = useProject();
+  const queries = useQueryClient();
+  const tell = useTell();
+  return async (change: (ontology: Ontology) => Ontology) => {
+    try {
+      await relata.ontology.put(project.id, change(value), etag ? { ifMatch: etag } : {});
+    } catch (error) {
+      if (!(error instanceof RelataError && error.status === 412)) throw error;
+      await queries.invalidateQueries({ queryKey: ['ontology', project.id] });
+      throw new Error(
+        'Somebody else has changed the ontology meanwhile. It was read anew: look at it and save again.',
+      );
+    }
+    await queries.invalidateQueries({ queryKey: ['ontology', project.id] });
+    tell.good('The ontology is saved', 'Products are extracted again in the background.');
+  };
+}
+
+function Attributes({ read }: { read: Tagged<Ontology> }) {
+  const { canChange } = useRights();
+  const project = useProject();
+  const save = useSave(read);
+  const { coverage, isCounting } = useCoverage(project.id);
+  const [filter, setFilter] = useState('');
+  const [opened, setOpened] = useState<Attribute | 'new'>();
+  const [error, setError] = useState<unknown>();
+  const wanted = useDeferredValue(filter.toLowerCase());
+  const { mode, attributes } = read.value;
+  const found = attributes.filter(({ name, synonyms = [] }) =>
+    [name, ...synonyms].some((key) => key.toLowerCase().includes(wanted)),
+  );
+  const setMode = (next: string) => {
+    setError(undefined);
+    save((ontology) => ({ ...ontology, mode: next as Ontology['mode'] })).catch(setError);
+  };
+  return (
+    <>
+      <div className="filters">
+        <TextField
+          label="Attribute contains"
+          type="search"
+          value={filter}
+          onChange={(event) => setFilter(event.target.value)}
+        />
+        <SelectField
+          label="New keys in a full update"
+          value={mode}
+          disabled={!canChange}
+          choices={[
+            ['automatic', 'become attributes by themselves'],
+            ['own', 'are left out: I keep the ontology'],
+          ]}
+          onChange={(event) => setMode(event.target.value)}
+        />
+      </div>
+      <ErrorNote error={error} />
+      <Card
+        isBare
+        title={`${formatCount(found.length)} ${found.length === 1 ? 'attribute' : 'attributes'}`}
+        actions={
+          <>
+            {isCounting && <Loading words="Counting …" />}
+            {canChange && (
+              <Button icon="plus" onClick={() => setOpened('new')}>
+                New attribute
+              </Button>
+            )}
+          </>
+        }
+      >
+        {attributes.length === 0 ? (
+          <Empty icon="ontology" title="No attributes yet">
+            <p>
+              The first full update makes them from the keys that it holds. Numbers with one unit become
+              numeric by themselves.
+            </p>
+          </Empty>
+        ) : (
+          <AttributeTable
+            attributes={found.slice(0, SHOWN_ATTRIBUTES)}
+            coverage={coverage}
+            onOpen={setOpened}
+          />
+        )}
+        {found.length > SHOWN_ATTRIBUTES && (
+          <p className="grid-foot">The first {SHOWN_ATTRIBUTES}; the filter finds the others.</p>
+        )}
+      </Card>
+      {coverage && <UnknownKeys coverage={coverage} />}
+      {opened !== undefined && (
+        <AttributeDialog
+          attribute={opened === 'new' ? undefined : opened}
+          coverage={opened === 'new' ? undefined : coverage?.byName.get(opened.name)}
+          onClose={() => setOpened(undefined)}
+          onSave={save}
+        />
+      )}
+    </>
+  );
+}
+
+function AttributeTable({
+  attributes,
+  coverage,
+  onOpen,
+}: {
+  attributes: readonly Attribute[];
+  coverage: Coverage | undefined;
+  onOpen(attribute: Attribute): void;
+}) {
+  return (
+    <div className="table-box">
+      <table className="table">
+        <thead>
+          <tr>
+            <th>Attribute</th>
+            <th>Type</th>
+            <th>Unit</th>
+            <th className="wide-only">Also called</th>
+            {coverage && <th className="wide-only">Coverage</th>}
+            <th className="number">Id</th>
+          </tr>
+        </thead>
+        <tbody>
+          {attributes.map((attribute) => (
+            <tr key={attribute.name}>
+              <td>
+                <button type="button" className="text-button" onClick={() => onOpen(attribute)}>
+                  {attribute.name}
+                </button>
+              </td>
+              <td>{formatType(attribute.type)}</td>
+              <td className="mono">{attribute.unitName}</td>
+              <td className="wide-only soft">{attribute.synonyms?.join(', ')}</td>
+              {coverage && (
+                <td className="wide-only">
+                  <Share
+                    of={coverage.byName.get(attribute.name)}
+                    products={coverage.answer.sampledProducts}
+                  />
+                </td>
+              )}
+              <td className="number mono soft">{attribute.id}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Share({ of, products }: { of: AttributeCoverage | undefined; products: number }) {
+  if (of === undefined) return <span className="soft">–</span>;
+  const share = products > 0 ? of.withFact / products : 0;
+  const problems = countProblems(of);
+  return (
+    <span className="stack" style={{ gap: '0.125rem', minWidth: '7rem' }}>
+      <span className="row spread small">
+        <span>{formatPercent(share)}</span>
+        {problems > 0 && <span className="badge warn">{formatCount(problems)} not extracted</span>}
+      </span>
+      <Meter share={share} label={`Products with a fact of ${of.name}`} />
+    </span>
+  );
+}

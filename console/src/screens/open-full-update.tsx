@@ -1,0 +1,147 @@
+import { type FullUpdatePreview, RelataError } from '@relata/client';
+import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Button, CopyButton } from '../parts/button.tsx';
+import { FormDialog } from '../parts/dialog.tsx';
+import { Card, ErrorNote } from '../parts/page.tsx';
+import { Figure } from '../parts/show.tsx';
+import { formatCount } from '../state/format.ts';
+import { useProject } from '../state/project.ts';
+import { goTo, linkTo } from '../state/route.ts';
+import { useRelata, useRights } from '../state/session.tsx';
+
+const LOOK_MS = 15_000;
+
+/** What the commit of the open full update would do: above all, what it would delete. Nothing when none is open. */
+export function OpenFullUpdate() {
+  const relata = useRelata();
+  const project = useProject();
+  const { canChange } = useRights();
+  const [isOpen, setOpen] = useState(false);
+  const preview = useQuery({
+    queryKey: ['full-update', project.id],
+    queryFn: ({ signal }) =>
+      relata.products.preview({ projectId: project.id, signal }).catch((error: unknown) => {
+        // None is open: that is an answer too.
+        if (error instanceof RelataError && error.status === 400) return null;
+        throw error;
+      }),
+    refetchInterval: LOOK_MS,
+    enabled: canChange,
+  });
+  if (!preview.data) return <ErrorNote error={preview.error} />;
+  const { deleted, deletePercent } = preview.data;
+  return (
+    <Card
+      title="A full update is open"
+      actions={
+        <Button look="primary" onClick={() => setOpen(true)}>
+          Commit …
+        </Button>
+      }
+    >
+      <Counts preview={preview.data} />
+      {deleted.count > 0 && <ToBeDeleted count={deleted.count} first={deleted.identifiers} />}
+      <CommitDialog
+        isOpen={isOpen}
+        onClose={() => setOpen(false)}
+        deletes={deleted.count}
+        percent={deletePercent}
+      />
+    </Card>
+  );
+}
+
+/** The first hundred with the preview; all of them page by page. */
+function ToBeDeleted({ count, first }: { count: number; first: readonly string[] }) {
+  const relata = useRelata();
+  const project = useProject();
+  const [isOpen, setOpen] = useState(false);
+  const all = useInfiniteQuery({
+    queryKey: ['to-be-deleted', project.id, count],
+    queryFn: ({ pageParam, signal }) =>
+      relata.products.previewDeleted({ projectId: project.id, limit: 1000, cursor: pageParam, signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.nextCursor ?? undefined,
+    enabled: isOpen,
+  });
+  const identifiers = all.data?.pages.flatMap(({ products }) => products.map(({ identifier }) => identifier));
+  const hasMore = identifiers === undefined ? count > first.length : all.hasNextPage;
+  return (
+    <div className="stack">
+      <div className="row spread">
+        <h3>To be deleted: {formatCount(count)} products</h3>
+        <CopyButton text={(identifiers ?? first).join('\n')} label="Copy these identifiers" words="Copy" />
+      </div>
+      <p className="mono small">{(identifiers ?? first).join('  ')}</p>
+      <ErrorNote error={all.error} />
+      {hasMore && (
+        <div className="row">
+          <Button busy={all.isFetching} onClick={() => (isOpen ? void all.fetchNextPage() : setOpen(true))}>
+            Show more
+          </Button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Counts({ preview }: { preview: FullUpdatePreview }) {
+  const { created, changed, unchanged, deleted, deletePercent } = preview;
+  return (
+    <dl className="figures">
+      <Figure label="Created" value={formatCount(created.count)} />
+      <Figure label="Changed" value={formatCount(changed.count)} />
+      <Figure label="Unchanged" value={formatCount(unchanged.count)} />
+      <Figure
+        label="Deleted"
+        value={formatCount(deleted.count)}
+        more={`${deletePercent.toFixed(1)} % of the catalog`}
+      />
+    </dl>
+  );
+}
+
+function CommitDialog({
+  isOpen,
+  onClose,
+  deletes,
+  percent,
+}: {
+  isOpen: boolean;
+  onClose(): void;
+  deletes: number;
+  percent: number;
+}) {
+  const relata = useRelata();
+  const project = useProject();
+  const queries = useQueryClient();
+  const limit = project.settings.maxDeletePercent;
+  const commit = async () => {
+    const { data } = await relata.products.start({
+      projectId: project.id,
+      // What was shown is what may happen: any other number is refused.
+      ...(deletes > 0 && { allowDeletes: deletes }),
+    });
+    await queries.invalidateQueries({ queryKey: ['full-update', project.id] });
+    setTimeout(() => goTo(linkTo('projects', project.id, 'updates', data.task.id)));
+  };
+  return (
+    <FormDialog
+      title="Commit the full update"
+      action={deletes > 0 ? `Commit and delete ${formatCount(deletes)}` : 'Commit'}
+      isDanger={deletes > 0}
+      isOpen={isOpen}
+      onClose={onClose}
+      onSubmit={commit}
+    >
+      <p>The catalog becomes what was uploaded, in one instant.</p>
+      {percent > limit && (
+        <p className="note warn">
+          This is more than the {limit} % that the project allows. By confirming you allow exactly these{' '}
+          {formatCount(deletes)} deletions.
+        </p>
+      )}
+    </FormDialog>
+  );
+}

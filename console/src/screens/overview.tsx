@@ -1,0 +1,165 @@
+import type { Task } from '@relata/client';
+import { useQueries, useQuery } from '@tanstack/react-query';
+import { LinkButton } from '../parts/button.tsx';
+import { Answer, Card, Empty, Page } from '../parts/page.tsx';
+import { Ago, Figure, TaskStatus } from '../parts/show.tsx';
+import { formatCount, nameTask } from '../state/format.ts';
+import { useProjects } from '../state/project.ts';
+import { linkTo } from '../state/route.ts';
+import { useRelata, useRights } from '../state/session.tsx';
+import { Statistics } from './statistics.tsx';
+
+/** So many projects are asked what they do: each is a request. */
+const ASKED_PROJECTS = 20;
+const TASKS_EACH = 5;
+const SHOWN_TASKS = 10;
+
+export function Overview() {
+  const projects = useProjects();
+  const { canChange } = useRights();
+  return (
+    <Page title="Overview">
+      <Answer of={projects}>
+        {(known) =>
+          known.length === 0 ? (
+            <Card isBare>
+              <Empty icon="projects" title="Welcome to Relata">
+                <p>
+                  Begin with a project: one catalog in one locale. Then send products, and relations say what
+                  goes with what.
+                </p>
+                {canChange && (
+                  <LinkButton icon="plus" look="primary" href={linkTo('projects', 'new')}>
+                    Create the first project
+                  </LinkButton>
+                )}
+              </Empty>
+            </Card>
+          ) : (
+            <Account />
+          )
+        }
+      </Answer>
+    </Page>
+  );
+}
+
+function Account() {
+  const relata = useRelata();
+  const projects = useProjects().data ?? [];
+  const { tasks, isReady } = useLatestTasks();
+  const keys = useQuery({
+    queryKey: ['api-keys'],
+    queryFn: async ({ signal }) => (await relata.apiKeys.list({ limit: 1000, signal })).items,
+  });
+  const running = tasks.filter((task) => task.finishTime === null).length;
+  const failed = tasks.filter((task) => task.failure).length;
+  return (
+    <>
+      <dl className="figures">
+        <Figure label="Projects" value={formatCount(projects.length)} />
+        <Figure label="API keys" value={formatCount(keys.data?.length ?? 0)} />
+        <Figure label="Running now" value={formatCount(running)} more={running === 1 ? 'task' : 'tasks'} />
+        <Figure label="Failed lately" value={formatCount(failed)} more={failed === 1 ? 'task' : 'tasks'} />
+      </dl>
+      <Statistics />
+      <div className="columns">
+        <Card title="Latest tasks" isBare>
+          {tasks.length === 0 ? (
+            <Empty icon="updates" title={isReady ? 'Nothing has happened yet' : 'Loading …'} />
+          ) : (
+            <LatestTasks tasks={tasks.slice(0, SHOWN_TASKS)} />
+          )}
+        </Card>
+        <LatestChanges />
+      </div>
+    </>
+  );
+}
+
+function useLatestTasks(): { tasks: Task[]; isReady: boolean } {
+  const relata = useRelata();
+  const projects = useProjects().data ?? [];
+  const answers = useQueries({
+    queries: projects.slice(0, ASKED_PROJECTS).map(({ id }) => ({
+      queryKey: ['latest-tasks', id],
+      queryFn: async ({ signal }: { signal: AbortSignal }) =>
+        (await relata.tasks.list({ projectId: id, limit: TASKS_EACH, signal })).tasks,
+      refetchInterval: 10_000,
+    })),
+  });
+  const tasks = answers.flatMap(({ data }) => data ?? []);
+  return {
+    tasks: tasks.sort((a, b) => b.requestTime - a.requestTime),
+    isReady: answers.every(({ isPending }) => !isPending),
+  };
+}
+
+function LatestTasks({ tasks }: { tasks: readonly Task[] }) {
+  return (
+    <div className="table-box">
+      <table className="table">
+        <tbody>
+          {tasks.map((task) => (
+            <tr key={task.id}>
+              <td>
+                <a className="strong" href={linkTo('projects', task.projectId, 'updates', task.id)}>
+                  {nameTask(task.name)}
+                </a>
+                <div className="soft small">{task.projectName}</div>
+              </td>
+              <td>
+                <TaskStatus task={task} />
+              </td>
+              <td className="soft number">
+                <Ago at={task.requestTime} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function LatestChanges() {
+  const relata = useRelata();
+  const log = useQuery({
+    queryKey: ['audit-log', 'latest'],
+    queryFn: async ({ signal }) => (await relata.projects.auditLog({ limit: SHOWN_TASKS, signal })).items,
+  });
+  return (
+    <Card
+      title="Latest changes"
+      isBare
+      actions={
+        <LinkButton look="quiet" href={linkTo('audit-log')}>
+          All
+        </LinkButton>
+      }
+    >
+      <Answer of={log}>
+        {(entries) => (
+          <div className="table-box">
+            <table className="table">
+              <tbody>
+                {entries.map(({ id, at, actor, action, subject }) => (
+                  <tr key={id}>
+                    <td>
+                      {action.replaceAll(/[.-]/g, ' ')}{' '}
+                      <span className="soft">{String(subject.name ?? '')}</span>
+                      <div className="soft small">{actor.name}</div>
+                    </td>
+                    <td className="soft number">
+                      <Ago at={at} />
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+      </Answer>
+    </Card>
+  );
+}

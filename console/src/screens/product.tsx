@@ -1,0 +1,214 @@
+import type { ExtractedValue, ProductPage } from '@relata/client';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Button, CopyButton } from '../parts/button.tsx';
+import { FormDialog } from '../parts/dialog.tsx';
+import { Answer, Card, Page } from '../parts/page.tsx';
+import { Ago, OutLink } from '../parts/show.tsx';
+import { formatMoment, formatType, nameTask, safeUrl } from '../state/format.ts';
+import { useProject } from '../state/project.ts';
+import { goTo, linkTo, useRoute } from '../state/route.ts';
+import { useRelata, useRights } from '../state/session.tsx';
+import { RelatedCard } from './related-card.tsx';
+
+/** One product: as it was sent, as it is answered, what goes with it. */
+export function ProductView() {
+  const project = useProject();
+  const relata = useRelata();
+  const { parts } = useRoute();
+  const { canChange } = useRights();
+  const identifier = parts[3] ?? '';
+  const page = useQuery({
+    queryKey: ['product', project.id, identifier],
+    queryFn: ({ signal }) => relata.products.open(project.id, identifier, { signal }),
+  });
+  return (
+    <Page
+      title={page.data?.product.name ?? identifier}
+      crumbs={[
+        [project.name, linkTo('projects', project.id)],
+        ['Products', linkTo('projects', project.id, 'products')],
+      ]}
+      about={
+        <span className="row">
+          <span className="mono">{identifier}</span>
+          <CopyButton text={identifier} label="Copy the identifier" />
+        </span>
+      }
+      actions={canChange && page.data && <DeleteProduct identifier={identifier} />}
+    >
+      <Answer of={page}>
+        {(found) => (
+          <>
+            <Top page={found} />
+            <Attributes page={found} />
+            <RelatedCard identifier={identifier} />
+          </>
+        )}
+      </Answer>
+    </Page>
+  );
+}
+
+function Top({ page: { product, upload, lastChange } }: { page: ProductPage }) {
+  const project = useProject();
+  const image = safeUrl(upload.image ?? product.images[0]?.url);
+  const [hasFailed, setFailed] = useState(false);
+  return (
+    <div className={image && !hasFailed ? 'product-top pictured' : 'product-top'}>
+      {image && !hasFailed && (
+        <div className="picture">
+          <img src={image} alt={product.name} referrerPolicy="no-referrer" onError={() => setFailed(true)} />
+        </div>
+      )}
+      <Card>
+        <dl className="pairs">
+          <dt>Identifier</dt>
+          <dd className="mono">{product.identifier}</dd>
+          <dt>Group</dt>
+          <dd className="mono">{product.groupId}</dd>
+          <dt>Product id</dt>
+          <dd className="mono">{product.id}</dd>
+          <dt>Categories</dt>
+          <dd>
+            {product.categories.map(({ path, categoryId }) => (
+              <div key={categoryId}>{path.join(' › ')}</div>
+            ))}
+            {product.categories.length === 0 && <span className="soft">none</span>}
+          </dd>
+          <dt>Link</dt>
+          <dd>{product.link ? <OutLink url={product.link} /> : <span className="soft">none</span>}</dd>
+          <dt>Pictures</dt>
+          <dd>
+            {product.images.map(({ url, type }) => (
+              <div key={type + url}>
+                <span className="tag">{type}</span> <OutLink url={url} />
+              </div>
+            ))}
+            {product.images.length === 0 && <span className="soft">none</span>}
+          </dd>
+          {upload.settings && (
+            <>
+              <dt>Settings</dt>
+              <dd className="mono small">{JSON.stringify(upload.settings)}</dd>
+            </>
+          )}
+          <dt>Last changed</dt>
+          <dd>
+            {formatMoment(product.lastUpdateTs)} (<Ago at={product.lastUpdateTs} />)
+            {lastChange?.task && (
+              <>
+                {' by '}
+                <a href={linkTo('projects', project.id, 'updates', lastChange.task.id)}>
+                  {nameTask(lastChange.task.name)}
+                </a>
+              </>
+            )}
+          </dd>
+        </dl>
+      </Card>
+    </div>
+  );
+}
+
+/** Each uploaded value beside what became of it; an older service leaves putting them together to us. */
+function listValues({ product, upload, notExtracted, values }: ProductPage): ExtractedValue[] {
+  if (values !== undefined) return values;
+  return (upload.attributes ?? []).map(({ key, value, userGroups }) => {
+    const problem = notExtracted.find((one) => one.attribute === key && one.value === value);
+    const facts = problem ? [] : product.facts.filter((fact) => fact.value === value);
+    const fact = facts.find(({ attribute }) => attribute === key) ?? facts[0];
+    return {
+      key,
+      value: value ?? '',
+      userGroups: userGroups ?? [],
+      attribute: fact?.attribute ?? null,
+      fact: fact ?? null,
+      ...(problem && { code: problem.code, message: problem.message }),
+    };
+  });
+}
+
+function Attributes({ page }: { page: ProductPage }) {
+  const lines = listValues(page);
+  if (lines.length === 0) return null;
+  const missing = lines.filter(({ fact }) => fact === null).length;
+  return (
+    <Card
+      title="Attributes"
+      isBare
+      actions={missing > 0 && <span className="badge warn">{missing} not extracted</span>}
+    >
+      <div className="table-box">
+        <table className="table">
+          <thead>
+            <tr>
+              <th>As uploaded</th>
+              <th>Value</th>
+              <th>Became</th>
+            </tr>
+          </thead>
+          <tbody>
+            {lines.map(({ key, value, userGroups = [], attribute, fact, message }) => (
+              <tr key={`${key} ${value}`}>
+                <td>{key}</td>
+                <td className="mono">
+                  {value}
+                  {userGroups.map((group) => (
+                    <span key={group} className="tag">
+                      {group}
+                    </span>
+                  ))}
+                </td>
+                <td>
+                  {fact && (
+                    <span className="row">
+                      <span className="badge good">{formatType(fact.type)}</span>
+                      {attribute !== key && <span className="soft">as {attribute}</span>}
+                    </span>
+                  )}
+                  {!fact && (
+                    <span className="row">
+                      <span className="badge warn">no fact</span>
+                      <span className="small">{message ?? 'the ontology does not know this key'}</span>
+                    </span>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Card>
+  );
+}
+
+function DeleteProduct({ identifier }: { identifier: string }) {
+  const relata = useRelata();
+  const project = useProject();
+  const queries = useQueryClient();
+  const [isOpen, setOpen] = useState(false);
+  const remove = async () => {
+    const { task } = await relata.products.delete([identifier], { projectId: project.id });
+    await relata.tasks.wait(task.id);
+    await queries.invalidateQueries({ queryKey: ['products', project.id] });
+    setTimeout(() => goTo(linkTo('projects', project.id, 'products')));
+  };
+  return (
+    <>
+      <Button look="danger" onClick={() => setOpen(true)}>
+        Delete …
+      </Button>
+      <FormDialog
+        title={`Delete ${identifier}`}
+        action="Delete the product"
+        isDanger
+        isOpen={isOpen}
+        onClose={() => setOpen(false)}
+        onSubmit={remove}
+      >
+        <p>It is gone from lookups and relations at once. A restore brings it back.</p>
+      </FormDialog>
+    </>
+  );
+}

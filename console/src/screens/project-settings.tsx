@@ -1,0 +1,176 @@
+import type { ManagedProject } from '@relata/client';
+import { useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { Button } from '../parts/button.tsx';
+import { FormDialog } from '../parts/dialog.tsx';
+import { SelectField, TextField } from '../parts/field.tsx';
+import { Card, ErrorNote, Page } from '../parts/page.tsx';
+import { useTell } from '../parts/toasts.tsx';
+import { useGroups, useProject } from '../state/project.ts';
+import { goTo, linkTo } from '../state/route.ts';
+import { useRelata, useRights } from '../state/session.tsx';
+
+export function ProjectSettings() {
+  const project = useProject();
+  const { canChange } = useRights();
+  return (
+    <Page title="Settings" crumbs={[[project.name, linkTo('projects', project.id)]]} isNarrow>
+      <SettingsForm key={project.id} project={project} canChange={canChange} />
+      {canChange && <DeleteProject project={project} />}
+    </Page>
+  );
+}
+
+function SettingsForm({ project, canChange }: { project: ManagedProject; canChange: boolean }) {
+  const relata = useRelata();
+  const queries = useQueryClient();
+  const groups = useGroups();
+  const tell = useTell();
+  const [error, setError] = useState<unknown>();
+  const [isBusy, setBusy] = useState(false);
+  const save = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    setBusy(true);
+    setError(undefined);
+    await relata.projects
+      .change(project.id, readForm(new FormData(event.currentTarget)))
+      .then(() => queries.invalidateQueries({ queryKey: ['projects'] }))
+      .then(() => tell.good('The settings are saved'), setError);
+    setBusy(false);
+  };
+  const choices = groups.data?.map((group) => [String(group.id), group.name] as const) ?? [];
+  return (
+    <form className="stack wide" onSubmit={(event) => void save(event)}>
+      <Card title="Project">
+        <div className="fields">
+          <TextField label="Name" name="name" defaultValue={project.name} required maxLength={255} />
+          <TextField
+            label="Locale"
+            name="locale"
+            defaultValue={project.locale}
+            required
+            pattern="[a-z]{2,3}-[A-Z]{2}"
+            hint="Language and country, as de-DE"
+          />
+          {choices.length > 0 && (
+            <SelectField
+              label="Project group"
+              name="projectGroupId"
+              choices={choices}
+              defaultValue={String(project.projectGroupId)}
+            />
+          )}
+        </div>
+        <TextField
+          label="Tags"
+          name="tags"
+          defaultValue={project.tags.join(', ')}
+          hint="By commas. Connectors see them in the project list."
+        />
+      </Card>
+      <CatalogFields project={project} />
+      <ErrorNote error={error} />
+      {canChange && (
+        <div className="row">
+          <Button type="submit" look="primary" busy={isBusy}>
+            Save
+          </Button>
+        </div>
+      )}
+    </form>
+  );
+}
+
+function CatalogFields({ project }: { project: ManagedProject }) {
+  return (
+    <Card title="Catalog">
+      <div className="fields">
+        <TextField
+          label="Delete guard (%)"
+          name="maxDeletePercent"
+          type="number"
+          min={0}
+          max={100}
+          step="any"
+          defaultValue={project.settings.maxDeletePercent}
+          hint="A commit that would delete more of the catalog is refused. 100: off."
+        />
+        <TextField
+          label="Commits that can be undone"
+          name="keptCommits"
+          type="number"
+          min={0}
+          max={10}
+          defaultValue={project.settings.keptCommits}
+        />
+        <TextField
+          label="Brand attribute"
+          name="brandAttribute"
+          defaultValue={project.settings.brandAttribute}
+          required
+          hint="Where the brand in answers about related products is taken from."
+        />
+      </div>
+    </Card>
+  );
+}
+
+function readForm(form: FormData) {
+  const text = (name: string) => String(form.get(name) ?? '').trim();
+  const tags = text('tags')
+    .split(',')
+    .map((tag) => tag.trim())
+    .filter((tag) => tag !== '');
+  return {
+    name: text('name'),
+    locale: text('locale'),
+    tags,
+    ...(form.has('projectGroupId') && { projectGroupId: Number(text('projectGroupId')) }),
+    settings: {
+      maxDeletePercent: Number(text('maxDeletePercent')),
+      keptCommits: Number(text('keptCommits')),
+      brandAttribute: text('brandAttribute'),
+    },
+  };
+}
+
+function DeleteProject({ project }: { project: ManagedProject }) {
+  const relata = useRelata();
+  const queries = useQueryClient();
+  const [isOpen, setOpen] = useState(false);
+  const [name, setName] = useState('');
+  const remove = async () => {
+    await relata.projects.delete(project.id, name);
+    goTo(linkTo('projects'));
+    await queries.invalidateQueries();
+  };
+  return (
+    <Card title="Delete this project">
+      <p className="soft">
+        Its catalog, ontology, relations and keys stop answering at once. For 30 days it can be brought back
+        from the list of projects.
+      </p>
+      <div className="row">
+        <Button look="danger" onClick={() => setOpen(true)}>
+          Delete the project …
+        </Button>
+      </div>
+      <FormDialog
+        title={`Delete ${project.name}`}
+        action="Delete the project"
+        isDanger
+        isOpen={isOpen}
+        onClose={() => setOpen(false)}
+        onSubmit={remove}
+        canSubmit={name === project.name}
+      >
+        <TextField
+          label="Type the name of the project"
+          value={name}
+          placeholder={project.name}
+          onChange={(event) => setName(event.target.value)}
+        />
+      </FormDialog>
+    </Card>
+  );
+}

@@ -1,0 +1,162 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Button } from '../parts/button.tsx';
+import { FormDialog } from '../parts/dialog.tsx';
+import { type Choice, SelectField, TextField } from '../parts/field.tsx';
+import { Answer, Card, Empty, Page } from '../parts/page.tsx';
+import { Ago } from '../parts/show.tsx';
+import { useGroups, useProjects } from '../state/project.ts';
+import { goTo, linkTo, useRoute } from '../state/route.ts';
+import { useRelata, useRights } from '../state/session.tsx';
+import { DeletedProjects } from './deleted-projects.tsx';
+
+export function Projects() {
+  const projects = useProjects();
+  const groups = useGroups();
+  const { parts } = useRoute();
+  const { canChange } = useRights();
+  const isCreating = parts[1] === 'new';
+  const nameGroup = (id: number) => groups.data?.find((group) => group.id === id)?.name ?? `Group ${id}`;
+  const create = canChange && (
+    <Button icon="plus" look="primary" onClick={() => goTo(linkTo('projects', 'new'))}>
+      New project
+    </Button>
+  );
+  return (
+    <Page
+      title="Projects"
+      actions={create}
+      about="A project is one catalog in one locale, with its ontology and relations."
+    >
+      <Answer of={projects}>
+        {(known) => (
+          <Card isBare>
+            {known.length === 0 ? (
+              <Empty icon="projects" title="No project yet">
+                <p>Create the first one; it takes a name and a locale. Products come next.</p>
+                {create}
+              </Empty>
+            ) : (
+              <div className="table-box">
+                <table className="table">
+                  <thead>
+                    <tr>
+                      <th>Project</th>
+                      <th>Group</th>
+                      <th>Locale</th>
+                      <th className="wide-only">Tags</th>
+                      <th className="wide-only">Created</th>
+                      <th className="number">Id</th>
+                    </tr>
+                  </thead>
+                  <tbody>
+                    {known.map((project) => (
+                      <tr key={project.id}>
+                        <td>
+                          <a className="strong" href={linkTo('projects', project.id)}>
+                            {project.name}
+                          </a>
+                        </td>
+                        <td>{nameGroup(project.projectGroupId)}</td>
+                        <td>{project.locale}</td>
+                        <td className="wide-only">
+                          <span className="row">
+                            {project.tags.map((tag) => (
+                              <span key={tag} className="tag">
+                                {tag}
+                              </span>
+                            ))}
+                          </span>
+                        </td>
+                        <td className="wide-only soft">
+                          <Ago at={project.createdAt} />
+                        </td>
+                        <td className="number mono">{project.id}</td>
+                      </tr>
+                    ))}
+                  </tbody>
+                </table>
+              </div>
+            )}
+          </Card>
+        )}
+      </Answer>
+      <DeletedProjects />
+      <NewProject isOpen={isCreating} onClose={() => goTo(linkTo('projects'))} />
+    </Page>
+  );
+}
+
+const NEW_GROUP = 'new';
+
+const guessLocale = () => (/^[a-z]{2}-[A-Z]{2}$/.test(navigator.language) ? navigator.language : 'en-GB');
+
+function NewProject({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {
+  const relata = useRelata();
+  const groups = useGroups();
+  const queries = useQueryClient();
+  const [name, setName] = useState('');
+  const [locale, setLocale] = useState(guessLocale);
+  const [chosen, setChosen] = useState<string>();
+  const [groupName, setGroupName] = useState('');
+  const choices: Choice[] = [
+    ...(groups.data ?? []).map((group): Choice => [String(group.id), group.name]),
+    [NEW_GROUP, 'A new group …'],
+  ];
+  const group = chosen ?? choices[0]?.[0] ?? NEW_GROUP;
+  const submit = async () => {
+    const projectGroupId =
+      group === NEW_GROUP ? (await relata.projects.createGroup(groupName || name)).id : Number(group);
+    const project = await relata.projects.create({ name, locale, projectGroupId });
+    await Promise.all([
+      queries.invalidateQueries({ queryKey: ['projects'] }),
+      queries.invalidateQueries({ queryKey: ['groups'] }),
+    ]);
+    setName('');
+    // After the dialog has closed, which itself goes back to the list.
+    setTimeout(() => goTo(linkTo('projects', project.id)));
+  };
+  return (
+    <FormDialog
+      title="New project"
+      action="Create the project"
+      isOpen={isOpen}
+      onClose={onClose}
+      onSubmit={submit}
+      canSubmit={name.trim() !== ''}
+    >
+      <TextField
+        label="Name"
+        value={name}
+        maxLength={255}
+        required
+        placeholder="Hardware store DE"
+        onChange={(event) => setName(event.target.value)}
+      />
+      <TextField
+        label="Locale"
+        value={locale}
+        required
+        pattern="[a-z]{2,3}-[A-Z]{2}"
+        hint="Language and country, as de-DE"
+        onChange={(event) => setLocale(event.target.value)}
+      />
+      <SelectField
+        label="Project group"
+        choices={choices}
+        value={group}
+        onChange={(event) => setChosen(event.target.value)}
+      />
+      {group === NEW_GROUP && (
+        <TextField
+          label="Name of the new group"
+          value={groupName}
+          maxLength={255}
+          placeholder={name || 'Hardware store'}
+          hint="The projects of one shop mostly share a group."
+          onChange={(event) => setGroupName(event.target.value)}
+        />
+      )}
+    </FormDialog>
+  );
+}

@@ -1,0 +1,113 @@
+import type { ProductRelation, RelatedReason, RelationSide } from '@relata/client';
+import { useQuery } from '@tanstack/react-query';
+import { Answer, Card } from '../parts/page.tsx';
+import { Thumb } from '../parts/show.tsx';
+import { nameOperator } from '../state/filters.ts';
+import { findRelations } from '../state/product-relations.ts';
+import { useProject } from '../state/project.ts';
+import { linkTo } from '../state/route.ts';
+import { useRelata } from '../state/session.tsx';
+import { RelatedGraph } from './related-graph.tsx';
+
+/** What a product leads to and what leads to it, with the reason. */
+export function RelatedCard({ identifier }: { identifier: string }) {
+  const project = useProject();
+  const relata = useRelata();
+  const related = useQuery({
+    queryKey: ['related', project.id, identifier],
+    queryFn: ({ signal }) => findRelations(relata, { projectId: project.id, identifier }, signal),
+  });
+  return (
+    <Card title="Related products">
+      <Answer of={related}>{(relations) => <Related identifier={identifier} relations={relations} />}</Answer>
+    </Card>
+  );
+}
+
+interface Way {
+  readonly relation: ProductRelation;
+  readonly results: RelationSide['results'];
+  readonly isBack: boolean;
+}
+
+function listWays(relations: readonly ProductRelation[]): Way[] {
+  return relations
+    .flatMap((relation) => [
+      { relation, results: relation.asSource?.results ?? [], isBack: false },
+      { relation, results: relation.asTarget?.results ?? [], isBack: true },
+    ])
+    .filter(({ results }) => results.length > 0);
+}
+
+function Related({ identifier, relations }: { identifier: string; relations: readonly ProductRelation[] }) {
+  const project = useProject();
+  const ways = listWays(relations);
+  if (ways.length === 0) {
+    return (
+      <p className="soft">
+        No relation leads from or to this product.{' '}
+        <a href={linkTo('projects', project.id, 'relations')}>Relations</a>
+      </p>
+    );
+  }
+  return (
+    <>
+      <RelatedGraph
+        identifier={identifier}
+        relations={ways.map(({ relation, results, isBack }) => ({
+          name: isBack ? `← ${relation.name}` : relation.name,
+          products: results.map((product) => product.identifier),
+        }))}
+      />
+      {ways.map((way) => (
+        <WayList key={`${way.relation.id} ${way.isBack}`} way={way} />
+      ))}
+    </>
+  );
+}
+
+function WayList({ way: { relation, results, isBack } }: { way: Way }) {
+  const project = useProject();
+  return (
+    <div className="stack">
+      <h3 className="row">
+        <a href={linkTo('projects', project.id, 'relations', relation.id)}>{relation.name}</a>
+        <span className="tag">{isBack ? 'leads here' : 'leads to'}</span>
+        {!relation.enabled && <span className="tag">switched off</span>}
+        <span className="soft small">{results.length}</span>
+      </h3>
+      <div className="products-strip">
+        {results.map((product) => (
+          <a
+            key={product.identifier}
+            className="product-chip"
+            href={linkTo('projects', project.id, 'products', product.identifier)}
+          >
+            <Thumb url={product.image} />
+            <span>
+              <span className="cut block">{product.name}</span>
+              <span className="mono soft">{product.identifier}</span>
+              <Reason reason={product.explain} />
+            </span>
+          </a>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function Reason({ reason }: { reason: RelatedReason }) {
+  if (reason.match.length === 0) return null;
+  const words = reason.match
+    .map(({ target, operator, source, targetValues, sourceValues }) =>
+      operator === 'equals'
+        ? `${target}: ${targetValues.join(', ')}`
+        : `${target} ${targetValues.join(', ')} ${nameOperator(operator)} ${source} ${sourceValues.join(', ')}`,
+    )
+    .join('; ');
+  return (
+    <span className="soft small cut block" title={words}>
+      {words}
+    </span>
+  );
+}

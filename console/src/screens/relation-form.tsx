@@ -1,0 +1,252 @@
+import type { Attribute, RelationDefinition } from '@relata/client';
+import { useQuery } from '@tanstack/react-query';
+import { Button, IconButton } from '../parts/button.tsx';
+import { AreaField, SelectField, SwitchField, TextField } from '../parts/field.tsx';
+import { Card } from '../parts/page.tsx';
+import { SuggestField } from '../parts/suggest-field.tsx';
+import { MATCH_OPERATORS } from '../state/filters.ts';
+import { useProject } from '../state/project.ts';
+import { useRelata } from '../state/session.tsx';
+import { FilterEditor } from './filter-editor.tsx';
+
+interface Shape {
+  draft: RelationDefinition;
+  onChange(changed: Partial<RelationDefinition>): void;
+}
+
+/** The definition, part by part. Source: docs/interface.md §12.1. */
+export function RelationForm({ draft, onChange }: Shape) {
+  const attributes = useAttributes();
+  return (
+    <div className="stack wide">
+      <Basics draft={draft} onChange={onChange} />
+      <Card title="From these products">
+        <FilterEditor
+          filter={draft.source}
+          attributes={attributes}
+          onChange={(source) => onChange({ source })}
+        />
+      </Card>
+      <Card title="To these products">
+        <FilterEditor
+          filter={draft.target}
+          attributes={attributes}
+          onChange={(target) => onChange({ target })}
+        />
+      </Card>
+      <Matches draft={draft} onChange={onChange} attributes={attributes} />
+      <Sorts draft={draft} onChange={onChange} attributes={attributes} />
+      <Names draft={draft} onChange={onChange} />
+    </div>
+  );
+}
+
+function useAttributes(): readonly Attribute[] {
+  const project = useProject();
+  const relata = useRelata();
+  const ontology = useQuery({
+    queryKey: ['ontology', project.id],
+    queryFn: ({ signal }) => relata.ontology.get(project.id, { signal }),
+  });
+  return ontology.data?.value.attributes ?? [];
+}
+
+function Basics({ draft, onChange }: Shape) {
+  return (
+    <Card title="Relation">
+      <div className="fields">
+        <TextField
+          label="Name"
+          value={draft.name}
+          maxLength={255}
+          placeholder="Bits for this drill"
+          onChange={(event) => onChange({ name: event.target.value })}
+        />
+        <TextField
+          label="Tag"
+          value={draft.tag}
+          maxLength={255}
+          placeholder="accessories"
+          hint="Callers ask for all relations of a tag."
+          onChange={(event) => onChange({ tag: event.target.value })}
+        />
+      </div>
+      <AreaField
+        label="Description"
+        value={draft.description ?? ''}
+        maxLength={4096}
+        rows={2}
+        onChange={(event) => onChange({ description: event.target.value })}
+      />
+      <div className="fields">
+        <SwitchField
+          label="Answers"
+          checked={draft.enabled ?? true}
+          onChange={(enabled) => onChange({ enabled })}
+        />
+        <SwitchField
+          label="Both ways"
+          hint="Where the rule leads to nothing, its sides are exchanged."
+          checked={draft.twoWay ?? false}
+          onChange={(twoWay) => onChange({ twoWay })}
+        />
+        <SwitchField
+          label="Leave out variants"
+          hint="Products of the same group are no results."
+          checked={draft.excludeSameGroup ?? true}
+          onChange={(excludeSameGroup) => onChange({ excludeSameGroup })}
+        />
+      </div>
+    </Card>
+  );
+}
+
+type WithAttributes = Shape & { attributes: readonly Attribute[] };
+
+function Matches({ draft, onChange, attributes }: WithAttributes) {
+  const match = draft.match ?? [];
+  const names = attributes.map(({ name }) => name);
+  const put = (at: number, changed: Partial<(typeof match)[number]>) =>
+    onChange({ match: match.map((old, place) => (place === at ? { ...old, ...changed } : old)) });
+  return (
+    <Card title="What must match">
+      {match.length === 0 && (
+        <p className="soft">Nothing: every product of one side goes with every one of the other.</p>
+      )}
+      {match.map((one, at) => (
+        <div key={at} className="filter-row three">
+          <SuggestField
+            label="Attribute of the result"
+            placeholder="Attribute of the result"
+            isQuiet
+            value={one.target}
+            choices={names}
+            onChange={(target) => put(at, { target })}
+          />
+          <SelectField
+            label="Comparison"
+            isQuiet
+            choices={MATCH_OPERATORS}
+            value={one.operator}
+            onChange={(event) => put(at, { operator: event.target.value as 'equals' })}
+          />
+          <SuggestField
+            label="Attribute of the product asked for"
+            placeholder="Attribute of the product asked for"
+            isQuiet
+            value={one.source}
+            choices={names}
+            onChange={(source) => put(at, { source })}
+          />
+          <IconButton
+            icon="cross"
+            label="Remove this match"
+            onClick={() => onChange({ match: match.filter((_, place) => place !== at) })}
+          />
+        </div>
+      ))}
+      <div className="row">
+        <Button
+          icon="plus"
+          look="quiet"
+          onClick={() => onChange({ match: [...match, { target: '', operator: 'equals', source: '' }] })}
+        >
+          Match
+        </Button>
+      </div>
+    </Card>
+  );
+}
+
+function Sorts({ draft, onChange, attributes }: WithAttributes) {
+  const sort = draft.sort ?? [];
+  const put = (at: number, changed: Partial<(typeof sort)[number]>) =>
+    onChange({ sort: sort.map((old, place) => (place === at ? { ...old, ...changed } : old)) });
+  return (
+    <Card title="Which come first">
+      {sort.length === 0 && <p className="soft">Without a sort: the oldest products.</p>}
+      {sort.map((one, at) => (
+        <div key={at} className="filter-row three">
+          <SuggestField
+            label="Attribute"
+            placeholder="Attribute"
+            isQuiet
+            value={one.attribute}
+            choices={attributes.map(({ name }) => name)}
+            onChange={(attribute) => put(at, { attribute })}
+          />
+          <SelectField
+            label="Direction"
+            isQuiet
+            choices={[
+              ['asc', 'smallest first'],
+              ['desc', 'largest first'],
+            ]}
+            value={one.direction}
+            onChange={(event) => put(at, { direction: event.target.value as 'asc' })}
+          />
+          <span />
+          <IconButton
+            icon="cross"
+            label="Remove this sort"
+            onClick={() => onChange({ sort: sort.filter((_, place) => place !== at) })}
+          />
+        </div>
+      ))}
+      <div className="row">
+        <Button
+          icon="plus"
+          look="quiet"
+          onClick={() => onChange({ sort: [...sort, { attribute: '', direction: 'asc' }] })}
+        >
+          Sort
+        </Button>
+      </div>
+    </Card>
+  );
+}
+
+function Names({ draft, onChange }: Shape) {
+  const project = useProject();
+  const names = draft.names ?? [];
+  const put = (at: number, changed: Partial<(typeof names)[number]>) =>
+    onChange({ names: names.map((old, place) => (place === at ? { ...old, ...changed } : old)) });
+  return (
+    <Card title="Names for shoppers">
+      {names.length === 0 && <p className="soft">None: a shop shows the relation by its own words.</p>}
+      {names.map((one, at) => (
+        <div key={at} className="filter-row three">
+          <TextField
+            label="Locale"
+            isQuiet
+            value={one.locale}
+            placeholder="de-DE"
+            onChange={(event) => put(at, { locale: event.target.value })}
+          />
+          <TextField
+            label="Name in this locale"
+            isQuiet
+            value={one.name}
+            placeholder="Passende Bits"
+            onChange={(event) => put(at, { name: event.target.value })}
+          />
+          <span />
+          <IconButton
+            icon="cross"
+            label="Remove this name"
+            onClick={() => onChange({ names: names.filter((_, place) => place !== at) })}
+          />
+        </div>
+      ))}
+      <div className="row">
+        <Button
+          icon="plus"
+          look="quiet"
+          onClick={() => onChange({ names: [...names, { locale: project.locale, name: '' }] })}
+        >
+          Name
+        </Button>
+      </div>
+    </Card>
+  );
+}

@@ -1,0 +1,199 @@
+import type { RelationDefinition, RelationSurvey } from '@relata/client';
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { Button } from '../parts/button.tsx';
+import { Card, ErrorNote, Loading } from '../parts/page.tsx';
+import { Figure, Meter } from '../parts/show.tsx';
+import { pruneFilter } from '../state/filters.ts';
+import { formatCount, formatPercent } from '../state/format.ts';
+import { useProject } from '../state/project.ts';
+import { linkTo } from '../state/route.ts';
+import { useRelata } from '../state/session.tsx';
+
+/** After the last change of the definition. */
+const REST_MS = 600;
+/** A preview reads every product: when one took longer, the next is made on demand. */
+const LIVE_MS = 2_500;
+const SHOWN = 6;
+
+/** What the definition finds, as it is being built. */
+export function RelationSurveyCard({ draft }: { draft: RelationDefinition }) {
+  const { survey, isStale, ask } = usePreview(draft);
+  return (
+    <Card
+      title="What it finds"
+      actions={
+        isStale && (
+          <Button onClick={ask} icon="updates">
+            Count again
+          </Button>
+        )
+      }
+    >
+      <ErrorNote error={survey.error} />
+      {survey.isFetching && survey.data === undefined && <Loading words="Counting …" />}
+      {survey.data && <Survey survey={survey.data} isOld={isStale || survey.isFetching} />}
+    </Card>
+  );
+}
+
+function usePreview(draft: RelationDefinition) {
+  const relata = useRelata();
+  const project = useProject();
+  const definition = useSettled(JSON.stringify(complete(draft)));
+  const [asked, setAsked] = useState(definition);
+  const [tookMs, setTookMs] = useState(0);
+  const isLive = tookMs < LIVE_MS;
+  const wanted = isLive ? definition : asked;
+  const survey = useQuery({
+    queryKey: ['relation-preview', project.id, wanted],
+    queryFn: async ({ signal }) => {
+      const begun = performance.now();
+      const found = await relata.relations.preview(project.id, JSON.parse(wanted) as RelationDefinition, {
+        signal,
+      });
+      setTookMs(performance.now() - begun);
+      return found;
+    },
+    placeholderData: (before) => before,
+    staleTime: 30_000,
+  });
+  return { survey, isStale: wanted !== definition, ask: () => setAsked(definition) };
+}
+
+/** A name and a tag are needed to be stored, not to be tried; half a row is left out. */
+function complete(draft: RelationDefinition): RelationDefinition {
+  return {
+    ...draft,
+    name: draft.name || 'preview',
+    tag: draft.tag || 'preview',
+    source: pruneFilter(draft.source),
+    target: pruneFilter(draft.target),
+    match: draft.match?.filter(({ source, target }) => source !== '' && target !== '') ?? [],
+    sort: draft.sort?.filter(({ attribute }) => attribute !== '') ?? [],
+    names: [],
+  };
+}
+
+/** @returns the value once it has not changed for a moment */
+function useSettled(value: string): string {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), REST_MS);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return settled;
+}
+
+function Survey({ survey, isOld }: { survey: RelationSurvey; isOld: boolean }) {
+  if (survey.misconfigured) {
+    return (
+      <div className="note warn">
+        <strong>It cannot work as it is.</strong>
+        <span>{survey.problem}</span>
+      </div>
+    );
+  }
+  const { withResults = 0, withoutResults, share = 0, mostReturned = [], examples = [] } = survey;
+  return (
+    <div className="stack wide" style={{ opacity: isOld ? 0.6 : 1 }} aria-live="polite" aria-busy={isOld}>
+      <dl className="figures">
+        <Figure label="From" value={formatCount(survey.source?.products ?? 0)} more="products" />
+        <Figure label="To" value={formatCount(survey.target?.products ?? 0)} more="products" />
+      </dl>
+      <div className="stack">
+        <div className="row spread">
+          <span>
+            <strong>{formatPercent(share)}</strong> lead to something
+          </span>
+          <span className="soft small">
+            {formatCount(withResults)} of {formatCount(survey.sampledSources ?? 0)}
+            {survey.sampled && ' looked at'}
+          </span>
+        </div>
+        <Meter share={share} label="Products that lead to something" look={share > 0.5 ? 'good' : ''} />
+      </div>
+      <Examples examples={examples} />
+      <MostReturned list={mostReturned} sources={withResults} />
+      <WithoutResults count={withoutResults?.count ?? 0} identifiers={withoutResults?.identifiers ?? []} />
+    </div>
+  );
+}
+
+function ProductLink({ identifier }: { identifier: string }) {
+  const project = useProject();
+  return (
+    <a className="mono" href={linkTo('projects', project.id, 'products', identifier)}>
+      {identifier}
+    </a>
+  );
+}
+
+function Examples({ examples }: { examples: NonNullable<RelationSurvey['examples']> }) {
+  const filled = examples.filter(({ results }) => results.length > 0).slice(0, SHOWN);
+  if (filled.length === 0) return null;
+  return (
+    <div className="stack">
+      <h3>Examples</h3>
+      <ul className="stack small">
+        {filled.map(({ source, results }) => (
+          <li key={source}>
+            <ProductLink identifier={source} /> <span className="soft">→</span>{' '}
+            {results.slice(0, 3).map((group, at) => (
+              <span key={group[0]}>
+                {at > 0 && ', '}
+                <ProductLink identifier={group[0] ?? ''} />
+                {group.length > 1 && <span className="soft"> +{group.length - 1}</span>}
+              </span>
+            ))}
+            {results.length > 3 && <span className="soft"> and {results.length - 3} more</span>}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function MostReturned({
+  list,
+  sources,
+}: {
+  list: NonNullable<RelationSurvey['mostReturned']>;
+  sources: number;
+}) {
+  if (list.length === 0) return null;
+  return (
+    <div className="stack">
+      <h3>Returned most often</h3>
+      <ul className="bars">
+        {list.slice(0, SHOWN).map(({ identifier, count }) => (
+          <li key={identifier}>
+            <span className="cut">
+              <ProductLink identifier={identifier} />
+            </span>
+            <span className="soft">{formatCount(count)}</span>
+            <Meter share={sources > 0 ? count / sources : 0} label={`${identifier}: share of the products`} />
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function WithoutResults({ count, identifiers }: { count: number; identifiers: readonly string[] }) {
+  if (count === 0) return null;
+  return (
+    <div className="stack">
+      <h3>{formatCount(count)} lead to nothing</h3>
+      <p className="small">
+        {identifiers.map((identifier, at) => (
+          <span key={identifier}>
+            {at > 0 && ', '}
+            <ProductLink identifier={identifier} />
+          </span>
+        ))}
+        {count > identifiers.length && ' …'}
+      </p>
+    </div>
+  );
+}

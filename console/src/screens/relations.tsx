@@ -1,0 +1,117 @@
+import type { Relation } from '@relata/client';
+import { useQuery } from '@tanstack/react-query';
+import { CopyButton, LinkButton } from '../parts/button.tsx';
+import { Answer, Card, Empty, Page } from '../parts/page.tsx';
+import { Ago } from '../parts/show.tsx';
+import { describeFilter } from '../state/filters.ts';
+import { useProject } from '../state/project.ts';
+import { linkTo } from '../state/route.ts';
+import { useRelata, useRights } from '../state/session.tsx';
+
+const BUILDING_MS = 2_000;
+
+/** What goes with what, by which rule. */
+export function Relations() {
+  const project = useProject();
+  const relata = useRelata();
+  const { canChange } = useRights();
+  const relations = useQuery({
+    queryKey: ['relations', project.id],
+    queryFn: ({ signal }) => relata.relations.list(project.id, { signal }),
+    refetchInterval: ({ state }) =>
+      state.data?.some((relation) => relation.state === 'building') ? BUILDING_MS : false,
+  });
+  const create = canChange && (
+    <LinkButton icon="plus" look="primary" href={linkTo('projects', project.id, 'relations', 'new')}>
+      New relation
+    </LinkButton>
+  );
+  return (
+    <Page
+      title="Relations"
+      crumbs={[[project.name, linkTo('projects', project.id)]]}
+      about="A relation is a rule: which products go with which. Callers choose it by its id or its tag."
+      actions={create}
+    >
+      <Answer of={relations}>
+        {(list) => (
+          <Card isBare>
+            {list.length === 0 ? (
+              <Empty icon="relations" title="No relation yet">
+                <p>
+                  A relation has two sides, say drills and bits, and what must match between them, say the
+                  shank. Its preview shows at once what it finds.
+                </p>
+                {create}
+              </Empty>
+            ) : (
+              <RelationTable relations={list} />
+            )}
+          </Card>
+        )}
+      </Answer>
+    </Page>
+  );
+}
+
+function RelationTable({ relations }: { relations: readonly Relation[] }) {
+  const project = useProject();
+  return (
+    <div className="table-box">
+      <table className="table">
+        <thead>
+          <tr>
+            <th>Relation</th>
+            <th>State</th>
+            <th>Tag</th>
+            <th>Id</th>
+            <th className="wide-only">From</th>
+            <th className="wide-only">To</th>
+            <th className="wide-only">Changed</th>
+          </tr>
+        </thead>
+        <tbody>
+          {relations.map((relation) => (
+            <tr key={relation.id}>
+              <td>
+                <a className="strong" href={linkTo('projects', project.id, 'relations', relation.id)}>
+                  {relation.name}
+                </a>
+                {relation.problem && <div className="small soft">{relation.problem}</div>}
+              </td>
+              <td>
+                <RelationState relation={relation} />
+              </td>
+              <td className="nowrap">
+                <span className="mono">{relation.tag}</span>
+                <CopyButton text={relation.tag} label={`Copy the tag ${relation.tag}`} />
+              </td>
+              <td className="nowrap">
+                <span className="mono">{relation.id}</span>
+                <CopyButton text={String(relation.id)} label={`Copy the id ${relation.id}`} />
+              </td>
+              <td className="wide-only soft">{describeFilter(relation.source)}</td>
+              <td className="wide-only soft">
+                {relation.twoWay && <span title="also the other way">⇄ </span>}
+                {describeFilter(relation.target)}
+              </td>
+              <td className="wide-only soft">
+                <Ago at={relation.updatedAt} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+export function RelationState({ relation }: { relation: Pick<Relation, 'state' | 'enabled'> }) {
+  if (relation.state === 'misconfigured') return <span className="badge bad">misconfigured</span>;
+  if (relation.state === 'building') return <span className="badge busy">building</span>;
+  return relation.enabled !== false ? (
+    <span className="badge good">answers</span>
+  ) : (
+    <span className="badge">switched off</span>
+  );
+}

@@ -1,0 +1,78 @@
+import { type ComponentType, lazy, Suspense } from 'react';
+import { Answer, Card, Empty, Loading, Page } from '../parts/page.tsx';
+import { ProjectContext, useProjects } from '../state/project.ts';
+import { linkTo } from '../state/route.ts';
+import { Overview } from './overview.tsx';
+import { Projects } from './projects.tsx';
+
+/** Each view comes with its own file, when somebody goes there. */
+const load = <Name extends string>(
+  file: () => Promise<Record<Name, ComponentType>>,
+  name: Name,
+): ComponentType => {
+  const open = async (): Promise<{ default: ComponentType }> => ({ default: (await file())[name] });
+  return lazy(open);
+};
+
+const VIEWS: Readonly<Record<string, ComponentType>> = {
+  '': Overview,
+  projects: Projects,
+  'audit-log': load(() => import('./audit-log.tsx'), 'AuditLog'),
+  account: load(() => import('./account.tsx'), 'Account'),
+};
+
+const PROJECT_VIEWS: Readonly<Record<string, ComponentType>> = {
+  '': load(() => import('./project-start.tsx'), 'ProjectStart'),
+  products: load(() => import('./products.tsx'), 'Products'),
+  product: load(() => import('./product.tsx'), 'ProductView'),
+  ontology: load(() => import('./ontology.tsx'), 'OntologyView'),
+  relations: load(() => import('./relations.tsx'), 'Relations'),
+  relation: load(() => import('./relation.tsx'), 'RelationView'),
+  pipelines: load(() => import('./pipelines.tsx'), 'Pipelines'),
+  updates: load(() => import('./updates.tsx'), 'Updates'),
+  update: load(() => import('./update.tsx'), 'Update'),
+  'api-access': load(() => import('./api-access.tsx'), 'ApiAccess'),
+  settings: load(() => import('./project-settings.tsx'), 'ProjectSettings'),
+};
+
+/** Below a list stands one of its things. */
+const ONE_OF: Readonly<Record<string, string>> = {
+  products: 'product',
+  relations: 'relation',
+  updates: 'update',
+};
+
+export const findScreen = (name: string): ComponentType => VIEWS[name] ?? Unknown;
+
+export function ProjectScreen({ id, parts: [list = '', one] }: { id: number; parts: readonly string[] }) {
+  const projects = useProjects();
+  const View = PROJECT_VIEWS[one === undefined ? list : (ONE_OF[list] ?? '?')] ?? Unknown;
+  return (
+    <Answer of={projects}>
+      {(known) => {
+        const project = known.find((candidate) => candidate.id === id);
+        if (project === undefined) return <Unknown />;
+        return (
+          <ProjectContext value={project}>
+            <Suspense fallback={<Loading />}>
+              <View />
+            </Suspense>
+          </ProjectContext>
+        );
+      }}
+    </Answer>
+  );
+}
+
+function Unknown() {
+  return (
+    <Page title="Nothing is here">
+      <Card>
+        <Empty icon="search" title="This address leads nowhere">
+          <p>It may be of a thing that was deleted, or of one that you do not reach.</p>
+          <a href={linkTo()}>To the overview</a>
+        </Empty>
+      </Card>
+    </Page>
+  );
+}

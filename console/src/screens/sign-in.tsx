@@ -1,0 +1,92 @@
+import { RelataError } from '@relata/client';
+import { type FormEvent, useEffect, useState } from 'react';
+import { Button } from '../parts/button.tsx';
+import { TextField } from '../parts/field.tsx';
+import { Card, ErrorNote } from '../parts/page.tsx';
+import { useSession } from '../state/session.tsx';
+import { Door } from './door.tsx';
+
+/** By e-mail and password, or, on a fresh installation and for a quick look, with an API key. */
+export function SignIn() {
+  const session = useSession();
+  const [isByKey, setByKey] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const [isBusy, setBusy] = useState(false);
+  useEffect(() => {
+    document.title = 'Sign in · Relata';
+  }, []);
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const given = new FormData(event.currentTarget);
+    const text = (name: string) => String(given.get(name) ?? '');
+    setBusy(true);
+    setError(undefined);
+    const entering = isByKey
+      ? session.useKey(text('key').trim())
+      : session.signIn(text('email'), text('password'));
+    await entering.catch((reason: unknown) => {
+      setError(inWords(reason, isByKey));
+      setBusy(false);
+    });
+  };
+  return (
+    <Door title="Sign in to Relata">
+      <Card>
+        <form className="stack" onSubmit={(event) => void submit(event)}>
+          {isByKey ? (
+            <TextField
+              key="key"
+              label="API key"
+              name="key"
+              type="password"
+              required
+              autoFocus
+              hint="It needs the access “manage”. It is kept in this tab only and forgotten by a reload."
+            />
+          ) : (
+            <>
+              <TextField
+                label="E-mail"
+                name="email"
+                type="email"
+                autoComplete="username"
+                required
+                autoFocus
+              />
+              <TextField
+                label="Password"
+                name="password"
+                type="password"
+                autoComplete="current-password"
+                required
+              />
+            </>
+          )}
+          <ErrorNote error={error} />
+          <Button type="submit" look="primary" busy={isBusy}>
+            Sign in
+          </Button>
+        </form>
+      </Card>
+      <Button
+        look="quiet"
+        onClick={() => {
+          setByKey(!isByKey);
+          setError(undefined);
+        }}
+      >
+        {isByKey ? 'Sign in with e-mail and password' : 'Sign in with an API key'}
+      </Button>
+      <p className="soft small">
+        Nobody has signed up yet? The log of the service’s start has a link for the first owner;{' '}
+        <code>relata owner-link</code> makes another.
+      </p>
+    </Door>
+  );
+}
+
+/** The service says the same to every refused key; here it can be said what it is about. */
+function inWords(error: unknown, isByKey: boolean): unknown {
+  if (!(error instanceof RelataError) || error.status !== 401 || !isByKey) return error;
+  return new Error('This key is unknown or has expired, or its access is not “manage”.');
+}

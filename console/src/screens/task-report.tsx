@@ -1,0 +1,116 @@
+import type { ReportLine, Task } from '@relata/client';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Button } from '../parts/button.tsx';
+import { Answer, Card } from '../parts/page.tsx';
+import { useTell } from '../parts/toasts.tsx';
+import { saveFile, toCsvLine } from '../state/csv.ts';
+import { formatCount } from '../state/format.ts';
+import { linkTo } from '../state/route.ts';
+import { useRelata } from '../state/session.tsx';
+
+/** As many as somebody reads; the download has them all. */
+const SHOWN_LINES = 500;
+const COLUMNS = ['identifier', 'code', 'attribute', 'value', 'message'] as const;
+
+/** What the task has to say about single products and values. */
+export function TaskReport({ task }: { task: Task }) {
+  const relata = useRelata();
+  const report = useQuery({
+    queryKey: ['task-report', task.id, task.taskStatus],
+    queryFn: async ({ signal }) => {
+      const lines: ReportLine[] = [];
+      for await (const line of relata.tasks.report(task.id, { signal })) {
+        if (lines.length === SHOWN_LINES) return { lines, hasMore: true };
+        lines.push(line);
+      }
+      return { lines, hasMore: false };
+    },
+  });
+  const hasLines = (report.data?.lines.length ?? 0) > 0;
+  return (
+    <Card title="Report" actions={hasLines && <Download taskId={task.id} />} isBare={hasLines}>
+      <Answer of={report}>
+        {({ lines, hasMore }) =>
+          lines.length === 0 ? (
+            <p className="soft">There is nothing to say about single products.</p>
+          ) : (
+            <>
+              <ReportTable lines={lines} projectId={task.projectId} />
+              {hasMore && (
+                <p className="grid-foot">
+                  The first {formatCount(SHOWN_LINES)} lines; the download has all of them.
+                </p>
+              )}
+            </>
+          )
+        }
+      </Answer>
+    </Card>
+  );
+}
+
+function ReportTable({ lines, projectId }: { lines: readonly ReportLine[]; projectId: number }) {
+  return (
+    <div className="table-box">
+      <table className="table small">
+        <thead>
+          <tr>
+            <th>Product</th>
+            <th>Code</th>
+            <th>Attribute</th>
+            <th>Value</th>
+            <th>Message</th>
+          </tr>
+        </thead>
+        <tbody>
+          {lines.map((line, number) => (
+            <tr key={number}>
+              <td className="mono">
+                {line.identifier && (
+                  <a href={linkTo('projects', projectId, 'products', line.identifier)}>{line.identifier}</a>
+                )}
+              </td>
+              <td className="nowrap">
+                {line.code ? <span className="tag">{line.code}</span> : `${formatCount(line.more ?? 0)} more`}
+              </td>
+              <td>{line.attribute}</td>
+              <td className="mono">{line.value}</td>
+              <td>{line.message}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Download({ taskId }: { taskId: string }) {
+  const relata = useRelata();
+  const tell = useTell();
+  const [isBusy, setBusy] = useState(false);
+  const save = async () => {
+    const parts = [toCsvLine(COLUMNS)];
+    for await (const line of relata.tasks.report(taskId))
+      parts.push(
+        toCsvLine(
+          line.more === undefined ? COLUMNS.map((name) => line[name]) : ['', 'more', '', '', line.more],
+        ),
+      );
+    saveFile(`report-${taskId}.csv`, parts);
+  };
+  return (
+    <Button
+      icon="download"
+      busy={isBusy}
+      onClick={() => {
+        setBusy(true);
+        void save()
+          .catch(tell.bad)
+          .finally(() => setBusy(false));
+      }}
+    >
+      Download as CSV
+    </Button>
+  );
+}

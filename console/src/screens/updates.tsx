@@ -1,0 +1,175 @@
+import type { Task } from '@relata/client';
+import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Button } from '../parts/button.tsx';
+import { FormDialog } from '../parts/dialog.tsx';
+import { SelectField } from '../parts/field.tsx';
+import { Answer, Card, Empty, Page } from '../parts/page.tsx';
+import { Ago, Meter, TaskStatus } from '../parts/show.tsx';
+import { formatDuration, nameTask } from '../state/format.ts';
+import { useProject } from '../state/project.ts';
+import { goTo, linkTo, linkWith, replaceWith, useRoute } from '../state/route.ts';
+import { useRelata, useRights } from '../state/session.tsx';
+import { OpenFullUpdate } from './open-full-update.tsx';
+
+const BUSY_MS = 1_500;
+const IDLE_MS = 10_000;
+
+const STATUSES = [
+  ['', 'All'],
+  ['RUNNING', 'Running'],
+  ['PENDING', 'Waiting'],
+  ['FINISHED', 'Finished'],
+  ['FAILED', 'Failed'],
+  ['CANCELLED', 'Cancelled'],
+] as const;
+
+type Status = Task['taskStatus'];
+
+/** Everything that changed the catalog or is about to. */
+export function Updates() {
+  const project = useProject();
+  const { query } = useRoute();
+  const { canChange } = useRights();
+  const status = query.get('status') ?? '';
+  const tasks = useTasks(project.id, status as Status | '');
+  return (
+    <Page
+      title="Updates"
+      crumbs={[[project.name, linkTo('projects', project.id)]]}
+      about="Whatever takes long is a task: updates, deletions, restores and what the service does by itself."
+      actions={canChange && <RestoreButton />}
+    >
+      <OpenFullUpdate />
+      <div className="filters">
+        <SelectField
+          label="Status"
+          choices={STATUSES}
+          value={status}
+          onChange={(event) =>
+            replaceWith(linkWith(linkTo('projects', project.id, 'updates'), { status: event.target.value }))
+          }
+        />
+      </div>
+      <Answer of={tasks}>
+        {({ pages }) => {
+          const list = pages.flatMap((page) => page.tasks);
+          return (
+            <Card isBare>
+              {list.length === 0 ? (
+                <Empty icon="updates" title="No task yet">
+                  <p>
+                    The first update that is sent to this project shows here, with its progress, log and
+                    report.
+                  </p>
+                </Empty>
+              ) : (
+                <TaskTable tasks={list} />
+              )}
+              {tasks.hasNextPage && (
+                <div className="grid-foot">
+                  <Button busy={tasks.isFetchingNextPage} onClick={() => void tasks.fetchNextPage()}>
+                    Show older ones
+                  </Button>
+                </div>
+              )}
+            </Card>
+          );
+        }}
+      </Answer>
+    </Page>
+  );
+}
+
+export function useTasks(projectId: number, status: Status | '' = '', limit = 50) {
+  const relata = useRelata();
+  return useInfiniteQuery({
+    queryKey: ['tasks', projectId, status, limit],
+    queryFn: ({ pageParam, signal }) =>
+      relata.tasks.list({ projectId, limit, cursor: pageParam, status: status || undefined, signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.nextCursor ?? undefined,
+    refetchInterval: ({ state }) =>
+      state.data?.pages[0]?.tasks.some((task) => task.finishTime === null) ? BUSY_MS : IDLE_MS,
+  });
+}
+
+export function TaskTable({ tasks }: { tasks: readonly Task[] }) {
+  const project = useProject();
+  return (
+    <div className="table-box">
+      <table className="table">
+        <thead>
+          <tr>
+            <th>Task</th>
+            <th>Status</th>
+            <th className="wide-only">From</th>
+            <th>Accepted</th>
+            <th className="wide-only number">Took</th>
+          </tr>
+        </thead>
+        <tbody>
+          {tasks.map((task) => (
+            <tr key={task.id}>
+              <td>
+                <a className="strong" href={linkTo('projects', project.id, 'updates', task.id)}>
+                  {nameTask(task.name)}
+                </a>
+              </td>
+              <td>
+                <TaskStatus task={task} />
+                {task.taskStatus === 'RUNNING' && (
+                  <Meter share={task.progress / 100} label={`Progress of ${nameTask(task.name)}`} />
+                )}
+              </td>
+              <td className="wide-only soft">{ORIGINS[task.origin] ?? task.origin}</td>
+              <td className="soft">
+                <Ago at={task.requestTime} />
+              </td>
+              <td className="wide-only soft number nowrap">
+                {task.finishTime === null ? '' : formatDuration(task.finishTime - task.requestTime)}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+export const ORIGINS: Readonly<Record<string, string>> = {
+  'LIVE-API': 'API',
+  CONSOLE: 'Console',
+  PIPELINE: 'Pipeline',
+};
+
+function RestoreButton() {
+  const relata = useRelata();
+  const project = useProject();
+  const queries = useQueryClient();
+  const [isOpen, setOpen] = useState(false);
+  const restore = async () => {
+    const { task } = await relata.products.restore({ projectId: project.id });
+    await queries.invalidateQueries({ queryKey: ['tasks', project.id] });
+    setTimeout(() => goTo(linkTo('projects', project.id, 'updates', task.id)));
+  };
+  return (
+    <>
+      <Button onClick={() => setOpen(true)}>Undo the last commit …</Button>
+      <FormDialog
+        title="Undo the last commit or deletion"
+        action="Restore"
+        isDanger
+        isOpen={isOpen}
+        onClose={() => setOpen(false)}
+        onSubmit={restore}
+      >
+        <p>
+          Every product that the last commit or deletion created, changed or deleted goes back to what it was
+          just before. Later changes to those products are overwritten and listed in the report; all others
+          stay.
+        </p>
+      </FormDialog>
+    </>
+  );
+}

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Filter } from '@relata/client';
+import { asGroup, describeFilter, pruneFilter, readGroup, readValue, writeGroup } from './filters.ts';
+
+test('groups are read and written without a change of meaning (§12.2)', () => {
+  const filters: Filter[] = [
+    { all: [] },
+    { any: [{ category: ['Tools'] }] },
+    { not: { any: [{ identifiers: ['A'] }, { category: ['B'] }] } },
+  ];
+  for (const filter of filters) assert.deepEqual(writeGroup(asGroup(filter)), filter);
+  const single: Filter = { attribute: 'Colour', operator: 'equals', value: 'red' };
+  assert.equal(readGroup(single), undefined);
+  assert.deepEqual(writeGroup(asGroup(single)), { all: [single] });
+  assert.deepEqual(writeGroup(asGroup({ not: single })), { not: { any: [single] } });
+});
+
+test('a plain number of a numeric attribute is a number, everything else a string (§12.2 rule 6)', () => {
+  assert.equal(readValue('12.5', 'less', true), 12.5);
+  assert.equal(readValue('12.5 in', 'less', true), '12.5 in');
+  assert.equal(readValue('12.5', 'equals', false), '12.5');
+  assert.deepEqual(readValue('1, 2', 'between', true), [1, 2]);
+  assert.deepEqual(readValue('red, blue', 'in', false), ['red', 'blue']);
+  assert.equal(readValue('anything', 'exists', false), undefined);
+});
+
+test('rows that are not written to their end are left out of a preview', () => {
+  const half: Filter = {
+    all: [
+      { attribute: '', operator: 'equals', value: '' },
+      { attribute: 'Length', operator: 'between', value: [1] },
+      { category: [] },
+      { any: [{ attribute: 'Colour', operator: 'exists' }] },
+    ],
+  };
+  assert.deepEqual(pruneFilter(half), { all: [{ any: [{ attribute: 'Colour', operator: 'exists' }] }] });
+});
+
+test('a filter is told in words', () => {
+  const filter: Filter = {
+    all: [{ category: ['Tools', 'Drills'] }, { not: { attribute: 'Voltage', operator: 'less', value: 12 } }],
+  };
+  assert.equal(describeFilter(filter), 'category Tools › Drills and not (Voltage is less than 12)');
+  assert.equal(describeFilter({ all: [] }), 'every product');
+});

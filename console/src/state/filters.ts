@@ -1,0 +1,94 @@
+import type { Condition, Filter, Operator } from '@relata/client';
+
+/** How the builder shows a filter: groups with kinds, rows below them. Source: docs/interface.md §12.2. */
+export type GroupKind = 'all' | 'any' | 'none';
+
+export interface Group {
+  readonly kind: GroupKind;
+  readonly filters: readonly Filter[];
+}
+
+/** @returns undefined when the filter is a single row */
+export function readGroup(filter: Filter): Group | undefined {
+  if ('all' in filter) return { kind: 'all', filters: filter.all };
+  if ('any' in filter) return { kind: 'any', filters: filter.any };
+  if (!('not' in filter)) return undefined;
+  const { not } = filter;
+  return { kind: 'none', filters: 'any' in not ? not.any : [not] };
+}
+
+export function writeGroup({ kind, filters }: Group): Filter {
+  const list = [...filters];
+  if (kind === 'all') return { all: list };
+  return kind === 'any' ? { any: list } : { not: { any: list } };
+}
+
+/** A side is always shown as a group, so that a second condition can be added. */
+export const asGroup = (filter: Filter): Group => readGroup(filter) ?? { kind: 'all', filters: [filter] };
+
+/** An attribute's condition and nothing else. */
+export const isCondition = (filter: Filter): filter is Condition => 'attribute' in filter;
+
+export const OPERATORS: readonly (readonly [Operator, string])[] = [
+  ['equals', 'is'],
+  ['notEquals', 'is not'],
+  ['less', 'is less than'],
+  ['lessOrEqual', 'is at most'],
+  ['greater', 'is more than'],
+  ['greaterOrEqual', 'is at least'],
+  ['in', 'is one of'],
+  ['contains', 'contains'],
+  ['between', 'is between'],
+  ['exists', 'is there'],
+];
+
+/** Matches compare two attributes: those that need a list or no second value do not fit. */
+export const MATCH_OPERATORS = OPERATORS.slice(0, 6);
+
+export const nameOperator = (operator: string): string =>
+  OPERATORS.find(([known]) => known === operator)?.[1] ?? operator;
+
+/** A condition's value as one text. */
+export function showValue(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  return Array.isArray(value) ? value.join(', ') : String(value);
+}
+
+/** What was typed as the service takes it: a plain number of a numeric attribute is a number, a list is by commas. */
+export function readValue(text: string, operator: Operator, isNumeric: boolean): unknown {
+  if (operator === 'exists') return undefined;
+  const one = (part: string): unknown =>
+    isNumeric && /^[+-]?\d+(?:\.\d+)?$/.test(part.trim()) ? Number(part) : part.trim();
+  if (operator === 'in' || operator === 'between') return text.split(',').map(one);
+  return one(text);
+}
+
+/** In words, for lists and explanations. */
+export function describeFilter(filter: Filter): string {
+  if ('category' in filter) return `category ${filter.category.join(' › ')}`;
+  if ('identifiers' in filter) return `one of ${filter.identifiers.join(', ')}`;
+  if (isCondition(filter))
+    return `${filter.attribute} ${nameOperator(filter.operator)} ${showValue(filter.value)}`.trim();
+  const group = readGroup(filter);
+  if (group === undefined || group.filters.length === 0) return 'every product';
+  const words = { all: ' and ', any: ' or ', none: ' nor ' }[group.kind];
+  const inner = group.filters.map(describeFilter).join(words);
+  return group.kind === 'none' ? `not (${inner})` : inner;
+}
+
+/** @returns the filter without rows that are not written to their end; they are left out of a preview */
+export function pruneFilter(filter: Filter): Filter {
+  const group = readGroup(filter);
+  if (group === undefined) return filter;
+  const filters = group.filters.filter(isWhole).map(pruneFilter);
+  return writeGroup({ ...group, filters });
+}
+
+function isWhole(filter: Filter): boolean {
+  if ('category' in filter) return filter.category.length > 0;
+  if (!isCondition(filter)) return true;
+  const { attribute, operator, value } = filter;
+  if (attribute === '') return false;
+  if (operator === 'between') return Array.isArray(value) && value.length === 2 && !value.includes('');
+  return operator === 'exists' || value !== '';
+}

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { formatAgo, formatDuration, safeUrl } from './format.ts';
+
+test('only http and https become links (§14.5)', () => {
+  assert.equal(safeUrl('https://shop.example/a'), 'https://shop.example/a');
+  assert.equal(safeUrl('HTTP://shop.example'), 'http://shop.example/');
+  for (const text of [
+    'javascript:alert(1)',
+    ' javascript:alert(1)',
+    'data:text/html,x',
+    '//shop.example',
+    'a',
+    '',
+    null,
+  ])
+    assert.equal(safeUrl(text), undefined, String(text));
+});
+
+test('instants and durations are said as people say them', () => {
+  const now = Date.UTC(2026, 0, 2);
+  assert.equal(formatAgo(now - 1_000, now), 'just now');
+  assert.equal(formatAgo(now - 180_000, now), '3 minutes ago');
+  assert.equal(formatAgo(now - 86_400_000, now), 'yesterday');
+  assert.deepEqual([250, 1_400, 200_000].map(formatDuration), ['250 ms', '1.4 s', '3 min 20 s']);
+});

@@ -1,0 +1,65 @@
+import { useSyncExternalStore } from 'react';
+
+/**
+ * A view's address stands behind the `#`: the service sees none of it, which matters for links that carry a token, and
+ * one page answers for all of them.
+ */
+export interface Route {
+  readonly parts: readonly string[];
+  readonly query: URLSearchParams;
+}
+
+let current = read();
+
+function read(): Route {
+  const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?', 2);
+  return {
+    parts: path
+      .split('/')
+      .filter((part) => part !== '')
+      .map(decode),
+    query: new URLSearchParams(query),
+  };
+}
+
+/** A link that somebody cut short must not break the page. */
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+function subscribe(changed: () => void): () => void {
+  const onChange = () => {
+    current = read();
+    changed();
+  };
+  addEventListener('hashchange', onChange);
+  return () => removeEventListener('hashchange', onChange);
+}
+
+export const useRoute = (): Route => useSyncExternalStore(subscribe, () => current);
+
+type Part = string | number;
+
+/** @returns the address of a view: `linkTo('projects', 1, 'products')` */
+export const linkTo = (...parts: Part[]): string =>
+  `#/${parts.map((part) => encodeURIComponent(part)).join('/')}`;
+
+/** @returns the same with a query; empty values are left out */
+export function linkWith(link: string, query: Readonly<Record<string, string | undefined>>): string {
+  const given = Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]));
+  return given.length > 0 ? `${link}?${new URLSearchParams(given)}` : link;
+}
+
+export function goTo(link: string): void {
+  location.hash = link;
+}
+
+/** Changes the address without a step in the history: for filters that follow the typing. */
+export function replaceWith(link: string): void {
+  history.replaceState(null, '', link);
+  dispatchEvent(new HashChangeEvent('hashchange'));
+}

@@ -1,0 +1,92 @@
+import { type ConsoleSession, createRelata, type Relata } from '@relata/client';
+import { useQueryClient } from '@tanstack/react-query';
+import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from 'react';
+
+/** Who uses the console: a user with a session, or the holder of an API key. */
+export type Who =
+  | { kind: 'user'; session: ConsoleSession }
+  /** The value stays in memory: a reload forgets it. */
+  | { kind: 'key'; key: string };
+
+interface SessionState {
+  readonly relata: Relata;
+  /** undefined: not known yet; null: nobody. */
+  readonly who: Who | null | undefined;
+  signIn(email: string, password: string): Promise<void>;
+  /** @throws RelataError when the key reaches nothing */
+  useKey(key: string): Promise<void>;
+  accept(make: (relata: Relata) => Promise<ConsoleSession>): Promise<void>;
+  signOut(everywhere?: boolean): Promise<void>;
+}
+
+const Context = createContext<SessionState | undefined>(undefined);
+
+export function SessionProvider({ children }: { children: ReactNode }) {
+  const [who, setWho] = useState<Who | null | undefined>(undefined);
+  const [relata, setRelata] = useState(createRelata);
+  const queries = useQueryClient();
+
+  const enter = useCallback(
+    (next: Who | null, client: Relata) => {
+      queries.clear();
+      setRelata(client);
+      setWho(next);
+    },
+    [queries],
+  );
+
+  useEffect(() => {
+    const aborted = new AbortController();
+    const client = createRelata({ retries: 1 });
+    client.session
+      .get({ signal: aborted.signal })
+      .then((session) => enter({ kind: 'user', session }, client))
+      .catch(() => {
+        if (!aborted.signal.aborted) setWho(null);
+      });
+    return () => aborted.abort();
+  }, [enter]);
+
+  const state = useMemo<SessionState>(
+    () => ({
+      relata,
+      who,
+      async signIn(email, password) {
+        const client = createRelata();
+        enter({ kind: 'user', session: await client.session.signIn(email, password) }, client);
+      },
+      async useKey(key) {
+        const client = createRelata({ key });
+        await client.projects.list({ limit: 1 });
+        enter({ kind: 'key', key }, client);
+      },
+      async accept(make) {
+        const client = createRelata();
+        enter({ kind: 'user', session: await make(client) }, client);
+      },
+      async signOut(everywhere = false) {
+        if (who?.kind === 'user')
+          await (everywhere ? relata.session.signOutEverywhere() : relata.session.signOut());
+        enter(null, createRelata());
+      },
+    }),
+    [relata, who, enter],
+  );
+  return <Context value={state}>{children}</Context>;
+}
+
+export function useSession(): SessionState {
+  const state = useContext(Context);
+  if (state === undefined) throw new Error('SessionProvider is missing');
+  return state;
+}
+
+export const useRelata = (): Relata => useSession().relata;
+
+/** What the present user may do; the service decides, the console only leaves away what it would refuse. */
+export function useRights(): { canChange: boolean; canManageUsers: boolean } {
+  const { who } = useSession();
+  if (who?.kind !== 'user') return { canChange: true, canManageUsers: false };
+  const { role } = who.session.user;
+  return { canChange: role !== 'viewer', canManageUsers: role === 'owner' };
+}

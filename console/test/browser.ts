@@ -1,0 +1,39 @@
+import { existsSync } from 'node:fs';
+import chromium from '@sparticuz/chromium';
+import { type Browser, chromium as playwright } from 'playwright-core';
+
+/** Where a Chrome or Chromium usually is when somebody installed one. */
+const INSTALLED = [
+  process.env.RELATA_TEST_CHROME,
+  '/usr/bin/chromium',
+  '/usr/bin/google-chrome',
+  '/usr/bin/google-chrome-stable',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+  'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
+];
+
+/**
+ * A real Chromium: on Linux x64 the one that npm brings, which needs nothing of the system and runs as root; elsewhere one
+ * that is installed.
+ */
+export async function launchBrowser(): Promise<Browser> {
+  const isBrought = process.platform === 'linux' && process.arch === 'x64' && !process.env.RELATA_TEST_CHROME;
+  const executablePath = isBrought ? await chromium.executablePath() : findInstalled();
+  return playwright.launch({
+    executablePath,
+    headless: true,
+    args: isBrought ? chromium.args.filter((arg) => !BENT.some((start) => arg.startsWith(start))) : [],
+  });
+}
+
+/** What the package sets for small functions in a cloud, and what would switch off what is tested. */
+const BENT = ['--disable-web-security', '--allow-running-insecure-content', '--single-process', '--headless'];
+
+function findInstalled(): string {
+  const found = INSTALLED.find((path) => path !== undefined && existsSync(path));
+  if (found === undefined)
+    throw new Error(
+      'The tests of the console need Chrome or Chromium: install one, or name it in RELATA_TEST_CHROME',
+    );
+  return found;
+}

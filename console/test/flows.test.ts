@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { makeExampleProject, signInByKey, startConsole, untilBuilt } from './harness.ts';
+
+test('from a fresh start to a related product (§14.5)', async (t) => {
+  const { open, service } = await startConsole(t);
+  const page = await open();
+  await signInByKey(page, service.key);
+  await page.getByRole('link', { name: 'Create the first project' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('Hardware store DE');
+  await page.getByLabel('Locale').fill('de-DE');
+  await page.getByRole('button', { name: 'Create the project' }).click();
+  await page.getByRole('heading', { name: 'Hardware store DE' }).waitFor();
+
+  const call = (await page.getByLabel('Send the first products', { exact: true }).textContent()) ?? '';
+  assert.ok(call.includes(`Bearer ${service.key}`), 'the call can be pasted as it is');
+  await page.getByRole('button', { name: 'Load example products' }).click();
+  await page.getByText('Latest tasks').waitFor();
+
+  await page.getByRole('link', { name: 'Products' }).first().click();
+  await page.getByText('33 products').waitFor();
+  await page.getByRole('link', { name: 'DRILL-118-BLUE' }).click();
+  await page.getByRole('heading', { name: 'Cordless drill 18 V, SDS-plus, blue' }).waitFor();
+  await untilBuilt(service.relata, 1);
+  await page.reload();
+  await signInByKey(page, service.key);
+  await page.getByRole('link', { name: /Drill bit 4 mm, SDS-plus/ }).click();
+  await page.getByRole('heading', { name: 'Drill bit 4 mm, SDS-plus' }).waitFor();
+  await page.getByText('leads here').waitFor();
+});
+
+test('the first call of an empty project works as it stands, and the page turns when products arrive (§14.5)', async (t) => {
+  const { enter, service } = await startConsole(t);
+  const group = await service.relata.projects.createGroup('Shop');
+  const { id } = await service.relata.projects.create({
+    name: 'Shop',
+    projectGroupId: group.id,
+    locale: 'de-DE',
+  });
+  const page = await enter(`#/projects/${id}/products`);
+  const call = (await page.getByLabel('Send the first products', { exact: true }).textContent()) ?? '';
+  const [, address = ''] = /'(http[^']+)'/.exec(call) ?? [];
+  const [, key = ''] = /Bearer ([^']+)'/.exec(call) ?? [];
+  const [, body = ''] = /-d '([^']+)'/s.exec(call) ?? [];
+  const response = await fetch(address, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}` },
+    body,
+  });
+  assert.equal(response.status, 200, await response.text());
+  await page.getByText('1 products').waitFor();
+  await page.getByRole('link', { name: 'A1' }).waitFor();
+});
+
+test('a wrong key is refused with words that help, and a reload forgets a good one (§14.5)', async (t) => {
+  const { open, service } = await startConsole(t);
+  const page = await open();
+  await page.getByRole('button', { name: 'Sign in with an API key' }).click();
+  await page.getByLabel('API key').fill('wrong');
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.getByRole('alert').getByText('unknown or has expired').waitFor();
+  await page.reload();
+  await signInByKey(page, service.key);
+  await page.reload();
+  await page.getByRole('button', { name: 'Sign in with an API key' }).waitFor();
+});
+
+test('keys are made, shown once, rotated and deleted under API access (§14.5)', async (t) => {
+  const { enter, service } = await startConsole(t);
+  const id = await makeExampleProject(service);
+  const page = await enter(`#/projects/${id}/api-access`);
+  await page.getByRole('button', { name: 'New key' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('Shop connector');
+  await page.getByLabel('Requests a minute').fill('600');
+  await page.getByRole('button', { name: 'Make the key' }).click();
+  const value = (await page.getByLabel('The value of the key', { exact: true }).textContent()) ?? '';
+  assert.equal(await callWith(service.url, value, id), 200, 'the value works');
+  await page.getByRole('button', { name: 'I have kept it' }).click();
+  await page.getByText('600 a minute').waitFor();
+  assert.equal(await page.getByText(value).count(), 0, 'and is not shown again');
+
+  // An old connector's way, which the list has to tell.
+  await fetch(`${service.url}/projects?apiKey=${value}`);
+  await page.reload();
+  await signInByKey(page, service.key);
+  await page.getByText('as ?apiKey=').waitFor();
+
+  await choose(page, 'Shop connector', 'Rotate …');
+  await page.getByLabel('The old value').selectOption('0');
+  await page.getByRole('button', { name: 'Rotate' }).click();
+  const next = (await page.getByLabel('The value of the key', { exact: true }).textContent()) ?? '';
+  assert.deepEqual(
+    [await callWith(service.url, value, id), await callWith(service.url, next, id)],
+    [401, 200],
+  );
+  await page.getByRole('button', { name: 'I have kept it' }).click();
+
+  for (let left = await page.getByText('Shop connector').count(); left > 0; left -= 1) {
+    await choose(page, 'Shop connector', 'Delete …');
+    await page.getByRole('button', { name: 'Delete the key' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  }
+  assert.equal(await callWith(service.url, next, id), 401);
+});
+
+async function choose(page: Page, key: string, act: string): Promise<void> {
+  await page
+    .getByRole('button', { name: `What can be done with ${key}` })
+    .first()
+    .click();
+  await page.getByRole('menuitem', { name: act }).click();
+}
+
+async function callWith(url: string, key: string, projectId: number): Promise<number> {
+  const path = `/product-service/products-by-sku?projectId=${projectId}&identifiers=[]`;
+  return (await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${key}` } })).status;
+}
+
+test('a relation is built with a live preview, saved, explained and deleted (§12)', async (t) => {
+  const { enter, service } = await startConsole(t);
+  const id = await makeExampleProject(service);
+  const page = await enter(`#/projects/${id}/relations/new`);
+  await page.getByLabel('Name', { exact: true }).fill('Drills of the same voltage');
+  await page.getByLabel('Tag', { exact: true }).fill('alternatives');
+  for (const side of ['From these products', 'To these products']) {
+    const card = page.locator('section', { has: page.getByRole('heading', { name: side }) });
+    await card.getByRole('button', { name: 'Category' }).click();
+    await card.getByLabel('Category').fill('Tools > Drills');
+  }
+  await page.getByRole('button', { name: 'Match', exact: true }).click();
+  await page.getByLabel('Attribute of the result').fill('Voltage');
+  await page.getByLabel('Attribute of the product asked for').fill('Voltage');
+  await page.keyboard.press('Tab');
+  await page.getByText('100% lead to something').waitFor();
+
+  await page.getByRole('button', { name: 'Create the relation' }).click();
+  await page.getByRole('heading', { name: 'Drills of the same voltage' }).waitFor();
+  await untilBuilt(service.relata, id);
+  await page.getByRole('textbox', { name: 'Product asked for', exact: true }).fill('DRILL-118-BLUE');
+  await page.getByLabel('Result', { exact: true }).fill('DRILL-218-RED');
+  await page.getByRole('button', { name: 'Explain' }).click();
+  await page.getByRole('alert').waitFor();
+  await page.getByLabel('Result', { exact: true }).fill('DRILL-218-BLUE');
+  await page.getByRole('button', { name: 'Explain' }).click();
+  await page.getByText('It is a result').waitFor();
+
+  await page.getByRole('button', { name: 'Delete …' }).click();
+  await page.getByRole('button', { name: 'Delete the relation' }).click();
+  await page.getByRole('heading', { name: 'Relations' }).waitFor();
+  assert.equal((await service.relata.relations.list(id)).length, 1);
+});
+
+test('an attribute gets another unit, and the products follow (§11.5)', async (t) => {
+  const { enter, service } = await startConsole(t);
+  const id = await makeExampleProject(service);
+  const page = await enter(`#/projects/${id}/ontology`);
+  await page.getByRole('button', { name: 'Voltage' }).click();
+  await page.getByLabel('Unit').fill('kV');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  const { value } = await service.relata.ontology.get(id);
+  assert.equal(value.attributes.find(({ name }) => name === 'Voltage')?.unitName, 'kV');
+  await untilBuilt(service.relata, id);
+  await page.goto(`${service.url}/console/#/projects/${id}/products/DRILL-118-BLUE`);
+  await page.getByText('1 not extracted').waitFor();
+});
+
+test('an open full update shows what it would delete, is committed and undone (§4.4, §4.5)', async (t) => {
+  const { enter, service } = await startConsole(t);
+  const id = await makeExampleProject(service);
+  await service.relata.projects.change(id, { settings: { maxDeletePercent: 10 } });
+  await service.relata.products.fullUpdate(
+    [
+      { identifier: 'NEW', name: '=1+1', attributes: [{ key: 'Voltage', value: '18' }] },
+      { identifier: 'BIT-1-04', name: 'Bit' },
+    ],
+    { projectId: id, confirm: () => false },
+  );
+  const page = await enter(`#/projects/${id}/updates`);
+  await page.getByText('To be deleted: 32 products').waitFor();
+  await page.getByRole('button', { name: 'Commit …', exact: true }).click();
+  await page.getByText('more than the 10 %').waitFor();
+  await page.getByRole('button', { name: 'Commit and delete 32' }).click();
+  await page.getByRole('heading', { name: 'Full update', exact: true }).waitFor();
+  await page.getByText('finished', { exact: true }).waitFor();
+  await page.getByText('unit_missing').waitFor();
+
+  const saving = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Download as CSV' }).click();
+  const csv = await readFile((await (await saving).path()) ?? '', 'utf8');
+  assert.match(csv, /^identifier,code,attribute,value,message\r\nNEW,unit_missing,Voltage,18,/);
+
+  await page.getByRole('link', { name: 'Updates' }).first().click();
+  await page.getByRole('button', { name: 'Undo the last commit …' }).click();
+  await page.getByRole('button', { name: 'Restore' }).click();
+  await page.getByRole('heading', { name: 'Restore', exact: true }).waitFor();
+  await page.getByText('finished', { exact: true }).waitFor();
+  assert.equal((await service.relata.products.list(id)).items.length, 33);
+});
+
+test('a project is changed, deleted by its name, and brought back (§14.2)', async (t) => {
+  const { enter, service } = await startConsole(t);
+  const id = await makeExampleProject(service);
+  const page = await enter(`#/projects/${id}/settings`);
+  await page.getByLabel('Name', { exact: true }).fill('Hardware store AT');
+  await page.getByLabel('Tags').fill('b2b, austria');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('The settings are saved').waitFor();
+  assert.deepEqual((await service.relata.projects.get(id)).tags, ['b2b', 'austria']);
+  await page.getByRole('button', { name: 'Delete the project …' }).click();
+  const confirm = page.getByRole('dialog').getByRole('button', { name: 'Delete the project' });
+  assert.equal(await confirm.isDisabled(), true);
+  await page.getByLabel('Type the name of the project').fill('Hardware store AT');
+  await confirm.click();
+  await page.getByRole('button', { name: 'Bring back' }).click();
+  await page.getByRole('link', { name: 'Hardware store AT' }).waitFor();
+});
+
+test('everything works by keyboard: the table is moved through and opened with keys', async (t) => {
+  const { enter, service } = await startConsole(t);
+  const id = await makeExampleProject(service);
+  const page = await enter(`#/projects/${id}/products`);
+  await page.getByRole('grid').focus();
+  for (const key of ['ArrowDown', 'ArrowDown', 'End', 'ArrowUp', 'Enter']) await page.keyboard.press(key);
+  await page.getByRole('heading', { name: /Cordless drill/ }).waitFor();
+  await page.keyboard.press('Tab');
+  await page.getByRole('button', { name: 'Skip to the content' }).focus();
+  await page.keyboard.press('Enter');
+  assert.equal(await page.evaluate(() => document.activeElement?.id), 'main');
+});

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { TestContext } from 'node:test';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { launchBrowser } from './browser.ts';
+import { type Service, startService } from './service.ts';
+
+export interface Console {
+  readonly service: Service;
+  readonly browser: Browser;
+  /** A page of a browser of its own: no cookies, nothing stored. */
+  open(address?: string, options?: BrowserContextOptions): Promise<Page>;
+  /** A page whose user has come in with the account key. */
+  enter(address?: string, options?: BrowserContextOptions): Promise<Page>;
+}
+
+/** As long as anything on a page may take: the machine that tests may be busy. */
+const PATIENCE_MS = 20_000;
+
+/** A service, a browser, and pages that must break neither themselves nor their policy. */
+export async function startConsole(t: TestContext): Promise<Console> {
+  const service = await startService();
+  t.after(service.stop);
+  const browser = await launchBrowser();
+  const problems: string[] = [];
+  t.after(async () => {
+    await browser.close();
+    assert.deepEqual(problems, [], 'nothing was thrown in a page, and nothing broke its policy');
+  });
+
+  async function open(address = '#/', options: BrowserContextOptions = {}): Promise<Page> {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
+    context.setDefaultTimeout(PATIENCE_MS);
+    const page = await context.newPage();
+    page.on('pageerror', (error) => problems.push(error.message));
+    page.on('console', (message) => {
+      if (/Content.Security.Policy|Trusted/i.test(message.text())) problems.push(message.text());
+    });
+    await page.goto(`${service.url}/console/${address}`);
+    return page;
+  }
+
+  return {
+    service,
+    browser,
+    open,
+    async enter(address, options) {
+      const page = await open(address, options);
+      await signInByKey(page, service.key);
+      return page;
+    },
+  };
+}
+
+export async function signInByKey(page: Page, key: string): Promise<void> {
+  await page.getByRole('button', { name: 'Sign in with an API key' }).click();
+  await page.getByLabel('API key').fill(key);
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.getByRole('main').waitFor();
+  await page.locator('.frame').waitFor();
+}
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+
+interface Violation {
+  readonly id: string;
+  readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary?: string }[];
+}
+
+/** @returns what axe finds against WCAG 2.2 AA and its best practices, a line each */
+export async function findBarriers(page: Page): Promise<string[]> {
+  await injectAxe(page);
+  const violations = await page.evaluate(async () => {
+    const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } };
+    return (await axe.run()).violations;
+  });
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ target, failureSummary }) => `${id}: ${target.join(' ')}: ${failureSummary ?? ''}`),
+  );
+}
+
+/** The policy of the page lets no script in; the debugger of the browser does not ask it. */
+async function injectAxe(page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Runtime.evaluate', { expression: readFileSync(AXE, 'utf8') });
+  await session.detach();
+}
+
+/** A project with the example of the console in it. @returns its id */
+export async function makeExampleProject({ relata }: Service, name = 'Hardware store DE'): Promise<number> {
+  const { loadExample } = await import('../src/state/example.ts');
+  const group = await relata.projects.createGroup(name);
+  const project = await relata.projects.create({ name, projectGroupId: group.id, locale: 'de-DE' });
+  await loadExample(relata, project.id);
+  await untilBuilt(relata, project.id);
+  return project.id;
+}
+
+export async function untilBuilt(relata: Service['relata'], projectId: number): Promise<void> {
+  const { tasks } = await relata.tasks.list({ projectId, limit: 100 });
+  for (const { id } of tasks) await relata.tasks.wait(id);
+}

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { makeExampleProject, startConsole } from './harness.ts';
+
+test('product data is text, its links go to http(s) only, and nothing is asked of other places (§14.5)', async (t) => {
+  const { enter, service } = await startConsole(t);
+  const id = await makeExampleProject(service);
+  const hostile = '<img src=x onerror="document.title=1">';
+  const { task } = await service.relata.products.replace(
+    [
+      {
+        identifier: '../../evil?a=b#c',
+        name: hostile,
+        productUrl: 'javascript:alert(1)',
+        images: [{ url: 'javascript:alert(1)', type: 'LARGE' }],
+        attributes: [{ key: 'Colour', value: hostile }],
+      },
+    ],
+    { projectId: id },
+  );
+  await service.relata.tasks.wait(task.id);
+  const asked: string[] = [];
+  const page = await enter(`#/projects/${id}/products/${encodeURIComponent('../../evil?a=b#c')}`);
+  page.on('request', (request) => asked.push(request.url()));
+  await page.getByRole('heading', { name: hostile }).waitFor();
+  assert.equal(await page.locator('img[src="x"]').count(), 0);
+  assert.equal(await page.locator('a[href^="javascript"]').count(), 0);
+  assert.equal(await page.locator('img[src^="javascript"]').count(), 0);
+  await page.getByRole('link', { name: 'Ontology' }).click();
+  await page.getByRole('heading', { name: 'Ontology' }).waitFor();
+  assert.deepEqual(
+    asked.filter((url) => !url.startsWith(service.url)),
+    [],
+  );
+});
+
+test('pictures are asked for without saying from where (§14.5)', async (t) => {
+  const { enter, service } = await startConsole(t);
+  const id = await makeExampleProject(service);
+  const picture = `${service.url.replace('127.0.0.1', 'localhost')}/health/live`;
+  const { task } = await service.relata.products.replace([{ identifier: 'P', name: 'P', image: picture }], {
+    projectId: id,
+  });
+  await service.relata.tasks.wait(task.id);
+  const page = await enter();
+  const asking = page.waitForRequest(picture);
+  await page.goto(`${service.url}/console/#/projects/${id}/products/P`);
+  assert.equal((await (await asking).allHeaders()).referer ?? '', '');
+});

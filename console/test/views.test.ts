@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { findBarriers, makeExampleProject, startConsole } from './harness.ts';
+import { listViews, OPEN_VIEWS, showView, type View } from './views.ts';
+
+const LOOKS = [
+  { name: 'light', colorScheme: 'light' },
+  { name: 'dark', colorScheme: 'dark' },
+  { name: 'phone', colorScheme: 'light', viewport: { width: 390, height: 844 } },
+] as const;
+
+test('axe finds nothing on any view, in light, in dark and on a phone, and no view is wider than a phone', async (t) => {
+  const { enter, open, service } = await startConsole(t);
+  const projectId = await makeExampleProject(service);
+  const views = await listViews(service.relata, projectId);
+  const found: string[] = [];
+  for (const { name, ...look } of LOOKS) {
+    const stranger = await open('#/', look);
+    for (const view of OPEN_VIEWS) found.push(...(await check(stranger, view, name)));
+    await stranger.context().close();
+    const page = await enter('#/', look);
+    for (const view of views) found.push(...(await check(page, view, name)));
+    await page.context().close();
+  }
+  assert.deepEqual(found, []);
+});
+
+async function check(page: Page, view: View, look: string): Promise<string[]> {
+  await showView(page, view);
+  const found = await findBarriers(page);
+  const overhang = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  if (overhang > 0) found.push(`${overhang} px wider than the screen`);
+  return found.map((line) => `${view.name}, ${look}: ${line}`);
+}
