@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { catalogPath, dataFolderAt } from '../src/storage/data-folder.ts';
 import { migrate } from '../src/storage/migrate.ts';
+import { NOT_MOVED_COLUMNS } from '../src/storage/move-layout.ts';
 
 /** Whole data folders: filled with something in every column, and read for a comparison. */
 
@@ -32,7 +33,8 @@ function readFile(path: string, file: string, stored: StoredRows): void {
     let rows = 0;
     for (const row of database.prepare(`select * from "${name}" order by ${order}`).iterate()) {
       rows += 1;
-      for (const [column, value] of Object.entries(row)) hash.update(describeValue(column, value));
+      for (const [column, value] of Object.entries(row))
+        hash.update(describeValue(`${name}.${column}`, value));
     }
     if (rows > 0) stored[`${file}, ${name}`] = `${rows} rows, ${hash.digest('hex')}`;
   }
@@ -40,6 +42,7 @@ function readFile(path: string, file: string, stored: StoredRows): void {
 }
 
 function describeValue(column: string, value: unknown): string {
+  if (NOT_MOVED_COLUMNS.has(column)) return '';
   return value instanceof Uint8Array
     ? `${column}=x${Buffer.from(value).toString('hex')};`
     : `${column}=${JSON.stringify(value)};`;

@@ -36,6 +36,12 @@ export const NOT_MOVED: ReadonlyMap<string, string> = new Map([
   [MOVE_PROGRESS, 'of the move itself'],
 ]);
 
+/**
+ * Columns that no move takes along: who runs a task is nobody in the target, which would otherwise be taken for served as
+ * long as the lease of a killed process goes on.
+ */
+export const NOT_MOVED_COLUMNS: ReadonlySet<string> = new Set(['task.leased_by', 'task.lease_until']);
+
 /** The embedded store keeps both in `meta`. */
 export const CATALOG_ROW = 'catalog';
 export const COMMITTED = 'committed_full_update';
@@ -125,7 +131,8 @@ function describeTable(
       `The table ${name} has the columns ${names(columns)} in one engine and ${names(theirs)} in the other`,
     );
   }
-  const described = columns.map((column) => describeColumn(column, theirs));
+  const moved = columns.filter(({ column }) => !NOT_MOVED_COLUMNS.has(`${name}.${column}`));
+  const described = moved.map((column) => describeColumn(column, theirs));
   return {
     name,
     isOfCatalog,
