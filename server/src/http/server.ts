@@ -123,25 +123,37 @@ function readBodies(server: Server, budget: BodyBudget): void {
   server.decorateRequest('rawBody', undefined);
   server.decorateRequest('bodyDigest', undefined);
   server.decorateRequest('sentType', undefined);
+  server.decorateRequest('rawReply', undefined);
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('*', async (request: FastifyRequest, payload: unknown) => {
     const { body = 'json', maxBodyMib = 1 } = request.routeOptions.config;
     const message = payload as typeof request.raw;
     if (body === 'ignored') return undefined;
     const held = body === 'stream' ? Math.min(maxBodyMib * MIB, STREAMED_BYTES) : maxBodyMib * MIB;
-    const release = await budget.reserve(Math.min(declaredLength(message) ?? 16 * MIB, held));
-    request.raw.once('close', release);
+    const wanted = Math.min(declaredLength(message) ?? 16 * MIB, held);
+    releaseWithRequest(request, await budget.reserve(wanted));
     if (body === 'stream') return streamBody(message, maxBodyMib);
     const raw = await readBody(message, maxBodyMib);
     request.rawBody = raw;
     return body === 'raw' ? raw : parseJsonBody(raw, maxBodyMib);
   });
   // Bodies are JSON whatever they call themselves; Fastify refuses a media type that it cannot read.
-  server.addHook('onRequest', async (request) => {
+  server.addHook('onRequest', async (request, reply) => {
     const { headers } = request.raw;
+    request.rawReply = reply.raw;
     request.sentType = headers['content-type'];
     if (headers['content-type'] !== undefined) headers['content-type'] = 'application/json';
   });
+}
+
+/**
+ * A body that was read to its end is done, and so is one of which the rest is not wanted: whose request was refused on the
+ * way, or whose sender left, perhaps while it waited. Of those Node does not say that they closed.
+ */
+function releaseWithRequest({ raw, rawReply }: FastifyRequest, release: () => void): void {
+  if (rawReply === undefined || rawReply.closed) release();
+  else rawReply.once('close', release);
+  raw.once('close', release);
 }
 
 /** Unknown path: 404. Known path, other method: 405 with Allow. Source: docs/interface.md §7.2. */
