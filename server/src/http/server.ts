@@ -22,9 +22,13 @@ export interface ServerSettings {
   /** Where browsers find the service. */
   readonly publicUrl?: string | undefined;
   readonly bodyBudgetMib: number;
+  /** How long requests in flight may take when the service stops; default 30 s. */
+  readonly closeMs?: number;
 }
 
 const MIB = 1024 * 1024;
+/** Half of the time that whoever runs the service gives it to stop; the rest is for running tasks. */
+const CLOSE_MS = 30_000;
 /** What is held of a streamed body at a time. */
 const STREAMED_BYTES = 8 * MIB;
 /** 128 KiB of request line and headers are served; Node counts a little more than their text. Source: §8. */
@@ -67,16 +71,22 @@ export function createServer(settings: ServerSettings, guards: Guards): Server {
   if (settings.corsOrigins.length > 0) allowOrigins(server, settings.corsOrigins);
   server.addHook('onRequest', createGuardHook(guards, createSessionCookie(settings.publicUrl)));
   server.addHook('onSend', async (request, reply) => void reply.header('x-request-id', request.id));
-  endConnectionsOnClose(server);
+  endConnectionsOnClose(server, settings.closeMs ?? CLOSE_MS);
   return server;
 }
 
-/** A connection whose request is under way would otherwise be kept alive after its answer, and hold up the stop. */
-function endConnectionsOnClose(server: Server): void {
+/**
+ * A connection whose request is under way would otherwise be kept alive after its answer, and hold up the stop. So would
+ * one whose sender takes hours for a body, wanted or not: what is not answered in time was not accepted.
+ */
+function endConnectionsOnClose(server: Server, closeMs: number): void {
   let isClosing = false;
+  let timer: NodeJS.Timeout | undefined;
   server.addHook('preClose', async () => {
     isClosing = true;
+    timer = setTimeout(() => server.server.closeAllConnections(), closeMs);
   });
+  server.addHook('onClose', async () => clearTimeout(timer));
   server.addHook('onSend', async (_, reply) => {
     if (isClosing) reply.header('connection', 'close');
   });
