@@ -278,6 +278,16 @@ function listOwnProcesses(): string[] {
   );
 }
 
+test('a name of a column that is too long is not kept once for each row that it rejects', async (t) => {
+  const mapper = openMapper(t, { identifier: 'sku', name: 'sku', attributes: '*' });
+  const long = 'x'.repeat(1_000_000);
+  const rows = Array.from({ length: 500 }, (_, at) => makeRow({ sku: `${at}`, [long]: 'v' }, at));
+  const before = process.memoryUsage().heapUsed;
+  const outcomes = await mapper.mapRows(rows);
+  assert.ok(process.memoryUsage().heapUsed - before < 100_000_000, 'the texts together have 500 MB');
+  assert.ok(outcomes.every((outcome) => 'problems' in outcome && outcome.problems[0]?.field.length === 300));
+});
+
 test('many rows, and large ones, are mapped in their order', async (t) => {
   const mapper = openMapper(t, {
     identifier: 'sku',
