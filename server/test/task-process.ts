@@ -8,7 +8,7 @@ import type { TestStore } from './test-store.ts';
 
 /**
  * A process that runs tasks and nothing else. `short`: an ordered task that ends by itself; `gated`: one that waits for
- * the test; `effect`: the same, but it takes effect meanwhile; `beside`: one that is not ordered and waits for the test;
+ * the test; `effect`: the same, but it takes effect meanwhile; `passed`: the same, but parts of it write meanwhile; `beside`: one that is not ordered and waits for the test;
  * `carried`: one that never runs.
  */
 export interface TaskProcess {
@@ -33,7 +33,14 @@ export interface Gate {
 }
 
 export type TaskKind = keyof typeof isOrdered;
-const isOrdered = { short: true, gated: true, effect: true, beside: false, carried: false } as const;
+const isOrdered = {
+  short: true,
+  gated: true,
+  effect: true,
+  passed: false,
+  beside: false,
+  carried: false,
+} as const;
 const SHORT_MS = 5;
 
 interface Work {
@@ -103,6 +110,10 @@ function defineKinds(begun: string[], gates: Map<string, Gate>): Map<TaskKind, T
     gated: waitForTest,
     beside: waitForTest,
     effect: async (payload, run) => void (await run.takeEffect(() => wait(payload, run))),
+    async passed(payload, run) {
+      await run.passOn(async () => {});
+      await waitForTest(payload, run);
+    },
     carried: undefined,
   };
   const define = (kind: TaskKind): TaskDefinition<Work> => {

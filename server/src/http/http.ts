@@ -4,7 +4,7 @@
  * docs/interface.md §7.2. It never knows what a route does.
  */
 
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type {
   FastifyBaseLogger,
@@ -83,6 +83,8 @@ declare module 'fastify' {
     bodyDigest: string | undefined;
     /** The media type as it was sent; every body is read as what the route takes. */
     sentType: string | undefined;
+    /** What the request is answered with. */
+    rawReply: ServerResponse | undefined;
     rate: RateState | undefined;
   }
 }

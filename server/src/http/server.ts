@@ -22,9 +22,13 @@ export interface ServerSettings {
   /** Where browsers find the service. */
   readonly publicUrl?: string | undefined;
   readonly bodyBudgetMib: number;
+  /** How long requests in flight may take when the service stops; default 30 s. */
+  readonly closeMs?: number;
 }
 
 const MIB = 1024 * 1024;
+/** Half of the time that whoever runs the service gives it to stop; the rest is for running tasks. */
+const CLOSE_MS = 30_000;
 /** What is held of a streamed body at a time. */
 const STREAMED_BYTES = 8 * MIB;
 /** 128 KiB of request line and headers are served; Node counts a little more than their text. Source: §8. */
@@ -67,16 +71,22 @@ export function createServer(settings: ServerSettings, guards: Guards): Server {
   if (settings.corsOrigins.length > 0) allowOrigins(server, settings.corsOrigins);
   server.addHook('onRequest', createGuardHook(guards, createSessionCookie(settings.publicUrl)));
   server.addHook('onSend', async (request, reply) => void reply.header('x-request-id', request.id));
-  endConnectionsOnClose(server);
+  endConnectionsOnClose(server, settings.closeMs ?? CLOSE_MS);
   return server;
 }
 
-/** A connection whose request is under way would otherwise be kept alive after its answer, and hold up the stop. */
-function endConnectionsOnClose(server: Server): void {
+/**
+ * A connection whose request is under way would otherwise be kept alive after its answer, and hold up the stop. So would
+ * one whose sender takes hours for a body, wanted or not: what is not answered in time was not accepted.
+ */
+function endConnectionsOnClose(server: Server, closeMs: number): void {
   let isClosing = false;
+  let timer: NodeJS.Timeout | undefined;
   server.addHook('preClose', async () => {
     isClosing = true;
+    timer = setTimeout(() => server.server.closeAllConnections(), closeMs);
   });
+  server.addHook('onClose', async () => clearTimeout(timer));
   server.addHook('onSend', async (_, reply) => {
     if (isClosing) reply.header('connection', 'close');
   });
@@ -123,25 +133,37 @@ function readBodies(server: Server, budget: BodyBudget): void {
   server.decorateRequest('rawBody', undefined);
   server.decorateRequest('bodyDigest', undefined);
   server.decorateRequest('sentType', undefined);
+  server.decorateRequest('rawReply', undefined);
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('*', async (request: FastifyRequest, payload: unknown) => {
     const { body = 'json', maxBodyMib = 1 } = request.routeOptions.config;
     const message = payload as typeof request.raw;
     if (body === 'ignored') return undefined;
     const held = body === 'stream' ? Math.min(maxBodyMib * MIB, STREAMED_BYTES) : maxBodyMib * MIB;
-    const release = await budget.reserve(Math.min(declaredLength(message) ?? 16 * MIB, held));
-    request.raw.once('close', release);
+    const wanted = Math.min(declaredLength(message) ?? 16 * MIB, held);
+    releaseWithRequest(request, await budget.reserve(wanted));
     if (body === 'stream') return streamBody(message, maxBodyMib);
     const raw = await readBody(message, maxBodyMib);
     request.rawBody = raw;
     return body === 'raw' ? raw : parseJsonBody(raw, maxBodyMib);
   });
   // Bodies are JSON whatever they call themselves; Fastify refuses a media type that it cannot read.
-  server.addHook('onRequest', async (request) => {
+  server.addHook('onRequest', async (request, reply) => {
     const { headers } = request.raw;
+    request.rawReply = reply.raw;
     request.sentType = headers['content-type'];
     if (headers['content-type'] !== undefined) headers['content-type'] = 'application/json';
   });
+}
+
+/**
+ * A body that was read to its end is done, and so is one of which the rest is not wanted: whose request was refused on the
+ * way, or whose sender left, perhaps while it waited. Of those Node does not say that they closed.
+ */
+function releaseWithRequest({ raw, rawReply }: FastifyRequest, release: () => void): void {
+  if (rawReply === undefined || rawReply.closed) release();
+  else rawReply.once('close', release);
+  raw.once('close', release);
 }
 
 /** Unknown path: 404. Known path, other method: 405 with Allow. Source: docs/interface.md §7.2. */

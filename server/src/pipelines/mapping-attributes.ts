@@ -13,6 +13,8 @@ import {
 const KEY_LENGTH = 255;
 const VALUE_LENGTH = 65_536;
 const ATTRIBUTES = 2_000;
+/** Of a name that is too long for a key. */
+const SHOWN_LENGTH = 289;
 
 export interface ValueSource {
   readonly column: CompiledColumn;
@@ -71,7 +73,8 @@ function addCell(key: string, value: string, { row, product }: Mapped): void {
   const longKey = `the name of the column is longer than ${KEY_LENGTH} characters`;
   const reason = isLongKey ? longKey : findTextProblem(value, VALUE_LENGTH);
   if (reason !== undefined)
-    row.problems.push({ field: `attributes.${key}`.slice(0, 300), column: key, reason });
+    // Cut before it is put together: a part of a text keeps the whole of it, here one for each row.
+    row.problems.push({ field: `attributes.${key.slice(0, SHOWN_LENGTH)}`, column: key, reason });
   push(product, { key, value });
 }
 

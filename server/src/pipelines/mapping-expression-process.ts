@@ -181,10 +181,17 @@ async function evaluateRows(rows: readonly unknown[]): Promise<void> {
   }
 }
 
-/** Waits until it is out. */
+/**
+ * Waits until it is out. Whoever asked may be gone, with rows left that take a second each: that nobody hears is seen here,
+ * for the loop of events, which would tell of it, has no turn between rows.
+ */
 function send(message: FromProcess): Promise<void> {
   return new Promise((resolve) => {
-    process.send?.(message, () => resolve());
+    if (process.send === undefined) process.exit();
+    process.send(message, (error: Error | null) => {
+      if (error) process.exit();
+      setImmediate(resolve);
+    });
   });
 }
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { type ColumnValue, createColumns, type SourceRow } from './formats/source-row.ts';
 import { compileMapping, type Mapping, MappingProblem } from './mapping.ts';
 import { checkExpressions, EXPRESSION_LIMITS, openExpressions } from './mapping-expressions.ts';
@@ -230,19 +232,61 @@ test('no process is left when a mapper is closed', { skip: !existsSync('/proc') 
   assert.deepEqual(listOwnProcesses(), []);
 });
 
-function listOwnProcesses(): string[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map((pid) => {
-      try {
-        return readFileSync(`/proc/${pid}/stat`, 'latin1').split(' ');
-      } catch {
-        return [];
-      }
-    })
-    .filter((stat) => stat[3] === String(process.pid))
-    .map(([pid = '']) => pid);
+test('the process ends when the thread that asked is gone, however many rows are left', {
+  skip: !existsSync('/proc'),
+}, async () => {
+  const asking = new Worker(
+    `import { openExpressions } from ${JSON.stringify(import.meta.resolve('./mapping-expressions.ts'))};
+    const expressions = openExpressions(['($f := function($n){ $f($n) }; $f(1))']);
+    await expressions.evaluate(Array.from({ length: 100 }, () => ({})));`,
+    { eval: true, execArgv: ['--input-type=module'] },
+  );
+  // More than it takes to start: rows are under way.
+  await waitFor(() => listOwnProcesses().some((pid) => readProcessorSeconds(pid) > 1));
+  await asking.terminate();
+  await waitFor(() => listOwnProcesses().length === 0);
+});
+
+function readProcessorSeconds(pid: string): number {
+  const ticks = Number(readFileSync(`/proc/${pid}/stat`, 'latin1').split(' ')[13]);
+  return ticks / 100;
 }
+
+/** @throws after 30 s, in which no more than a few of the rows can be done */
+async function waitFor(holds: () => boolean): Promise<void> {
+  const until = performance.now() + 30_000;
+  while (!holds()) {
+    assert.ok(performance.now() < until, 'it took too long');
+    await delay(20);
+  }
+}
+
+function listOwnProcesses(): string[] {
+  return (
+    readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map((pid) => {
+        try {
+          return readFileSync(`/proc/${pid}/stat`, 'latin1').split(' ');
+        } catch {
+          return [];
+        }
+      })
+      // One that has ended stands there until its parent looks.
+      .filter((stat) => stat[3] === String(process.pid) && stat[2] !== 'Z')
+      .map(([pid = '']) => pid)
+  );
+}
+
+test('a name of a column that is too long is not kept once for each row that it rejects', async (t) => {
+  const mapper = openMapper(t, { identifier: 'sku', name: 'sku', attributes: '*' });
+  const long = 'x'.repeat(1_000_000);
+  const rows = Array.from({ length: 500 }, (_, at) => makeRow({ sku: `${at}`, [long]: 'v' }, at));
+  const before = process.memoryUsage().heapUsed;
+  const outcomes = await mapper.mapRows(rows);
+  assert.ok(process.memoryUsage().heapUsed - before < 100_000_000, 'the texts together have 500 MB');
+  assert.ok(outcomes.every((outcome) => 'problems' in outcome && outcome.problems[0]?.field.length === 300));
+});
 
 test('many rows, and large ones, are mapped in their order', async (t) => {
   const mapper = openMapper(t, {

@@ -126,6 +126,7 @@ export class PipelineRuns {
     const stored = await findRun(database, run.task);
     // A process that died since had accepted the writes: what is left is to wait for them.
     if (known.length > 0 && stored?.read !== undefined) {
+      await run.passOn(async () => {});
       for (const line of stored.read.report) run.report(line);
       run.leaveOut(stored.read.unreported);
       return this.conclude(run, { pipelineId, parts: known, read: stored.read });
@@ -155,7 +156,7 @@ export class PipelineRuns {
       }
       await run.log(`writing ${read.products} products, mode ${mode}`);
       const note = (tx: ControlTransaction) => saveRead(tx, run.task, read);
-      const parts = await run.takeEffect(() => gathered.accept({ maxDeletePercent, note }));
+      const parts = await run.passOn(() => gathered.accept({ maxDeletePercent, note }));
       return { parts, read };
     } catch (error) {
       await gathered.discard();

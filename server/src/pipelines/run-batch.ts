@@ -1,5 +1,5 @@
 import { listProductErrors, PRODUCTS_PER_REQUEST, type WriteMode } from '../catalog/catalog.ts';
-import type { ReportLine } from '../tasks/tasks.ts';
+import { REPORT_LINES, type ReportLine } from '../tasks/tasks.ts';
 import type { SourceRow } from './formats/source-row.ts';
 import type { CellProblem, RowOutcome } from './mapping.ts';
 
@@ -10,6 +10,8 @@ export interface RunBatch {
   readonly counts: BatchCounts;
   /** Rejected rows, a line for each reason. */
   readonly report: readonly ReportLine[];
+  /** Lines beyond those that the report of a run holds. */
+  readonly unreported: number;
 }
 
 export interface BatchCounts {
@@ -21,6 +23,13 @@ export interface BatchCounts {
 
 /** In characters; a batch is parsed and written at once. */
 const BATCH_CHARACTERS = 8 * 1024 * 1024;
+/** Rows that make no product make a batch too: the thread that serves takes a few milliseconds for as many lines. */
+const BATCH_LINES = 1_000;
+/** Sooner or later a run has to say how far it is, whatever the rows are. */
+const BATCH_ROWS = 100_000;
+/** Names that a source has chosen may be of any length, and a report is kept in memory until its run ends. */
+const COLUMN_CHARACTERS = 1_000;
+const MESSAGE_CHARACTERS = 2_000;
 const countNothing = () => ({ rows: 0, products: 0, filtered: 0, rejected: 0 });
 
 /** Gathers what rows make, until it is as much as one request may hold. */
@@ -31,6 +40,9 @@ export class BatchBuilder {
   private characters = 0;
   private counts = countNothing();
   private report: ReportLine[] = [];
+  private unreported = 0;
+  /** What the report of the run still has room for. */
+  private room = REPORT_LINES;
 
   /** `stopsAtProblem`: a rejected row is to be heard of at once. */
   constructor({ mode, stopsAtProblem }: { mode: WriteMode; stopsAtProblem: boolean }) {
@@ -40,6 +52,7 @@ export class BatchBuilder {
 
   get isFull(): boolean {
     if (this.stopsAtProblem && this.counts.rejected > 0) return true;
+    if (this.report.length >= BATCH_LINES || this.counts.rows >= BATCH_ROWS) return true;
     return this.texts.length >= PRODUCTS_PER_REQUEST || this.characters >= BATCH_CHARACTERS;
   }
 
@@ -53,12 +66,14 @@ export class BatchBuilder {
 
   /** @returns what was gathered, and begins anew */
   take(): RunBatch {
-    const { texts, counts, report } = this;
+    const { texts, counts, report, unreported } = this;
     this.texts = [];
     this.characters = 0;
     this.counts = countNothing();
     this.report = [];
-    return { bytes: texts.length === 0 ? undefined : shareText(`[${texts.join(',')}]`), counts, report };
+    this.unreported = 0;
+    const bytes = texts.length === 0 ? undefined : shareText(`[${texts.join(',')}]`);
+    return { bytes, counts, report, unreported };
   }
 
   /** The mapping has checked what it mapped; products that come as they are have not been looked at. */
@@ -81,14 +96,17 @@ export class BatchBuilder {
     { file, identifier }: { file: string | undefined; identifier?: unknown },
   ): void {
     this.counts.rejected += 1;
-    for (const { field, column, reason } of problems) {
+    const reported = problems.slice(0, this.room);
+    this.room -= reported.length;
+    this.unreported += problems.length - reported.length;
+    for (const { field, column, reason } of reported) {
       const place = [file === undefined ? [] : `${file}:`, field].flat().join(' ');
       this.report.push({
         ...(typeof identifier === 'string' && { identifier: identifier.slice(0, 255) }),
         row,
-        ...(column !== undefined && { column }),
+        ...(column !== undefined && { column: column.slice(0, COLUMN_CHARACTERS) }),
         code: 'row_rejected',
-        message: `${place} ${reason}`,
+        message: `${place} ${reason}`.slice(0, MESSAGE_CHARACTERS),
       });
     }
   }

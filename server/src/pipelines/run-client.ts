@@ -166,13 +166,17 @@ class ReadProgress {
   }
 
   /** @throws rows_rejected */
-  async takeBatch({ bytes, counts, report }: RunBatch, percent: number | undefined): Promise<void> {
+  async takeBatch(
+    { bytes, counts, report, unreported }: RunBatch,
+    percent: number | undefined,
+  ): Promise<void> {
     const { run, onRejectedRow, onProducts } = this.parts;
     for (const key of ['rows', 'products', 'filtered', 'rejected'] as const) this.total[key] += counts[key];
     for (const line of report) run.report(line);
+    run.leaveOut(unreported);
     const kept = report.slice(0, KEPT_LINES - this.report.length);
     this.report.push(...kept);
-    this.unreported += report.length - kept.length;
+    this.unreported += report.length - kept.length + unreported;
     run.count({ ...this.total });
     if (onRejectedRow === 'stop' && this.total.rejected > 0) throw refuseRows(this.total, this.report);
     if (bytes !== undefined) await onProducts(bytes);

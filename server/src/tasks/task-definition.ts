@@ -13,6 +13,11 @@ export interface TaskRun {
   count(result: object): void;
   /** Does what cannot be cancelled any more once begun. @throws AbortError when the task was cancelled before */
   takeEffect<Result>(work: () => Promise<Result>): Promise<Result>;
+  /**
+   * Accepts the parts that write for the task. Once it has, the task is cancelled with all of them or not at all: whoever
+   * asked a moment before would otherwise end it, and they would write all the same. @throws as takeEffect
+   */
+  passOn<Result>(accept: () => Promise<Result>): Promise<Result>;
   /** Aborts when the task is cancelled or the process stops. */
   readonly signal: AbortSignal;
 }

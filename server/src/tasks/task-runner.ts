@@ -99,13 +99,19 @@ export function startRun(task: Task, definition: RunnableTask, hooks: RunnerHook
     leaveOut: (lines) => notes.leaveOut(lines),
     count: (result) => notes.count(result),
     async takeEffect(work) {
+      const result = await run.passOn(work);
+      stage = 'before';
+      return result;
+    },
+    async passOn(work) {
       await hooks.confirmLease(task);
       controller.signal.throwIfAborted();
       stage = 'taking-effect';
       try {
         return await work();
-      } finally {
+      } catch (error) {
         stage = 'before';
+        throw error;
       }
     },
   };

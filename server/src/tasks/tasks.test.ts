@@ -116,6 +116,16 @@ test('a task is cancelled before it takes effect, whether it waits or runs, and 
   assert.deepEqual(process.begun, ['running', 'effect']);
 });
 
+test('a task that has accepted its parts is cancelled with them, and not by itself (§13.2 rule 4)', async (t) => {
+  const process = await startTaskProcess(await createTestStore(t));
+  const task = await process.accept('passed', 1, { text: 'parts write' });
+  await until('it has accepted them', () => process.gates.has('parts write'));
+  // As for a call that asked for parts before there were any.
+  await assert.rejects(process.tasks.cancel(task), { code: 'task_taking_effect' });
+  process.gates.get('parts write')?.open();
+  assert.equal((await endOf(process, task)).status, 'FINISHED');
+});
+
 test('while the store is away tasks wait, and what has ended is not done again', async (t) => {
   const process = await startTaskProcess(await createTestStore(t));
   const task = await process.accept('gated', 1, { text: 'first' });

@@ -31,7 +31,7 @@ import { createTaskWatch } from './task-watch.ts';
 import { type TaskParts, TaskWork } from './task-work.ts';
 
 export type { NewTaskRequest } from './new-task.ts';
-export { type LogLine, type ReportLine, type Task, toWireTask, type WireTask } from './task.ts';
+export { type LogLine, REPORT_LINES, type ReportLine, type Task, toWireTask, type WireTask } from './task.ts';
 export type { TaskDefinition, TaskRun } from './task-definition.ts';
 export type { PartRequest } from './task-parts.ts';
 export { WireTaskSchema } from './task-schemas.ts';

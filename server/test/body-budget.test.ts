@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { byUpload, byUrl, createPipelineProject } from './pipeline-project.ts';
+import { shareService } from './shared-service.ts';
+
+/** One body takes all of it. */
+const service = shareService({
+  settings: { RELATA_BODY_BUDGET_MIB: '1', RELATA_SOURCE_MAX_MIB: '1', RELATA_UPLOAD_MAX_MIB: '1' },
+});
+const MIB = 1024 * 1024;
+const PATIENCE_MS = 10_000;
+const CHUNKED = 'Transfer-Encoding: chunked';
+const chunk = (bytes: number) => `${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n`;
+
+interface Sender {
+  readonly socket: Socket;
+  /** @returns the status of the answer */
+  readonly answered: Promise<number>;
+}
+
+/** Sends a request that never ends by itself. */
+async function send(path: string, header: string, body: string): Promise<Sender> {
+  const socket = connect(Number(new URL(service().address).port), '127.0.0.1');
+  await once(socket, 'connect');
+  socket.on('error', () => {});
+  const head = [`POST ${path} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${service().key}`, header, '', ''];
+  socket.write(head.join('\r\n') + body);
+  const answered = once(socket, 'data').then(([data]) => Number(String(data).split(' ')[1]));
+  answered.catch(() => {});
+  return { socket, answered };
+}
+
+/** A body of any kind waits while no memory is free. */
+async function assertRoom(what: string): Promise<void> {
+  const call = service().call('POST', '/management/project-groups', { body: { name: 'G' } });
+  const inTime = delay(PATIENCE_MS, undefined, { ref: false });
+  assert.equal((await Promise.race([call, inTime]))?.status, 201, what);
+}
+
+test('a body that is refused on the way gives its memory back, announced or not (§7.2)', async (t) => {
+  const project = await createPipelineProject(service());
+  const files = await project.create(byUpload());
+  const path = `/management/projects/${project.projectId}/pipelines/${files.id}/upload`;
+  const announced = await send(path, `Content-Length: ${100 * MIB}`, 'x');
+  const silent = await send(path, CHUNKED, chunk(MIB).concat(chunk(1)));
+  t.after(() => [announced, silent].map(({ socket }) => socket.destroy()));
+  assert.deepEqual([await announced.answered, await silent.answered], [413, 413]);
+  await assertRoom('both senders are still there');
+});
+
+test('a file that no pipeline takes gives its memory back before it is sent to its end (§13.1)', async (t) => {
+  const project = await createPipelineProject(service());
+  const fetched = await project.create(byUrl('https://erp.example/feed.csv'));
+  const path = `/management/projects/${project.projectId}/pipelines/${fetched.id}/upload`;
+  const { socket, answered } = await send(path, CHUNKED, chunk(1));
+  t.after(() => socket.destroy());
+  assert.equal(await answered, 400);
+  await assertRoom('the sender is still there');
+});
+
+test('who leaves while a body waits for memory takes none along, and starts nothing (§7.2)', async () => {
+  const project = await createPipelineProject(service());
+  const files = await project.create(byUpload());
+  const path = `/management/projects/${project.projectId}/pipelines/${files.id}/upload`;
+  const first = await send(path, CHUNKED, chunk(1));
+  await delay(100);
+  const waiting = await Promise.all([1, 2, 3].map(() => send(path, CHUNKED, chunk(1))));
+  await delay(100);
+  for (const { socket } of [...waiting, first]) socket.destroy();
+  await assertRoom('all have left');
+  assert.equal((await project.read(files)).lastRun, null);
+});
