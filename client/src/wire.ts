@@ -1802,7 +1802,7 @@ export interface Operations {
     body: PipelineToTry;
     answer: PipelinePreview;
   };
-  /** Read a pipeline */
+  /** Read a pipeline; the ETag is for If-Match */
   getManagementProjectsByIdPipelinesByPipelineId: {
     path: { id: number; pipelineId: number; };
     answer: Pipeline;
@@ -1828,6 +1828,7 @@ export interface Operations {
   /** Start a run by hand */
   postManagementProjectsByIdPipelinesByPipelineIdRun: {
     path: { id: number; pipelineId: number; };
+    query: { force?: boolean; };
     answer: TriggeredPipeline;
   };
   /** Send the file of an upload source in; it starts a run */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createPipeline } from './pipeline-under-test.ts';
 import { createRelationCatalog, product, rule } from './relation-catalog.ts';
 import { assertRefused, createCatalog, shareService } from './shared-service.ts';
 
@@ -15,6 +16,14 @@ interface Subject {
 }
 
 const attribute = (name: string) => ({ name, type: 'TEXT_ATTRIBUTE' });
+
+const pipeline = (name: string) => ({
+  name,
+  source: { type: 'upload' },
+  format: { type: 'native' },
+  mode: 'full',
+  trigger: { type: 'manual' },
+});
 
 const SUBJECTS: readonly Subject[] = [
   {
@@ -36,6 +45,12 @@ const SUBJECTS: readonly Subject[] = [
     },
     first: rule({ tag: 'first' }),
     second: rule({ tag: 'second' }),
+  },
+  {
+    name: 'a pipeline',
+    make: async () => (await createPipeline(service())).path,
+    first: pipeline('First'),
+    second: pipeline('Second'),
   },
 ];
 

@@ -182,6 +182,10 @@ test('an unchanged file ends the run as nothing new, a changed definition reads 
   assert.equal(again.taskStatus, 'FINISHED');
   assert.ok((await pipeline.log(again)).some((line) => line.startsWith('nothing new')));
   assert.equal((await pipeline.counts()).nothingNew, true);
+  await pipeline.update({ identifier: 'A1', name: 'Changed by a call' });
+  const forced = await service().call('POST', `${pipeline.path}/run?force=true`);
+  assert.equal((await service().ended(forced.body.task.id)).taskStatus, 'FINISHED');
+  assert.equal((await pipeline.find('A1'))[0].name, 'Lamp', 'who asks for it has it read all the same');
   await pipeline.change({ ...HTTP(feed.url), mapping: { ...CSV_MAPPING, attributes: {} } });
   await pipeline.run();
   assert.deepEqual((await pipeline.stored('A1')).attributes, []);

@@ -4,9 +4,14 @@ import type { ChosenProject } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { type ListPage, type PageWish, readPlace, toPage } from '../projects/projects.ts';
-import type { ControlTransaction, Database } from '../storage/storage.ts';
+import {
+  type ControlTransaction,
+  type Database,
+  type ExpectedStates,
+  refuseOtherState,
+} from '../storage/storage.ts';
 import type { Task, Tasks } from '../tasks/tasks.ts';
-import type { Pipeline, PipelineDefinition } from './pipeline.ts';
+import { markOfPipeline, type Pipeline, type PipelineDefinition } from './pipeline.ts';
 import { checkPipeline, fillHeaders } from './pipeline-check.ts';
 import { listLastRuns, listRunPlaces, type RunPlace } from './pipeline-history-store.ts';
 import { hasOpenRun } from './pipeline-run-store.ts';
@@ -34,6 +39,9 @@ export interface PipelineState {
   readonly pipeline: Pipeline;
   readonly lastRun: PipelineRun | undefined;
 }
+
+/** A pipeline, and the state that a change expects to replace. */
+type ExpectedPipeline = PipelineKey & { readonly expected?: ExpectedStates };
 
 /** Written in the transaction of a change: who made it, and what is answered. */
 export type AlongsideChange = (tx: ControlTransaction, after: Pipeline, before?: Pipeline) => Promise<void>;
@@ -124,15 +132,17 @@ export function createPipelineChanges({
 }) {
   /** @throws not_found */
   async function change(
-    key: PipelineKey,
-    toNext: (before: Pipeline, now: number) => Pipeline,
+    { expected, ...key }: ExpectedPipeline,
+    toNext: (before: Pipeline, times: { now: number; updatedAt: number }) => Pipeline,
     alongside: AlongsideChange,
   ): Promise<void> {
     await database.write(
       async (tx) => {
         const before = await findPipeline(tx, key);
         if (before === undefined) throw new ServiceError('not_found');
-        const after = toNext(before, await readNow(tx, database));
+        refuseOtherState(expected, markOfPipeline(before));
+        const updatedAt = Math.max(clock.now(), before.updatedAt + 1);
+        const after = toNext(before, { now: await readNow(tx, database), updatedAt });
         await updatePipeline(tx, after);
         await alongside(tx, after, before);
       },
@@ -156,31 +166,33 @@ export function createPipelineChanges({
       );
     },
 
-    /** @throws not_found, request_invalid */
-    async replace(key: PipelineKey, sent: SentPipeline, alongside: AlongsideChange): Promise<void> {
+    /** @throws not_found, request_invalid, changed_meanwhile */
+    async replace(key: ExpectedPipeline, sent: SentPipeline, alongside: AlongsideChange): Promise<void> {
       // Before a mistake in what was sent is told.
       if ((await findPipeline(database.read, key)) === undefined) throw new ServiceError('not_found');
       const checked = await checkPipeline(sent, clock.now());
       await change(
         key,
-        (before, now) => {
-          const definition = fillHeaders(checked, before.definition.source);
-          return toReplaced(before, definition, { now, updatedAt: clock.now() });
-        },
+        (before, times) => toReplaced(before, fillHeaders(checked, before.definition.source), times),
         alongside,
       );
     },
 
     /** Gives the webhook another URL; the old one is 404 from then on. @throws not_found */
     renewTriggerId: (key: PipelineKey, alongside: AlongsideChange) =>
-      change(key, (before) => ({ ...before, triggerId: makeTriggerId(), updatedAt: clock.now() }), alongside),
+      change(
+        key,
+        (before, { updatedAt }) => ({ ...before, triggerId: makeTriggerId(), updatedAt }),
+        alongside,
+      ),
 
-    /** @throws not_found, pipeline_busy while a run is going on */
-    async remove(key: PipelineKey, alongside: AlongsideChange): Promise<void> {
+    /** @throws not_found, changed_meanwhile, pipeline_busy while a run is going on */
+    async remove({ expected, ...key }: ExpectedPipeline, alongside: AlongsideChange): Promise<void> {
       await database.write(
         async (tx) => {
           const pipeline = await findPipeline(tx, key);
           if (pipeline === undefined) throw new ServiceError('not_found');
+          refuseOtherState(expected, markOfPipeline(pipeline));
           if (await hasOpenRun(tx, key)) throw new ServiceError('pipeline_busy');
           await removePipeline(tx, key);
           await alongside(tx, pipeline);
@@ -213,6 +225,8 @@ function toReplaced(
   definition: PipelineDefinition,
   { now, updatedAt }: { now: number; updatedAt: number },
 ): Pipeline {
+  // What changes nothing is no change: its ETag stays (§7.6 rule 1).
+  if (isDeepStrictEqual(before.definition, definition)) return before;
   const isSamePlan = isDeepStrictEqual(before.definition.trigger, definition.trigger);
   const reading = ({ source, format, mapping, mode }: PipelineDefinition) => [source, format, mapping, mode];
   const isSameReading = isDeepStrictEqual(reading(before.definition), reading(definition));

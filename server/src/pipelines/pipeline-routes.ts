@@ -1,5 +1,6 @@
-import type { FastifyRequest } from 'fastify';
-import { ErrorAnswer, type Routes, type Server } from '../http/http.ts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ErrorAnswer, IfMatch, type Routes, readIfMatch, type Server, sendMark } from '../http/http.ts';
+import { markOfPipeline, type Pipeline } from './pipeline.ts';
 import { toWirePipeline } from './pipeline-answers.ts';
 import type { AlongsideChange, PipelineState } from './pipeline-definitions.ts';
 import type { PipelineRouteParts } from './pipeline-route-parts.ts';
@@ -34,6 +35,9 @@ export const pipelineRoutes =
     servePipeline(server, parts);
     serveChanges(server, parts);
   };
+
+/** Of an answer, which may have been stored. */
+const markOfWire = (answer: object) => markOfPipeline(answer as Pick<Pipeline, 'id' | 'updatedAt'>);
 
 const toWire = ({ findBaseUrl }: PipelineRouteParts, { pipeline, lastRun }: PipelineState) =>
   toWirePipeline(pipeline, lastRun, findBaseUrl);
@@ -71,6 +75,7 @@ function serveCollection(server: Server, parts: PipelineRouteParts): void {
       });
       return created;
     });
+    sendMark(reply, markOfWire(answer));
     return reply.code(201).send(answer as never);
   });
 }
@@ -94,10 +99,13 @@ function servePipeline(server: Server, parts: PipelineRouteParts): void {
   const { pipelines, answerOnce, getProject, recordPipelineChange } = parts;
   const path = `${PATH}/:pipelineId`;
   const schema = { tags, params: PipelineParams, response: { 200: WirePipeline, ...failures } };
-  server.get(path, { config, schema: { ...schema, summary: 'Read a pipeline' } }, async (request) => {
+  const readSchema = { ...schema, summary: 'Read a pipeline; the ETag is for If-Match' };
+  server.get(path, { config, schema: readSchema }, async (request, reply) => {
     const project = await getProject(request, request.params.id);
     const key = { projectId: project.id, id: request.params.pipelineId };
-    return toWire(parts, await pipelines.getState(key)) as never;
+    const state = await pipelines.getState(key);
+    sendMark(reply, markOfPipeline(state.pipeline));
+    return toWire(parts, state) as never;
   });
 
   server.delete(
@@ -107,6 +115,7 @@ function servePipeline(server: Server, parts: PipelineRouteParts): void {
       schema: {
         ...schema,
         summary: 'Delete a pipeline that is not running',
+        headers: IfMatch,
         response: { 200: DoneAnswer, ...failures },
       },
     },
@@ -114,7 +123,7 @@ function servePipeline(server: Server, parts: PipelineRouteParts): void {
       const project = await getProject(request, request.params.id);
       return answerOnce(request, async (record) => {
         const key = { projectId: project.id, id: request.params.pipelineId };
-        await pipelines.remove(key, async (tx, pipeline) => {
+        await pipelines.remove({ ...key, expected: readIfMatch(request) }, async (tx, pipeline) => {
           await recordPipelineChange(tx, request, { action: 'deleted', pipeline });
           await record(tx, done);
         });
@@ -131,16 +140,16 @@ function serveChanges(server: Server, parts: PipelineRouteParts): void {
 
   /** Changes a pipeline once for each Idempotency-Key. @returns it as it is then */
   async function answerChange(
-    request: FastifyRequest,
-    { pipelineId, id }: { pipelineId: number; id: number },
+    request: FastifyRequest & { params: { pipelineId: number; id: number } },
+    reply: FastifyReply,
     change: {
       action: 'changed' | 'trigger-id';
       make: (key: { projectId: number; id: number }, alongside: AlongsideChange) => Promise<void>;
     },
   ) {
-    const project = await getProject(request, id);
-    const key = { projectId: project.id, id: pipelineId };
-    return answerOnce(request, async (record) => {
+    const project = await getProject(request, request.params.id);
+    const key = { projectId: project.id, id: request.params.pipelineId };
+    const answer = await answerOnce(request, async (record) => {
       const { lastRun } = await pipelines.getState(key);
       let changed: object = {};
       await change.make(key, async (tx, pipeline, before) => {
@@ -150,14 +159,17 @@ function serveChanges(server: Server, parts: PipelineRouteParts): void {
       });
       return changed;
     });
+    sendMark(reply, markOfWire(answer));
+    return answer;
   }
 
-  const putSchema = { ...schema, summary: 'Replace a pipeline', body: SentPipeline };
-  server.put(path, { config: takesDefinition, schema: putSchema }, (request) => {
+  const putSchema = { ...schema, summary: 'Replace a pipeline', headers: IfMatch, body: SentPipeline };
+  server.put(path, { config: takesDefinition, schema: putSchema }, (request, reply) => {
     const sent = request.body as SentPipeline;
-    return answerChange(request, request.params, {
+    const expected = readIfMatch(request);
+    return answerChange(request as never, reply as never, {
       action: 'changed',
-      make: (key, alongside) => pipelines.replace(key, sent, alongside),
+      make: (key, alongside) => pipelines.replace({ ...key, expected }, sent, alongside),
     }) as never;
   });
 
@@ -165,8 +177,8 @@ function serveChanges(server: Server, parts: PipelineRouteParts): void {
   server.post(
     `${path}/trigger-id`,
     { config, schema: renewSchema },
-    (request) =>
-      answerChange(request, request.params, {
+    (request, reply) =>
+      answerChange(request as never, reply as never, {
         action: 'trigger-id',
         make: pipelines.renewTriggerId,
       }) as never,

@@ -6,7 +6,14 @@ import type { Task } from '../tasks/tasks.ts';
 import type { Pipeline } from './pipeline.ts';
 import { toTriggered, toWireRun } from './pipeline-answers.ts';
 import type { PipelineRouteParts } from './pipeline-route-parts.ts';
-import { ListQuery, PipelineParams, RunPage, TriggeredAnswer, UploadQuery } from './pipeline-schemas.ts';
+import {
+  ListQuery,
+  PipelineParams,
+  RunPage,
+  RunQuery,
+  TriggeredAnswer,
+  UploadQuery,
+} from './pipeline-schemas.ts';
 import { readFileName, readSentType } from './upload-name.ts';
 
 /** Who may change products may also have a pipeline change them. Source: docs/interface.md §14.1. */
@@ -30,14 +37,16 @@ function serveRun(server: Server, parts: PipelineRouteParts): void {
     tags,
     summary: 'Start a run by hand',
     params: PipelineParams,
+    querystring: RunQuery,
     response: { 200: TriggeredAnswer, ...failures },
   };
   server.post(`${PATH}/run`, { config: { ...runs, body: 'ignored' }, schema }, async (request) => {
     const project = await getProject(request, request.params.id);
     const pipeline = await pipelines.get({ projectId: project.id, id: request.params.pipelineId });
     return answerOnce(request, async (record) => {
-      const note = noteRun(parts, request, { pipeline, record });
-      return toTriggered(await pipelines.run(pipeline, project, note)) as never;
+      const alongside = noteRun(parts, request, { pipeline, record });
+      const { force: isForced } = request.query;
+      return toTriggered(await pipelines.run(pipeline, project, { isForced, alongside })) as never;
     });
   });
 }

@@ -13,6 +13,8 @@ import type { ReadSummary, RunThreads } from './run-client.ts';
 export interface RunRequest {
   readonly startedBy: RunStart;
   readonly upload?: UploadedFile | undefined;
+  /** Reads the source although it is what it was at the last run. */
+  readonly isForced?: boolean | undefined;
   /** Written in the transaction that accepts the run. */
   readonly alongside?: (tx: ControlTransaction, task: Task) => Promise<void>;
 }
@@ -46,6 +48,8 @@ export interface PipelineRunParts {
 
 interface RunPayload {
   readonly pipelineId: number;
+  /** Reads the source although it is what it was at the last run. */
+  readonly isForced?: boolean;
 }
 
 /** In a process: each has a thread of its own. */
@@ -80,7 +84,7 @@ export class PipelineRuns {
   start(
     { id, projectId, definition }: Pipeline,
     project: Pick<ChosenProject, 'id' | 'name'>,
-    { startedBy, upload, alongside }: RunRequest,
+    { startedBy, upload, isForced = false, alongside }: RunRequest,
   ): Promise<Task> {
     // A schedule or a webhook finds out by a failed run: nobody is there who could send a file.
     const isAsked = startedBy === 'manual' || startedBy === 'upload';
@@ -88,7 +92,7 @@ export class PipelineRuns {
       throw new ServiceError('pipeline_file_missing');
     return this.parts.tasks.accept(this.runTask, {
       project,
-      payload: { pipelineId: id },
+      payload: { pipelineId: id, isForced },
       origin: 'PIPELINE',
       // A slow source holds up no other pipeline.
       lane: String(id),
@@ -119,7 +123,7 @@ export class PipelineRuns {
     }
   }
 
-  private async run({ pipelineId }: RunPayload, run: TaskRun): Promise<void> {
+  private async run({ pipelineId, isForced }: RunPayload, run: TaskRun): Promise<void> {
     const { tasks, database } = this.parts;
     const { projectId } = run.task;
     const known = await tasks.parts.list(run.task);
@@ -131,8 +135,9 @@ export class PipelineRuns {
       run.leaveOut(stored.read.unreported);
       return this.conclude(run, { pipelineId, parts: known, read: stored.read });
     }
-    const pipeline = await this.parts.findPipeline(projectId, pipelineId);
-    if (pipeline === undefined) throw new ServiceError('not_found');
+    const found = await this.parts.findPipeline(projectId, pipelineId);
+    if (found === undefined) throw new ServiceError('not_found');
+    const pipeline = isForced ? { ...found, stamp: undefined } : found;
     const done = await this.prepare(run, pipeline, stored?.upload);
     if (done === undefined) return;
     await this.conclude(run, { pipelineId, ...done });

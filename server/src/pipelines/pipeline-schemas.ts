@@ -192,6 +192,12 @@ export const TriggeredAnswer = Type.Object(
   { title: 'TriggeredPipeline' },
 );
 
+export const RunQuery = Type.Object({
+  force: Type.Optional(
+    Type.Boolean({ description: 'read the source although it is what it was at the last run' }),
+  ),
+});
+
 export const UploadQuery = Type.Object({
   name: Type.Optional(
     Type.String({

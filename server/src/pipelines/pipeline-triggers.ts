@@ -34,8 +34,11 @@ const RUNNING_SECONDS = 30;
 export function createPipelineTriggers({ database, payloads, runs }: TriggerParts) {
   return {
     /** @throws pipeline_running, pipeline_file_missing */
-    run: (pipeline: Pipeline, project: ChosenProject, alongside: AlongsideRun): Promise<Task> =>
-      runs.start(pipeline, project, { startedBy: 'manual', alongside }),
+    run: (
+      pipeline: Pipeline,
+      project: ChosenProject,
+      request: Pick<RunRequest, 'isForced' | 'alongside'>,
+    ): Promise<Task> => runs.start(pipeline, project, { ...request, startedBy: 'manual' }),
 
     /**
      * Keeps a file, and has it read by a run.

@@ -1,3 +1,4 @@
+import { markOf } from '../storage/storage.ts';
 import type { Format } from './formats/format.ts';
 import type { Mapping, PipelineMode } from './mapping.ts';
 import type { Source, SourceStamp } from './sources/sources.ts';
@@ -41,6 +42,10 @@ export interface Pipeline {
   readonly createdAt: number;
   readonly updatedAt: number;
 }
+
+/** Of what a person has written: each change has an instant of its own. Source: docs/interface.md §7.6. */
+export const markOfPipeline = ({ id, updatedAt }: Pick<Pipeline, 'id' | 'updatedAt'>): string =>
+  markOf([id, updatedAt]);
 
 export type RunStart = 'manual' | 'upload' | 'schedule' | 'webhook';
 
