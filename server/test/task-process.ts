@@ -8,8 +8,8 @@ import type { TestStore } from './test-store.ts';
 
 /**
  * A process that runs tasks and nothing else. `short`: an ordered task that ends by itself; `gated`: one that waits for
- * the test; `effect`: the same, but it takes effect meanwhile; `passed`: the same, but parts of it write meanwhile; `beside`: one that is not ordered and waits for the test;
- * `carried`: one that never runs.
+ * the test; `effect`: the same, but it takes effect meanwhile; `passed`: the same, but parts of it write meanwhile; `beside`: one that is not ordered and waits for the test; `few`: the same, each in a lane of its own, three in
+ * a process and two in a project at a time; `carried`: one that never runs.
  */
 export interface TaskProcess {
   readonly tasks: Tasks;
@@ -39,6 +39,7 @@ const isOrdered = {
   effect: true,
   passed: false,
   beside: false,
+  few: false,
   carried: false,
 } as const;
 const SHORT_MS = 5;
@@ -82,6 +83,7 @@ export async function startTaskProcess(
         project: { id: projectId, name: 'Project' },
         payload: { text },
         isHeld,
+        ...(kind === 'few' && { lane: text }),
       }),
     stop() {
       stopped ??= tasks.close().then(() => storage.close());
@@ -109,6 +111,7 @@ function defineKinds(begun: string[], gates: Map<string, Gate>): Map<TaskKind, T
     short: () => delay(SHORT_MS),
     gated: waitForTest,
     beside: waitForTest,
+    few: waitForTest,
     effect: async (payload, run) => void (await run.takeEffect(() => wait(payload, run))),
     async passed(payload, run) {
       await run.passOn(async () => {});
@@ -124,6 +127,7 @@ function defineKinds(begun: string[], gates: Map<string, Gate>): Map<TaskKind, T
       increment: 'STEP_BASED',
       acceptedAs: isOrdered[kind] ? 'RUNNING' : 'PENDING',
       isOrdered: isOrdered[kind],
+      ...(kind === 'few' && { atOnce: { inProcess: 3, inProject: 2 } }),
       ...(run && {
         async run(payload: Work, running: TaskRun) {
           begun.push(payload.text);

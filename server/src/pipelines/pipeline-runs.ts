@@ -52,8 +52,8 @@ interface RunPayload {
   readonly isForced?: boolean;
 }
 
-/** In a process: each has a thread of its own. */
-const RUNS_AT_ONCE = 4;
+/** Each has a thread of its own; one project with slow sources leaves room for others. */
+const RUNS_AT_ONCE = { inProcess: 6, inProject: 3 } as const;
 /** Of previews, for the same reason. */
 const PREVIEWS_AT_ONCE = 4;
 /** How soon to try again while a run is going on. Source: docs/interface.md §4.9. */

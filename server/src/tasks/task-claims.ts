@@ -1,7 +1,7 @@
 import type { Logger } from '../kernel/logger.ts';
 import type { Database } from '../storage/storage.ts';
 import { type Lane, laneKey, type Task } from './task.ts';
-import { claimNext, listClaimable } from './task-lease-store.ts';
+import { claimNext, listClaimable, type RunnableKind } from './task-lease-store.ts';
 import { isTransient, pause } from './task-runner.ts';
 
 /** In a process; what is beyond waits. Most of a run is waiting for the store. */
@@ -24,7 +24,7 @@ export interface ClaimParts {
   readonly logger: Logger;
   readonly owner: string;
   /** What can be run here. */
-  listKinds(): readonly string[];
+  listKinds(): readonly RunnableKind[];
   countRuns(): number;
   /** `since`: an instant before the claim, by the clock of this process. */
   begin(task: Task, since: number): void;

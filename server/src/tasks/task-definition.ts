@@ -31,8 +31,12 @@ export interface TaskDefinition<Payload extends object> {
   readonly acceptedAs: 'RUNNING' | 'PENDING';
   /** Ordered tasks of a project run one after another; others run beside them. */
   readonly isOrdered: boolean;
-  /** Most that run in one process at a time; without it no more than of all kinds together. */
-  readonly atOnce?: number;
+  /** Most that run at a time; without it no more than of all kinds together. */
+  readonly atOnce?: {
+    readonly inProcess: number;
+    /** Over all processes, so that one project leaves room for others. */
+    readonly inProject: number;
+  };
   /** Absent on tasks that others carry, e.g. an upload, which its commit ends. */
   run?(payload: Payload, run: TaskRun): Promise<void>;
   /** Cleans up after the task, whatever its end. */

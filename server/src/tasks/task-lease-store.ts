@@ -22,21 +22,40 @@ export const heldBy = (database: Database, owner: string) => ({
   lease_until: leaseUntil(database) as never,
 });
 
+/** What a process can run. */
+export interface RunnableKind {
+  readonly kind: string;
+  /** Most that run of it in a project at a time, over all processes. */
+  readonly inProject?: number | undefined;
+}
+
 export interface ClaimWish {
   readonly owner: string;
-  /** What this process can run. */
-  readonly kinds: readonly string[];
+  readonly kinds: readonly RunnableKind[];
   readonly lane: Lane;
 }
 
-const isOneKind = (kinds: readonly string[]) => sql<boolean>`task.kind in (${sql.join(kinds)})`;
+const isOneKind = (kinds: readonly RunnableKind[]) =>
+  sql<boolean>`task.kind in (${sql.join(kinds.map(({ kind }) => kind))})`;
 /** An ordered task keeps its place whatever its kind: a newer program than this may run it. */
-const keepsPlace = (kinds: readonly string[]) => sql<boolean>`(task.is_ordered = 1 or ${isOneKind(kinds)})`;
+const keepsPlace = (kinds: readonly RunnableKind[]) =>
+  sql<boolean>`(task.is_ordered = 1 or ${isOneKind(kinds)})`;
+
+/** Two processes that ask at once may both find room; then one more runs for a while. */
+function hasRoom(database: Database, kinds: readonly RunnableKind[]) {
+  const rooms = kinds.flatMap(({ kind, inProject }) => {
+    if (inProject === undefined) return [];
+    return sql<boolean>`(task.kind <> ${kind} or ${inProject} > (select count(*) from task busy
+      where busy.project_id = task.project_id and busy.status in ('PENDING', 'RUNNING') and busy.kind = ${kind}
+        and busy.lease_until > ${database.now}))`;
+  });
+  return rooms.length === 0 ? sql<boolean>`1 = 1` : sql<boolean>`${sql.join(rooms, sql` and `)}`;
+}
 
 /** @returns lanes whose first task can be claimed, those whose was accepted first in front */
 export async function listClaimable(
   database: Database,
-  { kinds, limit }: { kinds: readonly string[]; limit: number },
+  { kinds, limit }: { kinds: readonly RunnableKind[]; limit: number },
 ): Promise<Lane[]> {
   if (kinds.length === 0) return [];
   const rows = await database.read
@@ -56,6 +75,7 @@ export async function listClaimable(
     .where(isOneKind(kinds))
     .where(isOpen)
     .where(isFree(database))
+    .where(hasRoom(database, kinds))
     .orderBy('task.number')
     .limit(limit)
     .execute();
@@ -95,6 +115,7 @@ export async function claimNext(
             .where(isOneKind(kinds))
             .where(isOpen)
             .where(isFree(database))
+            .where(hasRoom(database, kinds))
             .$if(database.isShared, (query) => query.forUpdate('task').skipLocked()),
         )
         .updateTable('task')

@@ -8,6 +8,7 @@ import type { RunnableTask, TaskDefinition } from './task-definition.ts';
 import {
   addLogLine,
   endClaimed,
+  type RunnableKind,
   releaseLease,
   releaseLeases,
   saveCancelWish,
@@ -80,12 +81,12 @@ export class TaskWork {
   }
 
   /** Those of which this process may run one more. */
-  private listFreeKinds(): readonly string[] {
+  private listFreeKinds(): readonly RunnableKind[] {
     const countRuns = (kind: string) =>
       [...this.runs.values()].filter(({ task }) => task.kind === kind).length;
-    return this.listKinds().filter((kind) => {
-      const atOnce = this.definitions.get(kind)?.atOnce;
-      return atOnce === undefined || countRuns(kind) < atOnce;
+    return this.listKinds().flatMap((kind) => {
+      const { inProcess, inProject } = this.definitions.get(kind)?.atOnce ?? {};
+      return inProcess !== undefined && countRuns(kind) >= inProcess ? [] : { kind, inProject };
     });
   }
 

@@ -49,6 +49,22 @@ test('at most 64 tasks run at once, in order of acceptance, and the project with
   assert.deepEqual([...process.gates.keys()], ['many 0']);
 });
 
+test('of a kind with limits so many run in a process, fewer of one project, and the next when one ends', async (t) => {
+  const process = await startTaskProcess(await createTestStore(t));
+  const running = () => [...process.gates.keys()].toSorted();
+  for (const text of ['a', 'b', 'c', 'd']) await process.accept('few', 1, { text });
+  await until('two of the project run', () => process.gates.size === 2);
+  for (const text of ['x', 'y']) await process.accept('few', 2, { text });
+  await until('one of the other project runs', () => process.gates.size === 3);
+  assert.deepEqual(running(), ['a', 'b', 'x']);
+  process.gates.get('x')?.open();
+  await until('the next of the other runs', () => process.gates.has('y'));
+  assert.deepEqual(running(), ['a', 'b', 'y']);
+  process.gates.get('a')?.open();
+  await until('the next of the first runs', () => process.gates.has('c'));
+  assert.deepEqual(running(), ['b', 'c', 'y']);
+});
+
 test('a held task waits for its release, and what is behind it waits too', async (t) => {
   const process = await startTaskProcess(await createTestStore(t));
   const held = await process.accept('beside', 1, { text: 'held', isHeld: true });
