@@ -1,5 +1,6 @@
-import { existsSync } from 'node:fs';
-import { relative } from 'node:path';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
@@ -120,6 +121,11 @@ const describe = ({ passed, failed, skipped }: Omit<Counts, 'failures'>) =>
 function say(text: string): void {
   process.stdout.write(`${text}\n`);
 }
+
+// Hundreds of processes load the same files: compiled once, each starts in half the processor time.
+const compiled = mkdtempSync(join(tmpdir(), 'relata-compiled-'));
+process.on('exit', () => rmSync(compiled, { recursive: true, force: true }));
+process.env.NODE_COMPILE_CACHE = compiled;
 
 const wanted = process.argv.slice(2);
 const passes = listPasses().filter(({ name }) => wanted.length === 0 || wanted.includes(name));
