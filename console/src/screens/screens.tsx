@@ -29,6 +29,7 @@ const PROJECT_VIEWS: Readonly<Record<string, ComponentType>> = {
   relations: load(() => import('./relations.tsx'), 'Relations'),
   relation: load(() => import('./relation.tsx'), 'RelationView'),
   pipelines: load(() => import('./pipelines.tsx'), 'Pipelines'),
+  pipeline: load(() => import('./pipeline.tsx'), 'PipelineView'),
   updates: load(() => import('./updates.tsx'), 'Updates'),
   update: load(() => import('./update.tsx'), 'Update'),
   'api-access': load(() => import('./api-access.tsx'), 'ApiAccess'),
@@ -39,6 +40,7 @@ const PROJECT_VIEWS: Readonly<Record<string, ComponentType>> = {
 const ONE_OF: Readonly<Record<string, string>> = {
   products: 'product',
   relations: 'relation',
+  pipelines: 'pipeline',
   updates: 'update',
 };
 
