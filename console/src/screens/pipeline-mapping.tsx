@@ -43,6 +43,9 @@ export function MappingCard({
           Suggested by the names of the columns and what is in them. Change what is wrong.
         </p>
       )}
+      {preview === undefined && (
+        <p className="soft">Columns can be chosen when the source, or a file to try it with, was read.</p>
+      )}
       {need === 'own' && mapping === undefined ? (
         <p className="soft">This format has a mapping of its own, so none is needed.</p>
       ) : (
