@@ -26,6 +26,7 @@ export type {
 } from './counts.ts';
 export type { Condition, Filter, Operator } from './filter.ts';
 export type { FullUpdateOptions, FullUpdatePreview, FullUpdateResult } from './full-update.ts';
+export type { PipelinePlace } from './pipelines.ts';
 export type {
   ExtractedValue,
   ListedProduct,

@@ -1,27 +1,108 @@
-import type { CallOptions, Transport } from './transport.ts';
+import type { Tagged } from './relations.ts';
+import type { AnswerOf, CallOptions, InputOf, Transport } from './transport.ts';
+import type { Pipeline, PipelineDefinition } from './wire.ts';
 
-/** Fetches product data from a source and updates the catalog with it. Source: docs/interface.md §13. */
-export interface Pipeline {
-  id: number;
-  name: string;
-  source: { type: 'http' | 'upload' | 'directory'; [member: string]: unknown };
-  format: { type: string; [member: string]: unknown };
-  mode: 'full' | 'incremental' | 'partial' | 'delete';
-  trigger: { type: 'manual' | 'schedule' | 'webhook'; url?: string; [member: string]: unknown };
-  [member: string]: unknown;
+type Page = CallOptions & { readonly limit?: number; readonly cursor?: string | undefined };
+
+/** Which pipeline is meant. */
+export interface PipelinePlace {
+  readonly projectId: number;
+  readonly pipelineId: number;
 }
 
-/** Source: docs/interface.md §13.1. */
-export function createPipelines({ sendJson }: Transport) {
-  const path = (projectId: number) => `/management/projects/${projectId}/pipelines`;
+const paging = ({ limit, cursor }: Page) => ({
+  ...(limit !== undefined && { limit }),
+  ...(cursor !== undefined && { cursor }),
+});
+
+const toPath = ({ projectId, pipelineId }: PipelinePlace) => ({ id: projectId, pipelineId });
+
+/** What feeds the catalog by itself. Source: docs/interface.md §13. */
+export function createPipelines(transport: Transport) {
+  return { ...createDefinitions(transport), ...createRuns(transport) };
+}
+
+function createDefinitions({ call, request }: Transport) {
   return {
-    list: ({ projectId, signal }: CallOptions & { readonly projectId: number }) =>
-      sendJson<{ items: Pipeline[] }>({
-        method: 'GET',
-        path: path(projectId),
-        ...(signal && { signal }),
-      }),
-    run: (projectId: number, pipelineId: number) =>
-      sendJson<unknown>({ method: 'POST', path: `${path(projectId)}/${pipelineId}/run` }),
+    list: (projectId: number, page: Page = {}) =>
+      call('getManagementProjectsByIdPipelines', { path: { id: projectId }, query: paging(page) }, page),
+
+    get: async (place: PipelinePlace, { signal }: CallOptions = {}): Promise<Tagged<Pipeline>> => {
+      const path = `/management/projects/${place.projectId}/pipelines/${place.pipelineId}`;
+      const response = await request({ method: 'GET', path, ...(signal && { signal }) });
+      const value = (await response.json()) as Pipeline;
+      return { value, etag: response.headers.get('etag') ?? undefined };
+    },
+
+    create: (projectId: number, definition: PipelineDefinition, options: CallOptions = {}) =>
+      call(
+        'postManagementProjectsByIdPipelines',
+        { path: { id: projectId }, body: definition } as never,
+        options,
+      ),
+
+    /** Replaces a definition; members that the service sets are not looked at. */
+    put: (place: PipelinePlace, definition: PipelineDefinition, options: CallOptions = {}) =>
+      call(
+        'putManagementProjectsByIdPipelinesByPipelineId',
+        { path: toPath(place), body: definition } as never,
+        options,
+      ),
+
+    delete: (place: PipelinePlace, options: CallOptions = {}) =>
+      call('deleteManagementProjectsByIdPipelinesByPipelineId', { path: toPath(place) }, options),
+
+    /** Another URL for the webhook; the old one ends. */
+    renewTriggerId: (place: PipelinePlace, options: CallOptions = {}) =>
+      call('postManagementProjectsByIdPipelinesByPipelineIdTriggerId', { path: toPath(place) }, options),
+
+    /** The first rows of the real source and what they become. Nothing is stored. */
+    preview: (
+      projectId: number,
+      tried: InputOf<'postManagementProjectsByIdPipelinesPreview'>['body'],
+      options: CallOptions = {},
+    ) =>
+      call(
+        'postManagementProjectsByIdPipelinesPreview',
+        { path: { id: projectId }, body: tried } as never,
+        options,
+      ),
+  };
+}
+
+function createRuns({ call, sendJson }: Transport) {
+  return {
+    run: async (place: PipelinePlace, options: CallOptions = {}) =>
+      (await call('postManagementProjectsByIdPipelinesByPipelineIdRun', { path: toPath(place) }, options))
+        .task,
+
+    /** Sends the file of an upload source in, as it is; it starts a run. */
+    upload: async (
+      place: PipelinePlace,
+      file: Blob,
+      options: CallOptions & { readonly name?: string } = {},
+    ) => {
+      const { name, ...rest } = options;
+      const { task } = await sendJson<AnswerOf<'postManagementProjectsByIdPipelinesByPipelineIdUpload'>>({
+        method: 'POST',
+        path: `/management/projects/${place.projectId}/pipelines/${place.pipelineId}/upload`,
+        query: { name },
+        body: file,
+        ...rest,
+      });
+      return task;
+    },
+
+    /** The runs, newest first. */
+    runs: (place: PipelinePlace, page: Page = {}) =>
+      call(
+        'getManagementProjectsByIdPipelinesByPipelineIdRuns',
+        { path: toPath(place), query: paging(page) },
+        page,
+      ),
+
+    /** As another system does it, with an account key. Source: docs/interface.md §4.9. */
+    trigger: async (triggerId: string, options: CallOptions = {}) =>
+      (await call('postEtlTriggersWebhookByTriggerId', { path: { triggerId } }, options)).task,
   };
 }

@@ -26,7 +26,7 @@ export interface Outgoing extends CallOptions {
   readonly method: string;
   readonly path: string;
   readonly query?: Readonly<Record<string, unknown>>;
-  /** Sent as JSON; a string goes as it is. */
+  /** Sent as JSON; a string and a file go as they are. */
   readonly body?: unknown;
   readonly accept?: string;
   readonly retries?: number;
@@ -145,15 +145,18 @@ function toInit(outgoing: Outgoing, credentials: Credentials): RequestInit {
   return {
     method,
     headers: { ...toHeaders(outgoing, credentials.key), ...toWriteHeaders(outgoing, credentials.csrfToken) },
-    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    ...(body !== undefined && { body: isAsItIs(body) ? body : JSON.stringify(body) }),
     ...(signal && { signal }),
   };
 }
 
+const isAsItIs = (body: unknown): body is string | Blob => typeof body === 'string' || body instanceof Blob;
+
 const toHeaders = ({ body, accept }: Outgoing, key: string | undefined): Record<string, string> => ({
   ...(key !== undefined && { authorization: `Bearer ${key}` }),
   ...(accept !== undefined && { accept }),
-  ...(body !== undefined && { 'content-type': 'application/json' }),
+  // A file says itself what it is.
+  ...(body !== undefined && !(body instanceof Blob) && { 'content-type': 'application/json' }),
 });
 
 function toWriteHeaders({ method, idempotencyKey, ifMatch }: Outgoing, csrfToken: string | undefined) {

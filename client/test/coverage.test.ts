@@ -21,6 +21,7 @@ const ARGUMENTS: readonly (readonly unknown[])[] = [
     { projectId: 1, relationId: 1 },
     { source: 'a', target: 'b' },
   ],
+  [{ projectId: 1, pipelineId: 1 }, new Blob(['a'])],
   [['a'], { projectId: 1 }],
   ['a', 'b', {}],
   [{}, {}, {}],

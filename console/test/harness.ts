@@ -97,6 +97,22 @@ export async function makeExampleProject({ relata }: Service, name = 'Hardware s
   return project.id;
 }
 
+/** A pipeline that has run once. */
+export async function makeExamplePipeline({ relata }: Service, projectId: number): Promise<void> {
+  const { id: pipelineId } = await relata.pipelines.create(projectId, {
+    name: 'Prices from the ERP',
+    source: { type: 'upload' },
+    format: { type: 'csv' },
+    mapping: { identifier: 'sku', name: 'title', attributes: '*' },
+    mode: 'incremental',
+    trigger: { type: 'webhook' },
+    onRejectedRow: 'continue',
+  });
+  const file = new Blob(['sku;title;price\nSAW-1;Jigsaw;129,00\nSAW-2;;99,00\n']);
+  const task = await relata.pipelines.upload({ projectId, pipelineId }, file, { name: 'prices.csv' });
+  await relata.tasks.wait(task.id);
+}
+
 export async function untilBuilt(relata: Service['relata'], projectId: number): Promise<void> {
   const { tasks } = await relata.tasks.list({ projectId, limit: 100 });
   for (const { id } of tasks) await relata.tasks.wait(id);

@@ -11,7 +11,13 @@ const FIRST_LOAD_BYTES = 250_000;
 test('the first load is under 250 KB compressed, also of the largest view', async (t) => {
   const { open, enter, service } = await startConsole(t);
   const id = await makeExampleProject(service);
-  for (const address of ['#/', `#/projects/${id}/relations/new`, `#/projects/${id}/products`]) {
+  for (const view of [
+    '',
+    `projects/${id}/relations/new`,
+    `projects/${id}/pipelines/new`,
+    `projects/${id}/products`,
+  ]) {
+    const address = `#/${view}`;
     const page = address === '#/' ? await open(address) : await enter(address);
     await page.waitForLoadState('networkidle');
     const sizes = await page.evaluate(() =>

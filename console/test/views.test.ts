@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { findBarriers, makeExampleProject, startConsole } from './harness.ts';
+import { findBarriers, makeExamplePipeline, makeExampleProject, startConsole } from './harness.ts';
 import { listViews, OPEN_VIEWS, showView, type View } from './views.ts';
 
 const LOOKS = [
@@ -13,6 +13,7 @@ const LOOKS = [
 test('axe finds nothing on any view, in light, in dark and on a phone, and no view is wider than a phone', async (t) => {
   const { enter, open, service } = await startConsole(t);
   const projectId = await makeExampleProject(service);
+  await makeExamplePipeline(service, projectId);
   const views = await listViews(service.relata, projectId);
   const found: string[] = [];
   for (const { name, ...look } of LOOKS) {

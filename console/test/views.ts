@@ -20,12 +20,14 @@ export const OPEN_VIEWS: readonly View[] = [
 /** Every view of somebody who is in, with a project that has products. */
 export async function listViews(relata: Relata, projectId: number): Promise<readonly View[]> {
   const project = `#/projects/${projectId}`;
-  const [[product], [relation], { tasks }] = await Promise.all([
+  const [[product], [relation], { tasks }, pipelines] = await Promise.all([
     relata.products.list(projectId, { limit: 1 }).then(({ items }) => items),
     relata.relations.list(projectId),
     relata.tasks.list({ projectId, limit: 100 }),
+    relata.pipelines.list(projectId).then(({ items }) => items),
   ]);
   const update = tasks.find(({ name }) => name === 'Api triggered full update');
+  const webhook = pipelines.find(({ trigger }) => trigger.type === 'webhook');
   return [
     { name: 'overview', address: '#/', heading: 'Overview' },
     { name: 'projects', address: '#/projects', heading: 'Projects' },
@@ -54,6 +56,18 @@ export async function listViews(relata: Relata, projectId: number): Promise<read
     },
     { name: 'relation-new', address: `${project}/relations/new`, heading: 'New relation' },
     { name: 'pipelines', address: `${project}/pipelines`, heading: 'Pipelines' },
+    {
+      name: 'pipeline',
+      address: `${project}/pipelines/${webhook?.id}`,
+      heading: webhook?.name ?? '',
+      open: (page) => page.getByRole('heading', { name: 'Runs' }).waitFor(),
+    },
+    {
+      name: 'pipeline-edit',
+      address: `${project}/pipelines/${webhook?.id}/edit`,
+      heading: `Change ${webhook?.name}`,
+    },
+    { name: 'pipeline-new', address: `${project}/pipelines/new`, heading: 'New pipeline', open: tryFile },
     { name: 'updates', address: `${project}/updates`, heading: 'Updates' },
     { name: 'update', address: `${project}/updates/${update?.id}`, heading: 'Full update' },
     { name: 'api-access', address: `${project}/api-access`, heading: 'API access' },
@@ -65,6 +79,18 @@ export async function listViews(relata: Relata, projectId: number): Promise<read
     },
     { name: 'settings', address: `${project}/settings`, heading: 'Settings' },
   ];
+}
+
+const FEED = `sku;title;price;image;category
+SAW-1;Jigsaw;129,00;https://pictures.example/1.jpg;Tools > Saws
+SAW-2;;99,00;;Tools > Saws
+SAW-3;Hand saw;19,90;;Tools > Saws
+`;
+
+async function tryFile(page: Page): Promise<void> {
+  const file = { name: 'saws.csv', mimeType: 'text/csv', buffer: Buffer.from(FEED) };
+  await page.getByLabel('A file to try it with').setInputFiles(file);
+  await page.getByText('3 rows, 2 products, 1 with problems').waitFor();
 }
 
 /** Goes there and waits until everything has come. */

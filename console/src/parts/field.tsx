@@ -6,36 +6,42 @@ interface Label {
   hint?: ReactNode;
   /** The label is for screen readers only. */
   isQuiet?: boolean;
+  /** Why the service refused what is in the field. */
+  mistake?: string | undefined;
 }
 
-export function TextField({ label, hint, isQuiet, ...rest }: Label & ComponentProps<'input'>) {
+/** What stands below a field belongs to it, also for those who hear it. */
+const describe = (id: string, { hint, mistake }: Pick<Label, 'hint' | 'mistake'>) => ({
+  'aria-describedby': hint || mistake ? `${id}-hint` : undefined,
+  'aria-invalid': mistake ? true : undefined,
+});
+
+export function TextField({ label, hint, isQuiet, mistake, ...rest }: Label & ComponentProps<'input'>) {
   const id = useId();
   return (
     <div className="field">
       <label htmlFor={id} className={isQuiet ? 'hidden' : undefined}>
         {label}
       </label>
-      <input
-        id={id}
-        className="input"
-        aria-describedby={hint ? `${id}-hint` : undefined}
-        autoComplete="off"
-        {...rest}
-      />
-      <Hint id={id}>{hint}</Hint>
+      <input id={id} className="input" {...describe(id, { hint, mistake })} autoComplete="off" {...rest} />
+      <Hint id={id} mistake={mistake}>
+        {hint}
+      </Hint>
     </div>
   );
 }
 
-export function AreaField({ label, hint, isQuiet, ...rest }: Label & ComponentProps<'textarea'>) {
+export function AreaField({ label, hint, isQuiet, mistake, ...rest }: Label & ComponentProps<'textarea'>) {
   const id = useId();
   return (
     <div className="field">
       <label htmlFor={id} className={isQuiet ? 'hidden' : undefined}>
         {label}
       </label>
-      <textarea id={id} className="input" aria-describedby={hint ? `${id}-hint` : undefined} {...rest} />
-      <Hint id={id}>{hint}</Hint>
+      <textarea id={id} className="input" {...describe(id, { hint, mistake })} {...rest} />
+      <Hint id={id} mistake={mistake}>
+        {hint}
+      </Hint>
     </div>
   );
 }
@@ -46,6 +52,7 @@ export function SelectField({
   label,
   hint,
   isQuiet,
+  mistake,
   choices,
   ...rest
 }: Label & { choices: readonly Choice[] } & ComponentProps<'select'>) {
@@ -55,14 +62,16 @@ export function SelectField({
       <label htmlFor={id} className={isQuiet ? 'hidden' : undefined}>
         {label}
       </label>
-      <select id={id} className="input" aria-describedby={hint ? `${id}-hint` : undefined} {...rest}>
+      <select id={id} className="input" {...describe(id, { hint, mistake })} {...rest}>
         {choices.map(([value, words]) => (
           <option key={value} value={value}>
             {words}
           </option>
         ))}
       </select>
-      <Hint id={id}>{hint}</Hint>
+      <Hint id={id} mistake={mistake}>
+        {hint}
+      </Hint>
     </div>
   );
 }
@@ -95,10 +104,10 @@ export function SwitchField({
   );
 }
 
-function Hint({ id, children }: { id: string; children: ReactNode }) {
-  return children ? (
+function Hint({ id, mistake, children }: { id: string; mistake?: string | undefined; children: ReactNode }) {
+  return children || mistake ? (
     <p id={`${id}-hint`} className="hint">
-      {children}
+      {mistake && <span className="mistake">{mistake}</span>} {children}
     </p>
   ) : null;
 }

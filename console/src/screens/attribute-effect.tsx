@@ -1,14 +1,13 @@
 import type { Attribute, OntologyPreview } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
 import { ErrorNote, Loading } from '../parts/page.tsx';
 import { Figure } from '../parts/show.tsx';
 import { formatCount } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
+import { useSettled } from '../state/settled.ts';
 
-const REST_MS = 500;
 const SHOWN = 5;
 
 /** What a change would do to the facts, before it is saved. */
@@ -27,15 +26,6 @@ export function AttributeEffect({ before, after }: { before: Attribute; after: A
   if (effect.error) return <ErrorNote error={effect.error} />;
   if (!effect.data) return <Loading words="Counting what it would do …" />;
   return <Effect effect={effect.data} />;
-}
-
-function useSettled(value: string): string {
-  const [settled, setSettled] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), REST_MS);
-    return () => clearTimeout(timer);
-  }, [value]);
-  return settled;
 }
 
 function Effect({ effect }: { effect: OntologyPreview }) {

@@ -1,6 +1,6 @@
 import type { RelationDefinition, RelationSurvey } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { Card, ErrorNote, Loading } from '../parts/page.tsx';
 import { Figure, Meter } from '../parts/show.tsx';
@@ -9,9 +9,8 @@ import { formatCount, formatPercent } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
+import { useSettled } from '../state/settled.ts';
 
-/** After the last change of the definition. */
-const REST_MS = 600;
 /** A preview reads every product: when one took longer, the next is made on demand. */
 const LIVE_MS = 2_500;
 const SHOWN = 6;
@@ -73,16 +72,6 @@ function complete(draft: RelationDefinition): RelationDefinition {
     sort: draft.sort?.filter(({ attribute }) => attribute !== '') ?? [],
     names: [],
   };
-}
-
-/** @returns the value once it has not changed for a moment */
-function useSettled(value: string): string {
-  const [settled, setSettled] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), REST_MS);
-    return () => clearTimeout(timer);
-  }, [value]);
-  return settled;
 }
 
 function Survey({ survey, isOld }: { survey: RelationSurvey; isOld: boolean }) {

@@ -29,6 +29,8 @@ const PROJECT_VIEWS: Readonly<Record<string, ComponentType>> = {
   relations: load(() => import('./relations.tsx'), 'Relations'),
   relation: load(() => import('./relation.tsx'), 'RelationView'),
   pipelines: load(() => import('./pipelines.tsx'), 'Pipelines'),
+  pipeline: load(() => import('./pipeline.tsx'), 'PipelineView'),
+  'pipeline-editor': load(() => import('./pipeline-editor.tsx'), 'PipelineEditor'),
   updates: load(() => import('./updates.tsx'), 'Updates'),
   update: load(() => import('./update.tsx'), 'Update'),
   'api-access': load(() => import('./api-access.tsx'), 'ApiAccess'),
@@ -39,14 +41,24 @@ const PROJECT_VIEWS: Readonly<Record<string, ComponentType>> = {
 const ONE_OF: Readonly<Record<string, string>> = {
   products: 'product',
   relations: 'relation',
+  pipelines: 'pipeline',
   updates: 'update',
 };
 
+/** Things that are read in one view and changed in another. */
+const EDITORS: Readonly<Record<string, string>> = { pipelines: 'pipeline-editor' };
+
+function findProjectView([list = '', one, act]: readonly string[]): ComponentType {
+  if (one === undefined) return PROJECT_VIEWS[list] ?? Unknown;
+  const editor = one === 'new' || act === 'edit' ? EDITORS[list] : undefined;
+  return PROJECT_VIEWS[editor ?? ONE_OF[list] ?? '?'] ?? Unknown;
+}
+
 export const findScreen = (name: string): ComponentType => VIEWS[name] ?? Unknown;
 
-export function ProjectScreen({ id, parts: [list = '', one] }: { id: number; parts: readonly string[] }) {
+export function ProjectScreen({ id, parts }: { id: number; parts: readonly string[] }) {
   const projects = useProjects();
-  const View = PROJECT_VIEWS[one === undefined ? list : (ONE_OF[list] ?? '?')] ?? Unknown;
+  const View = findProjectView(parts);
   return (
     <Answer of={projects}>
       {(known) => {

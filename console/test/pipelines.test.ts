@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { makeExampleProject, startConsole, untilBuilt } from './harness.ts';
+
+const FEED = `sku;title;price;category
+SAW-1;Jigsaw;129,00;Tools > Saws
+SAW-2;;99,00;Tools > Saws
+SAW-3;Hand saw;19,90;Tools > Saws
+`;
+
+const csv = (text: string) => ({ name: 'feed.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
+
+test('a pipeline is made of a csv file by the suggested mapping, run, and its history shown (§13)', async (t) => {
+  const { enter, service } = await startConsole(t);
+  const id = await makeExampleProject(service);
+  const page = await enter(`#/projects/${id}/pipelines`);
+  await page.getByRole('link', { name: 'New pipeline' }).first().click();
+  await page.getByLabel('Name', { exact: true }).first().fill('Saws');
+  await page.getByLabel('A file to try it with').setInputFiles(csv(FEED));
+
+  await page.getByText('Suggested by the names of the columns').waitFor();
+  const columnOf = (label: string) => page.getByRole('combobox', { name: label, exact: true }).inputValue();
+  assert.deepEqual(await Promise.all(['Identifier', 'Name', 'Categories'].map(columnOf)), [
+    'sku',
+    'title',
+    'category',
+  ]);
+  await page.getByText('3 rows, 2 products, 1 with problems').waitFor();
+  await page.getByText('rejected', { exact: true }).waitFor();
+  const product = page.getByLabel('The product of row 2');
+  assert.match((await product.textContent()) ?? '', /Jigsaw.*129\.00/);
+
+  await page.getByRole('combobox', { name: 'Name', exact: true }).selectOption('sku');
+  await page.getByText('3 rows, 3 products, 0 with problems').waitFor();
+  await page.getByRole('combobox', { name: 'Name', exact: true }).selectOption('title');
+  await page.getByText('3 rows, 2 products, 1 with problems').waitFor();
+  await page.getByLabel('Mode').selectOption('incremental');
+  await page.getByLabel('Rows that make no product').selectOption('continue');
+  await page.getByRole('button', { name: 'Create the pipeline' }).click();
+
+  await page.getByRole('heading', { name: 'Saws', exact: true }).waitFor();
+  await page.getByLabel('File to send').setInputFiles(csv(FEED));
+  await page.getByText('2 created, 1 rejected').waitFor();
+  await page.getByText('finished', { exact: true }).waitFor();
+  await untilBuilt(service.relata, id);
+  assert.equal((await service.relata.products.list(id, { limit: 100 })).items.length, 35);
+
+  const runs = page.locator('section', { has: page.getByRole('heading', { name: 'Runs' }) });
+  await runs.getByRole('link').first().click();
+  await page.getByText('row_rejected').waitFor();
+  await page.getByRole('link', { name: 'Pipelines' }).first().click();
+  await page.getByText('2 created, 1 rejected').waitFor();
+});
+
+test('mistakes stand at their fields, and a pipeline is changed and deleted (§13.1)', async (t) => {
+  const { enter, service } = await startConsole(t);
+  const id = await makeExampleProject(service);
+  const made = await service.relata.pipelines.create(id, {
+    name: 'Nightly',
+    source: { type: 'http', url: 'https://erp.example/a.csv', headers: { 'X-Token': 'secret' } },
+    format: { type: 'csv' },
+    mapping: { identifier: 'sku', name: { column: 'title', trim: true }, attributes: '*' },
+    mode: 'full',
+    trigger: { type: 'manual' },
+  });
+  const page = await enter(`#/projects/${id}/pipelines/${made.id}/edit`);
+  assert.equal(await page.getByLabel('Value of X-Token').inputValue(), '***');
+  await page.getByLabel('Runs start').selectOption('schedule');
+  await page.getByLabel('Schedule (cron)').fill('61 3 * * *');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('alert').first().waitFor();
+  const cron = page.getByLabel('Schedule (cron)');
+  assert.equal(await cron.getAttribute('aria-invalid'), 'true');
+  await cron.fill('30 3 * * *');
+  await page.getByLabel('Time zone').fill('Europe/Berlin');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('heading', { name: 'Nightly', exact: true }).waitFor();
+  await page.getByText('30 3 * * * (Europe/Berlin)').waitFor();
+  const { value } = await service.relata.pipelines.get({ projectId: id, pipelineId: made.id });
+  assert.deepEqual([value.mapping, value.source], [made.mapping, made.source], 'the rest is as it was');
+
+  await page.getByRole('button', { name: 'Delete …' }).click();
+  await page.getByRole('button', { name: 'Delete the pipeline' }).click();
+  await page.getByText('No pipeline yet').waitFor();
+});
+
+test('the URL of a webhook is shown, and another one takes its place (§13.3)', async (t) => {
+  const { enter, service } = await startConsole(t);
+  const id = await makeExampleProject(service);
+  const page = await enter(`#/projects/${id}/pipelines/new`);
+  await page.getByLabel('Name', { exact: true }).first().fill('Stock');
+  await page.getByLabel('Where the file comes from').selectOption('http');
+  await page.getByLabel('URL', { exact: true }).fill('https://erp.example/stock.csv');
+  await page.getByText('The mapping as JSON').click();
+  await page.getByRole('textbox', { name: 'Mapping' }).fill('{"identifier":"sku","attributes":"*"}');
+  await page.getByLabel('Mode').selectOption('partial');
+  await page.getByLabel('Runs start').selectOption('webhook');
+  await page.getByLabel('Seconds between two calls').fill('60');
+  await page.getByRole('button', { name: 'Create the pipeline' }).click();
+
+  const shown = page.getByLabel('The URL of the webhook', { exact: true });
+  const first = (await shown.textContent()) ?? '';
+  assert.ok(first.startsWith(`${service.url}/etl-triggers/webhook/`), first);
+  await page.getByRole('button', { name: 'New URL …' }).click();
+  await page.getByRole('button', { name: 'Make a new URL' }).click();
+  await page.getByRole('dialog', { name: 'Give the webhook' }).waitFor({ state: 'detached' });
+  const second = (await shown.textContent()) ?? '';
+  const call = async (url: string) =>
+    (await fetch(url, { method: 'POST', headers: { authorization: `Bearer ${service.key}` } })).status;
+  assert.deepEqual([await call(first), await call(second)], [404, 200]);
+  await page.getByText('by webhook', { exact: true }).waitFor();
+});
