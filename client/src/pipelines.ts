@@ -72,9 +72,14 @@ function createDefinitions({ call, request }: Transport) {
 
 function createRuns({ call, sendJson }: Transport) {
   return {
-    run: async (place: PipelinePlace, options: CallOptions = {}) =>
-      (await call('postManagementProjectsByIdPipelinesByPipelineIdRun', { path: toPath(place) }, options))
-        .task,
+    /** `force`: reads the source although it is what it was at the last run. */
+    run: async (
+      place: PipelinePlace,
+      { force, ...options }: CallOptions & { readonly force?: boolean } = {},
+    ) => {
+      const input = { path: toPath(place), query: force === undefined ? {} : { force } };
+      return (await call('postManagementProjectsByIdPipelinesByPipelineIdRun', input, options)).task;
+    },
 
     /** Sends the file of an upload source in, as it is; it starts a run. */
     upload: async (
