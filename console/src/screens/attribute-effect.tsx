@@ -1,4 +1,4 @@
-import type { Attribute, OntologyPreview } from '@relata/client';
+import type { Attribute, AttributeEffect as EffectAnswer } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { ErrorNote, Loading } from '../parts/page.tsx';
@@ -38,7 +38,7 @@ function useSettled(value: string): string {
   return settled;
 }
 
-function Effect({ effect }: { effect: OntologyPreview }) {
+function Effect({ effect }: { effect: EffectAnswer }) {
   const { kept, gained, lost, sampled, sampledProducts } = effect;
   return (
     <div className="stack" aria-live="polite">
