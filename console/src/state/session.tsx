@@ -97,9 +97,10 @@ export function useSession(): SessionState {
 export const useRelata = (): Relata => useSession().relata;
 
 /** What the present user may do; the service decides, the console only leaves away what it would refuse. */
-export function useRights(): { canChange: boolean; canManageUsers: boolean } {
+export function useRights(): { canChange: boolean; canManageUsers: boolean; canManageAccountKeys: boolean } {
   const { who } = useSession();
-  if (who?.kind !== 'user') return { canChange: true, canManageUsers: false };
+  if (who?.kind !== 'user') return { canChange: true, canManageUsers: false, canManageAccountKeys: true };
   const { role } = who.session.user;
-  return { canChange: role !== 'viewer', canManageUsers: role === 'owner' };
+  const isOwner = role === 'owner';
+  return { canChange: role !== 'viewer', canManageUsers: isOwner, canManageAccountKeys: isOwner };
 }
