@@ -63,7 +63,9 @@ function PartButtons({ back, onward }: Readonly<Record<'back' | 'onward', (() =>
 
 function sayLoaded(before: number, total: number): string {
   const rows = before === 0 ? formatCount(total) : `${formatCount(before + 1)} to ${formatCount(total)}`;
-  return `${rows} loaded, more follow as you scroll`;
+  return total - before < PART_ROWS
+    ? `${rows} loaded, more follow as you scroll`
+    : `${rows} loaded, as many as a page can hold; more follow`;
 }
 
 /** Where the rows begin. */
