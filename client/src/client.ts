@@ -10,39 +10,24 @@ import { createSession, createUsers } from './session.ts';
 import { createTasks } from './tasks.ts';
 import { type ClientOptions, createTransport } from './transport.ts';
 
-export type {
-  AccountStatistics,
-  ApiKeyStatistics,
-  AttributeCoverage,
-  CatalogPoint,
-  KeyCoverage,
-  NotedRequest,
-  OntologyCoverage,
-  OntologyPreview,
-  RequestPoint,
-  Span,
-  SpanQuery,
-  ValueProblem,
-} from './counts.ts';
 export type { Condition, Filter, Operator } from './filter.ts';
 export type { FullUpdateOptions, FullUpdatePreview, FullUpdateResult } from './full-update.ts';
+export type { SpanQuery } from './management.ts';
 export type { PipelinePlace } from './pipelines.ts';
 export type {
   ExtractedValue,
   ListedProduct,
-  NotExtracted,
   PartialProduct,
   ProductPage,
   ProductRelation,
   RelatedReason,
   RelationSide,
-  TableProduct,
   UploadProduct,
 } from './product.ts';
 export type { ProductListQuery, ProductSearchLine, ProductSearchQuery } from './products.ts';
 export { type ProductViolation, RelataError, TaskError, UnreachableError } from './relata-error.ts';
 export type { RelatedQuery, Tagged } from './relations.ts';
-export type { ConsoleSession, Invitation, Role, User } from './session.ts';
+export type { Role } from './session.ts';
 export type { ReportLine, TaskListQuery } from './tasks.ts';
 export type { AnswerOf, CallOptions, ClientOptions, InputOf, OperationName } from './transport.ts';
 export type * from './wire.ts';

@@ -1,8 +1,8 @@
-import type { TableProduct, UploadProduct } from './product.ts';
+import type { UploadProduct } from './product.ts';
 import { choose, type ProjectChoice } from './project-choice.ts';
 import { createTasks } from './tasks.ts';
 import type { AnswerOf, Transport } from './transport.ts';
-import type { Task } from './wire.ts';
+import type { TableProduct, Task } from './wire.ts';
 
 /** As many products as a batch may have. Source: docs/interface.md §8. */
 const BATCH_PRODUCTS = 10_000;

@@ -1,16 +1,18 @@
-import type {
-  AccountStatistics,
-  ApiKeyStatistics,
-  OntologyCoverage,
-  OntologyPreview,
-  SpanQuery,
-} from './counts.ts';
 import type { Tagged } from './relations.ts';
 import type { CallOptions, InputOf, OperationName, Transport } from './transport.ts';
 import type { Attribute, Ontology } from './wire.ts';
 
 type BodyOf<Name extends OperationName> = InputOf<Name> extends { body: infer Body } ? Body : never;
 type Page = CallOptions & { readonly limit?: number; readonly cursor?: string };
+
+/** Which span; a day up to now when nothing is said. Source: docs/interface.md §14.7. */
+export type SpanQuery = CallOptions & InputOf<'getManagementApiKeysByIdStatistics'>['query'];
+
+const spanOf = ({ from, to, step }: SpanQuery) => ({
+  ...(from !== undefined && { from }),
+  ...(to !== undefined && { to }),
+  ...(step !== undefined && { step }),
+});
 
 const paging = ({ limit, cursor }: Page) => ({
   ...(limit !== undefined && { limit }),
@@ -62,7 +64,7 @@ export function createProjects({ call }: Transport) {
 }
 
 /** API keys. Source: docs/interface.md §5.2, §14.2. */
-export function createApiKeys({ call, sendJson }: Transport) {
+export function createApiKeys({ call }: Transport) {
   return {
     list: (page: Page = {}) => call('getManagementApiKeys', { query: paging(page) }, page),
     get: (id: number, options: CallOptions = {}) =>
@@ -77,19 +79,14 @@ export function createApiKeys({ call, sendJson }: Transport) {
       call('postManagementApiKeysByIdRotate', { path: { id }, body: { overlapSeconds } }, options),
     delete: (id: number, options: CallOptions = {}) =>
       call('deleteManagementApiKeysById', { path: { id } }, options),
-    /** Requests and refusals for their rate, over time. */
-    statistics: (id: number, { signal, ...query }: SpanQuery & CallOptions = {}) =>
-      sendJson<ApiKeyStatistics>({
-        method: 'GET',
-        path: `/management/api-keys/${id}/statistics`,
-        query,
-        ...(signal && { signal }),
-      }),
+    /** Requests and refusals for their rate, over time. Source: docs/interface.md §14.7. */
+    statistics: (id: number, span: SpanQuery = {}) =>
+      call('getManagementApiKeysByIdStatistics', { path: { id }, query: spanOf(span) }, span),
   };
 }
 
 /** Attributes with their types and units. Source: docs/interface.md §11. */
-export function createOntology({ call, request, sendJson }: Transport) {
+export function createOntology({ call, request }: Transport) {
   const path = (projectId: number) => `/management/projects/${projectId}/ontology`;
   return {
     get: async (projectId: number, { signal }: CallOptions = {}): Promise<Tagged<Ontology>> => {
@@ -100,26 +97,21 @@ export function createOntology({ call, request, sendJson }: Transport) {
     /** The list is complete: what it leaves out is removed. Starts a re-extraction. */
     put: (projectId: number, ontology: Ontology, options: CallOptions = {}) =>
       call('putManagementProjectsByIdOntology', { path: { id: projectId }, body: ontology }, options),
-    /** How much of the catalog each attribute covers, its values and its problems. */
-    coverage: (projectId: number, { signal }: CallOptions = {}) =>
-      sendJson<OntologyCoverage>({
-        method: 'GET',
-        path: `${path(projectId)}/coverage`,
-        ...(signal && { signal }),
-      }),
+    /** How much of the catalog each attribute covers, its values and its problems. Source: docs/interface.md §11.6. */
+    coverage: (projectId: number, options: CallOptions = {}) =>
+      call('getManagementProjectsByIdOntologyCoverage', { path: { id: projectId }, query: {} }, options),
     /** What a changed attribute would do. */
-    preview: (projectId: number, attribute: Attribute, { signal }: CallOptions = {}) =>
-      sendJson<OntologyPreview>({
-        method: 'POST',
-        path: `${path(projectId)}/preview`,
-        body: { attribute },
-        ...(signal && { signal }),
-      }),
+    preview: (projectId: number, attribute: Attribute, options: CallOptions = {}) =>
+      call(
+        'postManagementProjectsByIdOntologyPreview',
+        { path: { id: projectId }, query: {}, body: { attribute } },
+        options,
+      ),
   };
 }
 
-/** The service itself. Source: docs/interface.md §10.3. */
-export function createInstallation({ call, sendJson }: Transport) {
+/** The service itself. Source: docs/interface.md §10.3, §14.7. */
+export function createInstallation({ call }: Transport) {
   return {
     live: (options: CallOptions = {}) => call('getHealthLive', {}, options),
     ready: (options: CallOptions = {}) => call('getHealthReady', {}, options),
@@ -127,12 +119,11 @@ export function createInstallation({ call, sendJson }: Transport) {
     metrics: (options: CallOptions = {}) => call('getMetrics', {}, options),
     openApi: (options: CallOptions = {}) => call('getOpenapiJson', {}, options),
     /** Requests, catalogs and what failed or was slow, over time. */
-    statistics: ({ signal, ...query }: SpanQuery & CallOptions & { readonly projectId?: number } = {}) =>
-      sendJson<AccountStatistics>({
-        method: 'GET',
-        path: '/management/statistics',
-        query,
-        ...(signal && { signal }),
-      }),
+    statistics: ({ projectId, ...span }: SpanQuery & { readonly projectId?: number } = {}) =>
+      call(
+        'getManagementStatistics',
+        { query: { ...spanOf(span), ...(projectId !== undefined && { projectId }) } },
+        span,
+      ),
   };
 }

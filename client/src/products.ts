@@ -1,14 +1,9 @@
 import { createFullUpdate } from './full-update.ts';
 import { readNdjson } from './lines.ts';
-import type {
-  ListedProduct,
-  PartialProduct,
-  ProductPage,
-  ProductRelation,
-  UploadProduct,
-} from './product.ts';
+import type { ListedProduct, PartialProduct, ProductPage, UploadProduct } from './product.ts';
 import { choose, type ProjectChoice } from './project-choice.ts';
 import type { CallOptions, Transport } from './transport.ts';
+import type { TableProduct } from './wire.ts';
 
 /** Which products of a listing. */
 export interface ProductListQuery extends CallOptions {
@@ -27,20 +22,22 @@ export interface ProductSearchQuery extends CallOptions {
   readonly attribute?: readonly string[] | undefined;
   /** Ends after so many hits; at most 1,000. */
   readonly limit?: number;
+  /** The `nextCursor` of a search that ended with its limit: goes on behind it. */
+  readonly cursor?: string | undefined;
 }
 
-export type ProductSearchLine =
-  | { product: ListedProduct }
-  | { scanned: number; of: number }
-  | { nextCursor: string | null };
+/** A hit, or how far the search is; the last line says where to go on, null at the end of the catalog. */
+export type ProductSearchLine<Hit = ListedProduct> =
+  | { product: Hit }
+  | { scanned: number; of: number; nextCursor?: string | null };
 
 /** Products: lookup, updates, listing. Source: docs/interface.md §4.2 to §4.6, §14.3. */
 export function createProducts(transport: Transport) {
-  const { call, request, sendJson } = transport;
-  const listPath = (projectId: number) => `/management/projects/${projectId}/products`;
-  return {
-    ...createFullUpdate(transport),
+  return { ...createFullUpdate(transport), ...createChanges(transport), ...createListings(transport) };
+}
 
+function createChanges({ call }: Transport) {
+  return {
     /** @returns the products found, in the order of the identifiers */
     lookUp: async (identifiers: readonly string[], { projectId, ...options }: ProjectChoice = {}) => {
       const body = { identifiers: [...identifiers] };
@@ -70,27 +67,48 @@ export function createProducts(transport: Transport) {
     /** Undoes the last commit or delete. */
     restore: ({ projectId, ...options }: ProjectChoice = {}) =>
       call('postProductsBatchRestore', { query: choose(projectId) }, options),
+  };
+}
 
+function createListings({ call, request, sendJson }: Transport) {
+  const listPath = (projectId: number) => `/management/projects/${projectId}/products`;
+  const list = <Item>(
+    projectId: number,
+    { signal, category, ...query }: ProductListQuery & { readonly format?: 'table' },
+  ) =>
+    sendJson<{ items: Item[]; nextCursor: string | null }>({
+      method: 'GET',
+      path: listPath(projectId),
+      query: { ...query, ...(category?.length && { category }) },
+      ...(signal && { signal }),
+    });
+  async function* search<Item>(
+    projectId: number,
+    { signal, category, attribute, ...query }: ProductSearchQuery & { readonly format?: 'table' },
+  ) {
+    const response = await request({
+      method: 'GET',
+      path: listPath(projectId),
+      query: { ...query, ...(category?.length && { category }), ...(attribute?.length && { attribute }) },
+      accept: 'application/x-ndjson',
+      ...(signal && { signal }),
+    });
+    yield* readNdjson<ProductSearchLine<Item>>(response);
+  }
+  return {
     /** A page of the catalog. */
-    list: (projectId: number, { signal, category, ...query }: ProductListQuery = {}) =>
-      sendJson<{ items: ListedProduct[]; nextCursor: string | null }>({
-        method: 'GET',
-        path: listPath(projectId),
-        query: { ...query, ...(category?.length && { category }) },
-        ...(signal && { signal }),
-      }),
+    list: (projectId: number, query: ProductListQuery = {}) => list<ListedProduct>(projectId, query),
+
+    /** A page of the catalog, of each product what a table shows. */
+    listTable: (projectId: number, query: ProductListQuery = {}) =>
+      list<TableProduct>(projectId, { ...query, format: 'table' }),
 
     /** The hits as they are found, and in between how far the search is. */
-    async *search(projectId: number, { signal, category, attribute, ...query }: ProductSearchQuery) {
-      const response = await request({
-        method: 'GET',
-        path: listPath(projectId),
-        query: { ...query, ...(category?.length && { category }), ...(attribute?.length && { attribute }) },
-        accept: 'application/x-ndjson',
-        ...(signal && { signal }),
-      });
-      yield* readNdjson<ProductSearchLine>(response);
-    },
+    search: (projectId: number, query: ProductSearchQuery) => search<ListedProduct>(projectId, query),
+
+    /** As `search`, of each product what a table shows. */
+    searchTable: (projectId: number, query: ProductSearchQuery) =>
+      search<TableProduct>(projectId, { ...query, format: 'table' }),
 
     /** The whole catalog in upload shape. */
     async *export(projectId: number, { signal }: CallOptions = {}) {
@@ -111,12 +129,16 @@ export function createProducts(transport: Transport) {
         options,
       ) as Promise<ProductPage>,
 
-    /** The relations of one product in both directions. */
-    relationsOf: (projectId: number, identifier: string, { signal }: CallOptions = {}) =>
-      sendJson<{ relations: ProductRelation[] }>({
-        method: 'GET',
-        path: `${listPath(projectId)}/${encodeURIComponent(identifier)}/relations`,
-        ...(signal && { signal }),
-      }),
+    /** The relations of one product in both directions; `limit` is of groups for each. Source: docs/interface.md §12.7. */
+    relationsOf: (
+      projectId: number,
+      identifier: string,
+      { limit, ...options }: CallOptions & { readonly limit?: number } = {},
+    ) =>
+      call(
+        'getManagementProjectsByIdProductsByIdentifierRelations',
+        { path: { id: projectId, identifier }, query: { ...(limit !== undefined && { limit }) } },
+        options,
+      ),
   };
 }

@@ -9,6 +9,7 @@ const BY_ANOTHER: Readonly<Record<string, string>> = {
   postSearchRelationsResult: 'relatedTo sends a GET',
   getSearchRelationsBulkResults: 'relatedToMany sends a POST: no limit of a URL',
   getDocs: 'a page for people',
+  postEtlTriggersWebhookByTriggerId: 'called by other systems, by the URL that a pipeline answers',
 };
 
 /** So that nobody waits for it. */

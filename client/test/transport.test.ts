@@ -49,18 +49,21 @@ test('what cannot be reached ends in an UnreachableError, what is aborted in its
   await assert.rejects(relata.projects.get(1, { signal: aborted }), { message: 'enough' });
 });
 
-test('a password is sent once, and the token of the session with every change (§14.5)', async (t) => {
+test('a password is sent once, and the token of the newest session with every change (§5.6)', async (t) => {
+  let made = 0;
   const { relata, requests } = await startBad(t, (request, response) => {
-    if (request.url !== '/management/session') return succeed(response, { id: 1, name: 'Shop' });
-    if (request.headers['x-csrf-token'] !== undefined) return succeed(response, {});
-    succeed(response, { user: { id: 1 }, account: { id: 1 }, csrfToken: 'token' });
+    if (!request.url?.startsWith('/management/session')) return succeed(response, { id: 1, name: 'Shop' });
+    made += 1;
+    succeed(response, { user: { id: 1 }, account: { id: 1 }, csrfToken: `token ${made}` });
   });
   await relata.session.signIn('a@example.com', 'password');
   await relata.projects.createGroup('Shop');
   await relata.projects.list();
+  await relata.session.changePassword('password', 'another');
+  await relata.projects.createGroup('Shop');
   assert.deepEqual(
     requests.map(({ headers }) => headers['x-csrf-token']),
-    [undefined, 'token', undefined],
+    [undefined, 'token 1', undefined, 'token 1', 'token 2'],
   );
   const locked = await startBad(t, (_, response) => void response.writeHead(429).end());
   await assert.rejects(locked.relata.session.signIn('a@example.com', 'password'), { status: 429 });
@@ -90,9 +93,10 @@ test('events are put together however they are cut, and a broken stream is opene
 test('what stands in a path or a query arrives as it was given', async (t) => {
   const { relata, requests } = await startBad(t, (_, response) => succeed(response, { items: [] }));
   await relata.products.open(7, 'a/b?c=ä#');
-  await relata.products.list(7, { identifierPrefix: 'x&y', category: ['Tools', 'Bits'] });
+  await relata.products.listTable(7, { identifierPrefix: 'x&y', category: ['Tools', 'Bits'] });
   const [one, list] = requests.map(({ url = '' }) => new URL(url, 'http://x'));
   assert.equal(one?.pathname, '/management/projects/7/products/a%2Fb%3Fc%3D%C3%A4%23');
+  assert.equal(list?.searchParams.get('format'), 'table');
   assert.equal(list?.searchParams.get('identifierPrefix'), 'x&y');
   assert.equal(list?.searchParams.get('category'), '["Tools","Bits"]');
 });

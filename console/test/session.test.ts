@@ -1,37 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Page } from 'playwright-core';
-import { findBarriers, startConsole } from './harness.ts';
-import type { Service } from './service.ts';
-
-const PASSWORD = 'a long and quiet river';
-
-/** Users may be missing from the service that this console is built beside. */
-async function hasUsers({ relata }: Service): Promise<boolean> {
-  const { paths } = (await relata.installation.openApi()) as { paths: object };
-  return '/management/session' in paths;
-}
-
-/** @returns the link for the first owner, which the start wrote to its log */
-async function readOwnerLink(service: Service): Promise<string> {
-  const [link] = /http[^"]+#\/welcome\/[^"]+/.exec(await service.untilLogged('#/welcome/')) ?? [];
-  assert.ok(link, 'the log has the link');
-  return link;
-}
-
-async function fill(page: Page, fields: Readonly<Record<string, string>>): Promise<void> {
-  for (const [label, value] of Object.entries(fields))
-    await page.getByLabel(label, { exact: true }).fill(value);
-}
+import {
+  enterAsOwner,
+  enterInvited,
+  fill,
+  findBarriers,
+  makeExampleProject,
+  startConsole,
+} from './harness.ts';
+import { listViews, showView } from './views.ts';
 
 test('the first owner comes by the link, invites an editor, and everybody signs in and out (§5.6, §14.5, §14.6)', async (t) => {
-  const { open, service } = await startConsole(t);
-  if (!(await hasUsers(service))) return t.skip('users are not served yet');
-  const link = await readOwnerLink(service);
-  const owner = await open(link.slice(link.indexOf('#')));
-  await fill(owner, { 'E-mail': 'ada@shop.example', Name: 'Ada', Password: PASSWORD });
-  await owner.getByRole('button', { name: 'Create the owner' }).click();
-  await owner.getByRole('heading', { name: 'Overview' }).waitFor();
+  const console = await startConsole(t);
+  const { service } = console;
+  const { page: owner, password } = await enterAsOwner(console);
   await owner.reload();
   await owner.getByRole('heading', { name: 'Overview' }).waitFor();
 
@@ -43,9 +25,7 @@ test('the first owner comes by the link, invites an editor, and everybody signs 
     (await owner.getByLabel('The link of the invitation', { exact: true }).textContent()) ?? '';
   assert.deepEqual(await findBarriers(owner), []);
 
-  const editor = await open(invitation.slice(invitation.indexOf('#')));
-  await fill(editor, { Name: 'Ben', Password: PASSWORD });
-  await editor.getByRole('button', { name: 'Accept the invitation' }).click();
+  const editor = await enterInvited(console, invitation, 'Ben');
   await editor.getByRole('link', { name: 'Create the first project' }).click();
   await fill(editor, { Name: 'Shop DE' });
   await editor.getByRole('button', { name: 'Create the project' }).click();
@@ -70,25 +50,73 @@ test('the first owner comes by the link, invites an editor, and everybody signs 
   await fill(editor, { 'E-mail': 'ben@shop.example', Password: 'wrong' });
   await editor.getByRole('button', { name: 'Sign in', exact: true }).click();
   await editor.getByRole('alert').waitFor();
-  await fill(editor, { Password: PASSWORD });
+  await fill(editor, { Password: password });
   await editor.getByRole('button', { name: 'Sign in', exact: true }).click();
   await editor.getByRole('link', { name: 'Account' }).waitFor();
 });
 
 test('a password is changed, and all sessions end at once (§5.6)', async (t) => {
-  const { open, service } = await startConsole(t);
-  if (!(await hasUsers(service))) return t.skip('users are not served yet');
-  const link = await readOwnerLink(service);
-  const page = await open(link.slice(link.indexOf('#')));
-  await fill(page, { 'E-mail': 'ada@shop.example', Name: 'Ada', Password: PASSWORD });
-  await page.getByRole('button', { name: 'Create the owner' }).click();
+  const { page, password } = await enterAsOwner(await startConsole(t));
   await page.getByRole('link', { name: 'Account' }).click();
-  await fill(page, { 'Current password': PASSWORD, 'New password': `${PASSWORD} again` });
+  await fill(page, { 'Current password': password, 'New password': `${password} again` });
   await page.getByRole('button', { name: 'Change the password' }).click();
   await page.getByText('The password is changed').waitFor();
+  // The session is a new one with a new token, and changes go on.
+  await page.getByRole('button', { name: 'Invite somebody' }).click();
+  await fill(page, { 'E-mail': 'ben@shop.example' });
+  await page.getByRole('button', { name: 'Make the link' }).click();
+  await page.getByLabel('The link of the invitation', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Sign out everywhere' }).click();
   await page.getByRole('heading', { name: 'Sign in to Relata' }).waitFor();
-  await fill(page, { 'E-mail': 'ada@shop.example', Password: `${PASSWORD} again` });
+  await fill(page, { 'E-mail': 'ada@shop.example', Password: `${password} again` });
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   await page.getByRole('link', { name: 'Account' }).waitFor();
+});
+
+test('somebody whose session has ended comes to the sign-in (§5.6 rule 6)', async (t) => {
+  const console = await startConsole(t);
+  const { page } = await enterAsOwner(console);
+  await page.context().clearCookies();
+  await page.getByRole('link', { name: 'Projects' }).click();
+  await page.getByRole('heading', { name: 'Sign in to Relata' }).waitFor();
+});
+
+/** What a button says that changes something, at its beginning. */
+const CHANGES =
+  /^(New|Create|Save|Delete|Load|Make|Invite|Remove|Withdraw|Rotate|Undo|Restore|Commit|Bring back|Cancel|Run|Add|What can be done)/;
+/** A definition may be tried without being stored, and forms are drawn to be read. */
+const TRIED = ['relation', 'relation-new', 'attribute', 'project-new', 'api-key-new'];
+
+test('a viewer is offered nothing that changes something, and is refused in words where they ask for it (§5.6 rule 2)', async (t) => {
+  const console = await startConsole(t);
+  const { relata } = console.service;
+  await enterAsOwner(console);
+  const id = await makeExampleProject(console.service);
+  const group = await relata.projects.createGroup('Old');
+  const old = await relata.projects.create({ name: 'Old', projectGroupId: group.id, locale: 'de-DE' });
+  await relata.projects.delete(old.id, 'Old');
+  const { link } = await relata.users.invite('vi@shop.example', 'viewer');
+  const page = await enterInvited(console, link, 'Vi');
+  const found: string[] = [];
+  let seen = 0;
+  for (const view of await listViews(relata, id)) {
+    if (TRIED.includes(view.name) && view.name !== 'relation') continue;
+    await showView(page, view);
+    const main = page.getByRole('main');
+    const offered = main.getByRole('button').or(main.getByRole('link'));
+    const words = await offered.evaluateAll((all) =>
+      all.map((one) => (one.getAttribute('aria-label') ?? one.textContent ?? '').trim()),
+    );
+    seen += words.length;
+    const names = words.filter((text) => CHANGES.test(text));
+    const isTried = (text: string) => view.name === 'relation' && !/^(Save|Delete)/.test(text);
+    found.push(...names.filter((text) => !isTried(text)).map((text) => `${view.name}: ${text}`));
+  }
+  assert.deepEqual(found, []);
+  assert.ok(seen > 50, `${seen} buttons and links were looked at`);
+  await page.goto(`${console.service.url}/console/#/projects/new`);
+  await fill(page, { Name: 'Not mine' });
+  await page.getByRole('button', { name: 'Create the project' }).click();
+  await page.getByRole('alert').waitFor();
+  assert.equal((await relata.projects.list()).items.length, 1);
 });

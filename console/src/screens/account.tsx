@@ -1,4 +1,4 @@
-import type { Invitation, Role, User } from '@relata/client';
+import type { NewInvitation, Role, User } from '@relata/client';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { Button, IconButton } from '../parts/button.tsx';
@@ -109,7 +109,7 @@ function Invitations() {
   const relata = useRelata();
   const queries = useQueryClient();
   const tell = useTell();
-  const [made, setMade] = useState<Invitation>();
+  const [made, setMade] = useState<NewInvitation>();
   const [isOpen, setOpen] = useState(false);
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<string>('editor');
@@ -132,7 +132,7 @@ function Invitations() {
         </Button>
       }
     >
-      {made?.link && (
+      {made && (
         <>
           <p className="soft">Send this link to {made.email}. It is shown this once.</p>
           <Code text={made.link} label="The link of the invitation" />

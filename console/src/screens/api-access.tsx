@@ -74,7 +74,8 @@ function reaches(scope: ApiKey['scope'], project: { id: number; projectGroupId: 
 }
 
 function KeyTable({ keys, onRotated }: { keys: readonly ApiKey[]; onRotated(shown: ShownKey): void }) {
-  const { canChange } = useRights();
+  const { canChange, canManageAccountKeys } = useRights();
+  const canTouch = ({ scope }: ApiKey) => (scope.type === 'account' ? canManageAccountKeys : canChange);
   return (
     <div className="table-box">
       <table className="table">
@@ -114,7 +115,7 @@ function KeyTable({ keys, onRotated }: { keys: readonly ApiKey[]; onRotated(show
                 {key.rateLimit ? `${formatCount(key.rateLimit.requestsPerMinute)} a minute` : 'none'}
               </td>
               <td className="wide-only soft">{key.expiresAt ? <Ago at={key.expiresAt} /> : 'never'}</td>
-              <td className="actions">{canChange && <KeyMenu apiKey={key} onRotated={onRotated} />}</td>
+              <td className="actions">{canTouch(key) && <KeyMenu apiKey={key} onRotated={onRotated} />}</td>
             </tr>
           ))}
         </tbody>

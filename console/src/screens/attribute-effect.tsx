@@ -1,4 +1,4 @@
-import type { Attribute, OntologyPreview } from '@relata/client';
+import type { Attribute, AttributeEffect as EffectAnswer } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
 import { ErrorNote, Loading } from '../parts/page.tsx';
 import { Figure } from '../parts/show.tsx';
@@ -28,7 +28,7 @@ export function AttributeEffect({ before, after }: { before: Attribute; after: A
   return <Effect effect={effect.data} />;
 }
 
-function Effect({ effect }: { effect: OntologyPreview }) {
+function Effect({ effect }: { effect: EffectAnswer }) {
   const { kept, gained, lost, sampled, sampledProducts } = effect;
   return (
     <div className="stack" aria-live="polite">

@@ -1,4 +1,4 @@
-import { type AttributeCoverage, type OntologyCoverage, RelataError } from '@relata/client';
+import type { AttributeCoverage, Coverage as OntologyCoverage } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
 import { useRelata } from '../state/session.tsx';
 
@@ -8,24 +8,21 @@ export interface Coverage {
 }
 
 /** Counting takes some seconds in a large catalog. */
-export function useCoverage(projectId: number): { coverage: Coverage | undefined; isCounting: boolean } {
+export function useCoverage(projectId: number): {
+  coverage: Coverage | undefined;
+  isCounting: boolean;
+  error: unknown;
+} {
   const relata = useRelata();
-  const { data, isLoading } = useQuery({
+  const { data, isLoading, error } = useQuery({
     queryKey: ['coverage', projectId],
     queryFn: async ({ signal }) => {
-      const answer = await relata.ontology.coverage(projectId, { signal }).catch(withoutIt);
-      if (answer === null) return null;
+      const answer = await relata.ontology.coverage(projectId, { signal });
       return { answer, byName: new Map(answer.attributes.map((one) => [one.name, one])) };
     },
     staleTime: 60_000,
   });
-  return { coverage: data ?? undefined, isCounting: isLoading };
-}
-
-/** An older service does not count. */
-function withoutIt(error: unknown): null {
-  if (error instanceof RelataError && error.status === 404) return null;
-  throw error;
+  return { coverage: data, isCounting: isLoading, error };
 }
 
 export const countProblems = ({ problems }: AttributeCoverage): number =>

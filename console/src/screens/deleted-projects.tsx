@@ -3,13 +3,14 @@ import { Button } from '../parts/button.tsx';
 import { Card } from '../parts/page.tsx';
 import { Ago } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
-import { useRelata } from '../state/session.tsx';
+import { useRelata, useRights } from '../state/session.tsx';
 
 /** Those that can be brought back; nothing when there are none. */
 export function DeletedProjects() {
   const relata = useRelata();
   const queries = useQueryClient();
   const tell = useTell();
+  const { canChange } = useRights();
   const deleted = useQuery({
     queryKey: ['deleted-projects'],
     queryFn: async ({ signal }) => (await relata.projects.list({ deleted: true, limit: 1000, signal })).items,
@@ -32,7 +33,9 @@ export function DeletedProjects() {
                   deleted <Ago at={deletedAt} />, kept for 30 days
                 </td>
                 <td className="actions">
-                  <Button onClick={() => void restore(id, name).catch(tell.bad)}>Bring back</Button>
+                  {canChange && (
+                    <Button onClick={() => void restore(id, name).catch(tell.bad)}>Bring back</Button>
+                  )}
                 </td>
               </tr>
             ))}

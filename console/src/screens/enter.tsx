@@ -1,4 +1,4 @@
-import type { ConsoleSession, Relata } from '@relata/client';
+import type { Relata, SignedIn } from '@relata/client';
 import { type FormEvent, type ReactNode, useEffect, useState } from 'react';
 import { Button, LinkButton } from '../parts/button.tsx';
 import { TextField } from '../parts/field.tsx';
@@ -7,7 +7,7 @@ import { linkTo, replaceWith } from '../state/route.ts';
 import { useSession } from '../state/session.tsx';
 import { Door } from './door.tsx';
 
-/** As the service asks. Source: docs/interface.md §14.5. */
+/** As the service asks. Source: docs/interface.md §5.6 rule 4. */
 const PASSWORD_LENGTH = 12;
 
 type Given = Readonly<Record<'email' | 'name' | 'password', string>>;
@@ -42,7 +42,7 @@ interface Shape {
   action: string;
   about: ReactNode;
   hasEmail?: boolean;
-  enter(relata: Relata, given: Given): Promise<ConsoleSession>;
+  enter(relata: Relata, given: Given): Promise<SignedIn>;
 }
 
 function EnterForm({ title, action, about, hasEmail, enter }: Shape) {

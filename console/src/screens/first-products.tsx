@@ -39,7 +39,7 @@ function useArrival(projectId: number) {
   const arrived = useQuery({
     queryKey: ['arrival', projectId],
     queryFn: async ({ signal }) =>
-      (await relata.products.list(projectId, { limit: 1, signal })).items.length > 0,
+      (await relata.products.listTable(projectId, { limit: 1, signal })).items.length > 0,
     refetchInterval: WATCH_MS,
     gcTime: 0,
   }).data;

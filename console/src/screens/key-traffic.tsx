@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { formatCount } from '../state/format.ts';
-import { listSteps, spread, sum, withoutStatistics } from '../state/series.ts';
+import { listSteps, spread, sum } from '../state/series.ts';
 import { useRelata } from '../state/session.tsx';
 
 const WIDTH = 96;
@@ -11,7 +11,7 @@ export function KeyTraffic({ keyId, name }: { keyId: number; name: string }) {
   const relata = useRelata();
   const { data } = useQuery({
     queryKey: ['key-traffic', keyId],
-    queryFn: ({ signal }) => relata.apiKeys.statistics(keyId, { signal }).catch(withoutStatistics),
+    queryFn: ({ signal }) => relata.apiKeys.statistics(keyId, { signal }),
     staleTime: 60_000,
   });
   if (!data) return <span className="soft">–</span>;

@@ -7,7 +7,7 @@ import { SelectField, TextField } from '../parts/field.tsx';
 import { Card } from '../parts/page.tsx';
 import { Code } from '../parts/show.tsx';
 import { useGroups, useProject } from '../state/project.ts';
-import { useRelata } from '../state/session.tsx';
+import { useRelata, useRights } from '../state/session.tsx';
 
 export interface ShownKey {
   readonly name: string;
@@ -91,6 +91,7 @@ interface Draft {
 function KeyFields({ draft, onChange }: { draft: Draft; onChange(changed: Partial<Draft>): void }) {
   const project = useProject();
   const groups = useGroups();
+  const { canManageAccountKeys } = useRights();
   const group = groups.data?.find(({ id }) => id === project.projectGroupId)?.name ?? 'its group';
   return (
     <div className="fields">
@@ -99,7 +100,7 @@ function KeyFields({ draft, onChange }: { draft: Draft; onChange(changed: Partia
         choices={[
           ['project', `${project.name} (this project)`],
           ['project-group', `${group} (its group)`],
-          ['account', 'the whole account'],
+          ...(canManageAccountKeys ? [['account', 'the whole account'] as const] : []),
         ]}
         value={draft.scope}
         onChange={(event) => onChange({ scope: event.target.value })}

@@ -67,7 +67,7 @@ function Attributes({ read }: { read: Tagged<Ontology> }) {
   const { canChange } = useRights();
   const project = useProject();
   const save = useSave(read);
-  const { coverage, isCounting } = useCoverage(project.id);
+  const { coverage, isCounting, error: uncounted } = useCoverage(project.id);
   const [filter, setFilter] = useState('');
   const [opened, setOpened] = useState<Attribute | 'new'>();
   const [error, setError] = useState<unknown>();
@@ -100,7 +100,7 @@ function Attributes({ read }: { read: Tagged<Ontology> }) {
           onChange={(event) => setMode(event.target.value)}
         />
       </div>
-      <ErrorNote error={error} />
+      <ErrorNote error={error ?? uncounted} />
       <Card
         isBare
         title={`${formatCount(found.length)} ${found.length === 1 ? 'attribute' : 'attributes'}`}

@@ -1,11 +1,12 @@
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
-import { useCallback } from 'react';
+import { useCallback, useEffect, useMemo, useState } from 'react';
+import { Button } from '../parts/button.tsx';
 import { Empty, ErrorNote, Loading } from '../parts/page.tsx';
 import { Ago, Thumb } from '../parts/show.tsx';
 import { VirtualGrid } from '../parts/virtual-grid.tsx';
 import { formatCount } from '../state/format.ts';
 import { type ProductFilters, readPath } from '../state/product-filters.ts';
-import { type ProductRow, toRow } from '../state/product-rows.ts';
+import { bindPages, type ProductRow, toRow } from '../state/product-rows.ts';
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
@@ -13,26 +14,75 @@ import { FirstProducts } from './first-products.tsx';
 
 /** Small enough to be read in a few milliseconds, large enough that scrolling seldom waits. */
 const PAGE_ROWS = 500;
-/** The highest page that browsers draw has room for about 800,000 rows. */
-const MOST_ROWS = 500_000;
+/** The highest page that browsers draw has room for about 800,000 rows: what follows is a part of its own. */
+const PART_ROWS = 500_000;
 
-/** All products, or those of a prefix or category, page by page as one scrolls. */
+/** All products, or those of a prefix or category, page by page as one scrolls, in parts that a browser can draw. */
 export function ProductTable({ filters }: { filters: ProductFilters }) {
-  const { error, isReady, count, isWhole, getRow, onNearEnd } = useProductPages(filters);
-  if (error && !isReady) return <ErrorNote error={error} />;
-  if (!isReady) return <Loading />;
+  const { parts, setParts } = useParts(`${filters.prefix} ${filters.category}`);
+  const part = parts.at(-1) ?? FIRST_PART;
+  const { error, isReady, count, next, getRow, onNearEnd } = useProductPages(filters, part);
+  if (!isReady) return error ? <ErrorNote error={error} /> : <Loading />;
   if (count === 0) return <NoProducts isFiltered={filters.prefix !== '' || filters.category !== ''} />;
+  const total = part.before + count;
   return (
     <>
-      <ProductGrid label="Products" count={count} getRow={getRow} onNearEnd={onNearEnd} />
+      <ProductGrid key={part.before} label="Products" count={count} getRow={getRow} onNearEnd={onNearEnd} />
       <div className="grid-foot" role="status">
-        {isWhole
-          ? `${formatCount(count)} products`
-          : `${formatCount(count)} loaded, more follow as you scroll`}
-        {count >= MOST_ROWS && ' — narrow them down by identifier or category'}
+        <span>{next === undefined ? `${formatCount(total)} products` : sayLoaded(part.before, total)}</span>
+        <PartButtons
+          back={parts.length > 1 ? () => setParts(parts.slice(0, -1)) : undefined}
+          onward={
+            next !== undefined && count >= PART_ROWS
+              ? () => setParts([...parts, { before: total, cursor: next }])
+              : undefined
+          }
+        />
+        <ErrorNote error={error} />
       </div>
     </>
   );
+}
+
+function PartButtons({ back, onward }: Readonly<Record<'back' | 'onward', (() => void) | undefined>>) {
+  return (
+    <>
+      {back && (
+        <Button look="quiet" onClick={back}>
+          Show the part before
+        </Button>
+      )}
+      {onward && (
+        <Button look="quiet" onClick={onward}>
+          Show what follows
+        </Button>
+      )}
+    </>
+  );
+}
+
+function sayLoaded(before: number, total: number): string {
+  const rows = before === 0 ? formatCount(total) : `${formatCount(before + 1)} to ${formatCount(total)}`;
+  return total - before < PART_ROWS
+    ? `${rows} loaded, more follow as you scroll`
+    : `${rows} loaded, as many as a page can hold; more follow`;
+}
+
+/** Where the rows begin. */
+interface Part {
+  readonly before: number;
+  readonly cursor: string | undefined;
+}
+
+const FIRST_PART: Part = { before: 0, cursor: undefined };
+
+/** The parts that led to the present one; with another filter one is at the beginning again. */
+function useParts(filter: string) {
+  const [state, setState] = useState({ filter, parts: [FIRST_PART] as readonly Part[] });
+  return {
+    parts: state.filter === filter ? state.parts : [FIRST_PART],
+    setParts: (parts: readonly Part[]) => setState({ filter, parts }),
+  };
 }
 
 function NoProducts({ isFiltered }: { isFiltered: boolean }) {
@@ -40,46 +90,49 @@ function NoProducts({ isFiltered }: { isFiltered: boolean }) {
   return <Empty icon="search" title="No product of this identifier or category" />;
 }
 
-function useProductPages({ prefix, category }: ProductFilters) {
+function useProductPages({ prefix, category }: ProductFilters, { cursor }: Part) {
   const relata = useRelata();
   const project = useProject();
-  const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery({
-    queryKey: ['products', project.id, prefix, category],
-    queryFn: async ({ pageParam, signal }) => {
-      const { items, nextCursor } = await relata.products.list(project.id, {
-        limit: PAGE_ROWS,
-        cursor: pageParam,
-        identifierPrefix: prefix || undefined,
-        category: readPath(category),
-        signal,
-      });
-      return { rows: items.map(toRow), nextCursor };
-    },
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.nextCursor ?? undefined,
-    placeholderData: keepPreviousData,
-    // Comparing or reading a long list anew, page after page, would cost more than it tells.
-    structuralSharing: false,
-    refetchOnWindowFocus: false,
-    staleTime: 30_000,
-  });
+  const { data, error, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } =
+    useInfiniteQuery({
+      queryKey: ['products', project.id, prefix, category, cursor],
+      queryFn: async ({ pageParam, signal }) => {
+        const { items, nextCursor } = await relata.products.listTable(project.id, {
+          limit: PAGE_ROWS,
+          cursor: pageParam,
+          identifierPrefix: prefix || undefined,
+          category: readPath(category),
+          signal,
+        });
+        return { rows: items.map(toRow), nextCursor };
+      },
+      initialPageParam: cursor,
+      getNextPageParam: (page) => page.nextCursor ?? undefined,
+      // While one types; another part is no picture of this one.
+      placeholderData: cursor === undefined ? keepPreviousData : undefined,
+      // Comparing or reading a long list anew, page after page, would cost more than it tells.
+      structuralSharing: false,
+      refetchOnWindowFocus: false,
+      staleTime: 30_000,
+    });
   const pages = data?.pages;
-  const count = countRows(pages);
-  const getRow = useCallback(
-    (index: number) => pages?.[Math.floor(index / PAGE_ROWS)]?.rows[index % PAGE_ROWS],
-    [pages],
-  );
-  const canGoOn = hasNextPage && !isFetchingNextPage && count < MOST_ROWS;
+  const { count, getRow } = useMemo(() => bindPages(pages ?? []), [pages]);
+  const canGoOn = hasNextPage && !isFetchingNextPage && !isFetchNextPageError && count < PART_ROWS;
   const onNearEnd = useCallback(() => {
     if (canGoOn) void fetchNextPage();
   }, [canGoOn, fetchNextPage]);
-  return { error, isReady: pages !== undefined, count, isWhole: !hasNextPage, getRow, onNearEnd };
-}
-
-/** All pages but the last one are full. */
-function countRows(pages: readonly { rows: readonly ProductRow[] }[] | undefined): number {
-  if (!pages?.length) return 0;
-  return (pages.length - 1) * PAGE_ROWS + (pages.at(-1)?.rows.length ?? 0);
+  // Where no index helps, a page may be empty and the list go on.
+  useEffect(() => {
+    if (count === 0) onNearEnd();
+  }, [count, onNearEnd]);
+  return {
+    error,
+    isReady: pages !== undefined && !(count === 0 && hasNextPage),
+    count,
+    next: pages?.at(-1)?.nextCursor ?? undefined,
+    getRow,
+    onNearEnd,
+  };
 }
 
 const COLUMNS = [

@@ -1,4 +1,4 @@
-import type { ExtractedValue, ProductPage } from '@relata/client';
+import type { ProductPage } from '@relata/client';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button, CopyButton } from '../parts/button.tsx';
@@ -96,7 +96,7 @@ function Top({ page: { product, upload, lastChange } }: { page: ProductPage }) {
           <dt>Last changed</dt>
           <dd>
             {formatMoment(product.lastUpdateTs)} (<Ago at={product.lastUpdateTs} />)
-            {lastChange?.task && (
+            {lastChange.task && (
               <>
                 {' by '}
                 <a href={linkTo('projects', project.id, 'updates', lastChange.task.id)}>
@@ -111,26 +111,8 @@ function Top({ page: { product, upload, lastChange } }: { page: ProductPage }) {
   );
 }
 
-/** Each uploaded value beside what became of it; an older service leaves putting them together to us. */
-function listValues({ product, upload, notExtracted, values }: ProductPage): ExtractedValue[] {
-  if (values !== undefined) return values;
-  return (upload.attributes ?? []).map(({ key, value, userGroups }) => {
-    const problem = notExtracted.find((one) => one.attribute === key && one.value === value);
-    const facts = problem ? [] : product.facts.filter((fact) => fact.value === value);
-    const fact = facts.find(({ attribute }) => attribute === key) ?? facts[0];
-    return {
-      key,
-      value: value ?? '',
-      userGroups: userGroups ?? [],
-      attribute: fact?.attribute ?? null,
-      fact: fact ?? null,
-      ...(problem && { code: problem.code, message: problem.message }),
-    };
-  });
-}
-
-function Attributes({ page }: { page: ProductPage }) {
-  const lines = listValues(page);
+/** Each uploaded value beside what became of it. */
+function Attributes({ page: { values: lines } }: { page: ProductPage }) {
   if (lines.length === 0) return null;
   const missing = lines.filter(({ fact }) => fact === null).length;
   return (

@@ -18,7 +18,8 @@ export function ProjectStart() {
   const { id } = project;
   const first = useQuery({
     queryKey: ['products', id, 'any'],
-    queryFn: async ({ signal }) => (await relata.products.list(id, { limit: 1, signal })).items.length > 0,
+    queryFn: async ({ signal }) =>
+      (await relata.products.listTable(id, { limit: 1, signal })).items.length > 0,
   });
   return (
     <Page

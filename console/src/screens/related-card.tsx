@@ -3,11 +3,13 @@ import { useQuery } from '@tanstack/react-query';
 import { Answer, Card } from '../parts/page.tsx';
 import { Thumb } from '../parts/show.tsx';
 import { nameOperator } from '../state/filters.ts';
-import { findRelations } from '../state/product-relations.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
 import { RelatedGraph } from './related-graph.tsx';
+
+/** For each relation and direction. */
+const SHOWN_GROUPS = 12;
 
 /** What a product leads to and what leads to it, with the reason. */
 export function RelatedCard({ identifier }: { identifier: string }) {
@@ -15,7 +17,8 @@ export function RelatedCard({ identifier }: { identifier: string }) {
   const relata = useRelata();
   const related = useQuery({
     queryKey: ['related', project.id, identifier],
-    queryFn: ({ signal }) => findRelations(relata, { projectId: project.id, identifier }, signal),
+    queryFn: async ({ signal }) =>
+      (await relata.products.relationsOf(project.id, identifier, { limit: SHOWN_GROUPS, signal })).relations,
   });
   return (
     <Card title="Related products">

@@ -1,11 +1,11 @@
-import type { AccountStatistics, NotedRequest } from '@relata/client';
+import type { NotedRequest, Statistics as StatisticsAnswer } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
 import { Chart } from '../parts/chart.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
 import { Ago } from '../parts/show.tsx';
 import { formatCount, formatDuration, formatPercent } from '../state/format.ts';
 import { linkTo } from '../state/route.ts';
-import { listSteps, spread, sum, withoutStatistics } from '../state/series.ts';
+import { listSteps, spread, sum } from '../state/series.ts';
 import { useRelata } from '../state/session.tsx';
 
 const SHOWN_REQUESTS = 8;
@@ -15,7 +15,7 @@ export function Statistics() {
   const relata = useRelata();
   const statistics = useQuery({
     queryKey: ['statistics'],
-    queryFn: ({ signal }) => relata.installation.statistics({ signal }).catch(withoutStatistics),
+    queryFn: ({ signal }) => relata.installation.statistics({ signal }),
     refetchInterval: 60_000,
   });
   if (statistics.error) return <ErrorNote error={statistics.error} />;
@@ -31,7 +31,7 @@ export function Statistics() {
   );
 }
 
-function RequestChart({ statistics }: { statistics: AccountStatistics }) {
+function RequestChart({ statistics }: { statistics: StatisticsAnswer }) {
   const steps = listSteps(statistics);
   const of = (field: 'requests' | 'refused' | 'limited' | 'failed') =>
     spread(steps, statistics.requests, field);
@@ -60,7 +60,7 @@ function RequestChart({ statistics }: { statistics: AccountStatistics }) {
   );
 }
 
-function CatalogChart({ statistics }: { statistics: AccountStatistics }) {
+function CatalogChart({ statistics }: { statistics: StatisticsAnswer }) {
   const steps = listSteps(statistics);
   const { catalogs } = statistics;
   const created = spread(steps, catalogs, 'created');

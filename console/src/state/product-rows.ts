@@ -1,6 +1,6 @@
-import type { ListedProduct } from '@relata/client';
+import type { TableProduct } from '@relata/client';
 
-/** What a row of the table shows: a million whole products would fill the memory of the browser. */
+/** What a row of the table shows, as flat as can be: there may be half a million of them. */
 export interface ProductRow {
   readonly identifier: string;
   readonly name: string;
@@ -10,20 +10,56 @@ export interface ProductRow {
   readonly lastUpdateTs: number;
 }
 
-export function toRow(product: ListedProduct): ProductRow {
+export const toRow = ({
+  identifier,
+  name,
+  groupId,
+  category,
+  image,
+  lastUpdateTs,
+}: TableProduct): ProductRow => ({
+  identifier,
+  name,
+  group: groupId,
+  category: category.join(' › '),
+  image: image || undefined,
+  lastUpdateTs,
+});
+
+interface RowPage {
+  readonly rows: readonly ProductRow[];
+}
+
+/** Pages of a list, read as one; a page may be shorter than was asked for. */
+export interface RowBook {
+  readonly count: number;
+  getRow(index: number): ProductRow | undefined;
+}
+
+export function bindPages(pages: readonly RowPage[]): RowBook {
+  const starts: number[] = [];
+  let count = 0;
+  for (const { rows } of pages) {
+    starts.push(count);
+    count += rows.length;
+  }
   return {
-    identifier: product.identifier,
-    name: product.name,
-    group: product.groupIdentifier ?? '',
-    category: (product.categories?.[0]?.path ?? []).join(' › '),
-    image: pickImage(product),
-    lastUpdateTs: product.lastUpdateTs,
+    count,
+    getRow(index) {
+      const at = findPage(starts, index);
+      return pages[at]?.rows[index - (starts[at] ?? 0)];
+    },
   };
 }
 
-/** The smallest that there is. */
-export function pickImage({ image, images }: Pick<ListedProduct, 'image' | 'images'>): string | undefined {
-  const list = images ?? [];
-  const small = list.find(({ type }) => type === 'THUMB') ?? list.find(({ type }) => type === 'SMALL');
-  return small?.url ?? image ?? list[0]?.url;
+/** @returns the last page that begins at or before the row; an empty page begins where the next one does */
+function findPage(starts: readonly number[], index: number): number {
+  let low = 0;
+  let high = starts.length - 1;
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if ((starts[middle] ?? 0) <= index) low = middle;
+    else high = middle - 1;
+  }
+  return low;
 }

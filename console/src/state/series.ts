@@ -1,7 +1,7 @@
-import { type CatalogPoint, RelataError, type RequestPoint, type Span } from '@relata/client';
+import type { CatalogPoint, KeyStatistics, RequestPoint } from '@relata/client';
 
 /** @returns when each step of a span begins */
-export function listSteps({ from, to, step }: Span): number[] {
+export function listSteps({ from, to, step }: Pick<KeyStatistics, 'from' | 'to' | 'step'>): number[] {
   const stepMs = step * 1000;
   const count = Math.min(2_000, Math.max(1, Math.ceil((to - from) / stepMs)));
   return Array.from({ length: count }, (_, at) => from + at * stepMs);
@@ -19,9 +19,3 @@ export function spread<Point extends RequestPoint | CatalogPoint>(
 
 export const sum = (values: readonly (number | undefined)[]): number =>
   values.reduce<number>((total, value) => total + (value ?? 0), 0);
-
-/** Statistics are of a newer service: an older one shows none. */
-export function withoutStatistics(error: unknown): null {
-  if (error instanceof RelataError && (error.status === 404 || error.status === 401)) return null;
-  throw error;
-}

@@ -1,10 +1,10 @@
-import { type ConsoleSession, createRelata, type Relata } from '@relata/client';
+import { createRelata, type Relata, RelataError, type SignedIn } from '@relata/client';
 import { useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from 'react';
 
 /** Who uses the console: a user with a session, or the holder of an API key. */
 export type Who =
-  | { kind: 'user'; session: ConsoleSession }
+  | { kind: 'user'; session: SignedIn }
   /** The value stays in memory: a reload forgets it. */
   | { kind: 'key'; key: string };
 
@@ -15,11 +15,13 @@ interface SessionState {
   signIn(email: string, password: string): Promise<void>;
   /** @throws RelataError when the key reaches nothing */
   useKey(key: string): Promise<void>;
-  accept(make: (relata: Relata) => Promise<ConsoleSession>): Promise<void>;
+  accept(make: (relata: Relata) => Promise<SignedIn>): Promise<void>;
   signOut(everywhere?: boolean): Promise<void>;
 }
 
 const Context = createContext<SessionState | undefined>(undefined);
+
+const isRefused = (error: unknown) => error instanceof RelataError && error.status === 401;
 
 export function SessionProvider({ children }: { children: ReactNode }) {
   const [who, setWho] = useState<Who | null | undefined>(undefined);
@@ -46,6 +48,17 @@ export function SessionProvider({ children }: { children: ReactNode }) {
       });
     return () => aborted.abort();
   }, [enter]);
+
+  // A session ends by itself, and by a sign-out elsewhere: a 401 may be that, or a project out of reach.
+  useEffect(() => {
+    if (who?.kind !== 'user') return;
+    return queries.getQueryCache().subscribe((event) => {
+      if (event.type !== 'updated' || event.action.type !== 'error' || !isRefused(event.action.error)) return;
+      relata.session.get().catch((error: unknown) => {
+        if (isRefused(error)) enter(null, createRelata());
+      });
+    });
+  }, [queries, relata, who, enter]);
 
   const state = useMemo<SessionState>(
     () => ({
@@ -84,9 +97,10 @@ export function useSession(): SessionState {
 export const useRelata = (): Relata => useSession().relata;
 
 /** What the present user may do; the service decides, the console only leaves away what it would refuse. */
-export function useRights(): { canChange: boolean; canManageUsers: boolean } {
+export function useRights(): { canChange: boolean; canManageUsers: boolean; canManageAccountKeys: boolean } {
   const { who } = useSession();
-  if (who?.kind !== 'user') return { canChange: true, canManageUsers: false };
+  if (who?.kind !== 'user') return { canChange: true, canManageUsers: false, canManageAccountKeys: true };
   const { role } = who.session.user;
-  return { canChange: role !== 'viewer', canManageUsers: role === 'owner' };
+  const isOwner = role === 'owner';
+  return { canChange: role !== 'viewer', canManageUsers: isOwner, canManageAccountKeys: isOwner };
 }

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { bindPages, toRow } from './product-rows.ts';
+
+const rowOf = (identifier: string) =>
+  toRow({ id: 1, identifier, groupId: 'g', name: 'n', image: '', category: ['a', 'b'], lastUpdateTs: 1 });
+const page = (...identifiers: string[]) => ({ rows: identifiers.map(rowOf) });
+
+test('pages of any length are read as one list', () => {
+  const { count, getRow } = bindPages([page('a', 'b'), page(), page('c'), page('d', 'e'), page()]);
+  assert.equal(count, 5);
+  const read = [0, 1, 2, 3, 4, 5].map((index) => getRow(index)?.identifier);
+  assert.deepEqual(read, ['a', 'b', 'c', 'd', 'e', undefined]);
+  assert.equal(bindPages([]).getRow(0), undefined);
+});
+
+test('a row has no picture where the product has none', () => {
+  assert.deepEqual(rowOf('a'), {
+    identifier: 'a',
+    name: 'n',
+    group: 'g',
+    category: 'a › b',
+    image: undefined,
+    lastUpdateTs: 1,
+  });
+});
