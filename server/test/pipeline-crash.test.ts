@@ -8,7 +8,8 @@ import { createTestStore } from './test-store.ts';
 
 /** RELATA_TEST_SEED repeats a run. */
 const SEED = Number(process.env.RELATA_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
-const KILLS = 8;
+/** Of each mode, on both stores. */
+const KILLS = 6;
 /** Two batches, so that a run has several writes. */
 const PRODUCTS = 10_500;
 /** A run of this file takes about half a second. */

@@ -96,6 +96,14 @@ test('mode full deletes what the source does not hold, the others do not (§3.3)
   );
 });
 
+test('a run that fails behind its batches is no fault of the service, though they are still being staged (§13.2)', async () => {
+  const pipeline = await createPipeline(service(), { onRejectedRow: 0 });
+  const rows = Array.from({ length: 10_000 }, (_, index) => `P${index};Product ${index};v`);
+  const task = await pipeline.upload(`sku;name;Color\n${rows.join('\n')}\n;Nothing;red\n`);
+  assert.equal(task.error.code, 'rows_rejected');
+  assert.deepEqual(await pipeline.list(), []);
+});
+
 const BAD = `sku;name;Price\nA1;Lamp;1,50\n;No number;2,00\nA3;Chair;cheap\n${'A4;Stool;3,00\n'}`;
 const PRICED = { ...CSV_MAPPING, attributes: { Price: { column: 'Price', number: { decimal: 'comma' } } } };
 

@@ -21,13 +21,7 @@ export const listPostgres = (): string[] =>
 export const listInstalled = (): string[] =>
   listPostgres().filter((path) => INSTALLED.some((start) => basename(path).startsWith(start)));
 
-const INSTALLED = [
-  'postgres-',
-  'interface-full-',
-  'interface-updates',
-  'interface-projects',
-  'interface-relation',
-];
+const INSTALLED = ['postgres-', 'interface-full-', 'interface-updates', 'interface-relations'];
 
 /** @returns those of the client or the console, which start the service as a process */
 export const listWorkspace = (name: 'client' | 'console'): string[] =>

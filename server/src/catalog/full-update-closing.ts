@@ -20,8 +20,9 @@ export class FullUpdateClosing {
     const known = uploads.filter((task) => task !== undefined);
     await tasks.endTasks(known, state === 'committed' ? 'FINISHED' : 'CANCELLED');
     await closeFullUpdate(database, key, state);
-    for (const { payloadName } of batches) await payloads.remove(projectId, payloadName);
+    // Before its bodies go: what is being staged of it is missed by nobody.
     this.onClosed(fullUpdateId);
+    for (const { payloadName } of batches) await payloads.remove(projectId, payloadName);
     this.parts.collectGarbage(projectId);
   }
 

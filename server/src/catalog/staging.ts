@@ -241,7 +241,8 @@ export class Staging {
 
   private fail(session: Session, fullUpdateId: number, error: unknown): void {
     session.failure ??= error;
-    this.logFailure(fullUpdateId, error);
+    // Of a full update that was closed meanwhile the bodies are gone.
+    if (this.sessions.get(fullUpdateId) === session) this.logFailure(fullUpdateId, error);
   }
 
   private logFailure(fullUpdateId: number, error: unknown): void {
