@@ -5,6 +5,7 @@ import {
   enterInvited,
   fill,
   findBarriers,
+  makeExamplePipeline,
   makeExampleProject,
   startConsole,
 } from './harness.ts';
@@ -85,13 +86,17 @@ test('somebody whose session has ended comes to the sign-in (§5.6 rule 6)', asy
 const CHANGES =
   /^(New|Create|Save|Delete|Load|Make|Invite|Remove|Withdraw|Rotate|Undo|Restore|Commit|Bring back|Cancel|Run|Add|What can be done)/;
 /** A definition may be tried without being stored, and forms are drawn to be read. */
-const TRIED = ['relation', 'relation-new', 'attribute', 'project-new', 'api-key-new'];
+const TRIED = [
+  ...['relation', 'relation-new', 'attribute', 'project-new', 'api-key-new'],
+  ...['pipeline-new', 'pipeline-edit'],
+];
 
 test('a viewer is offered nothing that changes something, and is refused in words where they ask for it (§5.6 rule 2)', async (t) => {
   const console = await startConsole(t);
   const { relata } = console.service;
   await enterAsOwner(console);
   const id = await makeExampleProject(console.service);
+  await makeExamplePipeline(console.service, id);
   const group = await relata.projects.createGroup('Old');
   const old = await relata.projects.create({ name: 'Old', projectGroupId: group.id, locale: 'de-DE' });
   await relata.projects.delete(old.id, 'Old');

@@ -5,6 +5,8 @@ import { makeExampleProject, startConsole } from './harness.ts';
 
 /** As many as one update takes: it keeps the service busy while somebody looks at the next one. */
 const MANY = 10_000;
+/** Updates that wait before it: some ten seconds, and it has to be cancelled before its turn. */
+const AHEAD = 12;
 
 const makeMany = (name: string) =>
   Array.from({ length: MANY }, (_, at) => ({
@@ -21,8 +23,8 @@ test('a task that waits is cancelled on its page, and nothing of it is done (§4
   const { relata } = service;
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/updates`);
-  for (const name of ['first', 'second', 'third'])
-    await relata.products.replace(makeMany(name), { projectId: id });
+  const before = Array.from({ length: AHEAD }, (_, at) => makeMany(`ahead ${at}`));
+  await Promise.all(before.map((products) => relata.products.replace(products, { projectId: id })));
   const unwanted = [{ identifier: 'UNWANTED', name: 'Unwanted' }];
   const { task } = await relata.products.replace(unwanted, { projectId: id });
   await goTo(page, `#/projects/${id}/updates/${task.id}`);
