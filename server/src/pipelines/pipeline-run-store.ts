@@ -12,7 +12,11 @@ export interface NewRun {
   readonly upload: UploadedFile | undefined;
 }
 
-/** @returns whether a run of the pipeline is open; asked by whoever writes to its project and keeps others out */
+/**
+ * Only the newest run can be open, so it is the one that is looked at, however many there were: one step along
+ * pipeline_run_by_pipeline.
+ * @returns whether a run of the pipeline is open; asked by whoever writes to its project and keeps others out
+ */
 export async function hasOpenRun(
   tx: Pick<ControlTransaction, 'selectFrom'>,
   { projectId, id }: Pick<Pipeline, 'projectId' | 'id'>,
@@ -24,13 +28,13 @@ export async function hasOpenRun(
         .onRef('task.project_id', '=', 'pipeline_run.project_id')
         .onRef('task.number', '=', 'pipeline_run.task_number'),
     )
-    .select('task.number')
+    .select('task.finish_time')
     .where('pipeline_run.project_id', '=', projectId)
     .where('pipeline_run.pipeline_id', '=', id)
-    .where('task.status', 'in', ['PENDING', 'RUNNING'])
+    .orderBy('pipeline_run.task_number', 'desc')
     .limit(1)
     .executeTakeFirst();
-  return row !== undefined;
+  return row?.finish_time === null;
 }
 
 export async function insertRun(tx: ControlTransaction, task: Task, run: NewRun): Promise<void> {
