@@ -1,4 +1,4 @@
-import { type Pipeline, type PipelineDefinition, RelataError, type Tagged } from '@relata/client';
+import type { Pipeline, PipelineDefinition, Tagged } from '@relata/client';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button, LinkButton } from '../parts/button.tsx';
@@ -9,6 +9,7 @@ import { EMPTY_PIPELINE } from '../state/pipelines.ts';
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
+import { refuseStale } from '../state/stale.ts';
 import { BasicsCard, FormatCard, GuardsCard, TriggerCard } from './pipeline-form.tsx';
 import { MappingCard } from './pipeline-mapping.tsx';
 import { PreviewCard, usePipelinePreview } from './pipeline-preview.tsx';
@@ -89,12 +90,7 @@ function useSave(stored: Tagged<Pipeline> | undefined, draft: PipelineDefinition
     if (stored === undefined) return relata.pipelines.create(project.id, draft);
     const place = { projectId: project.id, pipelineId: stored.value.id };
     const options = stored.etag === undefined ? {} : { ifMatch: stored.etag };
-    return relata.pipelines.put(place, draft, options).catch((reason: unknown) => {
-      if (!(reason instanceof RelataError && reason.status === 412)) throw reason;
-      throw new Error(
-        'Somebody else has changed this pipeline meanwhile. Open it again in another tab to see their version.',
-      );
-    });
+    return relata.pipelines.put(place, draft, options).catch(refuseStale('pipeline'));
   }
 
   async function save() {

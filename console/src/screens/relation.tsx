@@ -1,4 +1,4 @@
-import { RelataError, type Relation, type RelationDefinition, type Tagged } from '@relata/client';
+import type { Relation, RelationDefinition, Tagged } from '@relata/client';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button, CopyButton } from '../parts/button.tsx';
@@ -8,6 +8,7 @@ import { useTell } from '../parts/toasts.tsx';
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
+import { refuseStale } from '../state/stale.ts';
 import { RelationExplain } from './relation-explain.tsx';
 import { RelationForm } from './relation-form.tsx';
 import { RelationSurveyCard } from './relation-survey.tsx';
@@ -121,12 +122,7 @@ function useSave(stored: Tagged<Relation> | undefined, draft: RelationDefinition
     if (stored === undefined) return relata.relations.create(project.id, draft);
     const place = { projectId: project.id, relationId: stored.value.id };
     const options = stored.etag === undefined ? {} : { ifMatch: stored.etag };
-    return relata.relations.put(place, draft, options).catch((reason: unknown) => {
-      if (!(reason instanceof RelataError && reason.status === 412)) throw reason;
-      throw new Error(
-        'Somebody else has changed this relation meanwhile. Open it again in another tab to see their version.',
-      );
-    });
+    return relata.relations.put(place, draft, options).catch(refuseStale('relation'));
   }
 
   async function save() {
