@@ -18,6 +18,7 @@ export async function startService(t: TestContext): Promise<{ url: string; key: 
   const child = spawn(process.execPath, [MAIN, 'serve'], {
     env: {
       PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
       RELATA_DATA_DIR: dataDir,
       RELATA_PORT: String(port),
       RELATA_ACCOUNT_KEY: KEY,

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import type { TestContext } from 'node:test';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { after, type TestContext } from 'node:test';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { launchBrowser } from './browser.ts';
 import { type Service, startService } from './service.ts';
 
 export interface Console {
   readonly service: Service;
-  readonly browser: Browser;
   /** A page of a browser of its own: no cookies, nothing stored. */
   open(address?: string, options?: BrowserContextOptions): Promise<Page>;
   /** A page whose user has come in with the account key. */
@@ -18,19 +17,25 @@ export interface Console {
 /** As long as anything on a page may take: the machine that tests may be busy. */
 const PATIENCE_MS = 20_000;
 
-/** A service, a browser, and pages that must break neither themselves nor their policy. */
+let launched: Promise<Browser> | undefined;
+after(async () => (await launched)?.close());
+
+/** A service of its own, the browser of the file, and pages that must break neither themselves nor their policy. */
 export async function startConsole(t: TestContext): Promise<Console> {
   const service = await startService();
   t.after(service.stop);
-  const browser = await launchBrowser();
+  launched ??= launchBrowser();
+  const browser = await launched;
+  const contexts: BrowserContext[] = [];
   const problems: string[] = [];
   t.after(async () => {
-    await browser.close();
+    for (const context of contexts) await context.close();
     assert.deepEqual(problems, [], 'nothing was thrown in a page, and nothing broke its policy');
   });
 
   async function open(address = '#/', options: BrowserContextOptions = {}): Promise<Page> {
     const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
+    contexts.push(context);
     context.setDefaultTimeout(PATIENCE_MS);
     const page = await context.newPage();
     page.on('pageerror', (error) => problems.push(error.message));
@@ -43,7 +48,6 @@ export async function startConsole(t: TestContext): Promise<Console> {
 
   return {
     service,
-    browser,
     open,
     async enter(address, options) {
       const page = await open(address, options);

@@ -34,6 +34,7 @@ export async function startService({
   const child = spawn(process.execPath, [join(ROOT, 'server/src/main.ts'), command], {
     env: {
       PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
       RELATA_DATA_DIR: dataDir,
       RELATA_PORT: String(port),
       RELATA_ACCOUNT_KEY: KEY,

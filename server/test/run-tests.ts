@@ -38,8 +38,6 @@ const TIMEOUT_MS = 900_000;
  * for leases to run out too.
  */
 const SIDE_BY_SIDE = { embedded: 2, postgres: 3 } as const;
-/** Browsers that share cores measure each other. */
-const BROWSERS = 1;
 const OLDEST = 14;
 const NEWEST = 17;
 
@@ -58,7 +56,7 @@ function listPasses(): Pass[] {
       ? [{ name: 'installed', files: listInstalled(), postgres: installed, atOnce: SIDE_BY_SIDE.postgres }]
       : []),
     { name: 'client', files: listWorkspace('client'), atOnce: SIDE_BY_SIDE.embedded },
-    { name: 'console', files: listWorkspace('console'), atOnce: BROWSERS },
+    { name: 'console', files: listWorkspace('console'), atOnce: SIDE_BY_SIDE.embedded },
   ];
 }
 
