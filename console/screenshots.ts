@@ -4,9 +4,10 @@
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { BrowserContextOptions, Page } from 'playwright-core';
 import { launchBrowser } from './test/browser.ts';
-import { signInByKey } from './test/harness.ts';
+import { enterAsOwner } from './test/people.ts';
 import { startService } from './test/service.ts';
 import { listViews, OPEN_VIEWS, showView, type View } from './test/views.ts';
 
@@ -16,28 +17,41 @@ const LOOKS = [
   { name: 'dark', colorScheme: 'dark', viewport: { width: 1360, height: 900 } },
   { name: 'phone', colorScheme: 'light', viewport: { width: 390, height: 844 }, deviceScaleFactor: 2 },
 ] as const;
+const COUNTED_MS = 30_000;
 
 mkdirSync(FOLDER, { recursive: true });
 const service = await startService({ command: 'demo' });
 const browser = await launchBrowser();
 try {
   const views = await listViews(service.relata, 1);
+  const { page: owner } = await enterAsOwner({ open, service });
+  const storageState = await owner.context().storageState();
+  await untilCounted();
   for (const { name, ...look } of LOOKS) {
-    const context = await browser.newContext(look);
-    const page = await context.newPage();
-    await page.goto(`${service.url}/console/`);
-    for (const view of OPEN_VIEWS) await picture(page, view, name);
-    await page.goto(`${service.url}/console/#/`);
-    await signInByKey(page, service.key);
+    const stranger = await open('#/', look);
+    for (const view of OPEN_VIEWS) await picture(stranger, view, name);
+    const page = await open('#/', { ...look, storageState });
     for (const view of views) await picture(page, view, name);
-    await context.close();
   }
 } finally {
   await browser.close();
   await service.stop();
 }
 
+async function open(address = '#/', options: BrowserContextOptions = {}): Promise<Page> {
+  const page = await (await browser.newContext(options)).newPage();
+  await page.goto(`${service.url}/console/${address}`);
+  return page;
+}
+
+/** Each process adds what it counted every ten seconds; before, the overview would be empty. */
+async function untilCounted(): Promise<void> {
+  const deadline = Date.now() + COUNTED_MS;
+  const isCounted = async () => (await service.relata.installation.statistics()).requests.length > 0;
+  while (!(await isCounted()) && Date.now() < deadline) await sleep(500);
+}
+
 async function picture(page: Page, view: View, look: string): Promise<void> {
   await showView(page, view);
-  await page.screenshot({ path: join(FOLDER, `${view.name}-${look}.png`), fullPage: look === 'phone' });
+  await page.screenshot({ path: join(FOLDER, `${view.name}-${look}.png`), fullPage: true });
 }

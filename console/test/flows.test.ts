@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { enterAsOwner, fill, makeExampleProject, signInByKey, startConsole, untilBuilt } from './harness.ts';
+import { makeExampleProject, startConsole, untilBuilt } from './harness.ts';
+import { enterAsOwner, fill, signInByKey } from './people.ts';
 
 test('from a fresh start to a related product (§14.5)', async (t) => {
   const console = await startConsole(t);
@@ -159,6 +160,43 @@ test('a relation is built with a live preview, saved, explained and deleted (§1
   await page.getByRole('button', { name: 'Delete the relation' }).click();
   await page.getByRole('heading', { name: 'Relations' }).waitFor();
   assert.equal((await service.relata.relations.list(id)).length, 1);
+});
+
+test('relations are exported, and an import says what it deletes before it does (§12.1 rule 4)', async (t) => {
+  const { enter, service } = await startConsole(t);
+  const id = await makeExampleProject(service);
+  const page = await enter(`#/projects/${id}/relations`);
+  const saving = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Export' }).click();
+  const file = await saving;
+  assert.equal(file.suggestedFilename(), `relations-${id}.json`);
+  const exported = JSON.parse(await readFile(await file.path(), 'utf8'));
+  assert.deepEqual(exported, await service.relata.relations.export(id));
+
+  const [kept] = exported.relations;
+  const sent = {
+    relations: [
+      { ...kept, name: 'Renamed' },
+      { ...kept, id: undefined, name: 'Another' },
+    ],
+  };
+  await page.getByRole('button', { name: 'Import …' }).click();
+  const choose = (text: string) =>
+    page
+      .getByLabel('Exported file')
+      .setInputFiles({ name: 'relations.json', mimeType: 'application/json', buffer: Buffer.from(text) });
+  await choose('[]');
+  await page.getByText('it is not an export of relations').waitFor();
+  await choose(JSON.stringify(sent));
+  const others = exported.relations.length - 1;
+  await page.getByText(`1 made, 1 changed, ${others} deleted`).waitFor();
+  await page.getByRole('button', { name: 'Replace the relations' }).click();
+  await page.getByRole('link', { name: 'Another', exact: true }).waitFor();
+  const stored = await service.relata.relations.list(id);
+  assert.deepEqual(
+    stored.map(({ name }) => name),
+    ['Renamed', 'Another'],
+  );
 });
 
 test('an attribute gets another unit, and the products follow (§11.5)', async (t) => {

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { after, type TestContext } from 'node:test';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { launchBrowser } from './browser.ts';
+import { signInByKey } from './people.ts';
 import { type Service, startService } from './service.ts';
 
 export interface Console {
@@ -55,14 +56,6 @@ export async function startConsole(t: TestContext): Promise<Console> {
       return page;
     },
   };
-}
-
-export async function signInByKey(page: Page, key: string): Promise<void> {
-  await page.getByRole('button', { name: 'Sign in with an API key' }).click();
-  await page.getByLabel('API key').fill(key);
-  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-  await page.getByRole('main').waitFor();
-  await page.locator('.frame').waitFor();
 }
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
@@ -120,31 +113,4 @@ export async function makeExamplePipeline({ relata }: Service, projectId: number
 export async function untilBuilt(relata: Service['relata'], projectId: number): Promise<void> {
   const { tasks } = await relata.tasks.list({ projectId, limit: 100 });
   for (const { id } of tasks) await relata.tasks.wait(id);
-}
-
-const PASSWORD = 'a long and quiet river';
-
-export async function fill(page: Page, fields: Readonly<Record<string, string>>): Promise<void> {
-  for (const [label, value] of Object.entries(fields))
-    await page.getByLabel(label, { exact: true }).fill(value);
-}
-
-/** Comes in as the first owner, Ada, by the link that the start wrote to its log. @returns her page and password */
-export async function enterAsOwner({ open, service }: Console): Promise<{ page: Page; password: string }> {
-  const [link] = /http[^"]+#\/welcome\/[^"]+/.exec(await service.untilLogged('#/welcome/')) ?? [];
-  assert.ok(link, 'the log has the link');
-  const page = await open(link.slice(link.indexOf('#')));
-  await fill(page, { 'E-mail': 'ada@shop.example', Name: 'Ada', Password: PASSWORD });
-  await page.getByRole('button', { name: 'Create the owner' }).click();
-  await page.getByRole('heading', { name: 'Overview' }).waitFor();
-  return { page, password: PASSWORD };
-}
-
-/** Comes in by an invitation. @returns the page of the new user */
-export async function enterInvited({ open }: Console, link: string, name: string): Promise<Page> {
-  const page = await open(link.slice(link.indexOf('#')));
-  await fill(page, { Name: name, Password: PASSWORD });
-  await page.getByRole('button', { name: 'Accept the invitation' }).click();
-  await page.getByRole('heading', { name: 'Overview' }).waitFor();
-  return page;
 }

@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  enterAsOwner,
-  enterInvited,
-  fill,
-  findBarriers,
-  makeExamplePipeline,
-  makeExampleProject,
-  startConsole,
-} from './harness.ts';
+import { findBarriers, makeExamplePipeline, makeExampleProject, startConsole } from './harness.ts';
+import { enterAsOwner, enterInvited, fill } from './people.ts';
 import { listViews, showView } from './views.ts';
 
 test('the first owner comes by the link, invites an editor, and everybody signs in and out (§5.6, §14.5, §14.6)', async (t) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { findBarriers, makeExamplePipeline, makeExampleProject, startConsole } from './harness.ts';
+import { enterAsOwner } from './people.ts';
 import { listViews, OPEN_VIEWS, showView, type View } from './views.ts';
 
 const LOOKS = [
@@ -11,7 +12,10 @@ const LOOKS = [
 ] as const;
 
 test('axe finds nothing on any view, in light, in dark and on a phone, and no view is wider than a phone', async (t) => {
-  const { enter, open, service } = await startConsole(t);
+  const console = await startConsole(t);
+  const { open, service } = console;
+  const { page: owner } = await enterAsOwner(console);
+  const storageState = await owner.context().storageState();
   const projectId = await makeExampleProject(service);
   await makeExamplePipeline(service, projectId);
   const views = await listViews(service.relata, projectId);
@@ -20,7 +24,7 @@ test('axe finds nothing on any view, in light, in dark and on a phone, and no vi
     const stranger = await open('#/', look);
     for (const view of OPEN_VIEWS) found.push(...(await check(stranger, view, name)));
     await stranger.context().close();
-    const page = await enter('#/', look);
+    const page = await open('#/', { ...look, storageState });
     for (const view of views) found.push(...(await check(page, view, name)));
     await page.context().close();
   }

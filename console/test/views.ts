@@ -17,7 +17,7 @@ export const OPEN_VIEWS: readonly View[] = [
   { name: 'invitation', address: '#/invitation/token', heading: 'Join Relata' },
 ];
 
-/** Every view of somebody who is in, with a project that has products. */
+/** Every view of an owner who is in, with a project that has products. */
 export async function listViews(relata: Relata, projectId: number): Promise<readonly View[]> {
   const project = `#/projects/${projectId}`;
   const [[product], [relation], { tasks }, pipelines] = await Promise.all([
@@ -32,6 +32,7 @@ export async function listViews(relata: Relata, projectId: number): Promise<read
     { name: 'overview', address: '#/', heading: 'Overview' },
     { name: 'projects', address: '#/projects', heading: 'Projects' },
     { name: 'project-new', address: '#/projects/new', heading: 'New project' },
+    { name: 'account', address: '#/account', heading: 'Account' },
     { name: 'audit-log', address: '#/audit-log', heading: 'Audit log' },
     { name: 'project', address: project, heading: /./ },
     { name: 'products', address: `${project}/products`, heading: 'Products' },

@@ -98,7 +98,7 @@ function KeyTable({ keys, onRotated }: { keys: readonly ApiKey[]; onRotated(show
             <tr key={key.id}>
               <td>
                 {key.name}
-                <div className="mono soft small">{key.firstCharacters}…</div>
+                <div className="mono soft small nowrap">{key.firstCharacters}…</div>
               </td>
               <td>
                 <Scope scope={key.scope} />

@@ -49,7 +49,7 @@ export function AuditLog() {
                         <td>
                           {entry.actor.name} <span className="soft small">{entry.actor.type}</span>
                         </td>
-                        <td className="nowrap">{entry.action.replaceAll(/[.-]/g, ' ')}</td>
+                        <td>{entry.action.replaceAll(/[.-]/g, ' ')}</td>
                         <td>{String(entry.subject.name ?? entry.subject.id ?? '')}</td>
                         <td className="wide-only soft">{nameProject(entry.projectId)}</td>
                       </tr>

@@ -61,6 +61,7 @@ export function NewKey({ isOpen, onClose, onMade }: Form) {
   return (
     <FormDialog
       title="New API key"
+      isWide
       action="Make the key"
       isOpen={isOpen}
       onClose={onClose}

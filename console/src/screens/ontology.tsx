@@ -165,7 +165,7 @@ function AttributeTable({
             <th>Unit</th>
             <th className="wide-only">Also called</th>
             {coverage && <th className="wide-only">Coverage</th>}
-            <th className="number">Id</th>
+            <th className="wide-only number">Id</th>
           </tr>
         </thead>
         <tbody>
@@ -177,7 +177,7 @@ function AttributeTable({
                 </button>
               </td>
               <td>{formatType(attribute.type)}</td>
-              <td className="mono">{attribute.unitName}</td>
+              <td className="mono nowrap">{attribute.unitName}</td>
               <td className="wide-only soft">{attribute.synonyms?.join(', ')}</td>
               {coverage && (
                 <td className="wide-only">
@@ -187,7 +187,7 @@ function AttributeTable({
                   />
                 </td>
               )}
-              <td className="number mono soft">{attribute.id}</td>
+              <td className="wide-only number mono soft">{attribute.id}</td>
             </tr>
           ))}
         </tbody>

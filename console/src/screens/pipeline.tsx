@@ -73,7 +73,10 @@ function Actions({ pipeline }: { pipeline: Pipeline }) {
       {typeOf(pipeline.source) === 'upload' ? (
         <SendFile pipeline={pipeline} />
       ) : (
-        <RunNow pipeline={pipeline} />
+        <>
+          {pipeline.lastRun?.counts?.nothingNew && <RunNow pipeline={pipeline} isForced />}
+          <RunNow pipeline={pipeline} />
+        </>
       )}
     </>
   );
@@ -93,15 +96,24 @@ function useStart(start: (given?: File) => Promise<unknown>) {
   return { begin, isBusy };
 }
 
-function RunNow({ pipeline }: { pipeline: Pipeline }) {
+/** `isForced`: although the source is what it was, say because the ontology changed since. */
+function RunNow({ pipeline, isForced = false }: { pipeline: Pipeline; isForced?: boolean }) {
   const relata = useRelata();
   const project = useProject();
   const { begin, isBusy } = useStart(() =>
-    relata.pipelines.run({ projectId: project.id, pipelineId: pipeline.id }),
+    relata.pipelines.run(
+      { projectId: project.id, pipelineId: pipeline.id },
+      isForced ? { force: true } : undefined,
+    ),
   );
   return (
-    <Button look="primary" busy={isBusy} disabled={isRunning(pipeline)} onClick={() => void begin()}>
-      Run now
+    <Button
+      look={isForced ? 'plain' : 'primary'}
+      busy={isBusy}
+      disabled={isRunning(pipeline)}
+      onClick={() => void begin()}
+    >
+      {isForced ? 'Read it again' : 'Run now'}
     </Button>
   );
 }

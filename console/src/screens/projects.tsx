@@ -58,7 +58,7 @@ export function Projects() {
                           </a>
                         </td>
                         <td>{nameGroup(project.projectGroupId)}</td>
-                        <td>{project.locale}</td>
+                        <td className="nowrap">{project.locale}</td>
                         <td className="wide-only">
                           <span className="row">
                             {project.tags.map((tag) => (
@@ -71,7 +71,7 @@ export function Projects() {
                         <td className="wide-only soft">
                           <Ago at={project.createdAt} />
                         </td>
-                        <td className="number mono">{project.id}</td>
+                        <td className="number mono nowrap">{project.id}</td>
                       </tr>
                     ))}
                   </tbody>
@@ -82,7 +82,7 @@ export function Projects() {
         )}
       </Answer>
       <DeletedProjects />
-      <NewProject isOpen={isCreating} onClose={() => goTo(linkTo('projects'))} />
+      <NewProject isOpen={isCreating && canChange} onClose={() => goTo(linkTo('projects'))} />
     </Page>
   );
 }

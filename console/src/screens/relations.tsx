@@ -7,6 +7,7 @@ import { describeFilter } from '../state/filters.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
+import { ExportRelations, ImportRelations } from './relation-exchange.tsx';
 
 const BUILDING_MS = 2_000;
 
@@ -31,7 +32,13 @@ export function Relations() {
       title="Relations"
       crumbs={[[project.name, linkTo('projects', project.id)]]}
       about="A relation is a rule: which products go with which. Callers choose it by its id or its tag."
-      actions={create}
+      actions={
+        <>
+          {relations.data && relations.data.length > 0 && <ExportRelations />}
+          {canChange && relations.data && <ImportRelations present={relations.data} />}
+          {create}
+        </>
+      }
     >
       <Answer of={relations}>
         {(list) => (
@@ -64,7 +71,7 @@ function RelationTable({ relations }: { relations: readonly Relation[] }) {
             <th>Relation</th>
             <th>State</th>
             <th>Tag</th>
-            <th>Id</th>
+            <th className="wide-only">Id</th>
             <th className="wide-only">From</th>
             <th className="wide-only">To</th>
             <th className="wide-only">Changed</th>
@@ -86,7 +93,7 @@ function RelationTable({ relations }: { relations: readonly Relation[] }) {
                 <span className="mono">{relation.tag}</span>
                 <CopyButton text={relation.tag} label={`Copy the tag ${relation.tag}`} />
               </td>
-              <td className="nowrap">
+              <td className="wide-only nowrap">
                 <span className="mono">{relation.id}</span>
                 <CopyButton text={String(relation.id)} label={`Copy the id ${relation.id}`} />
               </td>

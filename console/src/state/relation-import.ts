@@ -1,0 +1,42 @@
+import type { Relation, RelationDefinition } from '@relata/client';
+
+type Imported = RelationDefinition & { readonly id?: number };
+
+/** What an import would do. */
+export interface ImportEffect {
+  readonly changed: number;
+  readonly created: number;
+  readonly deleted: readonly Relation[];
+}
+
+/** @returns the relations of an exported document. @throws Error that says what a reader should mend */
+export function readImport(text: string): Imported[] {
+  const relations = (parse(text) as { relations?: unknown } | null)?.relations;
+  if (!Array.isArray(relations))
+    throw new Error('The file has no list "relations": it is not an export of relations.');
+  return relations;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error(`The file is not JSON: ${(error as Error).message}`);
+  }
+}
+
+/**
+ * One after the other, as the service does it: a relation with a known id is changed, or else the first of the same name
+ * and tag. Source: docs/interface.md §12.1 rule 4.
+ */
+export function foreseeImport(present: readonly Relation[], imported: readonly Imported[]): ImportEffect {
+  const left = new Map(present.map((relation) => [relation.id, relation]));
+  let created = 0;
+  for (const { id, name, tag } of imported) {
+    const isSame = (one: Relation) => one.name === name && one.tag === tag;
+    const known = id !== undefined && left.has(id) ? id : [...left.values()].find(isSame)?.id;
+    if (known === undefined) created += 1;
+    else left.delete(known);
+  }
+  return { created, changed: imported.length - created, deleted: [...left.values()] };
+}

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
+import type { Service } from './service.ts';
+
+/** How people come in. */
+
+interface Place {
+  readonly service: Service;
+  open(address: string): Promise<Page>;
+}
+
+export async function signInByKey(page: Page, key: string): Promise<void> {
+  await page.getByRole('button', { name: 'Sign in with an API key' }).click();
+  await page.getByLabel('API key').fill(key);
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.getByRole('main').waitFor();
+  await page.locator('.frame').waitFor();
+}
+
+const PASSWORD = 'a long and quiet river';
+
+export async function fill(page: Page, fields: Readonly<Record<string, string>>): Promise<void> {
+  for (const [label, value] of Object.entries(fields))
+    await page.getByLabel(label, { exact: true }).fill(value);
+}
+
+/** Comes in as the first owner, Ada, by the link that the start wrote to its log. @returns her page and password */
+export async function enterAsOwner({ open, service }: Place): Promise<{ page: Page; password: string }> {
+  const [link] = /http[^"\s]+#\/welcome\/[^"\s]+/.exec(await service.untilLogged('#/welcome/')) ?? [];
+  assert.ok(link, 'the log has the link');
+  const page = await open(link.slice(link.indexOf('#')));
+  await fill(page, { 'E-mail': 'ada@shop.example', Name: 'Ada', Password: PASSWORD });
+  await page.getByRole('button', { name: 'Create the owner' }).click();
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  return { page, password: PASSWORD };
+}
+
+/** Comes in by an invitation. @returns the page of the new user */
+export async function enterInvited({ open }: Pick<Place, 'open'>, link: string, name: string): Promise<Page> {
+  const page = await open(link.slice(link.indexOf('#')));
+  await fill(page, { Name: name, Password: PASSWORD });
+  await page.getByRole('button', { name: 'Accept the invitation' }).click();
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  return page;
+}
