@@ -16,35 +16,34 @@ interface Shape {
   height?: number;
 }
 
+/** The picture is stretched to the width that there is; its words are not in it, so that they stay readable. */
 const WIDTH = 600;
-const BASE = 18;
 
 /** Values over time; its label and the figures beside it say the same in words. */
-export function Chart({ label, steps, series, kind, height = 120 }: Shape) {
+export function Chart({ label, steps, series, kind, height = 90 }: Shape) {
   const top = Math.max(1, ...steps.map((_, at) => heightOf(series, at, kind)));
-  const room = height - BASE - 12;
-  const scale = (value: number) => (value / top) * room;
+  const scale = (value: number) => (value / top) * height;
   return (
     <figure className="stack">
-      <svg className="chart" viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={label}>
-        <line x1={0} x2={WIDTH} y1={height - BASE} y2={height - BASE} stroke="var(--line)" />
+      <div className="tiny soft">{formatCount(top)}</div>
+      <svg
+        className="chart"
+        viewBox={`0 0 ${WIDTH} ${height}`}
+        height={height}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={label}
+      >
         {kind === 'bars' ? (
           <Bars {...{ steps, series, scale, height }} />
         ) : (
           series.map((one) => <Line key={one.name} {...{ one, steps, scale, height }} />)
         )}
-        <g fontSize={11} fill="var(--soft)">
-          <text x={0} y={10}>
-            {formatCount(top)}
-          </text>
-          <text x={0} y={height - 4}>
-            {formatMoment(steps[0] ?? 0)}
-          </text>
-          <text x={WIDTH} y={height - 4} textAnchor="end">
-            {formatMoment(steps.at(-1) ?? 0)}
-          </text>
-        </g>
       </svg>
+      <div className="row spread tiny soft">
+        <span>{formatMoment(steps[0] ?? 0)}</span>
+        <span>{formatMoment(steps.at(-1) ?? 0)}</span>
+      </div>
       {series.length > 1 && (
         <figcaption className="row small soft">
           {series.map(({ name, color }) => (
@@ -76,7 +75,7 @@ interface Drawn {
 function Bars({ steps, series, scale, height }: Drawn & { series: readonly Series[] }) {
   const width = WIDTH / Math.max(1, steps.length);
   return steps.map((step, at) => {
-    let y = height - BASE;
+    let y = height;
     return (
       <g key={step}>
         <title>{`${formatMoment(step)}: ${series.map(({ name, values }) => `${name} ${formatCount(values[at] ?? 0)}`).join(', ')}`}</title>
@@ -97,7 +96,15 @@ function Line({ one, steps, scale, height }: Drawn & { one: Series }) {
   let last: number | undefined;
   const points = steps.flatMap((_, at) => {
     last = one.values[at] ?? last;
-    return last === undefined ? [] : [`${(at * gap).toFixed(1)},${(height - BASE - scale(last)).toFixed(1)}`];
+    return last === undefined ? [] : [`${(at * gap).toFixed(1)},${(height - scale(last)).toFixed(1)}`];
   });
-  return <polyline points={points.join(' ')} fill="none" stroke={one.color} strokeWidth={2} />;
+  return (
+    <polyline
+      points={points.join(' ')}
+      fill="none"
+      stroke={one.color}
+      strokeWidth={2}
+      vectorEffect="non-scaling-stroke"
+    />
+  );
 }

@@ -26,13 +26,13 @@ export function RelatedGraph({
   const rowHeight = HEIGHT / shown.length;
   return (
     <svg
-      className="chart wide-graph"
+      className="graph wide-graph"
       viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
       role="img"
       aria-label={`${identifier} and ${relations.map(({ name, products }) => `${products.length} by ${name}`).join(', ')}`}
     >
       {shown.map((relation, at) => (
-        <Branch key={relation.name} relation={relation} top={at * rowHeight} height={rowHeight} />
+        <Branch key={`${at} ${relation.name}`} relation={relation} top={at * rowHeight} height={rowHeight} />
       ))}
       <rect x={4} y={HEIGHT / 2 - 15} width={150} height={30} rx={15} fill="var(--accent)" />
       <text x={79} y={HEIGHT / 2 + 4} textAnchor="middle" fill="var(--accent-ink)" fontSize={12}>
@@ -64,7 +64,7 @@ function Branch({ relation, top, height }: { relation: GraphRelation; top: numbe
             <path d={`M416 ${middle} C 460 ${middle}, 470 ${y}, 510 ${y}`} fill="none" stroke="var(--line)" />
             <circle cx={514} cy={y} r={3} fill="var(--accent)" />
             <text x={524} y={y + 4} fill="var(--ink)">
-              {cut(product, 28)}
+              {cut(product, 24)}
             </text>
           </g>
         );

@@ -166,7 +166,7 @@ function Sorts({ draft, onChange, attributes }: WithAttributes) {
     <Card title="Which come first">
       {sort.length === 0 && <p className="soft">Without a sort: the oldest products.</p>}
       {sort.map((one, at) => (
-        <div key={at} className="filter-row three">
+        <div key={at} className="filter-row named-value">
           <SuggestField
             label="Attribute"
             placeholder="Attribute"
@@ -185,7 +185,6 @@ function Sorts({ draft, onChange, attributes }: WithAttributes) {
             value={one.direction}
             onChange={(event) => put(at, { direction: event.target.value as 'asc' })}
           />
-          <span />
           <IconButton
             icon="cross"
             label="Remove this sort"
@@ -215,7 +214,7 @@ function Names({ draft, onChange }: Shape) {
     <Card title="Names for shoppers">
       {names.length === 0 && <p className="soft">None: a shop shows the relation by its own words.</p>}
       {names.map((one, at) => (
-        <div key={at} className="filter-row three">
+        <div key={at} className="filter-row named-value">
           <TextField
             label="Locale"
             isQuiet
@@ -230,7 +229,6 @@ function Names({ draft, onChange }: Shape) {
             placeholder="Passende Bits"
             onChange={(event) => put(at, { name: event.target.value })}
           />
-          <span />
           <IconButton
             icon="cross"
             label="Remove this name"

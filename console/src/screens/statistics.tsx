@@ -81,6 +81,13 @@ function CatalogChart({ statistics }: { statistics: StatisticsAnswer }) {
           { name: 'deleted', color: 'var(--bad)', values: deleted },
         ]}
       />
+      <Chart
+        label={`Products over the day, at last ${formatCount(products)}`}
+        steps={steps}
+        kind="line"
+        height={60}
+        series={[{ name: 'products', color: 'var(--accent)', values: spread(steps, catalogs, 'products') }]}
+      />
     </Card>
   );
 }
