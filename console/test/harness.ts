@@ -22,8 +22,8 @@ let launched: Promise<Browser> | undefined;
 after(async () => (await launched)?.close());
 
 /** A service of its own, the browser of the file, and pages that must break neither themselves nor their policy. */
-export async function startConsole(t: TestContext): Promise<Console> {
-  const service = await startService();
+export async function startConsole(t: TestContext, settings: Record<string, string> = {}): Promise<Console> {
+  const service = await startService({ settings });
   t.after(service.stop);
   launched ??= launchBrowser();
   const browser = await launched;

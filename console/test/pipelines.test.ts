@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { makeExampleProject, startConsole, untilBuilt } from './harness.ts';
 
@@ -109,4 +112,58 @@ test('the URL of a webhook is shown, and another one takes its place (§13.3)', 
     (await fetch(url, { method: 'POST', headers: { authorization: `Bearer ${service.key}` } })).status;
   assert.deepEqual([await call(first), await call(second)], [404, 200]);
   await page.getByText('by webhook', { exact: true }).waitFor();
+});
+
+test('a source is tried over HTTP, and read again although it is what it was (§13.5)', async (t) => {
+  const { enter, service } = await startConsole(t, { RELATA_FETCH_ALLOW: '127.0.0.1' });
+  const id = await makeExampleProject(service);
+  const source = createServer((_, response) =>
+    response.writeHead(200, { 'content-type': 'text/csv', etag: '"one"' }).end(FEED),
+  );
+  await once(source.listen(0, '127.0.0.1'), 'listening');
+  t.after(() => source.close());
+  const page = await enter(`#/projects/${id}/pipelines/new`);
+  await page.getByLabel('Name', { exact: true }).first().fill('Stock');
+  await page.getByLabel('Where the file comes from').selectOption('http');
+  const { port } = source.address() as AddressInfo;
+  await page.getByLabel('URL', { exact: true }).fill(`http://127.0.0.1:${port}/stock.csv`);
+  await page.getByRole('button', { name: 'Read the first rows' }).click();
+  await page.getByText('3 rows, 2 products, 1 with problems').waitFor();
+  await page.getByLabel('Quotes').selectOption('none');
+  await page.getByLabel('Mode').selectOption('incremental');
+  await page.getByLabel('Rows that make no product').selectOption('continue');
+  await page.getByRole('button', { name: 'Create the pipeline' }).click();
+
+  const run = page.getByRole('button', { name: 'Run now' });
+  await run.click();
+  await page.getByText('2 created, 1 rejected').waitFor();
+  await run.click();
+  await page.getByText('nothing new').waitFor();
+  await page.getByRole('button', { name: 'Read it again' }).click();
+  await page.getByText('2 unchanged, 1 rejected').waitFor();
+  const [{ id: pipelineId } = { id: 0 }] = (await service.relata.pipelines.list(id)).items;
+  const { value } = await service.relata.pipelines.get({ projectId: id, pipelineId });
+  assert.equal(value.format.quote, '', 'no quotes is another thing than any');
+});
+
+test('of two changes of one pipeline the later one is told, and nothing is lost (§7.6)', async (t) => {
+  const { enter, service } = await startConsole(t);
+  const id = await makeExampleProject(service);
+  const definition = {
+    name: 'Nightly',
+    source: { type: 'upload' as const },
+    format: { type: 'csv' as const },
+    mapping: { identifier: 'sku', attributes: '*' as const },
+    mode: 'partial' as const,
+    trigger: { type: 'manual' as const },
+  };
+  const { id: pipelineId } = await service.relata.pipelines.create(id, definition);
+  const page = await enter(`#/projects/${id}/pipelines/${pipelineId}/edit`);
+  await page.getByLabel('Products at least').fill('7');
+  const place = { projectId: id, pipelineId };
+  await service.relata.pipelines.put(place, { ...definition, name: 'Renamed by somebody else' });
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Somebody else has changed this pipeline').waitFor();
+  const { value } = await service.relata.pipelines.get(place);
+  assert.deepEqual([value.name, value.minProducts], ['Renamed by somebody else', 1]);
 });

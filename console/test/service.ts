@@ -23,8 +23,10 @@ export interface Service {
 /** The service as `npm start` or `npm run demo` runs it, on a store of its own, with the built console. */
 export async function startService({
   command = 'serve',
+  settings,
 }: {
   command?: 'serve' | 'demo';
+  settings?: Record<string, string>;
 } = {}): Promise<Service> {
   if (!existsSync(join(ROOT, 'console/dist/index.html')))
     throw new Error('The console is not built: npm run build');
@@ -40,6 +42,7 @@ export async function startService({
       RELATA_ACCOUNT_KEY: KEY,
       RELATA_LOG_LEVEL: 'warn',
       RELATA_PARSER_THREADS: '1',
+      ...settings,
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

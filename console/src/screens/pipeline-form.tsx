@@ -49,6 +49,8 @@ interface Option {
   readonly choices?: readonly Choice[];
   readonly hint?: string;
   readonly isNumber?: boolean;
+  /** The choice that stands for an empty text, which is another thing than nothing. */
+  readonly none?: string;
 }
 
 const OPTION: Readonly<Record<string, Option>> = {
@@ -56,6 +58,12 @@ const OPTION: Readonly<Record<string, Option>> = {
     name: 'delimiter',
     label: 'Delimiter',
     choices: [FOUND, [',', 'comma'], [';', 'semicolon'], ['\t', 'tab'], ['|', 'pipe']],
+  },
+  quote: {
+    name: 'quote',
+    label: 'Quotes',
+    choices: [FOUND, ['"', '"'], ["'", "'"], ['none', 'none']],
+    none: 'none',
   },
   encoding: { name: 'encoding', label: 'Encoding', choices: ENCODINGS },
   headerRow: {
@@ -71,8 +79,8 @@ const OPTION: Readonly<Record<string, Option>> = {
 };
 
 const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
-  csv: ['delimiter', 'encoding', 'headerRow'],
-  tsv: ['encoding', 'headerRow'],
+  csv: ['delimiter', 'quote', 'encoding', 'headerRow'],
+  tsv: ['quote', 'encoding', 'headerRow'],
   json: ['path'],
   xml: ['record'],
   xlsx: ['sheet', 'headerRow'],
@@ -104,9 +112,16 @@ export function FormatCard({ draft, onChange, found }: PipelineShape & { found: 
           <OptionField
             key={option.name}
             option={option}
-            value={textOf(format, option.name)}
+            value={option.none && format[option.name] === '' ? option.none : textOf(format, option.name)}
             mistake={mistake(`/format/${option.name}`)}
-            onChange={(value) => onChange({ format: withOption(format, option.name, value) })}
+            onChange={(value) =>
+              onChange({
+                format:
+                  value === option.none
+                    ? { ...format, [option.name]: '' }
+                    : withOption(format, option.name, value),
+              })
+            }
           />
         ))}
       </div>
