@@ -92,12 +92,17 @@ function endConnectionsOnClose(server: Server, closeMs: number): void {
   });
 }
 
-/** A name that repeats has a list. 100 identifiers take 3 µs; the parser that comes with Fastify takes 18. */
+/**
+ * A name that repeats has a list. 100 identifiers take 3 µs; the parser that comes with Fastify takes 18. A list grows in its
+ * place: strangers may send 60,000 values too.
+ */
 function readQuery(text: string): Record<string, string | string[]> {
   const query: Record<string, string | string[]> = Object.create(null);
   for (const [name, value] of new URLSearchParams(text)) {
     const known = query[name];
-    query[name] = known === undefined ? value : [known, value].flat();
+    if (known === undefined) query[name] = value;
+    else if (Array.isArray(known)) known.push(value);
+    else query[name] = [known, value];
   }
   return query;
 }
