@@ -143,10 +143,8 @@ function readBodies(server: Server, budget: BodyBudget): void {
   server.addContentTypeParser('*', async (request: FastifyRequest, payload: unknown) => {
     const { body = 'json', maxBodyMib = 1 } = request.routeOptions.config;
     const message = payload as typeof request.raw;
-    if (body === 'ignored') return undefined;
-    const held = body === 'stream' ? Math.min(maxBodyMib * MIB, STREAMED_BYTES) : maxBodyMib * MIB;
-    const wanted = Math.min(declaredLength(message) ?? 16 * MIB, held);
-    releaseWithRequest(request, await budget.reserve(wanted));
+    if (body === 'ignored' || request.routeOptions.url === undefined) return undefined;
+    await reserveMemory(budget, request);
     if (body === 'stream') return streamBody(message, maxBodyMib);
     const raw = await readBody(message, maxBodyMib);
     request.rawBody = raw;
@@ -163,6 +161,15 @@ function readBodies(server: Server, budget: BodyBudget): void {
 
 /**
  * A body that was read to its end is done, and so is one of which the rest is not wanted: whose request was refused on the
+/** Strangers who send a byte now and then would keep it from those who have a key; what they may send is small. */
+async function reserveMemory(budget: BodyBudget, request: FastifyRequest): Promise<void> {
+  const { body, maxBodyMib = 1, guard } = request.routeOptions.config;
+  if (guard === 'sign-in') return;
+  const held = body === 'stream' ? Math.min(maxBodyMib * MIB, STREAMED_BYTES) : maxBodyMib * MIB;
+  const wanted = Math.min(declaredLength(request.raw) ?? 16 * MIB, held);
+  releaseWithRequest(request, await budget.reserve(wanted));
+}
+
  * way, or whose sender left, perhaps while it waited. Of those Node does not say that they closed.
  */
 function releaseWithRequest({ raw, rawReply }: FastifyRequest, release: () => void): void {
