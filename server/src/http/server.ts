@@ -8,7 +8,7 @@ import { ServiceError } from '../kernel/errors.ts';
 import { type BodyBudget, createBodyBudget, declaredLength, parseJsonBody, readBody } from './body.ts';
 import { streamBody } from './body-stream.ts';
 import { replyWithError } from './error-mapper.ts';
-import { createGuardHook, type Guards } from './guards.ts';
+import { createGuardHook, createLateGuardHook, type Guards } from './guards.ts';
 import type { Server } from './http.ts';
 import { RequestLog } from './request-log.ts';
 import { createSessionCookie } from './session-cookie.ts';
@@ -69,7 +69,9 @@ export function createServer(settings: ServerSettings, guards: Guards): Server {
   readBodies(server, createBodyBudget(settings.bodyBudgetMib * MIB));
   answerUnknownPaths(server);
   if (settings.corsOrigins.length > 0) allowOrigins(server, settings.corsOrigins);
-  server.addHook('onRequest', createGuardHook(guards, createSessionCookie(settings.publicUrl)));
+  const cookie = createSessionCookie(settings.publicUrl);
+  server.addHook('onRequest', createGuardHook(guards, cookie));
+  server.addHook('preHandler', createLateGuardHook(guards, cookie));
   server.addHook('onSend', async (request, reply) => void reply.header('x-request-id', request.id));
   endConnectionsOnClose(server, settings.closeMs ?? CLOSE_MS);
   return server;
@@ -159,8 +161,6 @@ function readBodies(server: Server, budget: BodyBudget): void {
   });
 }
 
-/**
- * A body that was read to its end is done, and so is one of which the rest is not wanted: whose request was refused on the
 /** Strangers who send a byte now and then would keep it from those who have a key; what they may send is small. */
 async function reserveMemory(budget: BodyBudget, request: FastifyRequest): Promise<void> {
   const { body, maxBodyMib = 1, guard } = request.routeOptions.config;
@@ -170,6 +170,8 @@ async function reserveMemory(budget: BodyBudget, request: FastifyRequest): Promi
   releaseWithRequest(request, await budget.reserve(wanted));
 }
 
+/**
+ * A body that was read to its end is done, and so is one of which the rest is not wanted: whose request was refused on the
  * way, or whose sender left, perhaps while it waited. Of those Node does not say that they closed.
  */
 function releaseWithRequest({ raw, rawReply }: FastifyRequest, release: () => void): void {
