@@ -772,6 +772,7 @@ test('bad bodies are refused and named, without what they hold (§7.4)', async (
   const browser = new Browser(service().address);
   const cases: [string, object, RegExp][] = [
     ['/management/session', { email: 'a@b' }, /password/],
+    ['/management/session', { email: 'a@b\0', password: 'x' }, /\/email/],
     ['/management/session', { email: 'a@b', password: 'x', more: 1 }, /additional/],
     ['/management/session', { email: 'a@b', password: 'x'.repeat(257) }, /\/password .*256/],
     ['/management/owner', { token: 't', email: 'no address', name: 'A', password: PASSWORD }, /\/email/],
