@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Browser, PASSWORD } from './browser.ts';
+import { byUpload, createPipelineProject } from './pipeline-project.ts';
 import { shareService } from './shared-service.ts';
 
 /** Bodies that come over a long time, while what was decided at their head changes: docs/interface.md §7.2. */
@@ -21,15 +22,18 @@ async function addOwner(email: string) {
   return { browser, id: (await browser.succeed('POST', '/management/owner', given)).user.id as number };
 }
 
-/** Sends the head of a request that makes an account key, and some of its body. */
-async function begin(t: TestContext, ...credentials: string[]): Promise<Socket> {
+/** Sends the head of a request, by default one that makes an account key, and some of its body. */
+async function begin(t: TestContext, credentials: string[], path = '/management/api-keys'): Promise<Socket> {
   const socket = connect(Number(new URL(service().address).port), '127.0.0.1').setEncoding('utf8');
   t.after(() => socket.destroy());
   await once(socket, 'connect');
-  const head = ['POST /management/api-keys HTTP/1.1', 'Host: x', `Content-Length: ${BODY.length}`];
-  socket.write(`${[...head, ...credentials].join('\r\n')}\r\n\r\n${BODY.slice(0, 9)}`);
+  const head = [`POST ${path} HTTP/1.1`, 'Host: x', `Content-Length: ${BODY.length}`, ...credentials];
+  socket.write(`${head.join('\r\n')}\r\n\r\n${BODY.slice(0, 9)}`);
   return socket;
 }
+
+const withSession = ({ cookie, csrfToken }: Browser) => [`Cookie: ${cookie}`, `X-CSRF-Token: ${csrfToken}`];
+const withKey = (key: string) => [`Authorization: Bearer ${key}`];
 
 async function end(socket: Socket): Promise<string> {
   socket.write(BODY.slice(9));
@@ -40,15 +44,24 @@ async function end(socket: Socket): Promise<string> {
 test('who may call no more by the end of a slow body is refused (§7.2 rule 1, §5.6 rule 6)', async (t) => {
   const [owner, user] = [await addOwner('ada@shop.example'), await addOwner('eve@shop.example')];
   const key = await owner.browser.succeed('POST', '/management/api-keys', JSON.parse(BODY));
-  const { cookie, csrfToken } = user.browser;
-  const held = [
-    await begin(t, `Cookie: ${cookie}`, `X-CSRF-Token: ${csrfToken}`),
-    await begin(t, `Authorization: Bearer ${key.key}`),
-  ];
-  const kept = await begin(t, `Authorization: Bearer ${service().key}`);
+  const held = [await begin(t, withSession(user.browser)), await begin(t, withKey(key.key))];
+  const kept = await begin(t, withKey(service().key));
   await delay(HOLDS_MS + 100);
   await owner.browser.succeed('DELETE', `/management/users/${user.id}`);
   await owner.browser.succeed('DELETE', `/management/api-keys/${key.id}`);
   assert.deepEqual(await Promise.all(held.map(end)), ['401', '401']);
   assert.equal(await end(kept), '201', 'who still may is served');
+});
+
+test('a file of somebody who may call no more by its end starts no run (§7.2 rule 1, §13.1)', async (t) => {
+  const [owner, user] = [await addOwner('adb@shop.example'), await addOwner('evf@shop.example')];
+  const project = await createPipelineProject(service());
+  const files = await project.create(byUpload());
+  const path = `/management/projects/${project.projectId}/pipelines/${files.id}/upload`;
+  const held = await begin(t, withSession(user.browser), path);
+  await delay(HOLDS_MS + 100);
+  await owner.browser.succeed('PATCH', `/management/users/${user.id}`, { role: 'viewer' });
+  assert.equal(await end(held), '403');
+  assert.equal((await project.read(files)).lastRun, null);
+  assert.deepEqual(await service().store.listBodies(), []);
 });

@@ -64,12 +64,22 @@ const CHECK_HOLDS_MS = 1_000;
  */
 export function createLateGuardHook(guards: Guards, cookie: SessionCookie) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const { guard, body } = request.routeOptions.config;
     const { caller } = request as Partial<FastifyRequest>;
-    if (caller === undefined || reply.elapsedTime < CHECK_HOLDS_MS) return;
-    if (request.routeOptions.config.guard === 'own') return;
-    request.caller = await findCaller(guards, { request, reply, cookie });
-    refuseLowCaller(request);
+    if (caller === undefined || guard === 'own') return;
+    const check = async () => {
+      if (reply.elapsedTime < CHECK_HOLDS_MS) return;
+      request.caller = await findCaller(guards, { request, reply, cookie });
+      refuseLowCaller(request);
+    };
+    if (body !== 'stream') return check();
+    if (request.body) request.body = endWith(request.body as AsyncGenerator<Uint8Array>, check);
   };
+}
+
+async function* endWith<Part>(parts: AsyncGenerator<Part>, check: () => Promise<void>): AsyncGenerator<Part> {
+  yield* parts;
+  await check();
 }
 
 interface Asking {
