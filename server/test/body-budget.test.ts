@@ -73,3 +73,17 @@ test('who leaves while a body waits for memory takes none along, and starts noth
   await assertRoom('all have left');
   assert.equal((await project.read(files)).lastRun, null);
 });
+
+test('who needs no key takes none of the memory: at the sign-in, at paths that there are not (§8)', async (t) => {
+  const paths = ['/management/session', '/management/owner', '/management/invitations/accept', '/nowhere'];
+  const length = 'Content-Length: 16384';
+  const strangers = await Promise.all(
+    paths.flatMap((path) => [1, 2].flatMap(() => [send(path, length, '{'), send(path, CHUNKED, chunk(1))])),
+  );
+  t.after(() => strangers.map(({ socket }) => socket.destroy()));
+  await delay(100);
+  await assertRoom('all strangers are still sending');
+  const large = await send('/management/session', 'Content-Length: 16385', '{');
+  t.after(() => large.socket.destroy());
+  assert.equal(await large.answered, 413);
+});

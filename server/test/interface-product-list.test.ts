@@ -322,6 +322,7 @@ test('a filter that cannot be read is refused with an example (§14.3 rule 9)', 
     [{ attribute: '["a","b","c"]' }, '/attribute'],
     [{ attribute: ['["a"]', '{}'] }, '/attribute'],
     [{ format: 'xml' }, '/format'],
+    [{ identifierPrefix: 'A\0' }, '/identifierPrefix'],
     [{ format: 'ndjson', name: 'x' }, 'leave name out'],
     [{ limit: 0 }, '/limit'],
   ] as const) {

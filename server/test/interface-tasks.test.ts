@@ -536,7 +536,7 @@ test('unknown tasks and those of others are not found, and keys without write ac
   for (const [method, path] of paths) {
     const ask = (id: string, key?: string) =>
       service().call(method, `/tasks/${id}${path}`, key === undefined ? {} : { key });
-    for (const unknown of ['0123456789abcdef01234567', 'x', '%20', '__proto__']) {
+    for (const unknown of ['0123456789abcdef01234567', 'x', '%20', '%00', '__proto__']) {
       assertRefused(await ask(unknown), 404);
     }
     assertRefused(await ask(task.id, foreign), 404);

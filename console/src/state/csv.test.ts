@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { toCsvCell, toCsvLine } from './csv.ts';
 
 test('a cell that begins like a formula is text for every spreadsheet (§14.5)', () => {
-  for (const text of ['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1']) {
+  for (const text of ['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', '\n=1', '＝1', '＋1', '－1', '＠A1']) {
     assert.match(toCsvCell(text), /^"?'/, JSON.stringify(text));
   }
   assert.equal(toCsvCell('12.5 in'), '12.5 in');

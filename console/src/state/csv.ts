@@ -1,10 +1,13 @@
+/** Some spreadsheets take the wide signs of East Asian keyboards for the narrow ones. */
+const FORMULA = /^[=+\-@＝＋－＠\t\r\n]/;
+
 /**
  * A cell as every spreadsheet reads it. One that begins like a formula gets an apostrophe, so that product data is
  * never computed.
  */
 export function toCsvCell(value: unknown): string {
   const text = value === undefined || value === null ? '' : String(value);
-  const harmless = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  const harmless = FORMULA.test(text) ? `'${text}` : text;
   return /[",;\n\r]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }
 

@@ -71,8 +71,13 @@ function keysOf({ email, address }: Attempt): Keys {
   };
 }
 
+/** An address as some proxies forward it, with the port of the connection, which is another one each time. */
+const WITH_PORT = /^(?:([\d.]+)|\[([^\]]+)\])(?::\d+)?$/;
+
 /** Whoever has one address of IPv6 has the 2^64 beside it too. */
-function networkOf(address: string): string {
+function networkOf(given: string): string {
+  const [, ipv4, ipv6] = WITH_PORT.exec(given) ?? [];
+  const address = ipv4 ?? ipv6 ?? given;
   if (!isIPv6(address)) return address;
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (mapped !== undefined) return mapped;

@@ -20,7 +20,8 @@ export interface SessionRouteParts {
   readonly cookie: SessionCookie;
 }
 
-const open = { guard: 'sign-in' } as const;
+/** 16 KiB hold the longest of each field, escaped: more would be memory that anybody can have held. */
+const open = { guard: 'sign-in', maxBodyMib: 1 / 64 } as const;
 /** Signing in and out is for every role. */
 const own = { guard: 'session', role: 'viewer' } as const;
 const tags = ['Sign in'];

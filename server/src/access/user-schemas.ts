@@ -26,7 +26,7 @@ const NewPassword = Type.String({ minLength: 12, maxLength: 256 });
 const closed = { additionalProperties: false } as const;
 
 export const Credentials = Type.Object(
-  { email: Type.String({ maxLength: 1000 }), password: KnownPassword },
+  { email: Type.String({ maxLength: 1000, pattern: '^[^\\u0000]*$' }), password: KnownPassword },
   closed,
 );
 export const PasswordChange = Type.Object({ current: KnownPassword, new: NewPassword }, closed);

@@ -160,7 +160,9 @@ export const ProductListQuery = Type.Object({
         'json: upload shape; table: what a table shows; ndjson: the whole catalog in upload shape, a line a product',
     }),
   ),
-  identifierPrefix: Type.Optional(Type.String({ maxLength: 255, description: 'identifiers that begin so' })),
+  identifierPrefix: Type.Optional(
+    Type.String({ maxLength: 255, pattern: '^[^\\u0000]*$', description: 'identifiers that begin so' }),
+  ),
   category: Type.Optional(
     Type.String({
       maxLength: 32_768,

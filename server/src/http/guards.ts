@@ -44,7 +44,7 @@ export function createGuardHook(guards: Guards, cookie: SessionCookie) {
     if (guard === 'none' || guard === 'own' || request.routeOptions.url === undefined) return;
     reply.header('cache-control', 'no-store');
     if (guard === 'sign-in') return cookie.refuseForeign(request);
-    request.caller = (await findKey(guards, request, reply)) ?? (await findUser(guards, request, cookie));
+    request.caller = await findCaller(guards, { request, reply, cookie });
     refuseLowCaller(request);
     await chargeRequest(guards, request, reply).catch(async (error: unknown) => {
       // Over its rate, a batch of a full update is a failed batch of this project all the same (§3.1).
@@ -53,6 +53,44 @@ export function createGuardHook(guards: Guards, cookie: SessionCookie) {
     });
     if (guard === 'project') await chooseProject(guards, request);
   };
+}
+
+/** What is remembered of a key or session is as old anyway. */
+const CHECK_HOLDS_MS = 1_000;
+
+/**
+ * A body can take hours, and is not read before its sender was let in: whoever may call no more by its end is refused
+ * then, before anything is done.
+ */
+export function createLateGuardHook(guards: Guards, cookie: SessionCookie) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const { guard, body } = request.routeOptions.config;
+    const { caller } = request as Partial<FastifyRequest>;
+    if (caller === undefined || guard === 'own') return;
+    const check = async () => {
+      if (reply.elapsedTime < CHECK_HOLDS_MS) return;
+      request.caller = await findCaller(guards, { request, reply, cookie });
+      refuseLowCaller(request);
+    };
+    if (body !== 'stream') return check();
+    if (request.body) request.body = endWith(request.body as AsyncGenerator<Uint8Array>, check);
+  };
+}
+
+async function* endWith<Part>(parts: AsyncGenerator<Part>, check: () => Promise<void>): AsyncGenerator<Part> {
+  yield* parts;
+  await check();
+}
+
+interface Asking {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly cookie: SessionCookie;
+}
+
+/** @throws token_missing, scope_refused, not_signed_in, origin_refused, csrf_refused */
+async function findCaller(guards: Guards, { request, reply, cookie }: Asking): Promise<Caller> {
+  return (await findKey(guards, request, reply)) ?? (await findUser(guards, request, cookie));
 }
 
 async function chooseProject(guards: Guards, request: FastifyRequest): Promise<void> {

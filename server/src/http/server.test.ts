@@ -37,3 +37,16 @@ test('a body that takes for ever does not hold up the stop, whether it is read o
   await server.close();
   assert.ok(performance.now() - began < 10_000);
 });
+
+test('a query as long as may be sent is read in no time, whoever sends it (§8)', async (t) => {
+  const settings = { logLevel: 'silent', trustedProxies: [], corsOrigins: [], bodyBudgetMib: 16 };
+  const server = createServer(settings, {} as Guards);
+  server.get('/open', { config: { guard: 'none' } }, async ({ query }) => ({
+    values: (query as { a: string[] }).a.length,
+  }));
+  t.after(() => server.close());
+  const began = performance.now();
+  const answer = await server.inject(`/open?${'a=1&'.repeat(32_000)}`);
+  assert.deepEqual(answer.json(), { values: 32_000 });
+  assert.ok(performance.now() - began < 1_000);
+});

@@ -68,6 +68,8 @@ export async function insertTask(
 }
 
 export async function findTask(database: Database, id: string): Promise<Task | undefined> {
+  // PostgreSQL takes no such text, not even to look for it.
+  if (id.includes('\0')) return undefined;
   const row = await database.read.selectFrom('task').selectAll().where('id', '=', id).executeTakeFirst();
   return row && readTask(row);
 }
