@@ -2,6 +2,7 @@ import { defineConfig } from 'vite';
 
 export default defineConfig({
   base: '/console/',
+  logLevel: 'warn',
   resolve: { conditions: ['relata-source', 'module', 'browser', 'production'] },
   build: {
     target: 'es2023',

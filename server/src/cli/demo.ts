@@ -114,9 +114,9 @@ function printDemo({ address, key, projectId, consoleLink, uploadPath, webhookUr
   console.log(`
 Relata serves the demo catalog at ${address}
 The API reference is at ${address}/docs
-The console is at ${address}/console/, once npm run build has made it: sign in with the key
+The console is at ${address}/console/: sign in with the key, or sign up by the link
 Your key, for this demo only: ${key}
-To sign up for the console, within an hour: ${consoleLink}
+Your link, good for an hour: ${consoleLink}
 
 1. Which projects does the key reach?
    curl -s ${header} '${address}/projects'
