@@ -21,7 +21,7 @@ const order = [
 const src = '^server/src';
 const test = '[.]test[.]ts$';
 const routes = '-routes[.]ts$';
-const app = `${src}/(?:app|app-routes|stores|pipeline-parts|upkeep)[.]ts$`;
+const app = `${src}/(?:app|app-routes|stores|thread-snapshots|pipeline-parts|upkeep)[.]ts$`;
 const worker = `${src}/[^/]+-worker[.]ts$`;
 const cli = `${src}/cli/`;
 const main = `${src}/main[.]ts$`;
@@ -29,7 +29,7 @@ const main = `${src}/main[.]ts$`;
 const composition = [app, worker, cli, main];
 /** The one file another folder may import: catalog/catalog.ts, storage/storage.ts, … */
 const door = `${src}/([^/]+)/\\1[.]ts$`;
-const known = `${src}/(?:(?:${order.join('|')}|cli)/|(?:app|app-routes|stores|pipeline-parts|upkeep|config|main|[^/]+-worker)[.]ts$|[^/]+${test})`;
+const known = `${src}/(?:(?:${order.join('|')}|cli)/|(?:app|app-routes|stores|thread-snapshots|pipeline-parts|upkeep|config|main|[^/]+-worker)[.]ts$|[^/]+${test})`;
 
 /** A package by its name, whether or not it is installed. */
 const packages = (...names) => `(?:^|node_modules/)(?:${names.join('|')})(?:/|$)`;

@@ -1,15 +1,14 @@
 import type { Pipeline, PipelineDefinition, Tagged } from '@relata/client';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button, LinkButton } from '../parts/button.tsx';
 import { Answer, ErrorNote, Page } from '../parts/page.tsx';
-import { useTell } from '../parts/toasts.tsx';
 import { MistakesContext, readMistakes } from '../state/mistakes.ts';
 import { EMPTY_PIPELINE } from '../state/pipelines.ts';
 import { useProject } from '../state/project.ts';
-import { goTo, linkTo, useRoute } from '../state/route.ts';
+import { linkTo, useRoute } from '../state/route.ts';
+import { useSaving } from '../state/saving.ts';
 import { useRelata, useRights } from '../state/session.tsx';
-import { refuseStale } from '../state/stale.ts';
 import { BasicsCard, FormatCard, GuardsCard, TriggerCard } from './pipeline-form.tsx';
 import { MappingCard } from './pipeline-mapping.tsx';
 import { PreviewCard, usePipelinePreview } from './pipeline-preview.tsx';
@@ -81,37 +80,11 @@ function Editor({ stored }: { stored: Tagged<Pipeline> | undefined }) {
 function useSave(stored: Tagged<Pipeline> | undefined, draft: PipelineDefinition) {
   const relata = useRelata();
   const project = useProject();
-  const queries = useQueryClient();
-  const tell = useTell();
-  const [error, setError] = useState<unknown>();
-  const [isBusy, setBusy] = useState(false);
-
-  async function write(): Promise<Pipeline> {
-    if (stored === undefined) return relata.pipelines.create(project.id, draft);
-    const place = { projectId: project.id, pipelineId: stored.value.id };
-    const options = stored.etag === undefined ? {} : { ifMatch: stored.etag };
-    return relata.pipelines.put(place, draft, options).catch(refuseStale('pipeline'));
-  }
-
-  async function save() {
-    setBusy(true);
-    setError(undefined);
-    await write().then(
-      async (saved) => {
-        tell.good('The pipeline is saved');
-        await Promise.all(
-          ['pipelines', 'pipeline'].map((name) =>
-            queries.invalidateQueries({ queryKey: [name, project.id] }),
-          ),
-        );
-        goTo(linkTo('projects', project.id, 'pipelines', saved.id));
-      },
-      (reason: unknown) => {
-        setError(reason);
-        scrollTo(0, 0);
-      },
-    );
-    setBusy(false);
-  }
-  return { save, error, isBusy };
+  return useSaving<Pipeline>({
+    what: 'pipeline',
+    stored,
+    create: () => relata.pipelines.create(project.id, draft),
+    replace: (pipelineId, options) =>
+      relata.pipelines.put({ projectId: project.id, pipelineId }, draft, options),
+  });
 }

@@ -4,11 +4,10 @@ import { useState } from 'react';
 import { Button, CopyButton } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { Answer, ErrorNote, Page } from '../parts/page.tsx';
-import { useTell } from '../parts/toasts.tsx';
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo, useRoute } from '../state/route.ts';
+import { useSaving } from '../state/saving.ts';
 import { useRelata, useRights } from '../state/session.tsx';
-import { refuseStale } from '../state/stale.ts';
 import { RelationExplain } from './relation-explain.tsx';
 import { RelationForm } from './relation-form.tsx';
 import { RelationSurveyCard } from './relation-survey.tsx';
@@ -113,35 +112,14 @@ function Marks({ relation }: { relation: Relation }) {
 function useSave(stored: Tagged<Relation> | undefined, draft: RelationDefinition) {
   const relata = useRelata();
   const project = useProject();
-  const queries = useQueryClient();
-  const tell = useTell();
-  const [error, setError] = useState<unknown>();
-  const [isBusy, setBusy] = useState(false);
-
-  async function write(): Promise<Relation> {
-    if (stored === undefined) return relata.relations.create(project.id, draft);
-    const place = { projectId: project.id, relationId: stored.value.id };
-    const options = stored.etag === undefined ? {} : { ifMatch: stored.etag };
-    return relata.relations.put(place, draft, options).catch(refuseStale('relation'));
-  }
-
-  async function save() {
-    setBusy(true);
-    setError(undefined);
-    await write().then((saved) => {
-      tell.good(
-        'The relation is saved',
-        saved.state === 'building' ? 'It answers when its index is built.' : '',
-      );
-      goTo(linkTo('projects', project.id, 'relations', saved.id));
-      return Promise.all([
-        queries.invalidateQueries({ queryKey: ['relations', project.id] }),
-        queries.invalidateQueries({ queryKey: ['relation', project.id] }),
-      ]);
-    }, setError);
-    setBusy(false);
-  }
-  return { save, error, isBusy };
+  return useSaving<Relation>({
+    what: 'relation',
+    stored,
+    create: () => relata.relations.create(project.id, draft),
+    replace: (relationId, options) =>
+      relata.relations.put({ projectId: project.id, relationId }, draft, options),
+    tell: ({ state }) => (state === 'building' ? 'It answers when its index is built.' : ''),
+  });
 }
 
 function DeleteRelation({ relation }: { relation: Relation }) {

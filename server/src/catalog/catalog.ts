@@ -4,16 +4,15 @@
  * in order; a commit is one transaction, so readers see the catalog before it or after it. The catalog never knows
  * what goes with what: relations stand to its right.
  */
+import type { CatalogFiles } from '../storage/storage.ts';
 import type { Task } from '../tasks/tasks.ts';
 import type { CatalogParts } from './catalog-parts.ts';
-import { createSqliteSnapshots } from './catalog-reader-store.ts';
 import type { CatalogSnapshots } from './catalog-snapshot.ts';
 import { FullUpdates } from './full-update.ts';
 import { listBatchPayloads, listLiveFullUpdates } from './full-update-store.ts';
 import { gatherWrites, type WriteMode } from './gathered-writes.ts';
 import { ingestOperations } from './ingest.ts';
 import { createOntologyChanges } from './ontology-changes.ts';
-import { createPostgresSnapshots } from './postgres-snapshot-store.ts';
 import { createProductLists } from './product-lists.ts';
 import { readProductPage } from './product-page.ts';
 import { scanOperations } from './product-scan.ts';
@@ -24,7 +23,13 @@ import { surveyOperations } from './survey.ts';
 
 export type { CatalogSettings } from './catalog-parts.ts';
 export type { CatalogStore } from './catalog-port.ts';
-export { readCatalogVersion, readMeta, readOntology } from './catalog-reader-store.ts';
+export {
+  createSqliteSnapshots,
+  readCatalogVersion,
+  readMeta,
+  readOntology,
+} from './catalog-reader-store.ts';
+export type { CatalogSnapshots } from './catalog-snapshot.ts';
 export { raiseVersion, writeMeta } from './catalog-writer-store.ts';
 export type { BatchDerivation, Derivation, OpenDerivation, PlacedDocument } from './derivation.ts';
 export type { GatheredWrites, WriteMode } from './gathered-writes.ts';
@@ -39,6 +44,7 @@ export {
   updateCatalog,
 } from './postgres-catalog-row-store.ts';
 export { createPostgresCatalogStore, postgresWriterOperations } from './postgres-catalog-store.ts';
+export { createPostgresSnapshots } from './postgres-snapshot-store.ts';
 export type { UploadedProduct } from './product.ts';
 export { listProductErrors } from './product-check.ts';
 export { describeBriefly } from './product-list.ts';
@@ -49,25 +55,14 @@ export { createSqliteCatalogStore, writerOperations } from './sqlite-catalog-sto
 
 export type Catalog = ReturnType<typeof createCatalog>;
 
-/** What the parsing threads can do with the embedded store. */
-export function ingestThreadOperations(parts: Parameters<typeof createSqliteSnapshots>[0]) {
-  const snapshots = createSqliteSnapshots(parts);
-  return { ...ingestOperations(snapshots), ...readerOperations(parts.files) };
-}
+/** What the parsing threads can do. `files`: of the embedded store, which they read for lookups too. */
+export const ingestThreadOperations = (snapshots: CatalogSnapshots, files?: CatalogFiles) => ({
+  ...ingestOperations(snapshots),
+  ...(files && readerOperations(files)),
+});
 
-/** What the parsing threads can do with PostgreSQL. */
-export function postgresIngestThreadOperations(parts: Parameters<typeof createPostgresSnapshots>[0]) {
-  const snapshots = createPostgresSnapshots(parts);
-  return ingestOperations(snapshots);
-}
-
-/** What the scanning thread can do with the embedded store, and with PostgreSQL. */
-export const scanThreadOperations = (parts: Parameters<typeof createSqliteSnapshots>[0]) =>
-  lookThrough(createSqliteSnapshots(parts));
-export const postgresScanThreadOperations = (parts: Parameters<typeof createPostgresSnapshots>[0]) =>
-  lookThrough(createPostgresSnapshots(parts));
-
-const lookThrough = (snapshots: CatalogSnapshots) => ({
+/** What the scanning thread can do. */
+export const scanThreadOperations = (snapshots: CatalogSnapshots) => ({
   ...scanOperations(snapshots),
   ...surveyOperations(snapshots),
 });
