@@ -12,6 +12,7 @@ import { besideUploads } from './beside-uploads.ts';
 import { commit } from './commit.ts';
 import { growth } from './growth.ts';
 import { ingest } from './ingest.ts';
+import { lists } from './lists.ts';
 import { lookup } from './lookup.ts';
 import { describeMachine } from './machine.ts';
 import { watchOthers } from './machine-load.ts';
@@ -38,6 +39,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   commit,
   partial,
   growth,
+  lists,
   relations,
   pipelines,
   postgresIngest,
