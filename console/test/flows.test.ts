@@ -210,8 +210,25 @@ test('an attribute gets another unit, and the products follow (§11.5)', async (
   const { value } = await service.relata.ontology.get(id);
   assert.equal(value.attributes.find(({ name }) => name === 'Voltage')?.unitName, 'kV');
   await untilBuilt(service.relata, id);
+  await page.getByRole('row').filter({ hasText: 'Voltage' }).getByText('not extracted').waitFor();
   await page.goto(`${service.url}/console/#/projects/${id}/products/DRILL-118-BLUE`);
   await page.getByText('1 not extracted').waitFor();
+});
+
+test('an attribute is removed when one says so twice, and the relations that look at it are named (§11.1)', async (t) => {
+  const { enter, service } = await startConsole(t);
+  const id = await makeExampleProject(service);
+  const page = await enter(`#/projects/${id}/ontology`);
+  const open = () => page.getByRole('button', { name: 'Shank', exact: true }).click();
+  await open();
+  await page.getByRole('dialog').getByRole('link', { name: 'Bits for this drill' }).waitFor();
+  await page.getByRole('button', { name: 'Remove the attribute …' }).click();
+  await page.getByRole('button', { name: 'Keep it' }).click();
+  await page.getByRole('button', { name: 'Remove the attribute …' }).click();
+  await page.getByRole('button', { name: 'Remove the attribute', exact: true }).click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  const { value } = await service.relata.ontology.get(id);
+  assert.equal(value.attributes.filter(({ name }) => name === 'Shank').length, 0);
 });
 
 test('an open full update shows what it would delete, is committed and undone (§4.4, §4.5)', async (t) => {

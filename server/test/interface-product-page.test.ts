@@ -182,6 +182,9 @@ test('the limit counts groups; relations that answer nothing are told with their
 test('what is not there is 404, a limit that is none 400 (§12.7, §7.2)', async () => {
   const catalog = await createTools();
   assertRefused(await service().call('GET', `${pathOf(catalog, 'never')}/relations`), 404);
+  const unknown = await service().call('GET', pathOf(catalog, 'never'));
+  assertRefused(unknown, 404);
+  assert.deepEqual(unknown.body.details, ['no product "never"']);
   assertRefused(await service().call('GET', '/management/projects/4711/products/D1/relations'), 404);
   for (const limit of ['0', '101', 'x'])
     assertRefused(await service().call('GET', `${pathOf(catalog, 'D1')}/relations?limit=${limit}`), 400);

@@ -31,6 +31,22 @@ export function TextField({ label, hint, isQuiet, mistake, ...rest }: Label & Co
   );
 }
 
+const LOCALE = 'Language and country, as de-DE';
+
+/** A browser shows the title where what was typed does not fit. */
+export function LocaleField(field: Omit<ComponentProps<'input'>, 'pattern' | 'title'>) {
+  return (
+    <TextField
+      label="Locale"
+      required
+      pattern="[a-z]{2,3}-[A-Z]{2}"
+      title={LOCALE}
+      hint={LOCALE}
+      {...field}
+    />
+  );
+}
+
 export function AreaField({ label, hint, isQuiet, mistake, ...rest }: Label & ComponentProps<'textarea'>) {
   const id = useId();
   return (

@@ -132,7 +132,7 @@ function Invitations() {
         </Button>
       }
     >
-      {made && (
+      {made && invitations.data?.items.some(({ id }) => id === made.id) && (
         <>
           <p className="soft">Send this link to {made.email}. It is shown this once.</p>
           <Code text={made.link} label="The link of the invitation" />

@@ -1,14 +1,16 @@
 import type { Attribute, AttributeCoverage, Ontology } from '@relata/client';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { SelectField, TextField } from '../parts/field.tsx';
 import { Meter } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
+import { listAttributes } from '../state/filters.ts';
 import { formatCount } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
-import { useRights } from '../state/session.tsx';
+import { useRelata, useRights } from '../state/session.tsx';
 import { AttributeEffect } from './attribute-effect.tsx';
 import { countProblems } from './coverage.ts';
 
@@ -97,16 +99,63 @@ export function AttributeDialog({ attribute, coverage, onClose, onSave }: Shape)
           onChange={(event) => setSynonyms(event.target.value)}
         />
       </div>
-      {attribute && <AttributeEffect before={attribute} after={written} />}
-      {coverage && <Values coverage={coverage} />}
-      {attribute && canChange && (
-        <div className="row">
-          <Button look="danger" onClick={() => void remove().catch(tell.bad)}>
-            Remove the attribute
-          </Button>
-        </div>
+      {attribute && (
+        <>
+          <AttributeEffect before={attribute} after={written} />
+          {coverage && <Values coverage={coverage} />}
+          <UsedBy attribute={attribute.name} />
+          <RemoveAttribute onRemove={() => void remove().catch(tell.bad)} />
+        </>
       )}
     </FormDialog>
+  );
+}
+
+/** What a change of the attribute would change too. */
+function UsedBy({ attribute }: { attribute: string }) {
+  const relata = useRelata();
+  const project = useProject();
+  const { data = [] } = useQuery({
+    queryKey: ['relations', project.id],
+    queryFn: ({ signal }) => relata.relations.list(project.id, { signal }),
+  });
+  const using = data.filter((relation) => listAttributes(relation).has(attribute));
+  if (using.length === 0) return null;
+  return (
+    <p className="soft small">
+      Relations look at it:{' '}
+      {using.map(({ id, name }, at) => (
+        <span key={id}>
+          {at > 0 && ', '}
+          <a href={linkTo('projects', project.id, 'relations', id)}>{name}</a>
+        </span>
+      ))}
+    </p>
+  );
+}
+
+function RemoveAttribute({ onRemove }: { onRemove(): void }) {
+  const { canChange } = useRights();
+  const [isAsked, setAsked] = useState(false);
+  if (!canChange) return null;
+  if (!isAsked)
+    return (
+      <div className="row">
+        <Button look="danger" onClick={() => setAsked(true)}>
+          Remove the attribute …
+        </Button>
+      </div>
+    );
+  return (
+    <div className="note warn" role="alert">
+      <p>Its facts go, and a relation that looks at it is misconfigured until it is changed.</p>
+      <div className="row">
+        <Button onClick={() => setAsked(false)}>Keep it</Button>
+        <Button look="danger" onClick={onRemove}>
+          Remove the attribute
+        </Button>
+      </div>
+    </div>
   );
 }
 

@@ -2,6 +2,7 @@ import {
   type Attribute,
   type AttributeCoverage,
   type Ontology,
+  type Relata,
   RelataError,
   type Tagged,
 } from '@relata/client';
@@ -60,7 +61,17 @@ function useSave({ value, etag }: Tagged<Ontology>) {
     }
     await queries.invalidateQueries({ queryKey: ['ontology', project.id] });
     tell.good('The ontology is saved', 'Products are extracted again in the background.');
+    // Nobody waits for this: the coverage is counted anew when the facts are.
+    void untilDone(relata, project.id)
+      .catch(() => undefined)
+      .then(() => queries.invalidateQueries({ queryKey: ['coverage', project.id] }));
   };
+}
+
+/** The products follow by a task that is listed before the change is answered. Source: docs/interface.md §11.5. */
+async function untilDone(relata: Relata, projectId: number): Promise<void> {
+  const { tasks } = await relata.tasks.list({ projectId, limit: 20 });
+  for (const { id, finishTime } of tasks) if (finishTime === null) await relata.tasks.wait(id);
 }
 
 function Attributes({ read }: { read: Tagged<Ontology> }) {
@@ -162,9 +173,9 @@ function AttributeTable({
           <tr>
             <th>Attribute</th>
             <th>Type</th>
-            <th>Unit</th>
+            <th className="wide-only">Unit</th>
             <th className="wide-only">Also called</th>
-            {coverage && <th className="wide-only">Coverage</th>}
+            {coverage && <th>Coverage</th>}
             <th className="wide-only number">Id</th>
           </tr>
         </thead>
@@ -177,10 +188,10 @@ function AttributeTable({
                 </button>
               </td>
               <td>{formatType(attribute.type)}</td>
-              <td className="mono nowrap">{attribute.unitName}</td>
+              <td className="wide-only mono nowrap">{attribute.unitName}</td>
               <td className="wide-only soft">{attribute.synonyms?.join(', ')}</td>
               {coverage && (
-                <td className="wide-only">
+                <td>
                   <Share
                     of={coverage.byName.get(attribute.name)}
                     products={coverage.answer.sampledProducts}

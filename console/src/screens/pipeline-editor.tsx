@@ -69,7 +69,7 @@ function Editor({ stored }: { stored: Tagged<Pipeline> | undefined }) {
         <SourceCard {...shape} tried={tried} />
         <FormatCard {...shape} found={tried.preview.data?.found} />
         <MappingCard {...shape} preview={tried.preview.data} />
-        <PreviewCard tried={tried} />
+        <PreviewCard tried={tried} onRejectedRow={draft.onRejectedRow} />
         <TriggerCard {...shape} />
         <GuardsCard {...shape} />
       </MistakesContext>

@@ -183,14 +183,16 @@ export function TriggerCard({ draft, onChange }: PipelineShape) {
   const { trigger, source } = draft;
   const mistake = useMistake();
   const type = typeOf(trigger);
+  // Whatever else started a run of it would find no file.
+  const isUpload = typeOf(source) === 'upload';
   const set = (name: string, value: unknown) => onChange({ trigger: withOption(trigger, name, value) });
   return (
     <Card title="Trigger">
-      {typeOf(source) === 'upload' && <p className="soft">Each file that is sent in starts a run anyway.</p>}
+      {isUpload && <p className="soft">Each file that is sent in starts a run anyway.</p>}
       <div className="fields">
         <SelectField
           label="Runs start"
-          choices={TRIGGERS}
+          choices={TRIGGERS.filter(([one]) => !isUpload || one === 'manual' || one === type)}
           value={type}
           onChange={(event) => onChange({ trigger: startTrigger(event.target.value) })}
         />

@@ -98,7 +98,15 @@ function useSuggestion(
 
 type PreviewRow = PipelinePreview['rows'][number];
 
-export function PreviewCard({ tried: { preview, isAsked } }: { tried: Tried }) {
+export function PreviewCard({
+  tried: { preview, isAsked },
+  onRejectedRow = 'stop',
+}: {
+  tried: Tried;
+  onRejectedRow: PipelineDefinition['onRejectedRow'];
+}) {
+  const wouldEnd =
+    onRejectedRow === 'stop' && preview.data?.rows.some(({ product }) => product === undefined);
   return (
     <Card title="What becomes of the first rows">
       <ErrorNote error={preview.error} />
@@ -108,6 +116,12 @@ export function PreviewCard({ tried: { preview, isAsked } }: { tried: Tried }) {
         </Empty>
       )}
       {preview.isFetching && preview.data === undefined && <Loading />}
+      {wouldEnd && !preview.error && (
+        <p className="note warn">
+          A run would end at the first row that makes no product, and change nothing: mend the mapping or the
+          file, or choose below that such rows are left out.
+        </p>
+      )}
       {preview.data && !preview.error && <Rows rows={preview.data.rows} isOld={preview.isPlaceholderData} />}
     </Card>
   );

@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
-import { SelectField, TextField } from '../parts/field.tsx';
+import { LocaleField, SelectField, TextField } from '../parts/field.tsx';
 import { Card, ErrorNote, Page } from '../parts/page.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { useGroups, useProject } from '../state/project.ts';
@@ -44,14 +44,7 @@ function SettingsForm({ project, canChange }: { project: ManagedProject; canChan
       <Card title="Project">
         <div className="fields">
           <TextField label="Name" name="name" defaultValue={project.name} required maxLength={255} />
-          <TextField
-            label="Locale"
-            name="locale"
-            defaultValue={project.locale}
-            required
-            pattern="[a-z]{2,3}-[A-Z]{2}"
-            hint="Language and country, as de-DE"
-          />
+          <LocaleField name="locale" defaultValue={project.locale} />
           {choices.length > 0 && (
             <SelectField
               label="Project group"

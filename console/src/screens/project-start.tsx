@@ -76,8 +76,8 @@ function Glance() {
         />
         <Figure
           label="Delete guard"
-          value={`${project.settings.maxDeletePercent} %`}
-          more="at most, per commit"
+          value={project.settings.maxDeletePercent === 100 ? 'off' : `${project.settings.maxDeletePercent} %`}
+          more={project.settings.maxDeletePercent === 100 ? '' : 'of a commit'}
         />
         <Figure
           label="Can be undone"

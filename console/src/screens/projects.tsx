@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
-import { type Choice, SelectField, TextField } from '../parts/field.tsx';
+import { type Choice, LocaleField, SelectField, TextField } from '../parts/field.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
 import { Ago } from '../parts/show.tsx';
 import { useGroups, useProjects } from '../state/project.ts';
@@ -133,14 +133,7 @@ function NewProject({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {
         placeholder="Hardware store DE"
         onChange={(event) => setName(event.target.value)}
       />
-      <TextField
-        label="Locale"
-        value={locale}
-        required
-        pattern="[a-z]{2,3}-[A-Z]{2}"
-        hint="Language and country, as de-DE"
-        onChange={(event) => setLocale(event.target.value)}
-      />
+      <LocaleField value={locale} onChange={(event) => setLocale(event.target.value)} />
       <SelectField
         label="Project group"
         choices={choices}

@@ -117,7 +117,9 @@ function Noted({ list }: { list: readonly NotedRequest[] }) {
                   {method} {route}
                 </td>
                 <td>
-                  <span className={`badge ${status >= 500 ? 'bad' : ''}`}>{status}</span>
+                  <span className={`badge ${status >= 500 ? 'bad' : ''}`}>
+                    {status >= 500 ? status : 'slow'}
+                  </span>
                 </td>
                 <td className="number">{formatDuration(ms)}</td>
                 <td className="wide-only">

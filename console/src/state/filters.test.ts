@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Filter } from '@relata/client';
-import { asGroup, describeFilter, pruneFilter, readGroup, readValue, writeGroup } from './filters.ts';
+import type { Filter, RelationDefinition } from '@relata/client';
+import {
+  asGroup,
+  describeFilter,
+  listAttributes,
+  pruneFilter,
+  readGroup,
+  readValue,
+  writeGroup,
+} from './filters.ts';
 
 test('groups are read and written without a change of meaning (§12.2)', () => {
   const filters: Filter[] = [
@@ -43,4 +51,17 @@ test('a filter is told in words', () => {
   };
   assert.equal(describeFilter(filter), 'category Tools › Drills and not (Voltage is less than 12)');
   assert.equal(describeFilter({ all: [] }), 'every product');
+});
+
+test('the attributes that a relation looks at are those of its sides, matches and sort', () => {
+  const relation: RelationDefinition = {
+    name: 'Bits',
+    tag: 'accessories',
+    source: { not: { any: [{ attribute: 'Voltage', operator: 'exists' }, { category: ['Tools'] }] } },
+    target: { all: [{ any: [{ attribute: 'Price', operator: 'less', value: 9 }] }, { identifiers: ['A1'] }] },
+    match: [{ target: 'Shank', operator: 'equals', source: 'Chuck' }],
+    sort: [{ attribute: 'Rank', direction: 'asc' }],
+  };
+  assert.deepEqual([...listAttributes(relation)].sort(), ['Chuck', 'Price', 'Rank', 'Shank', 'Voltage']);
+  assert.deepEqual([...listAttributes({ name: '', tag: '', source: { all: [] }, target: { all: [] } })], []);
 });

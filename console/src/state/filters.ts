@@ -1,4 +1,4 @@
-import type { Condition, Filter, Operator } from '@relata/client';
+import type { Condition, Filter, Operator, RelationDefinition } from '@relata/client';
 
 /** How the builder shows a filter: groups with kinds, rows below them. Source: docs/interface.md §12.2. */
 export type GroupKind = 'all' | 'any' | 'none';
@@ -91,4 +91,18 @@ function isWhole(filter: Filter): boolean {
   if (attribute === '') return false;
   if (operator === 'between') return Array.isArray(value) && value.length === 2 && !value.includes('');
   return operator === 'exists' || value !== '';
+}
+
+/** @returns the names of the attributes that a relation looks at: in its sides, its matches and its sort */
+export function listAttributes({ source, target, match = [], sort = [] }: RelationDefinition): Set<string> {
+  const names = [
+    ...match.flatMap((one) => [one.target, one.source]),
+    ...sort.map(({ attribute }) => attribute),
+  ];
+  return new Set([...names, ...attributesOf(source), ...attributesOf(target)]);
+}
+
+function attributesOf(filter: Filter): string[] {
+  if (isCondition(filter)) return [filter.attribute];
+  return readGroup(filter)?.filters.flatMap(attributesOf) ?? [];
 }

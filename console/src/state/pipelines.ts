@@ -56,7 +56,7 @@ export const EMPTY_PIPELINE: PipelineDefinition = {
   name: '',
   source: { type: 'upload' },
   format: { type: 'csv' },
-  mode: 'full',
+  mode: 'incremental',
   trigger: { type: 'manual' },
   maxDeletePercent: 30,
   onRejectedRow: 'stop',

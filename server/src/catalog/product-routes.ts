@@ -86,8 +86,10 @@ function serveProduct(server: Server, { catalog, getProject }: ProductRouteParts
     },
     async (request) => {
       const project = await getProject(request, request.params.id);
-      const page = await catalog.readProductPage(project.id, request.params.identifier);
-      if (page === undefined) throw new ServiceError('not_found');
+      const { identifier } = request.params;
+      const page = await catalog.readProductPage(project.id, identifier);
+      if (page === undefined)
+        throw new ServiceError('not_found', { details: [`no product ${JSON.stringify(identifier)}`] });
       return page as never;
     },
   );
