@@ -1,5 +1,18 @@
 import type { CatalogFile } from '../storage/storage.ts';
 import type { ListedPath, LookedCategories, LookedCategory, PathRange } from './catalog-port.ts';
+import { writePath } from './category-path.ts';
+
+/** Asks first which are missing: to insert what is there costs the walk 10 %. */
+export function placePaths(file: CatalogFile, paths: ReadonlyMap<number, readonly string[]>): void {
+  const missing = file
+    .prepare(
+      `select value as key from json_each(?) where not exists
+       (select 1 from category_path where path_key = value)`,
+    )
+    .all(JSON.stringify([...paths.keys()])) as unknown as { key: number }[];
+  const insert = file.prepare('insert into category_path (path_key, path) values (?, ?)');
+  for (const { key } of missing) insert.run(key, writePath(paths.get(key) ?? []));
+}
 
 /** Relies on the index of path. */
 export function listCategoryPaths(file: CatalogFile, { from, isAfter, to, limit }: PathRange): ListedPath[] {

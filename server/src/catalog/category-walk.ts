@@ -1,5 +1,4 @@
-import { writePath } from './category-path.ts';
-import { listCategories, type UploadFront } from './product-list.ts';
+import { type UploadFront, visitCategories } from './product-list.ts';
 
 /**
  * The index of categories: which documents stand under which category. It is made when somebody first asks for a
@@ -52,18 +51,18 @@ export interface WalkedDocument {
 export interface CategoryRows {
   /** In the order of the index's key. */
   readonly rows: readonly (readonly [key: number, document: number])[];
-  /** By `writePath`, each category once. */
-  readonly paths: ReadonlyMap<number, string>;
+  /** Each category once; few are new to the index, and only these are written. */
+  readonly paths: ReadonlyMap<number, readonly string[]>;
 }
 
 export function deriveCategoryRows(documents: readonly WalkedDocument[]): CategoryRows {
   const rows: [number, number][] = [];
-  const paths = new Map<number, string>();
+  const paths = new Map<number, readonly string[]>();
   for (const { id, front } of documents) {
-    for (const [key, path] of listCategories(JSON.parse(front) as UploadFront)) {
+    visitCategories(JSON.parse(front) as UploadFront, (key, path) => {
       rows.push([key, id]);
-      if (!paths.has(key)) paths.set(key, writePath(path));
-    }
+      if (!paths.has(key)) paths.set(key, path);
+    });
   }
   rows.sort(([a, one], [b, other]) => a - b || one - other);
   return { rows, paths };

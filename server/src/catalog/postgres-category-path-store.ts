@@ -1,22 +1,49 @@
-import type { SqlSession } from '../storage/storage.ts';
+import type { Postgres, SqlSession } from '../storage/storage.ts';
 import type { ListedPath, LookedCategories, LookedCategory, PathRange } from './catalog-port.ts';
+import { writePath } from './category-path.ts';
+import { planForParts } from './postgres-planning-store.ts';
 
 /** The beginning that is in the index of paths. */
 const begin = (text: string) => `left(${text}, 200)`;
 
+/** Asks first which are missing: mostly none is. The lock of the catalog keeps others from placing them too. */
+export async function placePaths(
+  session: SqlSession,
+  projectId: number,
+  paths: ReadonlyMap<number, readonly string[]>,
+): Promise<void> {
+  const missing = await session.rows<{ key: number }>(
+    `select k.key from unnest($2::bigint[]) k (key) left join lateral
+       (select true as is_there from category_path where project_id = $1 and path_key = k.key limit 1) p on true
+     where p.is_there is null`,
+    [projectId, [...paths.keys()]],
+  );
+  if (missing.length === 0) return;
+  const keys = missing.map(({ key }) => key);
+  await session.run(
+    `insert into category_path (project_id, path_key, path)
+     select $1, * from unnest($2::bigint[], $3::text[]) on conflict do nothing`,
+    [projectId, keys, keys.map((key) => writePath(paths.get(key) ?? []))],
+  );
+}
+
 /** Relies on the index of the beginnings of paths. */
 export function listCategoryPaths(
-  session: SqlSession,
+  postgres: Postgres,
   projectId: number,
   { from, isAfter, to, limit }: PathRange,
 ): Promise<ListedPath[]> {
   const end = to === undefined ? '' : `and path < $4 and ${begin('path')} <= ${begin('$4')}`;
-  return session.rows<ListedPath>(
-    `select path_key as key, path from category_path
-     where project_id = $1 and path ${isAfter ? '>' : '>='} $2 and ${begin('path')} >= ${begin('$2')} ${end}
-     order by ${begin('path')}, path limit $3`,
-    [projectId, from, limit, ...(to === undefined ? [] : [to])],
-  );
+  return postgres.snapshot(async (session) => {
+    // Else all paths of the project are read and sorted for each page.
+    await planForParts(session);
+    return session.rows<ListedPath>(
+      `select path_key as key, path from category_path
+       where project_id = $1 and path ${isAfter ? '>' : '>='} $2 and ${begin('path')} >= ${begin('$2')} ${end}
+       order by ${begin('path')}, path limit $3`,
+      [projectId, from, limit, ...(to === undefined ? [] : [to])],
+    );
+  });
 }
 
 export async function findCategoryPath(

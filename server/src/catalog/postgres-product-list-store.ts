@@ -14,6 +14,7 @@ import {
   type WalkState,
   type WalkStep,
 } from './category-walk.ts';
+import { placePaths } from './postgres-category-path-store.ts';
 import { planForParts, planForWholeTables } from './postgres-planning-store.ts';
 import { WANTED_DOCUMENTS } from './postgres-reader-store.ts';
 import { type CatalogChange, changeCatalog, type PostgresWriter } from './postgres-writer-store.ts';
@@ -148,11 +149,7 @@ export function walkCategories(writer: PostgresWriter, projectId: number): Promi
        select $1, * from unnest($2::bigint[], $3::bigint[]) on conflict do nothing`,
       [projectId, rows.map(([key]) => key), rows.map(([, document]) => document)],
     );
-    await tx.run(
-      `insert into category_path (project_id, path_key, path)
-       select $1, * from unnest($2::bigint[], $3::text[]) on conflict do nothing`,
-      [projectId, [...paths.keys()], [...paths.values()]],
-    );
+    await placePaths(tx, projectId, paths);
     await saveWalk(change, advance(walk, documents));
     return { isComplete: documents.length < WALK_STEP };
   });

@@ -1,5 +1,6 @@
 import type { CatalogFile } from '../storage/storage.ts';
 import type { CategoryPart, DeletedPage, ListedCategory, ListedRange } from './catalog-port.ts';
+import { placePaths } from './category-path-store.ts';
 import {
   advance,
   type CategoryWalk,
@@ -115,8 +116,7 @@ export function walkCategories(file: CatalogFile): WalkStep {
     );
     const { rows, paths } = deriveCategoryRows(documents);
     for (const [key, document] of rows) insert.run(key, document);
-    const name = file.prepare('insert or ignore into category_path (path_key, path) values (?, ?)');
-    for (const [key, path] of paths) name.run(key, path);
+    placePaths(file, paths);
     saveWalk(file, advance(walk, documents));
     return { isComplete: documents.length < WALK_STEP };
   });

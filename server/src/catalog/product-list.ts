@@ -121,16 +121,18 @@ function findMainCategory(categories: UploadFront['categories']): readonly strin
 /** @returns the number by which products under a category path are found; 53 bits, so that no two paths of a catalog share it */
 export const keyOfCategory = (path: readonly string[]): number => computeValueId(0, JSON.stringify(path));
 
-/** @returns the categories of a product and those above them by their keys */
-export function listCategories({
-  categories,
-}: Pick<UploadFront, 'categories'>): Map<number, readonly string[]> {
-  const paths = new Map<number, readonly string[]>();
+/** Names the categories of a product and those above them with their keys, each once. */
+export function visitCategories(
+  { categories }: Pick<UploadFront, 'categories'>,
+  visit: (key: number, path: readonly string[]) => void,
+): void {
+  const keys = new Set<number>();
   for (const { path } of categories) {
     for (let depth = 1; depth <= path.length; depth += 1) {
       const above = path.slice(0, depth);
-      paths.set(keyOfCategory(above), above);
+      const key = keyOfCategory(above);
+      if (!keys.has(key)) visit(key, above);
+      keys.add(key);
     }
   }
-  return paths;
 }
