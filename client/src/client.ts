@@ -24,7 +24,12 @@ export type {
   RelationSide,
   UploadProduct,
 } from './product.ts';
-export type { ProductListQuery, ProductSearchLine, ProductSearchQuery } from './products.ts';
+export type {
+  CategoryListQuery,
+  ProductListQuery,
+  ProductSearchLine,
+  ProductSearchQuery,
+} from './products.ts';
 export { type ProductViolation, RelataError, TaskError, UnreachableError } from './relata-error.ts';
 export type { RelatedQuery, Tagged } from './relations.ts';
 export type { Role } from './session.ts';

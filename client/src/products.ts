@@ -2,13 +2,21 @@ import { createFullUpdate } from './full-update.ts';
 import { readNdjson } from './lines.ts';
 import type { ListedProduct, PartialProduct, ProductPage, UploadProduct } from './product.ts';
 import { choose, type ProjectChoice } from './project-choice.ts';
-import type { CallOptions, Transport } from './transport.ts';
+import type { AnswerOf, CallOptions, Transport } from './transport.ts';
 import type { TableProduct } from './wire.ts';
 
 /** Which products of a listing. */
 export interface ProductListQuery extends CallOptions {
   readonly identifierPrefix?: string | undefined;
   readonly category?: readonly string[] | undefined;
+  readonly cursor?: string | undefined;
+  readonly limit?: number;
+}
+
+/** Which categories of a listing. */
+export interface CategoryListQuery extends CallOptions {
+  /** Only those below this path. */
+  readonly under?: readonly string[] | undefined;
   readonly cursor?: string | undefined;
   readonly limit?: number;
 }
@@ -102,6 +110,15 @@ function createListings({ call, request, sendJson }: Transport) {
     /** A page of the catalog, of each product what a table shows. */
     listTable: (projectId: number, query: ProductListQuery = {}) =>
       list<TableProduct>(projectId, { ...query, format: 'table' }),
+
+    /** A page of the category paths; `isComplete` false: the catalog is still being indexed, asked again there are more. */
+    listCategories: (projectId: number, { signal, under, ...query }: CategoryListQuery = {}) =>
+      sendJson<AnswerOf<'getManagementProjectsByIdCategories'>>({
+        method: 'GET',
+        path: `/management/projects/${projectId}/categories`,
+        query: { ...query, ...(under?.length && { under }) },
+        ...(signal && { signal }),
+      }),
 
     /** The hits as they are found, and in between how far the search is. */
     search: (projectId: number, query: ProductSearchQuery) => search<ListedProduct>(projectId, query),

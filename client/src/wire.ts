@@ -1756,6 +1756,19 @@ export interface Operations {
       };
     };
   };
+  /** List the categories that products of a project stand in */
+  getManagementProjectsByIdCategories: {
+    path: { id: number; };
+    query: { limit?: number; cursor?: string; under?: string; };
+    answer: {
+      items: Array<{
+        path: Array<string>;
+      }>;
+      nextCursor: string | null;
+      /** false: the catalog is still being indexed, more may come */
+      isComplete: boolean;
+    };
+  };
   /** How the ontology fits the catalog: values, facts and problems of each attribute */
   getManagementProjectsByIdOntologyCoverage: {
     path: { id: number; };
@@ -1937,6 +1950,7 @@ export const operations = {
   postManagementProjectsByIdRelationsByRelationIdExplain: ['POST', '/management/projects/{id}/relations/{relationId}/explain'],
   getManagementProjectsByIdProducts: ['GET', '/management/projects/{id}/products'],
   getManagementProjectsByIdProductsByIdentifier: ['GET', '/management/projects/{id}/products/{identifier}'],
+  getManagementProjectsByIdCategories: ['GET', '/management/projects/{id}/categories'],
   getManagementProjectsByIdOntologyCoverage: ['GET', '/management/projects/{id}/ontology/coverage'],
   postManagementProjectsByIdOntologyPreview: ['POST', '/management/projects/{id}/ontology/preview'],
   getManagementProjectsByIdOntology: ['GET', '/management/projects/{id}/ontology'],

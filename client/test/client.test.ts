@@ -114,6 +114,19 @@ test('10,000 products are one batch, one more makes the second (§8)', async (t)
   assert.notEqual(page.nextCursor, null);
 });
 
+test('the categories of products are listed, and those below one (§14.3)', async (t) => {
+  const { relata, projectId } = await start(t);
+  const path = ['Tools', 'Drills "18 V"'];
+  await relata.products.fullUpdate([{ identifier: 'A1', name: 'Drill', categories: [{ path }] }], {
+    projectId,
+  });
+  while (!(await relata.products.listCategories(projectId)).isComplete);
+  const { items, nextCursor } = await relata.products.listCategories(projectId);
+  assert.deepEqual([items, nextCursor], [[{ path: ['Tools'] }, { path }], null]);
+  const below = await relata.products.listCategories(projectId, { under: ['Tools'], limit: 1 });
+  assert.deepEqual(below, { items: [{ path }], nextCursor: null, isComplete: true });
+});
+
 test('products are replaced, changed, looked up and deleted (§4.2, §4.3, §4.6)', async (t) => {
   const { relata, projectId } = await start(t);
   await relata.products.fullUpdate(drills, { projectId });

@@ -163,6 +163,7 @@ const SERVED: Readonly<Record<string, readonly string[]>> = {
   '/management/projects/{id}/ontology': ['get', 'put'],
   '/management/projects/{id}/products': ['get'],
   '/management/projects/{id}/products/{identifier}': ['get'],
+  '/management/projects/{id}/categories': ['get'],
   '/management/api-keys': ['get', 'post'],
   '/management/api-keys/{id}': ['get', 'patch', 'delete'],
   '/management/api-keys/{id}/rotate': ['post'],

@@ -507,6 +507,7 @@ test('what each role may (§5.6 rule 2)', async () => {
     ['GET', '/management/api-keys', undefined, 200, 200, 200],
     ['GET', '/management/audit-log', undefined, 200, 200, 200],
     ['GET', `/management/projects/${projectId}/ontology`, undefined, 200, 200, 200],
+    ['GET', `/management/projects/${projectId}/categories`, undefined, 200, 200, 200],
     ['GET', `/tasks?${project}`, undefined, 200, 200, 200],
     ['POST', `/product-service/products-by-sku?${project}`, { identifiers: ['A'] }, 200, 200, 200],
     ['POST', `/management/projects/${projectId}/relations/preview`, relation, 200, 200, 200],

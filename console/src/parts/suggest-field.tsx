@@ -7,11 +7,14 @@ interface Suggest {
   value: string;
   choices: readonly string[];
   placeholder?: string;
+  /** What stands there when none matches. */
+  empty?: string | undefined;
+  onFocus?(): void;
   onChange(value: string): void;
 }
 
 /** A text that is mostly one of the known ones: it suggests, and takes others too. */
-export function SuggestField({ label, isQuiet, value, choices, placeholder, onChange }: Suggest) {
+export function SuggestField({ label, isQuiet, value, choices, empty, onChange, ...rest }: Suggest) {
   const id = useId();
   return (
     <div className="field">
@@ -19,12 +22,12 @@ export function SuggestField({ label, isQuiet, value, choices, placeholder, onCh
         {label}
       </label>
       <Autocomplete.Root items={choices} value={value} onValueChange={onChange} limit={100} openOnInputClick>
-        <Autocomplete.Input id={id} className="input" placeholder={placeholder} />
+        <Autocomplete.Input id={id} className="input" {...rest} />
         <Autocomplete.Portal>
           <Autocomplete.Positioner className="menu-place" sideOffset={4}>
             <Autocomplete.Popup className="menu match">
               <Autocomplete.Empty>
-                <div className="menu-item soft">No known one matches</div>
+                <div className="menu-item soft">{empty ?? 'No known one matches'}</div>
               </Autocomplete.Empty>
               <Autocomplete.List>
                 {(choice: string) => (

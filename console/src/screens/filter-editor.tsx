@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { Button, IconButton } from '../parts/button.tsx';
 import { SelectField, TextField } from '../parts/field.tsx';
 import { SuggestField } from '../parts/suggest-field.tsx';
+import { readPath, writePath } from '../state/category-path.ts';
 import {
   asGroup,
   type GroupKind,
@@ -13,6 +14,7 @@ import {
   showValue,
   writeGroup,
 } from '../state/filters.ts';
+import { CategoryField } from './category-field.tsx';
 
 const KINDS = [
   ['all', 'All of these hold'],
@@ -93,19 +95,10 @@ function FilterItem({ filter, onRemove, ...editor }: Item) {
     <div className="filter-row named">
       <span className="soft small">{'category' in filter ? 'Category' : 'Products'}</span>
       {'category' in filter ? (
-        <ListField
-          label="Category"
-          placeholder="Tools > Drills"
-          separator=" > "
-          list={filter.category}
-          onChange={(category) => editor.onChange({ category })}
-        />
+        <PathField path={filter.category} onChange={(category) => editor.onChange({ category })} />
       ) : (
-        <ListField
-          label="Identifiers"
-          placeholder="A1, B4"
-          separator=", "
-          list={'identifiers' in filter ? filter.identifiers : []}
+        <IdentifiersField
+          identifiers={'identifiers' in filter ? filter.identifiers : []}
           onChange={(identifiers) => editor.onChange({ identifiers })}
         />
       )}
@@ -169,29 +162,37 @@ function describeInput(operator: Operator, unit: string | undefined): string {
   return unit ? `Value in ${unit}` : 'Value';
 }
 
-function ListField({
-  label,
-  placeholder,
-  separator,
-  list,
-  onChange,
-}: {
-  label: string;
-  placeholder: string;
-  separator: string;
-  list: readonly string[];
-  onChange(list: string[]): void;
-}) {
-  const [text, setText] = useState(list.join(separator));
+function PathField({ path, onChange }: { path: readonly string[]; onChange(path: string[]): void }) {
+  const [text, setText] = useState(writePath(path));
   return (
-    <TextField
-      label={label}
+    <CategoryField
       isQuiet
       value={text}
-      placeholder={placeholder}
+      onChange={(next) => {
+        setText(next);
+        onChange(readPath(next));
+      }}
+    />
+  );
+}
+
+function IdentifiersField({
+  identifiers,
+  onChange,
+}: {
+  identifiers: readonly string[];
+  onChange(identifiers: string[]): void;
+}) {
+  const [text, setText] = useState(identifiers.join(', '));
+  return (
+    <TextField
+      label="Identifiers"
+      isQuiet
+      value={text}
+      placeholder="A1, B4"
       onChange={(event) => {
         setText(event.target.value);
-        const parts = event.target.value.split(separator.trim()).map((part) => part.trim());
+        const parts = event.target.value.split(',').map((part) => part.trim());
         onChange(parts.filter((part) => part !== ''));
       }}
     />

@@ -5,6 +5,7 @@ import { Card, Page } from '../parts/page.tsx';
 import { PRODUCT_FILTERS, type ProductFilters, readAttribute } from '../state/product-filters.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo, linkWith, replaceWith, useRoute } from '../state/route.ts';
+import { CategoryField } from './category-field.tsx';
 import { ProductScan } from './product-scan.tsx';
 import { ProductTable } from './product-table.tsx';
 
@@ -32,13 +33,7 @@ export function Products() {
       {/* biome-ignore lint/a11y/useSemanticElements: <search> is not known to every reader yet */}
       <div className="filters" role="search">
         <FilterField label="Identifier begins with" name="prefix" filters={filters} onChange={change} />
-        <FilterField
-          label="Category"
-          name="category"
-          filters={filters}
-          onChange={change}
-          placeholder="Tools > Drills"
-        />
+        <CategoryField value={filters.category} onChange={(category) => change({ category })} />
         <FilterField label="Name contains" name="name" filters={filters} onChange={change} />
         <FilterField
           label="Attribute"

@@ -3,13 +3,6 @@ export const PRODUCT_FILTERS = ['prefix', 'category', 'name', 'attribute'] as co
 /** What somebody typed above the table; empty: not filtered by it. */
 export type ProductFilters = Readonly<Record<(typeof PRODUCT_FILTERS)[number], string>>;
 
-/** `Tools > Drills` as the path that the service takes. */
-export const readPath = (text: string): string[] =>
-  text
-    .split('>')
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
-
 /** `Colour: red` as the service takes it; without a colon, any value of the attribute. */
 export function readAttribute(text: string): string[] | undefined {
   const [name = '', ...rest] = text.split(':');

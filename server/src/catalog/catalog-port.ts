@@ -110,6 +110,12 @@ export interface CatalogStore {
   /** @returns undefined: nobody asked for a category yet */
   readCategoryWalk(projectId: number): Promise<WalkState | undefined>;
   walkCategories(projectId: number): Promise<WalkStep>;
+  /** @returns categories that the index knows, by path */
+  listCategoryPaths(projectId: number, range: PathRange): Promise<readonly ListedPath[]>;
+  /** @returns the path of a category that the index knows, by `writePath` */
+  findCategoryPath(projectId: number, key: number): Promise<string | undefined>;
+  /** @returns of each category, in their order, whether its newest rows lead to a product */
+  lookIntoCategories(projectId: number, wanted: LookedCategories): Promise<readonly LookedCategory[]>;
   hasAny(projectId: number, identifiers: readonly string[]): Promise<boolean>;
   /** How many of these, each named once, the catalog holds. */
   countKnown(projectId: number, identifiers: readonly string[]): Promise<number>;
@@ -179,6 +185,30 @@ export interface ListedCategory {
   readonly after: number;
   readonly limit: number;
   readonly isWhole: boolean;
+}
+
+/** Texts by `writePath`, which have the order of their bytes as identifiers have. */
+export interface PathRange extends IdentifierRange {
+  readonly limit: number;
+}
+
+export interface ListedPath {
+  /** By `keyOfCategory`. */
+  readonly key: number;
+  /** By `writePath`. */
+  readonly path: string;
+}
+
+export interface LookedCategories {
+  readonly keys: readonly number[];
+  /** Rows of each that are looked at. */
+  readonly most: number;
+}
+
+export interface LookedCategory {
+  readonly isAlive: boolean;
+  /** How many rows were looked at. */
+  readonly looked: number;
 }
 
 export interface WantedOntology {

@@ -149,6 +149,10 @@ export const OntologyDocument = Type.Object(
 
 export const ProjectParams = Type.Object({ id: Type.Integer() });
 export const ProductParams = Type.Object({ id: Type.Integer(), identifier: Type.String() });
+const CategoryPath = Type.String({
+  maxLength: 32_768,
+  description: 'the top of a category path as a JSON list, such as ["Tools","Drills"]',
+});
 /** Source: docs/interface.md §14.3. */
 export const ProductListQuery = Type.Object({
   ...ListQuery.properties,
@@ -163,12 +167,7 @@ export const ProductListQuery = Type.Object({
   identifierPrefix: Type.Optional(
     Type.String({ maxLength: 255, pattern: '^[^\\u0000]*$', description: 'identifiers that begin so' }),
   ),
-  category: Type.Optional(
-    Type.String({
-      maxLength: 32_768,
-      description: 'the top of a category path as a JSON list, such as ["Tools","Drills"]',
-    }),
-  ),
+  category: Type.Optional(CategoryPath),
   name: Type.Optional(Type.String({ maxLength: 1_000, description: 'a part of the name, in any case' })),
   attribute: Type.Optional(
     Type.Unsafe<string | string[]>({
@@ -196,6 +195,15 @@ export const ProductPage = Type.Object({
     }),
   ),
   nextCursor: Type.Union([Type.String(), Type.Null()]),
+});
+export const CategoryListQuery = Type.Object({
+  ...ListQuery.properties,
+  under: Type.Optional(CategoryPath),
+});
+export const CategoryPage = Type.Object({
+  items: Type.Array(Type.Object({ path: Type.Array(Type.String()) })),
+  nextCursor: Type.Union([Type.String(), Type.Null()]),
+  isComplete: Type.Boolean({ description: 'false: the catalog is still being indexed, more may come' }),
 });
 const DescribedValue = Type.Object(
   {

@@ -1,4 +1,4 @@
-import { listCategoryKeys, type UploadFront } from './product-list.ts';
+import { type UploadFront, visitCategories } from './product-list.ts';
 
 /**
  * The index of categories: which documents stand under which category. It is made when somebody first asks for a
@@ -47,13 +47,25 @@ export interface WalkedDocument {
   readonly front: string;
 }
 
-/** @returns the rows of the index in the order of its key: keys and documents */
-export function deriveCategoryRows(documents: readonly WalkedDocument[]): [key: number, document: number][] {
-  return documents
-    .flatMap(({ id, front }) =>
-      listCategoryKeys(JSON.parse(front) as UploadFront).map((key): [number, number] => [key, id]),
-    )
-    .sort(([a, one], [b, other]) => a - b || one - other);
+/** What a step writes. */
+export interface CategoryRows {
+  /** In the order of the index's key. */
+  readonly rows: readonly (readonly [key: number, document: number])[];
+  /** Each category once; few are new to the index, and only these are written. */
+  readonly paths: ReadonlyMap<number, readonly string[]>;
+}
+
+export function deriveCategoryRows(documents: readonly WalkedDocument[]): CategoryRows {
+  const rows: [number, number][] = [];
+  const paths = new Map<number, readonly string[]>();
+  for (const { id, front } of documents) {
+    visitCategories(JSON.parse(front) as UploadFront, (key, path) => {
+      rows.push([key, id]);
+      if (!paths.has(key)) paths.set(key, path);
+    });
+  }
+  rows.sort(([a, one], [b, other]) => a - b || one - other);
+  return { rows, paths };
 }
 
 /** @returns the walk behind a step of these documents, of at most WALK_STEP */

@@ -3,6 +3,7 @@ import type { CatalogStore, ChangeOrder } from './catalog-port.ts';
 import { createCatalogWrites } from './catalog-writes.ts';
 import { LookupAnswers } from './lookup-answers.ts';
 import { readPostgresOntology } from './postgres-catalog-row-store.ts';
+import { findCategoryPath, listCategoryPaths, lookIntoCategories } from './postgres-category-path-store.ts';
 import { commit } from './postgres-commit-store.ts';
 import {
   listCategory,
@@ -104,6 +105,9 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
     listProducts: (projectId, after, limit) => listStored(postgres, projectId, { after: after ?? '', limit }),
     listRange: (projectId, range) => listRange(postgres, projectId, range),
     listCategory: (projectId, wanted) => listCategory(postgres, projectId, wanted),
+    listCategoryPaths: (projectId, range) => listCategoryPaths(postgres, projectId, range),
+    findCategoryPath: (projectId, key) => findCategoryPath(postgres, projectId, key),
+    lookIntoCategories: (projectId, wanted) => lookIntoCategories(postgres, projectId, wanted),
     readCategoryWalk: (projectId) => readWalkState(postgres, projectId),
     countProducts: (projectId) => countProducts(postgres, projectId),
     countKnown: (projectId, identifiers) => countKnown(postgres, projectId, identifiers.filter(isStorable)),

@@ -14,6 +14,7 @@ import {
   type WalkState,
   type WalkStep,
 } from './category-walk.ts';
+import { placePaths } from './postgres-category-path-store.ts';
 import { planForParts, planForWholeTables } from './postgres-planning-store.ts';
 import { WANTED_DOCUMENTS } from './postgres-reader-store.ts';
 import { type CatalogChange, changeCatalog, type PostgresWriter } from './postgres-writer-store.ts';
@@ -142,12 +143,13 @@ export function walkCategories(writer: PostgresWriter, projectId: number): Promi
        where d.project_id = $1 and d.id > $2 order by d.id limit ${WALK_STEP}`,
       [projectId, walk.lastDocument],
     );
-    const rows = deriveCategoryRows(documents);
+    const { rows, paths } = deriveCategoryRows(documents);
     await tx.run(
       `insert into category_document (project_id, path_key, document_id)
        select $1, * from unnest($2::bigint[], $3::bigint[]) on conflict do nothing`,
       [projectId, rows.map(([key]) => key), rows.map(([, document]) => document)],
     );
+    await placePaths(tx, projectId, paths);
     await saveWalk(change, advance(walk, documents));
     return { isComplete: documents.length < WALK_STEP };
   });
@@ -155,11 +157,14 @@ export function walkCategories(writer: PostgresWriter, projectId: number): Promi
 
 async function dropRows(change: CatalogChange): Promise<void> {
   const { tx, projectId } = change;
-  const dropped = await tx.run(
-    `delete from category_document where project_id = $1 and ctid = any(array(
-       select ctid from category_document where project_id = $1 limit ${DROP_STEP}))`,
-    [projectId],
-  );
+  let dropped = 0;
+  for (const table of ['category_document', 'category_path']) {
+    dropped += await tx.run(
+      `delete from ${table} where project_id = $1 and ctid = any(array(
+         select ctid from ${table} where project_id = $1 limit $2))`,
+      [projectId, DROP_STEP - dropped],
+    );
+  }
   await saveWalk(change, dropped < DROP_STEP ? FIRST_WALK : { lastDocument: DROPPING, walked: 0 });
 }
 

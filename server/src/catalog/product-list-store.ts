@@ -1,5 +1,6 @@
 import type { CatalogFile } from '../storage/storage.ts';
 import type { CategoryPart, DeletedPage, ListedCategory, ListedRange } from './catalog-port.ts';
+import { placePaths } from './category-path-store.ts';
 import {
   advance,
   type CategoryWalk,
@@ -113,20 +114,28 @@ export function walkCategories(file: CatalogFile): WalkStep {
     const insert = file.prepare(
       'insert or ignore into category_document (path_key, document_id) values (?, ?)',
     );
-    for (const [key, document] of deriveCategoryRows(documents)) insert.run(key, document);
+    const { rows, paths } = deriveCategoryRows(documents);
+    for (const [key, document] of rows) insert.run(key, document);
+    placePaths(file, paths);
     saveWalk(file, advance(walk, documents));
     return { isComplete: documents.length < WALK_STEP };
   });
 }
 
+const INDEX_TABLES = [
+  ['category_document', 'path_key, document_id'],
+  ['category_path', 'path_key'],
+] as const;
+
 function dropRows(file: CatalogFile): void {
-  const { changes } = file
-    .prepare(
-      `delete from category_document where (path_key, document_id) in
-       (select path_key, document_id from category_document limit ${DROP_STEP})`,
-    )
-    .run();
-  saveWalk(file, Number(changes) < DROP_STEP ? FIRST_WALK : { lastDocument: DROPPING, walked: 0 });
+  let dropped = 0;
+  for (const [table, key] of INDEX_TABLES) {
+    const { changes } = file
+      .prepare(`delete from ${table} where (${key}) in (select ${key} from ${table} limit ?)`)
+      .run(DROP_STEP - dropped);
+    dropped += Number(changes);
+  }
+  saveWalk(file, dropped < DROP_STEP ? FIRST_WALK : { lastDocument: DROPPING, walked: 0 });
 }
 
 /** Products of an interval of ids, for samples and for walks of the whole catalog. */

@@ -121,11 +121,18 @@ function findMainCategory(categories: UploadFront['categories']): readonly strin
 /** @returns the number by which products under a category path are found; 53 bits, so that no two paths of a catalog share it */
 export const keyOfCategory = (path: readonly string[]): number => computeValueId(0, JSON.stringify(path));
 
-/** @returns the keys of the categories of a product and of those above them, each once */
-export function listCategoryKeys({ categories }: Pick<UploadFront, 'categories'>): number[] {
+/** Names the categories of a product and those above them with their keys, each once. */
+export function visitCategories(
+  { categories }: Pick<UploadFront, 'categories'>,
+  visit: (key: number, path: readonly string[]) => void,
+): void {
   const keys = new Set<number>();
   for (const { path } of categories) {
-    for (let depth = 1; depth <= path.length; depth += 1) keys.add(keyOfCategory(path.slice(0, depth)));
+    for (let depth = 1; depth <= path.length; depth += 1) {
+      const above = path.slice(0, depth);
+      const key = keyOfCategory(above);
+      if (!keys.has(key)) visit(key, above);
+      keys.add(key);
+    }
   }
-  return [...keys];
 }

@@ -1,6 +1,7 @@
 import type { Logger } from '../kernel/logger.ts';
 import type { CatalogStore } from './catalog-port.ts';
 import { createCategoryIndex } from './category-index.ts';
+import { type CategoryPage, pageOfCategories, type WantedCategories } from './category-list.ts';
 import {
   compileFilter,
   keyOfCategory,
@@ -22,6 +23,11 @@ export interface ProductLists {
   page(projectId: number, wanted: WantedList): Promise<ListedPage>;
   /** @returns what is found as it is found, with how far the scan got; it ends with `limit` hits or with the catalog */
   follow(projectId: number, wanted: WantedList): AsyncGenerator<FoundPart, void>;
+  /** @returns categories that hold products; `isComplete` false: those that the index knows so far */
+  pageOfCategories(
+    projectId: number,
+    wanted: WantedCategories,
+  ): Promise<CategoryPage & { readonly isComplete: boolean }>;
 }
 
 export interface WantedList {
@@ -92,6 +98,10 @@ export function createProductLists({ store, scans, logger }: ListParts): Product
       }
       const { items, nextCursor } = await pageOfCategory(store, { projectId, ...wanted }, place);
       yield { items, scanned: items.length, of: items.length, nextCursor };
+    },
+    async pageOfCategories(projectId, wanted) {
+      const isComplete = await index.isReady(projectId);
+      return { ...(await pageOfCategories(store, projectId, wanted)), isComplete };
     },
   };
 }

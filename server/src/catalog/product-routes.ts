@@ -5,6 +5,8 @@ import type { ChosenProject } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Catalog } from './catalog.ts';
 import {
+  CategoryListQuery,
+  CategoryPage,
   ProductDetail,
   ProductListQuery,
   ProductPage,
@@ -35,6 +37,7 @@ export const productRoutes =
   (server) => {
     serveList(server, parts);
     serveProduct(server, parts);
+    serveCategories(server, parts);
   };
 
 function serveList(server: Server, { catalog, getProject }: ProductRouteParts): void {
@@ -95,6 +98,28 @@ function serveProduct(server: Server, { catalog, getProject }: ProductRouteParts
   );
 }
 
+function serveCategories(server: Server, { catalog, getProject }: ProductRouteParts): void {
+  server.get(
+    '/management/projects/:id/categories',
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'List the categories that products of a project stand in',
+        params: ProjectParams,
+        querystring: CategoryListQuery,
+        response: { 200: CategoryPage, ...failures },
+      },
+    },
+    async (request) => {
+      const project = await getProject(request, request.params.id);
+      const { limit = 100, cursor, under } = request.query;
+      const wanted = { under: under ? readCategory('under', under) : undefined, cursor, limit };
+      return (await catalog.lists.pageOfCategories(project.id, wanted)) as never;
+    },
+  );
+}
+
 interface SentFilter {
   readonly identifierPrefix?: string;
   readonly category?: string;
@@ -109,16 +134,16 @@ async function readFilter(catalog: Catalog, projectId: number, sent: SentFilter)
   return {
     ...(identifierPrefix && { identifierPrefix }),
     ...(name && { name }),
-    ...(category && { category: readCategory(category) }),
+    ...(category && { category: readCategory('category', category) }),
     ...(attributes.length > 0 && { attributes: await findKeys(catalog, projectId, attributes) }),
   };
 }
 
-function readCategory(text: string): string[] {
+function readCategory(parameter: string, text: string): string[] {
   const path = readNames(text);
   if (path !== undefined && path.length >= 1 && path.length <= MAX_DEPTH) return path;
   throw new ServiceError('query_invalid', {
-    details: [`/category must be a JSON list of 1 to ${MAX_DEPTH} names, such as ["Tools","Drills"]`],
+    details: [`/${parameter} must be a JSON list of 1 to ${MAX_DEPTH} names, such as ["Tools","Drills"]`],
   });
 }
 

@@ -15,6 +15,7 @@ import {
 import { collectGarbage, deleteProducts, replaceOntology, restore } from './catalog-upkeep-store.ts';
 import { reserveIds } from './catalog-writer-store.ts';
 import { createCatalogWrites } from './catalog-writes.ts';
+import { findCategoryPath, listCategoryPaths, lookIntoCategories } from './category-path-store.ts';
 import { commit } from './commit-store.ts';
 import type { Derivation } from './derivation.ts';
 import { LookupAnswers } from './lookup-answers.ts';
@@ -109,6 +110,9 @@ export function createSqliteCatalogStore({
     listProducts: async (projectId, after, limit) => listStored(files.open(projectId), after ?? '', limit),
     listRange: async (projectId, range) => listRange(files.open(projectId), range),
     listCategory: async (projectId, wanted) => listCategory(files.open(projectId), wanted),
+    listCategoryPaths: async (projectId, range) => listCategoryPaths(files.open(projectId), range),
+    findCategoryPath: async (projectId, key) => findCategoryPath(files.open(projectId), key),
+    lookIntoCategories: async (projectId, wanted) => lookIntoCategories(files.open(projectId), wanted),
     readCategoryWalk: async (projectId) => readWalkState(files.open(projectId)),
     countProducts: async (projectId) => countProducts(files.open(projectId)),
     hasAny: async (projectId, identifiers) =>

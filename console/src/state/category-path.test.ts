@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readPath, writePath } from './category-path.ts';
+
+const READ: readonly (readonly [text: string, path: string[]])[] = [
+  ['', []],
+  [' > ', []],
+  ['Tools', ['Tools']],
+  ['Tools > Drills', ['Tools', 'Drills']],
+  ['Tools>Drills >', ['Tools', 'Drills']],
+  ['  Tools  >  Cordless drills  ', ['Tools', 'Cordless drills']],
+  ['"A > B" > C', ['A > B', 'C']],
+  ['"A > B', ['"A', 'B']],
+  ['"Best" tools > C', ['"Best" tools', 'C']],
+  ['5" pipes > C', ['5" pipes', 'C']],
+  ['"bad \\x" > C', ['"bad \\x"', 'C']],
+];
+for (const [text, path] of READ) {
+  test(`${JSON.stringify(text)} is the path ${JSON.stringify(path)}`, () => {
+    assert.deepEqual(readPath(text), path);
+  });
+}
+
+test('a path is written so that it is read again, whatever its names hold', () => {
+  assert.equal(writePath(['Tools', '5" pipes', 'Drills']), 'Tools > 5" pipes > Drills');
+  for (const path of [
+    ['A > B', '>', 'C'],
+    ['"', '"quoted"', '"a" b', '\\"'],
+    [' ', ' a', 'b ', 'c  d', '\n'],
+    ['Äpfel', '果物', '😀'],
+  ])
+    assert.deepEqual(readPath(writePath(path)), path);
+});

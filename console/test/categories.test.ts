@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { makeExampleProject, startConsole } from './harness.ts';
+
+test('categories are suggested where products are narrowed, and typing freely still works (§14.3)', async (t) => {
+  const { enter, service } = await startConsole(t);
+  const { relata } = service;
+  const id = await makeExampleProject(service);
+  const odd = { identifier: 'ODD', name: 'Odd', categories: [{ path: ['Tools', 'Saws > "fine"'] }] };
+  await relata.tasks.wait((await relata.products.replace([odd], { projectId: id })).task.id);
+  const page = await enter(`#/projects/${id}/products`);
+  await page.getByText('34 products').waitFor();
+
+  const field = page.getByLabel('Category');
+  await field.click();
+  await page.getByRole('option', { name: 'Tools > Bits', exact: true }).waitFor();
+  assert.deepEqual(await page.getByRole('option').allTextContents(), [
+    'Tools',
+    'Tools > Bits',
+    'Tools > Drills',
+    'Tools > "Saws > \\"fine\\""',
+  ]);
+  await field.pressSequentially('DRÍ');
+  await page.getByRole('option', { name: 'Tools > Drills', exact: true }).click();
+  assert.equal(await field.inputValue(), 'Tools > Drills');
+  await page.getByText('18 products', { exact: true }).waitFor();
+
+  await field.fill('saws');
+  await page.getByRole('option').click();
+  await page.getByRole('link', { name: 'ODD' }).waitFor();
+  await field.fill('Tools > bits');
+  await page.getByText('No product of this identifier or category').waitFor();
+  await field.fill('Tools > Bits');
+  await page.getByText('15 products', { exact: true }).waitFor();
+});
+
+test('a category of a relation is chosen from those of the project, or typed (§12.2)', async (t) => {
+  const { enter, service } = await startConsole(t);
+  const { relata } = service;
+  const id = await makeExampleProject(service);
+  const [relation] = await relata.relations.list(id);
+  const place = { projectId: id, relationId: relation?.id ?? 0 };
+  const page = await enter(`#/projects/${id}/relations/${place.relationId}`);
+  const [source, target] = [page.getByLabel('Category').first(), page.getByLabel('Category').last()];
+  await source.fill('bits');
+  await page.getByRole('option', { name: 'Tools > Bits', exact: true }).click();
+  await target.fill('Lamps > "A > B"');
+  await target.press('Tab');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('The relation is saved').waitFor();
+  const { value } = await relata.relations.get(id, place.relationId);
+  assert.deepEqual(value.source, { all: [{ category: ['Tools', 'Bits'] }] });
+  assert.deepEqual(value.target, { all: [{ category: ['Lamps', 'A > B'] }] });
+});
