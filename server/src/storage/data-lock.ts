@@ -2,6 +2,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
+const SQLITE_BUSY = 5;
+
 /**
  * Keeps a second server out of a data folder. The lock is SQLite's exclusive lock on a file of its own: the operating
  * system drops it with the process, so a crash leaves none behind.
@@ -16,9 +18,8 @@ export function lockDataFolder(root: string): { release(): void } {
     );
   } catch (error) {
     lock.close();
-    throw new Error(`Another server uses the data folder ${root}: stop it, or set RELATA_DATA_DIR.`, {
-      cause: error,
-    });
+    if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) throw error;
+    throw new Error(`Another server uses the data folder ${root}: stop it, or set RELATA_DATA_DIR.`);
   }
   return { release: () => lock.close() };
 }
