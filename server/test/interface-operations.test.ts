@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -405,6 +405,28 @@ test(
     assert.equal((await service().call('GET', '/projects')).status, 200);
   },
 );
+
+for (const { why, folderOf } of [
+  { why: 'a file', folderOf: (folder: string) => join(folder, 'file') },
+  { why: 'below a file', folderOf: (folder: string) => join(folder, 'file', 'data') },
+  { why: 'where nothing can be made', folderOf: () => '/proc/nope/data' },
+]) {
+  test(`a data folder that is ${why} ends the start with a line that names its setting (§10.1 rule 2)`, async (t) => {
+    const folder = await makeFolder(t);
+    await writeFile(join(folder, 'file'), '');
+    const dataDir = folderOf(folder);
+    for (const command of ['serve', 'owner-link']) {
+      const program = runProgram(t, { RELATA_DATA_DIR: dataDir }, command);
+      const timer = setTimeout(() => program.child.kill('SIGKILL'), 20_000);
+      const { code, output } = await program.ended;
+      clearTimeout(timer);
+      assert.equal(code, 1, `${command}: ${output}`);
+      assert.match(output, /^The data folder .* RELATA_DATA_DIR\.\n$/);
+      assert.ok(output.includes(dataDir), output);
+    }
+    assert.deepEqual(await readdir(folder), ['file']);
+  });
+}
 
 /** A task that ends only when it is handed back. */
 const blocker: TaskDefinition<object> = {
