@@ -428,6 +428,19 @@ for (const { why, folderOf } of [
   });
 }
 
+test('a port that is taken ends the start before a first key is made, with a line that names it (§10.1 rule 2)', async (t) => {
+  const dataDir = await makeFolder(t);
+  const { host, hostname, port } = new URL(service().address);
+  const settings = { RELATA_DATA_DIR: dataDir, RELATA_HOST: hostname, RELATA_PORT: port };
+  const { code, output } = await runProgram(t, settings).ended;
+  assert.equal(code, 1);
+  assert.equal(output, `The address ${host} is taken: set RELATA_PORT, or stop what listens there.\n`);
+  assert.ok(!(await readdir(dataDir)).includes('first-account-key'));
+  const app = await createApp({ config: readConfig({ ...settings, RELATA_LOG_LEVEL: 'silent' }) });
+  await assert.rejects(app.start(), /is taken: set RELATA_PORT/, 'also when it is taken in between');
+  await app.stop();
+});
+
 /** A task that ends only when it is handed back. */
 const blocker: TaskDefinition<object> = {
   kind: 'test.blocker',
