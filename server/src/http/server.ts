@@ -114,7 +114,7 @@ function readQuery(text: string): Record<string, string | string[]> {
 function readParameters(server: Server): void {
   const shared = { allErrors: true, useDefaults: true, strict: false, removeAdditional: false } as const;
   // Of a body whose kind a field names, mistakes are told of that kind alone.
-  const bodies = new Ajv({ ...shared, discriminator: true });
+  const bodies = new Ajv({ ...shared, discriminator: true, verbose: true });
   const parameters = new Ajv({ ...shared, coerceTypes: true });
   server.setValidatorCompiler(({ schema, httpPart }) =>
     (httpPart === 'body' ? bodies : parameters).compile(schema as object),
