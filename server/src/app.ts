@@ -14,6 +14,7 @@ import {
   describeRefusal,
   describeServer,
   documentServer,
+  listenOn,
   measureRequests,
   serveMetrics,
 } from './http/http.ts';
@@ -51,6 +52,7 @@ export interface Replacements {
 }
 
 export { baseUrlOf } from './app-routes.ts';
+export { refuseTakenAddress } from './http/http.ts';
 export type { Role } from './stores.ts';
 
 export type App = Awaited<ReturnType<typeof createApp>>;
@@ -122,7 +124,7 @@ export async function createApp({
       await tasks.start();
       if (role !== 'api') pipelines.schedule.start();
       upkeep.start();
-      const address = await server.listen({ host: config.host, port: config.port });
+      const address = await listenOn(server, config);
       isReady = true;
       return address;
     },

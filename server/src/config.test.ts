@@ -139,6 +139,10 @@ test('one message names every wrong and every unknown variable', () => {
   assert.ok(!message.includes('short-secret') && !message.includes('loud') && !message.includes('/var/lib'));
 });
 
+test('an unknown variable is told once, without words of the validator', () => {
+  assert.equal(messageOf({ RELATA_PROT: '1' }), 'Configuration: RELATA_PROT is not a known setting');
+});
+
 function messageOf(env: NodeJS.ProcessEnv): string {
   try {
     readConfig(env);

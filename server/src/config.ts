@@ -75,6 +75,8 @@ function readText(name: string, text: string | undefined): unknown {
 
 function listProblems(settings: unknown): string[] {
   return Value.Errors(Environment, settings).flatMap((issue) => {
+    // Says of an unknown name only what additionalProperties says of all of them.
+    if (issue.keyword === 'boolean') return [];
     if (issue.keyword === 'additionalProperties') {
       return issue.params.additionalProperties.map((name) => `${name} is not a known setting`);
     }

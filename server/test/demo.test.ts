@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { execFile, spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { createDemoPipelines, loadDemoCatalog } from '../src/cli/demo.ts';
+import { promisify } from 'node:util';
+import { createDemoPipelines, describeDemo, loadDemoCatalog } from '../src/cli/demo.ts';
 import { generateDemoCatalog } from '../src/cli/demo-catalog/demo-catalog.ts';
 import { startTestService, type TestService } from './test-service.ts';
 
@@ -57,6 +59,26 @@ test('a pipeline of each trigger feeds the demo (§13)', async (t) => {
   const price = priced.facts.find(({ attribute }: { attribute: string }) => attribute === 'Price');
   assert.equal(price.value, '1001.00 EUR');
 });
+
+const withCurl = { skip: spawnSync('curl', ['--version']).error !== undefined && 'there is no curl' };
+
+test(
+  'the calls of the webhook can be pasted, and the last one finds what it brought (§4.9)',
+  withCurl,
+  async (t) => {
+    const importDir = await mkdtemp(join(tmpdir(), 'relata-import-'));
+    t.after(() => rm(importDir, { recursive: true, force: true }));
+    const service = await startTestService(t, { settings: { RELATA_IMPORT_DIR: importDir } });
+    const [first] = generateDemoCatalog();
+    await service.loadCatalog([{ ...first, identifier: 'A' }]);
+    const feeds = await createDemoPipelines({ ...service }, importDir);
+    const webhookUrl = `${service.address}${new URL(feeds.webhookUrl).pathname}`;
+    const text = describeDemo({ ...service, ...feeds, webhookUrl, consoleLink: '' });
+    const [, calls = ''] = /^7\..*\n((?: {3}.*\n)+)/m.exec(text) ?? [];
+    const { stdout } = await promisify(execFile)('sh', ['-c', calls]);
+    assert.match(stdout, /"taskStatus":"FINISHED".*"name":"Bicycle bell, brass"/s, `${calls}\n${stdout}`);
+  },
+);
 
 /** @returns every relation for every product */
 async function askAll(

@@ -368,6 +368,17 @@ test('__proto__ as a field is refused like any unknown one (§2.3 rule 7)', asyn
   await assertNothingStored(catalog);
 });
 
+test('a value that is none of those allowed is answered with them (§7.1 rule 3)', async () => {
+  const catalog = await createCatalog(service());
+  const { body } = await catalog.post('/products?partial=yes', []);
+  assert.deepEqual(body.details, ['/partial must be equal to one of the allowed values: true, false']);
+  const path = `/management/projects/${catalog.projectId}/ontology`;
+  const ontology = await service().call('PUT', path, { body: { mode: 'x', attributes: [] } });
+  assert.deepEqual(ontology.body.details, [
+    '/mode must be equal to one of the allowed values: automatic, own',
+  ]);
+});
+
 test('a body that is no JSON says where parsing stopped (§7.3 rule 5)', async () => {
   const catalog = await openCatalog();
   const bodies = [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -402,10 +402,45 @@ test(
     const other = runProgram(t, { RELATA_DATA_DIR: service().store.dataDir });
     const { code, output } = await other.ended;
     assert.equal(code, 1);
-    assert.match(output, /Another server uses the data folder/);
+    assert.match(output, /^Another server uses the data folder .*\n$/, 'a mistake of the owner is one line');
     assert.equal((await service().call('GET', '/projects')).status, 200);
   },
 );
+
+for (const { why, folderOf } of [
+  { why: 'a file', folderOf: (folder: string) => join(folder, 'file') },
+  { why: 'below a file', folderOf: (folder: string) => join(folder, 'file', 'data') },
+  { why: 'where nothing can be made', folderOf: () => '/proc/nope/data' },
+]) {
+  test(`a data folder that is ${why} ends the start with a line that names its setting (§10.1 rule 2)`, async (t) => {
+    const folder = await makeFolder(t);
+    await writeFile(join(folder, 'file'), '');
+    const dataDir = folderOf(folder);
+    for (const command of ['serve', 'owner-link']) {
+      const program = runProgram(t, { RELATA_DATA_DIR: dataDir }, command);
+      const timer = setTimeout(() => program.child.kill('SIGKILL'), 20_000);
+      const { code, output } = await program.ended;
+      clearTimeout(timer);
+      assert.equal(code, 1, `${command}: ${output}`);
+      assert.match(output, /^The data folder .* RELATA_DATA_DIR\.\n$/);
+      assert.ok(output.includes(dataDir), output);
+    }
+    assert.deepEqual(await readdir(folder), ['file']);
+  });
+}
+
+test('a port that is taken ends the start before a first key is made, with a line that names it (§10.1 rule 2)', async (t) => {
+  const dataDir = await makeFolder(t);
+  const { host, hostname, port } = new URL(service().address);
+  const settings = { RELATA_DATA_DIR: dataDir, RELATA_HOST: hostname, RELATA_PORT: port };
+  const { code, output } = await runProgram(t, settings).ended;
+  assert.equal(code, 1);
+  assert.equal(output, `The address ${host} is taken: set RELATA_PORT, or stop what listens there.\n`);
+  assert.ok(!(await readdir(dataDir)).includes('first-account-key'));
+  const app = await createApp({ config: readConfig({ ...settings, RELATA_LOG_LEVEL: 'silent' }) });
+  await assert.rejects(app.start(), /is taken: set RELATA_PORT/, 'also when it is taken in between');
+  await app.stop();
+});
 
 /** A task that ends only when it is handed back. */
 const blocker: TaskDefinition<object> = {

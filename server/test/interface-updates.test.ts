@@ -412,6 +412,25 @@ test('a delete takes 1 to 10,000 identifiers (§4.6 rule 1, §8)', async () => {
   assert.equal((await catalog.report(task)).length, 9_999);
 });
 
+test('a delete that names no identifiers is told in one line what to send (§4.6 rule 1)', async () => {
+  const catalog = await createCatalog(service());
+  const send = 'must be object or array: {"identifiers":["A1",…]} or the bare list, 1 to 10000 identifiers';
+  for (const [body, said] of [
+    [undefined, send],
+    ['null', send],
+    ['"A"', send],
+    [[], send],
+    [{}, send],
+    [{ identifiers: [] }, '/identifiers must NOT have fewer than 1 items'],
+    [{ identifiers: 'A' }, '/identifiers must be array'],
+    [['A', 1], '/1 must be string'],
+  ] as const) {
+    const answer = await catalog.call('DELETE', '/products', { body });
+    assertRefused(answer, 400, 'Your body params are not valid');
+    assert.deepEqual(answer.body.details, [said]);
+  }
+});
+
 test('the longest identifiers fit into a delete however JSON writes them (§8)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('A'));

@@ -79,7 +79,7 @@ export const DeleteBody = Type.Unsafe<{ identifiers: string[] } | string[]>({
     },
     { type: 'array', items: Identifier, minItems: 1 },
   ],
-  description: `1 to ${PRODUCTS_PER_REQUEST} identifiers`,
+  description: `{"identifiers":["A1",…]} or the bare list, 1 to ${PRODUCTS_PER_REQUEST} identifiers`,
 });
 
 export const TaskStarted = Type.Object({ message: Type.String(), status: success, task: WireTaskSchema });

@@ -76,6 +76,20 @@ test('every good product passes, unchanged, bare or wrapped, plain or packed (§
   );
 });
 
+test('who sends attributes as an object hears where that is possible (§2.3)', () => {
+  const assertSaid = (attributes: unknown, line: string) =>
+    assert.throws(
+      () => check([{ identifier: 'A', name: 'A', attributes }]),
+      (error: ServiceError) => {
+        assert.deepEqual(error.facts.validation?.[0]?.errors, [line]);
+        return true;
+      },
+    );
+  const [plain, hint] = ['/attributes must be array or null', ', an object is for partial=true'];
+  assertSaid({ Size: '1 in' }, `${plain}${hint}`);
+  assertSaid('Size', plain);
+});
+
 test('a product without list-form attributes is a good patch too (§2.3 rule 14)', () => {
   fc.assert(
     fc.property(products, (list) => {

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { gunzipSync } from 'node:zlib';
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { Ajv, type Options as AjvOptions, type ErrorObject, type ValidateFunction } from 'ajv';
 import { type ProductViolation, ServiceError } from '../kernel/errors.ts';
 import type { SentPatch, SentProduct } from './product.ts';
 import { PatchProduct, PRODUCTS_PER_REQUEST, UploadProduct } from './product-schemas.ts';
@@ -45,13 +45,13 @@ function compileChecks(schema: object): Checks {
   return {
     passesPlain: compile(schema, { allErrors: false, unicode: false }),
     passes: compile(schema, { allErrors: false, unicode: false, isText }),
-    explains: compile(schema, { allErrors: true, isText }),
+    explains: compile(schema, { allErrors: true, verbose: true, isText }),
   };
 }
 
 function compile(
   schema: object,
-  { isText, ...options }: { allErrors: boolean; unicode?: boolean; isText?: (value: string) => boolean },
+  { isText, ...options }: AjvOptions & { isText?: (value: string) => boolean },
 ): ValidateFunction {
   const ajv = new Ajv({ ...options, strict: false, messages: true, logger: false });
   if (isText === undefined) return ajv.addKeyword('isText').compile(schema);
@@ -166,12 +166,18 @@ function describeErrors(errors: readonly ErrorObject[]): string[] {
   return rest > 0 ? [...distinct.slice(0, ERRORS_PER_PRODUCT), `and ${rest} more`] : distinct;
 }
 
-function describeError({ instancePath, keyword, message = '', params }: ErrorObject): string {
+function describeError(error: ErrorObject): string {
+  const { instancePath, keyword, message = '', params } = error;
   const named = keyword === 'additionalProperties' ? `: ${JSON.stringify(params.additionalProperty)}` : '';
   const allowed = keyword === 'enum' ? `: ${(params.allowedValues as string[]).join(', ')}` : '';
   const types = keyword === 'type' ? message.replaceAll(',', ' or ') : message;
-  return `${instancePath} ${types}${named}${allowed}`.trim().slice(0, 1_000);
+  const hint = isObjectForm(error) ? ', an object is for partial=true' : '';
+  return `${instancePath} ${types}${named}${allowed}${hint}`.trim().slice(0, 1_000);
 }
+
+/** Attributes as a partial update may have them, where there can be only a list. */
+const isObjectForm = ({ instancePath, keyword, data }: ErrorObject) =>
+  instancePath === '/attributes' && keyword === 'type' && typeof data === 'object';
 
 function withoutRepetitions<Sent extends { identifier: string }>(list: readonly Sent[]): CheckedBody<Sent> {
   const last = new Map<string, Sent>();

@@ -22,7 +22,9 @@ export async function demoCommand(): Promise<number> {
     const projectId = await loadDemoCatalog(address, key);
     const feeds = await createDemoPipelines({ address, key, projectId }, importDir);
     const consoleLink = (await makeFirstOwnerLink(app, config)) ?? '';
-    printDemo({ address: config.publicUrl ?? address, key, projectId, consoleLink, ...feeds });
+    console.log(
+      describeDemo({ address: config.publicUrl ?? address, key, projectId, consoleLink, ...feeds }),
+    );
     await untilStopped(app);
     return 0;
   } finally {
@@ -103,7 +105,9 @@ interface DemoPlace extends DemoFeeds {
   readonly consoleLink: string;
 }
 
-function printDemo({ address, key, projectId, consoleLink, uploadPath, webhookUrl }: DemoPlace): void {
+/** @returns what the demo shows: where it is, and calls to paste into a shell */
+export function describeDemo(place: DemoPlace): string {
+  const { address, key, projectId, consoleLink, uploadPath, webhookUrl } = place;
   const [first, second] = generateDemoCatalog();
   const header = `-H 'Authorization: Bearer ${key}'`;
   const identifiers = encodeURIComponent(JSON.stringify([first?.identifier, second?.identifier]));
@@ -111,7 +115,7 @@ function printDemo({ address, key, projectId, consoleLink, uploadPath, webhookUr
   const patch = JSON.stringify({
     products: [{ identifier: first?.identifier, attributes: { Price: '999.00 EUR' } }],
   });
-  console.log(`
+  return `
 Relata serves the demo catalog at ${address}
 The API reference is at ${address}/docs
 The console is at ${address}/console/: sign in with the key, or sign up by the link
@@ -136,10 +140,11 @@ Your link, good for an hour: ${consoleLink}
 6. Send a file in; a pipeline reads it, and another one does so every night:
    printf 'sku;price\\n${first?.identifier};899,00\\n' | curl -s ${header} --data-binary @- '${address}${uploadPath}?name=prices.csv'
 
-7. Let another system start a pipeline, by its webhook, and see a moment later what it brought:
-   curl -s ${header} -X POST '${webhookUrl}'
+7. Let another system start a pipeline, by its webhook, wait for its task and see what it brought:
+   TASK=$(curl -s ${header} -X POST '${webhookUrl}' | grep -o '"id":"[0-9a-f]*"' | cut -d '"' -f 4)
+   curl -s ${header} "${address}/tasks/$TASK?wait=30"
    curl -s ${header} '${address}/product-service/product-by-sku?projectId=${projectId}&identifier=NEW-0001'
 
 Stop with Ctrl+C; the demo catalog goes with it.
-`);
+`;
 }

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ownerLinkUrl } from '../access/access.ts';
-import { type App, baseUrlOf, createApp, type Role } from '../app.ts';
+import { type App, baseUrlOf, createApp, type Role, refuseTakenAddress } from '../app.ts';
 import { type Config, readConfig } from '../config.ts';
 
 const ROLES: readonly string[] = ['api', 'worker', 'all'] satisfies Role[];
@@ -11,6 +11,8 @@ export async function serveCommand(role = 'all'): Promise<number> {
   if (!ROLES.includes(role)) throw new Error(`relata serve --role: one of ${ROLES.join(', ')}`);
   const config = readConfig();
   const app = await createApp({ config, role: role as Role });
+  // A first key is shown once: it is not made for a start that fails.
+  await refuseTakenAddress(config);
   await makeFirstKey(app, config);
   const address = await app.start();
   if (role !== 'worker') await showOwnerLink(app, config);

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type FailureCode, type FailureFacts, ServiceError } from '../kernel/errors.ts';
+import { describeSchemaErrors } from './schema-errors.ts';
 
 interface WireText {
   readonly status: number;
@@ -163,7 +164,7 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
 function toRefusal(error: unknown): ServiceError | undefined {
   if (error instanceof ServiceError) return error;
   if (isSchemaError(error)) {
-    const details = error.validation.map(describeIssue);
+    const details = describeSchemaErrors(error.validation);
     const code = error.validationContext === 'body' ? 'request_invalid' : 'query_invalid';
     return new ServiceError(code, { details, cause: error });
   }
@@ -173,21 +174,8 @@ function toRefusal(error: unknown): ServiceError | undefined {
   return undefined;
 }
 
-interface SchemaIssue {
-  readonly instancePath: string;
-  readonly message?: string;
-  readonly params?: Readonly<Record<string, unknown>>;
-}
-
-/** Where a mistake is and what it is; what the message of the validator leaves out is added. */
-function describeIssue({ instancePath, message = '', params = {} }: SchemaIssue): string {
-  const { additionalProperty, allowedValues } = params;
-  const more = additionalProperty ?? (Array.isArray(allowedValues) ? allowedValues.join(', ') : undefined);
-  return `${instancePath} ${message}${more === undefined ? '' : `: ${more}`}`.trim();
-}
-
 function isSchemaError(error: unknown): error is {
-  validation: SchemaIssue[];
+  validation: Parameters<typeof describeSchemaErrors>[0];
   validationContext?: string;
 } {
   return error instanceof Error && 'validation' in error && Array.isArray(error.validation);

@@ -24,6 +24,7 @@ export { serveConsole } from './console-files.ts';
 export { describeRefusal, type FailureBody } from './error-mapper.ts';
 export { chargeRequest, type Guards, type PresentedKey, type RateState, readPresentedKey } from './guards.ts';
 export { IfMatch, readIfMatch, sendMark } from './if-match.ts';
+export { listenOn, refuseTakenAddress } from './listen.ts';
 export {
   createMetrics,
   type MeasuredRequest,

@@ -11,6 +11,7 @@ import { replyWithError } from './error-mapper.ts';
 import { createGuardHook, createLateGuardHook, type Guards } from './guards.ts';
 import type { Server } from './http.ts';
 import { RequestLog } from './request-log.ts';
+import { describeSchemaErrors } from './schema-errors.ts';
 import { createSessionCookie } from './session-cookie.ts';
 
 export interface ServerSettings {
@@ -113,7 +114,7 @@ function readQuery(text: string): Record<string, string | string[]> {
 function readParameters(server: Server): void {
   const shared = { allErrors: true, useDefaults: true, strict: false, removeAdditional: false } as const;
   // Of a body whose kind a field names, mistakes are told of that kind alone.
-  const bodies = new Ajv({ ...shared, discriminator: true });
+  const bodies = new Ajv({ ...shared, discriminator: true, verbose: true });
   const parameters = new Ajv({ ...shared, coerceTypes: true });
   server.setValidatorCompiler(({ schema, httpPart }) =>
     (httpPart === 'body' ? bodies : parameters).compile(schema as object),
@@ -122,10 +123,7 @@ function readParameters(server: Server): void {
   server.addHook('preParsing', async (request) => {
     const check = request.getValidationFunction('querystring');
     if (check === undefined || check(request.query)) return;
-    const details = (check.errors ?? []).map(({ instancePath, message }) =>
-      `${instancePath} ${message}`.trim(),
-    );
-    throw new ServiceError('query_invalid', { details });
+    throw new ServiceError('query_invalid', { details: describeSchemaErrors(check.errors ?? []) });
   });
   server.addHook('onRoute', (route: RouteOptions) => {
     // A raw body is checked by the thread that parses it, a streamed one by nobody; its schema is here for the documentation.

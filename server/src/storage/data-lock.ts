@@ -1,14 +1,16 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { makeDataFolder } from './data-folder.ts';
+
+const SQLITE_BUSY = 5;
 
 /**
  * Keeps a second server out of a data folder. The lock is SQLite's exclusive lock on a file of its own: the operating
  * system drops it with the process, so a crash leaves none behind.
- * @throws Error when another server holds the folder.
+ * @throws Error when another server holds the folder, or there can be none.
  */
 export function lockDataFolder(root: string): { release(): void } {
-  mkdirSync(root, { recursive: true, mode: 0o700 });
+  makeDataFolder(root);
   const lock = new DatabaseSync(join(root, 'server.lock'));
   try {
     lock.exec(
@@ -16,9 +18,8 @@ export function lockDataFolder(root: string): { release(): void } {
     );
   } catch (error) {
     lock.close();
-    throw new Error(`Another server uses the data folder ${root}: stop it, or set RELATA_DATA_DIR.`, {
-      cause: error,
-    });
+    if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) throw error;
+    throw new Error(`Another server uses the data folder ${root}: stop it, or set RELATA_DATA_DIR.`);
   }
   return { release: () => lock.close() };
 }

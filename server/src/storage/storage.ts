@@ -3,11 +3,10 @@
  * project's catalog is a file of its own; payload files hold accepted bodies until their task ended. Statements live
  * in the `*-store.ts` of the folder whose rows they touch. Storage never knows what a row means.
  */
-import { mkdirSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import type { Kysely, RawBuilder, Transaction } from 'kysely';
 import { ServiceError } from '../kernel/errors.ts';
-import { dataFolderAt } from './data-folder.ts';
+import { dataFolderAt, makeDataFolder } from './data-folder.ts';
 import { migrate } from './migrate.ts';
 import { migratePostgres } from './migrate-postgres.ts';
 import { refuseUnfinishedMove, refuseUnfinishedMoveIn } from './move.ts';
@@ -108,8 +107,7 @@ export async function openStorage(settings: {
 /** Makes the folder on first use and opens the control database with the newest schema. */
 function openEmbeddedStorage(root: string): Storage {
   const folder = dataFolderAt(root);
-  for (const path of [folder.root, folder.catalogs, folder.payloads])
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+  for (const path of [folder.root, folder.catalogs, folder.payloads]) makeDataFolder(path);
   const first = openSqlite(folder.control, CONTROL_PRAGMAS);
   migrate(first, 'control');
   try {

@@ -96,7 +96,8 @@ async function findAddresses(url: URL, { allows, resolve = resolveBySystem, pati
   for (const { address } of found) {
     const kind = refuseAddress(address, allows);
     if (kind === undefined) continue;
-    const text = `${host} is refused: it leads to ${kind}, and only public addresses are fetched from`;
+    const only = 'only public addresses are fetched from, or those in RELATA_FETCH_ALLOW';
+    const text = `${host} is refused: it leads to ${kind}, and ${only}`;
     throw new SourceProblem('address', text, { note: `${host} has the address ${address}` });
   }
   return found.map(({ address }) => ({ address, family: isIP(address) }));

@@ -59,9 +59,9 @@ test('an upload is read whatever was read before, and needs a file', async (t) =
   await assert.rejects(sources.open({ type: 'upload' }, { projectId: 7 }), SourceProblem);
 });
 
-test('a private address is refused', async (t) => {
+test('a private address is refused with the setting that allows it', async (t) => {
   const opening = makeSources(t).open({ type: 'http', url: 'http://127.0.0.1:9/' }, { projectId: 7 });
-  await assert.rejects(opening, /only public addresses/);
+  await assert.rejects(opening, /only public addresses are fetched from, or those in RELATA_FETCH_ALLOW$/);
 });
 
 const good: Source[] = [
