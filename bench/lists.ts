@@ -17,7 +17,7 @@ export const lists: Measurement = {
     const products = `/management/projects/${million.projectId}/products`;
     const coverage = `/management/projects/${million.projectId}/ontology/coverage`;
     bench.say('the index of categories is made');
-    const indexing = await drain(million, `${products}?category=${JSON.stringify(CATEGORY)}&limit=1`);
+    const indexing = await indexCategories(million);
     const rounds: Record<'exported' | 'searched' | 'counted' | 'sampled', number>[] = [];
     for (let at = 1; at <= bench.sizes.rounds; at += 1) {
       bench.say(`export, search and coverage: round ${at}`);
@@ -58,6 +58,14 @@ export const lists: Measurement = {
     ];
   },
 };
+
+/** @returns ms until all products are in it */
+async function indexCategories({ service, projectId }: MillionCatalog): Promise<number> {
+  const begun = performance.now();
+  const path = `/management/projects/${projectId}/categories?limit=1`;
+  while (!(await service.succeed<{ isComplete: boolean }>('GET', path)).isComplete);
+  return performance.now() - begun;
+}
 
 /** Reads an answer to its end, whatever its size. @returns ms */
 async function drain(
