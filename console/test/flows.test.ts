@@ -45,6 +45,8 @@ async function drawRelation(page: Page): Promise<void> {
     const card = page.locator('section', { has: page.getByRole('heading', { name: side }) });
     await card.getByRole('button', { name: 'Category' }).click();
     await card.getByLabel('Category').fill('Tools > Drills');
+    // The suggestions keep everything else from being reached until one goes on.
+    await page.keyboard.press('Tab');
   }
   await page.getByRole('button', { name: 'Match', exact: true }).click();
   await page.getByLabel('Attribute of the result').fill('Voltage');
