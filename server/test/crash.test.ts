@@ -22,7 +22,7 @@ import { createTestStore, type TestStore, testedStore } from './test-store.ts';
  */
 
 /** chaos.test.ts kills processes on PostgreSQL for two minutes besides. */
-const KILLS = Number(process.env.RELATA_TEST_KILLS ?? (testedStore === 'embedded' ? 50 : 20));
+const KILLS = Number(process.env.RELATA_TEST_KILLS ?? (testedStore === 'embedded' ? 50 : 12));
 const SEED = Number(process.env.RELATA_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const KEPT_COMMITS = 2;
 const IDENTIFIERS = 1_500;
