@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { makeDataFolder } from './data-folder.ts';
-
-const SQLITE_BUSY = 5;
+import { isBusy } from './sqlite-errors.ts';
 
 /**
  * Keeps a second server out of a data folder. The lock is SQLite's exclusive lock on a file of its own: the operating
@@ -18,7 +17,7 @@ export function lockDataFolder(root: string): { release(): void } {
     );
   } catch (error) {
     lock.close();
-    if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) throw error;
+    if (!isBusy(error)) throw error;
     throw new Error(`Another server uses the data folder ${root}: stop it, or set RELATA_DATA_DIR.`);
   }
   return { release: () => lock.close() };

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
+import { isBusy } from './sqlite-errors.ts';
 
-const SQLITE_BUSY = 5;
 const BUSY_TIMEOUT_MS = 10_000;
 /** Enough: the second attempt finds the file switched by whoever was first. */
 const ATTEMPTS = 100;
@@ -21,9 +21,4 @@ export function openSqlite(path: string, pragmas: string): DatabaseSync {
       if (!isBusy(error) || attempt === ATTEMPTS) throw error;
     }
   }
-}
-
-function isBusy(error: unknown): boolean {
-  const { errcode } = error as { errcode?: number };
-  return errcode !== undefined && (errcode & 0xff) === SQLITE_BUSY;
 }

@@ -17,10 +17,16 @@ const BUSY_SECONDS = 5;
 export function translateSqliteError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof ServiceError) return error;
   const { errcode = 0, code } = error as Error & { errcode?: number; code?: string };
-  if ((errcode & 0xff) === SQLITE_BUSY) {
+  if (isBusy(error)) {
     return new ServiceError('not_ready', { retryAfterSeconds: BUSY_SECONDS, cause: error });
   }
   const isFull = (errcode & 0xff) === SQLITE_FULL || FAILED_WRITES.has(errcode);
   const isRefused = code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG';
   return isFull || isRefused ? new ServiceError('storage_full', { cause: error }) : error;
+}
+
+/** Whether another connection holds the file; extended codes included. */
+export function isBusy(error: unknown): boolean {
+  const { errcode } = error as { errcode?: number };
+  return errcode !== undefined && (errcode & 0xff) === SQLITE_BUSY;
 }
