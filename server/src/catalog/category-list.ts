@@ -1,3 +1,4 @@
+import { isStorableText } from '../kernel/storable-text.ts';
 import type { CatalogStore, ListedPath, LookedCategory } from './catalog-port.ts';
 import { beginBelow, readPath } from './category-path.ts';
 import { READ_FOR_PAGE } from './category-walk.ts';
@@ -29,7 +30,7 @@ export async function pageOfCategories(
   projectId: number,
   { under, cursor, limit }: WantedCategories,
 ): Promise<CategoryPage> {
-  if (under?.some((name) => !isName(name))) return { items: [], nextCursor: null };
+  if (under?.some((name) => !isStorableText(name))) return { items: [], nextCursor: null };
   const range = planRange(under && beginBelow(under), await findPlace(store, projectId, cursor));
   const found = await store.listCategoryPaths(projectId, { ...range, limit: limit + 1 });
   const page = found.slice(0, limit);
@@ -38,9 +39,6 @@ export async function pageOfCategories(
   const last = living.length < found.length ? page[living.length - 1] : undefined;
   return { items, nextCursor: last ? cursorAt(last) : null };
 }
-
-/** No other is in a catalog, and PostgreSQL takes no other. Source: docs/interface.md §2.3 rule 9. */
-const isName = (name: string) => name.isWellFormed() && !name.includes('\0');
 
 /** Characters of a path that a cursor holds; a path of 20 levels is longer than any address. */
 const CURSOR_LENGTH = 300;

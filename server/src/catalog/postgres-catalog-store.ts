@@ -1,3 +1,4 @@
+import { isStorableText } from '../kernel/storable-text.ts';
 import type { ByteCache, Operation, Postgres, ThreadPool } from '../storage/storage.ts';
 import type { CatalogStore, ChangeOrder } from './catalog-port.ts';
 import { createCatalogWrites } from './catalog-writes.ts';
@@ -27,13 +28,7 @@ import {
   readVersions,
 } from './postgres-reader-store.ts';
 import { restageBatch, stageBatch } from './postgres-staging-store.ts';
-import {
-  collectGarbage,
-  deleteProducts,
-  isStorable,
-  removeCatalog,
-  restore,
-} from './postgres-upkeep-store.ts';
+import { collectGarbage, deleteProducts, removeCatalog, restore } from './postgres-upkeep-store.ts';
 import { type PostgresWriter, replaceOntology, reserveIds } from './postgres-writer-store.ts';
 import { createSharedReads } from './shared-reads.ts';
 
@@ -96,12 +91,12 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
         const kept = answers.findKept(present, identifiers, frame);
         if (kept !== undefined) return kept;
       }
-      const wanted = identifiers.filter(isStorable);
+      const wanted = identifiers.filter(isStorableText);
       const { version, served } = await findServed(readPostgres(), projectId, wanted);
       return answers.answer(note(projectId, version), { identifiers, frame }, (one) => served.get(one));
     },
     findProduct: async (projectId, identifier) =>
-      isStorable(identifier) ? findStored(postgres, projectId, identifier) : undefined,
+      isStorableText(identifier) ? findStored(postgres, projectId, identifier) : undefined,
     listProducts: (projectId, after, limit) => listStored(postgres, projectId, { after: after ?? '', limit }),
     listRange: (projectId, range) => listRange(postgres, projectId, range),
     listCategory: (projectId, wanted) => listCategory(postgres, projectId, wanted),
@@ -110,8 +105,9 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
     lookIntoCategories: (projectId, wanted) => lookIntoCategories(postgres, projectId, wanted),
     readCategoryWalk: (projectId) => readWalkState(postgres, projectId),
     countProducts: (projectId) => countProducts(postgres, projectId),
-    countKnown: (projectId, identifiers) => countKnown(postgres, projectId, identifiers.filter(isStorable)),
-    hasAny: (projectId, identifiers) => hasAny(postgres, projectId, identifiers.filter(isStorable)),
+    countKnown: (projectId, identifiers) =>
+      countKnown(postgres, projectId, identifiers.filter(isStorableText)),
+    hasAny: (projectId, identifiers) => hasAny(postgres, projectId, identifiers.filter(isStorableText)),
     getOntology: (projectId) => readPostgresOntology(postgres, projectId),
     listStagedBatches: (projectId, fullUpdateId) => listStagedBatches(postgres, projectId, fullUpdateId),
     readStagedReports: (projectId, fullUpdateId) => readStagedReports(postgres, projectId, fullUpdateId),

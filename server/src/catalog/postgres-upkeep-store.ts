@@ -1,3 +1,4 @@
+import { isStorableText } from '../kernel/storable-text.ts';
 import type { ChangeOrder, RestoreResult } from './catalog-port.ts';
 import { planForParts, planForWholeTables } from './postgres-planning-store.ts';
 import { WANTED_PRODUCTS } from './postgres-reader-store.ts';
@@ -20,7 +21,7 @@ export function deleteProducts(
     const { tx, row } = catalog;
     await planForParts(tx);
     const wanted = [...new Set(change.identifiers)];
-    const values = [projectId, wanted.filter(isStorable)];
+    const values = [projectId, wanted.filter(isStorableText)];
     const present = await tx.rows<{ identifier: string }>(
       `select p.identifier from ${WANTED_PRODUCTS}`,
       values,
@@ -39,11 +40,6 @@ export function deleteProducts(
     const counters = { nextUndoId: row.nextUndoId + undo.usedIds };
     return { result: { deleted, unknown }, isDone: true, counters };
   });
-}
-
-/** Others cannot be in the catalog, and PostgreSQL takes neither. Source: docs/interface.md §2.3. */
-export function isStorable(identifier: string): boolean {
-  return identifier.isWellFormed() && !identifier.includes('\0');
 }
 
 /** @returns undefined when nothing is left to restore */

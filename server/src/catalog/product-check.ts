@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { gunzipSync } from 'node:zlib';
 import { Ajv, type Options as AjvOptions, type ErrorObject, type ValidateFunction } from 'ajv';
 import { type ProductViolation, ServiceError } from '../kernel/errors.ts';
+import { isStorableText } from '../kernel/storable-text.ts';
 import type { SentPatch, SentProduct } from './product.ts';
 import { PatchProduct, PRODUCTS_PER_REQUEST, UploadProduct } from './product-schemas.ts';
 
@@ -41,11 +42,10 @@ interface Checks {
  * every error.
  */
 function compileChecks(schema: object): Checks {
-  const isText = (value: string) => value.isWellFormed() && !value.includes('\0');
   return {
     passesPlain: compile(schema, { allErrors: false, unicode: false }),
-    passes: compile(schema, { allErrors: false, unicode: false, isText }),
-    explains: compile(schema, { allErrors: true, verbose: true, isText }),
+    passes: compile(schema, { allErrors: false, unicode: false, isText: isStorableText }),
+    explains: compile(schema, { allErrors: true, verbose: true, isText: isStorableText }),
   };
 }
 

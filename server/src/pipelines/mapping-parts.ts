@@ -1,3 +1,4 @@
+import { isStorableText } from '../kernel/storable-text.ts';
 import type { ColumnValue } from './formats/source-row.ts';
 import type { CompiledColumn, RowView } from './mapping-columns.ts';
 
@@ -139,7 +140,7 @@ export function note(row: RowView, { field, column, reason }: Note): void {
 export function findTextProblem(text: string, maxLength: number): string | undefined {
   if (text.length > maxLength && [...text].length > maxLength)
     return `is longer than ${maxLength.toLocaleString('en')} characters`;
-  if (text.isWellFormed() && !text.includes('\0')) return undefined;
+  if (isStorableText(text)) return undefined;
   return 'holds NUL or an unpaired surrogate';
 }
 

@@ -1,3 +1,4 @@
+import { isStorableText } from '../kernel/storable-text.ts';
 import type { SqlSession } from '../storage/storage.ts';
 import { FetchedView, type RankedPlace, type WantedPage } from './fetched-view.ts';
 import { sideNumber } from './member-row.ts';
@@ -67,13 +68,13 @@ async function fetchMissing(
   const comparisons = Math.max(0, ...[...lists, ...pages].map(({ operators }) => operators.length));
   const rows = await session.rows<FetchedRow>(describeFetch(tables, comparisons, scale), [
     projectId,
-    [...missing.sources].filter(isStorable),
+    [...missing.sources].filter(isStorableText),
     JSON.stringify(lists),
     JSON.stringify(pages.map(describePage)),
     [...missing.groups],
     [...missing.served],
     ahead.products,
-    [...missing.uploads].filter(isStorable),
+    [...missing.uploads].filter(isStorableText),
     [...missing.raws],
     [...missing.identifiers],
   ]);
@@ -89,9 +90,6 @@ async function fetchMissing(
   view.settle();
   return of('version')[0]?.id ?? 0;
 }
-
-/** An unpaired surrogate would be read as U+FFFD, which another product may have; NUL is refused. */
-const isStorable = (identifier: string) => identifier.isWellFormed() && !identifier.includes('\0');
 
 function describeLists({ relation, limit }: Ahead['searches'][number]): SourceListOrder[] {
   const { build, twoWay, excludeSameGroup: excludes, operators } = relation;

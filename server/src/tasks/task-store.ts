@@ -1,4 +1,5 @@
 import { type Insertable, type RawBuilder, type Selectable, sql } from 'kysely';
+import { isStorableText } from '../kernel/storable-text.ts';
 import type { ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
 import type { LogLine, Task, TaskFailure, TaskIncrement, TaskOrigin, TaskStatus } from './task.ts';
 
@@ -68,8 +69,7 @@ export async function insertTask(
 }
 
 export async function findTask(database: Database, id: string): Promise<Task | undefined> {
-  // PostgreSQL takes no such text, not even to look for it.
-  if (id.includes('\0')) return undefined;
+  if (!isStorableText(id)) return undefined;
   const row = await database.read.selectFrom('task').selectAll().where('id', '=', id).executeTakeFirst();
   return row && readTask(row);
 }
