@@ -1,10 +1,9 @@
-import type { Tagged } from '@relata/client';
+import { RelataError, type Tagged } from '@relata/client';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTell } from '../parts/toasts.tsx';
 import { useProject } from './project.ts';
 import { goTo, linkTo } from './route.ts';
-import { refuseStale } from './stale.ts';
 
 interface Saving<Value> {
   what: 'relation' | 'pipeline';
@@ -52,3 +51,16 @@ export function useSaving<Value extends { readonly id: number }>(saving: Saving<
   }
   return { save, error, isBusy };
 }
+
+/**
+ * For a change that was sent with If-Match: what somebody else has changed meanwhile is told in words.
+ * @throws always: those words, or the reason as it is
+ */
+const refuseStale =
+  (what: string) =>
+  (reason: unknown): never => {
+    if (!(reason instanceof RelataError && reason.status === 412)) throw reason;
+    throw new Error(
+      `Somebody else has changed this ${what} meanwhile. Open it again in another tab to see their version.`,
+    );
+  };
