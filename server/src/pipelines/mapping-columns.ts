@@ -1,7 +1,7 @@
 import type { Columns, ColumnValue } from './formats/source-row.ts';
 import type { ExpressionResult } from './mapping-expressions.ts';
 import { compileNumber } from './mapping-numbers.ts';
-import { replacePattern, replaceText, TEXT_LENGTH } from './mapping-patterns.ts';
+import { PatternList, replacePattern, replaceText, TEXT_LENGTH } from './mapping-patterns.ts';
 import type { Column, ColumnSpec } from './mapping-schemas.ts';
 
 /** Why a row makes no product, or which part of it did not make one. */
@@ -30,14 +30,38 @@ export interface CompiledColumn {
   read(row: RowView): ColumnValue | undefined;
 }
 
-/** The expressions of a mapping, each once. */
-export class ExpressionList {
-  readonly texts: string[] = [];
+/** A mapping is compiled while others wait, 3 µs for each of these. No catalog needs a tenth of them. */
+const PARTS = 10_000;
+const EXPRESSIONS = 2_000;
 
-  /** @returns its place */
-  add(text: string): number {
-    const at = this.texts.indexOf(text);
-    return at >= 0 ? at : this.texts.push(text) - 1;
+/** What a mapping is made of: texts that are compiled apart, each once, and how many columns and replacements. */
+export class MappingTexts {
+  readonly patterns = new PatternList();
+  readonly #expressions = new Map<string, number>();
+  #parts = 0;
+
+  get expressions(): readonly string[] {
+    return [...this.#expressions.keys()];
+  }
+
+  /** @returns its place. @throws MappingProblem */
+  addExpression(text: string): number {
+    const at = this.#expressions.get(text) ?? this.#expressions.size;
+    this.#expressions.set(text, at);
+    if (at >= EXPRESSIONS)
+      throw new MappingProblem(
+        `a mapping has at most ${EXPRESSIONS.toLocaleString('en')} different expressions`,
+      );
+    return at;
+  }
+
+  /** @throws MappingProblem */
+  count(parts: number): void {
+    this.#parts += parts;
+    if (this.#parts <= PARTS) return;
+    throw new MappingProblem(
+      `a mapping has at most ${PARTS.toLocaleString('en')} columns and replacements; leave out what is not needed`,
+    );
   }
 }
 
@@ -47,7 +71,7 @@ export class MappingProblem extends Error {
 
 interface Place {
   readonly field: string;
-  readonly expressions: ExpressionList;
+  readonly texts: MappingTexts;
 }
 
 type Pick = (row: RowView) => ColumnValue | undefined;
@@ -62,8 +86,9 @@ export function compileColumn(column: Column, place: Place): CompiledColumn {
   const spec: ColumnSpec = typeof column === 'string' ? { column } : column;
   const uses = spec.columns ?? (spec.column === undefined ? [] : [spec.column]);
   const label = uses.length === 0 ? undefined : uses.join(', ');
+  place.texts.count(Math.max(1, uses.length) + (spec.replace?.length ?? 0));
   const pick = compilePick(spec, place);
-  const steps = compileSteps(spec, place.field);
+  const steps = compileSteps(spec, place);
   const { default: fallback, split } = spec;
   if (steps.before.length + steps.after.length === 0 && split === undefined)
     return {
@@ -93,7 +118,7 @@ export function compileColumn(column: Column, place: Place): CompiledColumn {
   };
 }
 
-function compilePick(spec: ColumnSpec, { field, expressions }: Place): Pick {
+function compilePick(spec: ColumnSpec, { field, texts }: Place): Pick {
   const { column, columns, constant, expression, join } = spec;
   const given = [column, columns, constant, expression].filter((one) => one !== undefined);
   if (given.length !== 1)
@@ -103,7 +128,7 @@ function compilePick(spec: ColumnSpec, { field, expressions }: Place): Pick {
   if (column !== undefined) return (row) => withoutEmpty(row.values[column]);
   if (columns !== undefined) return compileJoin(columns, join ?? ' ');
   if (constant !== undefined) return () => constant || undefined;
-  const at = expressions.add(expression ?? '');
+  const at = texts.addExpression(expression ?? '');
   return (row) => readResult(row, at, field);
 }
 
@@ -128,9 +153,9 @@ function readResult(row: RowView, at: number, field: string): ColumnValue | unde
   return undefined;
 }
 
-function compileSteps(spec: ColumnSpec, field: string): { before: Step[]; after: Step[] } {
+function compileSteps(spec: ColumnSpec, place: Place): { before: Step[]; after: Step[] } {
   const trim: Step[] = spec.trim ? [(text) => text.trim()] : [];
-  const replaces = (spec.replace ?? []).map((one) => compileReplace(one, field));
+  const replaces = (spec.replace ?? []).map((one) => compileReplace(one, place));
   const after = spec.split === undefined ? [] : [...trim];
   if (spec.case === 'upper') after.push((text) => text.toUpperCase());
   if (spec.case === 'lower') after.push((text) => text.toLowerCase());
@@ -141,15 +166,11 @@ function compileSteps(spec: ColumnSpec, field: string): { before: Step[]; after:
 
 function compileReplace(
   { from, to, regex }: NonNullable<ColumnSpec['replace']>[number],
-  field: string,
+  { field, texts: { patterns } }: Place,
 ): Step {
-  try {
-    const replace = regex === true ? replacePattern(from, to) : replaceText(from, to);
-    return (text) =>
-      replace(text) ?? { reason: `is longer than ${TEXT_LENGTH} characters after a replacement` };
-  } catch (error) {
-    throw new MappingProblem(`${field}: the pattern ${from} cannot be used: ${(error as Error).message}`);
-  }
+  const replace = regex === true ? replacePattern({ from, to }, { patterns, field }) : replaceText(from, to);
+  return (text) =>
+    replace(text) ?? { reason: `is longer than ${TEXT_LENGTH} characters after a replacement` };
 }
 
 function compileNumberStep(format: NonNullable<ColumnSpec['number']>): Step {

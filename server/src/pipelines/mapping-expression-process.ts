@@ -4,7 +4,13 @@
  * service down. It starts without any right (`expression-process.ts`): no files, no network, no environment, no code
  * made of texts. It gets rows and answers what the expressions give for them.
  */
-import type { ExpressionResult, FromProcess, LoadExpressions, ToProcess } from './mapping-expressions.ts';
+import type {
+  ExpressionResult,
+  FromProcess,
+  LoadExpressions,
+  ReadPatterns,
+  ToProcess,
+} from './mapping-expressions.ts';
 
 interface Expression {
   evaluate(input: unknown): Promise<unknown>;
@@ -29,10 +35,11 @@ interface Pattern {
     group(at: number): string | null;
   };
   groupCount(): number;
+  programSize(): number;
 }
 
 interface Re2 {
-  compile(pattern: string, flags: number): Pattern;
+  compile(pattern: string, flags?: number): Pattern;
   readonly CASE_INSENSITIVE: number;
   readonly MULTILINE: number;
 }
@@ -110,6 +117,22 @@ function compilePatternsIn(node: unknown, seen: Set<unknown>): void {
   seen.add(node);
   if (node instanceof RegExp) compilePattern(node.source, node.flags);
   else for (const part of Object.values(node)) compilePatternsIn(part, seen);
+}
+
+/** Each is answered at once: should one be too much, it is the one behind the last answer. */
+async function readPatterns({ patterns: texts, maxSteps }: ReadPatterns): Promise<void> {
+  let steps = 0;
+  for (const text of texts) {
+    try {
+      const pattern = RE2JS.compile(text);
+      steps += pattern.programSize();
+      await send({ pattern: { steps: pattern.programSize(), groups: pattern.groupCount() } });
+    } catch (error) {
+      await send({ pattern: { problem: describeError(error) } });
+    }
+    if (steps > maxSteps) break;
+  }
+  await send({ isRead: true });
 }
 
 async function evaluateRow(row: unknown): Promise<ExpressionResult[]> {
@@ -197,6 +220,7 @@ function send(message: FromProcess): Promise<void> {
 
 process.on('disconnect', () => process.exit());
 process.on('message', (message: ToProcess) => {
-  void ('load' in message ? send({ loaded: load(message) }) : evaluateRows(message.rows));
+  if ('load' in message) void send({ loaded: load(message) });
+  else void ('patterns' in message ? readPatterns(message) : evaluateRows(message.rows));
 });
 await send({ isReady: true });

@@ -6,7 +6,7 @@
 
 import { MappingProblem } from './mapping-columns.ts';
 import { type Child, type Lost, startChild } from './mapping-expression-child.ts';
-import { TEXT_LENGTH } from './mapping-patterns.ts';
+import { type PatternReading, TEXT_LENGTH } from './mapping-patterns.ts';
 
 /** What an expression gives for a row. */
 export type ExpressionResult =
@@ -21,11 +21,20 @@ export interface LoadExpressions {
   readonly limits: { readonly rowMs: number; readonly textLength: number; readonly listLength: number };
 }
 
-export type ToProcess = LoadExpressions | { readonly rows: readonly unknown[] };
+/** Compiled one after another until they take more steps. */
+export interface ReadPatterns {
+  readonly patterns: readonly string[];
+  readonly maxSteps: number;
+}
+
+export type ToProcess = LoadExpressions | ReadPatterns | { readonly rows: readonly unknown[] };
 
 export type FromProcess =
   | { readonly isReady: true }
   | { readonly loaded: readonly (string | null)[] }
+  /** Of the next pattern; then that there are no more. */
+  | { readonly pattern: PatternReading }
+  | { readonly isRead: true }
   /** Of the next rows, in their order. */
   | { readonly results: readonly (readonly ExpressionResult[])[] };
 
@@ -49,24 +58,6 @@ export interface Expressions {
    */
   evaluate(rows: readonly unknown[]): Promise<readonly (readonly ExpressionResult[])[]>;
   close(): Promise<void>;
-}
-
-/** @returns for each expression what is wrong with it; undefined where nothing is */
-export async function checkExpressions(
-  expressions: readonly string[],
-  limits: ExpressionLimits = EXPRESSION_LIMITS,
-): Promise<(string | undefined)[]> {
-  if (expressions.length === 0) return [];
-  const child = startChild(limits);
-  try {
-    const loaded = await load(child, expressions, limits);
-    return loaded.map((problem) => problem ?? undefined);
-  } catch (error) {
-    if (isLost(error)) return expressions.map(() => 'the expressions cannot be read');
-    throw error;
-  } finally {
-    await child.close();
-  }
 }
 
 /** The process starts with the first rows and lives until `close`, or until `signal` ends it and what waits for it. */
@@ -166,7 +157,9 @@ class ExpressionRun {
   async #getChild(): Promise<Child> {
     if (this.#child !== undefined) return this.#child;
     this.#child = startChild(this.#limits);
-    const problem = (await load(this.#child, this.#expressions, this.#limits)).find((one) => one !== null);
+    const problem = (await loadExpressions(this.#child, this.#expressions, this.#limits)).find(
+      (one) => one !== null,
+    );
     if (typeof problem === 'string') throw new MappingProblem(problem);
     return this.#child;
   }
@@ -180,13 +173,18 @@ class ExpressionRun {
   }
 }
 
-const isLost = (error: unknown): error is Lost => error instanceof Error && 'lost' in error;
+export const isLost = (error: unknown): error is Lost => error instanceof Error && 'lost' in error;
 
 function isRunaway(result: ExpressionResult): boolean {
   return typeof result === 'object' && result !== null && 'isRunaway' in result && result.isRunaway === true;
 }
 
-async function load(child: Child, expressions: readonly string[], { rowMs }: ExpressionLimits) {
+/** @returns for each expression what is wrong with it; null where nothing is. @throws Lost */
+export async function loadExpressions(
+  child: Child,
+  expressions: readonly string[],
+  { rowMs }: ExpressionLimits,
+): Promise<readonly (string | null)[]> {
   const limits = { rowMs, textLength: TEXT_LENGTH, listLength: LIST_LENGTH };
   for await (const message of child.ask({ load: expressions, limits })) {
     if ('loaded' in message) return message.loaded;

@@ -1,12 +1,12 @@
 import {
   type CompiledColumn,
   compileColumn,
-  type ExpressionList,
   MappingProblem,
+  type MappingTexts,
   type RowView,
 } from './mapping-columns.ts';
 import { compileNumber } from './mapping-numbers.ts';
-import { compilePattern } from './mapping-patterns.ts';
+import { matchPattern } from './mapping-patterns.ts';
 import {
   type Column,
   EXPRESSION_LENGTH,
@@ -27,7 +27,7 @@ export interface RowFilterTest {
 }
 
 export interface FilterInput {
-  readonly expressions: ExpressionList;
+  readonly texts: MappingTexts;
   /** The schema of columns: a filter is given as it came, since it stands in itself. */
   isColumn(column: unknown): column is Column;
 }
@@ -104,8 +104,8 @@ function isText(value: unknown, maxLength: number): value is string {
 }
 
 /** What gives nothing, as a comparison with a column that is not there, is not true. */
-function compileTest(expression: string, { expressions }: FilterPlace): RowTest {
-  const at = expressions.add(expression);
+function compileTest(expression: string, { texts }: FilterPlace): RowTest {
+  const at = texts.addExpression(expression);
   return (row) => {
     const result = row.results[at];
     if (typeof result === 'boolean') return result;
@@ -121,13 +121,13 @@ function compileCondition({ column, operator, value }: RowCondition, place: Filt
   if (!place.isColumn(column)) throw new MappingProblem('filter: column is no column');
   if (!ROW_OPERATORS.includes(operator))
     throw new MappingProblem(`filter: ${String(operator).slice(0, 50)} is no operator`);
-  const read: CompiledColumn = compileColumn(column, { field: 'filter', expressions: place.expressions });
+  const read: CompiledColumn = compileColumn(column, { field: 'filter', texts: place.texts });
   for (const name of read.uses) place.uses.add(name);
   if (operator === 'exists') {
     if (value !== undefined) throw new MappingProblem('filter: exists takes no value');
     return (row) => read.read(row) !== undefined;
   }
-  const holds = compileComparison(operator, value);
+  const holds = operator === 'matches' ? compileMatches(value, place) : compileComparison(operator, value);
   return (row) => {
     const present = read.read(row);
     if (present === undefined) return false;
@@ -149,12 +149,10 @@ const ORDERS: Readonly<Record<Ordered, (order: number) => boolean>> = {
 
 const VALUES = 10_000;
 
-function compileComparison(operator: Exclude<RowOperator, 'exists'>, value: unknown): Holds {
+function compileComparison(operator: Exclude<RowOperator, 'exists' | 'matches'>, value: unknown): Holds {
   switch (operator) {
-    case 'in': {
-      const tests = readList(operator, value).map((one) => compileOrder('equals', one));
-      return (present) => tests.some((test) => test(present));
-    }
+    case 'in':
+      return compileIn(readList(operator, value));
     case 'between': {
       const [low, high, ...more] = readList(operator, value);
       if (high === undefined || more.length > 0 || typeof low !== typeof high)
@@ -170,19 +168,24 @@ function compileComparison(operator: Exclude<RowOperator, 'exists'>, value: unkn
       const start = readText(operator, value);
       return (present) => present.startsWith(start);
     }
-    case 'matches':
-      return compileMatches(readText(operator, value));
     default:
       return compileOrder(operator, value);
   }
 }
 
-function compileMatches(pattern: string): Holds {
-  try {
-    return compilePattern(pattern);
-  } catch (error) {
-    throw new MappingProblem(`filter: the pattern ${pattern} cannot be used: ${(error as Error).message}`);
-  }
+const compileMatches = (pattern: unknown, { texts }: FilterPlace): Holds =>
+  matchPattern(texts.patterns.add(readText('matches', pattern), { field: 'filter' }));
+
+/** As `equals` with each: numbers as numbers, texts as texts. */
+function compileIn(values: readonly unknown[]): Holds {
+  const numbers = new Set(values.filter((one) => typeof one === 'number' && Number.isFinite(one)));
+  const texts = new Set<unknown>();
+  for (const one of values) if (!numbers.has(one)) texts.add(readText('in', one, true));
+  return (present) => {
+    if (texts.has(present)) return true;
+    const number = numbers.size === 0 ? undefined : readPlain(present);
+    return number !== undefined && numbers.has(Number(number));
+  };
 }
 
 const readPlain = compileNumber({ decimal: 'point', group: '' });

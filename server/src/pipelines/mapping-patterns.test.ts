@@ -1,7 +1,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { compilePattern, replacePattern, replaceText, TEXT_LENGTH } from './mapping-patterns.ts';
+import {
+  replacePattern as addReplacement,
+  matchPattern,
+  PATTERN_STEPS,
+  PATTERNS,
+  PatternList,
+  replaceText,
+  TEXT_LENGTH,
+} from './mapping-patterns.ts';
+
+/** A list with one pattern, compiled. @throws AssertionError that says what is wrong with it */
+function compile<Use>(add: (patterns: PatternList) => Use): Use {
+  const patterns = new PatternList();
+  const use = add(patterns);
+  assert.equal(patterns.compile()?.problem, undefined);
+  return use;
+}
+const field = 'name';
+const compilePattern = (pattern: string) => compile((list) => matchPattern(list.add(pattern, { field })));
+const replacePattern = (from: string, to: string) =>
+  compile((patterns) => addReplacement({ from, to }, { patterns, field }));
 
 test('a text is replaced as it stands, wherever it stands', () => {
   fc.assert(
@@ -42,6 +62,28 @@ test('a pattern that is none, that RE2 does not know, or that grows too large is
     assert.throws(() => replacePattern(pattern, ''), Error, pattern);
   }
   assert.throws(() => replacePattern('(a)', '$2'), /\$2 stands for no group/);
+});
+
+/** @returns what is wrong with the first pattern that cannot be used */
+function findProblem(...patterns: readonly string[]) {
+  const list = new PatternList();
+  for (const pattern of patterns) list.add(pattern, { field });
+  return list.compile();
+}
+
+test('the patterns of a mapping are bounded in number and in what they are compiled to, each counted once', () => {
+  const many = Array.from({ length: PATTERNS }, (_, at) => `a${at}`);
+  assert.equal(findProblem(...many, ...many), undefined);
+  const oneMore = findProblem(...many, 'b');
+  assert.deepEqual([oneMore?.pattern, oneMore?.field], ['b', 'name']);
+  assert.match(oneMore?.problem ?? '', /at most 500 different patterns/);
+
+  const large = Array.from({ length: 10 }, (_, at) => `(\\pL|\\pN){${1_000 - at}}`);
+  assert.equal(findProblem(...large.slice(0, 6)), undefined, '18,000 of the 20,000 steps');
+  const tooLarge = findProblem(...large);
+  assert.equal(tooLarge?.pattern, large[6]);
+  assert.match(tooLarge?.problem ?? '', /takes 2,984 of the 20,000 steps that all patterns .* repeat less/);
+  assert.match(findProblem('a{1000}'.repeat(PATTERN_STEPS / 1_000))?.problem ?? '', /takes 20,002 of/);
 });
 
 test('patterns that keep the engine of JavaScript busy for years run in linear time', () => {

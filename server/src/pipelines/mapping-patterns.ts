@@ -1,6 +1,6 @@
 /**
  * Patterns run on RE2JS, whose time is linear in the text: a pattern comes from outside, and the engine of JavaScript can be
- * kept busy for years by `(a+)+$`. What RE2 has not (look-around, back-references) is refused when a mapping is compiled.
+ * kept busy for years by `(a+)+$`. What RE2 has not (look-around, back-references) is refused when its patterns are compiled.
  */
 import { RE2JS } from 're2js';
 
@@ -10,10 +10,105 @@ export const TEXT_LENGTH = 1024 * 1024;
 /** @returns a replaced text; undefined when it would be too long */
 export type Replace = (text: string) => string | undefined;
 
-/** @throws Error that says what is wrong with the pattern */
-export function compilePattern(pattern: string): (text: string) => boolean {
-  const compiled = RE2JS.compile(pattern);
-  return (text) => compiled.test(text);
+/** A mapping with more of them, or with larger ones, is a mistake; compiled they take half a KiB for each step. */
+export const PATTERNS = 500;
+export const PATTERN_STEPS = 20_000;
+
+/** What a pattern is compiled to. */
+export type PatternReading =
+  | { readonly steps: number; readonly groups: number }
+  | { readonly problem: string };
+
+interface WantedPattern {
+  readonly field: string;
+  groups: number;
+  compiled: RE2JS | undefined;
+}
+
+export interface PatternProblem {
+  readonly pattern: string;
+  readonly field: string;
+  readonly problem: string;
+}
+
+type Compiled = () => RE2JS;
+
+/** The patterns of a mapping, each once. They are compiled apart: some take milliseconds and megabytes. */
+export class PatternList {
+  readonly #wanted = new Map<string, WantedPattern>();
+
+  get texts(): readonly string[] {
+    return [...this.#wanted.keys()];
+  }
+
+  /**
+   * @param groups  the pattern must have
+   * @returns the compiled pattern, once `compile` was called
+   */
+  add(pattern: string, { field, groups = 0 }: { field: string; groups?: number }): Compiled {
+    const wanted = this.#wanted.get(pattern) ?? { field, groups, compiled: undefined };
+    wanted.groups = Math.max(wanted.groups, groups);
+    this.#wanted.set(pattern, wanted);
+    return () => {
+      if (wanted.compiled === undefined) throw new Error('The patterns of the mapping are not compiled');
+      return wanted.compiled;
+    };
+  }
+
+  /** @param read  undefined for a pattern that nobody looked at, since one before it is wrong */
+  *listProblems(
+    read: (pattern: string, at: number) => PatternReading | undefined,
+  ): Generator<PatternProblem> {
+    let steps = 0;
+    let at = 0;
+    for (const [pattern, { field, groups }] of this.#wanted) {
+      const reading = at < PATTERNS ? read(pattern, at) : { problem: TOO_MANY };
+      if (reading !== undefined && 'steps' in reading) steps += reading.steps;
+      const problem = reading && findProblem(reading, { steps, groups });
+      if (problem !== undefined) yield { pattern, field, problem };
+      at += 1;
+    }
+  }
+
+  /** @returns the first problem; undefined when all patterns can be used */
+  compile(): PatternProblem | undefined {
+    return this.listProblems((pattern) => this.#compileOne(pattern)).next().value as
+      | PatternProblem
+      | undefined;
+  }
+
+  #compileOne(pattern: string): PatternReading {
+    try {
+      const compiled = RE2JS.compile(pattern);
+      const wanted = this.#wanted.get(pattern);
+      if (wanted !== undefined) wanted.compiled = compiled;
+      return { steps: compiled.programSize(), groups: compiled.groupCount() };
+    } catch (error) {
+      return { problem: (error as Error).message };
+    }
+  }
+}
+
+const TOO_MANY = `a mapping has at most ${PATTERNS} different patterns; use one for several columns`;
+
+function findProblem(
+  reading: PatternReading,
+  { steps, groups }: { steps: number; groups: number },
+): string | undefined {
+  if ('problem' in reading) return reading.problem;
+  if (steps > PATTERN_STEPS) return describeSteps(reading.steps);
+  return groups > reading.groups ? `$${groups} stands for no group of the pattern` : undefined;
+}
+
+function describeSteps(steps: number): string {
+  const most = PATTERN_STEPS.toLocaleString('en');
+  const own = steps.toLocaleString('en');
+  return `it takes ${own} of the ${most} steps that all patterns of a mapping may take; repeat less, as \\d+ for \\d{1,1000}`;
+}
+
+/** @param compiled  called for the first text */
+export function matchPattern(compiled: Compiled): (text: string) => boolean {
+  return (text) => compiled().test(text);
 }
 
 /** `from` as it stands, every occurrence; nothing in `to` has a meaning of its own. */
@@ -26,17 +121,18 @@ export function replaceText(from: string, to: string): Replace {
   };
 }
 
-/** @throws Error that says what is wrong with the pattern */
-export function replacePattern(from: string, to: string): Replace {
-  const compiled = RE2JS.compile(from);
-  const groups = compiled.groupCount();
+/** Has the pattern compiled in the list, and replaces its matches. */
+export function replacePattern(
+  { from, to }: { from: string; to: string },
+  { patterns, field }: { patterns: PatternList; field: string },
+): Replace {
   const parts = readTemplate(to);
-  const missing = parts.find((part) => typeof part === 'number' && part > groups);
-  if (missing !== undefined) throw new Error(`$${missing} stands for no group of the pattern`);
+  const groups = Math.max(0, ...parts.filter((part) => typeof part === 'number'));
+  const compiled = patterns.add(from, { field, groups });
   return (text) => {
     const made = new LimitedText();
     let end = 0;
-    for (const match of compiled.matchAll(text)) {
+    for (const match of compiled().matchAll(text)) {
       const { index = 0 } = match;
       made.add(text.slice(end, index));
       fillTemplate(parts, match, made);

@@ -1,10 +1,5 @@
 import { checkAttributes, mapAttribute, mapRest, type ValueSource } from './mapping-attributes.ts';
-import {
-  type CompiledColumn,
-  compileColumn,
-  type ExpressionList,
-  MappingProblem,
-} from './mapping-columns.ts';
+import { type CompiledColumn, compileColumn, MappingProblem, type MappingTexts } from './mapping-columns.ts';
 import { findTextProblem, type MapPart, mapCategories, mapImages, mapText } from './mapping-parts.ts';
 import type { AttributeSpec, Column, ImageSpec, Mapping, PipelineMode } from './mapping-schemas.ts';
 
@@ -19,16 +14,16 @@ export interface ProductPlan {
 
 interface PlanInput {
   readonly mode: PipelineMode;
-  readonly expressions: ExpressionList;
+  readonly texts: MappingTexts;
 }
 
 type Compile = (column: Column, field: string) => CompiledColumn;
 
 /** @throws MappingProblem */
-export function planProduct(mapping: Mapping, { mode, expressions }: PlanInput): ProductPlan {
+export function planProduct(mapping: Mapping, { mode, texts }: PlanInput): ProductPlan {
   const uses = new Set<string>();
   const compile: Compile = (column, field) => {
-    const compiled = compileColumn(column, { field, expressions });
+    const compiled = compileColumn(column, { field, texts });
     for (const name of compiled.uses) uses.add(name);
     return compiled;
   };

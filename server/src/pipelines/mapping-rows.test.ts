@@ -5,7 +5,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { type ColumnValue, createColumns, type SourceRow } from './formats/source-row.ts';
 import { compileMapping, type Mapping, MappingProblem } from './mapping.ts';
-import { checkExpressions, EXPRESSION_LIMITS, openExpressions } from './mapping-expressions.ts';
+import { checkTexts } from './mapping-check.ts';
+import { EXPRESSION_LIMITS, openExpressions } from './mapping-expressions.ts';
+import { PatternList } from './mapping-patterns.ts';
 import { createRowMapper } from './mapping-rows.ts';
 
 /** Short, so that runaways do not hold the tests up. */
@@ -192,10 +194,24 @@ test('expressions are checked before they are stored, patterns and all', async (
     '/(a{1000}){1000}/',
     '('.repeat(4_000),
   ];
-  const [good, ...bad] = await checkExpressions(expressions);
-  assert.equal(good, undefined);
-  for (const [at, problem] of bad.entries()) assert.ok(problem, `${expressions[at + 1]}`);
-  assert.deepEqual(await checkExpressions([]), []);
+  const patterns = new PatternList();
+  const problems = await checkTexts({ expressions, patterns });
+  assert.deepEqual([...problems.expressions.keys()], expressions.slice(1));
+  assert.equal((await checkTexts({ expressions: [], patterns })).expressions.size, 0);
+});
+
+test('patterns are checked without compiling them here; one that is too much is told from the others', async () => {
+  const check = async (...texts: readonly string[]) => {
+    const patterns = new PatternList();
+    for (const text of texts) patterns.add(text, { field: 'name' });
+    return [...(await checkTexts({ expressions: ['a.b'], patterns })).patterns];
+  };
+  assert.deepEqual(await check('\\d+', '[a-z]{1,40}'), []);
+  assert.match(JSON.stringify(await check('a', '(?=x)', '(')), /^\[\["\(\?=x\)",".+"\],\["\(",".+"\]\]$/);
+  // 900,002 steps: half a gigabyte, which the process does not have.
+  const [[huge, problem] = [], ...others] = await check('a', `(?:${'abc'.repeat(300)}){1000}`, 'b');
+  assert.deepEqual([huge?.length, others], [910, []]);
+  assert.match(problem ?? '', /^it takes (too much time or memory|90\d,\d{3} of the 20,000 steps)/);
 });
 
 test('when too many rows run away the rest is given up', async (t) => {

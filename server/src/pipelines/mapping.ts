@@ -4,10 +4,11 @@
  */
 import { Value } from 'typebox/value';
 import type { RowProblem, SourceRow } from './formats/source-row.ts';
-import { type CellProblem, ExpressionList, type RowView } from './mapping-columns.ts';
+import { type CellProblem, MappingProblem, MappingTexts, type RowView } from './mapping-columns.ts';
 import type { ExpressionResult } from './mapping-expressions.ts';
 import { compileRowFilter, type RowFilterTest } from './mapping-filter.ts';
 import { type MappedProduct, readText } from './mapping-parts.ts';
+import type { PatternList } from './mapping-patterns.ts';
 import { type ProductPlan, planProduct } from './mapping-product.ts';
 import { type Column, ColumnSchema, type Mapping, type PipelineMode } from './mapping-schemas.ts';
 
@@ -27,6 +28,8 @@ export interface CompiledMapping {
   readonly columns: readonly string[];
   /** JSONata, each once; `mapRow` takes their results in this order. */
   readonly expressions: readonly string[];
+  /** Compiled before a row is mapped. */
+  readonly patterns: PatternList;
   mapRow(row: SourceRow, results?: readonly ExpressionResult[]): RowOutcome;
 }
 
@@ -34,18 +37,32 @@ export interface CompiledMapping {
 const PROBLEMS = 20;
 
 /**
- * @throws MappingProblem for what the schema cannot say; expressions are checked apart, by `checkExpressions`
+ * @throws MappingProblem for what the schema cannot say; expressions are checked apart, by `checkTexts`
  */
 export function compileMapping(mapping: Mapping, mode: PipelineMode): CompiledMapping {
-  const expressions = new ExpressionList();
+  const planned = planMapping(mapping, mode);
+  const wrong = planned.patterns.compile();
+  if (wrong === undefined) return planned;
+  const { field, pattern, problem } = wrong;
+  throw new MappingProblem(`${field}: the pattern ${pattern} cannot be used: ${problem}`);
+}
+
+/**
+ * The same without its patterns: what the thread that serves can do while others wait.
+ * @throws MappingProblem
+ */
+export function planMapping(mapping: Mapping, mode: PipelineMode): CompiledMapping {
+  const texts = new MappingTexts();
   const test =
-    mapping.filter === undefined ? undefined : compileRowFilter(mapping.filter, { expressions, isColumn });
-  const plan = planProduct(mapping, { mode, expressions });
+    mapping.filter === undefined ? undefined : compileRowFilter(mapping.filter, { texts, isColumn });
+  const plan = planProduct(mapping, { mode, texts });
+  const { expressions, patterns } = texts;
   const isRead = findReads(mapping, { plan, test, expressions });
 
   return {
     columns: [...plan.uses],
-    expressions: expressions.texts,
+    expressions,
+    patterns,
     mapRow(row, results = []) {
       const problems = listRowProblems(row.problems, isRead);
       const view: RowView = { values: row.values, results, problems };
@@ -61,7 +78,7 @@ const isColumn = (column: unknown): column is Column => Value.Check(ColumnSchema
 interface Reads {
   readonly plan: ProductPlan;
   readonly test: RowFilterTest | undefined;
-  readonly expressions: ExpressionList;
+  readonly expressions: readonly string[];
 }
 
 /** What the reader found wrong with a column matters only where the column is read; what an expression reads is not known. */
@@ -71,7 +88,7 @@ function findReads(
 ): (column: string) => boolean {
   const ignored = new Set(ignore);
   const isByName = (column: string) => plan.uses.has(column) || test?.uses.has(column) === true;
-  const takesAny = expressions.texts.length > 0;
+  const takesAny = expressions.length > 0;
   return (column) => isByName(column) || takesAny || (plan.takesRest && !ignored.has(column));
 }
 

@@ -1,8 +1,14 @@
 /** What a definition must be to be stored, where a schema cannot say it. Source: docs/interface.md §13.1. */
 import { ServiceError } from '../kernel/errors.ts';
 import { findDefaultMapping } from './formats/read-rows.ts';
-import { compileMapping, type Mapping, MappingProblem, type PipelineMode } from './mapping.ts';
-import { checkExpressions } from './mapping-expressions.ts';
+import {
+  type CompiledMapping,
+  type Mapping,
+  MappingProblem,
+  type PipelineMode,
+  planMapping,
+} from './mapping.ts';
+import { checkTexts, type TextProblems } from './mapping-check.ts';
 import type { PipelineDefinition, Trigger } from './pipeline.ts';
 import type { TriedDefinition } from './pipeline-runs.ts';
 import { checkSchedule } from './pipeline-schedule.ts';
@@ -91,26 +97,37 @@ function checkNeedOfMapping({
 
 async function checkMapping(mapping: Mapping | undefined, mode: PipelineMode): Promise<string[]> {
   if (mapping === undefined) return [];
+  let planned: CompiledMapping;
   try {
-    const { expressions } = compileMapping(mapping, mode);
-    const problems = await checkExpressions(expressions);
-    return expressions.flatMap((text, at) => {
-      const problem = problems[at];
-      if (problem === undefined) return [];
-      return findPaths(mapping, text).map((path) => `/mapping${path}: ${problem}`);
-    });
+    planned = planMapping(mapping, mode);
   } catch (error) {
     if (error instanceof MappingProblem) return [`/mapping: ${error.message}`];
     throw error;
   }
+  const problems = await checkTexts(planned);
+  if (problems.expressions.size + problems.patterns.size === 0) return [];
+  return listPlaces(mapping, '/mapping', problems).take(SHOWN).toArray();
 }
 
-/** @returns where an expression stands, as JSON pointers */
-function findPaths(part: unknown, expression: string): string[] {
-  if (typeof part !== 'object' || part === null) return [];
-  return Object.entries(part).flatMap(([key, value]) => {
-    const path = `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-    if (key === 'expression' && value === expression) return [path];
-    return findPaths(value, expression).map((below) => `${path}${below}`);
-  });
+/** @returns where the texts stand that are wrong, as JSON pointers, and why */
+function* listPlaces(part: unknown, path: string, problems: TextProblems): Generator<string, undefined> {
+  if (typeof part !== 'object' || part === null) return;
+  for (const [key, value] of Object.entries(part)) {
+    const below = `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    const problem = typeof value === 'string' ? kindOf(part, key, problems)?.get(value) : undefined;
+    if (problem !== undefined) yield `${below}: ${problem}`;
+    yield* listPlaces(value, below, problems);
+  }
+}
+
+/** An attribute may be called `from`, but no column beside it `regex: true`. */
+function kindOf(
+  part: { readonly regex?: unknown; readonly operator?: unknown },
+  key: string,
+  { expressions, patterns }: TextProblems,
+): ReadonlyMap<string, string> | undefined {
+  if (key === 'expression') return expressions;
+  const isPattern =
+    (key === 'from' && part.regex === true) || (key === 'value' && part.operator === 'matches');
+  return isPattern ? patterns : undefined;
 }
