@@ -127,7 +127,7 @@ function defineKinds(begun: string[], gates: Map<string, Gate>): Map<TaskKind, T
       increment: 'STEP_BASED',
       acceptedAs: isOrdered[kind] ? 'RUNNING' : 'PENDING',
       isOrdered: isOrdered[kind],
-      ...(kind === 'few' && { atOnce: { inProcess: 3, inProject: 2 } }),
+      ...(kind === 'few' && { atOnce: { inProcess: 3, inAccount: 3, inProject: 2 } }),
       ...(run && {
         async run(payload: Work, running: TaskRun) {
           begun.push(payload.text);

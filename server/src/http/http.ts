@@ -19,6 +19,7 @@ import type { RateState } from './guards.ts';
 export { type AnswerOnce, createAnswerOnce, type RecordAnswer } from './answer-once.ts';
 export { dropAnswersBefore as dropOldAnswers } from './answer-store.ts';
 export type { RawBody } from './body.ts';
+export { signalOf } from './caller-signal.ts';
 export { ErrorAnswer, ListQuery, ProjectQuery } from './common-schemas.ts';
 export { serveConsole } from './console-files.ts';
 export { describeRefusal, type FailureBody } from './error-mapper.ts';

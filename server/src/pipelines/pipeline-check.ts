@@ -8,7 +8,7 @@ import {
   type PipelineMode,
   planMapping,
 } from './mapping.ts';
-import { checkTexts, type TextProblems } from './mapping-check.ts';
+import type { CheckedTexts, TextProblems } from './mapping-check.ts';
 import type { PipelineDefinition, Trigger } from './pipeline.ts';
 import type { TriedDefinition } from './pipeline-runs.ts';
 import { checkSchedule } from './pipeline-schedule.ts';
@@ -20,18 +20,24 @@ const DEFAULT_DELETE_PERCENT = 30;
 /** A refusal names as many mistakes. */
 const SHOWN = 20;
 
+/** Has the texts of a mapping looked at elsewhere. */
+export type CheckTexts = (texts: CheckedTexts) => Promise<TextProblems>;
+
 /**
  * @param now  for what a schedule means
  * @returns the definition with its defaults; masked headers of its source are still to be filled in
  * @throws request_invalid that names every mistake with its path
  */
-export async function checkPipeline(sent: SentPipeline, now: number): Promise<PipelineDefinition> {
+export async function checkPipeline(
+  sent: SentPipeline,
+  { now, checkTexts }: { readonly now: number; readonly checkTexts: CheckTexts },
+): Promise<PipelineDefinition> {
   const { name, source, format, mapping, mode } = sent;
   const trigger = readTrigger(sent.trigger);
   refuse([
     ...checkSource(source),
     ...checkNeedOfMapping(sent),
-    ...(await checkMapping(mapping, mode)),
+    ...(await checkMapping(mapping, mode, checkTexts)),
     ...(trigger.type === 'schedule' ? checkSchedule(trigger, now) : []),
   ]);
   return {
@@ -48,9 +54,9 @@ export async function checkPipeline(sent: SentPipeline, now: number): Promise<Pi
 }
 
 /** The same of what is only tried; its mapping may be missing, and is suggested then. @throws request_invalid */
-export async function checkTried(sent: SentPreview): Promise<TriedDefinition> {
+export async function checkTried(sent: SentPreview, checkTexts: CheckTexts): Promise<TriedDefinition> {
   const { source, format, mapping, mode = 'full' } = sent;
-  refuse([...checkSource(source), ...(await checkMapping(mapping, mode))]);
+  refuse([...checkSource(source), ...(await checkMapping(mapping, mode, checkTexts))]);
   return { source, format, ...(mapping !== undefined && { mapping }), mode };
 }
 
@@ -95,7 +101,11 @@ function checkNeedOfMapping({
   return isNeeded ? [`/mapping: is needed for the format ${type}, which has none of its own`] : [];
 }
 
-async function checkMapping(mapping: Mapping | undefined, mode: PipelineMode): Promise<string[]> {
+async function checkMapping(
+  mapping: Mapping | undefined,
+  mode: PipelineMode,
+  checkTexts: CheckTexts,
+): Promise<string[]> {
   if (mapping === undefined) return [];
   let planned: CompiledMapping;
   try {

@@ -11,6 +11,8 @@ import {
   refuseOtherState,
 } from '../storage/storage.ts';
 import type { Task, Tasks } from '../tasks/tasks.ts';
+import type { Asker } from './account-places.ts';
+import type { TextChecks } from './mapping-check.ts';
 import { markOfPipeline, type Pipeline, type PipelineDefinition } from './pipeline.ts';
 import { checkPipeline, fillHeaders } from './pipeline-check.ts';
 import { listLastRuns, listRunPlaces, type RunPlace } from './pipeline-history-store.ts';
@@ -42,6 +44,11 @@ export interface PipelineState {
 
 /** A pipeline, and the state that a change expects to replace. */
 type ExpectedPipeline = PipelineKey & { readonly expected?: ExpectedStates };
+
+/** A definition as it was sent, and by whom. */
+export interface SentDefinition extends Asker {
+  readonly sent: SentPipeline;
+}
 
 /** Written in the transaction of a change: who made it, and what is answered. */
 export type AlongsideChange = (tx: ControlTransaction, after: Pipeline, before?: Pipeline) => Promise<void>;
@@ -126,10 +133,15 @@ export function createPipelineLists({
 export function createPipelineChanges({
   database,
   clock,
+  textChecks,
 }: {
   readonly database: Database;
   readonly clock: Clock;
+  readonly textChecks: TextChecks;
 }) {
+  const check = ({ sent, ...asker }: SentDefinition) =>
+    checkPipeline(sent, { now: clock.now(), checkTexts: textChecks(asker) });
+
   /** @throws not_found */
   async function change(
     { expected, ...key }: ExpectedPipeline,
@@ -151,9 +163,9 @@ export function createPipelineChanges({
   }
 
   return {
-    /** @throws request_invalid */
-    async create(project: ChosenProject, sent: SentPipeline, alongside: AlongsideChange): Promise<void> {
-      const checked = await checkPipeline(sent, clock.now());
+    /** @throws request_invalid, rate_limited */
+    async create(project: ChosenProject, sent: SentDefinition, alongside: AlongsideChange): Promise<void> {
+      const checked = await check(sent);
       const definition = fillHeaders(checked, undefined);
       await database.write(
         async (tx) => {
@@ -166,11 +178,11 @@ export function createPipelineChanges({
       );
     },
 
-    /** @throws not_found, request_invalid, changed_meanwhile */
-    async replace(key: ExpectedPipeline, sent: SentPipeline, alongside: AlongsideChange): Promise<void> {
+    /** @throws not_found, request_invalid, rate_limited, changed_meanwhile */
+    async replace(key: ExpectedPipeline, sent: SentDefinition, alongside: AlongsideChange): Promise<void> {
       // Before a mistake in what was sent is told.
       if ((await findPipeline(database.read, key)) === undefined) throw new ServiceError('not_found');
-      const checked = await checkPipeline(sent, clock.now());
+      const checked = await check(sent);
       await change(
         key,
         (before, times) => toReplaced(before, fillHeaders(checked, before.definition.source), times),

@@ -1,5 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ErrorAnswer, IfMatch, type Routes, readIfMatch, type Server, sendMark } from '../http/http.ts';
+import {
+  ErrorAnswer,
+  IfMatch,
+  type Routes,
+  readIfMatch,
+  type Server,
+  sendMark,
+  signalOf,
+} from '../http/http.ts';
+import type { ChosenProject } from '../kernel/caller.ts';
 import { markOfPipeline, type Pipeline } from './pipeline.ts';
 import { toWirePipeline } from './pipeline-answers.ts';
 import type { AlongsideChange, PipelineState } from './pipeline-definitions.ts';
@@ -39,6 +48,11 @@ export const pipelineRoutes =
 /** Of an answer, which may have been stored. */
 const markOfWire = (answer: object) => markOfPipeline(answer as Pick<Pipeline, 'id' | 'updatedAt'>);
 
+const askerOf = (request: FastifyRequest, { accountId }: ChosenProject) => ({
+  accountId,
+  signal: signalOf(request),
+});
+
 const toWire = ({ findBaseUrl }: PipelineRouteParts, { pipeline, lastRun }: PipelineState) =>
   toWirePipeline(pipeline, lastRun, findBaseUrl);
 
@@ -68,7 +82,8 @@ function serveCollection(server: Server, parts: PipelineRouteParts): void {
     const project = await getProject(request, request.params.id);
     const answer = await answerOnce(request, async (record) => {
       let created: object = {};
-      await pipelines.create(project, request.body as SentPipeline, async (tx, pipeline) => {
+      const sent = { ...askerOf(request, project), sent: request.body as SentPipeline };
+      await pipelines.create(project, sent, async (tx, pipeline) => {
         created = toWire(parts, { pipeline, lastRun: undefined });
         await recordPipelineChange(tx, request, { action: 'created', pipeline });
         await record(tx, created);
@@ -91,7 +106,7 @@ function servePreview(server: Server, { pipelines, getProject }: PipelineRoutePa
   };
   server.post(`${PATH}/preview`, { config: takesFile, schema }, async (request) => {
     const project = await getProject(request, request.params.id);
-    return (await pipelines.preview(project.id, request.body as SentPreview)) as never;
+    return (await pipelines.preview(project, request.body as SentPreview, signalOf(request))) as never;
   });
 }
 
@@ -144,7 +159,11 @@ function serveChanges(server: Server, parts: PipelineRouteParts): void {
     reply: FastifyReply,
     change: {
       action: 'changed' | 'trigger-id';
-      make: (key: { projectId: number; id: number }, alongside: AlongsideChange) => Promise<void>;
+      make: (
+        key: { projectId: number; id: number },
+        alongside: AlongsideChange,
+        project: ChosenProject,
+      ) => Promise<void>;
     },
   ) {
     const project = await getProject(request, request.params.id);
@@ -152,11 +171,12 @@ function serveChanges(server: Server, parts: PipelineRouteParts): void {
     const answer = await answerOnce(request, async (record) => {
       const { lastRun } = await pipelines.getState(key);
       let changed: object = {};
-      await change.make(key, async (tx, pipeline, before) => {
+      const alongside: AlongsideChange = async (tx, pipeline, before) => {
         changed = toWire(parts, { pipeline, lastRun });
         await recordPipelineChange(tx, request, { action: change.action, pipeline, before });
         await record(tx, changed);
-      });
+      };
+      await change.make(key, alongside, project);
       return changed;
     });
     sendMark(reply, markOfWire(answer));
@@ -169,7 +189,8 @@ function serveChanges(server: Server, parts: PipelineRouteParts): void {
     const expected = readIfMatch(request);
     return answerChange(request as never, reply as never, {
       action: 'changed',
-      make: (key, alongside) => pipelines.replace({ ...key, expected }, sent, alongside),
+      make: (key, alongside, project) =>
+        pipelines.replace({ ...key, expected }, { ...askerOf(request, project), sent }, alongside),
     }) as never;
   });
 

@@ -52,10 +52,8 @@ interface RunPayload {
   readonly isForced?: boolean;
 }
 
-/** Each has a thread of its own; one project with slow sources leaves room for others. */
-const RUNS_AT_ONCE = { inProcess: 6, inProject: 3 } as const;
-/** Of previews, for the same reason. */
-const PREVIEWS_AT_ONCE = 4;
+/** Each has a thread of its own; one project or account with slow sources leaves room for others. */
+const RUNS_AT_ONCE = { inProcess: 6, inAccount: 4, inProject: 3 } as const;
 /** How soon to try again while a run is going on. Source: docs/interface.md §4.9. */
 const RUNNING_RETRY_SECONDS = 30;
 
@@ -63,7 +61,6 @@ const RUNNING_RETRY_SECONDS = 30;
 export class PipelineRuns {
   readonly definitions: readonly TaskDefinition<never>[];
   private readonly parts: PipelineRunParts;
-  private previews = 0;
   private readonly runTask: TaskDefinition<RunPayload> = {
     kind: 'pipelines.run',
     name: 'pipeline',
@@ -103,24 +100,6 @@ export class PipelineRuns {
         await alongside?.(tx, task);
       },
     });
-  }
-
-  /**
-   * Maps the first rows of the real source.
-   * @throws source_unreadable, format_unreadable, mapping_unfit, not_ready
-   */
-  async preview(
-    projectId: number,
-    tried: TriedDefinition,
-    file?: { name: string; bytes: Uint8Array },
-  ): Promise<Preview> {
-    if (this.previews >= PREVIEWS_AT_ONCE) throw new ServiceError('not_ready', { retryAfterSeconds: 5 });
-    this.previews += 1;
-    try {
-      return await this.parts.threads.preview({ projectId, ...tried, file });
-    } finally {
-      this.previews -= 1;
-    }
   }
 
   private async run({ pipelineId, isForced }: RunPayload, run: TaskRun): Promise<void> {

@@ -4,11 +4,14 @@
  * what a run does is in `pipeline-runs.ts`. Pipelines know catalogs and never how products are kept.
  */
 import type { Catalog } from '../catalog/catalog.ts';
+import type { ChosenProject } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Database, PayloadFiles } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
+import { AccountPlaces } from './account-places.ts';
+import { createTextChecks } from './mapping-check.ts';
 import { checkTried, fillHeaders } from './pipeline-check.ts';
 import { createPipelineChanges, createPipelineLists } from './pipeline-definitions.ts';
 import { dropForgottenRuns, listOpenPieces } from './pipeline-history-store.ts';
@@ -37,6 +40,9 @@ export interface PipelineParts {
   readonly catalog: Pick<Catalog, 'gatherWrites' | 'dropGathered'>;
 }
 
+/** Each has a thread of its own, for up to a minute. */
+const PREVIEWS = { inProcess: 4, inAccount: 2, waiting: 0 } as const;
+
 export type Pipelines = ReturnType<typeof createPipelines>;
 
 export function createPipelines({
@@ -55,10 +61,12 @@ export function createPipelines({
   });
   tasks.define(runs.definitions);
   const lists = createPipelineLists({ database, tasks });
+  const textChecks = createTextChecks();
+  const previews = new AccountPlaces(PREVIEWS);
 
   return {
     ...lists,
-    ...createPipelineChanges({ database, clock }),
+    ...createPipelineChanges({ database, clock, textChecks }),
     ...createPipelineTriggers({ database, payloads, runs }),
     /** To be started where tasks run. */
     schedule: createSchedule({ database, logger, runs }),
@@ -66,13 +74,20 @@ export function createPipelines({
 
     /**
      * Maps the first rows of the real source, and stores nothing.
-     * @throws request_invalid, not_found for the stored pipeline, and whatever the source or its format refuses
+     * @throws request_invalid, not_found for the stored pipeline, rate_limited, not_ready, and whatever the source or its
+     * format refuses
      */
-    async preview(projectId: number, sent: SentPreview): Promise<Preview> {
+    async preview(project: ChosenProject, sent: SentPreview, signal?: AbortSignal): Promise<Preview> {
+      const { id: projectId, accountId } = project;
       const { pipelineId, file } = sent;
-      const stored = pipelineId === undefined ? undefined : await lists.get({ projectId, id: pipelineId });
-      const tried = fillHeaders(await checkTried(sent), stored?.definition.source);
-      return runs.preview(projectId, tried, file && { name: file.name, bytes: readBase64(file.base64) });
+      const asker = { accountId, signal };
+      return previews.use(asker, async () => {
+        const stored = pipelineId === undefined ? undefined : await lists.get({ projectId, id: pipelineId });
+        const checked = await checkTried(sent, textChecks(asker));
+        const tried = fillHeaders(checked, stored?.definition.source);
+        const sentFile = file && { name: file.name, bytes: readBase64(file.base64) };
+        return threads.preview({ projectId, ...tried, file: sentFile }, signal);
+      });
     },
 
     /** Payloads of files whose runs have not ended. */

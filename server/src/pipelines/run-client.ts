@@ -40,7 +40,8 @@ const KEPT_LINES = 1_000;
 export interface RunThreads {
   /** @returns what was read; undefined when the source is what it was */
   read(order: ReadOrder, parts: ReadParts): Promise<Omit<ReadSummary, 'revision'> | undefined>;
-  preview(order: PreviewOrder): Promise<Preview>;
+  /** @param signal  ends it with its reason */
+  preview(order: PreviewOrder, signal?: AbortSignal): Promise<Preview>;
   close(): Promise<void>;
 }
 
@@ -57,14 +58,8 @@ export function createRunThreads(entry: URL, data: RunThreadData): RunThreads {
   return {
     async read(order, parts) {
       const { signal } = parts.run;
-      signal.throwIfAborted();
-      const stop = (thread: ThreadPool) => {
-        const end = () => void thread.end();
-        signal.addEventListener('abort', end, { once: true });
-        return () => signal.removeEventListener('abort', end);
-      };
       try {
-        return await threads.use(stop, async (thread) => {
+        return await threads.use(signal, async (thread) => {
           await thread.run('open', order, { key: 0 });
           return takeSteps(() => thread.run<ReadStep>('next', {}, { key: 0 }), parts);
         });
@@ -73,19 +68,14 @@ export function createRunThreads(entry: URL, data: RunThreadData): RunThreads {
         throw translateDeath(error);
       }
     },
-    async preview(order) {
-      let isOver = false;
-      const stop = (thread: ThreadPool) => {
-        const timer = setTimeout(() => {
-          isOver = true;
-          void thread.end();
-        }, PREVIEW_MS);
-        return () => clearTimeout(timer);
-      };
+    async preview(order, signal) {
+      const timeUp = AbortSignal.timeout(PREVIEW_MS);
+      const either = signal === undefined ? timeUp : AbortSignal.any([signal, timeUp]);
       try {
-        return await threads.use(stop, (thread) => thread.run<Preview>('preview', order, { key: 0 }));
+        return await threads.use(either, (thread) => thread.run<Preview>('preview', order, { key: 0 }));
       } catch (error) {
-        if (!isOver) throw translateDeath(error);
+        signal?.throwIfAborted();
+        if (!timeUp.aborted) throw translateDeath(error);
         const details = [`It took longer than ${PREVIEW_MS / 1_000} s`];
         throw new ServiceError('source_unreadable', { details });
       }
@@ -109,13 +99,12 @@ class ThreadSupply {
     this.data = data;
   }
 
-  /** @param watch told of the thread, and given up when the work has ended */
-  async use<Result>(
-    watch: (thread: ThreadPool) => () => void,
-    work: (thread: ThreadPool) => Promise<Result>,
-  ): Promise<Result> {
+  /** @param signal  ends the thread where it is */
+  async use<Result>(signal: AbortSignal, work: (thread: ThreadPool) => Promise<Result>): Promise<Result> {
+    signal.throwIfAborted();
     const thread = this.take();
-    const unwatch = watch(thread);
+    const end = () => void thread.end();
+    signal.addEventListener('abort', end, { once: true });
     try {
       const result = await work(thread);
       this.keep(thread);
@@ -126,7 +115,7 @@ class ThreadSupply {
       else await thread.end();
       throw error;
     } finally {
-      unwatch();
+      signal.removeEventListener('abort', end);
     }
   }
 

@@ -1,7 +1,8 @@
 import type { Logger } from '../kernel/logger.ts';
 import type { Database } from '../storage/storage.ts';
 import { type Lane, laneKey, type Task } from './task.ts';
-import { claimNext, listClaimable, type RunnableKind } from './task-lease-store.ts';
+import { claimNext, listClaimable } from './task-lease-store.ts';
+import type { RunnableKind } from './task-room-store.ts';
 import { isTransient, pause } from './task-runner.ts';
 
 /** In a process; what is beyond waits. Most of a run is waiting for the store. */

@@ -34,6 +34,8 @@ export interface TaskDefinition<Payload extends object> {
   /** Most that run at a time; without it no more than of all kinds together. */
   readonly atOnce?: {
     readonly inProcess: number;
+    /** In a process, so that one account leaves room for others. */
+    readonly inAccount: number;
     /** Over all processes, so that one project leaves room for others. */
     readonly inProject: number;
   };

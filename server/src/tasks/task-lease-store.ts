@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { padToPowerOfTwo } from '../kernel/padded.ts';
 import type { ControlTransaction, Database } from '../storage/storage.ts';
 import type { Lane, LogLine, Task } from './task.ts';
+import { hasRoom, isOneKind, keepsPlace, type RunnableKind } from './task-room-store.ts';
 import { endTask, isOpen, readTask, type TaskEnd, type TaskKey } from './task-store.ts';
 
 /**
@@ -22,34 +23,10 @@ export const heldBy = (database: Database, owner: string) => ({
   lease_until: leaseUntil(database) as never,
 });
 
-/** What a process can run. */
-export interface RunnableKind {
-  readonly kind: string;
-  /** Most that run of it in a project at a time, over all processes. */
-  readonly inProject?: number | undefined;
-}
-
 export interface ClaimWish {
   readonly owner: string;
   readonly kinds: readonly RunnableKind[];
   readonly lane: Lane;
-}
-
-const isOneKind = (kinds: readonly RunnableKind[]) =>
-  sql<boolean>`task.kind in (${sql.join(kinds.map(({ kind }) => kind))})`;
-/** An ordered task keeps its place whatever its kind: a newer program than this may run it. */
-const keepsPlace = (kinds: readonly RunnableKind[]) =>
-  sql<boolean>`(task.is_ordered = 1 or ${isOneKind(kinds)})`;
-
-/** Two processes that ask at once may both find room; then one more runs for a while. */
-function hasRoom(database: Database, kinds: readonly RunnableKind[]) {
-  const rooms = kinds.flatMap(({ kind, inProject }) => {
-    if (inProject === undefined) return [];
-    return sql<boolean>`(task.kind <> ${kind} or ${inProject} > (select count(*) from task busy
-      where busy.project_id = task.project_id and busy.status in ('PENDING', 'RUNNING') and busy.kind = ${kind}
-        and busy.lease_until > ${database.now}))`;
-  });
-  return rooms.length === 0 ? sql<boolean>`1 = 1` : sql<boolean>`${sql.join(rooms, sql` and `)}`;
 }
 
 /** @returns lanes whose first task can be claimed, those whose was accepted first in front */

@@ -8,7 +8,6 @@ import type { RunnableTask, TaskDefinition } from './task-definition.ts';
 import {
   addLogLine,
   endClaimed,
-  type RunnableKind,
   releaseLease,
   releaseLeases,
   saveCancelWish,
@@ -16,6 +15,7 @@ import {
 } from './task-lease-store.ts';
 import { TaskLeases } from './task-leases.ts';
 import { describeInLog, reportParts } from './task-report.ts';
+import type { RunnableKind } from './task-room-store.ts';
 import {
   type ActiveRun,
   type EndedRun,
@@ -82,11 +82,13 @@ export class TaskWork {
 
   /** Those of which this process may run one more. */
   private listFreeKinds(): readonly RunnableKind[] {
-    const countRuns = (kind: string) =>
-      [...this.runs.values()].filter(({ task }) => task.kind === kind).length;
     return this.listKinds().flatMap((kind) => {
-      const { inProcess, inProject } = this.definitions.get(kind)?.atOnce ?? {};
-      return inProcess !== undefined && countRuns(kind) >= inProcess ? [] : { kind, inProject };
+      const atOnce = this.definitions.get(kind)?.atOnce;
+      if (atOnce === undefined) return { kind };
+      const running = [...this.runs.values()].filter(({ task }) => task.kind === kind);
+      const { inProcess, ...limits } = atOnce;
+      const busyProjects = running.map(({ task }) => task.projectId);
+      return running.length >= inProcess ? [] : { kind, limits: { ...limits, busyProjects } };
     });
   }
 

@@ -1,0 +1,100 @@
+import { ServiceError } from '../kernel/errors.ts';
+
+export interface PlaceLimits {
+  readonly inProcess: number;
+  /** Fewer, so that no account keeps the others out. */
+  readonly inAccount: number;
+  /** Of an account; more are refused. */
+  readonly waiting: number;
+}
+
+/** For whom work is done. */
+export interface Asker {
+  readonly accountId: number;
+  /** Aborts when the caller leaves. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+interface Waiting {
+  readonly accountId: number;
+  begin(): void;
+}
+
+/** How soon to try again: most of what is refused takes no longer. */
+const RETRY_SECONDS = 5;
+
+/** Places for work that a process does only so much of at a time. Accounts share them; who waits is served in turn. */
+export class AccountPlaces {
+  readonly #limits: PlaceLimits;
+  /** By account. */
+  readonly #taken = new Map<number, number>();
+  readonly #waiting: Waiting[] = [];
+
+  constructor(limits: PlaceLimits) {
+    this.#limits = limits;
+  }
+
+  /** @throws rate_limited where the account has its share, not_ready where others have the rest; the reason of the signal */
+  async use<Result>({ accountId, signal }: Asker, work: () => Promise<Result>): Promise<Result> {
+    signal?.throwIfAborted();
+    if (this.#hasRoom(accountId)) this.#take(accountId);
+    else await this.#wait(accountId, signal);
+    try {
+      return await work();
+    } finally {
+      this.#giveBack(accountId);
+    }
+  }
+
+  #hasRoom(accountId: number): boolean {
+    const all = this.#taken.values().reduce((sum, count) => sum + count, 0);
+    return all < this.#limits.inProcess && this.#count(accountId) < this.#limits.inAccount;
+  }
+
+  #count(accountId: number): number {
+    return this.#taken.get(accountId) ?? 0;
+  }
+
+  #take(accountId: number): void {
+    this.#taken.set(accountId, this.#count(accountId) + 1);
+  }
+
+  #giveBack(accountId: number): void {
+    const left = this.#count(accountId) - 1;
+    if (left > 0) this.#taken.set(accountId, left);
+    else this.#taken.delete(accountId);
+    const at = this.#waiting.findIndex((one) => this.#hasRoom(one.accountId));
+    if (at < 0) return;
+    const [next] = this.#waiting.splice(at, 1);
+    next?.begin();
+  }
+
+  async #wait(accountId: number, signal: AbortSignal | undefined): Promise<void> {
+    const before = this.#waiting.filter((one) => one.accountId === accountId).length;
+    if (before >= this.#limits.waiting) throw this.#refuse(accountId);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const begin = () => {
+      this.#take(accountId);
+      resolve();
+    };
+    const waiting = { accountId, begin };
+    const leave = () => {
+      this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+      reject(signal?.reason);
+    };
+    this.#waiting.push(waiting);
+    signal?.addEventListener('abort', leave, { once: true });
+    await promise.finally(() => signal?.removeEventListener('abort', leave));
+  }
+
+  #refuse(accountId: number): ServiceError {
+    const { inAccount, waiting } = this.#limits;
+    const isOwn = waiting > 0 || this.#count(accountId) >= inAccount;
+    if (!isOwn) return new ServiceError('not_ready', { retryAfterSeconds: RETRY_SECONDS });
+    const queue = waiting > 0 ? ` and ${waiting} wait` : '';
+    const details = [
+      `${inAccount} such requests of this account are under way at a time${queue}; send fewer at once`,
+    ];
+    return new ServiceError('rate_limited', { retryAfterSeconds: RETRY_SECONDS, details });
+  }
+}
