@@ -273,6 +273,22 @@ test('a run that is cancelled while its source is slow ends at once and changes 
   assert.equal((await pipeline.run()).taskStatus, 'FINISHED', 'the next run is not in its way');
 });
 
+test('a run whose source or mapping takes longer than half a day fails and gives its place back (§13.2)', async (t) => {
+  // Node has it, its types do not yet.
+  t.mock.timers.enable({ apis: ['AbortSignal.timeout' as 'Date'] });
+  feed.answer((_, response) => void response.writeHead(200).write(CSV));
+  const pipeline = await createPipeline(service(), HTTP(feed.url));
+  const before = feed.requests.length;
+  const { id } = await pipeline.start();
+  while (feed.requests.length === before) await new Promise((resolve) => setTimeout(resolve, 20));
+  t.mock.timers.tick(12 * 3_600_000);
+  const task = await service().ended(id);
+  assert.deepEqual([task.taskStatus, task.error?.code], ['FAILED', 'source_unreadable']);
+  assert.match(JSON.stringify(task.error), /Reading and mapping it took longer than 12 hours/);
+  feed.serve(CSV);
+  assert.equal((await pipeline.run()).taskStatus, 'FINISHED', 'the next run is not in its way');
+});
+
 test('a run takes its place when it begins to write, and can be cancelled while it waits (§4.7)', async () => {
   const pipeline = await createPipeline(service(), { mode: 'incremental' });
   const release = await pipeline.hold();

@@ -30,8 +30,11 @@ const HEAP_MIB = 1_024;
 /** A person who tries a mapping tries it again soon. */
 const IDLE_MS = 60_000;
 const LET_GO_MS = 2_000;
+const HOUR_MS = 3_600_000;
 /** Of a preview: a person waits for it. */
 const PREVIEW_MS = 60_000;
+/** Of a run, without its writes: the largest file from a slow source, every row with an expression, takes a night. */
+const READ_HOURS = 12;
 /** Of a run's progress; the rest is for its writes. */
 const READ_SHARE = 0.6;
 /** Kept for a run that goes on after a crash; while it runs the report is whole. */
@@ -58,14 +61,16 @@ export function createRunThreads(entry: URL, data: RunThreadData): RunThreads {
   return {
     async read(order, parts) {
       const { signal } = parts.run;
+      const timeUp = AbortSignal.timeout(READ_HOURS * HOUR_MS);
       try {
-        return await threads.use(signal, async (thread) => {
+        return await threads.use(AbortSignal.any([signal, timeUp]), async (thread) => {
           await thread.run('open', order, { key: 0 });
           return takeSteps(() => thread.run<ReadStep>('next', {}, { key: 0 }), parts);
         });
       } catch (error) {
         signal.throwIfAborted();
-        throw translateDeath(error);
+        if (!timeUp.aborted) throw translateDeath(error);
+        throw refuseLong(`${READ_HOURS} hours`);
       }
     },
     async preview(order, signal) {
@@ -76,8 +81,7 @@ export function createRunThreads(entry: URL, data: RunThreadData): RunThreads {
       } catch (error) {
         signal?.throwIfAborted();
         if (!timeUp.aborted) throw translateDeath(error);
-        const details = [`It took longer than ${PREVIEW_MS / 1_000} s`];
-        throw new ServiceError('source_unreadable', { details });
+        throw refuseLong(`${PREVIEW_MS / 1_000} s`);
       }
     },
     close: () => threads.close(),
@@ -240,6 +244,9 @@ function describeFiles(files: readonly string[]): string {
   const shown = files.slice(0, 10).join(', ');
   return files.length > 10 ? `${shown} and ${files.length - 10} more files` : shown;
 }
+
+const refuseLong = (time: string) =>
+  new ServiceError('source_unreadable', { details: [`Reading and mapping it took longer than ${time}`] });
 
 /** A thread that dies took more memory than it may. */
 function translateDeath(error: unknown): unknown {
