@@ -40,7 +40,7 @@ export type { ControlSchema } from './schema.ts';
 export { extensionOf } from './sqlite.ts';
 export { type ExpectedStates, markOf, refuseOtherState } from './state-mark.ts';
 export { type Operation, type OperationAnswer, serveOperations } from './thread-entry.ts';
-export { createThreadPool, type ThreadPool } from './thread-pool.ts';
+export { createThreadPool, type StopFlag, type ThreadPool } from './thread-pool.ts';
 
 export type ControlTransaction = Transaction<ControlSchema>;
 
