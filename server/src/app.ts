@@ -103,6 +103,7 @@ export async function createApp({
   serveMetrics(server, metrics);
   const parts = { projects, access, statistics, tasks, catalog, relations, pipelines };
   if (role !== 'worker') addRoutes(server, { ...base, ...parts, consoleFolder });
+  server.addHook('preClose', () => threads.relationSurveyors.close());
   await server.ready();
 
   const upkeep = startUpkeep({ ...storage, config, clock, logger, ...parts });
@@ -199,6 +200,7 @@ function openCatalog(base: Base, { projects, tasks, metrics, statistics }: Catal
     catalog,
     relations,
     threads: {
+      ...threads,
       async close() {
         for (const pool of Object.values(threads)) await pool.close();
       },

@@ -73,6 +73,10 @@ const onTheWire = {
   },
   method_not_allowed: { status: 405, message: 'Method Not Allowed' },
   relation_not_ready: { status: 409, message: 'The relation answers nothing yet' },
+  search_too_long: {
+    status: 400,
+    message: 'The search took longer than $1 seconds, ask for less at once or narrow the relation',
+  },
   task_ended: { status: 409, message: 'The task has ended already' },
   task_uploading: {
     status: 409,

@@ -36,6 +36,7 @@ export {
 export { describeServer, documentServer, serveDocuments } from './openapi.ts';
 export { createServer, type ServerSettings } from './server.ts';
 export { createSessionCookie, csrfTokenOf, type SessionCookie } from './session-cookie.ts';
+export { whileCallerWaits } from './waiting-caller.ts';
 
 export type Server = FastifyInstance<
   RawServerDefault,

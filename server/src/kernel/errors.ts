@@ -40,6 +40,7 @@ export type FailureCode =
   | 'console_missing'
   | 'method_not_allowed'
   | 'relation_not_ready'
+  | 'search_too_long'
   | 'task_ended'
   | 'task_uploading'
   | 'task_taking_effect'

@@ -34,6 +34,7 @@ export {
   type SqlTransaction,
   type SqlValue,
 } from './postgres.ts';
+export { isTimedOut } from './postgres-errors.ts';
 export { createReaders, type Readers } from './replicas.ts';
 export { restoreCatalog } from './restore-catalog.ts';
 export type { ControlSchema } from './schema.ts';
