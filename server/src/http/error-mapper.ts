@@ -97,6 +97,7 @@ const onTheWire = {
   uri_too_long: { status: 414, message: 'URI Too Long' },
   headers_too_large: { status: 431, message: 'Request Header Fields Too Large' },
   rate_limited: { status: 429, message: 'Too Many Requests' },
+  too_many_looks: { status: 429, message: 'Too Many Requests' },
   webhook_token_missing: { status: 401, message: 'Missing authorization header' },
   webhook_refused: { status: 401, message: 'Wrong authentication credentials' },
   pipeline_busy: { status: 409, message: 'The pipeline is running, wait for its run or cancel it first' },

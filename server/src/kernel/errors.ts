@@ -52,6 +52,7 @@ export type FailureCode =
   | 'uri_too_long'
   | 'headers_too_large'
   | 'rate_limited'
+  | 'too_many_looks'
   | 'webhook_token_missing'
   | 'webhook_refused'
   | 'pipeline_busy'

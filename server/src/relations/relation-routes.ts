@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
   type AnswerOnce,
+  type CountLook,
   ErrorAnswer,
   IfMatch,
   ListQuery,
@@ -34,6 +35,7 @@ export interface RelationRouteParts {
   readonly answerOnce: AnswerOnce;
   /** @throws not_found for a project that does not exist or is out of the caller's reach */
   getProject(request: FastifyRequest, projectId: number): Promise<ChosenProject>;
+  readonly countLook: CountLook;
   /** Writes the entry of the audit log and the answer beside it (§7.5). */
   recordRelationChange(
     request: FastifyRequest,
@@ -219,7 +221,7 @@ function markOfWire({ id, state, misconfigured, createdAt, updatedAt, ...answer 
 
 type AnsweredRelation = ReturnType<typeof toWireRelation>;
 
-function serveQuestions(server: Server, { relations, getProject }: RelationRouteParts): void {
+function serveQuestions(server: Server, { relations, getProject, countLook }: RelationRouteParts): void {
   const previewSchema = {
     tags,
     summary: 'Try a definition on the catalog without storing it',
@@ -233,6 +235,7 @@ function serveQuestions(server: Server, { relations, getProject }: RelationRoute
   server.post(`${PATH}/preview`, { config: patient, schema: previewSchema }, async (request, reply) => {
     const project = await getProject(request, request.params.id);
     const definition = checkDefinition(request.body as SentDefinition);
+    countLook(request, reply);
     return answerSurvey(reply, (signal) => relations.tryDefinition(project.id, definition, signal));
   });
 
@@ -248,6 +251,7 @@ function serveQuestions(server: Server, { relations, getProject }: RelationRoute
     async (request, reply) => {
       const project = await getProject(request, request.params.id);
       const { relationId } = request.params;
+      countLook(request, reply);
       return answerSurvey(reply, (signal) => relations.survey(project.id, relationId, signal));
     },
   );
