@@ -906,6 +906,8 @@ export type RelationSurvey = {
   /** true: only some of the sources were looked at */
   sampled?: boolean;
   sampledSources?: number;
+  /** the time was used up before the whole sample was looked at */
+  endedEarly?: true;
   withResults?: number;
   /** of the sources that were looked at, from 0 to 1 */
   share?: number;

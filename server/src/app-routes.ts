@@ -12,6 +12,7 @@ import { fullUpdateRoutes, productUpdateRoutes } from './catalog/update-routes.t
 import type { Config } from './config.ts';
 import {
   createAnswerOnce,
+  createLookCount,
   createSessionCookie,
   type Server,
   serveConsole,
@@ -91,12 +92,14 @@ export function addRoutes(server: Server, needs: RouteNeeds): void {
     const { id, name } = await projects.getProject(request.caller, projectId);
     return { id, name, accountId: request.caller.accountId, ...originOf(request.caller) };
   };
+  const countLook = createLookCount();
   relatedRoutes(relations)(server);
   productRelationRoutes({ relations, getProject })(server);
   relationRoutes({
     relations,
     answerOnce,
     getProject,
+    countLook,
     recordRelationChange: (request, projectId, { action, relation, beside }) =>
       storage.database.write(async (tx) => {
         const subject = relation
@@ -107,8 +110,7 @@ export function addRoutes(server: Server, needs: RouteNeeds): void {
         await beside(tx);
       }),
   })(server);
-  productRoutes({ catalog, getProject })(server);
-  surveyRoutes({ catalog, getProject })(server);
+  for (const routes of [productRoutes, surveyRoutes]) routes({ catalog, getProject, countLook })(server);
   ontologyRoutes({
     catalog,
     answerOnce,

@@ -16,6 +16,7 @@ import {
   documentServer,
   listenOn,
   measureRequests,
+  type Server,
   serveMetrics,
 } from './http/http.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
@@ -94,7 +95,7 @@ export async function createApp({
   const base = { config, storage, readers, clock, logger, replace };
   const countProducts = (id: number) => catalog.countProducts(id);
   const statistics = createStatistics({ ...base, database, projects, countProducts });
-  const { catalog, relations, threads } = openCatalog(base, { projects, tasks, metrics, statistics });
+  const { catalog, relations, threads } = openCatalog(base, { projects, tasks, metrics, statistics, server });
   const pipelines = openPipelines({ ...base, projects, tasks, catalog }, VERSION);
 
   await documentServer(server, VERSION);
@@ -163,14 +164,17 @@ interface CatalogNeeds {
   readonly tasks: ReturnType<typeof createTasks>;
   readonly metrics: ReturnType<typeof createMetrics>;
   readonly statistics: Statistics;
+  readonly server: Server;
 }
 
 /** The catalog with its threads: those that parse and those that write. */
-function openCatalog(base: Base, { projects, tasks, metrics, statistics }: CatalogNeeds) {
+function openCatalog(base: Base, { projects, tasks, metrics, statistics, server }: CatalogNeeds) {
   const { config, storage, clock, logger, replace } = base;
   const { database, payloads } = storage;
   const { catalogStore, relationStore, ...threads } = openStores(base);
   const store = replace.store?.(catalogStore) ?? catalogStore;
+  // The server waits for every request, and these may take long.
+  server.addHook('preClose', () => threads.relationSurveyors.close());
   const relations = createRelations({
     store: relationStore,
     tasks,

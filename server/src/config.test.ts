@@ -25,6 +25,7 @@ test('without a variable every setting has its default', () => {
     parserThreads: Math.min(4, Math.max(1, availableParallelism() - 1)),
     writerThreads: 4,
     readerThreads: 2,
+    relationSeconds: 20,
     bodyBudgetMib: 256,
     cacheMib: Math.max(64, Math.floor(memory / 8 / 1024 / 1024)),
   });

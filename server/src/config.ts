@@ -40,6 +40,7 @@ const Environment = Type.Object(
     RELATA_WRITER_THREADS: Type.Integer({ default: 4, minimum: 1, maximum: 64 }),
     /** Threads that answer relations. */
     RELATA_READER_THREADS: Type.Integer({ default: 2, minimum: 1, maximum: 64 }),
+    RELATA_RELATION_SECONDS: Type.Integer({ default: 20, minimum: 1, maximum: 3_600 }),
     /** Memory that bodies in flight share. */
     RELATA_BODY_BUDGET_MIB: Type.Integer({ default: 256, minimum: 1, maximum: 1_048_576 }),
     /** 0: nothing is cached. */
@@ -110,6 +111,7 @@ function toConfig(settings: Environment) {
     parserThreads: settings.RELATA_PARSER_THREADS,
     writerThreads: settings.RELATA_WRITER_THREADS,
     readerThreads: settings.RELATA_READER_THREADS,
+    relationSeconds: settings.RELATA_RELATION_SECONDS,
     bodyBudgetMib: settings.RELATA_BODY_BUDGET_MIB,
     cacheMib: settings.RELATA_CACHE_MIB,
   });

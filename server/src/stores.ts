@@ -75,26 +75,30 @@ export function openStores({
 }) {
   const { place, postgres } = storage;
   const handed = threadPlaceOf(config, storage);
-  const open = (name: string, size: number) =>
-    createThreadPool(threadEntry(name), { size, workerData: handed });
+  const open = (name: string, size: number, share = size) =>
+    createThreadPool(threadEntry(name), { size, share, workerData: handed });
   const parsers = open('ingest-worker', config.parserThreads);
   const writers = open('store-worker', config.writerThreads);
   const scanners = open('scan-worker', 1);
-  const relationReaders = open('relation-worker', config.readerThreads);
+  // One more than a project may hold, so that none keeps the others waiting.
+  const relationReaders = open('relation-worker', config.readerThreads + 1, config.readerThreads);
+  const relationSurveyors = open('relation-worker', 1);
   const cache = createByteCache(config.cacheMib * MIB);
-  const threads = { parsers, writers, scanners, relationReaders };
+  const threads = { parsers, writers, scanners, relationReaders, relationSurveyors };
+  const relationMs = config.relationSeconds * 1_000;
+  const questions = { writers, readers: relationReaders, surveyors: relationSurveyors, relationMs, cache };
   if (place.kind === 'embedded' || postgres === undefined) {
     const files = createCatalogFiles(place.kind === 'embedded' ? place.catalogs : '');
     return {
       ...threads,
       catalogStore: createSqliteCatalogStore({ files, writers, readers: parsers, cache }),
-      relationStore: createSqliteRelationStore({ files, writers, readers: relationReaders, cache }),
+      relationStore: createSqliteRelationStore({ files, ...questions }),
     };
   }
   const parts = { postgres, readPostgres: () => readers?.pick() ?? postgres, writers, cache };
   return {
     ...threads,
     catalogStore: createPostgresCatalogStore(parts),
-    relationStore: createPostgresRelationStore({ ...parts, readers: relationReaders }),
+    relationStore: createPostgresRelationStore({ ...parts, ...questions }),
   };
 }

@@ -20,9 +20,9 @@ import type { Scans } from './scan-client.ts';
  * Source: docs/interface.md §14.3.
  */
 export interface ProductLists {
-  page(projectId: number, wanted: WantedList): Promise<ListedPage>;
+  page(projectId: number, wanted: WantedList, signal: AbortSignal): Promise<ListedPage>;
   /** @returns what is found as it is found, with how far the scan got; it ends with `limit` hits or with the catalog */
-  follow(projectId: number, wanted: WantedList): AsyncGenerator<FoundPart, void>;
+  follow(projectId: number, wanted: WantedList, signal: AbortSignal): AsyncGenerator<FoundPart, void>;
   /** @returns categories that hold products; `isComplete` false: those that the index knows so far */
   pageOfCategories(
     projectId: number,
@@ -79,21 +79,22 @@ export function createProductLists({ store, scans, logger }: ListParts): Product
   }
 
   return {
-    async page(projectId, wanted) {
+    async page(projectId, wanted, signal) {
       const { filter, form, cursor, limit } = wanted;
       const after = readCursor(cursor);
       const place = await placeInIndex(projectId, filter, after);
       if (place !== undefined) return pageOfCategory(store, { projectId, ...wanted }, place);
       const order = { projectId, filter, form, after: after as string | undefined };
       if (!isScanned(filter)) return pageOfRange(store, { ...order, limit });
-      return toPage(await scans.scanProducts({ ...order, limit: SCANNED_PER_PAGE, most: limit }));
+      return toPage(await scans.scanProducts({ ...order, limit: SCANNED_PER_PAGE, most: limit }, signal));
     },
-    async *follow(projectId, wanted) {
+    async *follow(projectId, wanted, signal) {
       const { filter, form, cursor, limit } = wanted;
       const after = readCursor(cursor);
       const place = await placeInIndex(projectId, filter, after);
       if (place === undefined) {
-        yield* scanInParts(scans, { projectId, filter, form, after: after as string | undefined, limit });
+        const order = { projectId, filter, form, after: after as string | undefined, limit };
+        yield* scanInParts(scans, order, signal);
         return;
       }
       const { items, nextCursor } = await pageOfCategory(store, { projectId, ...wanted }, place);
@@ -140,12 +141,16 @@ async function pageOfRange(
   return { items: page.map((row) => toListItem(row, form)), nextCursor };
 }
 
-async function* scanInParts(scans: Scans, { limit, ...order }: RangeOrder): AsyncGenerator<FoundPart, void> {
-  const of = await scans.countRange(order);
+async function* scanInParts(
+  scans: Scans,
+  { limit, ...order }: RangeOrder,
+  signal: AbortSignal,
+): AsyncGenerator<FoundPart, void> {
+  const of = await scans.countRange(order, signal);
   let scanned = 0;
   let { after } = order;
   for (let left = limit; ; ) {
-    const part = await scans.scanProducts({ ...order, after, limit: SCANNED_PER_PART, most: left });
+    const part = await scans.scanProducts({ ...order, after, limit: SCANNED_PER_PART, most: left }, signal);
     scanned += part.scanned;
     left -= part.items.length;
     after = part.last;
@@ -161,7 +166,8 @@ const toPage = ({ items, last, isEnd }: ScannedPart): ListedPage => ({
   nextCursor: isEnd || last === undefined ? null : cursorAt(last),
 });
 
-const isScanned = (filter: ProductFilter) =>
+/** Whether products are looked through, and not only read from an index of identifiers. */
+export const isScanned = (filter: ProductFilter) =>
   filter.category !== undefined || filter.name !== undefined || needsAttributes(filter);
 
 const isOnlyCategory = (filter: ProductFilter) =>

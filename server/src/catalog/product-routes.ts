@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
-import { ErrorAnswer, type Routes, type Server } from '../http/http.ts';
+import { type CountLook, ErrorAnswer, type Routes, type Server, whileCallerWaits } from '../http/http.ts';
 import type { ChosenProject } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Catalog } from './catalog.ts';
@@ -16,12 +16,13 @@ import {
 import { exportLine } from './export.ts';
 import { indexByKey } from './ontology.ts';
 import type { AttributeFilter, ProductFilter } from './product-list.ts';
-import type { FoundPart, WantedList } from './product-lists.ts';
+import { type FoundPart, isScanned, type WantedList } from './product-lists.ts';
 
 export interface ProductRouteParts {
   readonly catalog: Catalog;
   /** @throws not_found for a project that does not exist or is out of the caller's reach */
   getProject(request: FastifyRequest, projectId: number): Promise<ChosenProject>;
+  readonly countLook: CountLook;
 }
 
 const config = { guard: 'management', access: 'manage' } as const;
@@ -40,7 +41,7 @@ export const productRoutes =
     serveCategories(server, parts);
   };
 
-function serveList(server: Server, { catalog, getProject }: ProductRouteParts): void {
+function serveList(server: Server, { catalog, getProject, countLook }: ProductRouteParts): void {
   server.get(
     '/management/projects/:id/products',
     {
@@ -68,9 +69,12 @@ function serveList(server: Server, { catalog, getProject }: ProductRouteParts): 
       }
       const form = format === 'table' ? 'table' : 'upload';
       const wanted: WantedList = { filter, form, cursor, limit };
-      if (!(request.headers.accept ?? '').includes(NDJSON))
-        return (await catalog.lists.page(project.id, wanted)) as never;
-      return send(writeParts(catalog.lists.follow(project.id, wanted)));
+      if (isScanned(filter)) countLook(request, reply);
+      return whileCallerWaits(reply, async (signal): Promise<never> => {
+        if ((request.headers.accept ?? '').includes(NDJSON))
+          return send(writeParts(catalog.lists.follow(project.id, wanted, signal)));
+        return (await catalog.lists.page(project.id, wanted, signal)) as never;
+      });
     },
   );
 }

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ErrorAnswer, type Routes } from '../http/http.ts';
+import { type CountLook, ErrorAnswer, type Routes, whileCallerWaits } from '../http/http.ts';
 import type { ChosenProject } from '../kernel/caller.ts';
 import type { Catalog } from './catalog.ts';
 import { ProjectParams } from './catalog-schemas.ts';
@@ -11,6 +11,7 @@ export interface SurveyRouteParts {
   readonly catalog: Catalog;
   /** @throws not_found for a project that does not exist or is out of the caller's reach */
   getProject(request: FastifyRequest, projectId: number): Promise<ChosenProject>;
+  readonly countLook: CountLook;
 }
 
 const config = { guard: 'management', access: 'manage', isPatient: true, role: 'viewer' } as const;
@@ -65,26 +66,25 @@ interface Asked {
 }
 
 async function answer(
-  { catalog, getProject }: SurveyRouteParts,
+  { catalog, getProject, countLook }: SurveyRouteParts,
   { request, reply, question }: Asked,
 ): Promise<never> {
   const { id } = await getProject(request, (request.params as { id: number }).id);
   const isWhole = (request.query as { sample?: string }).sample === 'all';
-  const parts = catalog.survey({ projectId: id, question, isWhole });
-  // The first part before the answer begins: a refusal has its status.
-  const first = await parts.next();
-  const all = follow(first, parts);
-  if ((request.headers.accept ?? '').includes(NDJSON)) {
-    return reply
-      .type(`${NDJSON}; charset=utf-8`)
-      .send(Readable.from(writeLines(all), { highWaterMark: 1 })) as never;
-  }
-  for await (const { result } of all) {
-    if (result !== undefined) return flatten(result) as never;
-    // Whoever went away ends the survey.
-    if (reply.raw.destroyed) break;
-  }
-  return reply.hijack() as never;
+  countLook(request, reply);
+  return whileCallerWaits(reply, async (signal) => {
+    const parts = catalog.survey({ projectId: id, question, isWhole }, signal);
+    // The first part before the answer begins: a refusal has its status.
+    const first = await parts.next();
+    const all = follow(first, parts);
+    if ((request.headers.accept ?? '').includes(NDJSON)) {
+      return reply
+        .type(`${NDJSON}; charset=utf-8`)
+        .send(Readable.from(writeLines(all), { highWaterMark: 1 })) as never;
+    }
+    for await (const { result } of all) if (result !== undefined) return flatten(result) as never;
+    throw new Error('a survey ends with a result');
+  });
 }
 
 async function* follow(

@@ -73,6 +73,10 @@ const onTheWire = {
   },
   method_not_allowed: { status: 405, message: 'Method Not Allowed' },
   relation_not_ready: { status: 409, message: 'The relation answers nothing yet' },
+  search_too_long: {
+    status: 400,
+    message: 'The search took longer than $1 seconds, ask for less at once or narrow the relation',
+  },
   task_ended: { status: 409, message: 'The task has ended already' },
   task_uploading: {
     status: 409,
@@ -93,6 +97,7 @@ const onTheWire = {
   uri_too_long: { status: 414, message: 'URI Too Long' },
   headers_too_large: { status: 431, message: 'Request Header Fields Too Large' },
   rate_limited: { status: 429, message: 'Too Many Requests' },
+  too_many_looks: { status: 429, message: 'Too Many Requests' },
   webhook_token_missing: { status: 401, message: 'Missing authorization header' },
   webhook_refused: { status: 401, message: 'Wrong authentication credentials' },
   pipeline_busy: { status: 409, message: 'The pipeline is running, wait for its run or cancel it first' },

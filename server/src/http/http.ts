@@ -34,9 +34,11 @@ export {
   measureRequests,
   serveMetrics,
 } from './metrics.ts';
+export { type CountLook, createLookCount } from './open-looks.ts';
 export { describeServer, documentServer, serveDocuments } from './openapi.ts';
 export { createServer, type ServerSettings } from './server.ts';
 export { createSessionCookie, csrfTokenOf, type SessionCookie } from './session-cookie.ts';
+export { whileCallerWaits } from './waiting-caller.ts';
 
 export type Server = FastifyInstance<
   RawServerDefault,

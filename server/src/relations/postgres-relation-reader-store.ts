@@ -1,5 +1,11 @@
 import { readPostgresOntology } from '../catalog/catalog.ts';
-import type { Operation, Postgres, SqlSession } from '../storage/storage.ts';
+import {
+  isTimedOut,
+  type Operation,
+  type Postgres,
+  type SqlSession,
+  type SqlTransaction,
+} from '../storage/storage.ts';
 import { readMark } from './postgres-mark-store.ts';
 import {
   analyzeTriedTables,
@@ -20,6 +26,7 @@ import {
 import { CatalogRelations } from './related-answers.ts';
 import { type MetRelateInput, type RelationCatalogs, readerOperations } from './relation-reader.ts';
 import type { SurveyedCatalog } from './relation-survey.ts';
+import type { WorkLimit } from './work-limit.ts';
 
 export interface PostgresReaders {
   /** The primary: what is tried out needs tables of its own. */
@@ -48,49 +55,64 @@ function openCatalogs({ postgres, readPostgres }: PostgresReaders): RelationCata
   }
 
   return {
-    async answer(input, work) {
-      const { projectId, version, scale } = input;
-      const reader = readPostgres();
-      const present = known.get(projectId);
-      try {
-        const relations =
-          present?.version === version
-            ? present
-            : await reader.snapshot((session) => open(session, projectId));
-        const order = { session: reader, projectId, scale, version: relations.version };
-        const ahead = describeAhead(relations, input);
-        return await readCatalog({ ...order, ahead }, (view) => work(relations, view));
-      } catch (error) {
-        if (!(error instanceof CatalogMoved)) throw error;
-      }
-      // Changed while it was read: now all of it in one snapshot, which takes some round trips more.
-      return reader.snapshot(async (session) => {
-        const relations = await open(session, projectId);
-        const ahead = describeAhead(relations, input);
-        return readCatalog({ session, projectId, scale, ahead }, (view) => work(relations, view));
-      });
-    },
-    inspect: (projectId, work) =>
-      readPostgres().snapshot(async (session) =>
-        work({
-          ...(await openSurvey(session, projectId, KEPT_TABLES)),
-          findBuilt: async (id) =>
-            (await listBuilt(session, projectId)).find((relation) => relation.id === id),
-          listBuilt: () => listBuilt(session, projectId),
-        }),
-      ),
-    tryOut: (projectId, work) =>
-      postgres.draft(async (tx) => {
-        await createTriedTables(tx);
-        return work({
-          ...(await openSurvey(tx, projectId, TRIED_TABLES)),
-          listAttributes: async () => (await readPostgresOntology(tx, projectId)).attributes,
-          listUploads: (after, limit) => listUploads(tx, projectId, { after, limit }),
-          place: (placed) => placeMemberships(tx, projectId, { placed, tables: TRIED_TABLES }),
-          endPlacing: () => analyzeTriedTables(tx),
-        });
+    answer: ({ input, limit }, work) =>
+      limit.heed(async (signal) => {
+        const { projectId, version, scale } = input;
+        const reader = readPostgres();
+        const present = known.get(projectId);
+        try {
+          const relations =
+            present?.version === version
+              ? present
+              : await reader.snapshot((session) => open(session, projectId), signal);
+          const session = stoppable(reader, signal);
+          const order = { session, projectId, scale, version: relations.version };
+          const ahead = describeAhead(relations, input);
+          return await readCatalog({ ...order, ahead }, (view) => work(relations, view));
+        } catch (error) {
+          if (!(error instanceof CatalogMoved)) throw error;
+        }
+        // Changed while it was read: now all of it in one snapshot, which takes some round trips more.
+        return reader.snapshot(async (session) => {
+          const relations = await open(session, projectId);
+          const ahead = describeAhead(relations, input);
+          return readCatalog({ session, projectId, scale, ahead }, (view) => work(relations, view));
+        }, signal);
       }),
+    inspect: ({ projectId, limit }, work) =>
+      limit.heed((signal) => {
+        const inspect = async (session: SqlSession) =>
+          work({
+            ...(await openSurvey(session, projectId, KEPT_TABLES)),
+            findBuilt: async (id) =>
+              (await listBuilt(session, projectId)).find((relation) => relation.id === id),
+            listBuilt: () => listBuilt(session, projectId),
+          });
+        return readPostgres().snapshot(inspect, signal);
+      }),
+    tryOut: ({ projectId, limit }, work) =>
+      limit.heed((signal) => postgres.draft((tx) => tryOut(tx, projectId, work), signal)),
   };
+}
+
+const stoppable = (reader: Postgres, signal: AbortSignal): SqlSession => ({
+  ...reader,
+  rows: (sql, values) => reader.rows(sql, values, signal),
+});
+
+async function tryOut<Result>(
+  tx: SqlTransaction,
+  projectId: number,
+  work: Parameters<RelationCatalogs['tryOut']>[1],
+): Promise<Result> {
+  await createTriedTables(tx);
+  return work({
+    ...(await openSurvey(tx, projectId, TRIED_TABLES)),
+    listAttributes: async () => (await readPostgresOntology(tx, projectId)).attributes,
+    listUploads: (after, limit) => listUploads(tx, projectId, { after, limit }),
+    place: (placed) => placeMemberships(tx, projectId, { placed, tables: TRIED_TABLES }),
+    endPlacing: () => analyzeTriedTables(tx),
+  }) as Promise<Result>;
 }
 
 /** On one snapshot: it takes several statements. */
@@ -114,10 +136,33 @@ async function openSurvey(
   tables: MembershipTables,
 ): Promise<SurveyedCatalog> {
   const { scale } = await readMark(session, projectId);
+  const withinTime = createTimeout(session);
   return {
-    read: (work, searches = []) =>
-      readCatalog({ session, projectId, scale, tables, ahead: { searches, products: false } }, work),
+    read: (work, searches = [], limit) =>
+      withinTime(limit, () =>
+        readCatalog({ session, projectId, scale, tables, ahead: { searches, products: false } }, work),
+      ),
     countMembers: (build, side) => countMembers(session, projectId, { build, side, tables }),
     sampleSources: (build, every) => sampleSources(session, projectId, { build, every, tables }),
+  };
+}
+
+/** @returns what does reads that the transaction outlives when they take too long */
+function createTimeout(session: SqlSession) {
+  let hasSavepoint = false;
+  return async <Result>(limit: WorkLimit | undefined, read: () => Promise<Result>): Promise<Result> => {
+    if (limit === undefined) return read();
+    limit.check();
+    if (!hasSavepoint) await session.run('savepoint read_in_time');
+    hasSavepoint = true;
+    await session.rows("select set_config('statement_timeout', $1, true)", [String(limit.leftMs)]);
+    try {
+      return await read();
+    } catch (error) {
+      throw isTimedOut(error) ? limit.timeUsedUp() : error;
+    } finally {
+      // Nothing was written; the time-out goes with it.
+      await session.run('rollback to savepoint read_in_time');
+    }
   };
 }

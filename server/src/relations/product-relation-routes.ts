@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { ErrorAnswer, type Routes } from '../http/http.ts';
+import { ErrorAnswer, type Routes, whileCallerWaits } from '../http/http.ts';
 import type { ChosenProject } from '../kernel/caller.ts';
 import {
   ProductRelationParams,
@@ -30,13 +30,13 @@ export const productRelationRoutes =
     server.get(
       '/management/projects/:id/products/:identifier/relations',
       { config: { guard: 'management', access: 'manage' }, schema },
-      async (request) => {
+      async (request, reply) => {
         const project = await getProject(request, request.params.id);
         const { identifier } = request.params;
         const { limit = DEFAULT_LIMIT } = request.query;
-        const found = await relations.relateProduct({ projectId: project.id, identifier, limit });
-        return {
-          relations: found.map(({ relation, related }) => ({
+        const wanted = { projectId: project.id, identifier, limit };
+        return whileCallerWaits(reply, async (signal) => ({
+          relations: (await relations.relateProduct(wanted, signal)).map(({ relation, related }) => ({
             id: relation.id,
             name: relation.definition.name,
             tag: relation.definition.tag,
@@ -45,7 +45,7 @@ export const productRelationRoutes =
             asSource: related?.asSource ?? null,
             asTarget: related?.asTarget ?? null,
           })),
-        } as never;
+        })) as never;
       },
     );
   };

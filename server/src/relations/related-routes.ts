@@ -2,7 +2,8 @@ import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { Value } from 'typebox/value';
 import { readIdentifierList } from '../catalog/catalog.ts';
-import { ErrorAnswer, type Routes } from '../http/http.ts';
+import { ErrorAnswer, type Routes, whileCallerWaits } from '../http/http.ts';
+import type { ChosenProject } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { checkSources, type IncludedRelations, LARGEST_LIMIT } from './related-request.ts';
 import {
@@ -15,7 +16,7 @@ import {
   SingleBody,
   SingleQuery,
 } from './relation-schemas.ts';
-import type { RelatedSteps, Relations } from './relations.ts';
+import type { AskedRelations, RelatedSteps, Relations } from './relations.ts';
 
 const config = { guard: 'project', access: 'read' } as const;
 const tags = ['Related products'];
@@ -28,6 +29,7 @@ const BODY_MAX_MIB = 8;
 export const relatedRoutes =
   (relations: Relations): Routes =>
   (server) => {
+    const answer = answerBy(relations);
     const bulk = '/search/relations/bulk-results';
     const single = '/search/relations/result';
     const response = { 200: BulkAnswer, ...failures };
@@ -41,8 +43,7 @@ export const relatedRoutes =
         const { query } = request;
         const asked = { ...readIncluded(query), form: 'bulk' as const, explain: query.explain === true };
         const identifiers = checkSources(readIdentifierList(query.identifiers));
-        const steps = await relations.ask(request.project, { ...asked, identifiers });
-        return sendSteps(reply, steps) as never;
+        return answer(request.project, reply, { ...asked, identifiers });
       },
     );
     server.post(
@@ -63,8 +64,7 @@ export const relatedRoutes =
           explain: request.body.explain === true,
         };
         const identifiers = checkSources(request.body.identifiers);
-        const steps = await relations.ask(request.project, { ...asked, identifiers });
-        return sendSteps(reply, steps) as never;
+        return answer(request.project, reply, { ...asked, identifiers });
       },
     );
     server.get(
@@ -79,8 +79,7 @@ export const relatedRoutes =
       async (request, reply) => {
         const { query } = request;
         const asked = { ...readIncluded(query), form: 'single' as const, explain: query.explain === true };
-        const steps = await relations.ask(request.project, { ...asked, identifiers: [query.identifier] });
-        return sendSteps(reply, steps) as never;
+        return answer(request.project, reply, { ...asked, identifiers: [query.identifier] });
       },
     );
     server.post(
@@ -99,8 +98,7 @@ export const relatedRoutes =
       async (request, reply) => {
         const { body } = request;
         const asked = { ...toIncluded(body), form: 'single' as const, explain: body.explain === true };
-        const steps = await relations.ask(request.project, { ...asked, identifiers: [body.identifier] });
-        return sendSteps(reply, steps) as never;
+        return answer(request.project, reply, { ...asked, identifiers: [body.identifier] });
       },
     );
   };
@@ -158,14 +156,20 @@ function readList<Schema extends typeof IncludeRelations | typeof IncludeTags>(
 }
 
 /** The first part is read before anything is sent, so that what fails in it is told; more than one is streamed. */
-async function sendSteps(reply: FastifyReply, steps: RelatedSteps): Promise<FastifyReply> {
-  const first = await steps.next();
-  const second = await steps.next();
-  reply.type(JSON_TYPE);
-  if (first.done) throw new Error('an answer has at least one part');
-  if (second.done) return reply.send(first.value);
-  return reply.send(Readable.from(resume([first.value, second.value], steps), { objectMode: false }));
-}
+const answerBy =
+  (relations: Relations) =>
+  (project: ChosenProject, reply: FastifyReply, asked: AskedRelations): Promise<never> =>
+    whileCallerWaits(reply, async (signal) => {
+      const steps = await relations.ask(project, asked, signal);
+      const first = await steps.next();
+      const second = await steps.next();
+      reply.type(JSON_TYPE);
+      if (first.done) throw new Error('an answer has at least one part');
+      if (second.done) return reply.send(first.value) as never;
+      return reply.send(
+        Readable.from(resume([first.value, second.value], steps), { objectMode: false }),
+      ) as never;
+    });
 
 async function* resume(read: readonly Buffer[], rest: RelatedSteps): AsyncGenerator<Buffer, void> {
   yield* read;

@@ -17,16 +17,34 @@ import {
 } from './related-view.ts';
 import type { Side } from './relation.ts';
 import type { PresentUpload } from './relation-survey.ts';
+import type { WorkLimit } from './work-limit.ts';
 
 /** Reading the join index of a catalog's file; every function works on the snapshot of its caller. */
 
-/** @returns the state of the snapshot that the caller has begun; nothing is ever missing */
-export function createFileView(file: CatalogFile, tables: MembershipTables = KEPT_TABLES): RelationView {
+interface Searched {
+  readonly tables: MembershipTables;
+  readonly limit: WorkLimit | undefined;
+}
+
+/**
+ * @returns the state of the snapshot that the caller has begun; nothing is ever missing. `limit` is looked at before
+ * the statements that may take long: nothing ends one that has begun.
+ */
+export function createFileView(
+  file: CatalogFile,
+  { tables = KEPT_TABLES, limit }: Partial<Searched> = {},
+): RelationView {
   return {
     once: (_, make) => make(),
-    findSource: (identifier) => findSource(file, identifier, tables),
-    listCandidates: (wanted) => listCandidates(file, wanted, tables),
-    listVariants: (group) => listVariants(file, group, tables),
+    findSource(identifier) {
+      limit?.check();
+      return findSource(file, identifier, tables);
+    },
+    listCandidates: (wanted) => listCandidates(file, wanted, { tables, limit }),
+    listVariants(group) {
+      limit?.check();
+      return listVariants(file, group, tables);
+    },
     findServed: (productId) => findServed(file, productId),
     findRaw: (productId) => findServed(file, productId).raw,
     findIdentifier: (productId) => findIdentifier(file, productId),
@@ -64,10 +82,10 @@ const ORDER = 'order by m.rank, m.product_id';
 function* listCandidates(
   file: CatalogFile,
   wanted: Wanted,
-  tables: MembershipTables,
+  searched: Searched,
 ): Generator<RankedCandidate, void> {
   const lists = wanted.opposite.keys.map((key) =>
-    listOfKey(file, wanted, { key: Buffer.from(key, 'base64'), tables }),
+    listOfKey(file, wanted, { key: Buffer.from(key, 'base64'), ...searched }),
   );
   if (lists.length === 1) yield* lists[0] as Generator<RankedCandidate, void>;
   else yield* mergeLists(lists);
@@ -76,8 +94,9 @@ function* listCandidates(
 function* listOfKey(
   file: CatalogFile,
   wanted: Wanted,
-  { key, tables }: { key: Uint8Array; tables: MembershipTables },
+  { key, tables, limit }: Searched & { key: Uint8Array },
 ): Generator<RankedCandidate, void> {
+  limit?.check();
   const { conditions, values, seek } = describeComparisons(wanted);
   const place = [wanted.build, sideNumber(wanted.side), key] as const;
   const inSide = 'm.build_id = ? and m.side = ? and m.match_key = ?';
@@ -89,7 +108,8 @@ function* listOfKey(
     return;
   }
   const sql = `select ${COLUMNS} from ${tables.member} m ${PRESENT} where ${inSide}${conditions}`;
-  yield* listInPages(file, { sql, values: [...place, ...values], first: expectCandidates(wanted.limit) });
+  const first = expectCandidates(wanted.limit);
+  yield* listInPages(file, { sql, values: [...place, ...values], first, limit });
 }
 
 interface MemberRow extends RankedCandidate {
@@ -101,19 +121,28 @@ function isPresent(file: CatalogFile, { productId, document }: MemberRow): boole
   return file.prepare(sql).get(productId, document) !== undefined;
 }
 
+interface PagedList {
+  readonly sql: string;
+  readonly values: readonly (number | Uint8Array)[];
+  /** Rows of the first page. */
+  readonly first: number;
+  readonly limit: WorkLimit | undefined;
+}
+
 function* listInPages(
   file: CatalogFile,
-  { sql, values, first }: { sql: string; values: readonly (number | Uint8Array)[]; first: number },
+  { sql, values, first, limit }: PagedList,
 ): Generator<RankedCandidate, void> {
   let last: RankedCandidate | undefined;
-  for (let limit = first; ; limit = growPage(limit)) {
+  for (let size = first; ; size = growPage(size)) {
+    limit?.check();
     const after = last === undefined ? '' : ' and (m.rank, m.product_id) > (unhex(?), ?)';
     const from = last === undefined ? [] : [last.rank, last.productId];
     const statement = file.prepare(`${sql}${after} ${ORDER} limit ?`);
-    const page = statement.all(...values, ...from, limit) as unknown as RankedCandidate[];
+    const page = statement.all(...values, ...from, size) as unknown as RankedCandidate[];
     yield* page;
     last = page.at(-1);
-    if (page.length < limit) return;
+    if (page.length < size) return;
   }
 }
 

@@ -19,6 +19,13 @@ export interface CatalogMark {
   readonly scale: number;
 }
 
+/** Who waits for an answer. */
+export interface WaitingCaller {
+  readonly signal: AbortSignal;
+  /** What it has just met of the catalog. */
+  readonly met: CatalogMark | undefined;
+}
+
 export interface MetRelations {
   readonly mark: CatalogMark;
   readonly relations: readonly Relation[];
@@ -38,7 +45,10 @@ export interface RemovedRelation {
   readonly expected?: ExpectedStates;
 }
 
-/** Where relations and their join index are kept: with the catalog, so that both change in one instant. */
+/**
+ * Where relations and their join index are kept: with the catalog, so that both change in one instant. Questions end
+ * when their `signal` is aborted.
+ */
 export interface RelationStore {
   list(projectId: number): Promise<readonly Relation[]>;
   /** The relations for an answer: they may be as old as answers may be. */
@@ -54,21 +64,34 @@ export interface RelationStore {
   buildPage(projectId: number, order: BuildOrder): Promise<BuildPage>;
   /** @returns whether there may be more to remove */
   dropBuilds(projectId: number): Promise<boolean>;
-  /** Tries a definition on the catalog. @returns how it does, or why it cannot work */
+  /** Tries a definition on the catalog. @returns how it does, or why it cannot work @throws search_too_long */
   tryDefinition(
     projectId: number,
     definition: RelationDefinition,
+    signal: AbortSignal,
   ): Promise<RelationSurvey | { readonly problem: string }>;
   /** @returns how a relation does; undefined when it is not built */
-  survey(projectId: number, id: number): Promise<RelationSurvey | undefined>;
-  /** @returns undefined when the relation is not built, the identifier when a product is not there */
-  explain(wanted: ExplainInput): Promise<RelationExplanation | { readonly unknown: string } | undefined>;
-  /** @returns what each relation that is built does with a product; undefined when that is not there */
-  relateProduct(wanted: ProductRelationsInput): Promise<readonly ProductRelation[] | undefined>;
+  survey(projectId: number, id: number, signal: AbortSignal): Promise<RelationSurvey | undefined>;
+  /**
+   * @returns undefined when the relation is not built, the identifier when a product is not there
+   * @throws search_too_long
+   */
+  explain(
+    wanted: ExplainInput,
+    signal: AbortSignal,
+  ): Promise<RelationExplanation | { readonly unknown: string } | undefined>;
+  /**
+   * @returns what each relation that is built does with a product; undefined when that is not there
+   * @throws search_too_long
+   */
+  relateProduct(
+    wanted: ProductRelationsInput,
+    signal: AbortSignal,
+  ): Promise<readonly ProductRelation[] | undefined>;
   /**
    * Related products of one product, `{"tags":[…]}`, or in the bulk form of several, as members of an object with
-   * commas between, and within `head` and `tail`; in the order asked, out of memory where it can be. `met`: what
-   * the caller has just met of the catalog.
+   * commas between, and within `head` and `tail`; in the order asked, out of memory where it can be.
+   * @throws search_too_long
    */
-  relate(wanted: RelateInput, frame: Frame, met?: CatalogMark): Promise<Buffer>;
+  relate(wanted: RelateInput, frame: Frame, caller: WaitingCaller): Promise<Buffer>;
 }

@@ -12,6 +12,7 @@ import {
 import { type RelationCatalogs, readerOperations } from './relation-reader.ts';
 import { listBuilt } from './relation-store.ts';
 import type { SurveyedCatalog } from './relation-survey.ts';
+import type { WorkLimit } from './work-limit.ts';
 
 /** What the threads that answer relations do with catalogs in files. */
 export function relationReaderOperations(files: CatalogFiles): Record<string, Operation> {
@@ -21,8 +22,8 @@ export function relationReaderOperations(files: CatalogFiles): Record<string, Op
 function openCatalogs(files: CatalogFiles): RelationCatalogs {
   const known = new WeakMap<CatalogFile, CatalogRelations>();
   return {
-    async answer({ projectId }, work) {
-      const file = files.open(projectId);
+    async answer({ input, limit }, work) {
+      const file = files.open(input.projectId);
       return file.snapshot(() => {
         const version = readCatalogVersion(file);
         let relations = known.get(file);
@@ -30,29 +31,30 @@ function openCatalogs(files: CatalogFiles): RelationCatalogs {
           relations = readRelations(file, version);
           known.set(file, relations);
         }
-        return work(relations, createFileView(file));
+        return work(relations, createFileView(file, { limit }));
       });
     },
-    async inspect(projectId, work) {
+    async inspect({ projectId, limit }, work) {
       const file = files.open(projectId);
       return file.snapshot(() =>
         work({
-          ...surveyed(file, KEPT_TABLES),
+          ...surveyed(file, { tables: KEPT_TABLES, limit }),
           findBuilt: async (id) => listBuilt(file).find((relation) => relation.id === id),
           listBuilt: async () => listBuilt(file),
         }),
       );
     },
-    async tryOut(projectId, work) {
+    async tryOut({ projectId, limit }, work) {
       const file = files.open(projectId);
       return file.snapshot(() =>
         withTriedTables(file, (tables) =>
           work({
-            ...surveyed(file, tables),
+            ...surveyed(file, { tables, limit }),
             listAttributes: async () => readOntology(file).attributes,
             listUploads: async (after, limit) => listUploads(file, after, limit),
-            async place(placed) {
+            async place(placed, reading) {
               for (const { id, productId, ...rest } of placed) {
+                reading.check();
                 placeMemberships(file, { id, productId }, { ...rest, tables });
               }
             },
@@ -72,8 +74,11 @@ const readRelations = (file: CatalogFile, version: number) =>
     hasTargets: (build) => hasMembers(file, build, 'target'),
   });
 
-const surveyed = (file: CatalogFile, tables: MembershipTables): SurveyedCatalog => ({
-  read: async (work) => work(createFileView(file, tables)),
+const surveyed = (
+  file: CatalogFile,
+  { tables, limit: whole }: { tables: MembershipTables; limit: WorkLimit },
+): SurveyedCatalog => ({
+  read: async (work, _, limit = whole) => work(createFileView(file, { tables, limit })),
   countMembers: async (build, side) => countMembers(file, { build, side, tables }),
   sampleSources: async (build, every) => sampleMembers(file, { build, side: 'source', tables, every }),
 });

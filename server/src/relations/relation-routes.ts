@@ -1,6 +1,7 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
   type AnswerOnce,
+  type CountLook,
   ErrorAnswer,
   IfMatch,
   ListQuery,
@@ -8,6 +9,7 @@ import {
   readIfMatch,
   type Server,
   sendMark,
+  whileCallerWaits,
 } from '../http/http.ts';
 import type { ChosenProject } from '../kernel/caller.ts';
 import type { ControlTransaction } from '../storage/storage.ts';
@@ -33,6 +35,7 @@ export interface RelationRouteParts {
   readonly answerOnce: AnswerOnce;
   /** @throws not_found for a project that does not exist or is out of the caller's reach */
   getProject(request: FastifyRequest, projectId: number): Promise<ChosenProject>;
+  readonly countLook: CountLook;
   /** Writes the entry of the audit log and the answer beside it (§7.5). */
   recordRelationChange(
     request: FastifyRequest,
@@ -218,20 +221,22 @@ function markOfWire({ id, state, misconfigured, createdAt, updatedAt, ...answer 
 
 type AnsweredRelation = ReturnType<typeof toWireRelation>;
 
-function serveQuestions(server: Server, { relations, getProject }: RelationRouteParts): void {
+function serveQuestions(server: Server, { relations, getProject, countLook }: RelationRouteParts): void {
   const previewSchema = {
     tags,
     summary: 'Try a definition on the catalog without storing it',
-    description: 'The whole catalog is read; above 10,000 sources a sample of them is searched.',
+    description:
+      'The whole catalog is read; above 10,000 sources a sample of them is searched, for a limited time: see endedEarly.',
     params: ProjectParams,
     body: SentRelation,
     response: { 200: Survey, ...failures },
   };
   const patient = { ...question, isPatient: true };
-  server.post(`${PATH}/preview`, { config: patient, schema: previewSchema }, async (request) => {
+  server.post(`${PATH}/preview`, { config: patient, schema: previewSchema }, async (request, reply) => {
     const project = await getProject(request, request.params.id);
-    const tried = await relations.tryDefinition(project.id, checkDefinition(request.body as SentDefinition));
-    return { misconfigured: 'problem' in tried, ...tried } as never;
+    const definition = checkDefinition(request.body as SentDefinition);
+    countLook(request, reply);
+    return answerSurvey(reply, (signal) => relations.tryDefinition(project.id, definition, signal));
   });
 
   const healthSchema = {
@@ -240,11 +245,16 @@ function serveQuestions(server: Server, { relations, getProject }: RelationRoute
     params: RelationParams,
     response: { 200: Survey, ...failures },
   };
-  server.get(`${PATH}/:relationId/health`, { config: patient, schema: healthSchema }, async (request) => {
-    const project = await getProject(request, request.params.id);
-    const survey = await relations.survey(project.id, request.params.relationId);
-    return { misconfigured: 'problem' in survey, ...survey } as never;
-  });
+  server.get(
+    `${PATH}/:relationId/health`,
+    { config: patient, schema: healthSchema },
+    async (request, reply) => {
+      const project = await getProject(request, request.params.id);
+      const { relationId } = request.params;
+      countLook(request, reply);
+      return answerSurvey(reply, (signal) => relations.survey(project.id, relationId, signal));
+    },
+  );
 
   const explainSchema = {
     tags,
@@ -253,9 +263,19 @@ function serveQuestions(server: Server, { relations, getProject }: RelationRoute
     body: PairToExplain,
     response: { 200: Explanation, ...failures },
   };
-  server.post(`${PATH}/:relationId/explain`, { config: question, schema: explainSchema }, async (request) => {
-    const project = await getProject(request, request.params.id);
-    const wanted = { projectId: project.id, id: request.params.relationId, ...request.body };
-    return (await relations.explain(wanted)) as never;
-  });
+  server.post(
+    `${PATH}/:relationId/explain`,
+    { config: question, schema: explainSchema },
+    async (request, reply) => {
+      const project = await getProject(request, request.params.id);
+      const wanted = { projectId: project.id, id: request.params.relationId, ...request.body };
+      return whileCallerWaits(reply, (signal) => relations.explain(wanted, signal)) as never;
+    },
+  );
 }
+
+const answerSurvey = (reply: FastifyReply, look: (signal: AbortSignal) => Promise<object>): Promise<never> =>
+  whileCallerWaits(reply, async (signal) => {
+    const survey = await look(signal);
+    return { misconfigured: 'problem' in survey, ...survey } as never;
+  });

@@ -262,6 +262,9 @@ export const Survey = Type.Object(
     target: Type.Optional(products),
     sampled: Type.Optional(Type.Boolean({ description: 'true: only some of the sources were looked at' })),
     sampledSources: Type.Optional(Type.Integer()),
+    endedEarly: Type.Optional(
+      Type.Literal(true, { description: 'the time was used up before the whole sample was looked at' }),
+    ),
     withResults: Type.Optional(Type.Integer()),
     share: Type.Optional(Type.Number({ description: 'of the sources that were looked at, from 0 to 1' })),
     withoutResults: Type.Optional(

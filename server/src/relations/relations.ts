@@ -16,7 +16,7 @@ import type { RelateInput } from './related-answers.ts';
 import type { AnswerForm } from './related-items.ts';
 import { checkIncluded, checkSize, type IncludedRelations, planTags } from './related-request.ts';
 import { markOfRelation, type Relation, type RelationDefinition, ruleOf } from './relation.ts';
-import type { CatalogMark, RelationStore, RemovedRelation } from './relation-port.ts';
+import type { RelationStore, RemovedRelation, WaitingCaller } from './relation-port.ts';
 import type { ExplainInput, RelationExplanation } from './relation-questions.ts';
 import { createRelationBuilds } from './relation-tasks.ts';
 
@@ -112,22 +112,21 @@ export function createRelations({ store, tasks, clock, logger, getSettings }: Re
     follow: builds.follow,
 
     /** Tries a definition on the catalog as it is, and stores nothing. */
-    tryDefinition: (projectId: number, definition: RelationDefinition) =>
-      store.tryDefinition(projectId, definition),
+    tryDefinition: store.tryDefinition,
     /** @throws not_found, relation_not_ready while its index is made */
-    survey: async (projectId: number, id: number) =>
-      (await store.survey(projectId, id)) ?? describeProblem(await find(projectId, id)),
-    /** @throws not_found for the relation or a product, relation_not_ready */
-    async explain(wanted: ExplainInput): Promise<RelationExplanation> {
-      const explained = await store.explain(wanted);
+    survey: async (projectId: number, id: number, signal: AbortSignal) =>
+      (await store.survey(projectId, id, signal)) ?? describeProblem(await find(projectId, id)),
+    /** @throws not_found for the relation or a product, relation_not_ready, search_too_long */
+    async explain(wanted: ExplainInput, signal: AbortSignal): Promise<RelationExplanation> {
+      const explained = await store.explain(wanted, signal);
       if (explained === undefined) return refuseUnbuilt(await find(wanted.projectId, wanted.id));
       if (!('unknown' in explained)) return explained;
       throw new ServiceError('not_found', { details: [`no product ${JSON.stringify(explained.unknown)}`] });
     },
 
     /** @returns all relations of the project, with what those that are built do with a product @throws not_found */
-    async relateProduct(wanted: ProductRelationsInput) {
-      const related = await store.relateProduct(wanted);
+    async relateProduct(wanted: ProductRelationsInput, signal: AbortSignal) {
+      const related = await store.relateProduct(wanted, signal);
       if (related === undefined) throw new ServiceError('not_found');
       const byId = new Map(related.map((one) => [one.id, one]));
       return (await store.list(wanted.projectId)).map((relation) => ({
@@ -138,13 +137,13 @@ export function createRelations({ store, tasks, clock, logger, getSettings }: Re
 
     /**
      * Checks a request and answers it step by step: `{"tags":[…]}` for each identifier, in the order asked.
-     * @throws bad_request, query_invalid before the first step
+     * @throws bad_request, query_invalid before the first step; search_too_long by any
      */
-    async ask(project: ChosenProject, asked: AskedRelations): Promise<RelatedSteps> {
+    async ask(project: ChosenProject, asked: AskedRelations, signal: AbortSignal): Promise<RelatedSteps> {
       const { brandAttribute } = await getSettings(project.id);
       const { mark, relations } = await store.lookAt(project.id);
       const wanted = { projectId: project.id, brandAttribute, ...planAnswer(asked, relations) };
-      return answerInSteps(store, asked.identifiers, { wanted, mark });
+      return answerInSteps(store, asked.identifiers, { wanted, caller: { met: mark, signal } });
     },
   };
 }
@@ -188,19 +187,19 @@ function planImport(sent: readonly SentRelation[], present: readonly Relation[])
 async function* answerInSteps(
   store: RelationStore,
   identifiers: readonly string[],
-  { wanted, mark }: { wanted: Omit<RelateInput, 'identifiers'>; mark: CatalogMark },
+  { wanted, caller }: { wanted: Omit<RelateInput, 'identifiers'>; caller: WaitingCaller },
 ): RelatedSteps {
   const groups = wanted.tags.flatMap(({ relations }) => relations).reduce((sum, { limit }) => sum + limit, 0);
   const size = Math.max(1, Math.min(SOURCES_PER_STEP, Math.floor(GROUPS_PER_STEP / Math.max(groups, 1))));
   const [open, close] = wanted.form === 'bulk' ? ['{', '}'] : ['', ''];
   if (identifiers.length === 0) yield Buffer.from(`${open}${close}`);
-  let met: CatalogMark | undefined = mark;
+  let { met } = caller;
   for (let at = 0; at < identifiers.length; at += size) {
     // Steps that come out of memory end within one turn of the event loop; small requests wait for the next one.
     if (at > 0) await nextTurn();
     const frame = { head: at === 0 ? open : ',', tail: at + size >= identifiers.length ? close : '' };
     const step = { ...wanted, identifiers: identifiers.slice(at, at + size) };
-    yield await store.relate(step, frame, met);
+    yield await store.relate(step, frame, { ...caller, met });
     met = undefined;
   }
 }

@@ -25,6 +25,10 @@ export interface RelationThreads {
   readonly writers: ThreadPool;
   /** Threads that answer relations. */
   readonly readers: ThreadPool;
+  /** Those that say how relations do on whole catalogs. */
+  readonly surveyors: ThreadPool;
+  /** How long a question may be worked on. */
+  readonly relationMs: number;
   readonly cache: ByteCache;
 }
 
@@ -57,12 +61,20 @@ const LISTED_PROJECTS = 1_000;
 /** A store whose writes and long reads are work of threads; what was answered is kept in memory here. */
 export function createThreadedRelations(
   reads: RelationReads,
-  { writers, readers, cache }: RelationThreads,
+  { writers, readers, surveyors, relationMs: limitMs, cache }: RelationThreads,
 ): RelationStore {
   const write = <Output>(operation: string, projectId: number, input?: unknown) =>
     writers.run<Output>(operation, { projectId, input }, { key: projectId });
-  const read = <Output>(operation: string, input: { readonly projectId: number } & object) =>
-    readers.run<Output>(operation, input, { key: input.projectId, unordered: true });
+  const ask =
+    (threads: ThreadPool) =>
+    <Output>(operation: string, input: { readonly projectId: number } & object, signal: AbortSignal) =>
+      threads.run<Output>(
+        operation,
+        { ...input, limitMs },
+        { key: input.projectId, unordered: true, signal },
+      );
+  const read = ask(readers);
+  const survey = ask(surveyors);
   const answers = createKeptAnswers(cache);
   const listed = new Map<number, ListedRelations>();
 
@@ -85,13 +97,14 @@ export function createThreadedRelations(
     bind: (projectId) => write('bindRelations', projectId),
     buildPage: (projectId, order) => write('buildRelationPage', projectId, order),
     dropBuilds: (projectId) => write('dropRelationBuilds', projectId),
-    tryDefinition: (projectId, definition) => read('tryRelation', { projectId, ...{ definition } }),
-    survey: (projectId, id) => read('surveyRelation', { projectId, ...{ id } }),
-    explain: (wanted) => read('explainRelation', wanted),
-    relateProduct: (wanted) => read('relateProduct', wanted),
-    async relate(wanted, frame, met) {
+    tryDefinition: (projectId, definition, signal) =>
+      survey('tryRelation', { projectId, ...{ definition } }, signal),
+    survey: (projectId, id, signal) => survey('surveyRelation', { projectId, ...{ id } }, signal),
+    explain: (wanted, signal) => read('explainRelation', wanted, signal),
+    relateProduct: (wanted, signal) => read('relateProduct', wanted, signal),
+    async relate(wanted, frame, { met, signal }) {
       const mark = met ?? (await reads.readMark(wanted.projectId));
-      const find = (input: RelateInput) => read<never>('relate', { ...input, ...mark });
+      const find = (input: RelateInput) => read<never>('relate', { ...input, ...mark }, signal);
       return answers.relate(wanted, { version: mark.version, frame, read: find });
     },
   };

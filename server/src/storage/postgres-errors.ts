@@ -11,8 +11,12 @@ const NETWORK = new Set([
 /** What the driver says without a code when the connection is gone. */
 const GONE =
   /connection terminated|connection error|timeout exceeded when trying to connect|query read timeout/i;
+const CANCELLED = '57014';
 /** A restart takes seconds, a failover up to a minute. */
 const RETRY_SECONDS = 2;
+
+/** Whether the statement took longer than its time-out. */
+export const isTimedOut = (error: unknown) => (error as { code?: string }).code === CANCELLED;
 
 /** @returns `not_ready` while the database cannot be reached, `storage_full` on a full disk; others as they are */
 export function translatePostgresError(error: unknown): unknown {

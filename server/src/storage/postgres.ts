@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import pg, { type PoolClient, type QueryConfig } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
+import { cancelOn } from './postgres-cancel.ts';
 import { translatePostgresError } from './postgres-errors.ts';
 
 /** How a thread reaches the database; plain data, so that it can be handed to threads. */
@@ -27,13 +28,15 @@ export interface SqlTransaction extends SqlSession {
   copyIn(sql: string, bytes: Uint8Array): Promise<void>;
 }
 
+/** `signal` cancels the statement that is under way. */
 export interface Postgres extends SqlSession {
+  rows<Row>(sql: string, values?: readonly SqlValue[], signal?: AbortSignal): Promise<Row[]>;
   /** Durable when it resolves; rolled back when `work` throws. */
   transaction<Result>(work: (tx: SqlTransaction) => Promise<Result>): Promise<Result>;
   /** Several statements that see one state; nothing is written. */
-  snapshot<Result>(work: (session: SqlSession) => Promise<Result>): Promise<Result>;
+  snapshot<Result>(work: (session: SqlSession) => Promise<Result>, signal?: AbortSignal): Promise<Result>;
   /** Several statements that see one state and may fill temporary tables, which go with it. */
-  draft<Result>(work: (tx: SqlTransaction) => Promise<Result>): Promise<Result>;
+  draft<Result>(work: (tx: SqlTransaction) => Promise<Result>, signal?: AbortSignal): Promise<Result>;
   /** For Kysely, which brings its own transactions. */
   connect(): Promise<SqlConnection>;
   close(): Promise<void>;
@@ -51,6 +54,7 @@ const READ_TIMEOUT_MS = 60_000;
 const CLIENT_TIMEOUT_MS = READ_TIMEOUT_MS + 10_000;
 /** A commit of ten million products writes for minutes, and another change of its project waits for it. */
 const WRITE_TIMEOUT_MS = 3_600_000;
+const PATIENTLY = `set local statement_timeout = ${WRITE_TIMEOUT_MS}`;
 
 const INT8 = 20;
 const parseNumbers = { getTypeParser: parserOf };
@@ -94,17 +98,18 @@ export function openPostgres({ url, connections, prepares }: PostgresSettings): 
   }
 
   const prepare = prepares ? prepared : unprepared;
-  const inSession = (client: PoolClient, timeout?: number) => sessionOn(client, prepare, timeout);
+  const alone = (client: PoolClient, signal?: AbortSignal) =>
+    sessionOn(client, prepare, { timeout: CLIENT_TIMEOUT_MS, signal });
 
   async function between<Result>(
-    begin: string,
-    end: string,
+    [begin, end]: readonly [string, string],
     work: (tx: SqlTransaction) => Promise<Result>,
+    signal?: AbortSignal,
   ): Promise<Result> {
     return withClient(async (client) => {
       await client.query(begin);
       try {
-        const result = await work(inSession(client));
+        const result = await work(sessionOn(client, prepare, { signal }));
         await client.query(end);
         return result;
       } catch (error) {
@@ -115,17 +120,13 @@ export function openPostgres({ url, connections, prepares }: PostgresSettings): 
   }
 
   return {
-    rows: (sql, values) => withClient((client) => inSession(client, CLIENT_TIMEOUT_MS).rows(sql, values)),
-    run: (sql, values) => withClient((client) => inSession(client, CLIENT_TIMEOUT_MS).run(sql, values)),
-    transaction: (work) =>
-      between(`begin; set local statement_timeout = ${WRITE_TIMEOUT_MS}`, 'commit', work),
-    snapshot: (work) => between('begin isolation level repeatable read read only', 'commit', work),
-    draft: (work) =>
-      between(
-        `begin isolation level repeatable read; set local statement_timeout = ${WRITE_TIMEOUT_MS}`,
-        'rollback',
-        work,
-      ),
+    rows: (sql, values, signal) => withClient((client) => alone(client, signal).rows(sql, values)),
+    run: (sql, values) => withClient((client) => alone(client).run(sql, values)),
+    transaction: (work) => between([`begin; ${PATIENTLY}`, 'commit'], work),
+    snapshot: (work, signal) =>
+      between(['begin isolation level repeatable read read only', 'commit'], work, signal),
+    draft: (work, signal) =>
+      between([`begin isolation level repeatable read; ${PATIENTLY}`, 'rollback'], work, signal),
     connect: async () => lend(await acquire(), prepare),
     close() {
       ended ??= pool.end();
@@ -151,13 +152,19 @@ function createPool(url: string, connections: number): pg.Pool {
 }
 
 /** `timeout` in ms: after it the client gives up by itself. */
-function sessionOn(client: PoolClient, prepare: typeof prepared, timeout?: number): SqlTransaction {
+function sessionOn(
+  client: PoolClient,
+  prepare: typeof prepared,
+  { timeout, signal }: { timeout?: number; signal: AbortSignal | undefined },
+): SqlTransaction {
   const query = (sql: string, values: readonly SqlValue[] = []) =>
-    client.query({ ...prepare(sql, values), ...(timeout && { query_timeout: timeout }) });
+    cancelOn(signal, client, () =>
+      client.query({ ...prepare(sql, values), ...(timeout && { query_timeout: timeout }) }),
+    );
   return {
     rows: async <Row>(sql: string, values?: readonly SqlValue[]) => (await query(sql, values)).rows as Row[],
     run: async (sql, values) => (await query(sql, values)).rowCount ?? 0,
-    copyIn: (sql, bytes) => copyInto(client, sql, bytes),
+    copyIn: (sql, bytes) => cancelOn(signal, client, () => copyInto(client, sql, bytes)),
   };
 }
 

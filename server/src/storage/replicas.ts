@@ -118,15 +118,20 @@ async function readBeat(replica: Postgres): Promise<number> {
 
 /** Reads that a replica cannot answer are the primary's. */
 function withFallback(replica: Replica, primary: Postgres): Postgres {
-  const onPrimary = (error: unknown) => {
-    if (!(error instanceof ServiceError)) throw error;
+  const onPrimary = (error: unknown, signal?: AbortSignal) => {
+    if (!(error instanceof ServiceError) || signal?.aborted) throw error;
     replica.isNear = false;
     return primary;
   };
   return {
     ...primary,
-    rows: (sql, values) =>
-      replica.postgres.rows<never>(sql, values).catch((error) => onPrimary(error).rows(sql, values)),
-    snapshot: (work) => replica.postgres.snapshot(work).catch((error) => onPrimary(error).snapshot(work)),
+    rows: (sql, values, signal) =>
+      replica.postgres
+        .rows<never>(sql, values, signal)
+        .catch((error) => onPrimary(error, signal).rows(sql, values, signal)),
+    snapshot: (work, signal) =>
+      replica.postgres
+        .snapshot(work, signal)
+        .catch((error) => onPrimary(error, signal).snapshot(work, signal)),
   };
 }

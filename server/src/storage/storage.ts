@@ -34,13 +34,14 @@ export {
   type SqlTransaction,
   type SqlValue,
 } from './postgres.ts';
+export { isTimedOut } from './postgres-errors.ts';
 export { createReaders, type Readers } from './replicas.ts';
 export { restoreCatalog } from './restore-catalog.ts';
 export type { ControlSchema } from './schema.ts';
 export { extensionOf } from './sqlite.ts';
 export { type ExpectedStates, markOf, refuseOtherState } from './state-mark.ts';
 export { type Operation, type OperationAnswer, serveOperations } from './thread-entry.ts';
-export { createThreadPool, type ThreadPool } from './thread-pool.ts';
+export { createThreadPool, type StopFlag, type ThreadPool } from './thread-pool.ts';
 
 export type ControlTransaction = Transaction<ControlSchema>;
 

@@ -3,11 +3,11 @@ import { runInNewContext } from 'node:vm';
 import { parentPort } from 'node:worker_threads';
 import { ServiceError } from '../kernel/errors.ts';
 import { translateSqliteError } from './sqlite-errors.ts';
-import type { ThreadAnswer, ThreadFailure } from './thread-pool.ts';
+import type { StopFlag, ThreadAnswer, ThreadFailure } from './thread-pool.ts';
 import { stepAside } from './thread-priority.ts';
 
-/** What a thread can do: its answer, and the buffers to hand over with it. */
-export type Operation = (input: never) => OperationAnswer | Promise<OperationAnswer>;
+/** What a thread can do: its answer, and the buffers to hand over with it. `stop` is there when it may be stopped. */
+export type Operation = (input: never, stop?: StopFlag) => OperationAnswer | Promise<OperationAnswer>;
 
 export interface OperationAnswer {
   readonly output?: unknown;
@@ -17,6 +17,7 @@ export interface OperationAnswer {
 interface Message {
   readonly operation: string;
   readonly input: never;
+  readonly stop: StopFlag | undefined;
   readonly handedOverBytes: number;
 }
 
@@ -36,12 +37,12 @@ export function serveOperations(
 
 async function answer(
   run: Operation | undefined,
-  { operation, input, handedOverBytes }: Message,
+  { operation, input, stop, handedOverBytes }: Message,
 ): Promise<void> {
   let passedBytes = handedOverBytes;
   try {
     if (run === undefined) throw new Error(`no operation ${operation}`);
-    const { output, transfer = [] } = await run(input);
+    const { output, transfer = [] } = await run(input, stop);
     passedBytes += transfer.reduce((sum, { byteLength }) => sum + byteLength, 0);
     parentPort?.postMessage({ output } satisfies ThreadAnswer, [...transfer]);
   } catch (error) {

@@ -19,12 +19,17 @@ serveOperations({
   refuse: () => { throw new ServiceError('full_update_other', { values: [3, 4], details: ['why'] }); },
   fail: () => { throw new TypeError('a bug'); },
   die: () => process.exit(1),
+  work(ms, stop) {
+    const until = performance.now() + ms;
+    while (performance.now() < until) if (stop !== undefined && Atomics.load(stop, 0) !== 0) break;
+    return { output: performance.now() < until ? 'stopped' : 'done' };
+  },
 });
 `;
 const entry = new URL(`data:text/javascript,${encodeURIComponent(ENTRY)}`);
 
-function startPool(t: TestContext, size: number): ThreadPool {
-  const pool = createThreadPool(entry, { size, workerData: { folder: '/somewhere' } });
+function startPool(t: TestContext, size: number, settings: { share?: number } = {}): ThreadPool {
+  const pool = createThreadPool(entry, { size, workerData: { folder: '/somewhere' }, ...settings });
   t.after(() => pool.close());
   return pool;
 }
@@ -106,4 +111,49 @@ test('closing waits for what is under way, refuses what waits and what comes', a
   await assert.rejects(pool.run('echo', {}, { key: 1 }), { code: 'not_ready' });
   assert.ok((await underWay).to > 0);
   await closed;
+});
+
+test('owners take turns, however much one of them has waiting', async (t) => {
+  const pool = startPool(t, 1);
+  const order: string[] = [];
+  const run = async (key: number, name: string) => {
+    await pool.run('echo', {}, { key, unordered: true });
+    order.push(name);
+  };
+  await Promise.all([
+    ...['a1', 'a2', 'a3', 'a4'].map((name) => run(1, name)),
+    ...['b1', 'b2'].map((name) => run(2, name)),
+    run(3, 'c1'),
+  ]);
+  assert.deepEqual(order, ['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4']);
+});
+
+test('an owner holds no more threads than its share, and another finds one at once', async (t) => {
+  const pool = startPool(t, 2, { share: 1 });
+  await Promise.all([1, 2].map((key) => pool.run('span', { ms: 1 }, { key })));
+  const run = (key: number) => pool.run<Span>('span', { ms: 60 }, { key, unordered: true });
+  const [a1, a2, b] = (await Promise.all([run(1), run(1), run(2)])) as [Span, Span, Span];
+  assert.ok(!overlaps(a1, a2) && overlaps(a1, b));
+});
+
+test('an operation that is taken back fails at once, and its thread stops', async (t) => {
+  const pool = startPool(t, 1);
+  const caller = new AbortController();
+  const gone = new Error('the caller left');
+  const { signal } = caller;
+  const underWay = pool.run('work', 600_000, { key: 1, signal });
+  const waiting = pool.run('work', 600_000, { key: 1, signal });
+  caller.abort(gone);
+  await assert.rejects(underWay, gone);
+  await assert.rejects(waiting, gone);
+  await assert.rejects(pool.run('work', 1, { key: 1, signal }), gone);
+  assert.equal(await pool.run('work', 1, { key: 1 }), 'done', 'the thread is free');
+});
+
+test('closing stops what can be stopped', async (t) => {
+  const pool = startPool(t, 1);
+  await pool.run('echo', {}, { key: 1 });
+  const underWay = pool.run('work', 600_000, { key: 1, signal: new AbortController().signal });
+  await pool.close();
+  assert.equal(await underWay, 'stopped');
 });
