@@ -8,7 +8,11 @@ export interface FileProduct {
   readonly productUrl: string;
   readonly images: readonly { readonly url: string; readonly type: string }[];
   readonly categories: readonly { readonly path: readonly string[] }[];
-  readonly attributes: readonly { readonly key: string; readonly value: string }[];
+  readonly attributes: readonly {
+    readonly key: string;
+    readonly value: string;
+    readonly userGroups?: readonly string[];
+  }[];
 }
 
 /** A catalog as a table, a column for each attribute, and the mapping that makes the same catalog of it. */
@@ -20,30 +24,36 @@ export interface CatalogTable {
 
 const VALUE_SEPARATOR = ' | ';
 const LEVEL_SEPARATOR = ' > ';
-const IMAGE_TYPES = ['SMALL', 'LARGE', 'THUMB', 'ALTERNATIVE'] as const;
 
+/** The images of a product come in the order of their types, the user groups of an attribute are those of all its values. */
 export function toTable(products: readonly FileProduct[]): CatalogTable {
-  const keys = [...new Set(products.flatMap(({ attributes }) => attributes.map(({ key }) => key)))];
-  const ownColumns = ['sku', 'group', 'title', 'link', 'path', ...IMAGE_TYPES.map((type) => `image ${type}`)];
+  const attributes = products.flatMap((product) => product.attributes);
+  const keys = [...new Set(attributes.map(({ key }) => key))];
+  const userGroups = new Map(attributes.map((attribute) => [attribute.key, attribute.userGroups]));
+  const imageTypes = [...new Set(products.flatMap(({ images }) => images.map(({ type }) => type)))];
+  const ownColumns = ['sku', 'group', 'title', 'link', 'path', ...imageTypes.map((type) => `image ${type}`)];
   const nameOf = (key: string) => `attribute ${keys.indexOf(key) + 1}`;
   return {
     columns: [...ownColumns, ...keys.map(nameOf)],
-    rows: products.map((product) => toRow(product, keys)),
+    rows: products.map((product) => toRow(product, keys, imageTypes)),
     mapping: {
       identifier: 'sku',
       groupIdentifier: 'group',
       name: 'title',
       productUrl: 'link',
       categories: { from: { column: 'path', split: VALUE_SEPARATOR }, separator: LEVEL_SEPARATOR },
-      images: IMAGE_TYPES.map((type) => ({ column: `image ${type}`, split: VALUE_SEPARATOR, type })),
+      images: imageTypes.map((type) => ({ column: `image ${type}`, split: VALUE_SEPARATOR, type })),
       attributes: Object.fromEntries(
-        keys.map((key) => [key, { column: nameOf(key), split: VALUE_SEPARATOR }]),
+        keys.map((key) => [
+          key,
+          { column: nameOf(key), split: VALUE_SEPARATOR, userGroups: userGroups.get(key) },
+        ]),
       ),
     },
   };
 }
 
-function toRow(product: FileProduct, keys: readonly string[]): string[] {
+function toRow(product: FileProduct, keys: readonly string[], imageTypes: readonly string[]): string[] {
   const values = new Map<string, string[]>();
   for (const { key, value } of product.attributes) values.set(key, [...(values.get(key) ?? []), value]);
   const imagesOf = (type: string) =>
@@ -54,7 +64,7 @@ function toRow(product: FileProduct, keys: readonly string[]): string[] {
     product.name,
     product.productUrl,
     product.categories.map(({ path }) => path.join(LEVEL_SEPARATOR)).join(VALUE_SEPARATOR),
-    ...IMAGE_TYPES.map((type) => imagesOf(type).join(VALUE_SEPARATOR)),
+    ...imageTypes.map((type) => imagesOf(type).join(VALUE_SEPARATOR)),
     ...keys.map((key) => (values.get(key) ?? []).join(VALUE_SEPARATOR)),
   ];
 }

@@ -275,7 +275,8 @@ test('looking through many says how far it got, and goes on where a limit ended 
   assert.equal(pages, 2, 'a page looks through 20,000 products');
 
   const everything = await listAll(catalog, { category: category('Farm'), format: 'table', limit: 1000 });
-  assert.deepEqual(new Set(identifiersOf(everything.items)), new Set(identifiersOf(MANY)));
+  const listed = new Set(identifiersOf(everything.items));
+  assert.deepEqual([...listed.symmetricDifference(new Set(identifiersOf(MANY)))].slice(0, 10), []);
   assert.deepEqual(await find(catalog, { category: category('Farm', 'Barn') }), ['P20500']);
   const barn = await follow(catalog, { category: category('Farm', 'Barn') });
   assert.deepEqual(identifiersOf(barn.flatMap(({ product }) => product ?? [])), ['P20500']);

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type CatalogTable, toCsv, toTable, toXml, toXmlMapping, writeXlsx } from './catalog-files.ts';
+import { assertSameProducts } from './compare-products.ts';
 import { createPipeline } from './pipeline-under-test.ts';
 import { readCatalog } from './real-products.ts';
 import { shareService } from './shared-service.ts';
-import type { TestService } from './test-service.ts';
 import { testedStore } from './test-store.ts';
 
 const service = shareService();
@@ -17,19 +17,31 @@ const LOOKUP = 1_000;
 type AnyProduct = any;
 
 /** What two catalogs of the same products have in common; ids are each catalog's own. */
-async function describe(
-  from: TestService,
-  projectId: number,
-  identifiers: readonly string[],
-): Promise<AnyProduct[]> {
-  const products: AnyProduct[] = [];
-  for (let at = 0; at < identifiers.length; at += LOOKUP)
-    products.push(...(await from.lookUp(identifiers.slice(at, at + LOOKUP), projectId)));
+async function describe(projectId: number, identifiers: readonly string[]): Promise<AnyProduct[]> {
+  const products: AnyProduct[] = await service().lookUp(identifiers, projectId);
   return products.map(({ identifier, groupId, name, link, images, categories, facts }) => ({
     ...{ identifier, groupId, name, link, images },
     categories: categories.map(({ path }: AnyProduct) => path),
-    facts: facts.map(({ attribute, value, type }: AnyProduct) => [attribute, value, type].join(' ')).sort(),
+    facts: facts
+      .map(({ attribute, value, type, userGroups = [] }: AnyProduct) =>
+        [attribute, value, type, ...userGroups].join(' '),
+      )
+      .sort(),
   }));
+}
+
+/** A part at a time: two whole catalogs, as they are answered, take a good part of a gigabyte. */
+async function assertSameCatalog(
+  projectId: number,
+  expected: number,
+  identifiers: readonly string[],
+): Promise<void> {
+  for (let at = 0; at < identifiers.length; at += LOOKUP) {
+    const some = identifiers.slice(at, at + LOOKUP);
+    const wanted = await describe(expected, some);
+    assert.equal(wanted.length, some.length);
+    assertSameProducts(await describe(projectId, some), wanted);
+  }
 }
 
 test('a catalog as csv, xml and xlsx is the same catalog as the upload (§13.1)', async (t) => {
@@ -39,9 +51,7 @@ test('a catalog as csv, xml and xlsx is the same catalog as the upload (§13.1)'
   const identifiers = products.map(({ identifier }) => identifier);
   const table: CatalogTable = toTable(products);
   const uploaded = await service().createProject('Uploaded');
-  await service().loadCatalog(products as never, uploaded);
-  const expected = await describe(service(), uploaded, identifiers);
-  assert.equal(expected.length, products.length);
+  await service().loadCatalog(products, uploaded);
 
   const folder = mkdtempSync(join(tmpdir(), 'relata-test-'));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -58,7 +68,7 @@ test('a catalog as csv, xml and xlsx is the same catalog as the upload (§13.1)'
       const task = await pipeline.upload(content(), `catalog.${type}`);
       assert.equal(task.taskStatus, 'FINISHED', JSON.stringify(task.error));
       assert.deepEqual((await pipeline.counts()).created, products.length);
-      assert.deepEqual(await describe(service(), pipeline.projectId, identifiers), expected);
+      await assertSameCatalog(pipeline.projectId, uploaded, identifiers);
     });
   }
 });

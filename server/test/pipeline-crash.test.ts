@@ -14,6 +14,9 @@ const KILLS = 6;
 const PRODUCTS = 10_500;
 /** A run of this file takes about half a second. */
 const LONGEST_MS = 1_500;
+const TASK_MINUTES = 5;
+/** Of a process that has nothing left to wait for. */
+const STOP_MS = 300_000;
 const MODES = ['full', 'incremental', 'partial'] as const;
 
 const fileOf = (version: number) =>
@@ -40,8 +43,7 @@ test('the run of a killed process goes on, and its file becomes the catalog whol
     const [newest, ...others] = await listRuns(service, path);
     const accepted = answered ?? (others.length >= before ? newest : undefined);
     const id = accepted ?? (await send(service, `${path}/upload?name=feed.csv`, fileOf(version)));
-    const { body } = await service.call('GET', `/tasks/${id}?wait=60`);
-    assert.equal(body.task.taskStatus, 'FINISHED', JSON.stringify(body.task));
+    await untilFinished(service, id);
     const found = await service.call('POST', `/product-service/products-by-sku?projectId=${projectId}`, {
       body: { identifiers: sampled },
     });
@@ -57,6 +59,48 @@ test('the run of a killed process goes on, and its file becomes the catalog whol
   assert.deepEqual(await store.listBodies(), [], 'nothing of a file outlives its run');
   assert.equal(await service.stop(), 0);
 });
+
+test('a service that is stopped while a run waits for its writes ends, and the run goes on (§13.2)', async (t) => {
+  const store = await createTestStore(t);
+  const first = await startProcess(store);
+  const { projectId, pipelines } = await prepare(first);
+  const release = await store.lockCatalog(projectId);
+  const [, incremental] = pipelines;
+  const id = await send(first, `${incremental}/upload?name=feed.csv`, fileOf(1));
+  await untilSays(first, `/tasks/${id}/log`, /writing 10500 products/);
+  const stopped = first.stop();
+  await untilStops(first);
+  await release();
+  assert.equal(await Promise.race([stopped, delay(STOP_MS, 'it is still there', { ref: false })]), 0);
+  const second = await startProcess(store);
+  await untilFinished(second, id);
+});
+
+/** Usually within a second; beside busy processes it may take minutes. */
+async function untilFinished(service: ServiceProcess, id: string | undefined): Promise<void> {
+  let task: { taskStatus: string; finishTime: string | null } | undefined;
+  for (let minute = 1; minute <= TASK_MINUTES && (task?.finishTime ?? null) === null; minute += 1)
+    ({ task } = (await service.call('GET', `/tasks/${id}?wait=60`)).body);
+  assert.equal(task?.taskStatus, 'FINISHED', JSON.stringify(task));
+}
+
+async function untilSays(service: ServiceProcess, path: string, wanted: RegExp): Promise<void> {
+  for (const begun = performance.now(); ; await delay(20)) {
+    const { text } = await service.call('GET', path);
+    if (wanted.test(text)) return;
+    assert.ok(performance.now() - begun < STOP_MS, `${wanted} was not said: ${text}`);
+  }
+}
+
+/** Until nobody is told of changes any more, or nobody answers at all. */
+async function untilStops({ address }: ServiceProcess): Promise<void> {
+  const isReady = () =>
+    fetch(`${address}/health/ready`, { signal: AbortSignal.timeout(10_000) }).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  while (await isReady()) await delay(20);
+}
 
 async function prepare(service: ServiceProcess): Promise<{ projectId: number; pipelines: string[] }> {
   const group = await service.call('POST', '/management/project-groups', { body: { name: 'G' } });
@@ -83,7 +127,7 @@ async function prepare(service: ServiceProcess): Promise<{ projectId: number; pi
   }
   // What a partial update may change has to be there.
   const first = await send(service, `${pipelines[0]}/upload?name=feed.csv`, fileOf(0));
-  await service.call('GET', `/tasks/${first}?wait=60`);
+  await untilFinished(service, first);
   return { projectId, pipelines };
 }
 

@@ -23,9 +23,12 @@ const onlyShared = { skip: testedStore !== 'postgres' && 'the embedded store has
 const makeDue = (store: TestStore, { id }: { id: number }, secondsAgo = 1) =>
   store.change(`update pipeline set next_run_at = ${Date.now() - secondsAgo * 1_000} where id = ${id}`);
 
+/** Usually it takes two seconds; threads of runs step aside, so beside busy processes it takes many times as long. */
+const HOLDS_MS = 300_000;
+
 async function untilHolds(what: string, holds: () => Promise<boolean>): Promise<void> {
   for (const start = performance.now(); !(await holds()); await delay(50))
-    assert.ok(performance.now() - start < 60_000, `${what} did not hold within 60 s`);
+    assert.ok(performance.now() - start < HOLDS_MS, `${what} did not hold within ${HOLDS_MS} ms`);
 }
 
 const start = (t: TestContext, options: Parameters<typeof startTestService>[1] = {}) =>

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { assertSameProducts } from './compare-products.ts';
 import { type FileProduct, readCatalog } from './real-products.ts';
 import { startTestService, type TestService } from './test-service.ts';
 
@@ -142,14 +143,6 @@ async function exportAll(service: TestService): Promise<FileProduct[]> {
     .map((line) => JSON.parse(line));
 }
 
-/** A deep comparison of 66,778 products takes seconds; their text tells the same of products in one field order. */
-function assertSame(actual: readonly object[], expected: readonly object[]): void {
-  assert.equal(actual.length, expected.length);
-  for (const [at, product] of actual.entries()) {
-    if (JSON.stringify(product) !== JSON.stringify(expected[at])) assert.deepEqual(product, expected[at]);
-  }
-}
-
 function compareWithFile(found: FoundProduct, product: FileProduct): void {
   assert.deepEqual(
     {
@@ -249,7 +242,7 @@ test('a catalog of real size goes in, is answered, exported, repeated, changed a
 
   await t.test('the export holds the products as they were sent (§14.3 rule 2)', async () => {
     const sorted = products.toSorted((a, b) => (a.identifier < b.identifier ? -1 : 1));
-    assertSame(await exportAll(service), sorted);
+    assertSameProducts(await exportAll(service), sorted);
   });
 
   await t.test(
@@ -257,7 +250,7 @@ test('a catalog of real size goes in, is answered, exported, repeated, changed a
     async () => {
       const log = await fullUpdate(service, products);
       assert.match(log, new RegExp(`created 0, changed 0, unchanged ${products.length}, deleted 0`));
-      assertSame(await readAll(service, identifiers), first);
+      assertSameProducts(await readAll(service, identifiers), first);
     },
   );
 
@@ -296,8 +289,8 @@ test('a catalog of real size goes in, is answered, exported, repeated, changed a
     assert.match(await fullUpdate(service, products), /created 0, changed 10000, unchanged \d+, deleted 0/);
     const { body } = await service.call('POST', '/products/batch/restore');
     await endWell(service, body.task.id);
-    assertSame(await exportAll(service), changed);
-    assertSame(await readAll(service, watched), before);
+    assertSameProducts(await exportAll(service), changed);
+    assertSameProducts(await readAll(service, watched), before);
   });
 
   await t.test(
@@ -309,10 +302,10 @@ test('a catalog of real size goes in, is answered, exported, repeated, changed a
       assert.match(await endWell(service, deleted.body.task.id), /deleted 2500 products/);
       const missing = new Set(gone);
       const left = before.filter(({ identifier }) => !missing.has(identifier));
-      assertSame(await readAll(service, watched), left);
+      assertSameProducts(await readAll(service, watched), left);
       const { body } = await service.call('POST', '/products/batch/restore');
       await endWell(service, body.task.id);
-      assertSame(await readAll(service, watched), before);
+      assertSameProducts(await readAll(service, watched), before);
     },
   );
 });

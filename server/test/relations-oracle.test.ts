@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { streamDemoProducts } from '../src/cli/demo-catalog/demo-catalog.ts';
+import { readCatalog } from './real-products.ts';
 import {
   type Comparison,
   type Condition,
@@ -239,17 +236,6 @@ const DEMO = [
   }),
 ];
 
-/** The real catalog where it is at hand, else a part of the generated one, with rules for it. */
-function readCatalog(): { products: FileProduct[]; definitions: Definition[] } {
-  const folder =
-    process.env.RELATA_TEST_DATA ?? fileURLToPath(new URL('../../../shared/data', import.meta.url));
-  const file = `${folder}/pc-parts.ndjson.gz`;
-  if (!existsSync(file)) return { products: [...streamDemoProducts(10_000)] as never, definitions: DEMO };
-  const lines = gunzipSync(readFileSync(file)).toString().split('\n');
-  const products = lines.filter((line) => line !== '').map((line) => JSON.parse(line));
-  return { products, definitions: PC_PARTS };
-}
-
 function* chunks<Element>(list: readonly Element[], size: number): Generator<Element[]> {
   for (let at = 0; at < list.length; at += size) yield list.slice(at, at + size);
 }
@@ -395,7 +381,8 @@ async function compareAnswers(
 }
 
 test('relations over a catalog of real size lead where a nested loop over its products leads', async (t) => {
-  const { products, definitions } = readCatalog();
+  const { products, isReal } = readCatalog(10_000);
+  const definitions = isReal ? PC_PARTS : DEMO;
   const catalog = await createCatalog(service());
   const loaded = await service().loadCatalog(products, catalog.projectId);
   assert.equal(loaded.taskStatus, 'FINISHED', JSON.stringify(loaded));

@@ -1,17 +1,26 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { run } from 'node:test';
+import { type RunOptions, run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { watchMemory } from './memory-watch.ts';
 import { findInstalled, hasPackage } from './postgres-binaries.ts';
 import { type PostgresServer, startPostgres } from './postgres-server.ts';
-import { listEmbedded, listInstalled, listPostgres, listWorkspace } from './test-files.ts';
+import { findRealCatalog } from './real-products.ts';
+import {
+  listEmbedded,
+  listInstalled,
+  listPostgres,
+  listReadingCatalog,
+  listWorkspace,
+} from './test-files.ts';
 
 /**
  * All tests on the embedded store, those that touch a store on PostgreSQL too, and a part of them on an installed
- * PostgreSQL of an older version; then those of the client and of the console, which start the service as a process.
- * `node server/test/run-tests.ts postgres` runs only what it names.
+ * PostgreSQL of an older version; those that read the real catalog once more without it; then those of the client and of
+ * the console, which start the service as a process.
+ * `node server/test/run-tests.ts postgres` runs only what it names: passes, or files.
  */
 
 interface Pass {
@@ -19,6 +28,8 @@ interface Pass {
   readonly files: readonly string[];
   /** The folder of PostgreSQL's programs; `npm`: those of the package; undefined: the embedded store. */
   readonly postgres?: string;
+  /** Settings of its tests alone. */
+  readonly settings?: Readonly<Record<string, string>>;
   /** How many files run at a time; undefined: as many as there are cores. */
   readonly atOnce: number;
 }
@@ -33,6 +44,10 @@ interface Counts {
 
 /** A test with a thousand crashes may take long; one that hangs has to end. */
 const TIMEOUT_MS = 900_000;
+/** Of one process; the tests of whole catalogs take up to 1.4 GB. */
+const MEMORY_MB = Number(process.env.RELATA_TEST_MEMORY_MB ?? 2_048);
+/** What whoever has no real catalog beside the clone meets; what is asked of it is asked of fewer products. */
+const GENERATED = { RELATA_TEST_DATA: '/nonexistent', RELATA_TEST_SOURCES: '500' };
 /**
  * Files that run at a time. Many tests mostly wait, for processes to start and for the disk; those of several processes
  * for leases to run out too.
@@ -56,6 +71,16 @@ function listPasses(): Pass[] {
     ...(installed && existsSync(installed)
       ? [{ name: 'installed', files: listInstalled(), postgres: installed, atOnce: SIDE_BY_SIDE.postgres }]
       : []),
+    ...(findRealCatalog() === undefined
+      ? []
+      : [
+          {
+            name: 'generated',
+            files: listReadingCatalog(),
+            settings: GENERATED,
+            atOnce: SIDE_BY_SIDE.embedded,
+          },
+        ]),
     { name: 'client', files: listWorkspace('client'), atOnce: SIDE_BY_SIDE.embedded },
     { name: 'console', files: console.filter((path) => !measures(path)), atOnce: SIDE_BY_SIDE.embedded },
     { name: 'console-measured', files: console.filter(measures), atOnce: 1 },
@@ -70,7 +95,7 @@ function findOldest(): string | undefined {
   return [...findInstalled()].find(([version]) => version >= OLDEST && version <= NEWEST)?.[1];
 }
 
-async function runPass({ name, files, postgres, atOnce }: Pass): Promise<Counts> {
+async function runPass({ name, files, postgres, settings, atOnce }: Pass): Promise<Counts> {
   let server: PostgresServer | undefined;
   const { env } = process;
   delete env.RELATA_TEST_POSTGRES_BIN;
@@ -85,7 +110,11 @@ async function runPass({ name, files, postgres, atOnce }: Pass): Promise<Counts>
   }
   say(`\n${title}: ${files.length} files\n`);
   try {
-    const { failures, ...counts } = await runFiles(files, atOnce);
+    const { failures, ...counts } = await runFiles({
+      files,
+      concurrency: atOnce,
+      env: { ...env, ...settings },
+    });
     const seconds = Math.round((performance.now() - begun) / 1000);
     say(`${title}: ${describe(counts)} in ${seconds} s`);
     return { ...counts, failures: failures.map((failure) => `${title}: ${failure}`) };
@@ -96,11 +125,16 @@ async function runPass({ name, files, postgres, atOnce }: Pass): Promise<Counts>
 }
 
 /** As `node --test` does. */
-async function runFiles(files: readonly string[], concurrency: number): Promise<Counts> {
+async function runFiles(chosen: Pick<RunOptions, 'files' | 'concurrency' | 'env'>): Promise<Counts> {
   // The console and the tests of the client use the client's source: nothing has to be built for them.
-  const events = run({ files, concurrency, timeout: TIMEOUT_MS, execArgv: ['--conditions=relata-source'] });
+  const events = run({ ...chosen, timeout: TIMEOUT_MS, execArgv: ['--conditions=relata-source'] });
   let counts = { passed: 0, failed: 1, skipped: 0 };
   const failures: string[] = [];
+  const unwatch = watchMemory(MEMORY_MB, ({ file, megabytes }) => {
+    const failure = `${relative(process.cwd(), file)}: held ${megabytes} MB, more than ${MEMORY_MB}, and was ended`;
+    failures.push(failure);
+    say(`✖ ${failure}`);
+  });
   events.on('test:fail', ({ name, file, details }) => {
     const { failureType } = details.error as { failureType?: string };
     if (failureType !== 'subtestsFailed') failures.push(`${relative(process.cwd(), file ?? '')}: ${name}`);
@@ -114,7 +148,7 @@ async function runFiles(files: readonly string[], concurrency: number): Promise<
       skipped: found.skipped,
     };
   });
-  await pipeline(events, new spec(), process.stdout, { end: false });
+  await pipeline(events, new spec(), process.stdout, { end: false }).finally(unwatch);
   return { ...counts, failures };
 }
 
@@ -131,7 +165,11 @@ process.on('exit', () => rmSync(compiled, { recursive: true, force: true }));
 process.env.NODE_COMPILE_CACHE = compiled;
 
 const wanted = process.argv.slice(2);
-const passes = listPasses().filter(({ name }) => wanted.length === 0 || wanted.includes(name));
+const named = wanted.filter((name) => name.endsWith('.test.ts')).map((path) => resolve(path));
+const passes =
+  named.length > 0
+    ? [{ name: 'embedded', files: named, atOnce: 1 }]
+    : listPasses().filter(({ name }) => wanted.length === 0 || wanted.includes(name));
 if (passes.length === 0)
   say(`There are no tests named ${wanted.join(' ')}: ${listPasses().map(({ name }) => name)}.`);
 const results: Counts[] = [];

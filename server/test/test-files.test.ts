@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { relative } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { listEmbedded, listInstalled, listOneSided, listPostgres } from './test-files.ts';
+import { listEmbedded, listInstalled, listOneSided, listPostgres, listReadingCatalog } from './test-files.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const shown = (paths: readonly string[]) => paths.map((path) => relative(root, path));
@@ -36,4 +36,12 @@ test('test files are found by what they import and by their names', () => {
     installed.filter((path) => !postgres.includes(path)),
     [],
   );
+});
+
+test('test files that read the real catalog are found, for the pass without it', () => {
+  assert.deepEqual(shown(listReadingCatalog()), [
+    'test/pipeline-catalog.test.ts',
+    'test/real-catalog.test.ts',
+    'test/relations-oracle.test.ts',
+  ]);
 });

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const TEST_STORE = join(ROOT, 'test/test-store.ts');
+const REAL_PRODUCTS = join(ROOT, 'test/real-products.ts');
 
 /** @returns paths, sorted; those of all test files but those about PostgreSQL */
 export const listEmbedded = (): string[] => listAll().filter((path) => !isAbout(path, 'postgres'));
@@ -22,6 +23,9 @@ export const listInstalled = (): string[] =>
   listPostgres().filter((path) => INSTALLED.some((start) => basename(path).startsWith(start)));
 
 const INSTALLED = ['postgres-', 'interface-full-', 'interface-updates', 'interface-relations'];
+
+/** @returns those that read the real catalog where it is at hand, and else the generated one */
+export const listReadingCatalog = (): string[] => listAll().filter((path) => leadsTo(path, REAL_PRODUCTS));
 
 /** @returns those of the client or the console, which start the service as a process */
 export const listWorkspace = (name: 'client' | 'console'): string[] =>
@@ -48,13 +52,15 @@ const listAll = () =>
 
 const isAbout = (path: string, subject: string) => basename(path).startsWith(`${subject}-`);
 
-/** Whether imports of values lead to test-store.ts; those of the service itself never do. */
-function getsStore(path: string, seen = new Set<string>()): boolean {
-  if (path === TEST_STORE) return true;
+const getsStore = (path: string) => leadsTo(path, TEST_STORE);
+
+/** Whether imports of values lead there; those of the service itself never do. */
+function leadsTo(path: string, there: string, seen = new Set<string>()): boolean {
+  if (path === there) return true;
   if (seen.has(path) || !(path.startsWith(join(ROOT, 'test/')) || path.endsWith('.test.ts'))) return false;
   seen.add(path);
   const imports = readFileSync(path, 'utf8').matchAll(
     /^(?:import|export)\b(?! type\b)[^;]*?\bfrom '(\.[^']+)';$/gms,
   );
-  return [...imports].some(([, target = '']) => getsStore(resolve(dirname(path), target), seen));
+  return [...imports].some(([, target = '']) => leadsTo(resolve(dirname(path), target), there, seen));
 }

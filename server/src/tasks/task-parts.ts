@@ -99,6 +99,8 @@ export function createTaskParts({ database, clock, watch, work }: TaskPartsNeeds
     try {
       for (;;) {
         signal.throwIfAborted();
+        // A process that stops hands the run back soon; asking on and on until then would keep it from that.
+        if (watch.isClosed()) return await aborted;
         const wait = watch.waitUntilEnded(() => findTask(database, part.id), part, LOOK_MS);
         const latest = await Promise.race([wait, aborted]);
         if (hasEnded(latest)) return latest;

@@ -15,8 +15,9 @@ export interface TaskWatch {
   waitUntilEnded(find: () => Promise<Task | undefined>, task: Task, waitMs: number): Promise<Task>;
   /** Yields the task at once and after each change, until it ended or the signal aborts. */
   follow(find: () => Promise<Task | undefined>, signal: AbortSignal): AsyncGenerator<Task>;
-  /** Lets everybody go who waits. */
+  /** Lets everybody go who waits, at once from now on. */
   close(): void;
+  isClosed(): boolean;
 }
 
 /** Reads the states of tasks by their ids, all in one. */
@@ -95,6 +96,7 @@ export function createTaskWatch(findStates?: FindStates): TaskWatch {
       for (const { tell } of waiters.get(taskId) ?? []) tell(true);
     },
     close: () => closed.abort(),
+    isClosed: () => closed.signal.aborted,
     follow,
     async waitUntilEnded(find, task, waitMs) {
       let latest = task;

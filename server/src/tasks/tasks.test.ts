@@ -8,7 +8,7 @@ import type { Task } from './tasks.ts';
 const texts = (count: number, prefix = '') => Array.from({ length: count }, (_, at) => `${prefix}${at}`);
 
 async function endOf({ tasks }: TaskProcess, task: Task): Promise<Task> {
-  return tasks.waitUntilEnded(task, 30_000);
+  return tasks.waitUntilEnded(task, 300_000);
 }
 
 test('the ordered tasks of a project run one after another, those of others and of other kinds beside them', async (t) => {

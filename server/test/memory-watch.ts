@@ -1,0 +1,76 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** A process of a test that takes too much memory. */
+export interface HungryTest {
+  readonly file: string;
+  readonly megabytes: number;
+}
+
+/** A comparison that went wrong has taken a gigabyte within a second. */
+const LOOK_EVERY_MS = 250;
+
+/**
+ * Looks at the test files that this process has running, and at what they started: one process that passes the limit ends
+ * the file with all that it started. Only Linux says what a process holds; elsewhere nothing is watched.
+ * @param tell  told of each file that was ended
+ * @returns what ends the watch
+ */
+export function watchMemory(limitMb: number, tell: (test: HungryTest) => void): () => void {
+  const look = () => {
+    for (const pid of listChildren(process.pid)) {
+      const file = findTestFile(pid);
+      const all = file === undefined ? [] : [pid, ...listBelow(pid)];
+      const megabytes = Math.max(0, ...all.map(readMegabytes));
+      if (file === undefined || megabytes <= limitMb) continue;
+      all.forEach(end);
+      tell({ file, megabytes });
+    }
+  };
+  const timer = setInterval(look, LOOK_EVERY_MS);
+  return () => clearInterval(timer);
+}
+
+/** @returns undefined where it is something else, e.g. the database of all tests */
+function findTestFile(pid: number): string | undefined {
+  const file = read(`/proc/${pid}/cmdline`).split('\0').at(-2);
+  return file?.endsWith('.test.ts') ? file : undefined;
+}
+
+const listBelow = (pid: number): number[] =>
+  listChildren(pid).flatMap((child) => [child, ...listBelow(child)]);
+
+/** Each thread has its own list of those that it started. */
+function listChildren(pid: number): number[] {
+  const lists = listThreads(pid).map((thread) => read(`/proc/${pid}/task/${thread}/children`));
+  return lists.flatMap((list) => list.trim().split(' ').filter(Boolean).map(Number));
+}
+
+function listThreads(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`);
+  } catch {
+    return [];
+  }
+}
+
+function readMegabytes(pid: number): number {
+  const [, kilobytes = '0'] = /^VmRSS:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/status`)) ?? [];
+  return Math.round(Number(kilobytes) / 1024);
+}
+
+/** @returns nothing of a process that has gone */
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function end(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has gone by itself.
+  }
+}
