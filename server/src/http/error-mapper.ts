@@ -1,6 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { boundLines } from '../kernel/bounded-lines.ts';
 import { type FailureCode, type FailureFacts, ServiceError } from '../kernel/errors.ts';
 import { describeSchemaErrors } from './schema-errors.ts';
+
+/** Source: docs/interface.md §8. */
+const DETAILS = { most: 100, bytes: 32 * 1024 };
 
 interface WireText {
   readonly status: number;
@@ -143,7 +147,9 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
     };
     return reply.code(500).type('application/json; charset=utf-8').send(JSON.stringify(body));
   }
-  const { retryAfterSeconds, allow, details = [], validation } = refusal.facts;
+  const { retryAfterSeconds, allow, validation } = refusal.facts;
+  // In one place for all refusals: each of their lines may repeat what was sent.
+  const details = boundLines(refusal.facts.details ?? [], DETAILS);
   if (retryAfterSeconds !== undefined) reply.header('retry-after', Math.max(1, Math.ceil(retryAfterSeconds)));
   if (allow !== undefined) reply.header('allow', allow.join(', '));
   if (refusal.code === 'body_stalled' || refusal.code === 'body_too_large')
