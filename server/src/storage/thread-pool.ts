@@ -6,6 +6,8 @@ interface Job {
   readonly operation: string;
   readonly input: unknown;
   readonly key: number;
+  /** What runs one after another: the key, or the job alone. */
+  readonly lane: number;
   readonly transfer: readonly ArrayBuffer[];
   readonly resolve: (output: never) => void;
   readonly reject: (error: unknown) => void;
@@ -32,8 +34,8 @@ export interface ThreadFailure {
 export interface ThreadPool {
   /**
    * Runs an operation on one of the threads. Operations of one `key` run one after another in the order of the
-   * calls; those of different keys side by side, as many as there are threads. `transfer` hands buffers over
-   * without a copy.
+   * calls; those of different keys side by side, as many as there are threads, and in turns when more wait: a key that
+   * has many waiting holds up none that has one. `transfer` hands buffers over without a copy.
    */
   run<Output>(operation: string, input: unknown, options: RunOptions): Promise<Output>;
   /** Waits for what is under way, then ends the threads. */
@@ -60,8 +62,8 @@ export interface RunOptions {
 /** A thread ends only with the pool; one that dies fails its operation and is started anew. */
 export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool {
   const waiting: Job[] = [];
-  const busyKeys = new Set<number>();
-  let unorderedKeys = -1;
+  const turns = new Turns();
+  let unorderedLanes = -1;
   let closing = false;
   /** Threads start when they are first needed: each takes 20 to 40 MiB. */
   const slots: Slot[] = [];
@@ -92,19 +94,20 @@ export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool
 
   function release(slot: Slot, job: Job): void {
     slot.job = undefined;
-    busyKeys.delete(job.key);
+    turns.end(job);
   }
+
+  const isFull = () => slots.length >= settings.size && slots.every(({ job }) => job !== undefined);
 
   function dispatch(): void {
     for (;;) {
-      const at = waiting.findIndex((job) => !busyKeys.has(job.key));
-      const job = waiting[at];
+      const job = isFull() ? undefined : turns.pick(waiting);
       const slot = job && findSlot(job.key);
       if (job === undefined || slot === undefined) return;
-      waiting.splice(at, 1);
+      waiting.splice(waiting.indexOf(job), 1);
       slot.job = job;
       slot.lastKey = job.key;
-      busyKeys.add(job.key);
+      turns.begin(job);
       post(slot, job);
     }
   }
@@ -127,8 +130,8 @@ export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool
     run(operation, input, { key, transfer = [], unordered = false }) {
       return new Promise((resolve, reject) => {
         if (closing) throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
-        const ownKey = unordered ? unorderedKeys-- : key;
-        waiting.push({ operation, input, key: ownKey, transfer, resolve, reject });
+        const lane = unordered ? unorderedLanes-- : key;
+        waiting.push({ operation, input, key, lane, transfer, resolve, reject });
         dispatch();
       });
     },
@@ -141,6 +144,45 @@ export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool
       await Promise.all(slots.map(endThreadNow));
     },
   };
+}
+
+/** Whose job is next: of the key that has fewest under way, then of the one whose last turn is longest ago. */
+class Turns {
+  private readonly busyLanes = new Set<number>();
+  private readonly running = new Map<number, number>();
+  private readonly lastTurns = new Map<number, number>();
+  private turn = 0;
+
+  /** @returns the first of its key */
+  pick(waiting: readonly Job[]): Job | undefined {
+    let next: Job | undefined;
+    for (const job of waiting) {
+      if (this.busyLanes.has(job.lane)) continue;
+      if (next === undefined || this.isBefore(job.key, next.key)) next = job;
+    }
+    return next;
+  }
+
+  begin({ key, lane }: Job): void {
+    this.busyLanes.add(lane);
+    this.running.set(key, this.countRunning(key) + 1);
+    this.turn += 1;
+    this.lastTurns.set(key, this.turn);
+  }
+
+  end({ key, lane }: Job): void {
+    this.busyLanes.delete(lane);
+    this.running.set(key, this.countRunning(key) - 1);
+  }
+
+  private countRunning(key: number): number {
+    return this.running.get(key) ?? 0;
+  }
+
+  private isBefore(key: number, other: number): boolean {
+    const fewer = this.countRunning(key) - this.countRunning(other);
+    return fewer < 0 || (fewer === 0 && (this.lastTurns.get(key) ?? 0) < (this.lastTurns.get(other) ?? 0));
+  }
 }
 
 function post(slot: Slot, { operation, input, transfer }: Job): void {
