@@ -94,6 +94,11 @@ const onTheWire = {
     status: 422,
     message: 'This Idempotency-Key was used with another request within 24 hours',
   },
+  answer_not_kept: {
+    status: 409,
+    message:
+      'The first request with this Idempotency-Key was done, its answer was too large to keep: read what there is now',
+  },
   uri_too_long: { status: 414, message: 'URI Too Long' },
   headers_too_large: { status: 431, message: 'Request Header Fields Too Large' },
   rate_limited: { status: 429, message: 'Too Many Requests' },
