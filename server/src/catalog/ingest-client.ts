@@ -27,6 +27,12 @@ export interface AcceptedBody extends CheckResult {
   readonly source: IngestSource;
 }
 
+interface BodyToCheck {
+  readonly body: RawBody;
+  readonly form: BodyForm;
+  readonly handle: number;
+}
+
 /**
  * Bodies up to this size are checked where they arrive, 64 KiB in about a millisecond: a small update then never
  * queues behind a batch of 15 MB.
@@ -40,10 +46,10 @@ export function createIngest(parts: { threads: ThreadPool; payloads: PayloadFile
   const run = <Output>(operation: string, projectId: number, input: object) =>
     threads.run<Output>(operation, { projectId, ...input }, { key: projectId });
 
-  async function check(body: RawBody, form: BodyForm, handle: number): Promise<CheckResult> {
+  async function check(projectId: number, { body, form, handle }: BodyToCheck): Promise<CheckResult> {
     const input: CheckInput = { handle, form, maxMib, ...body };
     if (body.bytes.length > SMALL_BODY_BYTES || body.encoding === 'gzip') {
-      return threads.run<CheckResult>('check', input, { key: 0, unordered: true });
+      return threads.run<CheckResult>('check', input, { key: projectId, unordered: true });
     }
     const checked = checkBody(input, form);
     return { sent: checked.sent, parsed: checked.products.length };
@@ -54,7 +60,7 @@ export function createIngest(parts: { threads: ThreadPool; payloads: PayloadFile
       const handle = nextHandle++;
       const payloadName = `${handle.toString(36)}.body`;
       const [checked, written] = await Promise.allSettled([
-        check(body, form, handle),
+        check(projectId, { body, form, handle }),
         payloads.write(projectId, payloadName, body.bytes),
       ]);
       if (checked.status === 'fulfilled' && written.status === 'fulfilled') {

@@ -69,7 +69,8 @@ function serveOntologyChange(
   server.put(
     '/management/projects/:id/ontology',
     {
-      config: { ...config, maxBodyMib: 16 },
+      // 20,000 attributes of up to seven fields.
+      config: { ...config, maxBodyMib: 16, holds: { names: 160_000 } },
       schema: {
         tags: ['Ontology'],
         summary: 'Replace the ontology of a project; the catalog is extracted again by a task',

@@ -24,6 +24,16 @@ function refusalOf(given: BodySource, form: BodyForm): string | undefined {
   }
 }
 
+function factsOf(given: BodySource): ServiceError['facts'] {
+  try {
+    checkBody(given, 'products');
+  } catch (error) {
+    if (error instanceof ServiceError) return error.facts;
+    throw error;
+  }
+  return assert.fail('the body passed');
+}
+
 /** Any string that UTF-8 and SQLite can keep. */
 const word = fc
   .string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
@@ -222,4 +232,51 @@ test('a body with an escape does not change how the next one is checked', () => 
   assert.equal(refusalOf(source('[{"identifier":"\\u0000","name":"A"}]'), 'products'), 'request_invalid');
   assert.equal(refusalOf(source('[{"identifier":"A","name":"A"}]'), 'products'), undefined);
   assert.equal(refusalOf(source('[{"identifier":"\\ud800","name":"A"}]'), 'products'), 'request_invalid');
+});
+
+test('a list that is far too long is counted without being read (§7.4)', () => {
+  const values = [200_001, 10_000];
+  const list = `[${'{},'.repeat(200_000)}{}]`;
+  for (const body of [list, `{"products": ${list}}`, list.slice(0, -1)]) {
+    assert.deepEqual(factsOf(source(body, { maxMib: 16 })).values, values);
+  }
+});
+
+test('what is deeper, wider or fuller than a body may be is refused in a few words (§8)', () => {
+  const cases: [string, string][] = [
+    ['['.repeat(1_000), 'the body is nested deeper than 32 levels'],
+    [`[[${'[],'.repeat(19_000)}0],`.repeat(4), 'the body holds more than 131,072 values'],
+    [
+      `[{"identifier":"A","attributes":[${'0,'.repeat(25_000)}0]}]`,
+      'a list or object of the body has 25,001 members, more than 20,000 are not read',
+    ],
+    [
+      `{"other":[${'0,'.repeat(25_000)}0],"products":[]}`,
+      'a list or object of the body has 25,001 members, more than 20,000 are not read',
+    ],
+  ];
+  for (const [body, said] of cases) {
+    const errors = [said];
+    assert.deepEqual(factsOf(source(body)).validation, [{ product: null, schemaErrors: errors, errors }]);
+  }
+});
+
+test('a product of very many mistakes is told the first (§7.3 rule 7)', () => {
+  const attributes = (count: number) => [
+    { identifier: 'A', name: 'A', attributes: new Array(count).fill(0) },
+  ];
+  const few = factsOf(source(attributes(1_000))).validation?.[0]?.errors ?? [];
+  assert.deepEqual([few.length, few.at(-1)], [21, 'and 980 more']);
+  const many = factsOf(source(attributes(15_000))).validation?.[0]?.errors;
+  assert.deepEqual(many, ['/attributes must NOT have more than 2000 items']);
+});
+
+test('long mistakes are cut, and of many products those are told that there is room for (§7.3 rule 7)', () => {
+  const fields = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`${'x'.repeat(900)}${at}`, 0]));
+  const body = Array.from({ length: 200 }, (_, at) => ({ identifier: `A${at}`, name: 'A', ...fields }));
+  const validation = factsOf(source(body, { maxMib: 16 })).validation ?? [];
+  assert.ok(JSON.stringify(validation).length < 50_000);
+  const named = validation.filter(({ product }) => product !== null);
+  assert.deepEqual(validation.at(-1)?.errors, [`${200 - named.length} more products are not valid`]);
+  assert.ok(named.length >= 5 && named.every(({ errors }) => /^and \d+ more$/.test(errors.at(-1) ?? '')));
 });

@@ -1,7 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { gunzipSync } from 'node:zlib';
 import { Ajv, type Options as AjvOptions, type ErrorObject, type ValidateFunction } from 'ajv';
+import { boundLines, countBytes } from '../kernel/bounded-lines.ts';
 import { type ProductViolation, ServiceError } from '../kernel/errors.ts';
+import { countJson, describeExcess, holdsMoreThan } from '../kernel/json-scan.ts';
 import { isStorableText } from '../kernel/storable-text.ts';
 import type { SentPatch, SentProduct } from './product.ts';
 import { PatchProduct, PRODUCTS_PER_REQUEST, UploadProduct } from './product-schemas.ts';
@@ -24,27 +26,35 @@ export interface CheckedBody<Sent> {
 
 const MIB = 1024 * 1024;
 /** Bad products named one by one; the rest is counted. Source: docs/interface.md §7.3. */
-const VIOLATIONS = 100;
-const ERRORS_PER_PRODUCT = 20;
+const VIOLATIONS = { most: 100, bytes: 48 * 1024 };
+const ERRORS_PER_PRODUCT = { most: 20, bytes: 4 * 1024 };
+/** Ordinary bodies have 14 bytes a value. An empty object counts as two and takes 56 bytes: seven times its share of this. */
+const VALUES_PER_MIB = 128 * 1024;
+/** Ten times what a product may have of anything: what is longer is not worth parsing to say so. */
+const WIDEST = 20_000;
+/** A product of up to so many values is told all its mistakes; a larger one the first. */
+const SMALL_PRODUCT_VALUES = 10_000;
 
 const checks = { products: compileChecks(UploadProduct), patches: compileChecks(PatchProduct) };
 
 interface Checks {
   /** For bodies whose strings hold no escape: what UTF-8 cannot hold can only be written with one. */
   readonly passesPlain: ValidateFunction;
+  readonly passesEscaped: ValidateFunction;
   readonly passes: ValidateFunction;
   readonly explains: ValidateFunction;
 }
 
 /**
- * One schema, compiled three times. The first two stop at the first error and count UTF-16 units, which is quick and
- * never less than characters; what they refuse is looked at again by the last, which counts characters and names
- * every error.
+ * One schema, compiled four times. The first two stop at the first error and count UTF-16 units, which is quick and
+ * never less than characters; what they refuse is looked at again by the third, which counts characters. The last names
+ * every error: up to three a value, each with a text of its own.
  */
 function compileChecks(schema: object): Checks {
   return {
-    passesPlain: compile(schema, { allErrors: false, unicode: false }),
-    passes: compile(schema, { allErrors: false, unicode: false, isText: isStorableText }),
+    passesPlain: compile(schema, { unicode: false }),
+    passesEscaped: compile(schema, { unicode: false, isText: isStorableText }),
+    passes: compile(schema, { verbose: true, isText: isStorableText }),
     explains: compile(schema, { allErrors: true, verbose: true, isText: isStorableText }),
   };
 }
@@ -78,25 +88,56 @@ export function checkBody(source: BodySource, form: BodyForm): CheckedBody<SentP
   if (list.length > PRODUCTS_PER_REQUEST) {
     throw new ServiceError('too_many_products', { values: [list.length, PRODUCTS_PER_REQUEST] });
   }
-  const { passesPlain, passes, explains } = checks[form];
-  const isGood = text.includes('\\u') ? passes : passesPlain;
-  const bad = list.flatMap((product, index) => (isGood(product) || explains(product) ? [] : [index]));
-  if (bad.length > 0) throw refuseProducts(list, bad, explains);
+  const { passesPlain, passesEscaped, passes } = checks[form];
+  const isGood = text.includes('\\u') ? passesEscaped : passesPlain;
+  const bad = list.flatMap((product, index) => (isGood(product) || passes(product) ? [] : [index]));
+  if (bad.length > 0) throw refuseProducts(list, bad, form);
   return withoutRepetitions(list as (SentProduct | SentPatch)[]);
 }
 
 /** @returns what is wrong with one product; nothing when a body of this form may hold it */
 export function listProductErrors(product: unknown, form: BodyForm): string[] {
+  const { passesEscaped, passes } = checks[form];
+  return passesEscaped(product) || passes(product) ? [] : explainProduct(product, form);
+}
+
+function explainProduct(product: unknown, form: BodyForm): string[] {
   const { passes, explains } = checks[form];
-  return passes(product) || explains(product) ? [] : describeErrors(explains.errors ?? []);
+  const explain = holdsMoreThan(SMALL_PRODUCT_VALUES, product) ? passes : explains;
+  explain(product);
+  return describeErrors(explain.errors ?? []);
 }
 
 function readText({ bytes, encoding, maxMib }: BodySource): string {
   const packed = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const plain = encoding === 'gzip' ? unpack(packed, maxMib) : packed;
+  refuseExcess(plain, maxMib);
   if (!isUtf8(plain)) throw new ServiceError('body_not_json', { details: ['the body is not valid UTF-8'] });
   return plain.toString('utf8').replace(/^\uFEFF/, '');
 }
+
+/**
+ * What is beyond a limit many times over is refused before anything is made of it.
+ * @throws too_many_products, request_invalid
+ */
+function refuseExcess(bytes: Buffer, maxMib: number): void {
+  const limits = { values: maxMib * VALUES_PER_MIB, names: Infinity, text: Infinity };
+  const counts = countJson(bytes, limits);
+  const { at, depth, members } = counts.widest;
+  const isList = depth === 1 ? bytes[at] === OPENS_LIST : depth === 2 && isNamedProducts(bytes, at);
+  if (members > WIDEST && isList) {
+    throw new ServiceError('too_many_products', { values: [members, PRODUCTS_PER_REQUEST] });
+  }
+  const excess = describeExcess(counts, limits);
+  if (excess !== undefined) throw refuseBody([excess]);
+  if (members <= WIDEST) return;
+  const [found, most] = [members, WIDEST].map((count) => count.toLocaleString('en'));
+  throw refuseBody([`a list or object of the body has ${found} members, more than ${most} are not read`]);
+}
+
+const OPENS_LIST = 0x5b;
+const isNamedProducts = (bytes: Buffer, at: number) =>
+  /"products"\s*:\s*\[$/.test(bytes.toString('latin1', Math.max(0, at - 99), at + 1));
 
 /** Stops at the limit, so that a small body cannot fill the memory. */
 function unpack(packed: Buffer, maxMib: number): Buffer {
@@ -127,28 +168,29 @@ function readList(body: unknown): readonly unknown[] {
   const unknown = Object.keys(others);
   if (products === undefined) throw refuseBody(["must have required property 'products'"]);
   if (!Array.isArray(products)) throw refuseBody(['/products must be array']);
-  if (unknown.length > 0) throw refuseBody(unknown.slice(0, ERRORS_PER_PRODUCT).map(describeUnknown));
+  if (unknown.length > 0) throw refuseBody(unknown.slice(0, ERRORS_PER_PRODUCT.most).map(describeUnknown));
   return products;
 }
 
 const describeUnknown = (name: string) => `must NOT have additional properties: ${JSON.stringify(name)}`;
 
 function refuseBody(errors: string[]): ServiceError {
-  return new ServiceError('request_invalid', { validation: [violation(null, errors)] });
+  const validation = [violation(null, boundLines(errors, ERRORS_PER_PRODUCT))];
+  return new ServiceError('request_invalid', { validation });
 }
 
-function refuseProducts(
-  list: readonly unknown[],
-  bad: readonly number[],
-  explains: ValidateFunction,
-): ServiceError {
-  const validation = bad.slice(0, VIOLATIONS).map((index) => {
-    explains(list[index]);
+function refuseProducts(list: readonly unknown[], bad: readonly number[], form: BodyForm): ServiceError {
+  const validation: ProductViolation[] = [];
+  let left = VIOLATIONS.bytes;
+  for (const index of bad.slice(0, VIOLATIONS.most)) {
     const identifier = (list[index] as { identifier?: unknown } | null)?.identifier;
     const product = { identifier: typeof identifier === 'string' ? identifier.slice(0, 255) : null, index };
-    return violation(product, describeErrors(explains.errors ?? []));
-  });
-  const rest = bad.length - VIOLATIONS;
+    const named = violation(product, explainProduct(list[index], form));
+    left -= countBytes(named);
+    if (left < 0) break;
+    validation.push(named);
+  }
+  const rest = bad.length - validation.length;
   if (rest > 0) validation.push(violation(null, [`${rest} more products are not valid`]));
   return new ServiceError('request_invalid', { validation });
 }
@@ -161,9 +203,7 @@ const violation = (product: ProductViolation['product'], errors: string[]): Prod
 
 function describeErrors(errors: readonly ErrorObject[]): string[] {
   const lines = errors.filter(({ keyword }) => keyword !== 'if').map(describeError);
-  const distinct = [...new Set(lines)];
-  const rest = distinct.length - ERRORS_PER_PRODUCT;
-  return rest > 0 ? [...distinct.slice(0, ERRORS_PER_PRODUCT), `and ${rest} more`] : distinct;
+  return boundLines([...new Set(lines)], ERRORS_PER_PRODUCT);
 }
 
 function describeError(error: ErrorObject): string {
@@ -172,7 +212,7 @@ function describeError(error: ErrorObject): string {
   const allowed = keyword === 'enum' ? `: ${(params.allowedValues as string[]).join(', ')}` : '';
   const types = keyword === 'type' ? message.replaceAll(',', ' or ') : message;
   const hint = isObjectForm(error) ? ', an object is for partial=true' : '';
-  return `${instancePath} ${types}${named}${allowed}${hint}`.trim().slice(0, 1_000);
+  return `${instancePath} ${types}${named}${allowed}${hint}`;
 }
 
 /** Attributes as a partial update may have them, where there can be only a list. */

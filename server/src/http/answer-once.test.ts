@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { createTestStore, type TestStore } from '../../test/test-store.ts';
 import type { KeyCaller } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import { createAnswerOnce, createServer } from './http.ts';
+import { createAnswerOnce, createServer, dropOldAnswers } from './http.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const caller: KeyCaller = {
@@ -32,7 +33,7 @@ async function startProcess(store: TestStore) {
   );
   const gate = { arrived: 0, pass: Promise.resolve() };
   server.post('/accounts', { config: { guard: 'key' } }, async (request) => {
-    const { name } = request.body as { name: string };
+    const { name, echo } = request.body as { name: string; echo?: string };
     return answerOnce(request, async (record) => {
       gate.arrived += 1;
       await gate.pass;
@@ -42,7 +43,7 @@ async function startProcess(store: TestStore) {
         async (tx) => {
           const row = { name: `${name} ${Math.random()}`, created_at: 0 };
           const { id } = await tx.insertInto('account').values(row).returning('id').executeTakeFirstOrThrow();
-          const answer = { id };
+          const answer = { id, ...(echo !== undefined && { echo }) };
           await record(tx, answer);
           await tx.updateTable('account').set({ name }).where('id', '=', id).execute();
           return answer;
@@ -57,16 +58,18 @@ async function startProcess(store: TestStore) {
     await storage.close();
   });
   const { port } = server.server.address() as AddressInfo;
-  async function send(name: string, key: string) {
+  async function send(name: string, key: string, echo?: string) {
     const response = await fetch(`http://127.0.0.1:${port}/accounts`, {
       method: 'POST',
       headers: { authorization: 'key', 'content-type': 'application/json', 'idempotency-key': key },
-      body: JSON.stringify({ name }),
+      body: JSON.stringify({ name, echo }),
     });
-    return { status: response.status, body: (await response.json()) as { id: number } };
+    return { status: response.status, body: (await response.json()) as { id: number; echo?: string } };
   }
   const countAccounts = async () => (await database.read.selectFrom('account').select('id').execute()).length;
-  return { send, gate, countAccounts };
+  const kept = database.read.selectFrom('idempotent_answer');
+  const listKept = () => kept.select(['idempotency_key as key', 'answer']).orderBy('created_at').execute();
+  return { send, gate, countAccounts, database, listKept };
 }
 
 async function startTwo(t: TestContext) {
@@ -133,4 +136,43 @@ test('after 24 hours a key is free again in each process (§7.5 rule 2)', async 
   const second = await two.send('B', 'key');
   assert.deepEqual([second.status, second.body.id === first.body.id], [200, false]);
   assert.deepEqual(await one.send('B', 'key'), second);
+});
+
+test('an answer that repeats what was sent takes no more room than it packs into (§7.5 rule 9)', async (t) => {
+  const { one, two } = await startTwo(t);
+  const echo = 'Schraube '.repeat(50_000);
+  const first = await one.send('A', 'key', echo);
+  assert.deepEqual([first.status, first.body.echo], [200, echo]);
+  assert.deepEqual(await two.send('A', 'key', echo), first);
+  assert.equal(await one.countAccounts(), 1);
+  const [kept] = await one.listKept();
+  assert.ok((kept?.answer.length ?? Infinity) < 10_000);
+});
+
+test('an answer too large to keep is not given again, and its request is done once all the same (§7.5 rule 9)', async (t) => {
+  const { one, two } = await startTwo(t);
+  const echo = randomBytes(300_000).toString('hex');
+  assert.deepEqual((await one.send('A', 'key', echo)).status, 200);
+  const second = await two.send('A', 'key', echo);
+  assert.equal(second.status, 409);
+  assert.equal((await one.send('B', 'key', echo)).status, 422);
+  assert.equal(await one.countAccounts(), 1);
+  const [kept] = await one.listKept();
+  assert.ok((kept?.answer.length ?? Infinity) < 100);
+});
+
+test('of a key with too many answers the oldest are forgotten, of others none (§7.5 rule 10)', async (t) => {
+  const { one } = await startTwo(t);
+  const others = { request_hash: '', answer: '{}', created_at: clock.time - 9 };
+  const row = { ...others, caller: 'key 2', idempotency_key: 'other' };
+  await one.database.write((tx) => tx.insertInto('idempotent_answer').values(row).execute(), { of: 'rows' });
+  for (const key of ['c', 'a', 'b']) {
+    await one.send(key, key);
+    clock.time += 1;
+  }
+  const keys = async () => (await one.listKept()).map(({ key }) => key);
+  await dropOldAnswers(one.database, clock.time - DAY_MS, 3_000);
+  assert.deepEqual(await keys(), ['other', 'c', 'a', 'b']);
+  await dropOldAnswers(one.database, clock.time - DAY_MS, 1_200);
+  assert.deepEqual(await keys(), ['other', 'a', 'b']);
 });

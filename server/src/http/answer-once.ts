@@ -4,6 +4,7 @@ import { type Caller, isUser } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 import type { ControlTransaction, Database } from '../storage/storage.ts';
+import { packAnswer, unpackAnswer } from './answer-packing.ts';
 import { findAnswer, saveAnswer } from './answer-store.ts';
 
 /** Writes the answer beside what it answers, in the same transaction, so that a crash keeps both or neither. */
@@ -41,14 +42,14 @@ export function createAnswerOnce(database: Database, clock: Clock): AnswerOnce {
     const known = await findAnswer(database, { ...keyed, since: clock.now() - KEPT_MS });
     if (known === undefined) return undefined;
     refuseOther(known.requestHash, keyed.requestHash);
-    return JSON.parse(known.answer) as Answer;
+    return (await unpackAnswer(known.answer)) as Answer;
   }
 
   const recordAs =
     (keyed: KeyedRequest): RecordAnswer =>
     async (tx, given) => {
       const now = clock.now();
-      const row = { ...keyed, answer: JSON.stringify(given), now, since: now - KEPT_MS };
+      const row = { ...keyed, answer: await packAnswer(given), now, since: now - KEPT_MS };
       if (!(await saveAnswer(tx, row))) throw new AnsweredElsewhere();
     };
 

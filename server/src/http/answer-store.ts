@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { ControlTransaction, Database } from '../storage/storage.ts';
 
 /** The key of a request, which belongs to whoever sent it. */
@@ -44,10 +45,31 @@ export async function saveAnswer(
   return stored !== undefined;
 }
 
-/** Answers are kept for 24 hours. Source: docs/interface.md §7.5. */
-export async function dropAnswersBefore(database: Database, before: number): Promise<void> {
+/** What answers of one key or user may take. Source: docs/interface.md §7.5. */
+const BYTES_OF_CALLER = 64 * 1024 * 1024;
+/** Of a row beside its answer, about. */
+const BYTES_OF_ROW = 512;
+
+/** Answers are kept for 24 hours, the oldest of a caller who has too many less long. Source: docs/interface.md §7.5. */
+export async function dropAnswersBefore(
+  database: Database,
+  before: number,
+  bytesOfCaller = BYTES_OF_CALLER,
+): Promise<void> {
   await database.write(
-    (tx) => tx.deleteFrom('idempotent_answer').where('created_at', '<', before).execute(),
+    async (tx) => {
+      await tx.deleteFrom('idempotent_answer').where('created_at', '<', before).execute();
+      const bytes = sql`octet_length(answer) + octet_length(idempotency_key) + ${sql.lit(BYTES_OF_ROW)}`;
+      await sql`delete from idempotent_answer where (caller, idempotency_key) in (
+        select caller, idempotency_key from (
+          select caller, idempotency_key,
+            sum(${bytes}) over (partition by caller order by created_at desc, idempotency_key) as kept
+          from idempotent_answer where caller in (
+            select caller from idempotent_answer group by caller having sum(${bytes}) > ${bytesOfCaller}
+          )
+        ) as sized where kept > ${bytesOfCaller}
+      )`.execute(tx);
+    },
     { of: 'rows' },
   );
 }

@@ -117,10 +117,34 @@ test('a small body that unpacks beyond the limit is refused (§2.3 rule 10)', as
   await assert.rejects(parseJsonBody(packed, 1), { code: 'body_too_large' });
 });
 
+test('what holds more than a body may is refused before it is parsed (§8)', async () => {
+  const limits = { values: 100, names: 10, text: 1_000 };
+  const fields = Array.from({ length: 11 }, (_, at) => `"${at}":0`);
+  const cases: [string, string][] = [
+    [`[${'0,'.repeat(100)}`, 'the body holds more than 100 values'],
+    [`{${fields.join()}}`, 'the body holds more than 10 fields'],
+    [`["${'x'.repeat(1_001)}"]`, 'the body holds a string of more than 1,000 bytes'],
+    ['['.repeat(33), 'the body is nested deeper than 32 levels'],
+  ];
+  for (const [text, said] of cases) {
+    for (const body of [identity(text), gzip(text)]) {
+      await assert.rejects(parseJsonBody(body, 1, limits), {
+        code: 'request_invalid',
+        facts: { details: [said] },
+      });
+    }
+  }
+  const full = `[${'0,'.repeat(98)}0]`;
+  assert.equal(((await parseJsonBody(identity(full), 1, limits)) as unknown[]).length, 99);
+});
+
 test('the prototype of an object cannot be written through a body', async () => {
   const body = (await parseJsonBody(identity('{"__proto__":{"isAdmin":true},"a":1}'), 1)) as object;
   assert.deepEqual(Object.keys(body), ['a']);
   assert.equal(Reflect.get(body, 'isAdmin'), undefined);
+  const escaped = '{"a":[{"\\u005f_proto__":{"isAdmin":true},"b":"__proto__"}]}';
+  const deep = (await parseJsonBody(identity(escaped), 1)) as { a: [object] };
+  assert.deepEqual(Object.entries(deep.a[0]), [['b', '__proto__']]);
 });
 
 test('bodies share their memory: what does not fit waits, small ones first, none is lost', async () => {

@@ -1,6 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { boundLines } from '../kernel/bounded-lines.ts';
 import { type FailureCode, type FailureFacts, ServiceError } from '../kernel/errors.ts';
 import { describeSchemaErrors } from './schema-errors.ts';
+
+/** Source: docs/interface.md §8. */
+const DETAILS = { most: 100, bytes: 32 * 1024 };
 
 interface WireText {
   readonly status: number;
@@ -94,6 +98,11 @@ const onTheWire = {
     status: 422,
     message: 'This Idempotency-Key was used with another request within 24 hours',
   },
+  answer_not_kept: {
+    status: 409,
+    message:
+      'The first request with this Idempotency-Key was done, its answer was too large to keep: read what there is now',
+  },
   uri_too_long: { status: 414, message: 'URI Too Long' },
   headers_too_large: { status: 431, message: 'Request Header Fields Too Large' },
   rate_limited: { status: 429, message: 'Too Many Requests' },
@@ -148,7 +157,9 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
     };
     return reply.code(500).type('application/json; charset=utf-8').send(JSON.stringify(body));
   }
-  const { retryAfterSeconds, allow, details = [], validation } = refusal.facts;
+  const { retryAfterSeconds, allow, validation } = refusal.facts;
+  // In one place for all refusals: each of their lines may repeat what was sent.
+  const details = boundLines(refusal.facts.details ?? [], DETAILS);
   if (retryAfterSeconds !== undefined) reply.header('retry-after', Math.max(1, Math.ceil(retryAfterSeconds)));
   if (allow !== undefined) reply.header('allow', allow.join(', '));
   if (refusal.code === 'body_stalled' || refusal.code === 'body_too_large')

@@ -13,6 +13,7 @@ import type {
   RawServerDefault,
 } from 'fastify';
 import type { Access, Caller, ChosenProject, Role } from '../kernel/caller.ts';
+import type { JsonLimits } from '../kernel/json-scan.ts';
 import type { RawBody } from './body.ts';
 import type { RateState } from './guards.ts';
 
@@ -73,6 +74,8 @@ declare module 'fastify' {
     body?: 'raw' | 'json' | 'stream' | 'ignored';
     /** Largest body, unpacked; as it comes where it is streamed; default 1. */
     maxBodyMib?: number;
+    /** What a body that is parsed as JSON may hold, where it differs from the default of body.ts. */
+    holds?: Partial<JsonLimits>;
     /** The answer takes as long as its caller wants or the catalog is large; it is never called slow. */
     isPatient?: boolean;
     /** Another method on this path is 404, not 405, so that the path does not show. */

@@ -17,9 +17,6 @@ interface SchemaError {
   readonly parentSchema?: Schema;
 }
 
-/** A value that is repeated may be as long as a body. */
-const shorten = (line: string) => line.trim().slice(0, 1_000);
-
 /** Each mistake with its place, for the details of a refusal; what the message of the validator leaves out is added. */
 export function describeSchemaErrors(errors: readonly SchemaError[]): string[] {
   const forms = errors.find(isOfForms)?.parentSchema;
@@ -38,9 +35,9 @@ function describe(error: SchemaError): string {
   const { additionalProperty, allowedValues, tag } = params;
   const listed = Array.isArray(allowedValues) ? allowedValues.join(', ') : undefined;
   const values = keyword === 'discriminator' ? listKinds(error) : listed;
-  if (params.error === 'mapping') return shorten(`${instancePath}/${tag} must be one of: ${values}`);
+  if (params.error === 'mapping') return `${instancePath}/${tag} must be one of: ${values}`;
   const more = additionalProperty ?? values;
-  return shorten(`${instancePath} ${message}${more === undefined ? '' : `: ${more}`}`);
+  return `${instancePath} ${message}${more === undefined ? '' : `: ${more}`}`;
 }
 
 /** The kinds of an object that one of its fields tells apart. */

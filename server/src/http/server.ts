@@ -5,7 +5,15 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { Ajv } from 'ajv';
 import Fastify, { type FastifyError, type FastifyRequest, type RouteOptions } from 'fastify';
 import { ServiceError } from '../kernel/errors.ts';
-import { type BodyBudget, createBodyBudget, declaredLength, parseJsonBody, readBody } from './body.ts';
+import {
+  type BodyBudget,
+  createBodyBudget,
+  declaredLength,
+  JSON_LIMITS,
+  parseJsonBody,
+  readBody,
+} from './body.ts';
+import { CHECKS, createBodyChecks } from './body-check.ts';
 import { streamBody } from './body-stream.ts';
 import { replyWithError } from './error-mapper.ts';
 import { createGuardHook, createLateGuardHook, type Guards } from './guards.ts';
@@ -112,12 +120,10 @@ function readQuery(text: string): Record<string, string | string[]> {
 
 /** Values of bodies are strings by contract and stay what they are; parameters of a URL are text and are converted. */
 function readParameters(server: Server): void {
-  const shared = { allErrors: true, useDefaults: true, strict: false, removeAdditional: false } as const;
-  // Of a body whose kind a field names, mistakes are told of that kind alone.
-  const bodies = new Ajv({ ...shared, discriminator: true, verbose: true });
-  const parameters = new Ajv({ ...shared, coerceTypes: true });
+  const parameters = new Ajv({ ...CHECKS, allErrors: true, coerceTypes: true });
+  const compileBody = createBodyChecks();
   server.setValidatorCompiler(({ schema, httpPart }) =>
-    (httpPart === 'body' ? bodies : parameters).compile(schema as object),
+    httpPart === 'body' ? compileBody(schema as object) : parameters.compile(schema as object),
   );
   // Parameters are checked before the body is read. Source: docs/interface.md §7.2.
   server.addHook('preParsing', async (request) => {
@@ -141,14 +147,14 @@ function readBodies(server: Server, budget: BodyBudget): void {
   server.decorateRequest('rawReply', undefined);
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('*', async (request: FastifyRequest, payload: unknown) => {
-    const { body = 'json', maxBodyMib = 1 } = request.routeOptions.config;
+    const { body = 'json', maxBodyMib = 1, holds } = request.routeOptions.config;
     const message = payload as typeof request.raw;
     if (body === 'ignored' || request.routeOptions.url === undefined) return undefined;
     await reserveMemory(budget, request);
     if (body === 'stream') return streamBody(message, maxBodyMib);
     const raw = await readBody(message, maxBodyMib);
     request.rawBody = raw;
-    return body === 'raw' ? raw : parseJsonBody(raw, maxBodyMib);
+    return body === 'raw' ? raw : parseJsonBody(raw, maxBodyMib, { ...JSON_LIMITS, ...holds });
   });
   // Bodies are JSON whatever they call themselves; Fastify refuses a media type that it cannot read.
   server.addHook('onRequest', async (request, reply) => {

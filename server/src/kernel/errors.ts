@@ -49,6 +49,7 @@ export type FailureCode =
   | 'key_beyond_own'
   | 'changed_meanwhile'
   | 'idempotency_key_reused'
+  | 'answer_not_kept'
   | 'uri_too_long'
   | 'headers_too_large'
   | 'rate_limited'

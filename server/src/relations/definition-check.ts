@@ -1,3 +1,4 @@
+import { boundLines } from '../kernel/bounded-lines.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { depthOf, FILTER_OPERATORS, listConditions } from './filter.ts';
 import type { Filter, FilterOperator, RelationDefinition } from './relation.ts';
@@ -25,7 +26,7 @@ const PATH_LENGTH = 20;
 export function checkDefinition(sent: SentDefinition, path = ''): RelationDefinition {
   const errors = [...checkSide(`${path}/source`, sent.source), ...checkSide(`${path}/target`, sent.target)];
   if (errors.length > 0) {
-    const shown = errors.slice(0, 20);
+    const shown = boundLines(errors, { most: 20, bytes: 8 * 1024 });
     throw new ServiceError('request_invalid', {
       details: shown,
       validation: [{ product: null, schemaErrors: shown, errors: shown }],

@@ -74,6 +74,26 @@ test('an unordered operation runs beside its own key', async (t) => {
   assert.notEqual(a.threadId, b.threadId);
 });
 
+test('keys take turns: one that has many waiting holds up none that has one', async (t) => {
+  const pool = startPool(t, 1);
+  const run = (key: number) => pool.run<Span>('span', { ms: 5 }, { key, unordered: true });
+  const many = Promise.all([1, 1, 1, 1, 1, 1].map(run));
+  const [b, c] = await Promise.all([run(2), run(3)]);
+  const [first, second, third] = (await many) as [Span, Span, Span];
+  assert.ok(first.to <= b.from, 'what is under way is not interrupted');
+  assert.ok(b.to <= c.from && c.to <= second.from && second.to <= third.from);
+});
+
+test('a key with nothing under way goes before one that has a thread already', async (t) => {
+  const pool = startPool(t, 2);
+  await Promise.all([1, 2].map((key) => pool.run('span', { ms: 1 }, { key })));
+  const run = (key: number) => pool.run<Span>('span', { ms: 10 }, { key, unordered: true });
+  const many = Promise.all([1, 1, 1, 1, 1, 1].map(run));
+  const other = await run(2);
+  const before = (await many).filter(({ from }) => from < other.from);
+  assert.ok(before.length <= 3, 'behind the two under way, and one that may begin at the same time');
+});
+
 test('a refusal keeps its code and facts, a bug its message and stack', async (t) => {
   const pool = startPool(t, 1);
   await assert.rejects(pool.run('refuse', {}, { key: 1 }), (error) => {

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createBodyChecks } from './body-check.ts';
+
+const item = { type: 'object', required: ['name', 'tag'], properties: { name: { type: 'string' } } };
+const check = createBodyChecks()({
+  type: 'object',
+  required: ['items'],
+  properties: { items: { type: 'array', maxItems: 3_000, items: item }, size: { default: 10 } },
+});
+const bodyOf = (count: number) => ({ items: Array.from({ length: count }, () => ({})) });
+
+test('a small body is told all its mistakes, a large one the first (§7.3 rule 8)', () => {
+  assert.equal(check(bodyOf(500)), false);
+  assert.equal(check.errors?.length, 1_000);
+  assert.equal(check(bodyOf(2_000)), false);
+  assert.deepEqual(
+    check.errors?.map(({ instancePath }) => instancePath),
+    ['/items/0'],
+  );
+});
+
+test('of a list that is too long, its length is told and not what stands in it', () => {
+  assert.equal(check(bodyOf(3_001)), false);
+  assert.deepEqual(
+    check.errors?.map(({ keyword }) => keyword),
+    ['maxItems'],
+  );
+});
+
+test('a body that passes has its defaults, however large it is, and leaves no errors behind', () => {
+  for (const count of [1, 2_500]) {
+    const body = { items: Array.from({ length: count }, () => ({ name: 'A', tag: 'B' })) };
+    assert.equal(check(body), true);
+    assert.equal((body as { size?: number }).size, 10);
+    assert.equal(check.errors, null);
+  }
+});

@@ -1,0 +1,25 @@
+/** A value that is repeated in a line may be as long as a body. */
+const LINE_CHARACTERS = 1_000;
+
+/** What of the lines may be told. */
+export interface LineBounds {
+  readonly most: number;
+  /** As JSON in UTF-8. */
+  readonly bytes: number;
+}
+
+/** @returns the lines, or as many as the bounds let through, each cut, and how many more there are */
+export function boundLines(lines: readonly string[], { most, bytes }: LineBounds): string[] {
+  const told: string[] = [];
+  let left = bytes;
+  for (const line of lines.slice(0, most)) {
+    const cut = line.trim().slice(0, LINE_CHARACTERS);
+    left -= countBytes(cut);
+    if (left < 0) break;
+    told.push(cut);
+  }
+  const rest = lines.length - told.length;
+  return rest > 0 ? [...told, `and ${rest} more`] : told;
+}
+
+export const countBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { countJson, describeExcess, holdsMoreThan, JSON_DEPTH } from './json-scan.ts';
+
+const UNLIMITED = { values: Infinity, names: Infinity, text: Infinity };
+const count = (text: string, limits: Partial<typeof UNLIMITED> = {}) =>
+  countJson(Buffer.from(text), { ...UNLIMITED, ...limits });
+
+interface Counted {
+  commas: number;
+  opened: number;
+  names: number;
+  widest: number;
+}
+
+/** The same, counted over the parsed value. */
+function countParsed(value: unknown): Counted {
+  const counted = { commas: 0, opened: 0, names: 0, widest: 1 };
+  const visit = (one: unknown) => {
+    if (typeof one !== 'object' || one === null) return;
+    const members = Object.values(one);
+    counted.opened += 1;
+    counted.commas += Math.max(0, members.length - 1);
+    if (!Array.isArray(one)) counted.names += members.length;
+    counted.widest = Math.max(counted.widest, members.length);
+    for (const member of members) visit(member);
+  };
+  visit(value);
+  return counted;
+}
+
+test('what is counted over the bytes is what the parser finds, however it is written', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.constantFrom(undefined, 1), (value, indent) => {
+      const { commas, opened, names, widest } = countParsed(value);
+      const counts = count(JSON.stringify(value, undefined, indent));
+      assert.equal(counts.values, 1 + commas + opened);
+      assert.equal(counts.names, names);
+      assert.equal(counts.widest.members, widest);
+      assert.equal(counts.beyond, undefined);
+    }),
+  );
+});
+
+test('signs inside a string are no signs, whatever escapes stand before its end', () => {
+  const { values, names, beyond } = count(String.raw`["[[,:{", "a\"[,", "\\", "\\\"]"]`);
+  assert.deepEqual([values, names, beyond], [5, 0, undefined]);
+});
+
+test('the count stops at the first limit that is passed', () => {
+  assert.equal(count('['.repeat(JSON_DEPTH)).beyond, undefined);
+  assert.equal(count('['.repeat(JSON_DEPTH + 1)).beyond, 'depth');
+  assert.equal(count('[0,0]', { values: 3 }).beyond, undefined);
+  const stopped = count(`[${'0,'.repeat(1_000)}`, { values: 3 });
+  assert.deepEqual([stopped.beyond, stopped.values], ['values', 4]);
+  assert.equal(count('{"a":0,"b":0}', { names: 1 }).beyond, 'names');
+  assert.equal(count('["abc"]', { text: 3 }).beyond, undefined);
+  assert.equal(count('["abcd"]', { text: 3 }).beyond, 'text');
+  const limits = { ...UNLIMITED, values: 1_000 };
+  assert.equal(
+    describeExcess(count('[0,'.repeat(1_000), limits), limits),
+    'the body is nested deeper than 32 levels',
+  );
+  assert.equal(
+    describeExcess(count('0,'.repeat(1_000), limits), limits),
+    'the body holds more than 1,000 values',
+  );
+});
+
+test('the widest list says where it begins and how deep it stands', () => {
+  assert.deepEqual(count(' {"a":[1,2,3],"b":0}').widest, { at: 6, depth: 2, members: 3 });
+  assert.deepEqual(count('[[1],[2],[3]]').widest, { at: 0, depth: 1, members: 3 });
+});
+
+test('whatever the bytes are, they are counted', () => {
+  fc.assert(
+    fc.property(fc.uint8Array(), (bytes) => {
+      assert.ok(countJson(bytes, UNLIMITED).values <= bytes.length + 1);
+    }),
+  );
+});
+
+test('a parsed value is looked at no further than it must be', () => {
+  assert.equal(holdsMoreThan(3, [1, 2]), false);
+  assert.equal(holdsMoreThan(3, [1, [2]]), true);
+  assert.equal(holdsMoreThan(3, { a: { b: { c: 1 } } }), true);
+  assert.equal(holdsMoreThan(10, 'x'.repeat(20_000)), true);
+  assert.equal(holdsMoreThan(10, new Array(1_000_000).fill(0)), true);
+});
