@@ -43,6 +43,13 @@ function makeFolder(path: string): void {
   }
 }
 
+/** For commands that work on what is there: none of them makes a store. @throws Error that names the setting */
+export function existingDataFolder(root: string): DataFolder {
+  const folder = dataFolderAt(root);
+  if (existsSync(folder.control)) return folder;
+  throw refuseRoot(resolve(root), 'holds no store, there is no control.db');
+}
+
 const refuseRoot = (root: string, why: string) =>
   new Error(`The data folder ${root} ${why}: set RELATA_DATA_DIR.`);
 

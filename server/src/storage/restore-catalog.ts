@@ -2,8 +2,8 @@ import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { openBackup } from './backup.ts';
 import { CatalogFile } from './catalog-files.ts';
-import { catalogPath, dataFolderAt } from './data-folder.ts';
-import { isNewest, migrate } from './migrate.ts';
+import { catalogPath, existingDataFolder } from './data-folder.ts';
+import { isNewest, migrate, refuseNewerDatabase } from './migrate.ts';
 
 /** A commit of the service may be under way. */
 const WAIT_MS = 300_000;
@@ -25,7 +25,7 @@ export function restoreCatalog(from: string, root: string, projectId: number): n
   const source = catalogPath(backup, projectId);
   if (!existsSync(source))
     throw new Error(`The backup ${backup.root} holds no catalog of a project ${projectId}`);
-  const folder = dataFolderAt(root);
+  const folder = existingDataFolder(root);
   refuseUnknown(folder.control, projectId);
   const live = catalogPath(folder, projectId);
   const draft = `${live}.restore`;
@@ -37,12 +37,15 @@ export function restoreCatalog(from: string, root: string, projectId: number): n
 }
 
 function refuseUnknown(control: string, projectId: number): void {
-  if (!existsSync(control)) throw new Error(`There is no data directory with ${control}`);
   const database = new DatabaseSync(control, { timeout: 10_000 });
-  const known = database.prepare('select 1 from project where id = ? and deleted_at is null').get(projectId);
-  database.close();
-  if (known === undefined)
-    throw new Error(`There is no project ${projectId} here: only a known one is restored`);
+  try {
+    refuseNewerDatabase(database, 'control');
+    const statement = database.prepare('select 1 from project where id = ? and deleted_at is null');
+    if (statement.get(projectId) !== undefined) return;
+  } finally {
+    database.close();
+  }
+  throw new Error(`There is no project ${projectId} here: only a known one is restored`);
 }
 
 /** The backup itself is never changed. @returns it, or a copy of it with the newest schema */
