@@ -22,7 +22,7 @@ export { type BackupSummary, createBackup, restoreBackup } from './backup.ts';
 export { type ByteCache, type CacheSpace, createByteCache } from './byte-cache.ts';
 export { type CatalogFile, type CatalogFiles, createCatalogFiles } from './catalog-files.ts';
 export { CopyRows, copyInto } from './copy-rows.ts';
-export { dataFolderAt, existingDataFolder } from './data-folder.ts';
+export { dataFolderAt, existingDataFolder, tightenDataFolder } from './data-folder.ts';
 export { lockDataFolder } from './data-lock.ts';
 export { refuseNewerFiles } from './migrate.ts';
 export { type MoveOptions, type MoveProgress, type MoveSummary, moveStore } from './move.ts';
