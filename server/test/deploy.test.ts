@@ -19,6 +19,17 @@ test('the image has the Node that the package names', () => {
   );
 });
 
+test('the image has the console, made by a stage that installs what builds it', () => {
+  const stages = read('Dockerfile').split(/^(?=FROM )/m);
+  const maker = stages.find((stage) => stage.includes('RUN npm run build')) ?? '';
+  const [, name] = /^FROM \S+ AS (\S+)/.exec(maker) ?? [];
+  assert.match(maker, /^RUN npm ci (?!.*--omit)/m);
+  assert.match(
+    stages.at(-1) ?? '',
+    new RegExp(`^COPY --from=${name} /opt/relata/console/dist console/dist$`, 'm'),
+  );
+});
+
 test('the settings of compose.yaml are settings of the service, and stand in its image', () => {
   const settings = [
     ...read('compose.yaml').matchAll(/^ {4,}(RELATA_[A-Z_]+): (?!\$)(.*)$/gm),

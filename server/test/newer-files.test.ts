@@ -9,7 +9,7 @@ import { runRelata } from './relata-command.ts';
 import { startTestService } from './test-service.ts';
 import { embeddedOnly } from './test-store.ts';
 
-/** An older program leaves the files of a newer one alone (docs/operating.md, "Stopping"). */
+/** An older program leaves the files of a newer one alone (docs/operating.md, "Upgrade"). */
 
 const ofFiles = embeddedOnly('PostgreSQL has one schema for all projects');
 
