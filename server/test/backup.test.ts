@@ -287,6 +287,26 @@ test('an update under way while its project is brought back takes effect on what
   assert.deepEqual(names, [...Array(250).fill('now'), ...Array(250).fill('then')]);
 });
 
+test('a project is brought back without the updates that waited when the backup was made, and the command says so', async (t) => {
+  const service = await startTestService(t);
+  const backup = join(await makeFolder(t), 'backup');
+  const catalog = await createCatalog(service);
+  await catalog.load(product('A', 'then'));
+  const release = await catalog.hold();
+  const updates = [await post(catalog, product('A', 'waits')), await post(catalog, product('B', 'waits'))];
+  await createBackup(service.store.dataDir, backup);
+  await release();
+  for (const update of updates) assert.equal((await service.ended(update)).taskStatus, 'FINISHED');
+  const end = await runRelata(service.store.dataDir, 'restore', backup, '--project', `${catalog.projectId}`);
+  assert.equal(
+    end.said,
+    `the catalog of project ${catalog.projectId} holds the 1 products of the backup now\n` +
+      'changes that were still waiting when the backup was made are not in it (3): send them again',
+    'both updates, and what held them back',
+  );
+  assert.deepEqual([await nameOf(service, catalog.projectId, 'A'), await catalog.list()], ['then', ['A']]);
+});
+
 test('a backup never takes the place of something else, and a half one is none', async (t) => {
   const service = await startTestService(t);
   const folder = await makeFolder(t);
@@ -295,7 +315,6 @@ test('a backup never takes the place of something else, and a half one is none',
   await writeFile(join(filled, 'a file'), '');
   const refusals = [
     { args: ['backup', filled], said: /is not empty/ },
-    { args: ['backup'], said: /directory is missing/ },
     { args: ['restore', filled], said: /is no backup: no control.db/ },
     { args: ['restore', service.store.dataDir], said: /no backup any more: a server was started on it/ },
   ];

@@ -17,10 +17,15 @@ const JOINED = [
 /**
  * Brings one project's catalog back while the service runs: one transaction on the live file, so readers see the
  * catalog before it or after it. Nothing stays staged; open full updates are staged anew from their bodies.
- * @returns how many products it holds now
+ * @returns how many products it holds now, and how many changes still waited in the backup: they are tasks, which are
+ * not brought back
  * @throws Error when the project is unknown on either side
  */
-export function restoreCatalog(from: string, root: string, projectId: number): number {
+export function restoreCatalog(
+  from: string,
+  root: string,
+  projectId: number,
+): { products: number; waiting: number } {
   const backup = openBackup(from);
   const source = catalogPath(backup, projectId);
   if (!existsSync(source))
@@ -30,7 +35,8 @@ export function restoreCatalog(from: string, root: string, projectId: number): n
   const live = catalogPath(folder, projectId);
   const draft = `${live}.restore`;
   try {
-    return replaceContents(live, migratedSource(source, draft));
+    const products = replaceContents(live, migratedSource(source, draft));
+    return { products, waiting: countWaiting(backup.control, projectId) };
   } finally {
     rmSync(draft, { force: true });
   }
@@ -46,6 +52,18 @@ function refuseUnknown(control: string, projectId: number): void {
     database.close();
   }
   throw new Error(`There is no project ${projectId} here: only a known one is restored`);
+}
+
+function countWaiting(control: string, projectId: number): number {
+  const database = new DatabaseSync(control, { readOnly: true });
+  try {
+    const statement = database.prepare(
+      `select count(*) as count from task where project_id = ? and is_ordered = 1 and status in ('PENDING', 'RUNNING')`,
+    );
+    return Number(statement.get(projectId)?.count);
+  } finally {
+    database.close();
+  }
 }
 
 /** The backup itself is never changed. @returns it, or a copy of it with the newest schema */
