@@ -21,6 +21,8 @@ const Environment = Type.Object(
     RELATA_ACCOUNT_KEY: Type.Optional(
       checked(isAccountKey, 'must be at least 32 printable ASCII characters without spaces'),
     ),
+    /** Whether a start shows a link for the first owner. */
+    RELATA_OWNER_LINK: Type.Enum(['true', 'false'], { default: 'true' }),
     RELATA_PUBLIC_URL: Type.Optional(
       checked(isBaseUrl, 'must be an http:// or https:// URL without credentials, query and fragment'),
     ),
@@ -97,6 +99,7 @@ function toConfig(settings: Environment) {
     database: toDatabase(settings),
     /** The first account key of an empty store; undefined: one is made. */
     accountKey: settings.RELATA_ACCOUNT_KEY,
+    showsOwnerLink: settings.RELATA_OWNER_LINK === 'true',
     /** Without a slash at its end; undefined: host and port. */
     publicUrl: settings.RELATA_PUBLIC_URL?.replace(/\/+$/, ''),
     uploadMaxMib: settings.RELATA_UPLOAD_MAX_MIB,

@@ -7,10 +7,12 @@ import {
   createCatalogFiles,
   createReaders,
   createThreadPool,
+  dataFolderAt,
   extensionOf,
   lockDataFolder,
   openStorage,
   type Readers,
+  refuseNewerFiles,
   type Storage,
   type ThreadPlace,
 } from './storage/storage.ts';
@@ -20,21 +22,27 @@ export type Role = 'api' | 'worker' | 'all';
 
 const MIB = 1024 * 1024;
 
-/** @throws Error for a role that the embedded store cannot have: one process holds its folder */
+/** @throws Error for a role that the embedded store cannot have (one process holds its folder), and for newer files */
 export async function openOwnStorage(config: Config, role: Role): Promise<Storage> {
   if (config.database !== undefined) return openStorage(config);
   if (role !== 'all') {
     throw new Error(`--role ${role} needs PostgreSQL: set RELATA_DATABASE_URL, or leave the role out.`);
   }
   const lock = lockDataFolder(config.dataDir);
-  const storage = await openStorage(config);
-  return {
-    ...storage,
-    async close() {
-      await storage.close();
-      lock.release();
-    },
-  };
+  try {
+    refuseNewerFiles(dataFolderAt(config.dataDir));
+    const storage = await openStorage(config);
+    return {
+      ...storage,
+      async close() {
+        await storage.close();
+        lock.release();
+      },
+    };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
 }
 
 /** @returns undefined for the embedded store */

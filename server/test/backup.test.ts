@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test as runTest, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { createBackup, restoreBackup } from '../src/storage/storage.ts';
 import { byUpload, CSV, createPipelineProject } from './pipeline-project.ts';
-import { processEnvironment } from './service-process.ts';
+import { runRelata } from './relata-command.ts';
 import { createCatalog, type TestCatalog } from './shared-service.ts';
 import { startTestService, type TestService } from './test-service.ts';
 import { embeddedOnly, embeddedStoreAt } from './test-store.ts';
@@ -17,27 +15,10 @@ import { embeddedOnly, embeddedStoreAt } from './test-store.ts';
 const ofFiles = embeddedOnly('PostgreSQL is backed up with its own tools');
 const test = (name: string, work: (t: TestContext) => Promise<void>) => void runTest(name, ofFiles, work);
 
-const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
-
 async function makeFolder(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'relata-backup-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
   return folder;
-}
-
-interface CommandEnd {
-  readonly code: number;
-  readonly said: string;
-}
-
-/** `relata …` as a process of its own. */
-function runRelata(dataDir: string, ...args: string[]): Promise<CommandEnd> {
-  const env = processEnvironment(embeddedStoreAt(dataDir));
-  const { promise, resolve } = Promise.withResolvers<CommandEnd>();
-  execFile(process.execPath, [main, ...args], { env }, (error, out, complaint) =>
-    resolve({ code: Number(error?.code ?? 0), said: `${out}${complaint}`.trim() }),
-  );
-  return promise;
 }
 
 const product = (identifier: string, name: string) => ({ identifier, name });
@@ -306,6 +287,26 @@ test('an update under way while its project is brought back takes effect on what
   assert.deepEqual(names, [...Array(250).fill('now'), ...Array(250).fill('then')]);
 });
 
+test('a project is brought back without the updates that waited when the backup was made, and the command says so', async (t) => {
+  const service = await startTestService(t);
+  const backup = join(await makeFolder(t), 'backup');
+  const catalog = await createCatalog(service);
+  await catalog.load(product('A', 'then'));
+  const release = await catalog.hold();
+  const updates = [await post(catalog, product('A', 'waits')), await post(catalog, product('B', 'waits'))];
+  await createBackup(service.store.dataDir, backup);
+  await release();
+  for (const update of updates) assert.equal((await service.ended(update)).taskStatus, 'FINISHED');
+  const end = await runRelata(service.store.dataDir, 'restore', backup, '--project', `${catalog.projectId}`);
+  assert.equal(
+    end.said,
+    `the catalog of project ${catalog.projectId} holds the 1 products of the backup now\n` +
+      'changes that were still waiting when the backup was made are not in it (3): send them again',
+    'both updates, and what held them back',
+  );
+  assert.deepEqual([await nameOf(service, catalog.projectId, 'A'), await catalog.list()], ['then', ['A']]);
+});
+
 test('a backup never takes the place of something else, and a half one is none', async (t) => {
   const service = await startTestService(t);
   const folder = await makeFolder(t);
@@ -314,7 +315,6 @@ test('a backup never takes the place of something else, and a half one is none',
   await writeFile(join(filled, 'a file'), '');
   const refusals = [
     { args: ['backup', filled], said: /is not empty/ },
-    { args: ['backup'], said: /directory is missing/ },
     { args: ['restore', filled], said: /is no backup: no control.db/ },
     { args: ['restore', service.store.dataDir], said: /no backup any more: a server was started on it/ },
   ];
@@ -326,7 +326,7 @@ test('a backup never takes the place of something else, and a half one is none',
   }
   await assert.rejects(
     createBackup(join(folder, 'nowhere'), join(folder, 'backup')),
-    /no control.db is there/,
+    /holds no store, there is no control.db: set RELATA_DATA_DIR/,
   );
   const cut = async () => assert.fail('the power is cut');
   await assert.rejects(createBackup(service.store.dataDir, join(folder, 'cut'), cut), /the power is cut/);

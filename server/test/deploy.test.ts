@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { test } from 'node:test';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { readConfig } from '../src/config.ts';
 
-/** What compose.yaml and the Dockerfile say must fit the program. No container engine is needed, and none is asked. */
+/** What compose.yaml, the Dockerfile and deploy/ say must fit the program. No container engine is needed, and none is asked. */
 
 const root = new URL('../../', import.meta.url);
+const SYSTEMD = 'deploy/systemd/';
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
 
 test('the image has the Node that the package names', () => {
@@ -16,6 +21,17 @@ test('the image has the Node that the package names', () => {
   assert.deepEqual(
     new Set(stages.filter((image) => !named.includes(image))),
     new Set([`node:${dependencies.node}-slim`]),
+  );
+});
+
+test('the image has the console, made by a stage that installs what builds it', () => {
+  const stages = read('Dockerfile').split(/^(?=FROM )/m);
+  const maker = stages.find((stage) => stage.includes('RUN npm run build')) ?? '';
+  const [, name] = /^FROM \S+ AS (\S+)/.exec(maker) ?? [];
+  assert.match(maker, /^RUN npm ci (?!.*--omit)/m);
+  assert.match(
+    stages.at(-1) ?? '',
+    new RegExp(`^COPY --from=${name} /opt/relata/console/dist console/dist$`, 'm'),
   );
 });
 
@@ -52,4 +68,102 @@ test('the image is made of the service and the console alone', () => {
       path,
     );
   }
+});
+
+test('the connections of a process are one number wherever they are said', () => {
+  const { database, writerThreads, readerThreads } = readConfig({
+    RELATA_DATABASE_URL: 'postgres://db/relata',
+  });
+  // Four that parse, as on five cores or more, and the one that scans; each run reads its file by one more.
+  const threads = 4 + writerThreads + readerThreads + 1;
+  const wanted = `${(database?.connections ?? 0) + 2 * threads + 6}`;
+  const texts = [read('docs/operating.md'), read('compose.yaml')].join('\n').replaceAll('\n', ' ');
+  const said = [...texts.matchAll(/up to (\d+) connections/g)].map(([, number]) => number);
+  assert.deepEqual(said, [wanted, wanted, wanted]);
+});
+
+/** The files of systemd for this checkout, with a data directory that is not there. */
+function installUnits(t: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), 'relata-units-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const names = readdirSync(new URL(SYSTEMD, root));
+  for (const name of names) {
+    const text = read(SYSTEMD + name)
+      .replaceAll('/opt/relata', fileURLToPath(root).replace(/\/$/, ''))
+      .replaceAll('/etc/relata.env', join(folder, 'relata.env'))
+      .replaceAll('/var/lib/relata', join(folder, 'data'))
+      .replaceAll('/var/backups/relata', folder);
+    writeFileSync(join(folder, name), text);
+  }
+  return { folder, units: names.filter((name) => /\.(service|timer)$/.test(name)) };
+}
+
+/** With what stands in a file of settings, as systemd and the shell read it. */
+function runShell(folder: string, script: string, ...args: string[]) {
+  const env = { PATH: `${join(folder, 'bin')}:${process.env.PATH}` };
+  const shell = ['-c', script, 'sh', ...args];
+  const { stdout, stderr, status } = spawnSync('sh', shell, { env, cwd: root, encoding: 'utf8' });
+  return { said: `${stdout}${stderr}`.trim(), status };
+}
+
+test('the settings for systemd are settings of the service, those that are left out too', (t) => {
+  const { folder } = installUnits(t);
+  const path = join(folder, 'relata.env');
+  writeFileSync(path, readFileSync(path, 'utf8').replaceAll(/^# (?=[A-Z_]+=)/gm, ''));
+  const { said } = runShell(folder, `set -a; . ${path}; env`);
+  const found = said.split('\n').map((line) => line.split(/=(.*)/s).slice(0, 2) as [string, string]);
+  const settings = found.filter(([name]) => name.startsWith('RELATA_'));
+  assert.ok(settings.length >= 5, said);
+  const config = readConfig(Object.fromEntries(settings));
+  assert.equal(config.database?.url, 'postgres://relata@db.example/relata?sslmode=verify-full');
+});
+
+test('systemd takes the units', (t) => {
+  const { folder, units } = installUnits(t);
+  const paths = units.map((name) => join(folder, name));
+  const { error, stdout, stderr } = spawnSync('systemd-analyze', ['verify', ...paths], { encoding: 'utf8' });
+  if (error) return t.skip('systemd is not installed');
+  const said = `${stdout}${stderr}`.split('\n').filter((line) => line.includes(folder));
+  assert.deepEqual(said, []);
+});
+
+test('docs/operating.md installs every file for systemd', () => {
+  const installed = [...read('docs/operating.md').matchAll(/^install -m \d+ (.*) \S+$/gm)].map(
+    ([, names = '']) => names,
+  );
+  const names = installed.flatMap((line) =>
+    line.split(' ').filter((word) => word.startsWith('relata') && word !== 'relata.env'),
+  );
+  assert.deepEqual(
+    [...names, 'relata.env'].sort(),
+    ['relata', ...readdirSync(new URL(SYSTEMD, root))].sort(),
+  );
+});
+
+test('the command for the shell and the backup of the night run the program with the settings', (t) => {
+  const { folder } = installUnits(t);
+  mkdirSync(join(folder, 'bin'));
+  // There may be no sudo and no such user here: this one takes the name and runs the rest.
+  writeFileSync(
+    join(folder, 'bin/sudo'),
+    '#!/bin/sh\n[ "$1 $2" = "-u relata" ] || exit 9\nshift 2\nexec "$@"\n',
+  );
+  chmodSync(join(folder, 'bin/sudo'), 0o755);
+  const refused = `The data folder ${join(folder, 'data')} holds no store, there is no control.db: set RELATA_DATA_DIR.`;
+  const command = join(folder, 'relata');
+  assert.deepEqual(runShell(folder, `sh ${command} key create --scope account --name 'A key'`), {
+    said: refused,
+    status: 1,
+  });
+  const unit = readFileSync(join(folder, 'relata-backup.service'), 'utf8');
+  const backup = /^ExecStart=(.*)$/m.exec(unit)?.[1]?.replaceAll('%%', '%') ?? '';
+  assert.deepEqual(runShell(folder, `set -a; . ${folder}/relata.env; ${backup}`), {
+    said: refused,
+    status: 1,
+  });
+  const tidy = /^ExecStartPost=(.*)$/m.exec(unit)?.[1] ?? '';
+  for (const name of ['old', 'new']) mkdirSync(join(folder, name, 'catalogs'), { recursive: true });
+  runShell(folder, `touch -d '20 days ago' ${folder}/old; ${tidy}`);
+  const left = readdirSync(folder).filter((name) => ['old', 'new'].includes(name));
+  assert.deepEqual(left, ['new']);
 });

@@ -88,6 +88,11 @@ test('each start shows an owner link until there is an owner, and a command make
       method: 'POST',
       body: JSON.stringify({ token, email, name: 'Ada', password: 'long enough for Ada' }),
     });
+  const silent = runProgram(t, { ...settings, RELATA_OWNER_LINK: 'false' });
+  await silent.waitFor(/"relata serves"/);
+  silent.child.kill('SIGTERM');
+  assert.doesNotMatch((await silent.ended).output, /welcome/, 'it is switched off');
+
   const first = await serve();
   const [, base, unused = ''] = await first.link;
   assert.equal(base, first.address);

@@ -12,6 +12,8 @@ export interface ServiceProcess {
   readonly key: string;
   /** What it wrote to standard error. */
   readonly faults: () => string;
+  /** What it logged, a JSON line each. */
+  readonly log: () => string;
   /** @throws when the connection broke, e.g. because the process was killed */
   call(method: string, path: string, options?: ProcessCall): Promise<ProcessAnswer>;
   /** Ends at once, as with a crash or a power cut of the machine's processes. */
@@ -69,6 +71,10 @@ export async function startProcess(
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     faults += text;
   });
+  let log = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    log += text;
+  });
   const address = await findAddress(child).catch((error: Error) => {
     child.kill('SIGKILL');
     throw new Error(`the service did not start: ${error.message}\n${faults}`);
@@ -84,6 +90,7 @@ export async function startProcess(
     address,
     key: PROCESS_KEY,
     faults: () => faults,
+    log: () => log,
     async call(method, path, { body, headers = {} } = {}) {
       const response = await fetch(`${address}${path}`, {
         method,

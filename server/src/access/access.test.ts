@@ -280,7 +280,8 @@ test('a key sees and changes the keys of its scope and below; any other is 404 (
 test('no key gives more access than its own (§5.2 rule 6)', async (context) => {
   const room = await startRoom(context);
   const scope = { type: 'account' } as const;
-  const author = { accountId: 1, keyId: 7, keyName: 'Writer', scope, access: 'write' } as const;
+  const { id: keyId } = await room.make(scope, { access: 'write' });
+  const author = { accountId: 1, keyId, keyName: 'Writer', scope, access: 'write' } as const;
   await assert.rejects(room.access.createKey(author, { name: 'More', scope }), { code: 'key_beyond_own' });
   const made = await room.access.createKey(author, { name: 'Same', scope, access: 'write' });
   const change = { id: made.id, access: 'manage' } as const;
@@ -291,6 +292,61 @@ test('no key gives more access than its own (§5.2 rule 6)', async (context) => 
     code: 'key_beyond_own',
   });
   assert.equal((await room.access.changeKey(author, { id: made.id, access: 'read' })).access, 'read');
+});
+
+test('no key takes its own limits away, nor gives wider ones to another (§5.2 rule 6)', async (context) => {
+  const room = await startRoom(context);
+  const day = 86_400_000;
+  const expiresAt = room.clock.time + day;
+  const rateLimit = { requestsPerMinute: 60 };
+  const scope = { type: 'account' } as const;
+  const own = await room.make(scope, { rateLimit, expiresAt });
+  const open = await room.make(scope);
+  const within = await room.make(scope, { rateLimit, expiresAt });
+  const path = '/management/api-keys';
+  const name = 'New';
+  const higher = { requestsPerMinute: 61 };
+  const refusals: [string, object][] = [
+    [`POST ${path}`, { name, scope }],
+    [`POST ${path}`, { name, scope, rateLimit }],
+    [`POST ${path}`, { name, scope, expiresAt }],
+    [`POST ${path}`, { name, scope, rateLimit: higher, expiresAt }],
+    [`POST ${path}`, { name, scope, rateLimit, expiresAt: expiresAt + 1 }],
+    ...[own.id, within.id, open.id].flatMap((id): [string, object][] => [
+      [`PATCH ${path}/${id}`, { rateLimit: higher }],
+      [`PATCH ${path}/${id}`, { expiresAt: expiresAt + 1 }],
+    ]),
+    ...[own.id, within.id].flatMap((id): [string, object][] => [
+      [`PATCH ${path}/${id}`, { rateLimit: null }],
+      [`PATCH ${path}/${id}`, { expiresAt: null }],
+    ]),
+    [`POST ${path}/${open.id}/rotate`, {}],
+  ];
+  for (const [line, body] of refusals) {
+    const answer = await room.call(line, { key: own.value, body });
+    const said = `${line} ${JSON.stringify(body)}`;
+    assert.deepEqual([answer.status, answer.body.message], [401, refused], said);
+    assert.match(answer.body.details?.join() ?? '', /^\/(rateLimit|expiresAt): a key (with|that)/, said);
+  }
+  const taken: [string, object, number][] = [
+    [`POST ${path}`, { name, scope, rateLimit, expiresAt }, 201],
+    [
+      `POST ${path}`,
+      { name, scope, rateLimit: { requestsPerMinute: 1 }, expiresAt: expiresAt - day / 2 },
+      201,
+    ],
+    [`PATCH ${path}/${open.id}`, { name: 'Renamed' }, 200],
+    [`PATCH ${path}/${open.id}`, { rateLimit, expiresAt }, 200],
+    [`POST ${path}/${open.id}/rotate`, {}, 200],
+    [`POST ${path}/${own.id}/rotate`, { overlapSeconds: 60 }, 200],
+  ];
+  for (const [line, body, status] of taken) {
+    const answer = await room.call(line, { key: own.value, body });
+    assert.equal(answer.status, status, `${line} ${JSON.stringify(answer.body)}`);
+    if (status === 201) assert.ok((answer.body.expiresAt ?? Number.POSITIVE_INFINITY) <= expiresAt);
+  }
+  const freed = await room.call(`PATCH ${path}/${own.id}`, { key: FIRST_KEY, body: { rateLimit: null } });
+  assert.equal(freed.body.rateLimit, null, 'a key without limits may');
 });
 
 test('a deleted or expired key is refused at once, and before that it is not (§5.1 rule 8)', async (context) => {

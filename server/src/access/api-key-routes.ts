@@ -75,7 +75,7 @@ function serveKeys(server: Server, { access, answerOnce }: ApiKeyRouteParts): vo
   const createSchema = {
     tags: ['Management'],
     summary: 'Create an API key',
-    description: `A key creates keys of its own scope or below, with no more access than its own. ${onlyOnce}`,
+    description: `A key creates keys of its own scope or below, with no more access, no higher rate limit and no later end than its own. ${onlyOnce}`,
     body: NewApiKey,
     response: { 201: WireMadeKey, ...failures },
   };

@@ -84,6 +84,26 @@ export function refuseMoreAccess(own: Access, wanted: Access): void {
   });
 }
 
+/** What ends a key's rights; null: nothing. */
+export type KeyLimits = Pick<ApiKey, 'expiresAt' | 'requestsPerMinute'>;
+
+/** Source: docs/interface.md §5.2 rule 6. @throws key_beyond_own */
+export function refuseWiderLimits(own: KeyLimits, wanted: KeyLimits): void {
+  const { requestsPerMinute, expiresAt } = own;
+  const details = [
+    ...(isWider(requestsPerMinute, wanted.requestsPerMinute)
+      ? [`/rateLimit: a key with ${requestsPerMinute} requests per minute gives no more than these`]
+      : []),
+    ...(isWider(expiresAt, wanted.expiresAt)
+      ? [`/expiresAt: a key that ends at ${expiresAt} gives none that ends later or never`]
+      : []),
+  ];
+  if (details.length > 0) throw new ServiceError('key_beyond_own', { details });
+}
+
+const isWider = (own: number | null, wanted: number | null) =>
+  own !== null && (wanted === null || wanted > own);
+
 /**
  * @returns when the old value ends: after the overlap, but never later than it would have anyway.
  * @throws request_invalid for a key that has ended or has a successor already: there is no value left to

@@ -20,11 +20,13 @@ import {
   firstCharactersOf,
   hashKeyValue,
   type KeyChange,
+  type KeyLimits,
   makeKeyValue,
   type NewKey,
   planRotation,
   refuseHigherKey,
   refuseMoreAccess,
+  refuseWiderLimits,
 } from './api-key.ts';
 import {
   findKeyInReach,
@@ -94,6 +96,9 @@ export function createKeyManagement(parts: KeyManagementParts): KeyManagement {
     async createKey(author, given, beside) {
       await refuseBeyond(projects, author, given);
       return writeKey(parts, async (tx) => {
+        const { expiresAt = null, rateLimit } = given;
+        const requestsPerMinute = rateLimit?.requestsPerMinute ?? null;
+        await refuseWider(tx, author, { expiresAt, requestsPerMinute });
         const key = await addKey(tx, author, { ...given, value: makeKeyValue() });
         await beside?.(tx, withoutValue(key));
         return key;
@@ -106,9 +111,11 @@ export function createKeyManagement(parts: KeyManagementParts): KeyManagement {
         refuseMoreAccess(author.access, change.access ?? before.access);
         const requestsPerMinute =
           rateLimit === undefined ? before.requestsPerMinute : (rateLimit?.requestsPerMinute ?? null);
-        const key = withLatestUse({ ...before, ...change, requestsPerMinute }, lastUse);
+        const changed = { ...before, ...change, requestsPerMinute };
+        await refuseWider(tx, author, listChanged(before, changed));
+        const key = withLatestUse(changed, lastUse);
         await updateKey(tx, key);
-        const details = describeChange(before, { ...before, ...change, requestsPerMinute });
+        const details = describeChange(before, changed);
         await projects.recordChange({ ...keyChange(author, 'changed', key), details }, tx);
         await beside?.(tx, key);
         return key;
@@ -125,6 +132,7 @@ export function createKeyManagement(parts: KeyManagementParts): KeyManagement {
       writeKey(parts, async (tx) => {
         const old = await getInReach(tx, author, id);
         refuseHigherKey(author, old);
+        await refuseWider(tx, author, old);
         const expiresAt = planRotation(old, clock.now(), overlapSeconds);
         const key = await insertMade(parts, { tx, author, given: { ...old, value: makeKeyValue() } });
         await updateKey(tx, { ...old, expiresAt, rotatedTo: key.id });
@@ -217,6 +225,30 @@ async function refuseBeyond(
   throw new ServiceError('key_beyond_own', {
     details: [`/scope ${describeScope(scope)} is not within reach`],
   });
+}
+
+/** In the transaction that writes the key: the own limits may just have been narrowed. @throws key_beyond_own, scope_refused */
+async function refuseWider(
+  tx: ControlTransaction,
+  author: Author,
+  wanted: Partial<KeyLimits>,
+): Promise<void> {
+  // Users and commands have no limits.
+  if (!('keyId' in author)) return;
+  const own = await findKeyInReach(tx, author, author.keyId);
+  // Deleted since it was found.
+  if (own === undefined) throw new ServiceError('scope_refused');
+  refuseWiderLimits(own, { ...own, ...wanted });
+}
+
+/** @returns those that a change touches: a key that has more already may be renamed */
+function listChanged(before: KeyLimits, after: KeyLimits): Partial<KeyLimits> {
+  return {
+    ...(before.expiresAt !== after.expiresAt && { expiresAt: after.expiresAt }),
+    ...(before.requestsPerMinute !== after.requestsPerMinute && {
+      requestsPerMinute: after.requestsPerMinute,
+    }),
+  };
 }
 
 function describeScope(scope: Scope): string {

@@ -3,11 +3,10 @@ import { baseUrlOf } from '../app.ts';
 import { readConfig } from '../config.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { commandAuthor, createProjects } from '../projects/projects.ts';
-import { openStorage } from '../storage/storage.ts';
+import { existingDataFolder, openStorage } from '../storage/storage.ts';
 
 /** `relata account create NAME`: may run beside a serving process. */
-export async function createAccountCommand(name: string | undefined): Promise<number> {
-  if (name === undefined || name === '') throw new Error('relata account create NAME: the name is missing');
+export async function createAccountCommand(name: string): Promise<number> {
   return withAccess(async ({ projects, access }) => {
     const account = await projects.createAccount(name);
     await printKey(access, { accountId: account.id, name: 'First key', command: 'relata account create' });
@@ -65,7 +64,9 @@ async function printKey(
 async function withAccess(
   work: (parts: { projects: Projects; access: Access }) => Promise<void>,
 ): Promise<number> {
-  const storage = await openStorage(readConfig());
+  const config = readConfig();
+  if (config.database === undefined) existingDataFolder(config.dataDir);
+  const storage = await openStorage(config);
   const { database, postgres } = storage;
   const projects = createProjects({ database, clock: systemClock });
   const access = createAccess({ database, clock: systemClock, projects, postgres });

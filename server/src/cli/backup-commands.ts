@@ -3,19 +3,14 @@ import { readConfig } from '../config.ts';
 import { createBackup, restoreBackup, restoreCatalog } from '../storage/storage.ts';
 
 /** `relata backup DIR`: may run beside a serving process. */
-export async function backupCommand(target: string | undefined): Promise<number> {
-  if (target === undefined) throw new Error('relata backup DIR: the directory is missing');
+export async function backupCommand(target: string): Promise<number> {
   const { catalogs, payloads } = await createBackup(embeddedFolder('backup'), target);
   console.log(`${catalogs} catalogs and ${payloads} bodies of open tasks were copied to ${resolve(target)}`);
   return 0;
 }
 
 /** `relata restore DIR`: everything, into an empty data directory; with a project its catalog, beside a serving process. */
-export async function restoreCommand(
-  source: string | undefined,
-  project: string | undefined,
-): Promise<number> {
-  if (source === undefined) throw new Error('relata restore DIR [--project N]: the directory is missing');
+export async function restoreCommand(source: string, project: string | undefined): Promise<number> {
   const dataDir = embeddedFolder('restore');
   if (project === undefined) {
     const { catalogs, payloads } = await restoreBackup(source, dataDir);
@@ -24,8 +19,13 @@ export async function restoreCommand(
   }
   if (!/^[1-9]\d{0,14}$/.test(project))
     throw new Error('relata restore DIR --project N: N is the id of a project');
-  const products = restoreCatalog(source, dataDir, Number(project));
+  const { products, waiting } = restoreCatalog(source, dataDir, Number(project));
   console.log(`the catalog of project ${project} holds the ${products} products of the backup now`);
+  if (waiting > 0) {
+    console.log(
+      `changes that were still waiting when the backup was made are not in it (${waiting}): send them again`,
+    );
+  }
   return 0;
 }
 

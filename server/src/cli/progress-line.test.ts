@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { MoveProgress } from '../storage/move.ts';
+import type { MovedTable } from '../storage/move-layout.ts';
+import { MoveMeter } from '../storage/move-meter.ts';
 import { ProgressLine } from './progress-line.ts';
 
 /** What is written while time passes as the test says. */
@@ -59,6 +61,29 @@ test('without a terminal there is a plain line now and then, and one at the end 
     'copying    30 %  300,000 of 1,000,000 rows  10,000 rows/s  1 min 10 s left  project 3, document\n',
     'copying    100 %  1,000,000 of 1,000,000 rows  32,258 rows/s  project 3, document\n',
   ]);
+});
+
+test('without a terminal a move of seconds says how far it is too', () => {
+  const { written, show, end } = startLine({ isTTY: false });
+  for (let tick = 0; tick <= 50; tick += 1) show(tick * 100, tick * 20_000);
+  end();
+  assert.deepEqual(
+    written.map((line) => /\d+ %/.exec(line)?.[0]),
+    ['0 %', '20 %', '40 %', '60 %', '80 %', '100 %'],
+  );
+});
+
+test('a phase ends with 100 %, whatever its tables add up to', () => {
+  const written: string[] = [];
+  const line = new ProgressLine({ write: (text) => written.push(text) });
+  const table = { name: 'document' } as MovedTable;
+  const units = [0.1, 0.2, 0.3].map((bytes, at) => ({ table, projectId: at + 1, rows: 3, bytes }));
+  const meter = new MoveMeter('comparing', { units, bodyBytes: 0, times: 2 }, (progress) =>
+    line.show(progress),
+  );
+  for (const unit of units) for (let row = 0; row < 6; row += 1) meter.addRows(unit, 1);
+  line.end();
+  assert.match(written.at(-1) ?? '', /^comparing {2}100 % {2}18 of 18 rows(?!.* left)/);
 });
 
 test('what an earlier run did counts neither for the rate nor for the time that is left', () => {

@@ -7,9 +7,11 @@ export interface ProgressStream {
   write(text: string): unknown;
 }
 
-/** A terminal is drawn anew this often, a log gets a line this often. */
+/** A terminal is drawn anew this often. */
 const DRAW_MS = 200;
+/** A log gets a line this often, and each second in which another tenth is done: a phase of seconds would only say 0 %. */
 const LINE_MS = 10_000;
+const TENTH_MS = 1_000;
 const BAR_CELLS = 24;
 
 /** Shows how far a move is: one line that is drawn again and again on a terminal, a line now and then elsewhere. */
@@ -35,9 +37,7 @@ export class ProgressLine {
     // What an earlier run did counts neither for the rate nor for the time that is left.
     if (progress.done <= progress.doneBefore) this.rowsAtStart = progress.rows;
     this.last = progress;
-    const interval = this.stream.isTTY ? DRAW_MS : LINE_MS;
-    if (!isNew && now - this.shownAt < interval) return;
-    this.draw(progress, now);
+    if (isNew || now - this.shownAt >= this.waitFor(progress)) this.draw(progress, now);
   }
 
   /** Shows the last state of a phase, which stays. */
@@ -46,6 +46,12 @@ export class ProgressLine {
     if (this.last !== undefined && this.stream.isTTY) this.stream.write('\n');
     this.last = undefined;
     this.phase = '';
+  }
+
+  private waitFor({ done }: MoveProgress): number {
+    if (this.stream.isTTY) return DRAW_MS;
+    const tenthOf = (share: number) => Math.floor(share * 10);
+    return tenthOf(done) > tenthOf(this.drawn?.done ?? 0) ? TENTH_MS : LINE_MS;
   }
 
   private begin(progress: MoveProgress, now: number): void {

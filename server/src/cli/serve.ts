@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { ownerLinkUrl } from '../access/access.ts';
 import { type App, baseUrlOf, createApp, type Role, refuseTakenAddress } from '../app.ts';
 import { type Config, readConfig } from '../config.ts';
+import { dataFolderAt, tightenDataFolder } from '../storage/storage.ts';
 
 const ROLES: readonly string[] = ['api', 'worker', 'all'] satisfies Role[];
 
@@ -14,11 +15,23 @@ export async function serveCommand(role = 'all'): Promise<number> {
   // A first key is shown once: it is not made for a start that fails.
   await refuseTakenAddress(config);
   await makeFirstKey(app, config);
+  warnOfReaders(app, config);
   const address = await app.start();
-  if (role !== 'worker') await showOwnerLink(app, config);
+  if (role !== 'worker' && config.showsOwnerLink) await showOwnerLink(app, config);
   app.server.log.info({ address }, 'relata serves');
   await untilStopped(app);
   return 0;
+}
+
+const SHOWN_PATHS = 3;
+
+/** Files of an older program, or made by hand, may be open to others. Source: docs/operating.md, "First start". */
+function warnOfReaders({ server }: App, { database, dataDir }: Config): void {
+  if (database !== undefined) return;
+  const paths = tightenDataFolder(dataFolderAt(dataDir));
+  if (paths.length === 0) return;
+  const facts = { paths: paths.slice(0, SHOWN_PATHS), count: paths.length };
+  server.log.warn(facts, 'other users can get at the data directory: chmod folders to 0700, files to 0600');
 }
 
 /** Source: docs/interface.md §10.2. */

@@ -22,12 +22,15 @@ async function start(t: TestContext, files: Readonly<Record<string, string>> = F
   t.after(() => rmSync(folder, { recursive: true }));
   mkdirSync(join(folder, 'assets'));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-  const server = Fastify() as unknown as Server;
+  const log: string[] = [];
+  const logger = { level: 'warn', stream: { write: (line: string) => void log.push(line) } };
+  const server = Fastify({ logger }) as unknown as Server;
   server.setErrorHandler((error, req, reply) => replyWithError(error, req, reply));
   serveConsole(server, folder);
   const address = await server.listen({ port: 0, host: '127.0.0.1' });
   t.after(() => server.close());
-  return (path: string, headers: Record<string, string> = {}) => get(address, path, headers);
+  const read = (path: string, headers: Record<string, string> = {}) => get(address, path, headers);
+  return Object.assign(read, { log });
 }
 
 /** fetch unpacks and tidies paths; here neither may happen. */
@@ -89,5 +92,8 @@ test('a console that was not built says what to run (§14.5)', async (t) => {
   const read = await start(t, {});
   const answer = await read('/console/');
   assert.equal(answer.status, 404);
-  assert.match(JSON.parse(answer.text).message, /npm run build/);
+  assert.match(JSON.parse(answer.text).message, /npm ci && npm run build/);
+  assert.equal(read.log.length, 1, 'and so does the start');
+  assert.match(read.log[0] ?? '', /the console is not built, .* npm ci && npm run build/);
+  assert.deepEqual((await start(t)).log, []);
 });

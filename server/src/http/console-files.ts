@@ -55,6 +55,11 @@ interface ConsoleFile {
  */
 export function serveConsole(server: Server, folder = CONSOLE_FOLDER): void {
   const files = readFiles(folder);
+  if (!files.has('index.html')) {
+    server.log.warn(
+      'the console is not built, /console/ and links to it answer 404: run npm ci && npm run build, then start again',
+    );
+  }
   const config = { guard: 'none' } as const;
   const schema = { hide: true };
 

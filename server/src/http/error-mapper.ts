@@ -73,7 +73,7 @@ const onTheWire = {
   not_found: { status: 404, message: 'Not Found' },
   console_missing: {
     status: 404,
-    message: 'The console is not built here: run npm run build and start the service again',
+    message: 'The console is not built here: run npm ci && npm run build, then start the service again',
   },
   method_not_allowed: { status: 405, message: 'Method Not Allowed' },
   relation_not_ready: { status: 409, message: 'The relation answers nothing yet' },

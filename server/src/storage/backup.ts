@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs';
 import { copyFile, mkdir, mkdtemp, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
-import { catalogPath, type DataFolder, dataFolderAt } from './data-folder.ts';
+import { catalogPath, type DataFolder, dataFolderAt, existingDataFolder } from './data-folder.ts';
 import { lockDataFolder } from './data-lock.ts';
+import { type DatabaseKind, refuseNewerDatabase, refuseNewerFiles } from './migrate.ts';
 
 /**
  * Backup while the service runs, and bringing all of it back. The control database is copied first, then the bodies of
@@ -29,9 +30,7 @@ export async function createBackup(
   target: string,
   afterControl: () => Promise<void> = async () => {},
 ): Promise<BackupSummary> {
-  const source = dataFolderAt(root);
-  if (!existsSync(source.control))
-    throw new Error(`${resolve(root)} is no data directory: no control.db is there`);
+  const source = existingDataFolder(root);
   await refuseFilled(target);
   const place = resolve(target);
   await mkdir(dirname(place), { recursive: true });
@@ -39,7 +38,7 @@ export async function createBackup(
   try {
     const copy = dataFolderAt(draft);
     await makeFolder(copy);
-    await copyDatabase(source.control, copy.control);
+    await copyDatabase(source.control, copy.control, 'control');
     await afterControl();
     const summary = await copyRest(source, copy);
     await rename(draft, place);
@@ -75,13 +74,14 @@ export async function restoreBackup(from: string, root: string): Promise<BackupS
   }
 }
 
-/** @throws Error when there is no backup, or one that a server has written to since */
+/** @throws Error when there is no backup, or one that a server or a newer program has written to */
 export function openBackup(from: string): DataFolder {
   const folder = dataFolderAt(resolve(from));
   if (!existsSync(folder.control)) throw new Error(`${folder.root} is no backup: no control.db is there`);
   if (existsSync(`${folder.control}-wal`)) {
     throw new Error(`${folder.root} is no backup any more: a server was started on it`);
   }
+  refuseNewerFiles(folder);
   return folder;
 }
 
@@ -98,7 +98,7 @@ async function copyRest(source: DataFolder, copy: DataFolder): Promise<BackupSum
     const applied = new Map<number, number>();
     for (const projectId of listProjects(control)) {
       if (!existsSync(catalogPath(source, projectId))) continue;
-      await copyDatabase(catalogPath(source, projectId), catalogPath(copy, projectId));
+      await copyDatabase(catalogPath(source, projectId), catalogPath(copy, projectId), 'catalog');
       applied.set(projectId, settleCatalog(catalogPath(copy, projectId)));
     }
     settleControl(control, source, { applied, missing: payloads.missing });
@@ -109,9 +109,10 @@ async function copyRest(source: DataFolder, copy: DataFolder): Promise<BackupSum
   }
 }
 
-async function copyDatabase(from: string, to: string): Promise<void> {
+async function copyDatabase(from: string, to: string, kind: DatabaseKind): Promise<void> {
   const source = new DatabaseSync(from, { timeout: 10_000 });
   try {
+    refuseNewerDatabase(source, kind);
     await backup(source, to, { rate: ALL_PAGES });
   } finally {
     source.close();

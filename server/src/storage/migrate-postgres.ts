@@ -1,4 +1,4 @@
-import { type Migration, readMigrations } from './migrate.ts';
+import { type Migration, readMigrations, refuseNewer } from './migrate.ts';
 import type { Postgres, SqlTransaction } from './postgres.ts';
 
 /** Brings a PostgreSQL database to the newest schema; of several processes that start together one does it. */
@@ -25,9 +25,7 @@ async function bringToNewest(tx: SqlTransaction, migrations: readonly Migration[
     'select schema_version as version from service where id = 1 for update',
   );
   const present = row?.version ?? 0;
-  if (present > newest) {
-    throw new Error(`The database has schema ${present}, this program knows ${newest}: use a newer one.`);
-  }
+  refuseNewer('The database', present, newest);
   for (const migration of migrations) if (migration.version > present) await apply(tx, migration);
 }
 

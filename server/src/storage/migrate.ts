@@ -1,5 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import type { DataFolder } from './data-folder.ts';
 
 /** Which of the two kinds of database a file is: the service's own tables, or one project's catalog. */
 export type DatabaseKind = 'control' | 'catalog';
@@ -17,16 +19,12 @@ const migrationsOf = new Map<DatabaseKind | 'postgres', readonly Migration[]>();
  */
 export function migrate(database: DatabaseSync, kind: DatabaseKind): void {
   const migrations = readMigrations(kind);
-  const newest = migrations.at(-1)?.version ?? 0;
+  const newest = newestOf(kind);
   if (versionOf(database) === newest) return;
   database.exec('begin immediate');
   try {
     const present = versionOf(database);
-    if (present > newest) {
-      throw new Error(
-        `The ${kind} database has schema ${present}, this program knows ${newest}: use a newer one.`,
-      );
-    }
+    refuseNewerDatabase(database, kind);
     for (const { version, sql } of migrations) {
       if (version > present) database.exec(`${sql}\n; pragma user_version = ${version}`);
     }
@@ -37,11 +35,60 @@ export function migrate(database: DatabaseSync, kind: DatabaseKind): void {
   }
 }
 
+/** @throws Error, the same for each file and for PostgreSQL */
+export function refuseNewer(what: string, present: number, known: number): void {
+  if (present <= known) return;
+  throw new Error(`${what} has schema ${present}, this program knows ${known}: use a newer program.`);
+}
+
+/** @throws Error that names the file */
+export function refuseNewerDatabase(database: DatabaseSync, kind: DatabaseKind): void {
+  refuseNewer(`The file ${database.location()}`, versionOf(database), newestOf(kind));
+}
+
+/**
+ * Looks at all files of a data folder or a backup that nobody has open: a program that does not know one of them must not
+ * begin with the others. @throws Error that names the first file of a newer program
+ */
+export function refuseNewerFiles({ control, catalogs }: DataFolder): void {
+  if (existsSync(control)) refuseNewer(`The file ${control}`, readVersion(control), newestOf('control'));
+  const names = existsSync(catalogs) ? readdirSync(catalogs) : [];
+  for (const name of names.filter((name) => /^\d+\.db$/.test(name))) {
+    const path = join(catalogs, name);
+    refuseNewer(`The file ${path}`, readVersion(path), newestOf('catalog'));
+  }
+}
+
 /** Whether a file has the newest schema of its kind; it is only read. */
 export function isNewest(path: string, kind: DatabaseKind): boolean {
+  return readVersion(path) === newestOf(kind);
+}
+
+const newestOf = (kind: DatabaseKind): number => readMigrations(kind).at(-1)?.version ?? 0;
+
+/** Where SQLite keeps `user_version`, 4 bytes big-endian (sqlite.org/fileformat2.html, "The Database Header"). */
+const USER_VERSION_AT = 60;
+
+/**
+ * Of a file that this process has not open: closing any handle of a file drops the locks that SQLite holds on it. Without a
+ * WAL its header is enough: 10,000 files take 0.1 to 0.3 s, with SQLite 2.9 s.
+ */
+function readVersion(path: string): number {
+  if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return readVersionBySqlite(path);
+  const file = openSync(path, 'r');
+  try {
+    const bytes = Buffer.alloc(4);
+    const isWhole = readSync(file, bytes, 0, bytes.length, USER_VERSION_AT) === bytes.length;
+    return isWhole ? bytes.readInt32BE() : 0;
+  } finally {
+    closeSync(file);
+  }
+}
+
+function readVersionBySqlite(path: string): number {
   const database = new DatabaseSync(path, { readOnly: true });
   try {
-    return versionOf(database) === readMigrations(kind).at(-1)?.version;
+    return versionOf(database);
   } finally {
     database.close();
   }

@@ -64,7 +64,8 @@ export class MoveMeter {
 
   private show(place: string): void {
     const { phase, rows, allRows } = this;
-    const part = (work: number) => (this.allWork === 0 ? 1 : Math.min(1, work / this.allWork));
+    // The sum of the parts of many tables is not quite the whole.
+    const part = (work: number) => (work >= this.allWork * (1 - 1e-9) ? 1 : work / this.allWork);
     this.report({ phase, place, rows, allRows, done: part(this.work), doneBefore: part(this.workBefore) });
   }
 }

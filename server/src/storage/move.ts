@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { dataFolderAt } from './data-folder.ts';
 import { lockDataFolder } from './data-lock.ts';
+import { refuseNewerFiles } from './migrate.ts';
 import { migratePostgres } from './migrate-postgres.ts';
 import { type Compared, compareEnds } from './move-comparison.ts';
 import { EmbeddedEnd, findMoveIn } from './move-embedded.ts';
@@ -213,6 +214,7 @@ async function openEnds({ from, to, isForced = false }: MoveOptions): Promise<En
     }
     const lock = lockDataFolder(folder.root);
     opened.push({ close: () => lock.release() });
+    refuseNewerFiles(folder);
     await migratePostgres(postgres);
     await lookForService();
     const tables = await describeMove(postgres);

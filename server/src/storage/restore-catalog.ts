@@ -2,8 +2,8 @@ import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { openBackup } from './backup.ts';
 import { CatalogFile } from './catalog-files.ts';
-import { catalogPath, dataFolderAt } from './data-folder.ts';
-import { isNewest, migrate } from './migrate.ts';
+import { catalogPath, existingDataFolder } from './data-folder.ts';
+import { isNewest, migrate, refuseNewerDatabase } from './migrate.ts';
 
 /** A commit of the service may be under way. */
 const WAIT_MS = 300_000;
@@ -17,32 +17,53 @@ const JOINED = [
 /**
  * Brings one project's catalog back while the service runs: one transaction on the live file, so readers see the
  * catalog before it or after it. Nothing stays staged; open full updates are staged anew from their bodies.
- * @returns how many products it holds now
+ * @returns how many products it holds now, and how many changes still waited in the backup: they are tasks, which are
+ * not brought back
  * @throws Error when the project is unknown on either side
  */
-export function restoreCatalog(from: string, root: string, projectId: number): number {
+export function restoreCatalog(
+  from: string,
+  root: string,
+  projectId: number,
+): { products: number; waiting: number } {
   const backup = openBackup(from);
   const source = catalogPath(backup, projectId);
   if (!existsSync(source))
     throw new Error(`The backup ${backup.root} holds no catalog of a project ${projectId}`);
-  const folder = dataFolderAt(root);
+  const folder = existingDataFolder(root);
   refuseUnknown(folder.control, projectId);
   const live = catalogPath(folder, projectId);
   const draft = `${live}.restore`;
   try {
-    return replaceContents(live, migratedSource(source, draft));
+    const products = replaceContents(live, migratedSource(source, draft));
+    return { products, waiting: countWaiting(backup.control, projectId) };
   } finally {
     rmSync(draft, { force: true });
   }
 }
 
 function refuseUnknown(control: string, projectId: number): void {
-  if (!existsSync(control)) throw new Error(`There is no data directory with ${control}`);
   const database = new DatabaseSync(control, { timeout: 10_000 });
-  const known = database.prepare('select 1 from project where id = ? and deleted_at is null').get(projectId);
-  database.close();
-  if (known === undefined)
-    throw new Error(`There is no project ${projectId} here: only a known one is restored`);
+  try {
+    refuseNewerDatabase(database, 'control');
+    const statement = database.prepare('select 1 from project where id = ? and deleted_at is null');
+    if (statement.get(projectId) !== undefined) return;
+  } finally {
+    database.close();
+  }
+  throw new Error(`There is no project ${projectId} here: only a known one is restored`);
+}
+
+function countWaiting(control: string, projectId: number): number {
+  const database = new DatabaseSync(control, { readOnly: true });
+  try {
+    const statement = database.prepare(
+      `select count(*) as count from task where project_id = ? and is_ordered = 1 and status in ('PENDING', 'RUNNING')`,
+    );
+    return Number(statement.get(projectId)?.count);
+  } finally {
+    database.close();
+  }
 }
 
 /** The backup itself is never changed. @returns it, or a copy of it with the newest schema */

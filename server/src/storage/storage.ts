@@ -22,7 +22,9 @@ export { type BackupSummary, createBackup, restoreBackup } from './backup.ts';
 export { type ByteCache, type CacheSpace, createByteCache } from './byte-cache.ts';
 export { type CatalogFile, type CatalogFiles, createCatalogFiles } from './catalog-files.ts';
 export { CopyRows, copyInto } from './copy-rows.ts';
+export { dataFolderAt, existingDataFolder, tightenDataFolder } from './data-folder.ts';
 export { lockDataFolder } from './data-lock.ts';
+export { refuseNewerFiles } from './migrate.ts';
 export { type MoveOptions, type MoveProgress, type MoveSummary, moveStore } from './move.ts';
 export type { PayloadFiles } from './payload-files.ts';
 export { createPayloadRows } from './payload-rows.ts';
@@ -110,8 +112,8 @@ function openEmbeddedStorage(root: string): Storage {
   const folder = dataFolderAt(root);
   for (const path of [folder.root, folder.catalogs, folder.payloads]) makeDataFolder(path);
   const first = openSqlite(folder.control, CONTROL_PRAGMAS);
-  migrate(first, 'control');
   try {
+    migrate(first, 'control');
     refuseUnfinishedMoveIn(first);
   } finally {
     first.close();
