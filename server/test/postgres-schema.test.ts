@@ -29,6 +29,7 @@ const GLOBAL_TABLES: Readonly<Record<string, string>> = {
   owner_link: 'found by its hash; an hour old at most',
   invitation: 'found by its hash; a week old at most',
   password_window: 'whose attempts with a password are counted; an hour old at most',
+  upload_process: 'a row for each process that takes batches',
   rate_window: 'a row for each key that has a limit and was used within the last minute',
   idempotent_answer: 'belongs to a key, which may reach many projects; a day old at most',
   request_count: 'a row for each key that is in use: of the minutes of two days and the hours of 90',

@@ -55,6 +55,15 @@ const onTheWire = {
     status: 400,
     message: 'The last batch of the full update failed, send it again before the commit',
   },
+  full_update_in_doubt: {
+    status: 400,
+    message:
+      'A batch of the full update may have been refused without a trace: send the last batch again, or say with batches or products how many were accepted',
+  },
+  full_update_incomplete: {
+    status: 400,
+    message: 'The full update holds $1 $2, the request says $3: send what is missing, or begin a new one',
+  },
   full_update_started: { status: 400, message: 'The full update was started already by task $1' },
   delete_guard: {
     status: 400,

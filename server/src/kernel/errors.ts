@@ -32,6 +32,8 @@ export type FailureCode =
   | 'full_update_other'
   | 'full_update_empty'
   | 'full_update_batch_failed'
+  | 'full_update_in_doubt'
+  | 'full_update_incomplete'
   | 'full_update_started'
   | 'delete_guard'
   | 'deletes_not_exact'
