@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import pg, { type PoolClient, type QueryConfig } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
-import { translatePostgresError } from './postgres-errors.ts';
+import { refuseAway, translatePostgresError } from './postgres-errors.ts';
+import { watchPool } from './postgres-watch.ts';
 
 /** How a thread reaches the database; plain data, so that it can be handed to threads. */
 export interface PostgresSettings {
@@ -64,9 +65,11 @@ function parserOf(oid: number, format?: string): unknown {
 /** A bounded pool of connections. Nothing is kept in a session, so that a proxy may lend one per transaction. */
 export function openPostgres({ url, connections, prepares }: PostgresSettings): Postgres {
   const pool = createPool(url, connections);
+  const watch = watchPool(pool, url);
   let ended: Promise<void> | undefined;
 
   async function acquire(): Promise<PoolClient> {
+    if (watch.isAway) throw refuseAway();
     try {
       return await pool.connect();
     } catch (error) {
@@ -128,6 +131,7 @@ export function openPostgres({ url, connections, prepares }: PostgresSettings): 
       ),
     connect: async () => lend(await acquire(), prepare),
     close() {
+      watch.stop();
       ended ??= pool.end();
       return ended;
     },
