@@ -15,6 +15,10 @@ const onTheWire = {
   not_signed_in: { status: 401, message: 'You are not signed in' },
   sign_in_refused: { status: 401, message: 'The e-mail address or the password is wrong' },
   sign_in_limited: { status: 429, message: 'Too many attempts with a password, try again later' },
+  sign_in_unstored: {
+    status: 503,
+    message: 'The disk is full, so nobody can sign in with a password: make room, or use an API key',
+  },
   password_wrong: { status: 400, message: 'The current password is wrong' },
   csrf_refused: {
     status: 403,

@@ -8,6 +8,7 @@ export type FailureCode =
   | 'not_signed_in'
   | 'sign_in_refused'
   | 'sign_in_limited'
+  | 'sign_in_unstored'
   | 'password_wrong'
   | 'csrf_refused'
   | 'origin_refused'
