@@ -36,14 +36,17 @@ session=$(call -X POST "$base/products/batch/initiate?$project" \
 echo "full update $session"
 
 # A batch that is sent again with its key, after a time-out, is stored once.
+count=0
 for batch in "$batches"/*; do
   { printf '['; paste -s -d , "$batch"; printf ']'; } | gzip >"$batch.gz"
   call "$base/products/batch/upload?$project&fullUpdateId=$session" --data-binary "@$batch.gz" \
     -H 'Content-Type: application/json' -H 'Content-Encoding: gzip' \
     -H "Idempotency-Key: $run-${batch##*/}" | grep -o '"nrOfSent":[0-9]*,"nrOfParsed":[0-9]*'
+  count=$((count + 1))
 done
 
-task=$(call -X POST "$base/products/batch/start?$project&fullUpdateId=$session" \
+# The commit is refused when a batch is missing, whatever happened to it.
+task=$(call -X POST "$base/products/batch/start?$project&fullUpdateId=$session&batches=$count" \
   -H "Idempotency-Key: $run-start" | field id)
 state=RUNNING
 while [ "$state" = RUNNING ]; do

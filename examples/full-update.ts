@@ -119,7 +119,8 @@ for await (const batch of readBatches(file)) {
 }
 
 const started = await call<{ data: { task: Task } }>('POST', '/products/batch/start', {
-  query,
+  // Refused when a batch is missing, whatever happened to it.
+  query: { ...query, batches },
   idempotencyKey: `${run}-start`,
 });
 let { task } = started.data;

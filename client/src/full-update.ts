@@ -23,6 +23,14 @@ export interface DeletedQuery extends SessionChoice {
   readonly cursor?: string | undefined;
 }
 
+export interface StartChoice extends SessionChoice {
+  readonly allowDeletes?: number | undefined;
+  /** How many batches were accepted; refused when the session holds another number. */
+  readonly batches?: number | undefined;
+  /** The sum of `nrOfParsed` over the accepted batches; refused when the session holds another number. */
+  readonly products?: number | undefined;
+}
+
 export interface FullUpdateOptions extends ProjectChoice {
   /** Looks at what the commit would do; false leaves the session open and the catalog as it is. */
   readonly confirm?: (preview: FullUpdatePreview) => boolean | Promise<boolean>;
@@ -65,12 +73,15 @@ export function createFullUpdate(transport: Transport) {
       query: { ...choice(options), limit, cursor },
       ...rest(options),
     });
-  const start = ({ allowDeletes, ...options }: SessionChoice & { allowDeletes?: number | undefined } = {}) =>
-    call(
-      'postProductsBatchStart',
-      { query: { ...choice(options), ...(allowDeletes !== undefined && { allowDeletes }) } },
-      rest(options),
-    );
+  const start = ({ allowDeletes, batches, products, ...options }: StartChoice = {}) => {
+    const query = {
+      ...choice(options),
+      ...(allowDeletes !== undefined && { allowDeletes }),
+      ...(batches !== undefined && { batches }),
+      ...(products !== undefined && { products }),
+    };
+    return call('postProductsBatchStart', { query }, rest(options));
+  };
 
   /**
    * Makes the catalog what is given: products that are not in it are deleted. Sends batches as the products come, and
@@ -84,15 +95,17 @@ export function createFullUpdate(transport: Transport) {
     const { fullUpdateId } = await initiate(options);
     const session = { ...options, fullUpdateId };
     let sent = 0;
+    let batches = 0;
     for await (const batch of toBatches(products)) {
       await upload(batch, session);
+      batches += 1;
       sent += batch.length;
       onBatch?.(sent);
     }
     if (confirm !== undefined && !(await confirm(await preview(session)))) {
       return { fullUpdateId, sent, task: undefined };
     }
-    const { data } = await start({ ...session, ...(allowDeletes !== undefined && { allowDeletes }) });
+    const { data } = await start({ ...session, allowDeletes, batches });
     return { fullUpdateId, sent, task: await tasks.wait(data.task.id, rest(options)) };
   }
 

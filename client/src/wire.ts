@@ -1562,7 +1562,7 @@ export interface Operations {
   };
   /** Full update, step 3: commit; products that no batch held are deleted */
   postProductsBatchStart: {
-    query: { projectId?: number; fullUpdateId?: number; allowDeletes?: number; };
+    query: { projectId?: number; fullUpdateId?: number; allowDeletes?: number; batches?: number; products?: number; };
     answer: {
       status: "success";
       data: {

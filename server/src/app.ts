@@ -120,7 +120,7 @@ export async function createApp({
     statistics,
     /** Takes over what a former process left, then serves. @returns the address */
     async start(): Promise<string> {
-      await catalog.fullUpdates.closeEnded();
+      await catalog.start({ takesBatches: role !== 'worker' });
       await upkeep.removeOrphans();
       await tasks.start();
       if (role !== 'api') pipelines.schedule.start();

@@ -126,7 +126,8 @@ class Caller {
     await this.write('POST', '/products/batch/initiate');
     for (const products of batches) await this.write('POST', '/products/batch/upload', toBody(products));
     const products = new Map(batches.flat().map((product) => [product.identifier, product]));
-    await this.change({ kind: 'commit', products }, { path: '/products/batch/start' });
+    const path = `/products/batch/start?batches=${batches.length}`;
+    await this.change({ kind: 'commit', products }, { path });
   }
 
   private async update(): Promise<void> {

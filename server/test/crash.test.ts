@@ -78,6 +78,8 @@ class Caller {
   /** Changes accepted since everything had ended, in order. */
   private pending: { taskId: string; change: Change }[] = [];
   private inFlight: Call | undefined;
+  /** The last batch may have been refused, so one has to be accepted before the commit (§3.1 rule 10). */
+  private isBatchMissing = false;
   private version = 0;
   /** The task of the call whose answer never came. */
   private lastAccepted: string | undefined;
@@ -108,6 +110,7 @@ class Caller {
     await this.learnUnanswered();
     await this.probe();
     await this.settle();
+    this.isBatchMissing ||= this.inFlight?.wish.kind === 'upload' && this.lastAccepted === undefined;
     if (this.random() < 0.5) await this.repeat();
     this.inFlight = undefined;
   }
@@ -144,7 +147,7 @@ class Caller {
     const choices: [weight: number, choose: () => Call | undefined][] = [
       [uploads === undefined ? 8 : 0.3, () => this.initiate()],
       [uploads === undefined ? 0 : 6, () => this.upload()],
-      [uploads === undefined || uploads === 0 ? 0 : uploads, () => this.start()],
+      [this.isBatchMissing ? 0 : (uploads ?? 0), () => this.start()],
       [3, () => this.update(this.pick(1, 300))],
       [1, () => this.partial()],
       [1, () => this.delete()],
@@ -179,7 +182,9 @@ class Caller {
   private start(): Call {
     const all = (this.session ?? []).flatMap(({ products }) => products);
     const products = new Map(all.map((product) => [product.identifier, product]));
-    return this.call({ kind: 'commit', products }, 'POST', { path: '/products/batch/start' });
+    // A count: the full update may have seen a process go.
+    const path = `/products/batch/start?batches=${this.session?.length}`;
+    return this.call({ kind: 'commit', products }, 'POST', { path });
   }
 
   private update(count: number): Call {
@@ -251,12 +256,14 @@ class Caller {
   private open(): void {
     for (const { taskId } of this.session ?? []) this.expect(taskId, 'CANCELLED');
     this.session = [];
+    this.isBatchMissing = false;
   }
 
   private accept(wish: Exclude<Wish, { kind: 'initiate' }>, taskId: string): void {
     this.known.set(taskId, 'accepted');
     if (wish.kind === 'upload') {
       this.session?.push({ taskId, products: wish.products });
+      this.isBatchMissing = false;
       return;
     }
     if (wish.kind === 'commit') {

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Replacements } from '../src/app.ts';
 import { ServiceError } from '../src/kernel/errors.ts';
+import { Browser, PASSWORD } from './browser.ts';
 import { CatalogModel, type Change, describeDifferences, type ModelProduct } from './catalog-model.ts';
 import { type ServiceProcess, startProcess } from './service-process.ts';
 import { assertRefused, createCatalog } from './shared-service.ts';
@@ -115,6 +116,27 @@ for (const part of ['payloads', 'control'] as const) {
     assert.deepEqual(await listBodies(), []);
   });
 }
+
+test('on a full disk who is signed in goes on, and nobody signs in with a password (§5.6 rule 12)', async (t) => {
+  const { full, service } = await startFull(t);
+  const [signedIn, guest] = [new Browser(service.address), new Browser(service.address)];
+  const token = await service.app.access.makeOwnerLink(1, 'owner-link');
+  const owner = { email: 'ada@shop.example', password: PASSWORD };
+  await signedIn.succeed('POST', '/management/owner', { ...owner, token, name: 'Ada' });
+  full.control = true;
+  for (const password of [PASSWORD, 'another password of somebody']) {
+    const answer = await guest.call('POST', '/management/session', { body: { ...owner, password } });
+    assertRefused(answer, 503, /disk is full, so nobody can sign in with a password/);
+    assert.ok(Number(answer.headers.get('retry-after')) >= 1);
+  }
+  await signedIn.succeed('GET', '/management/session');
+  await signedIn.succeed('GET', '/management/projects');
+  full.control = false;
+  // The count, the session; then there is no room to take the attempt back.
+  full.controlWritesLeft = 2;
+  await guest.succeed('POST', '/management/session', owner);
+  assert.ok(full.control, 'the disk was full by then');
+});
 
 test('an initiate that was stored is answered so, though the old full update cannot be closed any more', async (t) => {
   const { full, catalog, service } = await startFull(t);

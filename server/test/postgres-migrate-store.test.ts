@@ -140,7 +140,8 @@ async function goOn(store: TestStore, { shop, open, busy, relation, update, comm
       return (await service.call('POST', `/search/relations/bulk-results?projectId=${shop}`, { body })).body;
     };
     const done = async (path: string, projectId: number, body?: object) => {
-      const answer = await service.call('POST', `${path}?projectId=${projectId}`, { body });
+      const place = `${path}${path.includes('?') ? '&' : '?'}projectId=${projectId}`;
+      const answer = await service.call('POST', place, { body });
       assert.equal(answer.status, 200, JSON.stringify(answer.body));
       return (await service.ended((answer.body.data ?? answer.body).task.id)).taskStatus;
     };
@@ -151,7 +152,7 @@ async function goOn(store: TestStore, { shop, open, busy, relation, update, comm
       committed: withoutTime(await service.lookUp(['P0', 'P2999', 'later'], busy)),
       shop: await service.lookUp(['B1', 'T0', 'T1', 'T39', 'gone'], shop),
       related: await related(),
-      opened: await done('/products/batch/start', open),
+      opened: await done('/products/batch/start?batches=2', open),
       uploaded: withoutTime(await service.lookUp(['P0', 'XP0', 'YP19'], open)),
       changed: await done('/products', shop, { products: [product('new', 'Tyres', { wheel: '28 in' })] }),
       given: withoutTime(await service.lookUp(['new'], shop)),

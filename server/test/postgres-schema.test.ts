@@ -7,7 +7,7 @@ import { createDatabase, type TestDatabase } from './test-database.ts';
 import { findServer } from './test-store.ts';
 
 /**
- * What the migrations made of PostgreSQL: it can be distributed by project (docs/operating.md), and has what the embedded
+ * What the migrations made of PostgreSQL: a project's rows lie together (docs/decisions/0011), and it has what the embedded
  * store has.
  */
 
@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => database.drop());
 
-/** Their keys do not begin with project_id; a copy of each can be on every machine that has a part of the others. */
+/** Their keys do not begin with project_id: they are read across projects, or belong to none. */
 const GLOBAL_TABLES: Readonly<Record<string, string>> = {
   service: 'one row: the version of the schema',
   account: 'an owner of shops, above all projects',
@@ -29,6 +29,7 @@ const GLOBAL_TABLES: Readonly<Record<string, string>> = {
   owner_link: 'found by its hash; an hour old at most',
   invitation: 'found by its hash; a week old at most',
   password_window: 'whose attempts with a password are counted; an hour old at most',
+  upload_process: 'a row for each process that takes batches',
   rate_window: 'a row for each key that has a limit and was used within the last minute',
   idempotent_answer: 'belongs to a key, which may reach many projects; a day old at most',
   request_count: 'a row for each key that is in use: of the minutes of two days and the hours of 90',
@@ -57,7 +58,7 @@ const UNIQUENESS = `
   where relation.relnamespace = 'public'::regnamespace and relation.relkind in ('r', 'p')
   order by 1, 2`;
 
-/** @returns a sentence for each key that keeps its table from being distributed by project */
+/** @returns a sentence for each key that does not keep a project's rows together */
 async function listViolations(): Promise<string[]> {
   const found = await query<Uniqueness & Record<string, unknown>>(database.url, UNIQUENESS);
   const keyed = new Set(found.filter(({ isPrimary }) => isPrimary).map(({ table }) => table));
@@ -102,7 +103,7 @@ const PLANTED = [
   { table: '(project_id bigint, id bigint)', found: 'planted has no primary key' },
 ];
 for (const { table, also = '', found } of PLANTED) {
-  test(`a table that cannot be distributed is found: ${also || table}`, async (t) => {
+  test(`a table that does not keep a project's rows together is found: ${also || table}`, async (t) => {
     t.after(async () => void (await query(database.url, 'drop table planted')));
     await query(database.url, `create table planted ${table}; ${also}`);
     const [violation, ...others] = await listViolations();

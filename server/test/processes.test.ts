@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { openPostgres } from '../src/storage/storage.ts';
 import { Browser, PASSWORD } from './browser.ts';
 import { startPostgres } from './postgres-server.ts';
 import { startProcess } from './service-process.ts';
@@ -339,3 +340,57 @@ test(
     );
   },
 );
+
+test(
+  'requests that wait for a database that hangs are answered 503 soon (§10.4 rule 5)',
+  onlyShared,
+  async (t) => {
+    const server = await startPostgres({ isDurable: true });
+    t.after(() => server.stop());
+    const database = await createDatabase(server.url);
+    const store = postgresStoreOn(database, '/nonexistent');
+    const service = await startTestService(t, { store: { ...store, remove: async () => {} } });
+    const { projectId } = service;
+    await service.loadCatalog([{ identifier: 'A' }]);
+    const lookUp = () =>
+      service.call('GET', `/product-service/products-by-sku?projectId=${projectId}&identifiers=A`);
+    const body = productsOf('B');
+    server.pause();
+    for (let round = 1; round <= 2; round += 1) {
+      const begunAt = performance.now();
+      const answers = await Promise.all([
+        ...Array.from({ length: 10 }, lookUp),
+        service.call('POST', `/products?projectId=${projectId}`, { body }),
+        service.call('GET', `/tasks?projectId=${projectId}`),
+      ]);
+      const seconds = (performance.now() - begunAt) / 1_000;
+      t.diagnostic(`round ${round}: answered after ${seconds.toFixed(1)} s`);
+      for (const { status, headers } of answers) {
+        assert.equal(status, 503);
+        assert.ok(Number(headers.get('retry-after')) >= 1);
+      }
+      // A statement would be given up after 70 s.
+      assert.ok(seconds < 50, `it took ${seconds} s`);
+    }
+    server.continue();
+    await untilHolds(
+      'readiness',
+      async () => (await service.call('GET', '/health/ready')).status === 200,
+      30_000,
+    );
+    assert.equal((await lookUp()).status, 200);
+    assert.equal((await service.call('POST', `/products?projectId=${projectId}`, { body })).status, 200);
+  },
+);
+
+test('a statement takes as long as it needs while the database answers others', onlyShared, async (t) => {
+  const store = await createTestStore(t);
+  const postgres = openPostgres({
+    url: `${store.settings.RELATA_DATABASE_URL}`,
+    connections: 1,
+    prepares: true,
+  });
+  t.after(() => postgres.close());
+  // Longer than a database that hangs is given.
+  assert.equal((await postgres.rows('select pg_sleep(10)')).length, 1);
+});

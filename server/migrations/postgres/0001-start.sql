@@ -1,6 +1,6 @@
 -- Everything in one PostgreSQL database: the service's own tables and the catalogs of all projects. Columns are those of
 -- ../control and ../catalog, where they are described; here is what differs. Instants are epoch milliseconds. The key of
--- every table begins with project_id, so that it can be distributed by project, or the table is small and global.
+-- every table begins with project_id, so that a project's rows lie together, or the table is small and global.
 -- Text that is compared or sorted has the collation "C", so that the order is that of its bytes, as in SQLite.
 
 create table account (

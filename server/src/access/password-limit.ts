@@ -53,10 +53,17 @@ export function createPasswordLimit(database: Database, clock: Clock): PasswordL
     },
     async forgive(attempt) {
       const { pair, ...others } = keysOf(attempt);
-      await forgiveAttempt(database, { forgotten: pair, lowered: Object.values(others) });
+      // Whoever is in stays in; on a full disk the attempt counts until its window ends.
+      await forgiveAttempt(database, { forgotten: pair, lowered: Object.values(others) }).catch(
+        ignoreFullDisk,
+      );
     },
     dropEnded: () => dropWindowsUpTo(database, clock.now()),
   };
+}
+
+function ignoreFullDisk(error: unknown): void {
+  if (!(error instanceof ServiceError) || error.code !== 'storage_full') throw error;
 }
 
 type Keys = Readonly<Record<LimitName, string>>;

@@ -29,7 +29,7 @@ interface PasswordChange {
 
 /** Signing in and out, each in the audit log. Source: docs/interface.md §5.6. */
 export interface SignIn {
-  /** An unknown address and a wrong password are alike. @throws sign_in_refused, sign_in_limited */
+  /** An unknown address and a wrong password are alike. @throws sign_in_refused, _limited, _unstored */
   signIn(given: Credentials, visitor: Visitor): Promise<OpenedSession>;
   /** @throws not_signed_in when the user was deleted a moment ago */
   describeUser(caller: UserCaller): Promise<{ user: User; account: Account }>;
@@ -44,6 +44,9 @@ export interface SignIn {
   changePassword(caller: UserCaller, given: PasswordChange, visitor: Visitor): Promise<OpenedSession>;
 }
 
+/** Somebody has to make room first. */
+const FULL_RETRY_SECONDS = 60;
+
 export interface SignInParts {
   readonly database: Database;
   readonly clock: Clock;
@@ -56,7 +59,7 @@ export interface SignInParts {
 export function createSignIn(parts: SignInParts): SignIn {
   const { database, projects } = parts;
   return {
-    signIn: (given, visitor) => signIn(parts, given, visitor),
+    signIn: (given, visitor) => signIn(parts, given, visitor).catch(refuseOnFullDisk),
     async describeUser(caller) {
       const user = await findUser(database.read, { id: caller.userId, accountId: caller.accountId });
       if (user === undefined) throw new ServiceError('not_signed_in');
@@ -74,6 +77,12 @@ export function createSignIn(parts: SignInParts): SignIn {
       }),
     changePassword: (caller, given, visitor) => changePassword(parts, { caller, given, visitor }),
   };
+}
+
+/** Neither an attempt can be counted nor a session kept: no password is looked at that could be tried without a limit. */
+function refuseOnFullDisk(error: unknown): never {
+  if (!(error instanceof ServiceError) || error.code !== 'storage_full') throw error;
+  throw new ServiceError('sign_in_unstored', { retryAfterSeconds: FULL_RETRY_SECONDS, cause: error });
 }
 
 /** Nothing is answered before the write is durable and this process has forgotten the sessions as they were. */

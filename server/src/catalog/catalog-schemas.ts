@@ -94,6 +94,18 @@ export const StartQuery = Type.Object({
   allowDeletes: Type.Optional(
     Type.Integer({ minimum: 0, description: 'the exact number of products that the commit may delete' }),
   ),
+  batches: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description: 'how many batches were accepted; refuse when it is another number',
+    }),
+  ),
+  products: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description: 'the sum of nrOfParsed over the accepted batches; refuse when it is another number',
+    }),
+  ),
 });
 export const InitiateAnswer = Type.Object({
   message: Type.String(),

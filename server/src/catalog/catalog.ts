@@ -113,9 +113,14 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
     readProductPage: (projectId: number, identifier: string) => readProductPage(parts, projectId, identifier),
     /** Payloads that open full updates still need. */
     listPayloads: () => listBatchPayloads(database),
+    /** Takes over what a former process left. */
+    async start({ takesBatches }: { takesBatches: boolean }): Promise<void> {
+      await fullUpdates.closeEnded();
+      if (takesBatches) await fullUpdates.failedBatches.start();
+    },
     async close(): Promise<void> {
       closing = true;
-      await store.close();
+      await fullUpdates.failedBatches.close().finally(() => store.close());
     },
   };
 }

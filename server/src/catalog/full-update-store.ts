@@ -5,15 +5,21 @@ export interface FullUpdate {
   readonly id: number;
   readonly projectId: number;
   readonly state: 'open' | 'committing' | 'committed' | 'discarded';
-  readonly lastBatchFailed: boolean;
+  readonly lastBatch: BatchState;
+  /** When it was opened or took its last batch. */
+  readonly batchAt: number;
   readonly commitTaskId: string | undefined;
 }
+
+/** `in doubt`: a process may have refused a batch without being able to store that. */
+export type BatchState = 'accepted' | 'failed' | 'in doubt';
 
 export interface Batch {
   readonly batch: number;
   readonly taskId: string;
   readonly payloadName: string;
   readonly encoding: 'identity' | 'gzip';
+  readonly productCount: number;
 }
 
 interface FullUpdateRow {
@@ -21,18 +27,37 @@ interface FullUpdateRow {
   project_id: number;
   state: string;
   last_batch_failed: number;
+  uploads_under_way: number;
+  batch_at: number;
   commit_task_id: string | null;
 }
 
-const COLUMNS = ['id', 'project_id', 'state', 'last_batch_failed', 'commit_task_id'] as const;
+const COLUMNS = [
+  'id',
+  'project_id',
+  'state',
+  'last_batch_failed',
+  'uploads_under_way',
+  'batch_at',
+  'commit_task_id',
+] as const;
 
 const readFullUpdate = (row: FullUpdateRow): FullUpdate => ({
   id: row.id,
   projectId: row.project_id,
   state: row.state as FullUpdate['state'],
-  lastBatchFailed: row.last_batch_failed === 1,
+  lastBatch: readBatchState(row),
+  batchAt: row.batch_at,
   commitTaskId: row.commit_task_id ?? undefined,
 });
+
+function readBatchState({
+  last_batch_failed: failed,
+  uploads_under_way: underWay,
+}: FullUpdateRow): BatchState {
+  if (failed === 1 || underWay > 0) return 'failed';
+  return failed === 2 ? 'in doubt' : 'accepted';
+}
 
 /** Discards what is open and opens a new one. @returns its id */
 export async function openFullUpdate(
@@ -61,6 +86,7 @@ export async function openFullUpdate(
           origin: opened.origin,
           state: 'open',
           created_at: opened.now,
+          batch_at: opened.now,
         })
         .returning('id')
         .executeTakeFirstOrThrow();
@@ -125,11 +151,12 @@ export async function addBatch(
     payloadName: string;
     encoding: string;
     productCount: number;
+    now: number;
   },
 ): Promise<number | undefined> {
   const open = await tx
     .updateTable('full_update')
-    .set({ last_batch_failed: 0 })
+    .set({ last_batch_failed: 0, uploads_under_way: 0, batch_at: added.now })
     .where('project_id', '=', added.projectId)
     .where('id', '=', added.fullUpdateId)
     .where('state', '=', 'open')
@@ -158,7 +185,7 @@ export async function addBatch(
 export async function listBatches(database: Database, { id, projectId }: FullUpdateKey): Promise<Batch[]> {
   const rows = await database.read
     .selectFrom('full_update_batch')
-    .select(['batch', 'task_id', 'payload_name', 'encoding'])
+    .select(['batch', 'task_id', 'payload_name', 'encoding', 'product_count'])
     .where('project_id', '=', projectId)
     .where('full_update_id', '=', id)
     .orderBy('batch')
@@ -168,22 +195,8 @@ export async function listBatches(database: Database, { id, projectId }: FullUpd
     taskId: row.task_id,
     payloadName: row.payload_name,
     encoding: row.encoding as Batch['encoding'],
+    productCount: row.product_count,
   }));
-}
-
-/** A commit right after a failed batch is refused. Source: docs/interface.md §4.4. */
-export async function markBatchFailed(database: Database, { id, projectId }: FullUpdateKey): Promise<void> {
-  await database.write(
-    (tx) =>
-      tx
-        .updateTable('full_update')
-        .set({ last_batch_failed: 1 })
-        .where('project_id', '=', projectId)
-        .where('id', '=', id)
-        .where('state', '=', 'open')
-        .execute(),
-    { of: 'rows' },
-  );
 }
 
 /** @returns whether the commit begins now, or the task that began it before */

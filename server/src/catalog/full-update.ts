@@ -6,15 +6,16 @@ import type { PartRequest, Task, TaskDefinition } from '../tasks/tasks.ts';
 import type { CatalogParts } from './catalog-parts.ts';
 import type { DeleteLimit, Difference } from './catalog-port.ts';
 import { isGuarded, refuseDeletes } from './delete-guard.ts';
+import { FailedBatches } from './failed-batches.ts';
 import { FullUpdateClosing } from './full-update-closing.ts';
 import { FullUpdateCommits } from './full-update-commit.ts';
 import {
   addBatch,
+  type Batch,
   beginCommit,
   type FullUpdate,
   findLatestFullUpdate,
   listBatches,
-  markBatchFailed,
   openFullUpdate,
 } from './full-update-store.ts';
 import type { OntologyChanges } from './ontology-changes.ts';
@@ -27,7 +28,13 @@ export interface UploadOptions {
   readonly record: RecordAnswer;
 }
 
-export interface StartOptions extends UploadOptions {
+/** How much the caller sent and was told that it was accepted. */
+interface AcceptedCounts {
+  readonly batches: number | undefined;
+  readonly products: number | undefined;
+}
+
+export interface StartOptions extends UploadOptions, AcceptedCounts {
   readonly allowDeletes: number | undefined;
 }
 
@@ -50,8 +57,7 @@ export class FullUpdates {
   private readonly staging: Staging;
   private readonly closing: FullUpdateClosing;
   private readonly commits: FullUpdateCommits;
-  /** Full updates whose last batch failed and whose mark could not be stored, because the disk is full. */
-  private readonly unmarked = new Set<number>();
+  readonly failedBatches: FailedBatches;
   private readonly uploadTask: TaskDefinition<{ fullUpdateId: number }> = {
     kind: 'catalog.upload',
     name: '',
@@ -62,10 +68,8 @@ export class FullUpdates {
   constructor(parts: CatalogParts, staging: Staging, ontology: Pick<OntologyChanges, 'startExtraction'>) {
     this.parts = parts;
     this.staging = staging;
-    this.closing = new FullUpdateClosing(parts, (fullUpdateId) => {
-      staging.forget(fullUpdateId);
-      this.unmarked.delete(fullUpdateId);
-    });
+    this.failedBatches = new FailedBatches(parts, ORIGIN);
+    this.closing = new FullUpdateClosing(parts, (fullUpdateId) => staging.forget(fullUpdateId));
     this.commits = new FullUpdateCommits({ parts, staging, closing: this.closing, ontology });
     this.definitions = [this.uploadTask, this.commits.task] as never;
   }
@@ -79,6 +83,7 @@ export class FullUpdates {
       now: clock.now(),
       alongside: (tx, opened) => record(tx, initiateAnswer(opened)),
     });
+    this.failedBatches.forget(project.id);
     await this.closing.closeDiscarded(project.id);
     return initiateAnswer(id);
   }
@@ -91,7 +96,7 @@ export class FullUpdates {
   ): Promise<object> {
     const { id } = await this.getOpen(project.id, fullUpdateId);
     const accepted = await this.accept(id, { project, body, record });
-    this.unmarked.delete(id);
+    this.failedBatches.forget(project.id);
     return accepted;
   }
 
@@ -128,7 +133,7 @@ export class FullUpdates {
   }
 
   private async accept(fullUpdateId: number, { project, body, record, parent }: SentBatch): Promise<object> {
-    const { tasks, payloads, ingest } = this.parts;
+    const { tasks, payloads, ingest, clock } = this.parts;
     const { source, sent, parsed } = await ingest.accept(project.id, body, 'products');
     const { payloadName, encoding } = source;
     let accepted: { batch: number; answer: object } | undefined;
@@ -139,7 +144,7 @@ export class FullUpdates {
         ...(parent && { parent, origin: parent.origin }),
         async alongside(tx, task) {
           const added = { fullUpdateId, taskId: task.id, payloadName, encoding, productCount: parsed };
-          const batch = await addBatch(tx, { projectId: project.id, ...added });
+          const batch = await addBatch(tx, { projectId: project.id, ...added, now: clock.now() });
           if (batch === undefined) throw new ServiceError('full_update_missing');
           accepted = { batch, answer: answerToUpdate(SUCCESS_TEXTS.upload, task, { sent, parsed }) };
           await record(tx, accepted.answer);
@@ -152,22 +157,6 @@ export class FullUpdates {
     assert(accepted !== undefined);
     await this.staging.add(project.id, fullUpdateId, { batch: accepted.batch, source });
     return accepted.answer;
-  }
-
-  /** Notes that a batch was not accepted, so that a commit right after it is refused. */
-  async noteFailedBatch(projectId: number): Promise<void> {
-    const latest = await this.findLatest(projectId);
-    if (latest?.state !== 'open') return;
-    this.unmarked.add(latest.id);
-    try {
-      await markBatchFailed(this.parts.database, latest);
-      this.unmarked.delete(latest.id);
-    } catch (error) {
-      this.parts.logger.warn(
-        { err: error, fullUpdateId: latest.id },
-        'a failed batch is only noted in memory',
-      );
-    }
   }
 
   async preview(projectId: number, fullUpdateId: number | undefined): Promise<Difference> {
@@ -186,7 +175,7 @@ export class FullUpdates {
     return this.parts.store.listDeleted(projectId, { fullUpdateId, after, limit });
   }
 
-  /** @throws full_update_missing, _other, _started, _empty, _batch_failed, delete_guard, deletes_not_exact */
+  /** @throws full_update_missing, _other, _started, _empty, _batch_failed, _in_doubt, _incomplete, delete_guard, … */
   async start(project: ChosenProject, options: StartOptions): Promise<Task> {
     try {
       return await this.startOpen(project, options);
@@ -198,17 +187,15 @@ export class FullUpdates {
 
   private async startOpen(
     project: ChosenProject,
-    { fullUpdateId, allowDeletes, record }: StartOptions,
+    { fullUpdateId, allowDeletes, record, ...counts }: StartOptions,
   ): Promise<Task> {
-    const { database, tasks } = this.parts;
+    const { tasks } = this.parts;
     const latest = await this.findLatest(project.id);
     if (latest !== undefined && latest.state !== 'open') {
       throw new ServiceError('full_update_started', { values: [latest.commitTaskId ?? ''] });
     }
     const open = chooseOpen(latest, fullUpdateId);
-    if (open.lastBatchFailed || this.unmarked.has(open.id))
-      throw new ServiceError('full_update_batch_failed');
-    if ((await listBatches(database, open)).length === 0) throw new ServiceError('full_update_empty');
+    await this.refuseMissingBatches(open, counts);
     const { maxDeletePercent } = await this.parts.getSettings(project.id);
     await this.checkGuard(project.id, open.id, { maxDeletePercent, allowDeletes });
     return tasks.accept(this.commits.task, {
@@ -224,6 +211,18 @@ export class FullUpdates {
         throw new ServiceError('full_update_started', { values: [before.commitTaskId ?? ''] });
       },
     });
+  }
+
+  /** The counts of a caller say that nothing is missing, whatever may have become of other processes. */
+  private async refuseMissingBatches(open: FullUpdate, counts: AcceptedCounts): Promise<void> {
+    const state = this.failedBatches.stateOf(open);
+    if (state === 'failed') throw new ServiceError('full_update_batch_failed');
+    const batches = await listBatches(this.parts.database, open);
+    if (batches.length === 0) throw new ServiceError('full_update_empty');
+    if (counts.batches !== undefined || counts.products !== undefined)
+      return refuseOtherCounts(batches, counts);
+    if (state === 'in doubt') throw new ServiceError('full_update_in_doubt');
+    await this.failedBatches.refuseSilence();
   }
 
   /** Called at the start. */
@@ -254,4 +253,17 @@ function chooseOpen(latest: FullUpdate | undefined, wanted: number | undefined):
   if (latest?.state !== 'open') throw new ServiceError('full_update_missing');
   if (wanted === undefined || wanted === latest.id) return latest;
   throw new ServiceError('full_update_other', { values: [latest.id, wanted] });
+}
+
+/** @throws full_update_incomplete */
+function refuseOtherCounts(accepted: readonly Batch[], counts: AcceptedCounts): void {
+  const products = accepted.reduce((sum, { productCount }) => sum + productCount, 0);
+  const compared = [
+    ['batches', accepted.length, counts.batches],
+    ['products', products, counts.products],
+  ] as const;
+  for (const [what, held, sent] of compared) {
+    if (sent === undefined || sent === held) continue;
+    throw new ServiceError('full_update_incomplete', { values: [held, what, sent] });
+  }
 }

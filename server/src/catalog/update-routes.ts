@@ -25,6 +25,7 @@ import {
   UpdateQuery,
   UploadBody,
 } from './catalog-schemas.ts';
+import type { FailedBatch } from './failed-batch-store.ts';
 import { toListItem } from './product-list.ts';
 import { PRODUCTS_PER_REQUEST } from './product-schemas.ts';
 import { startAnswer } from './update-answers.ts';
@@ -131,16 +132,23 @@ function serveInitiate(server: Server, { catalog, answerOnce }: UpdateRouteParts
 }
 
 function serveUpload(server: Server, { catalog, answerOnce, uploadMaxMib }: UpdateRouteParts): void {
+  const { failedBatches } = catalog.fullUpdates;
+  /** The full update that counts the batch of a request. */
+  const expected = new WeakMap<FastifyRequest, number>();
   server.post(
     '/products/batch/upload',
     {
       config: { ...step, maxBodyMib: uploadMaxMib },
+      // Before the body is read: from here on, the store knows of the batch.
+      preParsing: async (request) => {
+        const { project, query } = request;
+        const id = await failedBatches.expect(project.id, query.fullUpdateId);
+        if (id !== undefined) expected.set(request, id);
+      },
       // However a batch fails, a commit right after it would miss its products.
       onError: async (request, _, error) => {
-        // A batch for another full update is none of the open one.
-        const isForAnother = error instanceof ServiceError && error.code === 'full_update_other';
-        if (request.project === undefined || isForAnother) return;
-        await catalog.fullUpdates.noteFailedBatch(request.project.id);
+        const failed = readFailedBatch(request, error);
+        if (failed !== undefined) await failedBatches.note(failed, expected.get(request));
       },
       schema: {
         tags,
@@ -152,11 +160,27 @@ function serveUpload(server: Server, { catalog, answerOnce, uploadMaxMib }: Upda
     },
     async (request) => {
       const { fullUpdateId } = request.query;
-      return answerOnce(request, (record) =>
-        catalog.fullUpdates.upload(request.project, rawBodyOf(request), { fullUpdateId, record }),
-      ) as never;
+      let isRepeated = true;
+      const answer = await answerOnce(request, (record) => {
+        isRepeated = false;
+        return catalog.fullUpdates.upload(request.project, rawBodyOf(request), { fullUpdateId, record });
+      });
+      if (isRepeated) await failedBatches.endRepeated(request.project.id, expected.get(request));
+      return answer as never;
     },
   );
+}
+
+/** @returns undefined for a request that says nothing about a batch of the open full update */
+function readFailedBatch(request: FastifyRequest, error: unknown): Omit<FailedBatch, 'at'> | undefined {
+  const { project } = request as Partial<FastifyRequest>;
+  const code = error instanceof ServiceError ? error.code : undefined;
+  if (code === 'full_update_other') return undefined;
+  if (project !== undefined) return { projectId: project.id, state: 'failed' };
+  // Nobody could look whether the caller may write to the project, so it is taken at its word.
+  const { projectId } = request.query as { projectId?: unknown };
+  const named = /^\d{1,15}$/.test(String(projectId)) ? Number(projectId) : undefined;
+  return code === 'not_ready' ? { projectId: named, state: 'in doubt' } : undefined;
 }
 
 function servePreview(server: Server, { catalog }: UpdateRouteParts): void {
@@ -221,9 +245,10 @@ function serveStart(server: Server, { catalog, answerOnce }: UpdateRouteParts): 
       },
     },
     async (request) => {
-      const { fullUpdateId, allowDeletes } = request.query;
+      const { fullUpdateId, allowDeletes, batches, products } = request.query;
+      const options = { fullUpdateId, allowDeletes, batches, products };
       return answerOnce(request, async (record) =>
-        startAnswer(await catalog.fullUpdates.start(request.project, { fullUpdateId, allowDeletes, record })),
+        startAnswer(await catalog.fullUpdates.start(request.project, { ...options, record })),
       );
     },
   );

@@ -19,6 +19,10 @@ const onTheWire = {
   not_signed_in: { status: 401, message: 'You are not signed in' },
   sign_in_refused: { status: 401, message: 'The e-mail address or the password is wrong' },
   sign_in_limited: { status: 429, message: 'Too many attempts with a password, try again later' },
+  sign_in_unstored: {
+    status: 503,
+    message: 'The disk is full, so nobody can sign in with a password: make room, or use an API key',
+  },
   password_wrong: { status: 400, message: 'The current password is wrong' },
   csrf_refused: {
     status: 403,
@@ -58,6 +62,15 @@ const onTheWire = {
   full_update_batch_failed: {
     status: 400,
     message: 'The last batch of the full update failed, send it again before the commit',
+  },
+  full_update_in_doubt: {
+    status: 400,
+    message:
+      'A batch of the full update may have been refused without a trace: send the last batch again, or say with batches or products how many were accepted',
+  },
+  full_update_incomplete: {
+    status: 400,
+    message: 'The full update holds $1 $2, the request says $3: send what is missing, or begin a new one',
   },
   full_update_started: { status: 400, message: 'The full update was started already by task $1' },
   delete_guard: {

@@ -135,6 +135,24 @@ test('no plan reads a whole table or is compiled, whatever the statistics say', 
   }
 });
 
+test('a relation that finds no room on the disk leaves no task (§7.2 rule 6)', options, async () => {
+  const { catalog } = await createDrills(1);
+  const listTasks = async () =>
+    (await catalog.call('GET', '/tasks')).body.tasks.map(({ id }: { id: string }) => id);
+  const before = await listTasks();
+  await postgres.run(`create function refuse() returns trigger language plpgsql as
+    $$ begin raise exception 'no space left' using errcode = '53100'; end $$`);
+  await postgres.run(
+    'create trigger refuse before insert on relation for each row execute function refuse()',
+  );
+  const definition = { name: 'Another', tag: 'another', source: under('Drills'), target: under('Bits') };
+  const path = `/management/projects/${catalog.projectId}/relations`;
+  assert.equal((await catalog.call('POST', path, { body: definition })).status, 507);
+  await postgres.run('drop function refuse cascade');
+  assert.deepEqual(await listTasks(), before);
+  assert.equal((await catalog.call('POST', path, { body: definition })).status, 201);
+});
+
 async function vacuum(): Promise<void> {
   for (const table of TABLES) await postgres.run(`vacuum analyze ${table}`);
 }

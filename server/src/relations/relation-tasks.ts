@@ -1,4 +1,5 @@
 import type { ChosenProject } from '../kernel/caller.ts';
+import { ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { TaskDefinition, TaskRun, Tasks } from '../tasks/tasks.ts';
 import type { RelationStore } from './relation-port.ts';
@@ -7,7 +8,7 @@ import type { RelationStore } from './relation-port.ts';
 export interface RelationBuilds {
   /**
    * Does a change that calls for a build. The build's task is stored first, so that a crash in between loses none, and
-   * held until the change is stored.
+   * held until the change is stored; a change that is refused takes it along.
    */
   changeAndBuild<Result>(
     project: Pick<ChosenProject, 'id' | 'name' | 'origin'>,
@@ -72,11 +73,17 @@ export function createRelationBuilds(parts: {
     async changeAndBuild(project, change) {
       const wanted = { project, payload: {} };
       const task = await tasks.accept<object>(buildTask, { ...wanted, isHeld: true });
+      let isRefused = false;
       try {
         return await change();
+      } catch (error) {
+        // Of a change whose commit got no answer nobody knows whether it was stored.
+        isRefused = error instanceof ServiceError && error.code !== 'not_ready';
+        throw error;
       } finally {
+        if (isRefused) await tasks.withdraw(task);
         // It began before the change was stored, because this process seemed to be gone.
-        if (!(await tasks.release(task))) await tasks.accept<object>(buildTask, wanted);
+        else if (!(await tasks.release(task))) await tasks.accept<object>(buildTask, wanted);
       }
     },
     async follow(run) {

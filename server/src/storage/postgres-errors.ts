@@ -17,6 +17,9 @@ const RETRY_SECONDS = 2;
 
 /** Whether the statement took longer than its time-out. */
 export const isTimedOut = (error: unknown) => (error as { code?: string }).code === CANCELLED;
+/** The refusal of a statement that is not sent, because the database answers nobody. */
+export const refuseAway = (cause?: Error) =>
+  new ServiceError('not_ready', { retryAfterSeconds: RETRY_SECONDS, cause });
 
 /** @returns `not_ready` while the database cannot be reached, `storage_full` on a full disk; others as they are */
 export function translatePostgresError(error: unknown): unknown {
@@ -24,7 +27,7 @@ export function translatePostgresError(error: unknown): unknown {
   const { code = '' } = error as Error & { code?: string };
   if (code === DISK_FULL) return new ServiceError('storage_full', { cause: error });
   if (UNAVAILABLE.test(code) || NETWORK.has(code) || GONE.test(error.message)) {
-    return new ServiceError('not_ready', { retryAfterSeconds: RETRY_SECONDS, cause: error });
+    return refuseAway(error);
   }
   return error;
 }

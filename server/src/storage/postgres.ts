@@ -3,6 +3,8 @@ import pg, { type PoolClient, type QueryConfig } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { cancelOn } from './postgres-cancel.ts';
 import { translatePostgresError } from './postgres-errors.ts';
+import { refuseAway, translatePostgresError } from './postgres-errors.ts';
+import { watchPool } from './postgres-watch.ts';
 
 /** How a thread reaches the database; plain data, so that it can be handed to threads. */
 export interface PostgresSettings {
@@ -68,9 +70,11 @@ function parserOf(oid: number, format?: string): unknown {
 /** A bounded pool of connections. Nothing is kept in a session, so that a proxy may lend one per transaction. */
 export function openPostgres({ url, connections, prepares }: PostgresSettings): Postgres {
   const pool = createPool(url, connections);
+  const watch = watchPool(pool, url);
   let ended: Promise<void> | undefined;
 
   async function acquire(): Promise<PoolClient> {
+    if (watch.isAway) throw refuseAway();
     try {
       return await pool.connect();
     } catch (error) {
@@ -129,6 +133,7 @@ export function openPostgres({ url, connections, prepares }: PostgresSettings): 
       between([`begin isolation level repeatable read; ${PATIENTLY}`, 'rollback'], work, signal),
     connect: async () => lend(await acquire(), prepare),
     close() {
+      watch.stop();
       ended ??= pool.end();
       return ended;
     },

@@ -107,9 +107,12 @@ export interface ControlSchema {
     origin: string;
     state: string;
     last_batch_failed: Generated<number>;
+    uploads_under_way: Generated<number>;
+    batch_at: Generated<number>;
     commit_task_id: string | null;
     created_at: number;
   };
+  upload_process: { id: string; seen_at: number };
   full_update_batch: {
     project_id: number;
     full_update_id: number;

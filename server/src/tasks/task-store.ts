@@ -68,6 +68,16 @@ export async function insertTask(
   return readTask(row);
 }
 
+/** Forgets a task that its owner keeps from running; one that began elsewhere stays. */
+export const removeHeld = (tx: ControlTransaction, owner: string, { projectId, number }: TaskKey) =>
+  tx
+    .deleteFrom('task')
+    .where('project_id', '=', projectId)
+    .where('number', '=', number)
+    .where('status', '=', 'PENDING')
+    .where('leased_by', '=', owner)
+    .execute();
+
 export async function findTask(database: Database, id: string): Promise<Task | undefined> {
   if (!isStorableText(id)) return undefined;
   const row = await database.read.selectFrom('task').selectAll().where('id', '=', id).executeTakeFirst();

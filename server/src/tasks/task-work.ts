@@ -25,7 +25,7 @@ import {
   type RunnerHooks,
   startRun,
 } from './task-runner.ts';
-import { findTask, saveReport } from './task-store.ts';
+import { findTask, removeHeld, saveReport } from './task-store.ts';
 import type { TaskWatch } from './task-watch.ts';
 
 export interface TaskParts {
@@ -145,11 +145,25 @@ export class TaskWork {
       if (await this.giveUp(task)) return true;
     } catch (error) {
       if (!isTransient(error)) throw error;
-      void this.releaseLater(task);
+      void this.tryLater(task, () => this.giveUp(task));
       return true;
     }
     const present = await findTask(this.parts.database, task.id);
     return present === undefined || present.status === 'CANCELLED';
+  }
+
+  /** Forgets a held task, because the change that it is about was refused. */
+  async withdraw(task: Task): Promise<void> {
+    const remove = async () => {
+      await this.parts.database.write((tx) => removeHeld(tx, this.leases.owner, task), { of: 'rows' });
+      this.leases.drop(task);
+    };
+    try {
+      await remove();
+    } catch (error) {
+      if (!isTransient(error)) throw error;
+      void this.tryLater(task, remove);
+    }
   }
 
   /** What a task leaves behind goes with it. */
@@ -163,16 +177,16 @@ export class TaskWork {
     }
   }
 
-  /** Its lease would run out, but nobody looks for that in an embedded store. */
-  private async releaseLater(task: Task): Promise<void> {
+  /** A lease would run out, but nobody looks for that in an embedded store. */
+  private async tryLater(task: Task, work: () => Promise<unknown>): Promise<void> {
     const { logger } = this.parts;
     while (!this.stopped.signal.aborted) {
       await pause(PAUSE_MS, this.stopped.signal);
       try {
-        await this.giveUp(task);
+        await work();
         return;
       } catch (error) {
-        logger.warn({ err: error, task: task.id }, 'a task could not be released, it is tried again');
+        logger.warn({ err: error, task: task.id }, 'a held task could not be let go, it is tried again');
       }
     }
   }

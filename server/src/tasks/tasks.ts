@@ -8,7 +8,7 @@
  */
 
 import { describeTask, type NewTaskRequest } from './new-task.ts';
-import type { LogLine, Task, TaskStatus } from './task.ts';
+import type { LogLine, Task } from './task.ts';
 import { cancelTask } from './task-cancel.ts';
 import type { TaskDefinition } from './task-definition.ts';
 import { countUnclaimed, heldBy } from './task-lease-store.ts';
@@ -67,11 +67,10 @@ export function createTasks(parts: TaskParts) {
       return task;
     },
     parts: createTaskParts({ database, clock, watch, work }),
-    /**
-     * Lets a held task run.
-     * @returns false when it began before, because this process seemed to be gone
-     */
+    /** Lets a held task run. @returns false when it began before, because this process seemed to be gone */
     release: (task: Task): Promise<boolean> => work.release(task),
+    /** Forgets a held task, because the change that it is about was refused. */
+    withdraw: (task: Task): Promise<void> => work.withdraw(task),
 
     /** Begins to run what is open; called once, when all kinds are defined. */
     start: () => work.start(),
@@ -83,12 +82,7 @@ export function createTasks(parts: TaskParts) {
     find: (id: string) => findTask(database, id),
     /** @returns undefined also for one that was forgotten since */
     findByNumber: (projectId: number, number: number) => findTaskByNumber(database, { projectId, number }),
-    list: (wanted: {
-      projectId: number;
-      status?: TaskStatus | undefined;
-      below?: number | undefined;
-      limit: number;
-    }) => listTasks(database, wanted),
+    list: (wanted: Parameters<typeof listTasks>[1]) => listTasks(database, wanted),
     /** By their numbers, in no order; those that are forgotten are left out. */
     listNumbered: (projectId: number, numbers: readonly number[]) =>
       listNumberedTasks(database, projectId, numbers),

@@ -1,0 +1,95 @@
+import type { Socket } from 'node:net';
+import pg, { type ClientBase, type PoolClient } from 'pg';
+
+/** A connection that was silent for this long is asked about: most statements take a few milliseconds. */
+const SILENT_MS = 1_500;
+const LOOK_MS = 500;
+/** With the two above, 8 s: who waits is answered within 10. */
+const PROBE_MS = 6_000;
+/** A thread that was busy for longer may not have read an answer that is there. */
+const LATE_MS = 500;
+
+export interface PostgresWatch {
+  /** Whether the database gave no answer when it was asked last. */
+  readonly isAway: boolean;
+  stop(): void;
+}
+
+/**
+ * Ends the connections that wait for a database that hangs, because it stands still or the network swallows everything: TCP
+ * alone notices after minutes. A statement may take as long as it needs while the database answers anybody else.
+ */
+export function watchPool(pool: pg.Pool, url: string): PostgresWatch {
+  /** When each connection that is in use was heard of. */
+  const heardAt = new Map<PoolClient, number>();
+  let lastHeardAt = 0;
+  let isAway = false;
+  let isAsking = false;
+
+  pool.on('connect', (client) => {
+    socketOf(client).on('data', () => {
+      lastHeardAt = performance.now();
+      if (heardAt.has(client)) heardAt.set(client, lastHeardAt);
+    });
+  });
+  pool.on('acquire', (client) => void heardAt.set(client, performance.now()));
+  pool.on('release', (_, client) => void heardAt.delete(client));
+  pool.on('remove', (client) => void heardAt.delete(client));
+
+  const isAnyWaiting = () => {
+    const silentSince = performance.now() - SILENT_MS;
+    return [...heardAt.values()].some((at) => at < silentSince);
+  };
+
+  async function ask(): Promise<void> {
+    const askedAt = performance.now();
+    const answers = await isAnswering(url);
+    // A probe may wait its turn at a proxy whose connections are all at work.
+    isAway = !answers && lastHeardAt < askedAt;
+    for (const client of [...heardAt.keys()]) {
+      if (isAway) socketOf(client).destroy();
+      else heardAt.set(client, performance.now());
+    }
+  }
+
+  async function look(): Promise<void> {
+    if (isAsking || !(isAway || isAnyWaiting())) return;
+    isAsking = true;
+    await ask();
+    isAsking = false;
+  }
+
+  const timer = setInterval(() => void look(), LOOK_MS);
+  timer.unref();
+  return {
+    get isAway() {
+      return isAway;
+    },
+    stop: () => clearInterval(timer),
+  };
+}
+
+const socketOf = (client: ClientBase) =>
+  (client as unknown as { connection: { stream: Socket } }).connection.stream;
+
+/** A refusal is an answer too. @returns true also when nobody can say */
+async function isAnswering(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, application_name: 'relata' });
+  client.on('error', () => {});
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const lateAt = performance.now() + PROBE_MS + LATE_MS;
+  const timer = setTimeout(() => resolve(performance.now() > lateAt), PROBE_MS);
+  const ask = async () => {
+    await client.connect();
+    await client.query('select 1');
+  };
+  ask().then(
+    () => resolve(true),
+    (error: { severity?: string }) => resolve(error.severity !== undefined),
+  );
+  const answers = await promise;
+  clearTimeout(timer);
+  if (answers) client.end().catch(() => {});
+  else socketOf(client).destroy();
+  return answers;
+}
