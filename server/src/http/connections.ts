@@ -62,7 +62,7 @@ function findFault({ httpVersion, headers, rawHeaders }: IncomingMessage, count:
     const details = [`one connection may have ${MOST_UNDER_WAY} requests under way: read answers first`];
     return new ServiceError('too_many_pipelined', { details, retryAfterSeconds: 1 });
   }
-  const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && /^host$/i.test(name)).length;
+  const hosts = rawHeaders.filter((text, at) => at % 2 === 0 && isHost(text)).length;
   if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) {
     return new ServiceError('bad_request', { details: ['exactly one header Host is needed'] });
   }
@@ -71,6 +71,8 @@ function findFault({ httpVersion, headers, rawHeaders }: IncomingMessage, count:
   }
   return undefined;
 }
+
+const isHost = (name: string) => name.length === 4 && name.toLowerCase() === 'host';
 
 /** @returns undefined where the system does not tell how many descriptors there are */
 function findMostConnections(): number | undefined {

@@ -89,25 +89,17 @@ export async function findCallerRefusal({ checkCaller }: FastifyRequest): Promis
 export const CHECK_EVERY_MS = 1_000;
 const OF_CALLERS: ReadonlySet<number> = new Set([401, 403]);
 
-/** Ends answers that go on after their caller may call no more: events, exports, lines. Source: docs/interface.md §5.1. */
-export async function endForbiddenStream(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  payload: unknown,
-): Promise<void> {
+/** Ends an answer that goes on after its caller may call no more: events, exports, lines. Source: docs/interface.md §5.1. */
+export function watchStream(request: FastifyRequest, reply: FastifyReply, payload: unknown): void {
   if (!(payload instanceof Readable) || request.checkCaller === undefined) return;
-  let isAsking = false;
-  const timer = setInterval(async () => {
-    if (isAsking) return;
-    isAsking = true;
-    const refusal = await findCallerRefusal(request);
-    isAsking = false;
-    if (refusal === undefined) return;
-    clearInterval(timer);
-    request.log.info('the answer ends before its end: its caller may call no more');
-    reply.raw.destroy();
-  }, CHECK_EVERY_MS);
+  const timer = setInterval(() => void endForbidden(request, reply), CHECK_EVERY_MS);
   reply.raw.once('close', () => clearInterval(timer));
+}
+
+async function endForbidden(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  if ((await findCallerRefusal(request)) === undefined || reply.raw.destroyed) return;
+  request.log.info('the answer breaks off: its caller may call no more');
+  reply.raw.destroy();
 }
 
 async function* endWith<Part>(parts: AsyncGenerator<Part>, check: () => Promise<void>): AsyncGenerator<Part> {

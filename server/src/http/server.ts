@@ -5,18 +5,13 @@ import { Ajv } from 'ajv';
 import Fastify, { type FastifyError, type FastifyRequest, type RouteOptions } from 'fastify';
 import { nameCaller } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
+import { createAnswerMemory } from './answer-memory.ts';
 import { MIB, parseJsonBody, readBody } from './body.ts';
 import { streamBody } from './body-stream.ts';
 import { createBrokenRequestHandler } from './broken-requests.ts';
 import { boundConnections, connectionOptions, READER_MS } from './connections.ts';
 import { replyWithError } from './error-mapper.ts';
-import {
-  checkCallerLate,
-  createGuardHook,
-  endForbiddenStream,
-  findCallerRefusal,
-  type Guards,
-} from './guards.ts';
+import { checkCallerLate, createGuardHook, findCallerRefusal, type Guards, watchStream } from './guards.ts';
 import type { Server } from './http.ts';
 import { createMemoryBudget, type HeldMemory, type MemoryBudget } from './memory-budget.ts';
 import { RequestLog } from './request-log.ts';
@@ -83,8 +78,12 @@ export function createServer(settings: ServerSettings, guards: Guards): Server {
   const cookie = createSessionCookie(settings.publicUrl);
   server.addHook('onRequest', createGuardHook(guards, cookie));
   server.addHook('preHandler', checkCallerLate);
-  server.addHook('onSend', endForbiddenStream);
-  server.addHook('onSend', async (request, reply) => void reply.header('x-request-id', request.id));
+  const holdAnswer = createAnswerMemory(settings.bodyBudgetMib * MIB);
+  server.addHook('onSend', async (request, reply, payload) => {
+    reply.header('x-request-id', request.id);
+    watchStream(request, reply, payload);
+    holdAnswer(request, reply, payload);
+  });
   endConnectionsOnClose(server, settings.closeMs ?? CLOSE_MS);
   return server;
 }
