@@ -40,6 +40,20 @@ async function assertRoom(what: string): Promise<void> {
   assert.equal((await Promise.race([call, inTime]))?.status, 201, what);
 }
 
+test('what is announced and does not come keeps nobody out (§7.2 rule 8)', async (t) => {
+  const project = await createPipelineProject(service());
+  const files = await project.create(byUpload());
+  const upload = `/management/projects/${project.projectId}/pipelines/${files.id}/upload`;
+  const paths = [`/products?projectId=${project.projectId}`, '/management/project-groups', upload];
+  const length = `Content-Length: ${MIB}`;
+  const held = await Promise.all(
+    paths.flatMap((path) => [send(path, length, '{'), send(path, CHUNKED, chunk(1))]),
+  );
+  t.after(() => held.map(({ socket }) => socket.destroy()));
+  await delay(100);
+  await assertRoom('six bodies are half here');
+});
+
 test('a body that is refused on the way gives its memory back, announced or not (§7.2)', async (t) => {
   const project = await createPipelineProject(service());
   const files = await project.create(byUpload());
@@ -65,9 +79,9 @@ test('who leaves while a body waits for memory takes none along, and starts noth
   const project = await createPipelineProject(service());
   const files = await project.create(byUpload());
   const path = `/management/projects/${project.projectId}/pipelines/${files.id}/upload`;
-  const first = await send(path, CHUNKED, chunk(1));
+  const first = await send(path, CHUNKED, chunk(MIB - 1));
   await delay(100);
-  const waiting = await Promise.all([1, 2, 3].map(() => send(path, CHUNKED, chunk(1))));
+  const waiting = await Promise.all([1, 2, 3].map(() => send(path, CHUNKED, chunk(MIB / 2))));
   await delay(100);
   for (const { socket } of [...waiting, first]) socket.destroy();
   await assertRoom('all have left');

@@ -65,3 +65,21 @@ test('a file of somebody who may call no more by its end starts no run (§7.2 ru
   assert.equal((await project.read(files)).lastRun, null);
   assert.deepEqual(await service().store.listBodies(), []);
 });
+
+test('a body that is under way ends when its key is deleted (§7.2 rule 9)', async (t) => {
+  const owner = await addOwner('adc@shop.example');
+  const project = await createPipelineProject(service());
+  const files = await project.create(byUpload());
+  const { browser } = owner;
+  const key = await browser.succeed('POST', '/management/api-keys', JSON.parse(BODY));
+  const upload = `/management/projects/${project.projectId}/pipelines/${files.id}/upload`;
+  const paths = ['/management/api-keys', `/products?projectId=${project.projectId}`, upload];
+  const held = await Promise.all(paths.map((path) => begin(t, withKey(key.key), path)));
+  await browser.succeed('DELETE', `/management/api-keys/${key.id}`);
+  const answers = await Promise.all(held.map((socket) => once(socket, 'data')));
+  assert.deepEqual(
+    answers.map(([text]) => String(text).split(' ')[1]),
+    ['401', '401', '401'],
+  );
+  assert.equal((await project.read(files)).lastRun, null);
+});

@@ -1,8 +1,11 @@
+import { ServiceError } from '../kernel/errors.ts';
 import type { ByteCache, CacheSpace } from '../storage/storage.ts';
 import { type AnswerBuffers, createAnswerBuffers } from './answer-buffers.ts';
 import type { Frame, JoinedAnswers } from './catalog-port.ts';
 
 const COMMA = 0x2c;
+/** Source: docs/interface.md §8. */
+const ANSWER_MAX_MIB = 256;
 
 /** What a store keeps for the lookup of one product. */
 export interface ServedAnswer {
@@ -68,6 +71,7 @@ export class LookupAnswers {
     this.requests = (this.requests + 1) | 0;
     const places: number[] = [];
     const read: ReadAnswer[] = [];
+    let readBytes = 0;
     for (const identifier of new Set(wanted.identifiers)) {
       const place = space.find(identifier);
       if (place >= 0) {
@@ -80,6 +84,8 @@ export class LookupAnswers {
       if (served === undefined) continue;
       places.push(-1 - read.length);
       const { id, answer: stored, updatedAt } = served;
+      readBytes += stored.length;
+      refuseLarge(readBytes);
       read.push({ identifier, head: `{"id":${id},`, stored, tail: `,"lastUpdateTs":${updatedAt}}` });
     }
     return this.join({ space, places, read }, wanted.frame);
@@ -93,6 +99,7 @@ export class LookupAnswers {
   private join({ space, places, read }: Found, { head, tail }: Frame): JoinedAnswers {
     let length = head.length + tail.length + Math.max(places.length - 1, 0);
     for (const place of places) length += place >= 0 ? space.lengthAt(place) : sizeOf(read[-1 - place]);
+    refuseLarge(length);
     const { buffer, release } = this.buffers.take(length);
     buffer.set(head);
     let at = head.length;
@@ -108,6 +115,13 @@ export class LookupAnswers {
       space.keep(answer.identifier, buffer.subarray(start, start + sizeOf(answer)));
     });
     return { bytes: buffer.subarray(0, length), count: places.length, release };
+  }
+}
+
+/** @throws answer_too_large */
+function refuseLarge(bytes: number): void {
+  if (bytes > ANSWER_MAX_MIB * 1024 * 1024) {
+    throw new ServiceError('answer_too_large', { values: [ANSWER_MAX_MIB] });
   }
 }
 

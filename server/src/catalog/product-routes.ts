@@ -29,6 +29,10 @@ const config = { guard: 'management', access: 'manage' } as const;
 const failures = { '4xx': ErrorAnswer };
 const tags = ['Products'];
 const EXPORT_PAGE = 500;
+/** Nobody knows yet how large the products are. */
+const FIRST_EXPORT_PAGE = 20;
+/** A reader who takes his time keeps three pages in memory. */
+const EXPORT_PAGE_BYTES = 1024 * 1024;
 const NDJSON = 'application/x-ndjson';
 const MAX_DEPTH = 20;
 
@@ -201,11 +205,14 @@ async function* exportCatalog(
   projectId: number,
   cursor: string | undefined,
 ): AsyncGenerator<string> {
+  let limit = FIRST_EXPORT_PAGE;
   for (let after = cursor && Buffer.from(cursor, 'base64url').toString(); ; ) {
-    const page = await catalog.store.listProducts(projectId, after, EXPORT_PAGE);
+    const page = await catalog.store.listProducts(projectId, after, limit);
     const last = page.at(-1);
     if (last === undefined) return;
-    yield page.map(exportLine).join('');
+    const lines = page.map(exportLine).join('');
+    yield lines;
     after = last.identifier;
+    limit = Math.ceil(Math.min(EXPORT_PAGE, limit * 5, (page.length * EXPORT_PAGE_BYTES) / lines.length));
   }
 }

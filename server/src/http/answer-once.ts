@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import { type Caller, isUser } from '../kernel/caller.ts';
+import { nameCaller } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 import type { ControlTransaction, Database } from '../storage/storage.ts';
@@ -96,10 +96,6 @@ export function createAnswerOnce(database: Database, clock: Clock): AnswerOnce {
       underWay.delete(place);
     }
   };
-}
-
-function nameCaller(caller: Caller): string {
-  return isUser(caller) ? `user ${caller.userId}` : `key ${caller.keyId}`;
 }
 
 function mayBeAnswered(error: unknown): boolean {

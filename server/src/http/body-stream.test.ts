@@ -2,9 +2,12 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
+import { ServiceError } from '../kernel/errors.ts';
 import { streamBody } from './body-stream.ts';
 
 const MIB = 1024 * 1024;
+
+const TERMS = { maxMib: 1, memory: undefined, findRefusal: async () => undefined };
 
 /** A request as far as a body reader sees one. */
 function openRequest(headers: Record<string, string> = {}) {
@@ -14,7 +17,7 @@ function openRequest(headers: Record<string, string> = {}) {
 
 async function readAll(request: IncomingMessage, maxMib: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of streamBody(request, maxMib)) chunks.push(chunk);
+  for await (const chunk of streamBody(request, { ...TERMS, maxMib })) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
 
@@ -44,9 +47,9 @@ test('a streamed body of exactly the limit is read, one byte more is refused, an
 });
 
 test('a sender that is silent for 30 seconds is given up, a taker that is slow is not (§7.2 rule 7)', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
+  t.mock.timers.enable({ apis: ['setInterval'] });
   const { stream, request } = openRequest();
-  const chunks = streamBody(request, 1);
+  const chunks = streamBody(request, TERMS);
   stream.write('x');
   await chunks.next();
   t.mock.timers.tick(60_000);
@@ -57,6 +60,18 @@ test('a sender that is silent for 30 seconds is given up, a taker that is slow i
   await new Promise(setImmediate);
   t.mock.timers.tick(1);
   await silent;
+});
+
+test('a stream ends when its sender may send no more, also while nobody takes of it (§7.2 rule 9)', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const { stream, request } = openRequest();
+  const findRefusal = async () => new ServiceError('scope_refused');
+  const chunks = streamBody(request, { ...TERMS, findRefusal });
+  stream.write('x');
+  await chunks.next();
+  t.mock.timers.tick(1_000);
+  await new Promise(setImmediate);
+  await assert.rejects(chunks.next(), { code: 'scope_refused' });
 });
 
 test('a connection that breaks off is no streamed body', async () => {

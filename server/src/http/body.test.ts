@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { createBodyBudget, declaredLength, parseJsonBody, readBody } from './body.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import { declaredLength, parseJsonBody, readBody } from './body.ts';
+import { createMemoryBudget } from './memory-budget.ts';
 
 const MIB = 1024 * 1024;
 
@@ -13,6 +15,8 @@ function openRequest(headers: Record<string, string> = {}) {
   const stream = Object.assign(new PassThrough(), { headers });
   return { stream, request: stream as unknown as IncomingMessage };
 }
+
+const TERMS = { maxMib: 1, memory: undefined, findRefusal: async () => undefined };
 
 const identity = (text: string | Uint8Array) => ({ bytes: Buffer.from(text), encoding: 'identity' as const });
 const gzip = (text: string) => ({ bytes: gzipSync(text), encoding: 'gzip' as const });
@@ -23,7 +27,7 @@ test('a body is what was sent, however it is cut into chunks and whatever length
     fc.asyncProperty(chunks, fc.boolean(), async (parts, isDeclared) => {
       const whole = Buffer.concat(parts);
       const { stream, request } = openRequest(isDeclared ? { 'content-length': String(whole.length) } : {});
-      const reading = readBody(request, 1);
+      const reading = readBody(request, TERMS);
       for (const part of parts) stream.write(part);
       stream.end();
       const { bytes, encoding } = await reading;
@@ -39,46 +43,99 @@ test('gzip is known by both its names, anything else is refused', async () => {
   for (const name of ['gzip', 'x-gzip', ' GZIP ']) {
     const { stream, request } = openRequest({ 'content-encoding': name });
     stream.end('x');
-    assert.equal((await readBody(request, 1)).encoding, 'gzip');
+    assert.equal((await readBody(request, TERMS)).encoding, 'gzip');
   }
   const { request } = openRequest({ 'content-encoding': 'br' });
-  await assert.rejects(readBody(request, 1), { code: 'body_encoding' });
+  await assert.rejects(readBody(request, TERMS), { code: 'body_encoding' });
 });
 
 test('a body of exactly the limit is read, one byte more is refused, announced or not (§8)', async () => {
   const exact = openRequest();
-  const reading = readBody(exact.request, 1);
+  const reading = readBody(exact.request, TERMS);
   exact.stream.end(Buffer.alloc(MIB));
   assert.equal((await reading).bytes.length, MIB);
 
   const announced = openRequest({ 'content-length': String(MIB + 1) });
-  await assert.rejects(readBody(announced.request, 1), { code: 'body_too_large' });
+  await assert.rejects(readBody(announced.request, TERMS), { code: 'body_too_large' });
 
   const silent = openRequest();
-  const refused = assert.rejects(readBody(silent.request, 1), { code: 'body_too_large' });
+  const refused = assert.rejects(readBody(silent.request, TERMS), { code: 'body_too_large' });
   silent.stream.end(Buffer.alloc(MIB + 1));
   await refused;
 });
 
-test('a sender that is silent for 30 seconds is given up, one that goes on is not (§7.2 rule 7)', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
+/** Writes so much each so many seconds, as long as it is wanted. @returns how it ended, and after how many seconds */
+async function drip(
+  t: TestContext,
+  { bytes, seconds, maxMib }: { bytes: number; seconds: number; maxMib: number },
+) {
+  t.mock.timers.enable({ apis: ['setInterval'] });
   const { stream, request } = openRequest();
-  const outcome = readBody(request, 1).then(
-    () => 'read',
-    (error: { code: string }) => error.code,
+  let outcome: string | undefined;
+  readBody(request, { ...TERMS, maxMib }).then(
+    () => assert.fail('it never ends'),
+    (error: { code: string }) => {
+      outcome = error.code;
+    },
   );
-  for (let at = 0; at < 3; at += 1) {
-    stream.write('x');
+  let second = 0;
+  for (; outcome === undefined && second < 1_000; second += 1) {
+    if (second % seconds === 0) stream.write(Buffer.alloc(bytes));
     await new Promise(setImmediate);
-    t.mock.timers.tick(29_000);
+    t.mock.timers.tick(1_000);
+    await new Promise(setImmediate);
   }
-  t.mock.timers.tick(1_001);
-  assert.equal(await outcome, 'body_stalled');
+  return [outcome, second];
+}
+
+test('a sender that is silent for 30 seconds is given up (§7.2 rule 7)', async (t) => {
+  assert.deepEqual(await drip(t, { bytes: 1, seconds: 600, maxMib: 128 }), ['body_stalled', 30]);
+});
+
+test('a sender of less than 1 MiB a minute is given up (§7.2 rule 7)', async (t) => {
+  assert.deepEqual(await drip(t, { bytes: 1, seconds: 8, maxMib: 128 }), ['body_slow', 60]);
+});
+
+test('a body has a minute and 10 seconds for each MiB that it may have (§7.2 rule 7)', async (t) => {
+  assert.deepEqual(await drip(t, { bytes: 18 * 1024, seconds: 1, maxMib: 4 }), ['body_slow', 100]);
+  t.mock.timers.reset();
+  assert.deepEqual(await drip(t, { bytes: 1, seconds: 8, maxMib: 1 / 64 }), ['body_slow', 60], 'a sign-in');
+});
+
+test('a sender that waits for memory is not timed, and goes on when there is some (§7.2 rule 8)', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const budget = createMemoryBudget(100);
+  const holder = { caller: 'key 1', accountId: 1 };
+  const other = budget.open(holder);
+  assert.ok(other.grow(100));
+  const { stream, request } = openRequest();
+  const reading = readBody(request, { ...TERMS, memory: budget.open(holder) });
+  stream.write('one ');
+  await new Promise(setImmediate);
+  for (let second = 0; second < 600; second += 1) t.mock.timers.tick(1_000);
+  assert.equal(request.isPaused(), true);
+  other.release();
+  stream.end('two');
+  assert.equal(String(Buffer.from((await reading).bytes)), 'one two');
+});
+
+test('a body ends when its sender may send no more (§7.2 rule 9)', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  let refusal: ServiceError | undefined;
+  const { stream, request } = openRequest();
+  const reading = readBody(request, { ...TERMS, findRefusal: async () => refusal });
+  stream.write('one ');
+  t.mock.timers.tick(1_000);
+  await new Promise(setImmediate);
+  refusal = new ServiceError('scope_refused');
+  const refused = assert.rejects(reading, { code: 'scope_refused' });
+  t.mock.timers.tick(1_000);
+  await refused;
 });
 
 test('a connection that breaks off is no body', async () => {
   const { stream, request } = openRequest();
-  const refused = assert.rejects(readBody(request, 1), { code: 'body_stalled' });
+  const refused = assert.rejects(readBody(request, TERMS), { code: 'body_stalled' });
   stream.write('half');
   stream.destroy();
   await refused;
@@ -145,30 +202,4 @@ test('the prototype of an object cannot be written through a body', async () => 
   const escaped = '{"a":[{"\\u005f_proto__":{"isAdmin":true},"b":"__proto__"}]}';
   const deep = (await parseJsonBody(identity(escaped), 1)) as { a: [object] };
   assert.deepEqual(Object.entries(deep.a[0]), [['b', '__proto__']]);
-});
-
-test('bodies share their memory: what does not fit waits, small ones first, none is lost', async () => {
-  const budget = createBodyBudget(100);
-  const granted: number[] = [];
-  const reserve = async (bytes: number) => {
-    const release = await budget.reserve(bytes);
-    granted.push(bytes);
-    return release;
-  };
-  const first = await reserve(80);
-  const large = reserve(90);
-  const small = reserve(30);
-  const tiny = reserve(20);
-  await new Promise(setImmediate);
-  assert.deepEqual(granted, [80, 20]);
-  first();
-  first();
-  await new Promise(setImmediate);
-  assert.deepEqual(granted, [80, 20, 30], 'a release counts once');
-  (await tiny)();
-  (await small)();
-  (await large)();
-  assert.deepEqual(granted, [80, 20, 30, 90]);
-  (await reserve(1_000))();
-  assert.deepEqual(granted.at(-1), 1_000, 'more than there is takes all of it');
 });

@@ -3,6 +3,8 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { ServiceError } from '../kernel/errors.ts';
 import { countJson, describeExcess, type JsonLimits } from '../kernel/json-scan.ts';
+import type { HeldMemory } from './memory-budget.ts';
+import { SenderPace } from './sender-pace.ts';
 
 export type BodyEncoding = 'identity' | 'gzip';
 
@@ -13,78 +15,68 @@ export interface RawBody {
 }
 
 export const MIB = 1024 * 1024;
-/** A sender that is silent this long is gone. Source: docs/interface.md §7.2. */
-export const STALL_MS = 30_000;
+/** Allocated for a body of which nothing came yet. */
+const FIRST_BYTES = MIB;
 
-/** Memory that bodies in flight share: connections beyond it wait unread, small bodies go first. */
-export interface BodyBudget {
-  reserve(bytes: number): Promise<() => void>;
-}
-
-export function createBodyBudget(limitBytes: number): BodyBudget {
-  let free = limitBytes;
-  const waiting: { bytes: number; grant: () => void }[] = [];
-
-  function grantWaiting(): void {
-    waiting.sort((a, b) => a.bytes - b.bytes);
-    while (waiting[0] !== undefined && waiting[0].bytes <= free) {
-      const next = waiting.shift();
-      if (next === undefined) return;
-      free -= next.bytes;
-      next.grant();
-    }
-  }
-
-  return {
-    async reserve(wanted) {
-      const bytes = Math.min(wanted, limitBytes);
-      await new Promise<void>((grant) => {
-        waiting.push({ bytes, grant });
-        grantWaiting();
-      });
-      let held = true;
-      return () => {
-        if (held) free += bytes;
-        held = false;
-        grantWaiting();
-      };
-    },
-  };
+/** How a body is read. */
+export interface BodyTerms {
+  readonly maxMib: number;
+  /** Where what came is counted; undefined: nowhere. */
+  readonly memory: HeldMemory | undefined;
+  /** @returns why its sender may send no more, once that is so */
+  findRefusal(): Promise<Error | undefined>;
 }
 
 /**
  * Reads a body into memory.
- * @throws body_encoding, body_too_large, body_stalled
+ * @throws body_encoding, body_too_large, body_stalled, body_slow, and what findRefusal returns
  */
-export async function readBody(request: IncomingMessage, maxMib: number): Promise<RawBody> {
+export async function readBody(request: IncomingMessage, terms: BodyTerms): Promise<RawBody> {
+  const { maxMib, memory } = terms;
   const encoding = readEncoding(request.headers['content-encoding']);
-  const tooLarge = () => new ServiceError('body_too_large', { values: [maxMib] });
-  const declared = declaredLength(request);
-  if (declared !== undefined && declared > maxMib * MIB) throw tooLarge();
+  const declared = checkDeclared(request, maxMib);
   const collected = new BodyBuffer(declared ?? 0);
   await new Promise<void>((resolve, reject) => {
-    const stalled = () => fail(new ServiceError('body_stalled', { values: [STALL_MS / 1000] }));
-    const timer = setTimeout(stalled, STALL_MS);
     const onData = (chunk: Buffer) => {
-      timer.refresh();
-      if (collected.length + chunk.length > maxMib * MIB) fail(tooLarge());
-      else collected.add(chunk);
+      pace.arrived(chunk.length);
+      if (collected.length + chunk.length > maxMib * MIB) return fail(tooLarge(maxMib));
+      collected.add(chunk);
+      if (memory?.grow(collected.length) === false) void waitForRoom(memory);
+    };
+    const waitForRoom = async (room: HeldMemory) => {
+      request.pause();
+      pace.isHeld = true;
+      await room.waitFor(collected.length);
+      pace.isHeld = false;
+      if (!pace.hasEnded) request.resume();
     };
     const onEnd = () => finish(resolve);
-    const onClose = () =>
-      fail(new ServiceError('body_stalled', { values: [0], details: ['the connection broke off'] }));
+    const onClose = () => fail(brokeOff());
     const fail = (error: Error) => {
       request.pause();
       finish(() => reject(error));
     };
+    const pace = new SenderPace({ allowedMib: (declared ?? maxMib * MIB) / MIB, ...terms, refuse: fail });
     const finish = (settle: () => void) => {
-      clearTimeout(timer);
+      pace.end();
       request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
       settle();
     };
     request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
   });
   return { bytes: collected.take(), encoding };
+}
+
+export const tooLarge = (maxMib: number) => new ServiceError('body_too_large', { values: [maxMib] });
+
+export const brokeOff = (cause?: unknown) =>
+  new ServiceError('body_stalled', { values: [0], details: ['the connection broke off'], cause });
+
+/** @returns the length that was announced @throws body_too_large */
+export function checkDeclared(request: IncomingMessage, maxMib: number): number | undefined {
+  const declared = declaredLength(request);
+  if (declared !== undefined && declared > maxMib * MIB) throw tooLarge(maxMib);
+  return declared;
 }
 
 /**
@@ -94,9 +86,12 @@ export async function readBody(request: IncomingMessage, maxMib: number): Promis
 class BodyBuffer {
   length = 0;
   private bytes: Uint8Array;
+  private readonly expectedBytes: number;
 
+  /** What was announced need not come: not all of it is allocated at once. */
   constructor(expectedBytes: number) {
-    this.bytes = new Uint8Array(new SharedArrayBuffer(expectedBytes));
+    this.expectedBytes = expectedBytes;
+    this.bytes = new Uint8Array(new SharedArrayBuffer(Math.min(expectedBytes, FIRST_BYTES)));
   }
 
   add(chunk: Uint8Array): void {
@@ -110,7 +105,9 @@ class BodyBuffer {
   }
 
   private grow(needed: number): void {
-    const larger = new Uint8Array(new SharedArrayBuffer(Math.max(needed, this.bytes.length * 2, 64 * 1024)));
+    const expected = Math.min(this.expectedBytes, this.bytes.length * 16);
+    const length = Math.max(needed, expected, this.bytes.length * 2, 64 * 1024);
+    const larger = new Uint8Array(new SharedArrayBuffer(length));
     larger.set(this.take());
     this.bytes = larger;
   }

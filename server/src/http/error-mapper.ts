@@ -43,6 +43,10 @@ const onTheWire = {
   body_encoding: { status: 415, message: 'Content-Encoding can be gzip or absent' },
   body_too_large: { status: 413, message: 'The body is larger than $1 MiB' },
   body_stalled: { status: 408, message: 'The body stalled for $1 seconds' },
+  body_slow: {
+    status: 408,
+    message: 'The body came too slowly: send at least 1 MiB a minute, and all of it within $1 seconds',
+  },
   too_many_products: {
     status: 400,
     message: 'The request holds $1 products, at most $2 are accepted at once',
@@ -120,6 +124,14 @@ const onTheWire = {
   headers_too_large: { status: 431, message: 'Request Header Fields Too Large' },
   rate_limited: { status: 429, message: 'Too Many Requests' },
   too_many_looks: { status: 429, message: 'Too Many Requests' },
+  expectation_failed: { status: 417, message: 'Expectation Failed' },
+  too_many_pipelined: { status: 429, message: 'Too Many Requests' },
+  too_many_waits: { status: 429, message: 'Too Many Requests' },
+  answers_unread: { status: 429, message: 'Too Many Requests' },
+  answer_too_large: {
+    status: 400,
+    message: 'The answer would be larger than $1 MiB, ask for fewer products at once',
+  },
   webhook_token_missing: { status: 401, message: 'Missing authorization header' },
   webhook_refused: { status: 401, message: 'Wrong authentication credentials' },
   pipeline_busy: { status: 409, message: 'The pipeline is running, wait for its run or cancel it first' },
@@ -140,6 +152,14 @@ const onTheWire = {
   storage_full: { status: 507, message: 'The disk is full, nothing of this request was stored' },
   not_ready: { status: 503, message: 'Service Unavailable' },
 } satisfies Record<FailureCode, WireText>;
+
+/** What follows on the connection is the rest of a body that nobody reads, or requests that nobody waits for. */
+const ENDS_CONNECTION: ReadonlySet<FailureCode> = new Set([
+  'body_stalled',
+  'body_slow',
+  'body_too_large',
+  'too_many_pipelined',
+]);
 
 /** The body of every error answer. Source: docs/interface.md §7.1. */
 export interface FailureBody {
@@ -175,8 +195,7 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
   const details = boundLines(refusal.facts.details ?? [], DETAILS);
   if (retryAfterSeconds !== undefined) reply.header('retry-after', Math.max(1, Math.ceil(retryAfterSeconds)));
   if (allow !== undefined) reply.header('allow', allow.join(', '));
-  if (refusal.code === 'body_stalled' || refusal.code === 'body_too_large')
-    reply.header('connection', 'close');
+  if (ENDS_CONNECTION.has(refusal.code)) reply.header('connection', 'close');
   const { status, message } = describeRefusal(refusal);
   const body: FailureBody = {
     status: 'failure',

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
   allows,
@@ -10,6 +11,7 @@ import {
   type UserCaller,
 } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
+import { describeRefusal } from './error-mapper.ts';
 import { changesSomething, refuseForged, type SessionCookie } from './session-cookie.ts';
 
 /** A key as it came in a request, and by which way. */
@@ -44,8 +46,11 @@ export function createGuardHook(guards: Guards, cookie: SessionCookie) {
     if (guard === 'none' || guard === 'own' || request.routeOptions.url === undefined) return;
     reply.header('cache-control', 'no-store');
     if (guard === 'sign-in') return cookie.refuseForeign(request);
-    request.caller = await findCaller(guards, { request, reply, cookie });
-    refuseLowCaller(request);
+    request.checkCaller = async () => {
+      request.caller = await findCaller(guards, { request, reply, cookie });
+      refuseLowCaller(request);
+    };
+    await request.checkCaller();
     await chargeRequest(guards, request, reply).catch(async (error: unknown) => {
       // Over its rate, a batch of a full update is a failed batch of this project all the same (§3.1).
       if (guard === 'project') await chooseProject(guards, request).catch(() => undefined);
@@ -62,19 +67,39 @@ const CHECK_HOLDS_MS = 1_000;
  * A body can take hours, and is not read before its sender was let in: whoever may call no more by its end is refused
  * then, before anything is done.
  */
-export function createLateGuardHook(guards: Guards, cookie: SessionCookie) {
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const { guard, body } = request.routeOptions.config;
-    const { caller } = request as Partial<FastifyRequest>;
-    if (caller === undefined || guard === 'own') return;
-    const check = async () => {
-      if (reply.elapsedTime < CHECK_HOLDS_MS) return;
-      request.caller = await findCaller(guards, { request, reply, cookie });
-      refuseLowCaller(request);
-    };
-    if (body !== 'stream') return check();
-    if (request.body) request.body = endWith(request.body as AsyncGenerator<Uint8Array>, check);
+export async function checkCallerLate(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const check = async () => {
+    if (reply.elapsedTime >= CHECK_HOLDS_MS) await request.checkCaller?.();
   };
+  if (request.routeOptions.config.body !== 'stream') return check();
+  if (request.body) request.body = endWith(request.body as AsyncGenerator<Uint8Array>, check);
+}
+
+/** @returns why the caller may call no more; while the database is away, nothing is known against anybody */
+export async function findCallerRefusal({ checkCaller }: FastifyRequest): Promise<ServiceError | undefined> {
+  try {
+    await checkCaller?.();
+  } catch (error) {
+    if (error instanceof ServiceError && OF_CALLERS.has(describeRefusal(error).status)) return error;
+  }
+  return undefined;
+}
+
+/** Whether a caller who was let in may still call is asked so often while a body comes or an answer goes. */
+export const CHECK_EVERY_MS = 1_000;
+const OF_CALLERS: ReadonlySet<number> = new Set([401, 403]);
+
+/** Ends an answer that goes on after its caller may call no more: events, exports, lines. Source: docs/interface.md §5.1. */
+export function watchStream(request: FastifyRequest, reply: FastifyReply, payload: unknown): void {
+  if (!(payload instanceof Readable) || request.checkCaller === undefined) return;
+  const timer = setInterval(() => void endForbidden(request, reply), CHECK_EVERY_MS);
+  reply.raw.once('close', () => clearInterval(timer));
+}
+
+async function endForbidden(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  if ((await findCallerRefusal(request)) === undefined || reply.raw.destroyed) return;
+  request.log.info('the answer breaks off: its caller may call no more');
+  reply.raw.destroy();
 }
 
 async function* endWith<Part>(parts: AsyncGenerator<Part>, check: () => Promise<void>): AsyncGenerator<Part> {

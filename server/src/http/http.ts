@@ -84,6 +84,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set by the guard; reading it on an open route is a bug. */
     caller: Caller;
+    /** Finds the caller once more; throws when that is not allowed any longer. Undefined where nobody has to be known. */
+    checkCaller: (() => Promise<void>) | undefined;
     project: ChosenProject;
     rawBody: RawBody | undefined;
     /** Of a streamed body, once it was read: by it a repetition is recognised. */

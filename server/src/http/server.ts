@@ -1,23 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import type { Socket } from 'node:net';
 import cors from '@fastify/cors';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { Ajv } from 'ajv';
 import Fastify, { type FastifyError, type FastifyRequest, type RouteOptions } from 'fastify';
+import { nameCaller } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import {
-  type BodyBudget,
-  createBodyBudget,
-  declaredLength,
-  JSON_LIMITS,
-  parseJsonBody,
-  readBody,
-} from './body.ts';
+import { createAnswerMemory } from './answer-memory.ts';
+import { JSON_LIMITS, MIB, parseJsonBody, readBody } from './body.ts';
 import { CHECKS, createBodyChecks } from './body-check.ts';
 import { streamBody } from './body-stream.ts';
+import { createBrokenRequestHandler } from './broken-requests.ts';
+import { boundConnections, connectionOptions, READER_MS } from './connections.ts';
 import { replyWithError } from './error-mapper.ts';
-import { createGuardHook, createLateGuardHook, type Guards } from './guards.ts';
+import { checkCallerLate, createGuardHook, findCallerRefusal, type Guards, watchStream } from './guards.ts';
 import type { Server } from './http.ts';
+import { createMemoryBudget, type HeldMemory, type MemoryBudget } from './memory-budget.ts';
 import { RequestLog } from './request-log.ts';
 import { describeSchemaErrors } from './schema-errors.ts';
 import { createSessionCookie } from './session-cookie.ts';
@@ -33,13 +30,12 @@ export interface ServerSettings {
   readonly bodyBudgetMib: number;
   /** How long requests in flight may take when the service stops; default 30 s. */
   readonly closeMs?: number;
+  /** How long a reader may take nothing of an answer; default 30 s. */
+  readonly readerMs?: number;
 }
 
-const MIB = 1024 * 1024;
 /** Half of the time that whoever runs the service gives it to stop; the rest is for running tasks. */
 const CLOSE_MS = 30_000;
-/** What is held of a streamed body at a time. */
-const STREAMED_BYTES = 8 * MIB;
 /** 128 KiB of request line and headers are served; Node counts a little more than their text. Source: §8. */
 const MAX_HEADER_BYTES = 136 * 1024;
 /** The paths that browsers of other origins may call. Source: docs/interface.md §5.4. */
@@ -65,23 +61,30 @@ export function createServer(settings: ServerSettings, guards: Guards): Server {
     genReqId: () => randomUUID(),
     requestIdHeader: false,
     trustProxy: settings.trustedProxies.length > 0 ? [...settings.trustedProxies] : false,
-    http: { maxHeaderSize: MAX_HEADER_BYTES },
+    http: { ...connectionOptions, maxHeaderSize: MAX_HEADER_BYTES },
+    connectionTimeout: settings.readerMs ?? READER_MS,
     routerOptions: { maxParamLength: 4096, ignoreTrailingSlash: false, querystringParser: readQuery },
     requestTimeout: 0,
     forceCloseConnections: 'idle',
-    clientErrorHandler: answerBrokenRequest,
+    clientErrorHandler: createBrokenRequestHandler(),
     frameworkErrors: (error, request, reply) => void replyWithError(error, request, reply as never),
   }).withTypeProvider<TypeBoxTypeProvider>() as unknown as Server;
   server.setErrorHandler((error: FastifyError, request, reply) => replyWithError(error, request, reply));
   server.setReplySerializer((payload) => JSON.stringify(payload));
+  boundConnections(server);
   readParameters(server);
-  readBodies(server, createBodyBudget(settings.bodyBudgetMib * MIB));
+  readBodies(server, createMemoryBudget(settings.bodyBudgetMib * MIB));
   answerUnknownPaths(server);
   if (settings.corsOrigins.length > 0) allowOrigins(server, settings.corsOrigins);
   const cookie = createSessionCookie(settings.publicUrl);
   server.addHook('onRequest', createGuardHook(guards, cookie));
-  server.addHook('preHandler', createLateGuardHook(guards, cookie));
-  server.addHook('onSend', async (request, reply) => void reply.header('x-request-id', request.id));
+  server.addHook('preHandler', checkCallerLate);
+  const holdAnswer = createAnswerMemory(settings.bodyBudgetMib * MIB);
+  server.addHook('onSend', async (request, reply, payload) => {
+    reply.header('x-request-id', request.id);
+    watchStream(request, reply, payload);
+    holdAnswer(request, reply, payload);
+  });
   endConnectionsOnClose(server, settings.closeMs ?? CLOSE_MS);
   return server;
 }
@@ -140,7 +143,8 @@ function readParameters(server: Server): void {
 }
 
 /** One reader for every body: bounded in size, time and the memory that all of them share. */
-function readBodies(server: Server, budget: BodyBudget): void {
+function readBodies(server: Server, budget: MemoryBudget): void {
+  server.decorateRequest('checkCaller', undefined);
   server.decorateRequest('rawBody', undefined);
   server.decorateRequest('bodyDigest', undefined);
   server.decorateRequest('sentType', undefined);
@@ -150,9 +154,10 @@ function readBodies(server: Server, budget: BodyBudget): void {
     const { body = 'json', maxBodyMib = 1, holds } = request.routeOptions.config;
     const message = payload as typeof request.raw;
     if (body === 'ignored' || request.routeOptions.url === undefined) return undefined;
-    await reserveMemory(budget, request);
-    if (body === 'stream') return streamBody(message, maxBodyMib);
-    const raw = await readBody(message, maxBodyMib);
+    const memory = holdMemory(budget, request);
+    const terms = { maxMib: maxBodyMib, memory, findRefusal: () => findCallerRefusal(request) };
+    if (body === 'stream') return streamBody(message, terms);
+    const raw = await readBody(message, terms);
     request.rawBody = raw;
     return body === 'raw' ? raw : parseJsonBody(raw, maxBodyMib, { ...JSON_LIMITS, ...holds });
   });
@@ -165,13 +170,13 @@ function readBodies(server: Server, budget: BodyBudget): void {
   });
 }
 
-/** Strangers who send a byte now and then would keep it from those who have a key; what they may send is small. */
-async function reserveMemory(budget: BodyBudget, request: FastifyRequest): Promise<void> {
-  const { body, maxBodyMib = 1, guard } = request.routeOptions.config;
-  if (guard === 'sign-in') return;
-  const held = body === 'stream' ? Math.min(maxBodyMib * MIB, STREAMED_BYTES) : maxBodyMib * MIB;
-  const wanted = Math.min(declaredLength(request.raw) ?? 16 * MIB, held);
-  releaseWithRequest(request, await budget.reserve(wanted));
+/** Strangers would keep it from those who have a key; what they may send is small. */
+function holdMemory(budget: MemoryBudget, request: FastifyRequest): HeldMemory | undefined {
+  const { caller } = request as Partial<FastifyRequest>;
+  if (caller === undefined) return undefined;
+  const memory = budget.open({ caller: nameCaller(caller), accountId: caller.accountId });
+  releaseWithRequest(request, memory.release);
+  return memory;
 }
 
 /**
@@ -214,20 +219,4 @@ function allowOrigins(server: Server, origins: readonly string[]): void {
       done(null, isOpen ? allowed : { origin: false });
     },
   });
-}
-
-/** A request that Node's parser refused never reaches a route: answered here in the same shape. */
-function answerBrokenRequest(this: Server, error: Error & { code?: string }, socket: Socket): void {
-  if (socket.destroyed || !socket.writable) return;
-  const [code, message] =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? [431, 'Request Header Fields Too Large']
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? [408, 'Request Timeout']
-        : [400, 'Bad Request'];
-  const requestId = randomUUID();
-  this.log.info({ reqId: requestId, code: error.code }, 'request refused by the parser');
-  const body = JSON.stringify({ status: 'failure', code, message, requestId });
-  const head = `HTTP/1.1 ${code} ${message}\r\nContent-Type: application/json; charset=utf-8`;
-  socket.end(`${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
 }

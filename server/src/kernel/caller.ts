@@ -40,6 +40,11 @@ export function isUser(caller: object): caller is UserCaller {
   return 'userId' in caller;
 }
 
+/** @returns a name that no other key or user has */
+export function nameCaller(caller: Caller): string {
+  return isUser(caller) ? `user ${caller.userId}` : `key ${caller.keyId}`;
+}
+
 /** @returns true when `held` allows all that `wanted` does. */
 export function allows(held: Access, wanted: Access): boolean {
   return ACCESS_ORDER.indexOf(held) >= ACCESS_ORDER.indexOf(wanted);

@@ -17,6 +17,7 @@ const RETRY_SECONDS = 2;
 
 /** Whether the statement took longer than its time-out. */
 export const isTimedOut = (error: unknown) => (error as { code?: string }).code === CANCELLED;
+
 /** The refusal of a statement that is not sent, because the database answers nobody. */
 export const refuseAway = (cause?: Error) =>
   new ServiceError('not_ready', { retryAfterSeconds: RETRY_SECONDS, cause });

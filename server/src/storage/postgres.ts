@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import pg, { type PoolClient, type QueryConfig } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { cancelOn } from './postgres-cancel.ts';
-import { translatePostgresError } from './postgres-errors.ts';
 import { refuseAway, translatePostgresError } from './postgres-errors.ts';
 import { watchPool } from './postgres-watch.ts';
 

@@ -10,8 +10,6 @@ interface Job {
   /** The key of its caller, also where it needs no order. */
   readonly owner: number;
   readonly stop: StopFlag | undefined;
-  /** What runs one after another: the key, or the job alone. */
-  readonly lane: number;
   readonly transfer: readonly ArrayBuffer[];
   readonly resolve: (output: never) => void;
   readonly reject: (error: unknown) => void;
@@ -43,8 +41,6 @@ export interface ThreadPool {
    * Runs an operation on one of the threads. Operations of one `key` run one after another in the order of the
    * calls; those of different keys side by side, as many as there are threads, and in turns. `transfer` hands buffers
    * over without a copy.
-   * calls; those of different keys side by side, as many as there are threads, and in turns when more wait: a key that
-   * has many waiting holds up none that has one. `transfer` hands buffers over without a copy.
    */
   run<Output>(operation: string, input: unknown, options: RunOptions): Promise<Output>;
   /** Waits for what is under way, of which whatever can be stopped is stopped, then ends the threads. */
@@ -77,9 +73,6 @@ export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool
   const waiting = new FairQueue<Job>();
   const { size, share = size } = settings;
   let unorderedKeys = -1;
-  const waiting: Job[] = [];
-  const turns = new Turns();
-  let unorderedLanes = -1;
   let closing = false;
   /** Threads start when they are first needed: each takes 20 to 40 MiB. */
   const slots: Slot[] = [];
@@ -109,12 +102,6 @@ export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool
   const mayBegin = ({ key, owner }: Job) =>
     slots.every(({ job }) => job?.key !== key) &&
     slots.filter(({ job }) => job?.owner === owner).length < share;
-  function release(slot: Slot, job: Job): void {
-    slot.job = undefined;
-    turns.end(job);
-  }
-
-  const isFull = () => slots.length >= settings.size && slots.every(({ job }) => job !== undefined);
 
   function dispatch(): void {
     while (slots.length < size || slots.some(({ job }) => job === undefined)) {
@@ -122,14 +109,6 @@ export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool
       if (job === undefined) return;
       const slot = findSlot(job.owner);
       Object.assign(slot, { job, lastKey: job.owner });
-    for (;;) {
-      const job = isFull() ? undefined : turns.pick(waiting);
-      const slot = job && findSlot(job.key);
-      if (job === undefined || slot === undefined) return;
-      waiting.splice(waiting.indexOf(job), 1);
-      slot.job = job;
-      slot.lastKey = job.key;
-      turns.begin(job);
       post(slot, job);
     }
   }
@@ -161,13 +140,6 @@ export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool
       dispatch();
       if (signal !== undefined) takeBackOn(signal, { job, promise, drop: () => waiting.drop(job) });
       return promise;
-    run(operation, input, { key, transfer = [], unordered = false }) {
-      return new Promise((resolve, reject) => {
-        if (closing) throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
-        const lane = unordered ? unorderedLanes-- : key;
-        waiting.push({ operation, input, key, lane, transfer, resolve, reject });
-        dispatch();
-      });
     },
     async close() {
       refuseMore();
@@ -200,46 +172,6 @@ function takeBackOn(
 }
 
 function post(slot: Slot, { operation, input, stop, transfer }: Job): void {
-/** Whose job is next: of the key that has fewest under way, then of the one whose last turn is longest ago. */
-class Turns {
-  private readonly busyLanes = new Set<number>();
-  private readonly running = new Map<number, number>();
-  private readonly lastTurns = new Map<number, number>();
-  private turn = 0;
-
-  /** @returns the first of its key */
-  pick(waiting: readonly Job[]): Job | undefined {
-    let next: Job | undefined;
-    for (const job of waiting) {
-      if (this.busyLanes.has(job.lane)) continue;
-      if (next === undefined || this.isBefore(job.key, next.key)) next = job;
-    }
-    return next;
-  }
-
-  begin({ key, lane }: Job): void {
-    this.busyLanes.add(lane);
-    this.running.set(key, this.countRunning(key) + 1);
-    this.turn += 1;
-    this.lastTurns.set(key, this.turn);
-  }
-
-  end({ key, lane }: Job): void {
-    this.busyLanes.delete(lane);
-    this.running.set(key, this.countRunning(key) - 1);
-  }
-
-  private countRunning(key: number): number {
-    return this.running.get(key) ?? 0;
-  }
-
-  private isBefore(key: number, other: number): boolean {
-    const fewer = this.countRunning(key) - this.countRunning(other);
-    return fewer < 0 || (fewer === 0 && (this.lastTurns.get(key) ?? 0) < (this.lastTurns.get(other) ?? 0));
-  }
-}
-
-function post(slot: Slot, { operation, input, transfer }: Job): void {
   const handedOverBytes = transfer.reduce((sum, { byteLength }) => sum + byteLength, 0);
   slot.worker.postMessage({ operation, input, stop, handedOverBytes }, [...transfer]);
 }

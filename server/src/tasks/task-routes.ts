@@ -6,6 +6,7 @@ import { ServiceError } from '../kernel/errors.ts';
 import type { Task } from './task.ts';
 import { TaskAnswer, TaskList, TaskListQuery, TaskLog, TaskParams, WaitQuery } from './task-schemas.ts';
 import { type Tasks, toWireTask } from './tasks.ts';
+import { createWaitingCallers, type WaitingCallers } from './waiting-callers.ts';
 
 export interface TaskRouteParts {
   readonly tasks: Tasks;
@@ -22,11 +23,12 @@ const EVENT_PULSE_MS = 15_000;
 export const taskRoutes =
   (parts: TaskRouteParts): Routes =>
   (server) => {
+    const waiting = createWaitingCallers();
     serveTaskList(server, parts);
-    serveTask(server, parts);
+    serveTask(server, parts, waiting);
     serveCancel(server, parts);
     serveLogAndReport(server, parts);
-    serveEvents(server, parts);
+    serveEvents(server, parts, waiting);
   };
 
 /** @throws not_found for an unknown task and one of a project out of reach alike */
@@ -66,7 +68,7 @@ function serveTaskList(server: Server, parts: TaskRouteParts): void {
   );
 }
 
-function serveTask(server: Server, parts: TaskRouteParts): void {
+function serveTask(server: Server, parts: TaskRouteParts, waiting: WaitingCallers): void {
   server.get(
     '/tasks/:id',
     {
@@ -82,7 +84,9 @@ function serveTask(server: Server, parts: TaskRouteParts): void {
     async (request) => {
       const task = await getTask(parts, request);
       const { wait = 0 } = request.query;
-      const latest = wait > 0 ? await parts.tasks.waitUntilEnded(task, wait * 1000) : task;
+      if (wait === 0) return { status: 'success' as const, task: toWireTask(task) };
+      const leave = waiting.enter(request.caller);
+      const latest = await parts.tasks.waitUntilEnded(task, wait * 1000).finally(leave);
       return { status: 'success' as const, task: toWireTask(latest) };
     },
   );
@@ -126,7 +130,7 @@ function serveLogAndReport(server: Server, parts: TaskRouteParts): void {
   );
 }
 
-function serveEvents(server: Server, parts: TaskRouteParts): void {
+function serveEvents(server: Server, parts: TaskRouteParts, waiting: WaitingCallers): void {
   server.get(
     '/tasks/:id/events',
     {
@@ -141,6 +145,7 @@ function serveEvents(server: Server, parts: TaskRouteParts): void {
     },
     async (request, reply) => {
       const task = await getTask(parts, request);
+      reply.raw.once('close', waiting.enter(request.caller));
       reply.type('text/event-stream; charset=utf-8').header('x-accel-buffering', 'no');
       return reply.send(Readable.from(followAsEvents(parts.tasks, task, request)) as never);
     },

@@ -54,7 +54,8 @@ export function createTaskWatch(findStates?: FindStates): TaskWatch {
   async function lookOnce(find: FindStates): Promise<void> {
     const asking = listWaiters();
     if (asking.length === 0) return;
-    const states = await find(asking.map(({ task }) => task));
+    const once = new Map(asking.map(({ task }) => [task.id, task]));
+    const states = await find([...once.values()]);
     for (const { task, tell } of asking) {
       const state = states.get(task.id);
       if (state === undefined || !isSameState(state, task)) tell(true);

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { createMemoryBudget } from './memory-budget.ts';
+
+const ada = { caller: 'key 1', accountId: 1 };
+const eve = { caller: 'key 2', accountId: 1 };
+const bob = { caller: 'key 3', accountId: 2 };
+
+test('one caller holds half of the memory, one account three quarters; others find room (§7.2 rule 8)', () => {
+  const budget = createMemoryBudget(100);
+  const [first, second, third] = [ada, ada, ada].map(budget.open);
+  assert.deepEqual([first?.grow(30), second?.grow(20), third?.grow(1)], [true, true, false]);
+  const [fourth, fifth] = [eve, eve].map(budget.open);
+  assert.deepEqual([fourth?.grow(25), fifth?.grow(1)], [true, false], 'the account has no more');
+  const [sixth, seventh] = [bob, bob].map(budget.open);
+  assert.deepEqual([sixth?.grow(5), seventh?.grow(20), seventh?.grow(21)], [true, true, false]);
+});
+
+test('the oldest of an account goes on beyond every limit, so that no two wait for each other', async () => {
+  const budget = createMemoryBudget(100);
+  const first = budget.open(ada);
+  const second = budget.open(ada);
+  assert.ok(first.grow(25) && second.grow(25));
+  assert.equal(second.grow(26), false);
+  assert.equal(first.grow(1_000), true);
+  const waiting = second.waitFor(60);
+  first.release();
+  await waiting;
+  assert.equal(second.grow(2_000), true, 'it is the oldest now');
+});
+
+test('of those that wait the smallest go first, and a release counts once', async () => {
+  const budget = createMemoryBudget(100);
+  const first = budget.open(ada);
+  assert.ok(first.grow(80));
+  const granted: number[] = [];
+  const others = [40, 5, 30].map((bytes) => {
+    const memory = budget.open(ada);
+    void memory.waitFor(bytes).then(() => granted.push(bytes));
+    return memory;
+  });
+  await new Promise(setImmediate);
+  assert.deepEqual(granted, []);
+  first.release();
+  first.release();
+  await new Promise(setImmediate);
+  // The 40 are of the oldest, which need no room.
+  assert.deepEqual(granted, [5, 30, 40]);
+  for (const memory of others) memory.release();
+  assert.equal(first.grow(1_000), true, 'after a release nothing is held');
+  const [one, two] = [bob, bob].map(budget.open);
+  assert.ok(one?.grow(1) && two?.grow(49));
+});
+
+test('who gives all back while waiting is let go, and nobody is forgotten', async () => {
+  const holders = fc.constantFrom(ada, eve, bob);
+  const sizes = fc.array(fc.tuple(holders, fc.array(fc.nat(60), { minLength: 1, maxLength: 5 })), {
+    maxLength: 12,
+  });
+  await fc.assert(
+    fc.asyncProperty(sizes, async (bodies) => {
+      const budget = createMemoryBudget(100);
+      const ended = bodies.map(async ([holder, steps]) => {
+        const memory = budget.open(holder);
+        let bytes = 0;
+        for (const step of steps) {
+          bytes += step;
+          if (!memory.grow(bytes)) await memory.waitFor(bytes);
+          await new Promise(setImmediate);
+        }
+        memory.release();
+      });
+      await Promise.all(ended);
+      const [first, second] = [bob, bob].map(budget.open);
+      assert.ok(first?.grow(1) && second?.grow(49), 'all of it is free again');
+    }),
+    { numRuns: 100 },
+  );
+});
