@@ -8,27 +8,27 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { besideUploads } from './beside-uploads.ts';
-import { commit } from './commit.ts';
-import { growth } from './growth.ts';
-import { ingest } from './ingest.ts';
-import { lists } from './lists.ts';
-import { lookup } from './lookup.ts';
-import { describeMachine } from './machine.ts';
-import { watchOthers } from './machine-load.ts';
-import type { Bench, Measurement, Sizes } from './measurement.ts';
-import { memory } from './memory.ts';
-import { partial } from './partial.ts';
-import { pipelines } from './pipelines.ts';
-import { postgresIngest } from './postgres-ingest.ts';
-import { postgresLookup } from './postgres-lookup.ts';
-import { postgresMillion } from './postgres-million.ts';
-import { postgresProcesses } from './postgres-processes.ts';
-import { postgresRelations } from './postgres-relations.ts';
-import { relations } from './relations.ts';
-import { repeat } from './repeat.ts';
-import { describeResults, describeTable, type MeasuredFigures, type Results } from './results-page.ts';
-import { type BenchService, startService } from './service.ts';
+import { besideUploads } from './ingest/beside-uploads.ts';
+import { commit } from './ingest/commit.ts';
+import { growth } from './lookup/growth.ts';
+import { ingest } from './ingest/ingest.ts';
+import { lists } from './lookup/lists.ts';
+import { lookup } from './lookup/lookup.ts';
+import { describeMachine } from './support/machine.ts';
+import { watchOthers } from './support/machine-load.ts';
+import type { Bench, Measurement, Sizes } from './support/measurement.ts';
+import { memory } from './ingest/memory.ts';
+import { partial } from './ingest/partial.ts';
+import { pipelines } from './pipelines/pipelines.ts';
+import { postgresIngest } from './postgres/postgres-ingest.ts';
+import { postgresLookup } from './postgres/postgres-lookup.ts';
+import { postgresMillion } from './postgres/postgres-million.ts';
+import { postgresProcesses } from './postgres/postgres-processes.ts';
+import { postgresRelations } from './postgres/postgres-relations.ts';
+import { relations } from './relations/relations.ts';
+import { repeat } from './ingest/repeat.ts';
+import { describeResults, describeTable, type MeasuredFigures, type Results } from './support/results-page.ts';
+import { type BenchService, startService } from './support/service.ts';
 
 const MEASUREMENTS: readonly Measurement[] = [
   ingest,

@@ -4,10 +4,10 @@ import { join, relative, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type RunOptions, run } from 'node:test';
 import { spec } from 'node:test/reporters';
-import { watchMemory } from './memory-watch.ts';
-import { findInstalled, hasPackage } from './postgres-binaries.ts';
-import { type PostgresServer, startPostgres } from './postgres-server.ts';
-import { findRealCatalog } from './real-products.ts';
+import { watchMemory } from './support/memory-watch.ts';
+import { findInstalled, hasPackage } from './support/postgres-binaries.ts';
+import { type PostgresServer, startPostgres } from './support/postgres-server.ts';
+import { findRealCatalog } from './support/real-products.ts';
 import {
   listEmbedded,
   listInstalled,

@@ -1,5 +1,5 @@
 import { createAccess, ownerLinkUrl } from '../access/access.ts';
-import { baseUrlOf } from '../app.ts';
+import { baseUrlOf } from '../app/app.ts';
 import { readConfig } from '../config.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { commandAuthor, createProjects } from '../projects/projects.ts';

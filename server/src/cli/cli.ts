@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util';
 import { createAccountCommand, createKeyCommand, ownerLinkCommand } from './access-commands.ts';
 import { backupCommand, restoreCommand } from './backup-commands.ts';
-import { demoCommand } from './demo.ts';
+import { demoCommand } from './demo/demo.ts';
 import { migrateStoreCommand } from './migrate-store.ts';
 import { openapiCommand } from './openapi.ts';
 import { serveCommand } from './serve.ts';

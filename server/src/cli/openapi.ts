@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createApp } from '../app.ts';
+import { createApp } from '../app/app.ts';
 import { readConfig } from '../config.ts';
 
 /** `relata openapi`: the document that the routes generate, on standard output. */

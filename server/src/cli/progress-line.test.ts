@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { MoveProgress } from '../storage/move.ts';
-import type { MovedTable } from '../storage/move-layout.ts';
-import { MoveMeter } from '../storage/move-meter.ts';
+import type { MoveProgress } from '../transfer/move.ts';
+import type { MovedTable } from '../transfer/move-layout.ts';
+import { MoveMeter } from '../transfer/move-meter.ts';
 import { ProgressLine } from './progress-line.ts';
 
 /** What is written while time passes as the test says. */

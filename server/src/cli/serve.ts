@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ownerLinkUrl } from '../access/access.ts';
-import { type App, baseUrlOf, createApp, type Role, refuseTakenAddress } from '../app.ts';
+import { type App, baseUrlOf, createApp, type Role, refuseTakenAddress } from '../app/app.ts';
 import { type Config, readConfig } from '../config.ts';
 import { dataFolderAt, tightenDataFolder } from '../storage/storage.ts';
 

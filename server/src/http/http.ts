@@ -14,19 +14,19 @@ import type {
 } from 'fastify';
 import type { Access, Caller, ChosenProject, Role } from '../kernel/caller.ts';
 import type { JsonLimits } from '../kernel/json-scan.ts';
-import type { RawBody } from './body.ts';
-import type { RateState } from './guards.ts';
+import type { RawBody } from './bodies/body.ts';
+import type { RateState } from './guards/guards.ts';
 
-export { type AnswerOnce, createAnswerOnce, type RecordAnswer } from './answer-once.ts';
-export { dropAnswersBefore as dropOldAnswers } from './answer-store.ts';
-export type { RawBody } from './body.ts';
-export { signalOf } from './caller-signal.ts';
-export { ErrorAnswer, ListQuery, ProjectQuery } from './common-schemas.ts';
-export { serveConsole } from './console-files.ts';
-export { describeRefusal, type FailureBody } from './error-mapper.ts';
-export { chargeRequest, type Guards, type PresentedKey, type RateState, readPresentedKey } from './guards.ts';
-export { IfMatch, readIfMatch, sendMark } from './if-match.ts';
-export { listenOn, refuseTakenAddress } from './listen.ts';
+export { type AnswerOnce, createAnswerOnce, type RecordAnswer } from './answers/answer-once.ts';
+export { dropAnswersBefore as dropOldAnswers } from './answers/answer-store.ts';
+export type { RawBody } from './bodies/body.ts';
+export { signalOf } from './guards/caller-signal.ts';
+export { ErrorAnswer, ListQuery, ProjectQuery } from './answers/common-schemas.ts';
+export { serveConsole } from './server/console-files.ts';
+export { describeRefusal, type FailureBody } from './answers/error-mapper.ts';
+export { chargeRequest, type Guards, type PresentedKey, type RateState, readPresentedKey } from './guards/guards.ts';
+export { IfMatch, readIfMatch, sendMark } from './answers/if-match.ts';
+export { listenOn, refuseTakenAddress } from './server/listen.ts';
 export {
   createMetrics,
   type MeasuredRequest,
@@ -34,12 +34,12 @@ export {
   type Metrics,
   measureRequests,
   serveMetrics,
-} from './metrics.ts';
-export { type CountLook, createLookCount } from './open-looks.ts';
-export { describeServer, documentServer, serveDocuments } from './openapi.ts';
-export { createServer, type ServerSettings } from './server.ts';
-export { createSessionCookie, csrfTokenOf, type SessionCookie } from './session-cookie.ts';
-export { whileCallerWaits } from './waiting-caller.ts';
+} from './server/metrics.ts';
+export { type CountLook, createLookCount } from './guards/open-looks.ts';
+export { describeServer, documentServer, serveDocuments } from './docs/openapi.ts';
+export { createServer, type ServerSettings } from './server/server.ts';
+export { createSessionCookie, csrfTokenOf, type SessionCookie } from './guards/session-cookie.ts';
+export { whileCallerWaits } from './guards/waiting-caller.ts';
 
 export type Server = FastifyInstance<
   RawServerDefault,

@@ -11,22 +11,22 @@ import type { Logger } from '../kernel/logger.ts';
 import type { Database, PayloadFiles } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 import { AccountPlaces } from './account-places.ts';
-import { createTextChecks } from './mapping-check.ts';
-import { checkTried, fillHeaders } from './pipeline-check.ts';
-import { createPipelineChanges, createPipelineLists } from './pipeline-definitions.ts';
-import { dropForgottenRuns, listOpenPieces } from './pipeline-history-store.ts';
-import { PipelineRuns, type Preview } from './pipeline-runs.ts';
-import type { SentPreview } from './pipeline-schemas.ts';
-import { findPipeline, removePipelinesOf } from './pipeline-store.ts';
-import { createPipelineTriggers } from './pipeline-triggers.ts';
-import type { RunThreads } from './run-client.ts';
-import { createSchedule } from './schedule.ts';
+import { createTextChecks } from './mapping/mapping-check.ts';
+import { checkTried, fillHeaders } from './definitions/pipeline-check.ts';
+import { createPipelineChanges, createPipelineLists } from './definitions/pipeline-definitions.ts';
+import { dropForgottenRuns, listOpenPieces } from './definitions/pipeline-history-store.ts';
+import { PipelineRuns, type Preview } from './runs/pipeline-runs.ts';
+import type { SentPreview } from './definitions/pipeline-schemas.ts';
+import { findPipeline, removePipelinesOf } from './definitions/pipeline-store.ts';
+import { createPipelineTriggers } from './runs/pipeline-triggers.ts';
+import type { RunThreads } from './runs/run-client.ts';
+import { createSchedule } from './runs/schedule.ts';
 
-export type { Pipeline } from './pipeline.ts';
-export { showDefinition } from './pipeline-definitions.ts';
-export type { PipelineRouteParts } from './pipeline-route-parts.ts';
-export { createRunThreads, type RunThreadData } from './run-client.ts';
-export { runThreadOperations } from './run-thread.ts';
+export type { Pipeline } from './definitions/pipeline.ts';
+export { showDefinition } from './definitions/pipeline-definitions.ts';
+export type { PipelineRouteParts } from './definitions/pipeline-route-parts.ts';
+export { createRunThreads, type RunThreadData } from './runs/run-client.ts';
+export { runThreadOperations } from './runs/run-thread.ts';
 export { SOURCE_LIMITS, type SourceSettings } from './sources/sources.ts';
 
 export interface PipelineParts {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { makeTestStore } from '../../test/test-store.ts';
+import { makeTestStore } from '../../test/support/test-store.ts';
 import { createAnswerOnce, createServer } from '../http/http.ts';
 import type { KeyCaller, Scope } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';

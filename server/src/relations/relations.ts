@@ -11,22 +11,22 @@ import { ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { refuseOtherState } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
-import type { ProductRelationsInput } from './product-relations.ts';
-import type { RelateInput } from './related-answers.ts';
-import type { AnswerForm } from './related-items.ts';
-import { checkIncluded, checkSize, type IncludedRelations, planTags } from './related-request.ts';
-import { markOfRelation, type Relation, type RelationDefinition, ruleOf } from './relation.ts';
-import type { RelationStore, RemovedRelation, WaitingCaller } from './relation-port.ts';
-import type { ExplainInput, RelationExplanation } from './relation-questions.ts';
-import { createRelationBuilds } from './relation-tasks.ts';
+import type { ProductRelationsInput } from './search/product-relations.ts';
+import type { RelateInput } from './answers/related-answers.ts';
+import type { AnswerForm } from './answers/related-items.ts';
+import { checkIncluded, checkSize, type IncludedRelations, planTags } from './answers/related-request.ts';
+import { markOfRelation, type Relation, type RelationDefinition, ruleOf } from './definitions/relation.ts';
+import type { RelationStore, RemovedRelation, WaitingCaller } from './port.ts';
+import type { ExplainInput, RelationExplanation } from './search/relation-questions.ts';
+import { createRelationBuilds } from './memberships/relation-tasks.ts';
 
-export { relationDerivation } from './membership-store.ts';
-export { relationBatchDerivation } from './postgres-membership-store.ts';
-export { postgresRelationReaderOperations } from './postgres-relation-reader-store.ts';
-export { createPostgresRelationStore, postgresRelationWriterOperations } from './postgres-relation-store.ts';
-export type { Relation, RelationDefinition } from './relation.ts';
-export { relationReaderOperations } from './relation-reader-store.ts';
-export { createSqliteRelationStore, relationWriterOperations } from './sqlite-relation-store.ts';
+export { relationDerivation } from './store/sqlite/membership-store.ts';
+export { relationBatchDerivation } from './store/postgres/membership-store.ts';
+export { postgresRelationReaderOperations } from './store/postgres/reader-store.ts';
+export { createPostgresRelationStore, postgresRelationWriterOperations } from './store/postgres/relation-store.ts';
+export type { Relation, RelationDefinition } from './definitions/relation.ts';
+export { relationReaderOperations } from './store/sqlite/reader-store.ts';
+export { createSqliteRelationStore, relationWriterOperations } from './store/sqlite/relation-store.ts';
 
 export interface RelationParts {
   readonly store: RelationStore;

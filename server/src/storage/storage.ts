@@ -8,26 +8,26 @@ import type { Kysely, RawBuilder, Transaction } from 'kysely';
 import { ServiceError } from '../kernel/errors.ts';
 import { dataFolderAt, makeDataFolder } from './data-folder.ts';
 import { migrate } from './migrate.ts';
-import { migratePostgres } from './migrate-postgres.ts';
-import { refuseUnfinishedMove, refuseUnfinishedMoveIn } from './move.ts';
-import { openSqlite } from './open-sqlite.ts';
-import { createPayloadFiles, type PayloadFiles } from './payload-files.ts';
-import { createPayloadRows } from './payload-rows.ts';
-import { openPostgres, type Postgres, type PostgresSettings } from './postgres.ts';
-import { openPostgresDatabase } from './postgres-database.ts';
+import { migratePostgres } from './postgres/migrate.ts';
+import { refuseUnfinishedMove, refuseUnfinishedMoveIn } from '../transfer/move.ts';
+import { openSqlite } from './sqlite/open-sqlite.ts';
+import { createPayloadFiles, type PayloadFiles } from './payloads/payload-files.ts';
+import { createPayloadRows } from './payloads/payload-rows.ts';
+import { openPostgres, type Postgres, type PostgresSettings } from './postgres/connections.ts';
+import { openPostgresDatabase } from './postgres/control-database.ts';
 import type { ControlSchema } from './schema.ts';
-import { CONTROL_PRAGMAS, openControlDatabase } from './sqlite.ts';
+import { CONTROL_PRAGMAS, openControlDatabase } from './sqlite/control-database.ts';
 
-export { type BackupSummary, createBackup, restoreBackup } from './backup.ts';
+export { type BackupSummary, createBackup, restoreBackup } from '../transfer/backup.ts';
 export { type ByteCache, type CacheSpace, createByteCache } from './byte-cache.ts';
-export { type CatalogFile, type CatalogFiles, createCatalogFiles } from './catalog-files.ts';
-export { CopyRows, copyInto } from './copy-rows.ts';
+export { type CatalogFile, type CatalogFiles, createCatalogFiles } from './sqlite/catalog-files.ts';
+export { CopyRows, copyInto } from './postgres/copy-rows.ts';
 export { dataFolderAt, existingDataFolder, tightenDataFolder } from './data-folder.ts';
 export { lockDataFolder } from './data-lock.ts';
 export { refuseNewerFiles } from './migrate.ts';
-export { type MoveOptions, type MoveProgress, type MoveSummary, moveStore } from './move.ts';
-export type { PayloadFiles } from './payload-files.ts';
-export { createPayloadRows } from './payload-rows.ts';
+export { type MoveOptions, type MoveProgress, type MoveSummary, moveStore } from '../transfer/move.ts';
+export type { PayloadFiles } from './payloads/payload-files.ts';
+export { createPayloadRows } from './payloads/payload-rows.ts';
 export {
   openPostgres,
   type Postgres,
@@ -35,15 +35,15 @@ export {
   type SqlSession,
   type SqlTransaction,
   type SqlValue,
-} from './postgres.ts';
-export { isTimedOut } from './postgres-errors.ts';
-export { createReaders, type Readers } from './replicas.ts';
-export { restoreCatalog } from './restore-catalog.ts';
+} from './postgres/connections.ts';
+export { isTimedOut } from './postgres/postgres-errors.ts';
+export { createReaders, type Readers } from './postgres/replicas.ts';
+export { restoreCatalog } from '../transfer/restore-catalog.ts';
 export type { ControlSchema } from './schema.ts';
-export { extensionOf } from './sqlite.ts';
+export { extensionOf } from './sqlite/control-database.ts';
 export { type ExpectedStates, markOf, refuseOtherState } from './state-mark.ts';
-export { type Operation, type OperationAnswer, serveOperations } from './thread-entry.ts';
-export { createThreadPool, type StopFlag, type ThreadPool } from './thread-pool.ts';
+export { type Operation, type OperationAnswer, serveOperations } from './threads/thread-entry.ts';
+export { createThreadPool, type StopFlag, type ThreadPool } from './threads/thread-pool.ts';
 
 export type ControlTransaction = Transaction<ControlSchema>;
 

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { startTaskProcess, type TaskProcess, until } from '../../test/task-process.ts';
-import { createDatabase } from '../../test/test-database.ts';
-import { findServer, postgresStoreOn } from '../../test/test-store.ts';
+import { startTaskProcess, type TaskProcess, until } from '../../test/support/task-process.ts';
+import { createDatabase } from '../../test/support/test-database.ts';
+import { findServer, postgresStoreOn } from '../../test/support/test-store.ts';
 import type { Task } from './tasks.ts';
 
 /** Two processes on one database: each is a set of tasks of its own with its own connections. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startTaskProcess, type TaskProcess, until } from '../../test/task-process.ts';
-import { createTestStore } from '../../test/test-store.ts';
+import { startTaskProcess, type TaskProcess, until } from '../../test/support/task-process.ts';
+import { createTestStore } from '../../test/support/test-store.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Task } from './tasks.ts';
 

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { Value } from 'typebox/value';
-import { type LargeFormat, makeLargeFile } from '../../../test/format-files.ts';
-import { createTempDir, readAll } from '../../../test/format-reading.ts';
+import { type LargeFormat, makeLargeFile } from '../../../test/support/format-files.ts';
+import { createTempDir, readAll } from '../../../test/support/format-reading.ts';
 import { type Format, FormatSchema } from './format.ts';
 import { findDefaultMapping, readRows } from './read-rows.ts';
 

@@ -1,18 +1,18 @@
-import { BMECAT_MAPPING, readBmecat } from './bmecat.ts';
+import { BMECAT_MAPPING, readBmecat } from './bmecat/bmecat.ts';
 import { type ByteStream, cutChunks, readAfterPeek, type TextStream } from './chunks.ts';
-import { readCsv } from './csv.ts';
+import { readCsv } from './csv/csv.ts';
 import { decodeText } from './decode.ts';
 import type { DefaultMapping, Format } from './format.ts';
 import { FormatProblem } from './format-problem.ts';
-import { GOOGLE_MERCHANT_MAPPING, readGoogleMerchant } from './google-merchant.ts';
-import { readJson } from './json.ts';
-import { readNative } from './native.ts';
-import { readNdjson } from './ndjson.ts';
-import { readShopify, SHOPIFY_MAPPING } from './shopify-csv.ts';
+import { GOOGLE_MERCHANT_MAPPING, readGoogleMerchant } from './google-merchant/google-merchant.ts';
+import { readJson } from './json/json.ts';
+import { readNative } from './native/native.ts';
+import { readNdjson } from './json/ndjson.ts';
+import { readShopify, SHOPIFY_MAPPING } from './shopify-csv/shopify-csv.ts';
 import { ReadingNotes, reportDamage, type SourceRow } from './source-row.ts';
 import type { SpoolPlace } from './spool.ts';
-import { readXlsx } from './xlsx.ts';
-import { readXml } from './xml.ts';
+import { readXlsx } from './xlsx/xlsx.ts';
+import { readXml } from './xml/xml.ts';
 
 export interface SourceReading extends AsyncIterable<readonly SourceRow[]> {
   /** Names of columns in the order of their first appearance, as far as rows were read. */

@@ -1,0 +1,52 @@
+import { type BenchCatalog, openRealCatalog, openSyntheticCatalog } from '../support/catalogs.ts';
+import { type IngestRound, measureIngest } from './ingest-rounds.ts';
+import type { Bench, Figure, Measurement } from '../support/measurement.ts';
+import { round, spreadOf } from '../support/statistics.ts';
+
+/** How near a full update over HTTP comes to what the machine could do at most. */
+export const ingest: Measurement = {
+  name: 'ingest',
+  title: 'Full update into an empty catalog',
+  async measure(bench: Bench): Promise<Figure[]> {
+    const figures: Figure[] = [];
+    for (const open of [openRealCatalog, openSyntheticCatalog]) {
+      const catalog = await open(bench);
+      figures.push(...toFigures(catalog, await measureIngest(bench, catalog)));
+    }
+    return figures;
+  },
+};
+
+function toFigures({ name, count }: BenchCatalog, rounds: readonly IngestRound[]): Figure[] {
+  const rate = (ms: readonly number[]) => round((count / spreadOf(ms).median) * 1_000);
+  const perProduct = (ms: readonly number[]) => round((spreadOf(ms).median / count) * 1_000);
+  const list = (kind: keyof IngestRound) => rounds.map((one) => one[kind]);
+  return [
+    {
+      name: `${name}: products/s, of JSON.parse plus bare inserts`,
+      spread: spreadOf(rounds.map(({ raw, first }) => raw / first)),
+      unit: '×',
+      target: { kind: 'at least', value: 0.5 },
+      absolute: `${rate(list('first'))} of ${rate(list('raw'))} products/s`,
+    },
+    {
+      name: `${name}: products/s, of the one-day baseline`,
+      spread: spreadOf(rounds.map(({ baseline, first }) => baseline / first)),
+      unit: '×',
+      target: { kind: 'at least', value: 1 },
+      absolute: `${rate(list('first'))} of ${rate(list('baseline'))} products/s`,
+    },
+    {
+      name: `${name}: processor time of all threads, of JSON.parse plus bare inserts`,
+      spread: spreadOf(rounds.map(({ rawCpu, firstCpu }) => firstCpu / rawCpu)),
+      unit: '×',
+      absolute: `${perProduct(list('firstCpu'))} and ${perProduct(list('rawCpu'))} µs a product`,
+    },
+    {
+      name: `${name}: share of the commit in the whole`,
+      spread: spreadOf(rounds.map(({ commit, first }) => commit / first)),
+      unit: '×',
+      absolute: `tidying up afterwards: ${round(spreadOf(list('tidying')).median)} ms`,
+    },
+  ];
+}

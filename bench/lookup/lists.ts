@@ -1,0 +1,97 @@
+import type { Bench, Figure, Measurement } from '../support/measurement.ts';
+import { type MillionCatalog, openMillion } from '../support/million.ts';
+import { percentile, round, spreadOf } from '../support/statistics.ts';
+
+const PAGE = 500;
+const PAGES = 50;
+/** Names hold no such part, so that everything is looked through. */
+const NOWHERE = 'there is no such product';
+const CATEGORY = ['All products'];
+
+/** What the console asks of a large catalog: pages of its table, searches that no index helps, and the coverage. */
+export const lists: Measurement = {
+  name: 'lists',
+  title: 'Lists, searches and coverage of a catalog of 1,000,000 products',
+  async measure(bench: Bench): Promise<Figure[]> {
+    const million = await openMillion(bench);
+    const products = `/management/projects/${million.projectId}/products`;
+    const coverage = `/management/projects/${million.projectId}/ontology/coverage`;
+    bench.say('the index of categories is made');
+    const indexing = await indexCategories(million);
+    const rounds: Record<'exported' | 'searched' | 'counted' | 'sampled', number>[] = [];
+    for (let at = 1; at <= bench.sizes.rounds; at += 1) {
+      bench.say(`export, search and coverage: round ${at}`);
+      rounds.push({
+        exported: await drain(million, `${products}?format=ndjson`),
+        searched: await drain(million, `${products}?format=table&name=${NOWHERE}`, 'application/x-ndjson'),
+        counted: await drain(million, `${coverage}?sample=all`),
+        sampled: await drain(million, coverage),
+      });
+    }
+    bench.say('pages of the table');
+    const byIdentifier = await readPages(million, `${products}?format=table&limit=${PAGE}`);
+    const byCategory = await readPages(
+      million,
+      `${products}?format=table&limit=${PAGE}&category=${JSON.stringify(CATEGORY)}`,
+    );
+    const seconds = (of: keyof (typeof rounds)[number]) =>
+      round(spreadOf(rounds.map((one) => one[of] / 1_000)).median);
+    return [
+      {
+        name: 'products/s of a search by name that finds nothing, of an export',
+        spread: spreadOf(rounds.map(({ searched, exported }) => exported / searched)),
+        unit: '×',
+        absolute: `${seconds('searched')} s, export ${seconds('exported')} s`,
+      },
+      {
+        name: 'products/s of the coverage of all products, of an export',
+        spread: spreadOf(rounds.map(({ counted, exported }) => exported / counted)),
+        unit: '×',
+        absolute: `${seconds('counted')} s; by a sample of 50,000 ${seconds('sampled')} s`,
+      },
+      {
+        name: `a page of ${PAGE} by category, p50, of one by identifier`,
+        spread: spreadOf([percentile(byCategory, 50) / percentile(byIdentifier, 50)]),
+        unit: '×',
+        absolute: `${round(percentile(byCategory, 50))} and ${round(percentile(byIdentifier, 50))} ms, p99 ${round(percentile(byCategory, 99))} and ${round(percentile(byIdentifier, 99))} ms; the index was made within ${round(indexing / 1_000)} s`,
+      },
+    ];
+  },
+};
+
+/** @returns ms until all products are in it */
+async function indexCategories({ service, projectId }: MillionCatalog): Promise<number> {
+  const begun = performance.now();
+  const path = `/management/projects/${projectId}/categories?limit=1`;
+  while (!(await service.succeed<{ isComplete: boolean }>('GET', path)).isComplete);
+  return performance.now() - begun;
+}
+
+/** Reads an answer to its end, whatever its size. @returns ms */
+async function drain(
+  { service }: MillionCatalog,
+  path: string,
+  accept = 'application/json',
+): Promise<number> {
+  const begun = performance.now();
+  const headers = { authorization: `Bearer ${service.key}`, accept };
+  const response = await fetch(`${service.address}${path}`, { headers });
+  if (!response.ok || response.body === null)
+    throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  for await (const _ of response.body);
+  return performance.now() - begun;
+}
+
+/** From the first one on. @returns how long each took, in ms, sorted */
+async function readPages({ service }: MillionCatalog, path: string): Promise<Float64Array> {
+  const waits: number[] = [];
+  let cursor = '';
+  for (let at = 0; at < PAGES; at += 1) {
+    const begun = performance.now();
+    const page = await service.succeed<{ nextCursor: string | null }>('GET', `${encodeURI(path)}${cursor}`);
+    waits.push(performance.now() - begun);
+    if (page.nextCursor === null) break;
+    cursor = `&cursor=${encodeURIComponent(page.nextCursor)}`;
+  }
+  return Float64Array.from(waits).sort();
+}

@@ -1,0 +1,112 @@
+import type { Bench } from '../support/measurement.ts';
+import { type BenchDatabase, openPostgresServer } from './postgres-server.ts';
+import { readCpuMs, waitUntilIdle } from '../support/process-usage.ts';
+import type { BenchService, Settings } from '../support/service.ts';
+
+/** A service on one store or the other, empty at the start. */
+export interface BenchStore {
+  readonly service: BenchService;
+  /** Of all its processes. */
+  readCpu(): Cpu;
+  /** Until neither the service nor the database has anything left to do. @returns how long that took, in ms */
+  waitUntilQuiet(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+/** Processor time in ms. The embedded store has no database beside the service. */
+export interface Cpu {
+  readonly service: number;
+  readonly database: number;
+}
+
+export interface PostgresBenchStore extends BenchStore {
+  readonly database: BenchDatabase;
+  /** One more process on the same database. */
+  startProcess(settings?: Settings): Promise<BenchService>;
+}
+
+/** Autovacuum goes over what was written, at its own pace. */
+const LONGEST_QUIET_MS = 900_000;
+
+export const STORES = ['embedded', 'postgres'] as const;
+export type StoreKind = (typeof STORES)[number];
+export type Stores = Readonly<Record<StoreKind, BenchStore>>;
+
+export async function openStores(bench: Bench, name: string, settings: Settings = {}): Promise<Stores> {
+  return {
+    embedded: await openEmbedded(bench, name, settings),
+    postgres: await openPostgres(bench, name, settings),
+  };
+}
+
+async function openEmbedded(bench: Bench, name: string, settings: Settings): Promise<BenchStore> {
+  const service = await bench.startService(name, settings);
+  const readCpu = () => ({ service: readCpuMs(service.pid), database: 0 });
+  return {
+    service,
+    readCpu,
+    waitUntilQuiet: () => waitUntilIdle(name, () => readCpu().service),
+    stop: service.stop,
+  };
+}
+
+export async function openPostgres(
+  bench: Bench,
+  name: string,
+  settings: Settings = {},
+): Promise<PostgresBenchStore> {
+  const server = await openPostgresServer(bench);
+  const database = await server.createDatabase();
+  const services: BenchService[] = [];
+  const start = async (further: Settings = {}) => {
+    const all = { RELATA_DATABASE_URL: database.url, ...settings, ...further };
+    const service = await bench.startService(`${name}-postgres`, all);
+    services.push(service);
+    return service;
+  };
+  const service = await start();
+  let ended = 0;
+  const readCpu = () => ({
+    service: services.reduce((sum, { pid }) => sum + readCpuMs(pid), 0),
+    database: server.readCpuMs(),
+  });
+  return {
+    service,
+    database,
+    // The account key is that of the first process.
+    startProcess: (further) => start({ ...further, RELATA_ACCOUNT_KEY: undefined }),
+    readCpu,
+    waitUntilQuiet() {
+      const readAll = () => readCpu().service + readCpu().database;
+      return waitUntilIdle(`${name} on PostgreSQL`, readAll, LONGEST_QUIET_MS);
+    },
+    async stop() {
+      if (ended++ > 0) return;
+      for (const one of services) await one.stop();
+      await database.drop();
+    },
+  };
+}
+
+/** One goes first in one round, the other in the next. */
+export const inTurn = (round: number): readonly StoreKind[] =>
+  round % 2 === 0 ? STORES.toReversed() : STORES;
+
+/** Runs the same on both stores, one after the other. */
+export async function onBoth<Found>(
+  round: number,
+  measure: (kind: StoreKind) => Promise<Found>,
+): Promise<Readonly<Record<StoreKind, Found>>> {
+  const found = new Map<StoreKind, Found>();
+  for (const kind of inTurn(round)) found.set(kind, await measure(kind));
+  return Object.fromEntries(found) as Record<StoreKind, Found>;
+}
+
+/** @returns what was used since `before`, for each of `count` */
+export function perPiece(store: BenchStore, before: Cpu, count: number): Cpu {
+  const now = store.readCpu();
+  return {
+    service: (now.service - before.service) / count,
+    database: (now.database - before.database) / count,
+  };
+}

@@ -1,0 +1,71 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { endProcess } from './child-process.ts';
+import { createClient, type ServiceClient } from './service-client.ts';
+
+/** The service under test, as a process of its own. */
+export interface BenchService extends ServiceClient {
+  readonly address: string;
+  readonly key: string;
+  readonly pid: number;
+  createProject(name: string): Promise<number>;
+  stop(): Promise<void>;
+}
+
+const KEY = 'bench-key-of-at-least-thirty-two-characters';
+const MAIN = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url));
+
+/** RELATA_ variables; undefined: not set. */
+export type Settings = Readonly<Record<string, string | undefined>>;
+
+/** Settings that are not given come from the environment of the bench. */
+export async function startService(dataDir: string, settings: Settings = {}): Promise<BenchService> {
+  const nodeOptions = process.env.BENCH_NODE_OPTIONS?.split(' ') ?? [];
+  const child = spawn(process.execPath, [...nodeOptions, MAIN, 'serve'], {
+    env: {
+      ...process.env,
+      RELATA_DATA_DIR: dataDir,
+      RELATA_PORT: '0',
+      RELATA_ACCOUNT_KEY: KEY,
+      ...settings,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const address = await new Promise<string>((resolve, reject) => {
+    child.once('exit', (code) => reject(new Error(`the service ended with ${code}`)));
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      // Node's own notes, e.g. of --trace-gc, stand between the lines of the log.
+      if (!line.startsWith('{')) return console.log(line);
+      const { msg, address: found, level } = JSON.parse(line) as LogLine;
+      if (msg === 'relata serves') resolve(String(found));
+      if (level >= 40) console.error(line);
+    });
+  });
+  const client = createClient(address, KEY);
+  const group = await client.succeed<Created>('POST', '/management/project-groups', { name: 'Bench' });
+  return {
+    ...client,
+    address,
+    key: KEY,
+    pid: Number(child.pid),
+    async createProject(name) {
+      const wanted = { name, projectGroupId: group.id, locale: 'en-GB' };
+      return (await client.succeed<Created>('POST', '/management/projects', wanted)).id;
+    },
+    async stop() {
+      client.close();
+      await endProcess(child);
+    },
+  };
+}
+
+interface LogLine {
+  readonly level: number;
+  readonly msg: string;
+  readonly address?: string;
+}
+
+interface Created {
+  readonly id: number;
+}

@@ -1,0 +1,34 @@
+import { useState } from 'react';
+import { SuggestField } from './suggest-field.tsx';
+import { useCategories } from '../state/categories.ts';
+
+/** A category path, chosen or typed: `Tools > Drills`. */
+export function CategoryField({
+  isQuiet,
+  value,
+  onChange,
+}: {
+  isQuiet?: boolean;
+  value: string;
+  onChange(value: string): void;
+}) {
+  const [isWanted, setIsWanted] = useState(false);
+  const { categories, isPending, isComplete } = useCategories(isWanted);
+  return (
+    <SuggestField
+      label="Category"
+      placeholder="Tools > Drills"
+      value={value}
+      choices={categories}
+      empty={describeEmpty(isPending, isComplete)}
+      onFocus={() => setIsWanted(true)}
+      onChange={onChange}
+      {...(isQuiet && { isQuiet })}
+    />
+  );
+}
+
+function describeEmpty(isPending: boolean, isComplete: boolean): string | undefined {
+  if (isPending) return 'Looking for categories';
+  return isComplete ? undefined : 'No known one matches; more are being looked for';
+}

@@ -1,0 +1,123 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { Button, LinkButton } from './button.tsx';
+import { Empty, ErrorNote } from './page.tsx';
+import { Code } from './show.tsx';
+import { useTell } from './toasts.tsx';
+import { useProject } from '../state/project.ts';
+import { linkTo } from '../state/route.ts';
+import { useRelata, useRights, useSession } from '../state/session.tsx';
+
+const WATCH_MS = 2_000;
+
+/** The first project teaches how products get in, and turns into the table when they arrive. */
+export function FirstProducts() {
+  const project = useProject();
+  const { canChange } = useRights();
+  useArrival(project.id);
+  return (
+    <Empty icon="products" title="No products yet">
+      <p>
+        Send the first ones with the calls below, or look around with example products. This page turns into
+        the catalog as soon as they arrive.
+      </p>
+      {canChange && <ExampleButton />}
+      <FirstCalls />
+      <p className="small">
+        <code>npm run demo</code> starts a second service with a whole demo catalog. Programs to copy from are
+        in <code>examples/</code>, and a <a href={linkTo('projects', project.id, 'pipelines')}>pipeline</a>{' '}
+        fetches a file by itself.
+      </p>
+    </Empty>
+  );
+}
+
+/** Looks every two seconds whether there are products, and has every view read anew when there are. */
+function useArrival(projectId: number) {
+  const relata = useRelata();
+  const queries = useQueryClient();
+  const arrived = useQuery({
+    queryKey: ['arrival', projectId],
+    queryFn: async ({ signal }) =>
+      (await relata.products.listTable(projectId, { limit: 1, signal })).items.length > 0,
+    refetchInterval: WATCH_MS,
+    gcTime: 0,
+  }).data;
+  useEffect(() => {
+    if (!arrived) return;
+    for (const kind of ['products', 'product-count', 'tasks', 'ontology'])
+      void queries.invalidateQueries({ queryKey: [kind, projectId] });
+  }, [arrived, projectId, queries]);
+}
+
+function ExampleButton() {
+  const relata = useRelata();
+  const project = useProject();
+  const queries = useQueryClient();
+  const tell = useTell();
+  const [isBusy, setBusy] = useState(false);
+  const load = async () => {
+    setBusy(true);
+    const { loadExample } = await import('../state/example.ts');
+    await loadExample(relata, project.id).then(
+      () => tell.good('The example products are in', 'A relation “Bits for this drill” came with them.'),
+      tell.bad,
+    );
+    setBusy(false);
+    await queries.invalidateQueries();
+  };
+  return (
+    <Button look="primary" busy={isBusy} onClick={() => void load()}>
+      Load example products
+    </Button>
+  );
+}
+
+/** The calls with a key that works, so that they can be pasted as they are. */
+export function FirstCalls() {
+  const { who, relata } = useSession();
+  const project = useProject();
+  const { canChange } = useRights();
+  const [made, setMade] = useState<string>();
+  const [error, setError] = useState<unknown>();
+  const key = who?.kind === 'key' ? who.key : made;
+  const make = async () => {
+    const created = await relata.apiKeys.create({
+      name: 'First products',
+      scope: { type: 'project', id: project.id },
+      access: 'write',
+    });
+    setMade(created.key);
+  };
+  return (
+    <div className="stack" style={{ width: 'min(100%, 46rem)', textAlign: 'left' }}>
+      <Code label="Send the first products" text={firstCall(project.id, key ?? 'YOUR-KEY')} />
+      <ErrorNote error={error} />
+      {key === undefined && canChange && (
+        <div className="row">
+          <Button icon="key" onClick={() => void make().catch(setError)}>
+            Make a key and put it in
+          </Button>
+          <LinkButton look="quiet" href={linkTo('projects', project.id, 'api-access')}>
+            API access
+          </LinkButton>
+        </div>
+      )}
+      {made !== undefined && (
+        <p className="soft small">
+          The key “First products” is shown here this once. It can be deleted under API access.
+        </p>
+      )}
+    </div>
+  );
+}
+
+const firstCall = (
+  projectId: number,
+  key: string,
+) => `curl -X POST '${location.origin}/products?projectId=${projectId}' \\
+  -H 'Authorization: Bearer ${key}' \\
+  -H 'Content-Type: application/json' \\
+  -d '{"products":[{"identifier":"A1","name":"Cordless drill 18 V",
+       "categories":[{"path":["Tools","Drills"]}],
+       "attributes":[{"key":"Voltage","value":"18"}]}]}'`;

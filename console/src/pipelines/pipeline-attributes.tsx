@@ -1,0 +1,82 @@
+import type { MappedColumn, Mapping } from '@relata/client';
+import { useState } from 'react';
+import { IconButton } from '../parts/button.tsx';
+import { SwitchField, TextField } from '../parts/field.tsx';
+import { type MappedAttributes, readAttributes, withField, writeAttributes } from './pipeline-draft.ts';
+import { ColumnField } from './pipeline-column.tsx';
+
+interface Shape {
+  mapping: Mapping;
+  columns: readonly string[];
+  onChange(mapping: Mapping): void;
+}
+
+type Chosen = MappedAttributes[string];
+
+/** All the rest, or those that are chosen, or both: the chosen ones have names of their own. */
+export function MappedAttributesFields({ mapping, columns, onChange }: Shape) {
+  const { chosen, hasRest } = readAttributes(mapping);
+  const entries = Object.entries(chosen);
+  const put = (next: readonly (readonly [string, Chosen])[], rest = hasRest) =>
+    onChange(withField(mapping, 'attributes', writeAttributes(Object.fromEntries(next), rest)));
+  const rename = (at: number, key: string) => {
+    if (key !== '' && key !== '*' && !(key in chosen))
+      put(entries.map((entry, place) => (place === at ? [key, entry[1]] : entry)));
+  };
+  const choose = (at: number, spec: MappedColumn | undefined) =>
+    put(
+      entries.flatMap((entry, place) => {
+        if (place !== at) return [entry];
+        return spec === undefined ? [] : [[entry[0], spec as Chosen] as const];
+      }),
+    );
+  const free = columns.filter((column) => !(column in chosen));
+  return (
+    <fieldset className="stack">
+      <legend className="label">Attributes</legend>
+      <SwitchField
+        label="All the other columns"
+        hint="Each under its own name."
+        checked={hasRest}
+        onChange={(isOn) => put(entries, isOn)}
+      />
+      {entries.map(([key, spec], at) => (
+        <div key={key} className="filter-row named-value">
+          <KeyField value={key} onChange={(next) => rename(at, next)} />
+          <ColumnField
+            label={`Column of ${key}`}
+            isQuiet
+            columns={columns}
+            // A list of columns is shown as what only the JSON says.
+            spec={Array.isArray(spec) ? {} : (spec as MappedColumn)}
+            onChange={(next) => choose(at, next)}
+          />
+          <IconButton icon="cross" label={`Remove ${key}`} onClick={() => choose(at, undefined)} />
+        </div>
+      ))}
+      <ColumnField
+        label="One more attribute, from the column"
+        columns={free}
+        spec={undefined}
+        onChange={(spec) => {
+          if (typeof spec === 'string') put([...entries, [spec, spec]]);
+        }}
+      />
+    </fieldset>
+  );
+}
+
+/** A key is renamed when its field is left: half of it may be the key of another one. */
+function KeyField({ value, onChange }: { value: string; onChange(value: string): void }) {
+  const [text, setText] = useState(value);
+  return (
+    <TextField
+      label={`Name of the attribute ${value}`}
+      isQuiet
+      value={text}
+      maxLength={255}
+      onChange={({ target }) => setText(target.value)}
+      onBlur={() => onChange(text)}
+    />
+  );
+}

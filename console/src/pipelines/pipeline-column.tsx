@@ -1,0 +1,44 @@
+import type { MappedColumn } from '@relata/client';
+import { type Choice, SelectField } from '../parts/field.tsx';
+import { columnOf, withColumn } from './pipeline-draft.ts';
+
+/** A constant, an expression, several columns: what a list of columns cannot say. */
+const NOT_SIMPLE = '…';
+
+/** @returns the found columns, and the present one where it is none of them */
+function listChoices(columns: readonly string[], present: string | undefined): Choice[] {
+  const all = !present || columns.includes(present) ? columns : [present, ...columns];
+  return [['', '—'], ...all.map((column) => [column, column] as const)];
+}
+
+interface ColumnShape {
+  label: string;
+  isQuiet?: boolean;
+  columns: readonly string[];
+  spec: MappedColumn | undefined;
+  mistake?: string | undefined;
+  onChange(spec: MappedColumn | undefined): void;
+}
+
+/** Where a part of a product comes from. */
+export function ColumnField({ columns, spec, onChange, ...rest }: ColumnShape) {
+  const present = columnOf(spec);
+  const choices = listChoices(columns, present);
+  const isMore = typeof spec === 'object' && present !== undefined;
+  return (
+    <SelectField
+      {...rest}
+      hint={isMore ? `changed on the way: ${describeChange(spec)}` : undefined}
+      choices={present === undefined ? [...choices, [NOT_SIMPLE, 'as the JSON says']] : choices}
+      value={present ?? NOT_SIMPLE}
+      onChange={({ target }) => {
+        if (target.value !== NOT_SIMPLE) onChange(withColumn(spec, target.value));
+      }}
+    />
+  );
+}
+
+const describeChange = (spec: object) =>
+  Object.keys(spec)
+    .filter((name) => name !== 'column')
+    .join(', ');

@@ -1,0 +1,134 @@
+/** Pipelines in the words of the console. Source: docs/interface.md §13. */
+import type { MappedColumn, Mapping, Pipeline, PipelineDefinition, RunCounts } from '@relata/client';
+import { formatCount } from '../state/format.ts';
+
+/** Of a pipeline each of source, format and trigger: what else it has depends on its type. */
+type Typed = Readonly<Record<string, unknown>>;
+
+export const textOf = (part: Typed, name: string): string =>
+  part[name] === undefined ? '' : String(part[name]);
+
+export const typeOf = (part: Typed): string => textOf(part, 'type');
+
+/** @returns the part with another value; an empty one is left out, so that the service finds it out */
+export function withOption(part: Typed, name: string, value: unknown): Record<string, unknown> {
+  const { [name]: _, ...others } = part;
+  return value === '' || value === undefined ? others : { ...others, [name]: value };
+}
+
+export const FORMATS = [
+  ['csv', 'CSV'],
+  ['tsv', 'TSV'],
+  ['json', 'JSON'],
+  ['ndjson', 'NDJSON'],
+  ['xml', 'XML'],
+  ['xlsx', 'Excel (xlsx)'],
+  ['google-merchant', 'Google Merchant'],
+  ['shopify-csv', 'Shopify CSV'],
+  ['bmecat', 'BMEcat'],
+  ['native', 'Relata'],
+] as const;
+
+/** @returns the format that a name ends like, packed or not: `feed.xml.gz` is xml */
+export function guessFormat(fileName: string): string | undefined {
+  const ending = /\.([a-z]+)(?:\.gz)?$/.exec(fileName.toLowerCase())?.[1] ?? '';
+  if (ending === 'jsonl') return 'ndjson';
+  return ['csv', 'tsv', 'json', 'ndjson', 'xml', 'xlsx'].find((type) => type === ending);
+}
+
+const OWN_MAPPING = new Set(['google-merchant', 'shopify-csv', 'bmecat']);
+
+/** Whether a mapping must be there, may be, or must not. Source: docs/interface.md §13.1 rule 13. */
+export function needOfMapping(format: Typed): 'needed' | 'own' | 'none' {
+  const type = typeOf(format);
+  if (type === 'native') return 'none';
+  return OWN_MAPPING.has(type) ? 'own' : 'needed';
+}
+
+export const MODES = [
+  ['full', 'Full: the file is the whole catalog'],
+  ['incremental', 'Incremental: products are added and replaced'],
+  ['partial', 'Partial: what is mapped is changed, nothing else'],
+  ['delete', 'Delete: the products in the file are deleted'],
+] as const;
+
+export const EMPTY_PIPELINE: PipelineDefinition = {
+  name: '',
+  source: { type: 'upload' },
+  format: { type: 'csv' },
+  mode: 'incremental',
+  trigger: { type: 'manual' },
+  maxDeletePercent: 30,
+  onRejectedRow: 'stop',
+  minProducts: 1,
+};
+
+type Kind = Pick<Pipeline, 'source' | 'trigger'>;
+
+export function describeSource({ source }: Kind): string {
+  const type = typeOf(source);
+  if (type === 'http') return textOf(source, 'url');
+  return type === 'directory' ? `files ${textOf(source, 'pattern')}` : 'a file sent in';
+}
+
+export function describeTrigger({ trigger, source }: Kind): string {
+  const type = typeOf(trigger);
+  if (type === 'schedule') return `${textOf(trigger, 'cron')} (${textOf(trigger, 'timeZone')})`;
+  if (type === 'webhook') return 'webhook';
+  return typeOf(source) === 'upload' ? 'each file' : 'by hand';
+}
+
+export const nameFormat = (format: Typed): string =>
+  FORMATS.find(([type]) => type === typeOf(format))?.[1] ?? typeOf(format);
+
+/** What a run did, without what is zero. */
+export function describeCounts(counts: RunCounts | null): string {
+  if (counts === null) return '';
+  if (counts.nothingNew) return 'nothing new';
+  const words = (['created', 'changed', 'unchanged', 'deleted', 'rejected', 'filtered'] as const)
+    .filter((name) => counts[name] > 0)
+    .map((name) => `${formatCount(counts[name])} ${name}`);
+  return words.join(', ') || `${formatCount(counts.rows)} rows`;
+}
+
+/** @returns the one column that is taken; undefined where it is not as simple */
+export function columnOf(spec: MappedColumn | undefined): string | undefined {
+  if (spec === undefined) return '';
+  return typeof spec === 'string' ? spec : spec.column;
+}
+
+/** Another column, and what is done with it stays. */
+export function withColumn(spec: MappedColumn | undefined, column: string): MappedColumn | undefined {
+  if (column === '') return undefined;
+  return typeof spec === 'object' && spec.column !== undefined ? { ...spec, column } : column;
+}
+
+/** @returns the mapping with a field changed; undefined leaves it out */
+export function withField<Field extends keyof Mapping>(
+  mapping: Mapping,
+  field: Field,
+  value: Mapping[Field] | undefined,
+): Mapping {
+  const { [field]: _, ...others } = mapping;
+  return (value === undefined ? others : { ...others, [field]: value }) as Mapping;
+}
+
+export type MappedAttributes = Exclude<NonNullable<Mapping['attributes']>, '*'>;
+
+/** @returns the chosen ones by key, and whether all the rest comes too */
+export function readAttributes({ attributes }: Mapping): { chosen: MappedAttributes; hasRest: boolean } {
+  if (attributes === '*') return { chosen: {}, hasRest: true };
+  const { '*': rest, ...chosen } = attributes ?? {};
+  return { chosen, hasRest: rest === '*' };
+}
+
+export function writeAttributes(chosen: MappedAttributes, hasRest: boolean): Mapping['attributes'] {
+  if (Object.keys(chosen).length === 0) return hasRest ? '*' : undefined;
+  return hasRest ? { ...chosen, '*': '*' } : chosen;
+}
+
+/** @returns what a refusal says of the place or of what is in it, as `/trigger/cron` */
+export function mistakeAt(details: readonly string[], place: string): string | undefined {
+  const found = details.filter((detail) => detail.startsWith(`${place}:`) || detail.startsWith(`${place}/`));
+  return found.map((detail) => detail.slice(detail.indexOf(': ') + 2)).join('; ') || undefined;
+}

@@ -1,0 +1,91 @@
+import type { Pipeline, PipelineDefinition, Tagged } from '@relata/client';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Button, LinkButton } from '../parts/button.tsx';
+import { Answer, ErrorNote, Page } from '../parts/page.tsx';
+import { MistakesContext, readMistakes } from './mistakes.ts';
+import { EMPTY_PIPELINE } from './pipeline-draft.ts';
+import { useProject } from '../state/project.ts';
+import { linkTo, useRoute } from '../state/route.ts';
+import { useSaving } from '../parts/saving.ts';
+import { useRelata, useRights } from '../state/session.tsx';
+import { BasicsCard, GuardsCard, TriggerCard } from './pipeline-form.tsx';
+import { FormatCard } from './pipeline-format.tsx';
+import { MappingCard } from './pipeline-mapping.tsx';
+import { PreviewCard, usePipelinePreview } from './pipeline-preview.tsx';
+import { SourceCard } from './pipeline-source.tsx';
+
+/** A pipeline as it is made or changed. */
+export function PipelineEditor() {
+  const { parts } = useRoute();
+  const project = useProject();
+  const relata = useRelata();
+  const id = parts[3] ?? '';
+  const isNew = id === 'new';
+  const stored = useQuery({
+    queryKey: ['pipeline-to-change', project.id, id],
+    queryFn: ({ signal }) =>
+      relata.pipelines.get({ projectId: project.id, pipelineId: Number(id) }, { signal }),
+    enabled: !isNew,
+    // What somebody types is not replaced by what is stored.
+    refetchOnWindowFocus: false,
+    gcTime: 0,
+  });
+  if (isNew) return <Editor key="new" stored={undefined} />;
+  return <Answer of={stored}>{(read) => <Editor key={id} stored={read} />}</Answer>;
+}
+
+function Editor({ stored }: { stored: Tagged<Pipeline> | undefined }) {
+  const project = useProject();
+  const { canChange } = useRights();
+  const [draft, setDraft] = useState<PipelineDefinition>(stored?.value ?? EMPTY_PIPELINE);
+  const change = (changed: Partial<PipelineDefinition>) => setDraft((before) => ({ ...before, ...changed }));
+  const tried = usePipelinePreview(draft, { pipelineId: stored?.value.id, onChange: change });
+  const { save, error, isBusy } = useSave(stored, draft);
+  const list = linkTo('projects', project.id, 'pipelines');
+  const own = stored && linkTo('projects', project.id, 'pipelines', stored.value.id);
+  const shape = { draft, onChange: change };
+  return (
+    <Page
+      title={stored ? `Change ${stored.value.name}` : 'New pipeline'}
+      crumbs={[
+        [project.name, linkTo('projects', project.id)],
+        ['Pipelines', list],
+        ...(stored && own ? [[stored.value.name, own] as const] : []),
+      ]}
+      actions={
+        canChange && (
+          <>
+            <LinkButton href={own ?? list}>Cancel</LinkButton>
+            <Button look="primary" busy={isBusy} disabled={draft.name === ''} onClick={() => void save()}>
+              {stored ? 'Save' : 'Create the pipeline'}
+            </Button>
+          </>
+        )
+      }
+    >
+      <ErrorNote error={error} />
+      <MistakesContext value={readMistakes(error)}>
+        <BasicsCard {...shape} />
+        <SourceCard {...shape} tried={tried} />
+        <FormatCard {...shape} found={tried.preview.data?.found} />
+        <MappingCard {...shape} preview={tried.preview.data} />
+        <PreviewCard tried={tried} onRejectedRow={draft.onRejectedRow} />
+        <TriggerCard {...shape} />
+        <GuardsCard {...shape} />
+      </MistakesContext>
+    </Page>
+  );
+}
+
+function useSave(stored: Tagged<Pipeline> | undefined, draft: PipelineDefinition) {
+  const relata = useRelata();
+  const project = useProject();
+  return useSaving<Pipeline>({
+    what: 'pipeline',
+    stored,
+    create: () => relata.pipelines.create(project.id, draft),
+    replace: (pipelineId, options) =>
+      relata.pipelines.put({ projectId: project.id, pipelineId }, draft, options),
+  });
+}

@@ -1,0 +1,181 @@
+import type { PipelineDefinition } from '@relata/client';
+import { SelectField, TextField } from '../parts/field.tsx';
+import { Card } from '../parts/page.tsx';
+import { useMistake } from './mistakes.ts';
+import { MODES, textOf, typeOf, withOption } from './pipeline-draft.ts';
+
+export interface PipelineShape {
+  draft: PipelineDefinition;
+  onChange(changed: Partial<PipelineDefinition>): void;
+}
+
+export function BasicsCard({ draft, onChange }: PipelineShape) {
+  const mistake = useMistake();
+  return (
+    <Card title="Pipeline">
+      <div className="fields">
+        <TextField
+          label="Name"
+          value={draft.name}
+          maxLength={255}
+          placeholder="Nightly catalog"
+          mistake={mistake('/name')}
+          onChange={(event) => onChange({ name: event.target.value })}
+        />
+        <SelectField
+          label="Mode"
+          choices={MODES}
+          value={draft.mode}
+          onChange={(event) => onChange({ mode: event.target.value as PipelineDefinition['mode'] })}
+        />
+      </div>
+    </Card>
+  );
+}
+
+const TRIGGERS = [
+  ['manual', 'By hand'],
+  ['schedule', 'By schedule'],
+  ['webhook', 'By webhook'],
+] as const;
+
+const DEFAULT_SECONDS = 3_600;
+
+function startTrigger(type: string): Record<string, unknown> {
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
+  if (type === 'schedule') return { type, cron: '0 3 * * *', timeZone };
+  return type === 'webhook' ? { type, minSecondsBetween: DEFAULT_SECONDS } : { type };
+}
+
+export function TriggerCard({ draft, onChange }: PipelineShape) {
+  const { trigger, source } = draft;
+  const mistake = useMistake();
+  const type = typeOf(trigger);
+  // Whatever else started a run of it would find no file.
+  const isUpload = typeOf(source) === 'upload';
+  const set = (name: string, value: unknown) => onChange({ trigger: withOption(trigger, name, value) });
+  return (
+    <Card title="Trigger">
+      {isUpload && <p className="soft">Each file that is sent in starts a run anyway.</p>}
+      <div className="fields">
+        <SelectField
+          label="Runs start"
+          choices={TRIGGERS.filter(([one]) => !isUpload || one === 'manual' || one === type)}
+          value={type}
+          onChange={(event) => onChange({ trigger: startTrigger(event.target.value) })}
+        />
+        {type === 'schedule' && (
+          <>
+            <TextField
+              label="Schedule (cron)"
+              hint="Minute, hour, day of the month, month, day of the week. 0 3 * * * is every night at three."
+              className="input mono"
+              value={textOf(trigger, 'cron')}
+              mistake={mistake('/trigger/cron')}
+              onChange={(event) => onChange({ trigger: { ...trigger, cron: event.target.value } })}
+            />
+            <TextField
+              label="Time zone"
+              list="time-zones"
+              value={textOf(trigger, 'timeZone')}
+              mistake={mistake('/trigger/timeZone')}
+              onChange={(event) => onChange({ trigger: { ...trigger, timeZone: event.target.value } })}
+            />
+            <datalist id="time-zones">
+              {Intl.supportedValuesOf('timeZone').map((zone) => (
+                <option key={zone} value={zone} />
+              ))}
+            </datalist>
+          </>
+        )}
+        {type === 'webhook' && (
+          <TextField
+            label="Seconds between two calls"
+            hint="Calls that come earlier are refused with 429."
+            type="number"
+            min={0}
+            value={textOf(trigger, 'minSecondsBetween')}
+            mistake={mistake('/trigger/minSecondsBetween')}
+            onChange={({ target }) =>
+              set('minSecondsBetween', target.value === '' ? undefined : Number(target.value))
+            }
+          />
+        )}
+      </div>
+    </Card>
+  );
+}
+
+const REJECTED = [
+  ['stop', 'The first one ends the run'],
+  ['continue', 'They are left out'],
+  ['share', 'They are left out, up to a share'],
+] as const;
+
+const DEFAULT_SHARE = 0.05;
+
+export function GuardsCard({ draft, onChange }: PipelineShape) {
+  const { onRejectedRow = 'stop' } = draft;
+  const mistake = useMistake();
+  const isShare = typeof onRejectedRow === 'number';
+  const setRejected = (value: string) =>
+    onChange({ onRejectedRow: value === 'share' ? DEFAULT_SHARE : (value as 'stop' | 'continue') });
+  return (
+    <Card title="Guards">
+      <div className="fields">
+        <SelectField
+          label="Rows that make no product"
+          choices={REJECTED}
+          value={isShare ? 'share' : onRejectedRow}
+          mistake={isShare ? undefined : mistake('/onRejectedRow')}
+          onChange={(event) => setRejected(event.target.value)}
+        />
+        {isShare && (
+          <NumberField
+            label="Rejected rows at most, in %"
+            value={Math.round(onRejectedRow * 10_000) / 100}
+            mistake={mistake('/onRejectedRow')}
+            onChange={(percent) => onChange({ onRejectedRow: (percent ?? 0) / 100 })}
+          />
+        )}
+        <NumberField
+          label="Products at least"
+          hint="A run that finds fewer changes nothing."
+          value={draft.minProducts}
+          mistake={mistake('/minProducts')}
+          onChange={(minProducts) => onChange({ minProducts })}
+        />
+        <NumberField
+          label="Deleted at most, in %"
+          hint="A run that would delete more of the catalog changes nothing."
+          value={draft.maxDeletePercent}
+          mistake={mistake('/maxDeletePercent')}
+          onChange={(maxDeletePercent) => onChange({ maxDeletePercent })}
+        />
+      </div>
+    </Card>
+  );
+}
+
+function NumberField({
+  value,
+  onChange,
+  ...rest
+}: {
+  label: string;
+  hint?: string;
+  value: number | undefined;
+  mistake: string | undefined;
+  onChange(value: number | undefined): void;
+}) {
+  return (
+    <TextField
+      {...rest}
+      type="number"
+      min={0}
+      step="any"
+      value={value ?? ''}
+      onChange={({ target }) => onChange(target.value === '' ? undefined : Number(target.value))}
+    />
+  );
+}

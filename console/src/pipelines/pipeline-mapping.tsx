@@ -1,0 +1,177 @@
+import type { MappedColumn, Mapping, PipelinePreview } from '@relata/client';
+import { useState } from 'react';
+import { Button } from '../parts/button.tsx';
+import { AreaField, TextField } from '../parts/field.tsx';
+import { Card } from '../parts/page.tsx';
+import { useMistake } from './mistakes.ts';
+import { needOfMapping, withField } from './pipeline-draft.ts';
+import { MappedAttributesFields } from './pipeline-attributes.tsx';
+import { ColumnField } from './pipeline-column.tsx';
+import type { PipelineShape } from './pipeline-form.tsx';
+
+/** As an identifier is needed, a mapping that has none yet is one too while it is being made. */
+const NO_MAPPING = {} as Mapping;
+
+/** Which column becomes which part of a product. Source: docs/interface.md §13.8. */
+export function MappingCard({
+  draft,
+  onChange,
+  preview,
+}: PipelineShape & { preview: PipelinePreview | undefined }) {
+  const { mapping } = draft;
+  const need = needOfMapping(draft.format);
+  const suggested = preview?.suggestion.mapping as Mapping | undefined;
+  const put = (next: Mapping | undefined) => onChange({ mapping: next });
+  if (need === 'none') return null;
+  const isSuggested = suggested && JSON.stringify(suggested) === JSON.stringify(mapping);
+  return (
+    <Card
+      title="Mapping"
+      actions={
+        <>
+          {need === 'own' && mapping && (
+            <Button onClick={() => put(undefined)}>Take that of the format</Button>
+          )}
+          {suggested && !isSuggested && (
+            <Button onClick={() => put(suggested)}>Take the suggested one</Button>
+          )}
+        </>
+      }
+    >
+      {isSuggested && (
+        <p className="soft">
+          Suggested by the names of the columns and what is in them. Change what is wrong.
+        </p>
+      )}
+      {preview === undefined && (
+        <p className="soft">Columns can be chosen when the source, or a file to try it with, was read.</p>
+      )}
+      {need === 'own' && mapping === undefined ? (
+        <p className="soft">This format has a mapping of its own, so none is needed.</p>
+      ) : (
+        <Fields mapping={mapping ?? NO_MAPPING} columns={preview?.columns ?? []} onChange={put} />
+      )}
+    </Card>
+  );
+}
+
+interface FieldsShape {
+  mapping: Mapping;
+  columns: readonly string[];
+  onChange(mapping: Mapping): void;
+}
+
+const SIMPLE = [
+  ['identifier', 'Identifier'],
+  ['name', 'Name'],
+  ['groupIdentifier', 'Group of variants'],
+  ['productUrl', 'URL of the product'],
+] as const;
+
+function Fields({ mapping, columns, onChange }: FieldsShape) {
+  const mistake = useMistake();
+  return (
+    <>
+      <div className="fields">
+        {SIMPLE.map(([field, label]) => (
+          <ColumnField
+            key={field}
+            label={label}
+            columns={columns}
+            spec={mapping[field]}
+            mistake={mistake(`/mapping/${field}`)}
+            onChange={(spec) => onChange(withField(mapping, field, spec as MappedColumn))}
+          />
+        ))}
+        <CategoryFields mapping={mapping} columns={columns} onChange={onChange} />
+      </div>
+      <ImageFields mapping={mapping} columns={columns} onChange={onChange} />
+      <MappedAttributesFields mapping={mapping} columns={columns} onChange={onChange} />
+      <MappingText mapping={mapping} onChange={onChange} />
+    </>
+  );
+}
+
+function CategoryFields({ mapping, columns, onChange }: FieldsShape) {
+  const { categories } = mapping;
+  const mistake = useMistake();
+  const put = (next: Mapping['categories']) => onChange(withField(mapping, 'categories', next));
+  return (
+    <>
+      <ColumnField
+        label="Categories"
+        columns={columns}
+        spec={categories?.from}
+        mistake={mistake('/mapping/categories/from')}
+        onChange={(from) => put(from === undefined ? undefined : { separator: ' > ', ...categories, from })}
+      />
+      {categories && (
+        <TextField
+          label="Between the levels of a category"
+          value={categories.separator ?? ''}
+          mistake={mistake('/mapping/categories/separator')}
+          onChange={({ target: { value } }) =>
+            put(value === '' ? { from: categories.from } : { ...categories, separator: value })
+          }
+        />
+      )}
+    </>
+  );
+}
+
+/** Each chosen image, and an empty field for the next one. */
+function ImageFields({ mapping, columns, onChange }: FieldsShape) {
+  const given = mapping.images ?? [];
+  const images = Array.isArray(given) ? given : [given];
+  const mistake = useMistake();
+  const put = (at: number, spec: MappedColumn | undefined) => {
+    const next = [...images];
+    next.splice(at, 1, ...(spec === undefined ? [] : [spec]));
+    onChange(withField(mapping, 'images', next.length > 1 ? next : next[0]));
+  };
+  return (
+    <div className="fields">
+      {[...images, undefined].map((spec, at) => (
+        <ColumnField
+          key={at}
+          label={at === 0 ? 'Image' : `Image ${at + 1}`}
+          columns={columns}
+          spec={spec as MappedColumn | undefined}
+          mistake={at === 0 ? mistake('/mapping/images') : undefined}
+          onChange={(next) => put(at, next)}
+        />
+      ))}
+    </div>
+  );
+}
+
+/** Everything that a mapping can say, for those who need more than columns. */
+function MappingText({ mapping, onChange }: Omit<FieldsShape, 'columns'>) {
+  const [text, setText] = useState<string>();
+  const [mistake, setMistake] = useState<string>();
+  const change = (next: string) => {
+    setText(next);
+    try {
+      onChange(JSON.parse(next) as Mapping);
+      setMistake(undefined);
+    } catch (error) {
+      setMistake(error instanceof Error ? error.message : String(error));
+    }
+  };
+  return (
+    <details>
+      <summary>The mapping as JSON: transformations, filters, expressions</summary>
+      <AreaField
+        label="Mapping"
+        isQuiet
+        className="input mono"
+        rows={14}
+        spellCheck={false}
+        value={text ?? JSON.stringify(mapping, null, 2)}
+        mistake={mistake}
+        onChange={({ target }) => change(target.value)}
+        onBlur={() => mistake === undefined && setText(undefined)}
+      />
+    </details>
+  );
+}

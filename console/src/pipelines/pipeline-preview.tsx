@@ -1,0 +1,218 @@
+import type { Mapping, PipelineDefinition, PipelinePreview } from '@relata/client';
+import { type UseQueryResult, useQuery } from '@tanstack/react-query';
+import { useEffect, useRef, useState } from 'react';
+import { Button } from '../parts/button.tsx';
+import { Card, Empty, ErrorNote, Loading } from '../parts/page.tsx';
+import { formatCount } from '../state/format.ts';
+import { needOfMapping, typeOf } from './pipeline-draft.ts';
+import { useProject } from '../state/project.ts';
+import { useRelata } from '../state/session.tsx';
+import { useSettled } from '../state/settled.ts';
+
+/** So many rows are shown besides those with problems. */
+const FIRST_ROWS = 3;
+
+interface SentFile {
+  readonly name: string;
+  readonly base64: string;
+}
+
+/** The source as it was when somebody last said that it is to be read: not at every letter of a URL. */
+interface Reading {
+  readonly number: number;
+  readonly source: PipelineDefinition['source'];
+  readonly file: SentFile | undefined;
+}
+
+export interface Tried {
+  readonly preview: UseQueryResult<PipelinePreview>;
+  /** The source is another one by now. */
+  readonly isOld: boolean;
+  /** Whether anything was read at all. */
+  readonly isAsked: boolean;
+  read(file: SentFile | undefined): void;
+}
+
+interface Editing {
+  readonly pipelineId: number | undefined;
+  onChange(changed: Partial<PipelineDefinition>): void;
+}
+
+/** What becomes of the first rows, at every change of format, mapping and mode. */
+export function usePipelinePreview(draft: PipelineDefinition, { pipelineId, onChange }: Editing): Tried {
+  const relata = useRelata();
+  const project = useProject();
+  // What is stored was read before; a file that was sent in is gone.
+  const isKept = pipelineId !== undefined && typeOf(draft.source) !== 'upload';
+  const [reading, setReading] = useState<Reading | undefined>(
+    isKept ? { number: 0, source: draft.source, file: undefined } : undefined,
+  );
+  const { format, mapping, mode } = draft;
+  const wanted = useSettled(JSON.stringify({ format, mapping, mode }));
+  const preview = useQuery({
+    queryKey: ['pipeline-preview', project.id, pipelineId, reading?.number, wanted],
+    queryFn: ({ signal }) => {
+      if (reading === undefined) throw new Error('no source was read');
+      const { source, file } = reading;
+      const tried = {
+        source,
+        ...JSON.parse(wanted),
+        ...(file && { file }),
+        ...(pipelineId && { pipelineId }),
+      };
+      return relata.pipelines.preview(project.id, tried, { signal });
+    },
+    enabled: reading !== undefined,
+    placeholderData: (before) => before,
+    refetchOnWindowFocus: false,
+    staleTime: 60_000,
+    gcTime: 0,
+    retry: false,
+  });
+  useSuggestion(draft, { suggested: preview.data?.suggestion.mapping as Mapping | undefined, onChange });
+  return {
+    preview,
+    isAsked: reading !== undefined,
+    isOld: reading !== undefined && JSON.stringify(reading.source) !== JSON.stringify(draft.source),
+    read: (file) =>
+      setReading((before) => ({ number: (before?.number ?? 0) + 1, source: draft.source, file })),
+  };
+}
+
+/** What the service suggests is the start: it is taken until somebody has changed it. */
+function useSuggestion(
+  { format, mapping }: PipelineDefinition,
+  { suggested, onChange }: { suggested: Mapping | undefined; onChange: Editing['onChange'] },
+): void {
+  const taken = useRef<string>(undefined);
+  const present = JSON.stringify(mapping);
+  const next = JSON.stringify(suggested);
+  const isOurs = mapping === undefined || present === taken.current;
+  const isWanted = suggested !== undefined && isOurs && needOfMapping(format) === 'needed';
+  useEffect(() => {
+    if (!isWanted || present === next) return;
+    taken.current = next;
+    onChange({ mapping: suggested });
+  });
+}
+
+type PreviewRow = PipelinePreview['rows'][number];
+
+export function PreviewCard({
+  tried: { preview, isAsked },
+  onRejectedRow = 'stop',
+}: {
+  tried: Tried;
+  onRejectedRow: PipelineDefinition['onRejectedRow'];
+}) {
+  const wouldEnd =
+    onRejectedRow === 'stop' && preview.data?.rows.some(({ product }) => product === undefined);
+  return (
+    <Card title="What becomes of the first rows">
+      <ErrorNote error={preview.error} />
+      {!isAsked && (
+        <Empty icon="pipelines" title="Nothing was read yet">
+          <p>Give the source something to read: its columns and its first rows show here.</p>
+        </Empty>
+      )}
+      {preview.isFetching && preview.data === undefined && <Loading />}
+      {wouldEnd && !preview.error && (
+        <p className="note warn">
+          A run would end at the first row that makes no product, and change nothing: mend the mapping or the
+          file, or choose below that such rows are left out.
+        </p>
+      )}
+      {preview.data && !preview.error && <Rows rows={preview.data.rows} isOld={preview.isPlaceholderData} />}
+    </Card>
+  );
+}
+
+const hasProblems = ({ problems = [] }: PreviewRow) => problems.length > 0;
+
+function Rows({ rows, isOld }: { rows: readonly PreviewRow[]; isOld: boolean }) {
+  const [isAll, setAll] = useState(false);
+  const shown = rows.filter((row, at) => isAll || at < FIRST_ROWS || hasProblems(row));
+  const made = rows.filter(({ product }) => product !== undefined).length;
+  return (
+    <div className="stack" style={{ opacity: isOld ? 0.6 : 1 }} aria-busy={isOld}>
+      <p className="soft" role="status">
+        {formatCount(rows.length)} rows, {formatCount(made)} products,{' '}
+        {formatCount(rows.filter(hasProblems).length)} with problems
+      </p>
+      <ol className="stack wide">
+        {shown.map((row) => (
+          <RowItem key={row.number} row={row} />
+        ))}
+      </ol>
+      {shown.length < rows.length && (
+        <div className="row">
+          <Button onClick={() => setAll(true)}>Show all {rows.length} rows</Button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function RowItem({ row }: { row: PreviewRow }) {
+  const { number, values, product, problems = [] } = row;
+  return (
+    <li className="tried-row">
+      <div className="row">
+        <strong>Row {number}</strong>
+        <Outcome row={row} />
+      </div>
+      <div className="columns">
+        <Pairs label={`Row ${number} as it was read`} pairs={Object.entries(values)} />
+        <div className="stack">
+          {problems.map(({ field, column, reason }) => (
+            <div key={`${field} ${column} ${reason}`} className="note bad small">
+              <span>
+                <strong>{field}</strong>
+                {column && ` from ${column}`}: {reason}
+              </span>
+            </div>
+          ))}
+          {product && <Pairs label={`The product of row ${number}`} pairs={listParts(product)} />}
+        </div>
+      </div>
+    </li>
+  );
+}
+
+function Outcome({ row }: { row: PreviewRow }) {
+  if (row.isFiltered) return <span className="badge">left out by the filter</span>;
+  if (row.product === undefined) return <span className="badge bad">rejected</span>;
+  return hasProblems(row) ? (
+    <span className="badge warn">a product with problems</span>
+  ) : (
+    <span className="badge good">a product</span>
+  );
+}
+
+type Pair = readonly [name: string, value: unknown];
+
+function Pairs({ label, pairs }: { label: string; pairs: readonly Pair[] }) {
+  return (
+    <dl className="pairs small" aria-label={label}>
+      {pairs.map(([name, value], at) => (
+        <div key={at} className="pair">
+          <dt className="break">{name}</dt>
+          <dd className="break">{showValue(value)}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function showValue(value: unknown): string {
+  if (Array.isArray(value)) return value.map(showValue).join(', ');
+  if (typeof value !== 'object' || value === null) return String(value ?? '');
+  if ('path' in value && Array.isArray(value.path)) return value.path.join(' › ');
+  return 'url' in value ? String(value.url) : JSON.stringify(value);
+}
+
+/** A product of the upload shape: its members, then its attributes by their keys. */
+function listParts({ attributes, ...members }: Readonly<Record<string, unknown>>): readonly Pair[] {
+  const facts = Array.isArray(attributes) ? (attributes as { key: string; value: unknown }[]) : [];
+  return [...Object.entries(members), ...facts.map(({ key, value }) => [key, value] as const)];
+}

@@ -1,0 +1,177 @@
+import { useState } from 'react';
+import { Button, IconButton } from '../parts/button.tsx';
+import { SelectField, SwitchField, TextField } from '../parts/field.tsx';
+import { Card, ErrorNote } from '../parts/page.tsx';
+import { useMistake } from './mistakes.ts';
+import { EMPTY_PIPELINE, guessFormat, textOf, typeOf, withOption } from './pipeline-draft.ts';
+import type { PipelineShape } from './pipeline-form.tsx';
+import type { Tried } from './pipeline-preview.tsx';
+
+const SOURCES = [
+  ['upload', 'A file that is sent in'],
+  ['http', 'A URL that is fetched'],
+  ['directory', 'A directory of the service'],
+] as const;
+
+/** What a preview takes. Source: docs/interface.md §13.5 rule 2. */
+const MOST_BYTES = 8 * 1024 * 1024;
+
+/** What a new pipeline says before anybody has chosen. */
+const START_FORMAT = typeOf(EMPTY_PIPELINE.format);
+
+const START: Readonly<Record<string, Record<string, unknown>>> = {
+  upload: { type: 'upload' },
+  http: { type: 'http', url: '' },
+  directory: { type: 'directory', pattern: '*' },
+};
+
+export function SourceCard({ draft, onChange, tried }: PipelineShape & { tried: Tried }) {
+  const { source } = draft;
+  const mistake = useMistake();
+  const type = typeOf(source);
+  const set = (name: string, value: unknown) => onChange({ source: withOption(source, name, value) });
+  return (
+    <Card title="Source">
+      <div className="fields">
+        <SelectField
+          label="Where the file comes from"
+          choices={SOURCES}
+          value={type}
+          onChange={({ target }) => onChange({ source: START[target.value] ?? source })}
+        />
+        {type === 'http' && (
+          <TextField
+            label="URL"
+            type="url"
+            value={textOf(source, 'url')}
+            placeholder="https://erp.example/export.csv"
+            mistake={mistake('/source/url')}
+            onChange={({ target }) => onChange({ source: { ...source, url: target.value } })}
+          />
+        )}
+        {type === 'directory' && (
+          <TextField
+            label="Files"
+            hint="A pattern with *, ? and ** for folders, below the import directory of the project."
+            value={textOf(source, 'pattern')}
+            mistake={mistake('/source/pattern')}
+            onChange={({ target }) => onChange({ source: { ...source, pattern: target.value } })}
+          />
+        )}
+        <TextField
+          label="File in a zip archive"
+          hint="A pattern; only where there are several."
+          value={textOf(source, 'entry')}
+          mistake={mistake('/source/entry')}
+          onChange={({ target }) => set('entry', target.value)}
+        />
+        {type === 'directory' && (
+          <SwitchField
+            label="Only the newest file"
+            checked={source.take === 'newest'}
+            onChange={(isOn) => set('take', isOn ? 'newest' : undefined)}
+          />
+        )}
+      </div>
+      {type === 'http' && <Headers {...{ draft, onChange }} />}
+      {type === 'upload' ? <FileToTry {...{ draft, onChange, tried }} /> : <ReadSource tried={tried} />}
+    </Card>
+  );
+}
+
+type Row = readonly [name: string, value: string];
+
+/** Sent with each fetch. What is stored is answered as `***`, which keeps it. */
+function Headers({ draft: { source }, onChange }: PipelineShape) {
+  const mistake = useMistake();
+  const [rows, setRows] = useState<readonly Row[]>(() =>
+    Object.entries((source.headers ?? {}) as Record<string, string>),
+  );
+  const put = (next: readonly Row[]) => {
+    setRows(next);
+    const named = next.filter(([name]) => name !== '');
+    const headers = named.length > 0 ? Object.fromEntries(named) : undefined;
+    onChange({ source: withOption(source, 'headers', headers) });
+  };
+  const change = (at: number, row: Row) => put(rows.map((old, place) => (place === at ? row : old)));
+  const refused = mistake('/source/headers');
+  return (
+    <div className="stack">
+      {rows.map(([name, value], at) => (
+        <div key={at} className="filter-row named-value">
+          <TextField
+            label="Header"
+            isQuiet
+            placeholder="X-Token"
+            value={name}
+            onChange={({ target }) => change(at, [target.value, value])}
+          />
+          <TextField
+            label={`Value of ${name || 'the header'}`}
+            isQuiet
+            value={value}
+            onChange={({ target }) => change(at, [name, target.value])}
+          />
+          <IconButton
+            icon="cross"
+            label="Remove this header"
+            onClick={() => put(rows.filter((_, place) => place !== at))}
+          />
+        </div>
+      ))}
+      {refused && <p className="mistake small">{refused}</p>}
+      {rows.some(([, value]) => value === '***') && (
+        <p className="soft small">Stored values are never shown: *** keeps them.</p>
+      )}
+      <div className="row">
+        <Button icon="plus" look="quiet" onClick={() => setRows([...rows, ['', '']])}>
+          Header
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+function FileToTry({ draft, onChange, tried }: PipelineShape & { tried: Tried }) {
+  const [error, setError] = useState<unknown>();
+  const choose = async (file: File | undefined) => {
+    setError(undefined);
+    if (file === undefined) return;
+    if (file.size > MOST_BYTES) throw new Error('A preview takes up to 8 MiB: choose a part of the file.');
+    const type = guessFormat(file.name);
+    if (draft.mapping === undefined && type !== undefined && typeOf(draft.format) === START_FORMAT)
+      onChange({ format: { type } });
+    tried.read({ name: file.name, base64: await readBase64(file) });
+  };
+  return (
+    <>
+      <TextField
+        label="A file to try it with"
+        hint="It is only looked at. Its columns are found and a mapping is suggested."
+        type="file"
+        onChange={({ target }) => void choose(target.files?.[0]).catch(setError)}
+      />
+      <ErrorNote error={error} />
+    </>
+  );
+}
+
+function readBase64(file: File): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(String(reader.result).replace(/^[^,]*,?/, ''));
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(file);
+  });
+}
+
+function ReadSource({ tried }: { tried: Tried }) {
+  return (
+    <div className="row">
+      <Button icon="search" busy={tried.preview.isFetching} onClick={() => tried.read(undefined)}>
+        Read the first rows
+      </Button>
+      {tried.isOld && <span className="soft small">The source has changed since it was read.</span>}
+    </div>
+  );
+}

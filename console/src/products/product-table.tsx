@@ -1,0 +1,208 @@
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { useCallback, useEffect, useMemo, useState } from 'react';
+import { Button } from '../parts/button.tsx';
+import { Empty, ErrorNote, Loading } from '../parts/page.tsx';
+import { Ago, Thumb } from '../parts/show.tsx';
+import { VirtualGrid } from '../parts/virtual-grid.tsx';
+import { readPath } from '../state/category-path.ts';
+import { formatCount } from '../state/format.ts';
+import type { ProductFilters } from './product-filters.ts';
+import { bindPages, type ProductRow, toRow } from './product-rows.ts';
+import { useProject } from '../state/project.ts';
+import { goTo, linkTo } from '../state/route.ts';
+import { useRelata } from '../state/session.tsx';
+import { FirstProducts } from '../parts/first-products.tsx';
+
+/** Small enough to be read in a few milliseconds, large enough that scrolling seldom waits. */
+const PAGE_ROWS = 500;
+/** The highest page that browsers draw has room for about 800,000 rows: what follows is a part of its own. */
+const PART_ROWS = 500_000;
+
+/** All products, or those of a prefix or category, page by page as one scrolls, in parts that a browser can draw. */
+export function ProductTable({ filters }: { filters: ProductFilters }) {
+  const { parts, setParts } = useParts(`${filters.prefix} ${filters.category}`);
+  const part = parts.at(-1) ?? FIRST_PART;
+  const { error, isReady, count, next, getRow, onNearEnd } = useProductPages(filters, part);
+  if (!isReady) return error ? <ErrorNote error={error} /> : <Loading />;
+  if (count === 0) return <NoProducts isFiltered={filters.prefix !== '' || filters.category !== ''} />;
+  const total = part.before + count;
+  return (
+    <>
+      <ProductGrid key={part.before} label="Products" count={count} getRow={getRow} onNearEnd={onNearEnd} />
+      <div className="grid-foot" role="status">
+        <span>{next === undefined ? `${formatCount(total)} products` : sayLoaded(part.before, total)}</span>
+        <PartButtons
+          back={parts.length > 1 ? () => setParts(parts.slice(0, -1)) : undefined}
+          onward={
+            next !== undefined && count >= PART_ROWS
+              ? () => setParts([...parts, { before: total, cursor: next }])
+              : undefined
+          }
+        />
+        <ErrorNote error={error} />
+      </div>
+    </>
+  );
+}
+
+function PartButtons({ back, onward }: Readonly<Record<'back' | 'onward', (() => void) | undefined>>) {
+  return (
+    <>
+      {back && (
+        <Button look="quiet" onClick={back}>
+          Show the part before
+        </Button>
+      )}
+      {onward && (
+        <Button look="quiet" onClick={onward}>
+          Show what follows
+        </Button>
+      )}
+    </>
+  );
+}
+
+function sayLoaded(before: number, total: number): string {
+  const rows = before === 0 ? formatCount(total) : `${formatCount(before + 1)} to ${formatCount(total)}`;
+  return total - before < PART_ROWS
+    ? `${rows} loaded, more follow as you scroll`
+    : `${rows} loaded, as many as a page can hold; more follow`;
+}
+
+/** Where the rows begin. */
+interface Part {
+  readonly before: number;
+  readonly cursor: string | undefined;
+}
+
+const FIRST_PART: Part = { before: 0, cursor: undefined };
+
+/** The parts that led to the present one; with another filter one is at the beginning again. */
+function useParts(filter: string) {
+  const [state, setState] = useState({ filter, parts: [FIRST_PART] as readonly Part[] });
+  return {
+    parts: state.filter === filter ? state.parts : [FIRST_PART],
+    setParts: (parts: readonly Part[]) => setState({ filter, parts }),
+  };
+}
+
+function NoProducts({ isFiltered }: { isFiltered: boolean }) {
+  if (!isFiltered) return <FirstProducts />;
+  return <Empty icon="search" title="No product of this identifier or category" />;
+}
+
+function useProductPages({ prefix, category }: ProductFilters, { cursor }: Part) {
+  const relata = useRelata();
+  const project = useProject();
+  const { data, error, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } =
+    useInfiniteQuery({
+      queryKey: ['products', project.id, prefix, category, cursor],
+      queryFn: async ({ pageParam, signal }) => {
+        const { items, nextCursor } = await relata.products.listTable(project.id, {
+          limit: PAGE_ROWS,
+          cursor: pageParam,
+          identifierPrefix: prefix || undefined,
+          category: readPath(category),
+          signal,
+        });
+        return { rows: items.map(toRow), nextCursor };
+      },
+      initialPageParam: cursor,
+      getNextPageParam: (page) => page.nextCursor ?? undefined,
+      // While one types; another part is no picture of this one.
+      placeholderData: cursor === undefined ? keepPreviousData : undefined,
+      // Comparing or reading a long list anew, page after page, would cost more than it tells.
+      structuralSharing: false,
+      refetchOnWindowFocus: false,
+      staleTime: 30_000,
+    });
+  const pages = data?.pages;
+  const { count, getRow } = useMemo(() => bindPages(pages ?? []), [pages]);
+  const canGoOn = hasNextPage && !isFetchingNextPage && !isFetchNextPageError && count < PART_ROWS;
+  const onNearEnd = useCallback(() => {
+    if (canGoOn) void fetchNextPage();
+  }, [canGoOn, fetchNextPage]);
+  // Where no index helps, a page may be empty and the list go on.
+  useEffect(() => {
+    if (count === 0) onNearEnd();
+  }, [count, onNearEnd]);
+  return {
+    error,
+    isReady: pages !== undefined && !(count === 0 && hasNextPage),
+    count,
+    next: pages?.at(-1)?.nextCursor ?? undefined,
+    getRow,
+    onNearEnd,
+  };
+}
+
+const COLUMNS = [
+  { words: '' },
+  { words: 'Identifier' },
+  { words: 'Name' },
+  { words: 'Category', isWideOnly: true },
+  { words: 'Group', isWideOnly: true },
+  { words: 'Changed', isWideOnly: true },
+];
+const WIDE = '1.75rem minmax(7rem, 1fr) minmax(0, 2.4fr) minmax(0, 1.6fr) minmax(0, 0.9fr) 8rem';
+const NARROW = '1.75rem minmax(0, 1fr) minmax(0, 1.4fr)';
+
+/** The rows, wherever they come from. */
+export function ProductGrid({
+  label,
+  count,
+  getRow,
+  onNearEnd,
+}: {
+  label: string;
+  count: number;
+  getRow(index: number): ProductRow | undefined;
+  onNearEnd(): void;
+}) {
+  const project = useProject();
+  const isNarrow = matchMedia('(max-width: 52rem)').matches;
+  const linkOf = useCallback(
+    ({ identifier }: ProductRow) => linkTo('projects', project.id, 'products', identifier),
+    [project.id],
+  );
+  const open = useCallback((row: ProductRow) => goTo(linkOf(row)), [linkOf]);
+  const renderCells = useCallback(
+    (row: ProductRow) => (
+      <>
+        <span role="gridcell">
+          <Thumb url={row.image} />
+        </span>
+        <span role="gridcell" className="cut mono">
+          <a href={linkOf(row)} tabIndex={-1}>
+            {row.identifier}
+          </a>
+        </span>
+        <span role="gridcell" className="cut" title={row.name}>
+          {row.name}
+        </span>
+        <span role="gridcell" className="cut soft wide-only" title={row.category}>
+          {row.category}
+        </span>
+        <span role="gridcell" className="cut mono soft wide-only">
+          {row.group}
+        </span>
+        <span role="gridcell" className="soft wide-only">
+          <Ago at={row.lastUpdateTs} />
+        </span>
+      </>
+    ),
+    [linkOf],
+  );
+  return (
+    <VirtualGrid
+      label={label}
+      template={isNarrow ? NARROW : WIDE}
+      columns={COLUMNS}
+      count={count}
+      getRow={getRow}
+      renderCells={renderCells}
+      onOpen={open}
+      onNearEnd={onNearEnd}
+    />
+  );
+}

@@ -1,0 +1,84 @@
+import { useDeferredValue, useState } from 'react';
+import { Button } from '../parts/button.tsx';
+import { TextField } from '../parts/field.tsx';
+import { Card, Page } from '../parts/page.tsx';
+import { PRODUCT_FILTERS, type ProductFilters, readAttribute } from './product-filters.ts';
+import { useProject } from '../state/project.ts';
+import { linkTo, linkWith, replaceWith, useRoute } from '../state/route.ts';
+import { CategoryField } from '../parts/category-field.tsx';
+import { ProductScan } from './product-scan.tsx';
+import { ProductTable } from './product-table.tsx';
+
+/** The catalog. The filters stand in the address, so that a view can be sent to somebody. */
+export function Products() {
+  const project = useProject();
+  const { query } = useRoute();
+  const [filters, setFilters] = useState<ProductFilters>(() => ({
+    prefix: query.get('prefix') ?? '',
+    category: query.get('category') ?? '',
+    name: query.get('name') ?? '',
+    attribute: query.get('attribute') ?? '',
+  }));
+  const change = (changed: Partial<ProductFilters>) => {
+    const next = { ...filters, ...changed };
+    setFilters(next);
+    replaceWith(linkWith(linkTo('projects', project.id, 'products'), next));
+  };
+  // Typing goes first; the table follows when there is time.
+  const applied = useDeferredValue(filters);
+  const isScan = applied.name !== '' || readAttribute(applied.attribute) !== undefined;
+  const hasFilters = PRODUCT_FILTERS.some((name) => filters[name] !== '');
+  return (
+    <Page title="Products" crumbs={[[project.name, linkTo('projects', project.id)]]}>
+      {/* biome-ignore lint/a11y/useSemanticElements: <search> is not known to every reader yet */}
+      <div className="filters" role="search">
+        <FilterField label="Identifier begins with" name="prefix" filters={filters} onChange={change} />
+        <CategoryField value={filters.category} onChange={(category) => change({ category })} />
+        <FilterField label="Name contains" name="name" filters={filters} onChange={change} />
+        <FilterField
+          label="Attribute"
+          name="attribute"
+          filters={filters}
+          onChange={change}
+          placeholder="Colour: red"
+        />
+        {hasFilters && (
+          <Button look="quiet" onClick={() => change({ prefix: '', category: '', name: '', attribute: '' })}>
+            Clear
+          </Button>
+        )}
+      </div>
+      <Card isBare>
+        {isScan ? (
+          <ProductScan key={JSON.stringify(applied)} filters={applied} />
+        ) : (
+          <ProductTable filters={applied} />
+        )}
+      </Card>
+    </Page>
+  );
+}
+
+function FilterField({
+  label,
+  name,
+  filters,
+  onChange,
+  placeholder,
+}: {
+  label: string;
+  name: keyof ProductFilters;
+  filters: ProductFilters;
+  placeholder?: string;
+  onChange(changed: Partial<ProductFilters>): void;
+}) {
+  return (
+    <TextField
+      label={label}
+      type="search"
+      value={filters[name]}
+      placeholder={placeholder}
+      onChange={(event) => onChange({ [name]: event.target.value })}
+    />
+  );
+}

@@ -1,0 +1,200 @@
+import type { Attribute, Condition, Filter, Operator } from '@relata/client';
+import { useState } from 'react';
+import { Button, IconButton } from '../parts/button.tsx';
+import { SelectField, TextField } from '../parts/field.tsx';
+import { SuggestField } from '../parts/suggest-field.tsx';
+import { readPath, writePath } from '../state/category-path.ts';
+import {
+  asGroup,
+  type GroupKind,
+  isCondition,
+  OPERATORS,
+  readGroup,
+  readValue,
+  showValue,
+  writeGroup,
+} from '../state/filters.ts';
+import { CategoryField } from '../parts/category-field.tsx';
+
+const KINDS = [
+  ['all', 'All of these hold'],
+  ['any', 'At least one holds'],
+  ['none', 'None of these holds'],
+] as const;
+
+interface Editor {
+  filter: Filter;
+  attributes: readonly Attribute[];
+  onChange(filter: Filter): void;
+}
+
+/** Which products stand on a side: conditions in groups, as deep as needed. */
+export function FilterEditor({ filter, attributes, onChange }: Editor) {
+  const group = asGroup(filter);
+  const change = (filters: readonly Filter[]) => onChange(writeGroup({ ...group, filters }));
+  const add = (next: Filter) => change([...group.filters, next]);
+  return (
+    <div className="stack">
+      <div className="row">
+        <SelectField
+          label="How the conditions are joined"
+          isQuiet
+          choices={KINDS}
+          value={group.kind}
+          onChange={(event) => onChange(writeGroup({ ...group, kind: event.target.value as GroupKind }))}
+        />
+        {group.filters.length === 0 && <span className="soft">Without a condition: every product</span>}
+      </div>
+      <div className="filter-group">
+        {group.filters.map((one, at) => (
+          <FilterItem
+            key={at}
+            filter={one}
+            attributes={attributes}
+            onChange={(next) => change(group.filters.map((old, place) => (place === at ? next : old)))}
+            onRemove={() => change(group.filters.filter((_, place) => place !== at))}
+          />
+        ))}
+        <div className="row">
+          <Button
+            icon="plus"
+            look="quiet"
+            onClick={() => add({ attribute: '', operator: 'equals', value: '' })}
+          >
+            Attribute
+          </Button>
+          <Button icon="plus" look="quiet" onClick={() => add({ category: [] })}>
+            Category
+          </Button>
+          <Button icon="plus" look="quiet" onClick={() => add({ identifiers: [] })}>
+            Products
+          </Button>
+          <Button icon="plus" look="quiet" onClick={() => add({ any: [] })}>
+            Group
+          </Button>
+        </div>
+      </div>
+    </div>
+  );
+}
+
+type Item = Editor & { onRemove(): void };
+
+function FilterItem({ filter, onRemove, ...editor }: Item) {
+  const remove = <IconButton icon="cross" label="Remove this condition" onClick={onRemove} />;
+  if (readGroup(filter) !== undefined) {
+    return (
+      <div className="filter-row two">
+        <FilterEditor filter={filter} {...editor} />
+        {remove}
+      </div>
+    );
+  }
+  if (isCondition(filter)) return <ConditionRow condition={filter} onRemove={onRemove} {...editor} />;
+  return (
+    <div className="filter-row named">
+      <span className="soft small">{'category' in filter ? 'Category' : 'Products'}</span>
+      {'category' in filter ? (
+        <PathField path={filter.category} onChange={(category) => editor.onChange({ category })} />
+      ) : (
+        <IdentifiersField
+          identifiers={'identifiers' in filter ? filter.identifiers : []}
+          onChange={(identifiers) => editor.onChange({ identifiers })}
+        />
+      )}
+      {remove}
+    </div>
+  );
+}
+
+function ConditionRow({
+  condition,
+  attributes,
+  onChange,
+  onRemove,
+}: Omit<Item, 'filter'> & { condition: Condition }) {
+  const known = attributes.find(({ name }) => name === condition.attribute);
+  const isNumeric = known?.type === 'NUMERIC_ATTRIBUTE';
+  const [text, setText] = useState(showValue(condition.value));
+  const write = (attribute: string, operator: Operator, next: string) => {
+    const value = readValue(next, operator, isNumeric);
+    onChange(value === undefined ? { attribute, operator } : { attribute, operator, value });
+  };
+  return (
+    <div className="filter-row">
+      <SuggestField
+        label="Attribute"
+        isQuiet
+        placeholder="Attribute"
+        value={condition.attribute}
+        choices={attributes.map(({ name }) => name)}
+        onChange={(attribute) => write(attribute, condition.operator, text)}
+      />
+      <SelectField
+        label="Comparison"
+        isQuiet
+        choices={OPERATORS}
+        value={condition.operator}
+        onChange={(event) => write(condition.attribute, event.target.value as Operator, text)}
+      />
+      {condition.operator === 'exists' ? (
+        <span />
+      ) : (
+        <TextField
+          label="Value"
+          isQuiet
+          value={text}
+          placeholder={describeInput(condition.operator, known?.unitName)}
+          onChange={(event) => {
+            setText(event.target.value);
+            write(condition.attribute, condition.operator, event.target.value);
+          }}
+        />
+      )}
+      <IconButton icon="cross" label="Remove this condition" onClick={onRemove} />
+    </div>
+  );
+}
+
+function describeInput(operator: Operator, unit: string | undefined): string {
+  if (operator === 'between') return 'low, high';
+  if (operator === 'in') return 'several, by commas';
+  return unit ? `Value in ${unit}` : 'Value';
+}
+
+function PathField({ path, onChange }: { path: readonly string[]; onChange(path: string[]): void }) {
+  const [text, setText] = useState(writePath(path));
+  return (
+    <CategoryField
+      isQuiet
+      value={text}
+      onChange={(next) => {
+        setText(next);
+        onChange(readPath(next));
+      }}
+    />
+  );
+}
+
+function IdentifiersField({
+  identifiers,
+  onChange,
+}: {
+  identifiers: readonly string[];
+  onChange(identifiers: string[]): void;
+}) {
+  const [text, setText] = useState(identifiers.join(', '));
+  return (
+    <TextField
+      label="Identifiers"
+      isQuiet
+      value={text}
+      placeholder="A1, B4"
+      onChange={(event) => {
+        setText(event.target.value);
+        const parts = event.target.value.split(',').map((part) => part.trim());
+        onChange(parts.filter((part) => part !== ''));
+      }}
+    />
+  );
+}

@@ -1,0 +1,102 @@
+import type { Relation } from '@relata/client';
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Button } from '../parts/button.tsx';
+import { FormDialog } from '../parts/dialog.tsx';
+import { TextField } from '../parts/field.tsx';
+import { ErrorNote } from '../parts/page.tsx';
+import { useTell } from '../parts/toasts.tsx';
+import { saveFile } from '../state/csv.ts';
+import { formatCount } from '../state/format.ts';
+import { useProject } from '../state/project.ts';
+import { foreseeImport, type ImportEffect, readImport } from './relation-import.ts';
+import { useRelata } from '../state/session.tsx';
+
+const NAMED = 5;
+
+/** All relations as a file, to keep or to take to another project. */
+export function ExportRelations() {
+  const relata = useRelata();
+  const project = useProject();
+  const tell = useTell();
+  const save = async () => {
+    const document = await relata.relations.export(project.id);
+    saveFile(`relations-${project.id}.json`, [JSON.stringify(document, null, 2)], 'application/json');
+  };
+  return <Button onClick={() => void save().catch(tell.bad)}>Export</Button>;
+}
+
+interface Chosen {
+  readonly relations: ReturnType<typeof readImport>;
+  readonly effect: ImportEffect;
+}
+
+/** Makes a file the whole list; says before what that changes and deletes. */
+export function ImportRelations({ present }: { present: readonly Relation[] }) {
+  const relata = useRelata();
+  const project = useProject();
+  const queries = useQueryClient();
+  const tell = useTell();
+  const [isOpen, setOpen] = useState(false);
+  const [chosen, setChosen] = useState<Chosen>();
+  const [error, setError] = useState<unknown>();
+  const choose = async (file: File | undefined) => {
+    setChosen(undefined);
+    setError(undefined);
+    if (file === undefined) return;
+    const relations = readImport(await file.text());
+    setChosen({ relations, effect: foreseeImport(present, relations) });
+  };
+  const close = () => {
+    setOpen(false);
+    void choose(undefined);
+  };
+  const submit = async () => {
+    if (chosen === undefined) return;
+    await relata.relations.import(project.id, chosen.relations);
+    await queries.invalidateQueries({ queryKey: ['relations', project.id] });
+    tell.good(`${formatCount(chosen.relations.length)} relations were imported`);
+  };
+  return (
+    <>
+      <Button onClick={() => setOpen(true)}>Import …</Button>
+      <FormDialog
+        title="Import relations"
+        action="Replace the relations"
+        isDanger={(chosen?.effect.deleted.length ?? 0) > 0}
+        isOpen={isOpen}
+        onClose={close}
+        onSubmit={submit}
+        canSubmit={chosen !== undefined}
+      >
+        <TextField
+          label="Exported file"
+          type="file"
+          accept=".json,application/json"
+          hint="Its relations become the whole list."
+          onChange={({ target }) => void choose(target.files?.[0]).catch(setError)}
+        />
+        <ErrorNote error={error} />
+        {chosen && <Effect effect={chosen.effect} />}
+      </FormDialog>
+    </>
+  );
+}
+
+function Effect({ effect: { changed, created, deleted } }: { effect: ImportEffect }) {
+  const more = deleted.length - NAMED;
+  const names = deleted.slice(0, NAMED).map(({ name }) => name);
+  return (
+    <div role="status">
+      <p>
+        {formatCount(created)} made, {formatCount(changed)} changed, {formatCount(deleted.length)} deleted
+      </p>
+      {deleted.length > 0 && (
+        <p className="soft">
+          Deleted: {names.join(', ')}
+          {more > 0 && ` and ${formatCount(more)} more`}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,90 @@
+import { type ComponentType, lazy, Suspense } from 'react';
+import { Answer, Card, Empty, Loading, Page } from './parts/page.tsx';
+import { ProjectContext, useProjects } from './state/project.ts';
+import { linkTo } from './state/route.ts';
+import { Overview } from './overview/overview.tsx';
+import { Projects } from './projects/projects.tsx';
+
+/** Each view comes with its own file, when somebody goes there. */
+const load = <Name extends string>(
+  file: () => Promise<Record<Name, ComponentType>>,
+  name: Name,
+): ComponentType => {
+  const open = async (): Promise<{ default: ComponentType }> => ({ default: (await file())[name] });
+  return lazy(open);
+};
+
+const VIEWS: Readonly<Record<string, ComponentType>> = {
+  '': Overview,
+  projects: Projects,
+  'audit-log': load(() => import('./overview/audit-log.tsx'), 'AuditLog'),
+  account: load(() => import('./account/account.tsx'), 'Account'),
+};
+
+const PROJECT_VIEWS: Readonly<Record<string, ComponentType>> = {
+  '': load(() => import('./projects/project-start.tsx'), 'ProjectStart'),
+  products: load(() => import('./products/products.tsx'), 'Products'),
+  product: load(() => import('./products/product.tsx'), 'ProductView'),
+  ontology: load(() => import('./ontology/ontology.tsx'), 'OntologyView'),
+  relations: load(() => import('./relations/relations.tsx'), 'Relations'),
+  relation: load(() => import('./relations/relation.tsx'), 'RelationView'),
+  pipelines: load(() => import('./pipelines/pipelines.tsx'), 'Pipelines'),
+  pipeline: load(() => import('./pipelines/pipeline.tsx'), 'PipelineView'),
+  'pipeline-editor': load(() => import('./pipelines/pipeline-editor.tsx'), 'PipelineEditor'),
+  updates: load(() => import('./updates/updates.tsx'), 'Updates'),
+  update: load(() => import('./updates/update.tsx'), 'Update'),
+  'api-access': load(() => import('./access/api-access.tsx'), 'ApiAccess'),
+  settings: load(() => import('./projects/project-settings.tsx'), 'ProjectSettings'),
+};
+
+/** Below a list stands one of its things. */
+const ONE_OF: Readonly<Record<string, string>> = {
+  products: 'product',
+  relations: 'relation',
+  pipelines: 'pipeline',
+  updates: 'update',
+};
+
+/** Things that are read in one view and changed in another. */
+const EDITORS: Readonly<Record<string, string>> = { pipelines: 'pipeline-editor' };
+
+function findProjectView([list = '', one, act]: readonly string[]): ComponentType {
+  if (one === undefined) return PROJECT_VIEWS[list] ?? Unknown;
+  const editor = one === 'new' || act === 'edit' ? EDITORS[list] : undefined;
+  return PROJECT_VIEWS[editor ?? ONE_OF[list] ?? '?'] ?? Unknown;
+}
+
+export const findScreen = (name: string): ComponentType => VIEWS[name] ?? Unknown;
+
+export function ProjectScreen({ id, parts }: { id: number; parts: readonly string[] }) {
+  const projects = useProjects();
+  const View = findProjectView(parts);
+  return (
+    <Answer of={projects}>
+      {(known) => {
+        const project = known.find((candidate) => candidate.id === id);
+        if (project === undefined) return <Unknown />;
+        return (
+          <ProjectContext value={project}>
+            <Suspense fallback={<Loading />}>
+              <View />
+            </Suspense>
+          </ProjectContext>
+        );
+      }}
+    </Answer>
+  );
+}
+
+function Unknown() {
+  return (
+    <Page title="Nothing is here">
+      <Card>
+        <Empty icon="search" title="This address leads nowhere">
+          <p>It may be of a thing that was deleted, or of one that you do not reach.</p>
+          <a href={linkTo()}>To the overview</a>
+        </Empty>
+      </Card>
+    </Page>
+  );
+}

@@ -1,0 +1,118 @@
+import { Type } from 'typebox';
+import type { Scope } from '../../kernel/caller.ts';
+import type { ApiKey } from './api-key.ts';
+import type { MadeKey } from './key-management.ts';
+
+const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+const Instant = Type.Integer({ description: 'epoch milliseconds' });
+const OptionalInstant = Type.Union([Instant, Type.Null()]);
+const NextCursor = Type.Union([Type.String(), Type.Null()], { description: 'null when nothing follows' });
+const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
+const AccessWord = Type.Union([Type.Literal('read'), Type.Literal('write'), Type.Literal('manage')], {
+  description: 'read: projects and lookups; write: also updates and tasks; manage: all that the scope allows',
+});
+
+/** A million a minute is beyond what a process serves, so a larger limit would mean none. */
+const RateLimit = Type.Object(
+  { requestsPerMinute: Type.Integer({ minimum: 1, maximum: 1_000_000 }) },
+  { additionalProperties: false },
+);
+
+const WireScope = Type.Union([
+  Type.Object({ type: Type.Literal('account') }, { additionalProperties: false }),
+  Type.Object(
+    { type: Type.Union([Type.Literal('project-group'), Type.Literal('project')]), id: Id },
+    { additionalProperties: false },
+  ),
+]);
+
+const wireKeyFields = {
+  id: Type.Integer(),
+  name: Type.String(),
+  scope: WireScope,
+  access: AccessWord,
+  firstCharacters: Type.String({ description: 'of the value, to tell keys apart' }),
+  createdAt: Instant,
+  lastUsedAt: OptionalInstant,
+  usedInUrlAt: Type.Union([Instant, Type.Null()], { description: 'last use by the deprecated ?apiKey=' }),
+  expiresAt: OptionalInstant,
+  rateLimit: Type.Union([RateLimit, Type.Null()]),
+  createdBy: Type.Object({
+    type: Type.Union([Type.Literal('key'), Type.Literal('user'), Type.Literal('command')]),
+    id: Type.Union([Type.Integer(), Type.Null()]),
+    name: Type.String(),
+  }),
+};
+
+/** Source: docs/interface.md §5.2 rule 3. */
+export const WireApiKey = Type.Object(wireKeyFields, { title: 'ApiKey' });
+
+/** Source: docs/interface.md §14.2 rules 6 and 7. */
+export const WireMadeKey = Type.Object(
+  { ...wireKeyFields, key: Type.String({ description: 'the value: shown in this answer and never again' }) },
+  { title: 'NewApiKey' },
+);
+
+export const ApiKeyPage = Type.Object({ items: Type.Array(WireApiKey), nextCursor: NextCursor });
+
+export const NewApiKey = Type.Object(
+  {
+    name: Name,
+    scope: WireScope,
+    access: Type.Optional(AccessWord),
+    rateLimit: Type.Optional(Type.Union([RateLimit, Type.Null()])),
+    expiresAt: Type.Optional(OptionalInstant),
+  },
+  { additionalProperties: false },
+);
+
+export const ApiKeyChange = Type.Object(
+  {
+    name: Type.Optional(Name),
+    access: Type.Optional(AccessWord),
+    rateLimit: Type.Optional(Type.Union([RateLimit, Type.Null()], { description: 'null: no limit' })),
+    expiresAt: Type.Optional(Type.Union([Instant, Type.Null()], { description: 'null: never' })),
+  },
+  { additionalProperties: false },
+);
+
+export const KeyRotation = Type.Object(
+  {
+    overlapSeconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 604_800,
+        default: 0,
+        description: 'for so long the old value works too',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export const KeyParams = Type.Object({ id: Id });
+export const DoneAnswer = Type.Object({ status: Type.Literal('success') });
+
+export function toWireKey(key: ApiKey) {
+  return {
+    id: key.id,
+    name: key.name,
+    scope: toWireScope(key.scope),
+    access: key.access,
+    firstCharacters: key.firstCharacters,
+    createdAt: key.createdAt,
+    lastUsedAt: key.lastUsedAt,
+    usedInUrlAt: key.usedInUrlAt,
+    expiresAt: key.expiresAt,
+    rateLimit: key.requestsPerMinute === null ? null : { requestsPerMinute: key.requestsPerMinute },
+    createdBy: key.createdBy,
+  };
+}
+
+export function toWireMadeKey(key: MadeKey) {
+  return { ...toWireKey(key), key: key.value };
+}
+
+function toWireScope(scope: Scope) {
+  return scope.type === 'account' ? { type: scope.type } : { type: scope.type, id: scope.id };
+}

@@ -1,0 +1,122 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { type Access, allows, includesRole, isUser, type Scope } from '../../kernel/caller.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import type { Actor, Author } from '../../projects/projects.ts';
+
+/** What is known of a key. Source: docs/interface.md §5.2 rule 3. */
+export interface ApiKey {
+  readonly id: number;
+  readonly accountId: number;
+  readonly name: string;
+  readonly scope: Scope;
+  readonly access: Access;
+  readonly firstCharacters: string;
+  readonly createdAt: number;
+  readonly createdBy: Actor;
+  readonly lastUsedAt: number | null;
+  /** By the deprecated `?apiKey=`. */
+  readonly usedInUrlAt: number | null;
+  readonly expiresAt: number | null;
+  readonly requestsPerMinute: number | null;
+  /** The key that took its place. */
+  readonly rotatedTo: number | null;
+}
+
+/** SHA-256 of a value, hex. A value has 256 random bits, so a slow hash would add nothing. */
+export type KeyHash = string;
+
+export interface NewKey {
+  readonly name: string;
+  readonly scope: Scope;
+  readonly access?: Access;
+  readonly expiresAt?: number | null;
+  readonly rateLimit?: { readonly requestsPerMinute: number } | null;
+}
+
+export interface KeyChange {
+  readonly id: number;
+  readonly name?: string;
+  readonly access?: Access;
+  readonly expiresAt?: number | null;
+  readonly rateLimit?: { readonly requestsPerMinute: number } | null;
+}
+
+/** Enough to tell keys apart in a list, too little to guess the other 35 characters. */
+const SHOWN_CHARACTERS = 8;
+
+/** `rk_` lets scanners of leaked secrets know a key; 32 random bytes are 43 characters. */
+export function makeKeyValue(): string {
+  return `rk_${randomBytes(32).toString('base64url')}`;
+}
+
+export function hashKeyValue(value: string): KeyHash {
+  return createHash('sha256').update(value).digest('hex');
+}
+
+export function firstCharactersOf(value: string): string {
+  return value.slice(0, SHOWN_CHARACTERS);
+}
+
+/** In a time that does not depend on where they differ. Source: docs/interface.md §5.2 rule 5. */
+export function isSameHash(a: KeyHash, b: KeyHash): boolean {
+  return timingSafeEqual(Buffer.from(a), Buffer.from(b));
+}
+
+/** Refused from the very millisecond on. */
+export function isExpired(key: Pick<ApiKey, 'expiresAt'>, now: number): boolean {
+  return key.expiresAt !== null && key.expiresAt <= now;
+}
+
+/** Source: docs/interface.md §5.2 rule 6 and §5.6 rule 2. @throws key_beyond_own, role_refused */
+export function refuseHigherKey(author: Author, key: Pick<ApiKey, 'access' | 'scope'>): void {
+  refuseMoreAccess(author.access, key.access);
+  // With a key of the account one could invite an owner.
+  const isOwners = isUser(author) && !includesRole(author.role, 'owner') && key.scope.type === 'account';
+  if (isOwners)
+    throw new ServiceError('role_refused', { details: ['keys of the account take the role owner'] });
+}
+
+/** @throws key_beyond_own */
+export function refuseMoreAccess(own: Access, wanted: Access): void {
+  if (allows(own, wanted)) return;
+  throw new ServiceError('key_beyond_own', {
+    details: [`a key with access ${own} gives no access ${wanted}`],
+  });
+}
+
+/** What ends a key's rights; null: nothing. */
+export type KeyLimits = Pick<ApiKey, 'expiresAt' | 'requestsPerMinute'>;
+
+/** Source: docs/interface.md §5.2 rule 6. @throws key_beyond_own */
+export function refuseWiderLimits(own: KeyLimits, wanted: KeyLimits): void {
+  const { requestsPerMinute, expiresAt } = own;
+  const details = [
+    ...(isWider(requestsPerMinute, wanted.requestsPerMinute)
+      ? [`/rateLimit: a key with ${requestsPerMinute} requests per minute gives no more than these`]
+      : []),
+    ...(isWider(expiresAt, wanted.expiresAt)
+      ? [`/expiresAt: a key that ends at ${expiresAt} gives none that ends later or never`]
+      : []),
+  ];
+  if (details.length > 0) throw new ServiceError('key_beyond_own', { details });
+}
+
+const isWider = (own: number | null, wanted: number | null) =>
+  own !== null && (wanted === null || wanted > own);
+
+/**
+ * @returns when the old value ends: after the overlap, but never later than it would have anyway.
+ * @throws request_invalid for a key that has ended or has a successor already: there is no value left to
+ * overlap
+ */
+export function planRotation(key: ApiKey, now: number, overlapSeconds: number): number {
+  if (key.rotatedTo !== null) {
+    throw new ServiceError('request_invalid', {
+      details: [`the key was rotated already, to key ${key.rotatedTo}`],
+    });
+  }
+  if (isExpired(key, now)) {
+    throw new ServiceError('request_invalid', { details: ['the key has expired: create a new one'] });
+  }
+  return Math.min(key.expiresAt ?? Number.MAX_SAFE_INTEGER, now + overlapSeconds * 1000);
+}

@@ -1,0 +1,62 @@
+import type { Database } from '../../storage/storage.ts';
+import { type KeyUse, saveUses } from './api-key-store.ts';
+
+/** A write per request would cost a commit each; the console needs the instant to the minute at most. */
+const FLUSH_EVERY_MS = 10_000;
+
+export interface LastUse {
+  note(use: KeyUse): void;
+  /** @returns a use that is not written yet. */
+  find(keyId: number): KeyUse | undefined;
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Remembers when keys were used; the first use after a write starts the time until the next. */
+export function createLastUse(database: Database): LastUse {
+  let uses = new Map<number, KeyUse>();
+  let timer: NodeJS.Timeout | undefined;
+  let underWay: Promise<void> = Promise.resolve();
+
+  /** One write after another, so that whoever waits for the last has waited for all. */
+  function flush(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    underWay = underWay.catch(() => {}).then(writeUses);
+    return underWay;
+  }
+
+  async function writeUses(): Promise<void> {
+    if (uses.size === 0) return;
+    const written = uses;
+    uses = new Map();
+    try {
+      await saveUses(database, [...written.values()]);
+    } catch (error) {
+      for (const use of written.values()) keep(use);
+      throw error;
+    }
+  }
+
+  function keep(use: KeyUse): void {
+    const known = uses.get(use.id);
+    const at = Math.max(use.at, known?.at ?? 0);
+    const inUrlAt = Math.max(use.inUrlAt ?? 0, known?.inUrlAt ?? 0);
+    uses.set(use.id, { id: use.id, at, inUrlAt: inUrlAt === 0 ? null : inUrlAt });
+  }
+
+  function flushInBackground(): void {
+    // A full disk must not end the service; what was not written is kept and goes with the next use.
+    flush().catch(() => {});
+  }
+
+  return {
+    note(use) {
+      keep(use);
+      timer ??= setTimeout(flushInBackground, FLUSH_EVERY_MS).unref();
+    },
+    find: (keyId) => uses.get(keyId),
+    flush,
+    close: flush,
+  };
+}

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createTestStore, testedStore } from '../../../test/support/test-store.ts';
+import { createRateLimits } from './rate-limit.ts';
+
+const shared = { skip: testedStore !== 'postgres' && 'the embedded store has one process' };
+
+test('a limit of n is n over all processes', shared, async (t) => {
+  const store = await createTestStore(t);
+  const processes = await Promise.all(
+    Array.from({ length: 3 }, async () => {
+      const storage = await store.open();
+      store.onRemove(() => storage.close());
+      return createRateLimits(storage.postgres);
+    }),
+  );
+  const states = await Promise.all(
+    Array.from({ length: 60 }, (_, at) => processes[at % 3]?.count(1, 50) ?? assert.fail()),
+  );
+  assert.equal(states.filter(({ remaining }) => remaining >= 0).length, 50);
+  const remaining = states.map((state) => state.remaining).filter((left) => left >= 0);
+  assert.deepEqual(new Set(remaining), new Set(Array.from({ length: 50 }, (_, at) => at)));
+  assert.ok(
+    states.every(({ limit, resetSeconds }) => limit === 50 && resetSeconds > 50 && resetSeconds <= 60),
+  );
+  const [one, two] = processes;
+  assert.equal((await two?.count(2, 50))?.remaining, 49, 'each key has its own');
+  assert.equal((await one?.count(1, 100))?.remaining, 39, 'another limit holds at once');
+
+  await one?.dropEnded();
+  assert.equal((await two?.count(1, 100))?.remaining, 38, 'a window that runs is not forgotten');
+  await store.change('update rate_window set expire = expire - 60000');
+  const next = await two?.count(1, 50);
+  assert.deepEqual([next?.remaining, next?.resetSeconds], [49, 60]);
+  await one?.dropEnded();
+  assert.equal((await one?.count(2, 50))?.remaining, 49);
+  assert.equal((await one?.count(1, 50))?.remaining, 48);
+});

@@ -1,0 +1,139 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { csrfTokenOf, ErrorAnswer, type Routes, type Server, type SessionCookie } from '../../http/http.ts';
+import { isUser, type UserCaller } from '../../kernel/caller.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import type { Access } from '../access.ts';
+import { DoneAnswer } from '../keys/api-key-schemas.ts';
+import type { OpenedSession } from './console-session.ts';
+import type { Visitor } from './sign-in.ts';
+import {
+  Credentials,
+  InvitationAcceptance,
+  NewOwner,
+  PasswordChange,
+  SignedIn,
+  toSignedIn,
+} from './user-schemas.ts';
+
+export interface SessionRouteParts {
+  readonly access: Access;
+  readonly cookie: SessionCookie;
+}
+
+/** 16 KiB hold the longest of each field, escaped: more would be memory that anybody can have held. */
+const open = { guard: 'sign-in', maxBodyMib: 1 / 64 } as const;
+/** Signing in and out is for every role. */
+const own = { guard: 'session', role: 'viewer' } as const;
+const tags = ['Sign in'];
+const failures = { '4xx': ErrorAnswer };
+const done = { status: 'success' } as const;
+const signedIn = { 200: SignedIn, ...failures };
+
+/** Source: docs/interface.md §5.6. */
+export const sessionRoutes =
+  (parts: SessionRouteParts): Routes =>
+  (server) => {
+    serveSignIn(server, parts);
+    serveLinks(server, parts);
+    serveSession(server, parts);
+    serveSignOut(server, parts);
+  };
+
+function serveSignIn(server: Server, parts: SessionRouteParts): void {
+  const schema = { tags, summary: 'Sign in to the console', body: Credentials, response: signedIn };
+  server.post('/management/session', { config: open, schema }, async (request, reply) => {
+    const opened = await parts.access.signIn(request.body, visitorOf(parts, request));
+    return answerOpened(parts, reply, opened);
+  });
+}
+
+function serveLinks(server: Server, parts: SessionRouteParts): void {
+  const ownerSchema = {
+    tags,
+    summary: 'Become an owner by the link of the start or of `relata owner-link`',
+    body: NewOwner,
+    response: signedIn,
+  };
+  server.post('/management/owner', { config: open, schema: ownerSchema }, async (request, reply) => {
+    const opened = await parts.access.createOwner(request.body, visitorOf(parts, request));
+    return answerOpened(parts, reply, opened);
+  });
+
+  const acceptSchema = {
+    tags,
+    summary: 'Become a user by an invitation',
+    body: InvitationAcceptance,
+    response: signedIn,
+  };
+  server.post(
+    '/management/invitations/accept',
+    { config: open, schema: acceptSchema },
+    async (request, reply) => {
+      const opened = await parts.access.acceptInvitation(request.body, visitorOf(parts, request));
+      return answerOpened(parts, reply, opened);
+    },
+  );
+}
+
+function serveSession(server: Server, parts: SessionRouteParts): void {
+  const readSchema = { tags, summary: 'Who is signed in', response: signedIn };
+  server.get('/management/session', { config: own, schema: readSchema }, async (request) => {
+    const described = await parts.access.describeUser(userOf(request));
+    return toSignedIn(described, csrfTokenOf(parts.cookie.read(request) ?? ''));
+  });
+
+  const passwordSchema = {
+    tags,
+    summary: 'Change the own password',
+    description: 'All sessions of the user end. The answer brings a new one, with a new `csrfToken`.',
+    body: PasswordChange,
+    response: signedIn,
+  };
+  server.post(
+    '/management/session/password',
+    { config: own, schema: passwordSchema },
+    async (request, reply) => {
+      const { current, new: next } = request.body;
+      const visitor = visitorOf(parts, request);
+      const opened = await parts.access.changePassword(userOf(request), { current, next }, visitor);
+      return answerOpened(parts, reply, opened);
+    },
+  );
+}
+
+function serveSignOut(server: Server, { access, cookie }: SessionRouteParts): void {
+  const response = { 200: DoneAnswer, ...failures };
+  const schema = { tags, summary: 'Sign out here', response };
+  server.delete('/management/session', { config: own, schema }, async (request, reply) => {
+    await access.signOut(userOf(request));
+    cookie.clear(reply);
+    return done;
+  });
+
+  const everywhereSchema = { tags, summary: 'Sign out everywhere', response };
+  server.delete('/management/sessions', { config: own, schema: everywhereSchema }, async (request, reply) => {
+    await access.signOutEverywhere(userOf(request));
+    cookie.clear(reply);
+    return done;
+  });
+}
+
+async function answerOpened(
+  { access, cookie }: SessionRouteParts,
+  reply: FastifyReply,
+  { value, maxAgeSeconds, caller }: OpenedSession,
+) {
+  const described = await access.describeUser(caller);
+  cookie.write(reply, value, maxAgeSeconds);
+  return toSignedIn(described, csrfTokenOf(value));
+}
+
+function visitorOf({ cookie }: SessionRouteParts, request: FastifyRequest): Visitor {
+  return { address: request.ip, sessionValue: cookie.read(request) };
+}
+
+/** The guard let nobody else in. */
+function userOf({ caller }: FastifyRequest): UserCaller {
+  if (!isUser(caller)) throw new ServiceError('not_signed_in');
+  return caller;
+}

@@ -1,0 +1,151 @@
+import type { UserCaller } from '../../kernel/caller.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import type { Account, Change, Projects } from '../../projects/projects.ts';
+import type { ControlTransaction, Database } from '../../storage/storage.ts';
+import { type OpenedSession, openSession } from './console-session.ts';
+import { removeSession, removeSessionsOf } from './console-session-store.ts';
+import { hashPassword, isPassword, refuseWeakPassword } from './password.ts';
+import type { PasswordLimit } from './password-limit.ts';
+import { normalizeEmail, type User } from './user.ts';
+import { findUser, findUserByEmail, type StoredUser, updateUser } from './user-store.ts';
+
+/** Where a browser is and what it had until now. */
+export interface Visitor {
+  readonly address: string;
+  /** The value of the session that its cookie holds, good or not. */
+  readonly sessionValue: string | undefined;
+}
+
+interface Credentials {
+  readonly email: string;
+  readonly password: string;
+}
+
+interface PasswordChange {
+  readonly current: string;
+  readonly next: string;
+}
+
+/** Signing in and out, each in the audit log. Source: docs/interface.md §5.6. */
+export interface SignIn {
+  /** An unknown address and a wrong password are alike. @throws sign_in_refused, _limited, _unstored */
+  signIn(given: Credentials, visitor: Visitor): Promise<OpenedSession>;
+  /** @throws not_signed_in when the user was deleted a moment ago */
+  describeUser(caller: UserCaller): Promise<{ user: User; account: Account }>;
+  /** The session is refused from the moment this returns. */
+  signOut(caller: UserCaller): Promise<void>;
+  /** All sessions of the user. */
+  signOutEverywhere(caller: UserCaller): Promise<void>;
+  /**
+   * Ends all sessions of the user, who may have changed it because somebody else has one, and opens a new one.
+   * @throws password_wrong, sign_in_limited, request_invalid
+   */
+  changePassword(caller: UserCaller, given: PasswordChange, visitor: Visitor): Promise<OpenedSession>;
+}
+
+/** Somebody has to make room first. */
+const FULL_RETRY_SECONDS = 60;
+
+export interface SignInParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly projects: Projects;
+  readonly limit: PasswordLimit;
+  /** Runs after a session or a user was written. */
+  readonly onWritten: () => void;
+}
+
+export function createSignIn(parts: SignInParts): SignIn {
+  const { database, projects } = parts;
+  return {
+    signIn: (given, visitor) => signIn(parts, given, visitor).catch(refuseOnFullDisk),
+    async describeUser(caller) {
+      const user = await findUser(database.read, { id: caller.userId, accountId: caller.accountId });
+      if (user === undefined) throw new ServiceError('not_signed_in');
+      return { user, account: await projects.getAccount(user.accountId) };
+    },
+    signOut: (caller) =>
+      writeSessions(parts, async (tx) => {
+        await removeSession(tx, caller.sessionId);
+        await projects.recordChange(userChange(caller, 'signed-out'), tx);
+      }),
+    signOutEverywhere: (caller) =>
+      writeSessions(parts, async (tx) => {
+        await removeSessionsOf(tx, caller.userId);
+        await projects.recordChange(userChange(caller, 'signed-out-everywhere'), tx);
+      }),
+    changePassword: (caller, given, visitor) => changePassword(parts, { caller, given, visitor }),
+  };
+}
+
+/** Neither an attempt can be counted nor a session kept: no password is looked at that could be tried without a limit. */
+function refuseOnFullDisk(error: unknown): never {
+  if (!(error instanceof ServiceError) || error.code !== 'storage_full') throw error;
+  throw new ServiceError('sign_in_unstored', { retryAfterSeconds: FULL_RETRY_SECONDS, cause: error });
+}
+
+/** Nothing is answered before the write is durable and this process has forgotten the sessions as they were. */
+export async function writeSessions<Result>(
+  { database, onWritten }: Pick<SignInParts, 'database' | 'onWritten'>,
+  work: (tx: ControlTransaction) => Promise<Result>,
+): Promise<Result> {
+  const written = await database.write(work);
+  onWritten();
+  return written;
+}
+
+/** What a user did as themselves. */
+export function userChange(caller: UserCaller, what: string): Change {
+  const subject = { type: 'user', id: caller.userId, name: caller.userName };
+  return { author: caller, action: `user.${what}`, subject };
+}
+
+async function signIn(parts: SignInParts, given: Credentials, visitor: Visitor): Promise<OpenedSession> {
+  const { database, clock, projects, limit } = parts;
+  const attempt = { email: normalizeEmail(given.email), address: visitor.address };
+  await limit.count(attempt);
+  const user = await findUserByEmail(database.read, attempt.email);
+  const isRight = await isPassword(given.password, user?.passwordHash);
+  if (user === undefined || !isRight) throw new ServiceError('sign_in_refused');
+  const opened = await writeSessions(parts, async (tx) => {
+    const present = await getUnchanged(tx, user);
+    const wanted = { user: present, now: clock.now(), replaced: visitor.sessionValue };
+    const session = await openSession(tx, wanted);
+    await projects.recordChange(userChange(session.caller, 'signed-in'), tx);
+    return session;
+  });
+  await limit.forgive(attempt);
+  return opened;
+}
+
+/** Whoever was deleted, or has another password, since theirs was looked at does not come in by the old one. */
+async function getUnchanged(tx: ControlTransaction, user: StoredUser): Promise<StoredUser> {
+  const present = await findUser(tx, user);
+  if (present?.passwordHash !== user.passwordHash) throw new ServiceError('sign_in_refused');
+  return present;
+}
+
+async function changePassword(
+  parts: SignInParts,
+  { caller, given, visitor }: { caller: UserCaller; given: PasswordChange; visitor: Visitor },
+): Promise<OpenedSession> {
+  const { database, clock, projects, limit } = parts;
+  const user = await findUser(database.read, { id: caller.userId, accountId: caller.accountId });
+  if (user === undefined) throw new ServiceError('not_signed_in');
+  refuseWeakPassword('new', given.next, user);
+  const attempt = { email: user.email, address: visitor.address };
+  await limit.count(attempt);
+  if (!(await isPassword(given.current, user.passwordHash))) throw new ServiceError('password_wrong');
+  const passwordHash = await hashPassword(given.next);
+  const opened = await writeSessions(parts, async (tx) => {
+    const present = await getUnchanged(tx, user);
+    await updateUser(tx, { id: user.id, passwordHash });
+    await removeSessionsOf(tx, user.id);
+    const session = await openSession(tx, { user: present, now: clock.now(), replaced: undefined });
+    await projects.recordChange(userChange(session.caller, 'password-changed'), tx);
+    return session;
+  });
+  await limit.forgive(attempt);
+  return opened;
+}

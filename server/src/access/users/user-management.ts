@@ -1,0 +1,115 @@
+import { type Caller, includesRole, isUser, type Role } from '../../kernel/caller.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import {
+  type Author,
+  type Beside,
+  type Change,
+  describeChange,
+  type ListPage,
+  type PageWish,
+  type Projects,
+  readPlace,
+  toPage,
+} from '../../projects/projects.ts';
+import type { ControlTransaction, Database } from '../../storage/storage.ts';
+import { removeSessionsOf } from './console-session-store.ts';
+import { removeInvitationsBy } from './invitation-store.ts';
+import { writeSessions } from './sign-in.ts';
+import type { User } from './user.ts';
+import { countOwners, findUser, listUsers, removeUser, type StoredUser, updateUser } from './user-store.ts';
+
+interface UserChange {
+  readonly id: number;
+  readonly name?: string;
+  readonly role?: Role;
+}
+
+/**
+ * The users of the caller's account; those of another are not_found. Owners and account keys that may manage look after
+ * them, others are refused. Source: docs/interface.md §14.6.
+ */
+export interface UserManagement {
+  listUsers(caller: Caller, wish: PageWish): Promise<ListPage<User>>;
+  /** Holds from the next request on. @throws not_found, last_owner */
+  changeUser(author: Caller, given: UserChange, beside?: Beside<User>): Promise<User>;
+  /** Their sessions and the invitations that they made go with them. @throws not_found, last_owner */
+  deleteUser(author: Caller, id: number, beside?: Beside<User>): Promise<void>;
+}
+
+export interface UserManagementParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly projects: Projects;
+  /** Runs after a user was written. */
+  readonly onWritten: () => void;
+}
+
+export function createUserManagement(parts: UserManagementParts): UserManagement {
+  const { database, projects } = parts;
+  return {
+    async listUsers(caller, wish) {
+      refuseUnlessOwner(caller);
+      const place = readPlace(wish);
+      return toPage(await listUsers(database.read, caller.accountId, place), place);
+    },
+    async changeUser(author, { id, ...change }, beside) {
+      refuseUnlessOwner(author);
+      return writeSessions(parts, async (tx) => {
+        const before = await getUser(tx, author, id);
+        const after = { ...before, ...change };
+        if (before.role === 'owner' && after.role !== 'owner') {
+          await refuseLastOwner(tx, before);
+          await removeInvitationsBy(tx, id);
+        }
+        await updateUser(tx, { id, name: after.name, role: after.role });
+        const { passwordHash: _, ...user } = after;
+        const details = describeChange(
+          { name: before.name, role: before.role },
+          { name: after.name, role: after.role },
+        );
+        await projects.recordChange({ ...describeUserChange(author, 'changed', user), details }, tx);
+        await beside?.(tx, user);
+        return user;
+      });
+    },
+    async deleteUser(author, id, beside) {
+      refuseUnlessOwner(author);
+      await writeSessions(parts, async (tx) => {
+        const user = await getUser(tx, author, id);
+        if (user.role === 'owner') await refuseLastOwner(tx, user);
+        await removeInvitationsBy(tx, id);
+        await removeSessionsOf(tx, id);
+        await removeUser(tx, id);
+        const details = { email: user.email, role: user.role };
+        await projects.recordChange({ ...describeUserChange(author, 'deleted', user), details }, tx);
+        await beside?.(tx, user);
+      });
+    },
+  };
+}
+
+/** Sessions are checked by the guard as well; this is for keys. @throws scope_refused, role_refused */
+export function refuseUnlessOwner(caller: Caller): void {
+  if (isUser(caller)) {
+    if (!includesRole(caller.role, 'owner')) throw new ServiceError('role_refused');
+    return;
+  }
+  if (caller.scope.type !== 'account' || caller.access !== 'manage') throw new ServiceError('scope_refused');
+}
+
+async function getUser(tx: ControlTransaction, { accountId }: Author, id: number): Promise<StoredUser> {
+  const user = await findUser(tx, { id, accountId });
+  if (user === undefined) throw new ServiceError('not_found');
+  return user;
+}
+
+/** @throws last_owner */
+async function refuseLastOwner(tx: ControlTransaction, { accountId }: User): Promise<void> {
+  if ((await countOwners(tx, accountId)) > 1) return;
+  throw new ServiceError('last_owner', { details: ['make another user an owner first'] });
+}
+
+function describeUserChange(author: Author, what: string, { id, name }: User): Change {
+  return { author, action: `user.${what}`, subject: { type: 'user', id, name } };
+}

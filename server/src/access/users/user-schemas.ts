@@ -1,0 +1,101 @@
+import { Type } from 'typebox';
+import type { Account } from '../../projects/projects.ts';
+import type { Invitation } from './invitation-store.ts';
+import type { User } from './user.ts';
+
+const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+const Instant = Type.Integer({ description: 'epoch milliseconds' });
+const NextCursor = Type.Union([Type.String(), Type.Null()], { description: 'null when nothing follows' });
+const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
+/** 254 characters are what a mail server takes; what is a good address only a mail tells. */
+const Email = Type.String({
+  minLength: 3,
+  maxLength: 254,
+  pattern: '^[^\\s\\u0000-\\u001f@]+@[^\\s\\u0000-\\u001f@]+$',
+  description: 'upper and lower case are alike',
+});
+const Token = Type.String({ minLength: 1, maxLength: 255, description: 'the last part of the link' });
+const RoleWord = Type.Union([Type.Literal('owner'), Type.Literal('editor'), Type.Literal('viewer')], {
+  description:
+    'owner: everything; editor: everything but users and keys of the account; viewer: looks at everything',
+});
+/** Some upper limit, so that nobody has megabytes hashed. */
+const KnownPassword = Type.String({ minLength: 1, maxLength: 256 });
+/** Source: docs/interface.md §5.6 rule 4. */
+const NewPassword = Type.String({ minLength: 12, maxLength: 256 });
+const closed = { additionalProperties: false } as const;
+
+export const Credentials = Type.Object(
+  { email: Type.String({ maxLength: 1000, pattern: '^[^\\u0000]*$' }), password: KnownPassword },
+  closed,
+);
+export const PasswordChange = Type.Object({ current: KnownPassword, new: NewPassword }, closed);
+export const NewOwner = Type.Object(
+  { token: Token, email: Email, name: Name, password: NewPassword },
+  closed,
+);
+export const InvitationAcceptance = Type.Object({ token: Token, name: Name, password: NewPassword }, closed);
+export const NewInvitation = Type.Object({ email: Email, role: RoleWord }, closed);
+export const UserChange = Type.Partial(Type.Object({ name: Name, role: RoleWord }), closed);
+export const UserParams = Type.Object({ id: Id });
+
+/** Source: docs/interface.md §5.6 rule 3. */
+export const SignedIn = Type.Object(
+  {
+    user: Type.Object({ id: Type.Integer(), email: Type.String(), name: Type.String(), role: RoleWord }),
+    account: Type.Object({ id: Type.Integer(), name: Type.String() }),
+    csrfToken: Type.String({ description: 'for the header `X-CSRF-Token`' }),
+  },
+  { title: 'SignedIn' },
+);
+
+export const WireUser = Type.Object(
+  {
+    id: Type.Integer(),
+    email: Type.String(),
+    name: Type.String(),
+    role: RoleWord,
+    createdAt: Instant,
+    signedInAt: Type.Union([Instant, Type.Null()], { description: 'the last time' }),
+  },
+  { title: 'User' },
+);
+
+const wireInvitationFields = {
+  id: Type.Integer(),
+  email: Type.String(),
+  role: RoleWord,
+  createdAt: Instant,
+  createdBy: Type.Object({
+    type: Type.Union([Type.Literal('key'), Type.Literal('user'), Type.Literal('command')]),
+    id: Type.Union([Type.Integer(), Type.Null()]),
+    name: Type.String(),
+  }),
+  expiresAt: Instant,
+};
+
+export const WireInvitation = Type.Object(wireInvitationFields, { title: 'Invitation' });
+
+export const WireMadeInvitation = Type.Object(
+  {
+    ...wireInvitationFields,
+    link: Type.String({ description: 'to be passed on: shown in this answer and never again' }),
+  },
+  { title: 'NewInvitation' },
+);
+
+export const UserPage = Type.Object({ items: Type.Array(WireUser), nextCursor: NextCursor });
+export const InvitationPage = Type.Object({ items: Type.Array(WireInvitation), nextCursor: NextCursor });
+
+export function toSignedIn({ user, account }: { user: User; account: Account }, csrfToken: string) {
+  const { id, email, name, role } = user;
+  return { user: { id, email, name, role }, account: { id: account.id, name: account.name }, csrfToken };
+}
+
+export function toWireUser({ id, email, name, role, createdAt, signedInAt }: User) {
+  return { id, email, name, role, createdAt, signedInAt };
+}
+
+export function toWireInvitation({ id, email, role, createdAt, createdBy, expiresAt }: Invitation) {
+  return { id, email, role, createdAt, createdBy, expiresAt };
+}

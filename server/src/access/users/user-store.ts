@@ -1,0 +1,127 @@
+import type { Selectable } from 'kysely';
+import type { Role } from '../../kernel/caller.ts';
+import type { PagePlace } from '../../projects/projects.ts';
+import type { ControlSchema, ControlTransaction, Database } from '../../storage/storage.ts';
+import type { User } from './user.ts';
+
+type Rows = Database['read'] | ControlTransaction;
+
+export interface StoredUser extends User {
+  readonly passwordHash: string;
+}
+
+/** By the index of the unique address. */
+export async function findUserByEmail(rows: Rows, email: string): Promise<StoredUser | undefined> {
+  const row = await rows.selectFrom('console_user').selectAll().where('email', '=', email).executeTakeFirst();
+  return row && toStoredUser(row);
+}
+
+export async function findUser(
+  rows: Rows,
+  wanted: { id: number; accountId: number },
+): Promise<StoredUser | undefined> {
+  const row = await rows
+    .selectFrom('console_user')
+    .selectAll()
+    .where('id', '=', wanted.id)
+    .where('account_id', '=', wanted.accountId)
+    .executeTakeFirst();
+  return row && toStoredUser(row);
+}
+
+/** @returns the users of an account, by id. */
+export async function listUsers(rows: Rows, accountId: number, place: PagePlace): Promise<User[]> {
+  const found = await rows
+    .selectFrom('console_user')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('id', '>', place.after ?? 0)
+    .orderBy('id')
+    .limit(place.count)
+    .execute();
+  return found.map(toUser);
+}
+
+export async function countOwners(rows: Rows, accountId: number): Promise<number> {
+  const { count } = await rows
+    .selectFrom('console_user')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('account_id', '=', accountId)
+    .where('role', '=', 'owner')
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+/** In any account. */
+export async function hasAnyOwner(rows: Rows): Promise<boolean> {
+  const found = await rows
+    .selectFrom('console_user')
+    .select('id')
+    .where('role', '=', 'owner')
+    .limit(1)
+    .execute();
+  return found.length > 0;
+}
+
+export async function insertUser(
+  tx: ControlTransaction,
+  user: {
+    accountId: number;
+    email: string;
+    name: string;
+    role: Role;
+    passwordHash: string;
+    createdAt: number;
+  },
+): Promise<User> {
+  const row = await tx
+    .insertInto('console_user')
+    .values({
+      account_id: user.accountId,
+      email: user.email,
+      name: user.name,
+      role: user.role,
+      password_hash: user.passwordHash,
+      created_at: user.createdAt,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  return toUser(row);
+}
+
+export async function updateUser(
+  tx: ControlTransaction,
+  change: { id: number; name?: string; role?: Role; passwordHash?: string; signedInAt?: number },
+): Promise<void> {
+  await tx
+    .updateTable('console_user')
+    .set({
+      ...(change.name !== undefined && { name: change.name }),
+      ...(change.role !== undefined && { role: change.role }),
+      ...(change.passwordHash !== undefined && { password_hash: change.passwordHash }),
+      ...(change.signedInAt !== undefined && { signed_in_at: change.signedInAt }),
+    })
+    .where('id', '=', change.id)
+    .execute();
+}
+
+/** Their sessions have to be gone. */
+export async function removeUser(tx: ControlTransaction, id: number): Promise<void> {
+  await tx.deleteFrom('console_user').where('id', '=', id).execute();
+}
+
+export function toUser(row: Omit<Selectable<ControlSchema['console_user']>, 'password_hash'>): User {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    email: row.email,
+    name: row.name,
+    role: row.role,
+    createdAt: row.created_at,
+    signedInAt: row.signed_in_at,
+  };
+}
+
+function toStoredUser(row: Selectable<ControlSchema['console_user']>): StoredUser {
+  return { ...toUser(row), passwordHash: row.password_hash };
+}

@@ -1,0 +1,40 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Access, Role, UserCaller } from '../../kernel/caller.ts';
+
+/** A person who signs in to the console. Source: docs/interface.md §5.6. */
+export interface User {
+  readonly id: number;
+  readonly accountId: number;
+  /** As `normalizeEmail` has it; no two users of an installation have the same. */
+  readonly email: string;
+  readonly name: string;
+  readonly role: Role;
+  readonly createdAt: number;
+  readonly signedInAt: number | null;
+}
+
+/** SHA-256 of a secret, hex. A secret has 256 random bits, so a slow hash would add nothing. */
+export type SecretHash = string;
+
+/** The role in terms of what keys may: guards and rules that know keys know users too. */
+const ACCESS: Readonly<Record<Role, Access>> = { owner: 'manage', editor: 'manage', viewer: 'read' };
+
+export function toUserCaller(user: User, sessionId: number): UserCaller {
+  const { id, accountId, name, role } = user;
+  const scope = { type: 'account' } as const;
+  return { userId: id, userName: name, accountId, role, sessionId, scope, access: ACCESS[role] };
+}
+
+/** People write their address in one way here and in another way there. */
+export function normalizeEmail(given: string): string {
+  return given.normalize('NFC').trim().toLowerCase();
+}
+
+/** The value of a session or the token of a link: 32 random bytes are 43 characters. */
+export function makeSecret(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+export function hashSecret(secret: string): SecretHash {
+  return createHash('sha256').update(secret).digest('hex');
+}

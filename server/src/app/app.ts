@@ -1,0 +1,211 @@
+/**
+ * The composition root: the only file that knows every part. Parts get what they need as parameters; nothing is
+ * looked up by name.
+ */
+import { readFileSync } from 'node:fs';
+import { createAccess } from '../access/access.ts';
+import { addRoutes } from './app-routes.ts';
+import { type CatalogStore, createCatalog, createIngest, createScans } from '../catalog/catalog.ts';
+import type { Config } from '../config.ts';
+import { addHealthRoutes } from '../http/server/health-routes.ts';
+import {
+  createMetrics,
+  createServer,
+  describeRefusal,
+  describeServer,
+  documentServer,
+  listenOn,
+  measureRequests,
+  type Server,
+  serveMetrics,
+} from '../http/http.ts';
+import { type Clock, systemClock } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/logger.ts';
+import { openPipelines } from './pipeline-parts.ts';
+import { createProjects, type Projects } from '../projects/projects.ts';
+import { createRelations } from '../relations/relations.ts';
+import { createStatistics, type Statistics } from '../statistics/statistics.ts';
+import type { Readers, Storage } from '../storage/storage.ts';
+import { openOwnStorage, openReaders, openStores, type Role } from './stores.ts';
+import { createTasks, type Task } from '../tasks/tasks.ts';
+import { startUpkeep } from './upkeep.ts';
+
+export const VERSION = (
+  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
+).version;
+
+export interface AppOptions {
+  readonly config: Config;
+  /** Default: all, as the one process of an embedded store must. */
+  readonly role?: Role;
+  readonly clock?: Clock;
+  /** Where the log goes; default standard output. */
+  readonly logTo?: { write(line: string): void };
+  /** Where the built console is; default console/dist. */
+  readonly consoleFolder?: string;
+  /** Stands in front of the disk: tests put a full one there. */
+  readonly replace?: Replacements;
+}
+
+export interface Replacements {
+  storage?(real: Storage): Storage;
+  store?(real: CatalogStore): CatalogStore;
+}
+
+export { baseUrlOf } from './app-routes.ts';
+export { refuseTakenAddress } from '../http/http.ts';
+export type { Role } from './stores.ts';
+
+export type App = Awaited<ReturnType<typeof createApp>>;
+
+/** Builds the service on its store; `start` makes it run and serve. */
+export async function createApp({
+  config,
+  role = 'all',
+  clock = systemClock,
+  logTo,
+  consoleFolder,
+  replace = {},
+}: AppOptions) {
+  const opened = await openOwnStorage(config, role);
+  const storage = replace.storage?.(opened) ?? opened;
+  const { database, postgres } = storage;
+  const projects = createProjects({ database, clock });
+  const access = createAccess({ database, clock, projects, postgres });
+  let isReady = false;
+
+  const guards = { ...access, chooseProject: projects.chooseProject };
+  const server = createServer({ ...config, ...(logTo && { logTo }) }, guards);
+  const logger = server.log as Logger;
+  const metrics = createMetrics({
+    ...(storage.place.kind === 'embedded' && { dataDir: config.dataDir }),
+    isReady: () => isReady,
+    countWaitingTasks: () => tasks.countWaiting(),
+  });
+  const readers = openReaders(config, storage);
+  const tasks = createTasks({
+    ...{ database, clock, logger, describeRefusal },
+    onEnded({ kind, status, projectId }: Task) {
+      metrics.countTask(kind, status as 'FINISHED');
+      statistics.noteTask(projectId, status === 'FAILED');
+    },
+    runs: role !== 'api',
+    shown: () => readers?.catchUp(),
+  });
+  const base = { config, storage, readers, clock, logger, replace };
+  const countProducts = (id: number) => catalog.countProducts(id);
+  const statistics = createStatistics({ ...base, database, projects, countProducts });
+  const { catalog, relations, threads } = openCatalog(base, { projects, tasks, metrics, statistics, server });
+  const pipelines = openPipelines({ ...base, projects, tasks, catalog }, VERSION);
+
+  await documentServer(server, VERSION);
+  measureRequests(server, metrics.measureRequest, statistics.noteRequest);
+  addHealthRoutes(server, async () => isReady && (await storage.isReachable()));
+  serveMetrics(server, metrics);
+  const parts = { projects, access, statistics, tasks, catalog, relations, pipelines };
+  if (role !== 'worker') addRoutes(server, { ...base, ...parts, consoleFolder });
+  await server.ready();
+
+  const upkeep = startUpkeep({ ...storage, config, clock, logger, ...parts });
+
+  return {
+    server,
+    /** The OpenAPI document of the routes. */
+    describe: () => describeServer(server),
+    access,
+    projects,
+    catalog,
+    tasks,
+    pipelines,
+    statistics,
+    /** Takes over what a former process left, then serves. @returns the address */
+    async start(): Promise<string> {
+      await catalog.start({ takesBatches: role !== 'worker' });
+      await upkeep.removeOrphans();
+      await tasks.start();
+      if (role !== 'api') pipelines.schedule.start();
+      upkeep.start();
+      const address = await listenOn(server, config);
+      isReady = true;
+      return address;
+    },
+    /** Stops accepting, finishes requests in flight, hands running tasks back. */
+    async stop(): Promise<void> {
+      isReady = false;
+      // Those who wait for tasks are answered now; the server waits for every request.
+      tasks.watch.close();
+      await server.close();
+      upkeep.stop();
+      await closeAll([pipelines.schedule, tasks, pipelines, statistics, catalog, threads, access], logger);
+      await readers?.close();
+      await storage.close();
+    },
+  };
+}
+
+/** A database that is away must not keep the process from ending; leases run out by themselves. */
+async function closeAll(parts: readonly { close(): Promise<void> }[], logger: Logger): Promise<void> {
+  for (const part of parts) {
+    await part.close().catch((error: unknown) => logger.warn({ err: error }, 'stopping was not complete'));
+  }
+}
+
+interface Base {
+  readonly config: Config;
+  readonly storage: Storage;
+  readonly readers: Readers | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly replace: Replacements;
+}
+
+interface CatalogNeeds {
+  readonly projects: Projects;
+  readonly tasks: ReturnType<typeof createTasks>;
+  readonly metrics: ReturnType<typeof createMetrics>;
+  readonly statistics: Statistics;
+  readonly server: Server;
+}
+
+/** The catalog with its threads: those that parse and those that write. */
+function openCatalog(base: Base, { projects, tasks, metrics, statistics, server }: CatalogNeeds) {
+  const { config, storage, clock, logger, replace } = base;
+  const { database, payloads } = storage;
+  const { catalogStore, relationStore, ...threads } = openStores(base);
+  const store = replace.store?.(catalogStore) ?? catalogStore;
+  // The server waits for every request, and these may take long.
+  server.addHook('preClose', () => threads.relationSurveyors.close());
+  const relations = createRelations({
+    store: relationStore,
+    tasks,
+    clock,
+    logger,
+    getSettings: projects.getSettings,
+  });
+  const catalog = createCatalog({
+    database,
+    payloads,
+    store,
+    tasks,
+    clock,
+    logger,
+    ingest: createIngest({ threads: threads.parsers, payloads, maxMib: config.uploadMaxMib }),
+    scans: createScans(threads.scanners),
+    getSettings: projects.getSettings,
+    onProductsWritten(projectId, counts) {
+      metrics.countWrittenProducts(counts);
+      statistics.noteProducts(projectId, counts);
+    },
+    onCommitRefused: metrics.countRefusedCommit,
+    onOntologyFollowed: relations.follow,
+  });
+  return {
+    catalog,
+    relations,
+    threads: {
+      async close() {
+        for (const pool of Object.values(threads)) await pool.close();
+      },
+    },
+  };
+}

@@ -1,0 +1,112 @@
+/** The composition of what keeps things: the store that the settings say, with its threads and replicas. */
+import { createPostgresCatalogStore, createSqliteCatalogStore } from '../catalog/catalog.ts';
+import type { Config } from '../config.ts';
+import { createPostgresRelationStore, createSqliteRelationStore } from '../relations/relations.ts';
+import {
+  createByteCache,
+  createCatalogFiles,
+  createReaders,
+  createThreadPool,
+  dataFolderAt,
+  extensionOf,
+  lockDataFolder,
+  openStorage,
+  type Readers,
+  refuseNewerFiles,
+  type Storage,
+  type ThreadPlace,
+} from '../storage/storage.ts';
+
+/** What a process does: answer requests, run tasks, or both. */
+export type Role = 'api' | 'worker' | 'all';
+
+const MIB = 1024 * 1024;
+
+/** @throws Error for a role that the embedded store cannot have (one process holds its folder), and for newer files */
+export async function openOwnStorage(config: Config, role: Role): Promise<Storage> {
+  if (config.database !== undefined) return openStorage(config);
+  if (role !== 'all') {
+    throw new Error(`--role ${role} needs PostgreSQL: set RELATA_DATABASE_URL, or leave the role out.`);
+  }
+  const lock = lockDataFolder(config.dataDir);
+  try {
+    refuseNewerFiles(dataFolderAt(config.dataDir));
+    const storage = await openStorage(config);
+    return {
+      ...storage,
+      async close() {
+        await storage.close();
+        lock.release();
+      },
+    };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+/** @returns undefined for the embedded store */
+export function openReaders({ database }: Config, { postgres }: Storage): Readers | undefined {
+  if (database === undefined || postgres === undefined) return undefined;
+  const { replicaUrls, replicaMaxDelayMs: maxDelayMs, ...settings } = database;
+  const replicas = replicaUrls.map((url) => ({ ...settings, url }));
+  return createReaders({ primary: postgres, replicas, maxDelayMs });
+}
+
+/** Connections of a thread: one that reads or writes, and one for what it asks beside. */
+const THREAD_CONNECTIONS = 2;
+
+/** Where the code of a thread is. */
+export const threadEntry = (name: string) =>
+  new URL(`./${name}${extensionOf(import.meta.url)}`, import.meta.url);
+
+/** What a thread opens by itself. */
+export function threadPlaceOf({ database }: Config, { place }: Storage): ThreadPlace {
+  if (place.kind === 'embedded') return place;
+  return {
+    ...place,
+    connections: THREAD_CONNECTIONS,
+    replicaUrls: database?.replicaUrls ?? [],
+    replicaMaxDelayMs: database?.replicaMaxDelayMs ?? 0,
+  };
+}
+
+/** The stores of catalogs and relations with their threads, on whichever database there is. */
+export function openStores({
+  config,
+  storage,
+  readers,
+}: {
+  config: Config;
+  storage: Storage;
+  readers: Readers | undefined;
+}) {
+  const { place, postgres } = storage;
+  const handed = threadPlaceOf(config, storage);
+  const open = (name: string, size: number, share = size) =>
+    createThreadPool(threadEntry(name), { size, share, workerData: handed });
+  const parsers = open('ingest-worker', config.parserThreads);
+  const writers = open('store-worker', config.writerThreads);
+  const scanners = open('scan-worker', 1);
+  // One more than a project may hold, so that none keeps the others waiting.
+  const relationReaders = open('relation-worker', config.readerThreads + 1, config.readerThreads);
+  const relationSurveyors = open('relation-worker', 1);
+  const cache = createByteCache(config.cacheMib * MIB);
+  const threads = { parsers, writers, scanners, relationReaders, relationSurveyors };
+  const relationMs = config.relationSeconds * 1_000;
+  const questions = { writers, readers: relationReaders, surveyors: relationSurveyors, relationMs, cache };
+  if (place.kind === 'embedded' || postgres === undefined) {
+    const files = createCatalogFiles(place.kind === 'embedded' ? place.catalogs : '');
+    return {
+      ...threads,
+      catalogStore: createSqliteCatalogStore({ files, writers, readers: parsers, cache }),
+      relationStore: createSqliteRelationStore({ files, ...questions }),
+    };
+  }
+  const parts = { postgres, readPostgres: () => readers?.pick() ?? postgres, writers, cache };
+  return {
+    ...threads,
+    catalogStore: createPostgresCatalogStore(parts),
+    relationStore: createPostgresRelationStore({ ...parts, ...questions }),
+  };
+}

@@ -1,0 +1,17 @@
+/** Entry of the thread of a pipeline's run: it fetches, reads and maps a source; what it makes another thread writes. */
+import { workerData } from 'node:worker_threads';
+import { type RunThreadData, runThreadOperations } from '../../pipelines/pipelines.ts';
+import { openPayloads, serveOperations } from '../../storage/storage.ts';
+
+const { place, sources } = workerData as RunThreadData;
+let payloads: ReturnType<typeof openPayloads> | undefined;
+
+serveOperations(
+  runThreadOperations({
+    sources,
+    readPiece(projectId, name) {
+      payloads ??= openPayloads(place);
+      return payloads.read(projectId, name);
+    },
+  }),
+);

@@ -1,0 +1,218 @@
+import { Readable } from 'node:stream';
+import type { FastifyRequest } from 'fastify';
+import { type CountLook, ErrorAnswer, type Routes, type Server, whileCallerWaits } from '../../http/http.ts';
+import type { ChosenProject } from '../../kernel/caller.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import type { Catalog } from '../catalog.ts';
+import {
+  CategoryListQuery,
+  CategoryPage,
+  ProductDetail,
+  ProductListQuery,
+  ProductPage,
+  ProductParams,
+  ProjectParams,
+} from '../products/catalog-schemas.ts';
+import { exportLine } from './export.ts';
+import { indexByKey } from '../ontology/attribute.ts';
+import type { AttributeFilter, ProductFilter } from './product-list.ts';
+import { type FoundPart, isScanned, type WantedList } from './product-lists.ts';
+
+export interface ProductRouteParts {
+  readonly catalog: Catalog;
+  /** @throws not_found for a project that does not exist or is out of the caller's reach */
+  getProject(request: FastifyRequest, projectId: number): Promise<ChosenProject>;
+  readonly countLook: CountLook;
+}
+
+const config = { guard: 'management', access: 'manage' } as const;
+const failures = { '4xx': ErrorAnswer };
+const tags = ['Products'];
+const EXPORT_PAGE = 500;
+/** Nobody knows yet how large the products are. */
+const FIRST_EXPORT_PAGE = 20;
+/** A reader who takes his time keeps three pages in memory. */
+const EXPORT_PAGE_BYTES = 1024 * 1024;
+const NDJSON = 'application/x-ndjson';
+const MAX_DEPTH = 20;
+
+/** Source: docs/interface.md §14.3. */
+export const productRoutes =
+  (parts: ProductRouteParts): Routes =>
+  (server) => {
+    serveList(server, parts);
+    serveProduct(server, parts);
+    serveCategories(server, parts);
+  };
+
+function serveList(server: Server, { catalog, getProject, countLook }: ProductRouteParts): void {
+  server.get(
+    '/management/projects/:id/products',
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'List, search or export the catalog of a project',
+        description:
+          'With `Accept: application/x-ndjson` products come as they are found, a line each, `{"product":…}`, between lines of progress, `{"scanned":n,"of":m}`.',
+        params: ProjectParams,
+        querystring: ProductListQuery,
+        response: { 200: ProductPage, ...failures },
+      },
+    },
+    async (request, reply) => {
+      const project = await getProject(request, request.params.id);
+      const { limit = 100, cursor, format = 'json' } = request.query;
+      const filter = await readFilter(catalog, project.id, request.query);
+      const send = (lines: AsyncGenerator<string>) =>
+        // One part ahead: whoever goes away ends the scan.
+        reply.type(`${NDJSON}; charset=utf-8`).send(Readable.from(lines, { highWaterMark: 1 }) as never);
+      if (format === 'ndjson') {
+        refuseFilter(filter);
+        return send(exportCatalog(catalog, project.id, cursor));
+      }
+      const form = format === 'table' ? 'table' : 'upload';
+      const wanted: WantedList = { filter, form, cursor, limit };
+      if (isScanned(filter)) countLook(request, reply);
+      return whileCallerWaits(reply, async (signal): Promise<never> => {
+        if ((request.headers.accept ?? '').includes(NDJSON))
+          return send(writeParts(catalog.lists.follow(project.id, wanted, signal)));
+        return (await catalog.lists.page(project.id, wanted, signal)) as never;
+      });
+    },
+  );
+}
+
+function serveProduct(server: Server, { catalog, getProject }: ProductRouteParts): void {
+  server.get(
+    '/management/projects/:id/products/:identifier',
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'Read one product: uploaded and extracted values side by side, and what changed it last',
+        params: ProductParams,
+        response: { 200: ProductDetail, ...failures },
+      },
+    },
+    async (request) => {
+      const project = await getProject(request, request.params.id);
+      const { identifier } = request.params;
+      const page = await catalog.readProductPage(project.id, identifier);
+      if (page === undefined)
+        throw new ServiceError('not_found', { details: [`no product ${JSON.stringify(identifier)}`] });
+      return page as never;
+    },
+  );
+}
+
+function serveCategories(server: Server, { catalog, getProject }: ProductRouteParts): void {
+  server.get(
+    '/management/projects/:id/categories',
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'List the categories that products of a project stand in',
+        params: ProjectParams,
+        querystring: CategoryListQuery,
+        response: { 200: CategoryPage, ...failures },
+      },
+    },
+    async (request) => {
+      const project = await getProject(request, request.params.id);
+      const { limit = 100, cursor, under } = request.query;
+      const wanted = { under: under ? readCategory('under', under) : undefined, cursor, limit };
+      return (await catalog.lists.pageOfCategories(project.id, wanted)) as never;
+    },
+  );
+}
+
+interface SentFilter {
+  readonly identifierPrefix?: string;
+  readonly category?: string;
+  readonly name?: string;
+  readonly attribute?: string | string[];
+}
+
+/** @throws query_invalid */
+async function readFilter(catalog: Catalog, projectId: number, sent: SentFilter): Promise<ProductFilter> {
+  const { identifierPrefix, category, name, attribute } = sent;
+  const attributes = [attribute ?? []].flat().map(readAttribute);
+  return {
+    ...(identifierPrefix && { identifierPrefix }),
+    ...(name && { name }),
+    ...(category && { category: readCategory('category', category) }),
+    ...(attributes.length > 0 && { attributes: await findKeys(catalog, projectId, attributes) }),
+  };
+}
+
+function readCategory(parameter: string, text: string): string[] {
+  const path = readNames(text);
+  if (path !== undefined && path.length >= 1 && path.length <= MAX_DEPTH) return path;
+  throw new ServiceError('query_invalid', {
+    details: [`/${parameter} must be a JSON list of 1 to ${MAX_DEPTH} names, such as ["Tools","Drills"]`],
+  });
+}
+
+function readAttribute(text: string): [name: string, contains: string] {
+  const [name, contains = '', ...others] = readNames(text) ?? [];
+  if (name !== undefined && others.length === 0) return [name, contains];
+  throw new ServiceError('query_invalid', {
+    details: ['/attribute must be a JSON list of a name and a part of its value, such as ["Length","in"]'],
+  });
+}
+
+function readNames(text: string): string[] | undefined {
+  try {
+    const list: unknown = JSON.parse(text);
+    return Array.isArray(list) && list.every((one) => typeof one === 'string') ? list : undefined;
+  } catch {
+    // Told to the caller with an example, whatever the parser met.
+    return undefined;
+  }
+}
+
+/** An attribute of the ontology stands for all keys that mean it; any other name for itself. */
+async function findKeys(
+  catalog: Catalog,
+  projectId: number,
+  wanted: readonly (readonly [name: string, contains: string])[],
+): Promise<AttributeFilter[]> {
+  const known = indexByKey((await catalog.store.getOntology(projectId)).attributes);
+  return wanted.map(([name, contains]) => {
+    const attribute = known.get(name);
+    return { keys: attribute ? [attribute.name, ...(attribute.synonyms ?? [])] : [name], contains };
+  });
+}
+
+function refuseFilter(filter: ProductFilter): void {
+  const [name] = Object.keys(filter);
+  if (name === undefined) return;
+  const details = [`format=ndjson exports the whole catalog: leave ${name} out, or the format`];
+  throw new ServiceError('query_invalid', { details });
+}
+
+async function* writeParts(parts: AsyncGenerator<FoundPart>): AsyncGenerator<string> {
+  for await (const { items, ...progress } of parts) {
+    const products = items.map((product) => `${JSON.stringify({ product })}\n`);
+    yield `${products.join('')}${JSON.stringify(progress)}\n`;
+  }
+}
+
+async function* exportCatalog(
+  catalog: Catalog,
+  projectId: number,
+  cursor: string | undefined,
+): AsyncGenerator<string> {
+  let limit = FIRST_EXPORT_PAGE;
+  for (let after = cursor && Buffer.from(cursor, 'base64url').toString(); ; ) {
+    const page = await catalog.store.listProducts(projectId, after, limit);
+    const last = page.at(-1);
+    if (last === undefined) return;
+    const lines = page.map(exportLine).join('');
+    yield lines;
+    after = last.identifier;
+    limit = Math.ceil(Math.min(EXPORT_PAGE, limit * 5, (page.length * EXPORT_PAGE_BYTES) / lines.length));
+  }
+}

@@ -1,0 +1,150 @@
+import { ServiceError } from '../../kernel/errors.ts';
+import type { Operation } from '../../storage/storage.ts';
+import { EffectTally, planChange } from '../ontology/attribute-effect.ts';
+import type { CatalogSnapshot, CatalogSnapshots } from '../snapshot.ts';
+import { CoverageTally } from '../ontology/coverage.ts';
+import type { WantedAttribute } from '../ontology/ontology-check.ts';
+import type { UploadedProduct } from '../products/product.ts';
+import { planRange } from './product-list.ts';
+
+/**
+ * Counting over a catalog, or an even sample of it, a part at a time: what the scanning thread does. What was counted
+ * so far stays with the thread, under the handle of the survey. Source: docs/interface.md §11.6.
+ */
+
+export interface SurveyOrder {
+  readonly projectId: number;
+  /** Of the caller; no two at a time share one. */
+  readonly handle: number;
+  readonly question: SurveyQuestion;
+  /** Whether every product is looked at, however many there are. */
+  readonly isWhole: boolean;
+  readonly isFirst: boolean;
+}
+
+export type SurveyQuestion =
+  | { readonly kind: 'coverage' }
+  | { readonly kind: 'effect'; readonly attribute: WantedAttribute };
+
+export interface SurveyPart {
+  readonly scanned: number;
+  /** How many products will be looked at, as far as one can tell. */
+  readonly of: number;
+  /** Of the last part. */
+  readonly result?: SurveyResult;
+}
+
+export interface SurveyResult {
+  /** In the catalog. */
+  readonly products: number;
+  readonly sampled: boolean;
+  readonly sampledProducts: number;
+  /** What the question asks for. */
+  readonly counted: object;
+}
+
+interface Tally {
+  add(product: UploadedProduct): void;
+  describe(): object;
+}
+
+interface OpenSurvey {
+  readonly tally: Tally;
+  readonly products: number;
+  readonly blocks: Iterator<Block, void>;
+  readonly of: number;
+  readonly sampled: boolean;
+  scanned: number;
+}
+
+/** An interval of ids of which up to `limit` products are looked at. */
+interface Block {
+  readonly after: number;
+  readonly upTo: number;
+  readonly limit: number;
+}
+
+/** Looked at of larger catalogs: within 2 s. */
+const SAMPLE = 50_000;
+/** Neighbours, which are read together. */
+const BLOCK = 50;
+const PART = 2_000;
+/** So many people may wait at a time; the oldest survey is given up for another. */
+const OPEN_SURVEYS = 16;
+
+export function surveyOperations(snapshots: CatalogSnapshots): Record<string, Operation> {
+  const open = new Map<number, OpenSurvey>();
+  return {
+    survey: async (order: SurveyOrder) => ({
+      output: await snapshots.read(order.projectId, (snapshot) => surveyPart(open, snapshot, order)),
+    }),
+    endSurvey({ handle }: { handle: number }) {
+      open.delete(handle);
+      return {};
+    },
+  };
+}
+
+async function surveyPart(
+  open: Map<number, OpenSurvey>,
+  snapshot: CatalogSnapshot,
+  order: SurveyOrder,
+): Promise<SurveyPart> {
+  const { handle, isFirst } = order;
+  const survey = isFirst ? await openSurvey(snapshot, order) : open.get(handle);
+  if (survey === undefined) throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
+  open.set(handle, survey);
+  const [oldest] = open.keys();
+  if (open.size > OPEN_SURVEYS && oldest !== undefined) open.delete(oldest);
+  const isEnd = await lookAtPart(snapshot, survey);
+  const { scanned, of, products, sampled } = survey;
+  if (!isEnd) return { scanned, of: Math.max(of, scanned) };
+  open.delete(handle);
+  const result = { products, sampled, sampledProducts: scanned, counted: survey.tally.describe() };
+  return { scanned, of: scanned, result };
+}
+
+async function openSurvey(
+  snapshot: CatalogSnapshot,
+  { question, isWhole }: SurveyOrder,
+): Promise<OpenSurvey> {
+  const { attributes } = await snapshot.readOntology();
+  const tally =
+    question.kind === 'coverage'
+      ? new CoverageTally(attributes)
+      : new EffectTally(planChange(attributes, question.attribute));
+  const products = await snapshot.countRange(planRange());
+  const largest = await snapshot.readLargestId();
+  const sampled = !isWhole && products > SAMPLE;
+  const blocks = sampled ? listSample(largest) : listAll(largest);
+  return { tally, products, blocks, of: sampled ? SAMPLE : products, sampled, scanned: 0 };
+}
+
+/** @returns whether that was the last part */
+async function lookAtPart(snapshot: CatalogSnapshot, survey: OpenSurvey): Promise<boolean> {
+  const until = survey.scanned + PART;
+  while (survey.scanned < until) {
+    const next = survey.blocks.next();
+    if (next.done) return true;
+    const rows = await snapshot.listById(next.value);
+    for (const { text } of rows) survey.tally.add(JSON.parse(text) as UploadedProduct);
+    survey.scanned += rows.length;
+  }
+  return false;
+}
+
+/** Of each of so many equal intervals of ids the first products. */
+function* listSample(largest: number): Generator<Block, void> {
+  const blocks = SAMPLE / BLOCK;
+  for (let at = 0; at < blocks; at += 1) {
+    const edge = (place: number) => Math.floor((place * largest) / blocks);
+    yield { after: edge(at), upTo: edge(at + 1), limit: BLOCK };
+  }
+}
+
+/** Ids are given one after another, so that an interval of them holds as many products at most. */
+function* listAll(largest: number): Generator<Block, void> {
+  for (let after = 0; after < largest; after += PART) {
+    yield { after, upTo: Math.min(after + PART, largest), limit: PART };
+  }
+}

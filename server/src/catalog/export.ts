@@ -1,6 +1,0 @@
-import type { StoredProduct } from './catalog-port.ts';
-
-/** The stored upload is what an upload takes: an export can be sent back as it is. */
-export function exportLine({ raw }: StoredProduct): string {
-  return `${raw}\n`;
-}

@@ -1,0 +1,78 @@
+import { randomInt } from 'node:crypto';
+import type { RawBody } from '../../http/http.ts';
+import type { PayloadFiles, ThreadPool } from '../../storage/storage.ts';
+import type { CheckInput, CheckResult, IngestSource, RefreshPage, Survey } from './ingest-thread.ts';
+import type { Attribute } from '../ontology/attribute.ts';
+import { type BodyForm, checkBody } from '../products/product-check.ts';
+import type { Extracted } from './product-extraction.ts';
+
+/** The parsing threads as the serving thread sees them. */
+export interface Ingest {
+  /**
+   * Checks a body and makes it durable, both at once.
+   * @throws every refusal of docs/interface.md §7.3, storage_full; then nothing is kept
+   */
+  accept(projectId: number, body: RawBody, form: BodyForm): Promise<AcceptedBody>;
+  survey(projectId: number, source: IngestSource): Promise<Survey>;
+  extractProducts(projectId: number, source: IngestSource, drafts: readonly Attribute[]): Promise<Extracted>;
+  extractPatches(projectId: number, source: IngestSource): Promise<Extracted>;
+  restage(
+    projectId: number,
+    wanted: { fullUpdateId: number; batch: number; drafts: readonly Attribute[] },
+  ): Promise<Pick<RefreshPage, 'packed' | 'documents' | 'report'> & { revision: number }>;
+  refresh(projectId: number, after: number): Promise<RefreshPage>;
+}
+
+export interface AcceptedBody extends CheckResult {
+  readonly source: IngestSource;
+}
+
+interface BodyToCheck {
+  readonly body: RawBody;
+  readonly form: BodyForm;
+  readonly handle: number;
+}
+
+/**
+ * Bodies up to this size are checked where they arrive, 64 KiB in about a millisecond: a small update then never
+ * queues behind a batch of 15 MB.
+ */
+const SMALL_BODY_BYTES = 64 * 1024;
+
+export function createIngest(parts: { threads: ThreadPool; payloads: PayloadFiles; maxMib: number }): Ingest {
+  const { threads, payloads, maxMib } = parts;
+  /** Handles of a former process are in stored tasks and must not be taken for ours. */
+  let nextHandle = randomInt(2 ** 40) * 1024;
+  const run = <Output>(operation: string, projectId: number, input: object) =>
+    threads.run<Output>(operation, { projectId, ...input }, { key: projectId });
+
+  async function check(projectId: number, { body, form, handle }: BodyToCheck): Promise<CheckResult> {
+    const input: CheckInput = { handle, form, maxMib, ...body };
+    if (body.bytes.length > SMALL_BODY_BYTES || body.encoding === 'gzip') {
+      return threads.run<CheckResult>('check', input, { key: projectId, unordered: true });
+    }
+    const checked = checkBody(input, form);
+    return { sent: checked.sent, parsed: checked.products.length };
+  }
+
+  return {
+    async accept(projectId, body, form) {
+      const handle = nextHandle++;
+      const payloadName = `${handle.toString(36)}.body`;
+      const [checked, written] = await Promise.allSettled([
+        check(projectId, { body, form, handle }),
+        payloads.write(projectId, payloadName, body.bytes),
+      ]);
+      if (checked.status === 'fulfilled' && written.status === 'fulfilled') {
+        return { ...checked.value, source: { handle, payloadName, encoding: body.encoding, maxMib, form } };
+      }
+      await payloads.remove(projectId, payloadName);
+      throw checked.status === 'rejected' ? checked.reason : (written as PromiseRejectedResult).reason;
+    },
+    survey: (projectId, source) => run('survey', projectId, { source }),
+    extractProducts: (projectId, source, drafts) => run('extractProducts', projectId, { source, drafts }),
+    extractPatches: (projectId, source) => run('extractPatches', projectId, { source }),
+    restage: (projectId, wanted) => run('restage', projectId, wanted),
+    refresh: (projectId, after) => run('refresh', projectId, { after }),
+  };
+}

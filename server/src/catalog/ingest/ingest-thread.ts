@@ -1,0 +1,288 @@
+import type { Operation } from '../../storage/storage.ts';
+import type { CatalogSnapshot, CatalogSnapshots } from '../snapshot.ts';
+import { CategoryIds, keepLatest } from './category-ids.ts';
+import type { OpenDerivation } from '../derivation.ts';
+import { Extractor } from '../ontology/extraction.ts';
+import { type Attribute, indexByKey, type Ontology } from '../ontology/attribute.ts';
+import { joinObserved, type Observed, observeValue } from '../ontology/ontology-draft.ts';
+import type { PackedProducts } from '../products/packed-products.ts';
+import {
+  normaliseProduct,
+  patchProduct,
+  type SentPatch,
+  type SentProduct,
+  type UploadedProduct,
+} from '../products/product.ts';
+import { type BodyForm, type CheckedBody, checkBody } from '../products/product-check.ts';
+import { type CompiledOntology, extractStored, ProductExtraction } from './product-extraction.ts';
+
+/**
+ * What the parsing threads do with bodies: check, survey, extract. A body that was checked stays parsed in memory
+ * under its handle until its extraction, within a bound; after that, or after a crash, it is read from its payload.
+ */
+
+/** Where the products of an accepted request are. */
+export interface IngestSource {
+  readonly handle: number;
+  readonly payloadName: string;
+  readonly encoding: 'identity' | 'gzip';
+  readonly maxMib: number;
+  readonly form: BodyForm;
+}
+
+export interface CheckInput extends Omit<IngestSource, 'payloadName'> {
+  readonly bytes: Uint8Array;
+}
+
+/** What the check of a body says. Source: docs/interface.md §4.3. */
+export interface CheckResult {
+  readonly sent: number;
+  readonly parsed: number;
+}
+
+export interface Survey {
+  /** Attributes that the ontology does not know. */
+  readonly observed: [string, Observed][];
+  /** Category paths, as JSON, that have no id yet. */
+  readonly paths: string[];
+  readonly ontology: Pick<Ontology, 'mode' | 'revision'>;
+}
+
+export interface RefreshPage {
+  readonly products: Float64Array<ArrayBuffer>;
+  readonly documents: Float64Array<ArrayBuffer>;
+  readonly packed: PackedProducts;
+  readonly report: string;
+  readonly lastId: number;
+}
+
+/** Parsed bodies kept for their extraction, in bytes of JSON: about six times as much in memory. */
+const KEPT_BODY_BYTES = 48 * 1024 * 1024;
+const REFRESH_PAGE = 2_000;
+
+type ProductBody = CheckedBody<SentProduct | SentPatch>;
+
+interface ProjectSource {
+  readonly projectId: number;
+  readonly source: IngestSource;
+}
+
+export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Operation> {
+  const ingest = new IngestThread(snapshots);
+  return {
+    check: (input: CheckInput) => ({ output: ingest.check(input) }),
+    survey: async ({ projectId, source }: ProjectSource) => ({
+      output: await ingest.survey(projectId, source),
+    }),
+    extractProducts: (input: ProjectSource & { drafts: Attribute[] }) => ingest.extractProducts(input),
+    extractPatches: (input: ProjectSource) => ingest.extractPatches(input),
+    restage: (input: RestageInput) => ingest.restage(input),
+    refresh: ({ projectId, after }: { projectId: number; after: number }) => ingest.refresh(projectId, after),
+  };
+}
+
+/** The state of one parsing thread: bodies on their way, and what it knows of each project. */
+class IngestThread {
+  private readonly snapshots: CatalogSnapshots;
+  private readonly kept = new Map<number, { body: ProductBody; bytes: number }>();
+  private readonly compiled = new Map<number, CompiledOntology>();
+  private readonly categories = new CategoryIds();
+
+  constructor(snapshots: CatalogSnapshots) {
+    this.snapshots = snapshots;
+  }
+
+  /** @throws every refusal of docs/interface.md §7.3 */
+  check({ handle, bytes, encoding, maxMib, form }: CheckInput): CheckResult {
+    const body = checkBody({ bytes, encoding, maxMib }, form);
+    this.keep(handle, body, bytes.length);
+    return { sent: body.sent, parsed: body.products.length };
+  }
+
+  /** What must have an id before the products of a body can be extracted. */
+  async survey(projectId: number, source: IngestSource): Promise<Survey> {
+    const { products } = await this.open(projectId, source);
+    return this.snapshots.read(projectId, async (snapshot) => {
+      const ontology = await snapshot.readOntology();
+      const { known } = this.compile(projectId, ontology, []);
+      const paths = await this.categories.learn(projectId, snapshot, products);
+      const observed = new Map<string, Observed>();
+      if (source.form === 'products') {
+        for (const product of products) observeUnknown(product as SentProduct, known, observed);
+      }
+      const { mode, revision } = ontology;
+      return { observed: [...observed], paths, ontology: { mode, revision } };
+    });
+  }
+
+  /** Products of a full or incremental update; `drafts` are the attributes that a full update is to create. */
+  async extractProducts({ projectId, source, drafts }: ProjectSource & { drafts: Attribute[] }) {
+    const body = await this.open(projectId, source);
+    const products = body.products as readonly SentProduct[];
+    return this.onSnapshot(projectId, drafts, async (snapshot, parts) => {
+      const extraction = new ProductExtraction({ ...parts, drafts });
+      extraction.report.addRepeated(body.repeated);
+      await this.categories.learn(projectId, snapshot, products);
+      const findPresent = await snapshot.findPresent(products.map(({ identifier }) => identifier));
+      for (const sent of products) extraction.add(normaliseProduct(sent), findPresent(sent.identifier));
+      this.kept.delete(source.handle);
+      return extraction.finish();
+    });
+  }
+
+  /** Products of a partial update, merged with what the catalog holds. */
+  async extractPatches({ projectId, source }: ProjectSource) {
+    const body = await this.open(projectId, source);
+    const patches = body.products as readonly SentPatch[];
+    return this.onSnapshot(projectId, [], async (snapshot, parts) => {
+      const extraction = new ProductExtraction({ ...parts, drafts: [] });
+      extraction.report.addRepeated(body.repeated);
+      const findPatched = await snapshot.findPatched(patches.map(({ identifier }) => identifier));
+      const patched = patches.map((patch) => ({ patch, present: findPatched(patch.identifier) }));
+      const products = patched.map(({ patch, present }) => ({
+        identifier: patch.identifier,
+        present,
+        product: present && patchProduct(JSON.parse(present.raw), patch),
+      }));
+      await this.categories.learn(
+        projectId,
+        snapshot,
+        products.flatMap(({ product }) => product ?? []),
+      );
+      for (const { identifier, product, present } of products) {
+        if (product === undefined) extraction.addUnknown(identifier);
+        else extraction.add(product, present);
+      }
+      this.kept.delete(source.handle);
+      return extraction.finish();
+    });
+  }
+
+  /** Answers of one staged batch, made anew. */
+  async restage({ projectId, fullUpdateId, batch, drafts }: RestageInput) {
+    return this.onSnapshot(projectId, drafts, async (snapshot, parts) =>
+      this.extractRows(projectId, snapshot, {
+        rows: await snapshot.listStagedDocuments({ fullUpdateId, batch }),
+        parts,
+      }),
+    );
+  }
+
+  /** One page of products whose facts follow an older ontology. */
+  async refresh(projectId: number, after: number) {
+    return this.onSnapshot(projectId, [], async (snapshot, parts) => {
+      const { revision } = parts.ontology;
+      const rows = await snapshot.listOutdated({ revision, after, limit: REFRESH_PAGE });
+      const { output: stored, transfer } = await this.extractRows(projectId, snapshot, { rows, parts });
+      const products = Float64Array.from(rows, ({ id }) => id);
+      const output: RefreshPage = { ...stored, products, lastId: rows.at(-1)?.id ?? after };
+      return { output, transfer: [...transfer, products.buffer] };
+    });
+  }
+
+  private async extractRows(
+    projectId: number,
+    snapshot: CatalogSnapshot,
+    { rows, parts }: { rows: readonly StoredRow[]; parts: SnapshotParts },
+  ) {
+    const products = rows.map(({ raw, ...row }) => ({
+      ...row,
+      product: JSON.parse(raw) as UploadedProduct,
+      length: raw.length,
+    }));
+    await this.categories.learn(
+      projectId,
+      snapshot,
+      products.map(({ product }) => product),
+    );
+    return extractStored(products, parts);
+  }
+
+  /** Reads the ontology and the catalog in one state. */
+  private onSnapshot<Result>(
+    projectId: number,
+    drafts: readonly Attribute[],
+    work: (snapshot: CatalogSnapshot, parts: SnapshotParts) => Promise<Result>,
+  ): Promise<Result> {
+    return this.snapshots.read(projectId, async (snapshot) => {
+      const ontology = await snapshot.readOntology();
+      const compiled = this.compile(projectId, ontology, drafts);
+      return work(snapshot, { ontology, compiled, derivation: await snapshot.openDerivation() });
+    });
+  }
+
+  /** Keeps a parsed body; the oldest go when there are too many. */
+  private keep(handle: number, body: ProductBody, bytes: number): void {
+    this.kept.set(handle, { body, bytes });
+    let total = [...this.kept.values()].reduce((sum, one) => sum + one.bytes, 0);
+    for (const [oldest, one] of this.kept) {
+      if (total <= KEPT_BODY_BYTES || oldest === handle) return;
+      this.kept.delete(oldest);
+      total -= one.bytes;
+    }
+  }
+
+  private async open(
+    projectId: number,
+    { handle, payloadName, encoding, maxMib, form }: IngestSource,
+  ): Promise<ProductBody> {
+    const known = this.kept.get(handle)?.body;
+    if (known !== undefined) return known;
+    const bytes = await this.snapshots.readPayload(projectId, payloadName);
+    const body = checkBody({ bytes, encoding, maxMib }, form);
+    if (handle !== 0) this.keep(handle, body, bytes.length);
+    return body;
+  }
+
+  /** The same ontology gives the same extractor, with the facts that it has cached. */
+  private compile(projectId: number, ontology: Ontology, drafts: readonly Attribute[]): CompiledOntology {
+    this.categories.follow(projectId, ontology.revision);
+    const attributes = [...ontology.attributes, ...drafts];
+    const signature = JSON.stringify(attributes);
+    const present = this.compiled.get(projectId);
+    if (present?.signature === signature) return present;
+    const compiled: CompiledOntology = {
+      signature,
+      extractor: new Extractor(attributes, (path) => this.categories.find(projectId, path) ?? 0),
+      known: indexByKey(attributes),
+      longestName: attributes.reduce((longest, { name }) => Math.max(longest, name.length), 0),
+    };
+    keepLatest(this.compiled, projectId, compiled);
+    return compiled;
+  }
+}
+
+/** A stored upload with what its new answer is written to. */
+interface StoredRow {
+  readonly identifier: string;
+  readonly document: number;
+  readonly isFresh?: number;
+  readonly raw: string;
+}
+
+interface SnapshotParts {
+  readonly ontology: Ontology;
+  readonly compiled: CompiledOntology;
+  readonly derivation: OpenDerivation;
+}
+
+interface RestageInput {
+  projectId: number;
+  fullUpdateId: number;
+  batch: number;
+  drafts: Attribute[];
+}
+
+function observeUnknown(
+  { attributes }: SentProduct,
+  known: ReadonlyMap<string, Attribute>,
+  observed: Map<string, Observed>,
+): void {
+  for (const { key, value } of attributes ?? []) {
+    if (value === null || known.has(key)) continue;
+    const before = observed.get(key);
+    // Text stays text, whatever else comes: most values need no second look.
+    if (before !== undefined && before.unit === null && !before.isBoolean) continue;
+    observed.set(key, joinObserved(before, observeValue(value)));
+  }
+}

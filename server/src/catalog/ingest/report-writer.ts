@@ -1,0 +1,44 @@
+import { describeUnextracted, type ExtractionListener, type Unextracted } from '../ontology/extraction.ts';
+
+/** A task's report ends at as many lines anyway. Source: docs/interface.md §4.7. */
+const REPORT_LINES = 100_000;
+
+/** Collects what an extraction has to say of products and values. */
+export class ReportWriter implements ExtractionListener {
+  private readonly lines: string[] = [];
+  private readonly unknown = new Set<string>();
+  private more = 0;
+
+  add(line: object): void {
+    if (this.lines.length < REPORT_LINES) this.lines.push(`${JSON.stringify(line)}\n`);
+    else this.more += 1;
+  }
+
+  onUnextracted(identifier: string, unextracted: Unextracted): void {
+    this.add(describeUnextracted(identifier, unextracted));
+  }
+
+  /** One line however many products hold it. */
+  onUnknown(attribute: string): void {
+    if (this.unknown.has(attribute)) return;
+    this.unknown.add(attribute);
+    const message = 'the ontology does not know this attribute, its values are kept without a fact';
+    this.add({ code: 'attribute_unknown', attribute, message });
+  }
+
+  addRepeated(identifiers: readonly string[]): void {
+    const message = 'the identifier was sent more than once in this request, the last one wins';
+    for (const identifier of identifiers) this.add({ identifier, code: 'repeated_identifier', message });
+  }
+
+  addUnknownIdentifier(identifier: string): void {
+    const message = 'the catalog holds no such product, a partial update creates none';
+    this.add({ identifier, code: 'unknown_identifier', message });
+  }
+
+  /** NDJSON; a last line `{"more":n}` counts what was left out. */
+  toText(): string {
+    const rest = this.more > 0 ? `${JSON.stringify({ more: this.more })}\n` : '';
+    return this.lines.join('') + rest;
+  }
+}

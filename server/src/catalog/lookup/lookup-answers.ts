@@ -1,0 +1,139 @@
+import { ServiceError } from '../../kernel/errors.ts';
+import type { ByteCache, CacheSpace } from '../../storage/storage.ts';
+import { type AnswerBuffers, createAnswerBuffers } from './answer-buffers.ts';
+import type { Frame, JoinedAnswers } from '../port.ts';
+
+const COMMA = 0x2c;
+/** Source: docs/interface.md §8. */
+const ANSWER_MAX_MIB = 256;
+
+/** What a store keeps for the lookup of one product. */
+export interface ServedAnswer {
+  readonly id: number;
+  readonly updatedAt: number;
+  /** JSON without id and time. */
+  readonly answer: Uint8Array;
+}
+
+/** An answer that was not in memory: the stored bytes, with id and time around them. Nothing is parsed. */
+interface ReadAnswer {
+  readonly identifier: string;
+  readonly head: string;
+  readonly stored: Uint8Array;
+  readonly tail: string;
+}
+
+/** What one request found: positions in the cache, or -1 - index of an answer that was read. */
+interface Found {
+  readonly space: CacheSpace;
+  readonly places: number[];
+  readonly read: ReadAnswer[];
+}
+
+/** Lookups of one thread, out of memory where they can be: docs/interface.md §4.2. */
+export class LookupAnswers {
+  private readonly cache: ByteCache;
+  private readonly buffers: AnswerBuffers = createAnswerBuffers();
+  private requests = 0;
+
+  constructor(cache: ByteCache) {
+    this.cache = cache;
+  }
+
+  /** @returns the answer when all of it is in memory, as of that version of the catalog */
+  findKept(
+    catalog: { projectId: number; version: number },
+    identifiers: readonly string[],
+    frame: Frame,
+  ): JoinedAnswers | undefined {
+    const space = this.open(catalog);
+    this.requests = (this.requests + 1) | 0;
+    const places: number[] = [];
+    for (const place of space.findAll(identifiers)) {
+      if (place < 0) return undefined;
+      if (space.mark(place, this.requests)) places.push(place);
+    }
+    return this.join({ space, places, read: [] }, frame);
+  }
+
+  /** Whether all of it is in memory, if the catalog is of that version still. */
+  holdsAll(catalog: { projectId: number; version: number }, identifiers: readonly string[]): boolean {
+    return !this.open(catalog).findAll(identifiers).includes(-1);
+  }
+
+  /** @returns what is in memory or read by `find`, in the order asked and each once; all of that version */
+  answer(
+    catalog: { projectId: number; version: number },
+    wanted: { identifiers: readonly string[]; frame: Frame },
+    find: (identifier: string) => ServedAnswer | undefined,
+  ): JoinedAnswers {
+    const space = this.open(catalog);
+    this.requests = (this.requests + 1) | 0;
+    const places: number[] = [];
+    const read: ReadAnswer[] = [];
+    let readBytes = 0;
+    for (const identifier of new Set(wanted.identifiers)) {
+      const place = space.find(identifier);
+      if (place >= 0) {
+        space.mark(place, this.requests);
+        places.push(place);
+        continue;
+      }
+      // An unpaired surrogate would be read as U+FFFD, which another product may have.
+      const served = identifier.isWellFormed() ? find(identifier) : undefined;
+      if (served === undefined) continue;
+      places.push(-1 - read.length);
+      const { id, answer: stored, updatedAt } = served;
+      readBytes += stored.length;
+      refuseLarge(readBytes);
+      read.push({ identifier, head: `{"id":${id},`, stored, tail: `,"lastUpdateTs":${updatedAt}}` });
+    }
+    return this.join({ space, places, read }, wanted.frame);
+  }
+
+  private open({ projectId, version }: { projectId: number; version: number }): CacheSpace {
+    return this.cache.of(`answers of ${projectId}`, version);
+  }
+
+  /** Bytes between bytes; what was read is kept once all is copied, since keeping may push out what was found. */
+  private join({ space, places, read }: Found, { head, tail }: Frame): JoinedAnswers {
+    let length = head.length + tail.length + Math.max(places.length - 1, 0);
+    for (const place of places) length += place >= 0 ? space.lengthAt(place) : sizeOf(read[-1 - place]);
+    refuseLarge(length);
+    const { buffer, release } = this.buffers.take(length);
+    buffer.set(head);
+    let at = head.length;
+    const starts: number[] = [];
+    for (const place of places) {
+      if (at > head.length) buffer[at++] = COMMA;
+      if (place < 0) starts.push(at);
+      at += place >= 0 ? space.copy(place, buffer, at) : write(read[-1 - place], buffer, at);
+    }
+    buffer.set(tail, at);
+    read.forEach((answer, index) => {
+      const start = starts[index] as number;
+      space.keep(answer.identifier, buffer.subarray(start, start + sizeOf(answer)));
+    });
+    return { bytes: buffer.subarray(0, length), count: places.length, release };
+  }
+}
+
+/** @throws answer_too_large */
+function refuseLarge(bytes: number): void {
+  if (bytes > ANSWER_MAX_MIB * 1024 * 1024) {
+    throw new ServiceError('answer_too_large', { values: [ANSWER_MAX_MIB] });
+  }
+}
+
+function sizeOf(answer: ReadAnswer | undefined): number {
+  return answer === undefined ? 0 : answer.head.length + answer.stored.length + answer.tail.length;
+}
+
+function write(answer: ReadAnswer | undefined, target: Buffer, start: number): number {
+  if (answer === undefined) return 0;
+  let at = start + target.write(answer.head, start, 'latin1');
+  target.set(answer.stored, at);
+  at += answer.stored.length;
+  at += target.write(answer.tail, at, 'latin1');
+  return at - start;
+}

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { type Attribute, describeNotExtracted, indexByKey, readNumber, readValue } from './attribute.ts';
+
+const numeric = (unitName?: string, decimal?: 'point' | 'comma'): Attribute => ({
+  id: 7,
+  name: 'Length',
+  type: 'NUMERIC_ATTRIBUTE',
+  ...(unitName !== undefined && { unitName }),
+  ...(decimal !== undefined && { decimal }),
+});
+const unit = fc.stringMatching(/^[^\d\s]\S{0,11}$/);
+/** Numbers with two decimals, as people write them. */
+const written = fc.integer({ min: -1_000_000, max: 1_000_000 }).map((hundredths) => hundredths / 100);
+
+test('every number written with its unit is read back, with another unit or none it is not (§11.3)', () => {
+  fc.assert(
+    fc.property(written, unit, unit, (number, own, other) => {
+      assert.deepEqual(readValue(`${number} ${own}`, numeric(own)), { kind: 'number', number });
+      assert.deepEqual(readValue(String(number), numeric()), { kind: 'number', number });
+      assert.deepEqual(readValue(String(number), numeric(own)), { kind: 'none', why: 'unit_missing' });
+      assert.deepEqual(readValue(`${number} ${own}`, numeric()), { kind: 'none', why: 'unit_other' });
+      if (other !== own)
+        assert.deepEqual(readValue(`${number} ${other}`, numeric(own)), { kind: 'none', why: 'unit_other' });
+    }),
+  );
+});
+
+test('a decimal comma is read where the attribute says so, and nowhere else (§11.3 rule 1)', () => {
+  fc.assert(
+    fc.property(written, (number) => {
+      const withComma = String(number).replace('.', ',');
+      assert.deepEqual(readValue(`${withComma} €`, numeric('€', 'comma')), { kind: 'number', number });
+      if (Number.isInteger(number)) return;
+      assert.deepEqual(readValue(`${withComma} €`, numeric('€')), { kind: 'none', why: 'value_not_numeric' });
+      assert.deepEqual(readValue(`${number} €`, numeric('€', 'comma')), {
+        kind: 'none',
+        why: 'value_not_numeric',
+      });
+    }),
+  );
+});
+
+test('what is read as a number is finite, and text of letters never is', () => {
+  fc.assert(
+    fc.property(fc.string(), (text) => {
+      const number = readNumber(text, 'point');
+      assert.ok(number === undefined || Number.isFinite(number));
+      if (!/\d/.test(text)) assert.equal(number, undefined);
+    }),
+  );
+  for (const text of ['', '.', '+', '-', '1e', '1e999', '0x10', '1_000', 'NaN', '١٢', '1 ', '\n1'])
+    assert.equal(readNumber(text, 'point'), undefined, JSON.stringify(text));
+});
+
+test('a date is a day that exists, with or without a time of day (§11.3)', () => {
+  const date: Attribute = { id: 1, name: 'Since', type: 'DATE_ATTRIBUTE' };
+  fc.assert(
+    fc.property(
+      fc.date({ min: new Date('0001-01-01'), max: new Date('9999-12-31'), noInvalidDate: true }),
+      (day) => {
+        assert.equal(readValue(day.toISOString(), date).kind, 'date');
+        assert.equal(readValue(day.toISOString().slice(0, 10), date).kind, 'date');
+      },
+    ),
+  );
+  for (const text of ['2023-02-29', '2024-04-31', '2024-00-10', '2024-01-00', '24-01-01', '2024-01-01T24:00'])
+    assert.deepEqual(readValue(text, date), { kind: 'none', why: 'value_not_date' }, text);
+});
+
+test('true and false are booleans in any case, nothing else is (§11.3)', () => {
+  const boolean: Attribute = { id: 1, name: 'Sold', type: 'BOOLEAN_ATTRIBUTE' };
+  fc.assert(
+    fc.property(fc.mixedCase(fc.constantFrom('true', 'false')), (text) => {
+      assert.deepEqual(readValue(text, boolean), { kind: 'boolean', boolean: text.toLowerCase() === 'true' });
+    }),
+  );
+  for (const text of ['', 'yes', '1', 'true ', 'truefalse'])
+    assert.deepEqual(readValue(text, boolean), { kind: 'none', why: 'value_not_boolean' }, text);
+});
+
+test('text and untyped attributes take every string', () => {
+  fc.assert(
+    fc.property(fc.string(), fc.constantFrom('TEXT_ATTRIBUTE', 'UNTYPED_ATTRIBUTE'), (text, type) => {
+      assert.deepEqual(readValue(text, { id: 1, name: 'Note', type }), { kind: 'text' });
+    }),
+  );
+});
+
+test('the reason for a missing fact names the unit that the attribute takes', () => {
+  assert.match(describeNotExtracted('unit_missing', numeric('in')), /\bin\b/);
+  assert.match(describeNotExtracted('value_not_numeric', numeric()), /a number alone/);
+});
+
+test('a name comes before another attribute’s synonym', () => {
+  const byKey = indexByKey([
+    { id: 1, name: 'Colour', type: 'TEXT_ATTRIBUTE' },
+    { id: 2, name: 'Tint', type: 'TEXT_ATTRIBUTE', synonyms: ['Colour', 'Farbe', '__proto__'] },
+  ]);
+  assert.deepEqual(
+    ['Colour', 'Tint', 'Farbe', '__proto__', 'constructor'].map((key) => byKey.get(key)?.id),
+    [1, 2, 2, 2, undefined],
+  );
+});

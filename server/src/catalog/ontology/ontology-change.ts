@@ -1,0 +1,62 @@
+import { markOf } from '../../storage/storage.ts';
+import type { WantedOntology } from '../port.ts';
+import type { Attribute, Ontology } from './attribute.ts';
+
+/** What replacing an ontology does to attributes and to the names that have ids for ever. */
+export interface AttributePlan {
+  readonly attributes: readonly Attribute[];
+  /** Names that no longer mean an attribute, because it has another name now. */
+  readonly forgotten: readonly string[];
+  /** Names with the ids that they have from now on. */
+  readonly named: readonly (readonly [name: string, id: number])[];
+  readonly nextId: number;
+}
+
+/**
+ * An attribute with a known id or name is that one, whatever else changed; others are new. `known`: ids of those of
+ * the wanted names that ever had one. Source: docs/interface.md §11.1.
+ */
+export function identifyAttributes(
+  present: readonly Attribute[],
+  wanted: WantedOntology['attributes'],
+  { known, nextId }: { known: ReadonlyMap<string, number>; nextId: number },
+): AttributePlan {
+  const byId = new Map(present.map((attribute) => [attribute.id, attribute]));
+  const ids = new Map(known);
+  const isKnown = (id: number | undefined): id is number => id !== undefined && byId.has(id);
+  const renamed = wanted.filter(({ id, name }) => isKnown(id) && byId.get(id)?.name !== name);
+  const forgotten = renamed.map(({ id }) => byId.get(Number(id))?.name ?? '');
+  for (const [at, name] of forgotten.entries()) if (ids.get(name) === renamed[at]?.id) ids.delete(name);
+  for (const { id, name } of renamed) ids.set(name, Number(id));
+  let next = nextId;
+  const attributes = wanted.map((attribute) => {
+    const id = isKnown(attribute.id) ? attribute.id : (ids.get(attribute.name) ?? next++);
+    if (!isKnown(attribute.id)) ids.set(attribute.name, id);
+    return { ...attribute, id };
+  });
+  const named = [...ids].filter(([name, id]) => known.get(name) !== id);
+  return { attributes, forgotten: forgotten.filter((name) => !ids.has(name)), named, nextId: next };
+}
+
+/** @returns the mark of an ontology as it is answered */
+export const markOfOntology = ({ mode, attributes }: Pick<Ontology, 'mode' | 'attributes'>): string =>
+  markOf({ mode, attributes });
+
+/** Whether nothing would change. */
+export function isSameOntology(
+  present: Pick<Ontology, 'mode' | 'attributes'>,
+  wanted: Pick<Ontology, 'mode' | 'attributes'>,
+): boolean {
+  return describe(present) === describe(wanted);
+}
+
+/** Same fields in the same order, so that equal definitions are equal text. */
+function describe({ mode, attributes }: Pick<Ontology, 'mode' | 'attributes'>): string {
+  const sorted = [...attributes]
+    .sort((a, b) => a.id - b.id)
+    .map(({ id, name, type, unitName, decimal, synonyms }) => [
+      ...[id, name, type],
+      ...[unitName, decimal, synonyms ?? []],
+    ]);
+  return JSON.stringify([mode, sorted]);
+}

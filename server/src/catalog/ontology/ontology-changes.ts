@@ -1,0 +1,94 @@
+import type { ChosenProject } from '../../kernel/caller.ts';
+import { refuseOtherState } from '../../storage/storage.ts';
+import type { TaskDefinition, TaskRun } from '../../tasks/tasks.ts';
+import type { CatalogParts } from '../parts.ts';
+import type { WantedOntology } from '../port.ts';
+import type { Ontology } from './attribute.ts';
+import { markOfOntology } from './ontology-change.ts';
+import { passOnReport } from '../report-lines.ts';
+
+/** Changes of the ontology by a person and the extraction that follows. Source: docs/interface.md §11.5. */
+export interface OntologyChanges {
+  readonly definitions: readonly TaskDefinition<never>[];
+  /** @throws changed_meanwhile */
+  replace(project: ChosenProject, wanted: WantedOntology): Promise<{ ontology: Ontology; changed: boolean }>;
+  /** Starts an extraction of all products whose facts follow an older ontology. */
+  startExtraction(project: Pick<ChosenProject, 'id' | 'name' | 'origin'>): Promise<void>;
+}
+
+export function createOntologyChanges(parts: CatalogParts): OntologyChanges {
+  const { store, tasks, ingest, clock } = parts;
+
+  const extractionTask: TaskDefinition<object> = {
+    kind: 'catalog.extract',
+    name: 're-extraction',
+    increment: 'STEP_BASED',
+    acceptedAs: 'PENDING',
+    isOrdered: false,
+    run: runExtraction,
+  };
+
+  async function runExtraction(_: object, run: TaskRun): Promise<void> {
+    // Page after page becomes visible: from the first on there is no way back to facts that nobody saw change.
+    const done = await run.takeEffect(() => refreshAll(run));
+    await parts.onOntologyFollowed(run);
+    await run.log(`extracted the facts of ${done} products`);
+  }
+
+  async function refreshAll(run: TaskRun): Promise<number> {
+    const { projectId, number: taskNumber } = run.task;
+    const total = await store.countProducts(projectId);
+    const passOn = passOnReport(run);
+    let done = 0;
+    for (let after = 0; ; ) {
+      run.signal.throwIfAborted();
+      const { products, documents, packed, report, lastId } = await ingest.refresh(projectId, after);
+      if (products.length === 0) return done;
+      done += products.length;
+      after = lastId;
+      const refreshed = { products, documents, packed, taskNumber, at: clock.now() };
+      await store.refreshFacts(projectId, refreshed);
+      passOn(report);
+      await run.progress((done / Math.max(total, 1)) * 100);
+    }
+  }
+
+  async function replace(project: ChosenProject, wanted: WantedOntology) {
+    const present = await store.getOntology(project.id);
+    // The store looks again in its transaction; here it spares a task that would extract nothing.
+    refuseOtherState(wanted.expected, markOfOntology(present));
+    if (isSame(present, wanted)) return { ontology: present, changed: false };
+    // The task first: an ontology that changed without its extraction would leave old facts behind after a crash. It is
+    // held until the ontology is stored; when it began before all the same, there is another.
+    const task = await tasks.accept<object>(extractionTask, { project, payload: {}, isHeld: true });
+    try {
+      return await store.replaceOntology(project.id, wanted);
+    } finally {
+      if (!(await tasks.release(task))) await startExtraction(project);
+    }
+  }
+
+  async function startExtraction(project: Pick<ChosenProject, 'id' | 'name' | 'origin'>): Promise<void> {
+    await tasks.accept<object>(extractionTask, { project, payload: {} });
+  }
+
+  return { definitions: [extractionTask] as never, replace, startExtraction };
+}
+
+/** Comparing what would be stored is the store's; this only spares a task when a client puts back what it got. */
+function isSame(present: Ontology, { mode, attributes }: WantedOntology): boolean {
+  const describe = (list: WantedOntology['attributes']) =>
+    JSON.stringify(
+      [...list]
+        .sort((a, b) => (a.name < b.name ? -1 : 1))
+        .map(({ id, name, type, unitName, decimal, synonyms }) => [
+          id,
+          name,
+          type,
+          unitName,
+          decimal,
+          synonyms ?? [],
+        ]),
+    );
+  return present.mode === mode && describe(present.attributes) === describe(attributes);
+}

@@ -1,0 +1,46 @@
+import { ServiceError } from '../../kernel/errors.ts';
+import type { WantedOntology } from '../port.ts';
+
+/**
+ * What the schema of the document cannot say: units belong to numbers, and a key means one attribute.
+ * Source: docs/interface.md §11.1. @throws request_invalid that names every wrong attribute
+ */
+export function checkOntology({ attributes }: WantedOntology): void {
+  const problems = [
+    ...attributes.flatMap((attribute, at) => findNumericOnly(attribute, `/attributes/${at}`)),
+    ...findRepeated(
+      attributes,
+      ({ name, synonyms = [] }) => [...new Set([name, ...synonyms])],
+      'takes the key',
+    ),
+    ...findRepeated(attributes, ({ id }) => (id === undefined ? [] : [id]), 'has the id'),
+  ];
+  if (problems.length > 0) throw new ServiceError('request_invalid', { details: problems.slice(0, 100) });
+}
+
+export type WantedAttribute = WantedOntology['attributes'][number];
+
+/** @param place of the attribute in the body */
+export function findNumericOnly({ type, unitName, decimal }: WantedAttribute, place: string): string[] {
+  if (type === 'NUMERIC_ATTRIBUTE') return [];
+  return Object.entries({ unitName, decimal }).flatMap(([field, value]) =>
+    value === undefined ? [] : [`${place}/${field} is for NUMERIC_ATTRIBUTE only`],
+  );
+}
+
+function findRepeated(
+  attributes: readonly WantedAttribute[],
+  list: (attribute: WantedAttribute) => readonly (string | number)[],
+  verb: string,
+): string[] {
+  const first = new Map<string | number, number>();
+  return attributes.flatMap((attribute, at) =>
+    list(attribute).flatMap((key) => {
+      const before = first.get(key);
+      first.set(key, before ?? at);
+      return before === undefined
+        ? []
+        : [`/attributes/${at} ${verb} ${JSON.stringify(key)} of /attributes/${before}`];
+    }),
+  );
+}

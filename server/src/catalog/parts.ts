@@ -1,0 +1,37 @@
+import type { Clock } from '../kernel/clock.ts';
+import type { FailureCode } from '../kernel/errors.ts';
+import type { Logger } from '../kernel/logger.ts';
+import type { Database, PayloadFiles } from '../storage/storage.ts';
+import type { TaskRun, Tasks } from '../tasks/tasks.ts';
+import type { CatalogStore, ChangeCounts } from './port.ts';
+import type { Ingest } from './ingest/ingest-client.ts';
+import type { Scans } from './browse/scan-client.ts';
+
+/** Settings of a project that concern its catalog. Source: docs/interface.md §14.2. */
+export interface CatalogSettings {
+  readonly maxDeletePercent: number;
+  readonly keptCommits: number;
+}
+
+/** Products that a task created, changed and deleted; after a restore none of them is said. */
+export type WrittenCounts = Partial<Pick<ChangeCounts, 'created' | 'changed' | 'deleted'>>;
+
+/** What every part of the catalog works with. */
+export interface CatalogParts {
+  readonly database: Database;
+  readonly payloads: PayloadFiles;
+  readonly store: CatalogStore;
+  readonly ingest: Ingest;
+  readonly scans: Scans;
+  readonly tasks: Tasks;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  getSettings(projectId: number): Promise<CatalogSettings>;
+  /** Starts the removal of what nothing points to, beside everything else. */
+  collectGarbage(projectId: number): void;
+  /** Told of what changed and of commits that were refused, for the metrics. */
+  onProductsWritten(projectId: number, counts: WrittenCounts): void;
+  onCommitRefused(code: FailureCode): void;
+  /** Facts follow another ontology now; awaited before the task that made them ends. */
+  onOntologyFollowed(run: TaskRun): Promise<void>;
+}

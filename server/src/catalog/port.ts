@@ -1,0 +1,264 @@
+import type { ExpectedStates } from '../storage/storage.ts';
+import type { WalkState, WalkStep } from './browse/category-walk.ts';
+import type { Attribute, Ontology, OntologyMode } from './ontology/attribute.ts';
+import type { PackedProducts } from './products/packed-products.ts';
+import type { IdentifierRange, ListedRow, PlacedRow } from './browse/product-list.ts';
+
+/** What a full update or a delete did to the catalog. */
+export interface ChangeCounts {
+  readonly created: number;
+  readonly changed: number;
+  readonly unchanged: number;
+  readonly deleted: number;
+}
+
+/** The rows of a preview: how many, and the first of them by identifier. Source: docs/interface.md §4.4. */
+export interface Difference {
+  readonly present: number;
+  readonly created: { readonly count: number; readonly identifiers: readonly string[] };
+  readonly changed: { readonly count: number; readonly identifiers: readonly string[] };
+  readonly unchanged: { readonly count: number; readonly identifiers: readonly string[] };
+  readonly deleted: { readonly count: number; readonly identifiers: readonly string[] };
+}
+
+export interface StagedBatch {
+  readonly batch: number;
+  /** JSON: [name, {unit, isBoolean}][] */
+  readonly observed: string;
+  /** JSON: {revision, drafts: [name, definition][]} */
+  readonly extractedBy: string;
+}
+
+/** When a catalog may lose products. */
+export interface DeleteLimit {
+  readonly maxDeletePercent: number;
+  /** The exact number that the caller allows, whatever the percentage. */
+  readonly allowDeletes?: number | undefined;
+}
+
+/** What every ordered change carries: its task, so that a repetition after a crash changes nothing. */
+export interface ChangeOrder {
+  readonly taskNumber: number;
+  readonly at: number;
+}
+
+export type Stale = { readonly stale: true };
+
+/** How a commit ended: done, refused by the delete guard, or to be prepared again. */
+export type CommitResult =
+  | {
+      readonly kind: 'done';
+      readonly counts: ChangeCounts;
+      /** Whether facts of committed products follow an older ontology. */
+      readonly needsExtraction: boolean;
+    }
+  | { readonly kind: 'guarded'; readonly present: number; readonly deleted: number }
+  | { readonly kind: 'stale' };
+
+export interface RestoreResult {
+  readonly restored: number;
+  readonly overwritten: readonly string[];
+  /** Whether facts of restored products follow an older ontology. */
+  readonly needsExtraction: boolean;
+}
+
+/** A product as the catalog keeps it. */
+export interface StoredProduct {
+  readonly id: number;
+  readonly identifier: string;
+  readonly updatedAt: number;
+  readonly updatedBy: number;
+  /** JSON of the answer without id and time. */
+  readonly answer: string;
+  /** JSON of the upload. */
+  readonly raw: string;
+}
+
+/** What stands before and behind answers that are sent together. */
+export interface Frame {
+  readonly head: Uint8Array;
+  readonly tail: Uint8Array;
+}
+
+/** Serialised products with commas between, in their frame. */
+export interface JoinedAnswers {
+  readonly bytes: Uint8Array;
+  readonly count: number;
+  /** Says that the bytes are sent; they may be written over from then on. */
+  release(): void;
+}
+
+/**
+ * Where catalogs are kept. Every method is about one batch, never one row, so that a store across a network can
+ * serve it too. Reads see one version of the catalog each.
+ */
+export interface CatalogStore {
+  /** @returns what is served of the products found, in the order asked; each once, unknown ones left out. */
+  findAnswers(projectId: number, identifiers: readonly string[], frame: Frame): Promise<JoinedAnswers>;
+  findProduct(projectId: number, identifier: string): Promise<StoredProduct | undefined>;
+  /** @returns products by identifier, after `after`. */
+  listProducts(
+    projectId: number,
+    after: string | undefined,
+    limit: number,
+  ): Promise<readonly StoredProduct[]>;
+  countProducts(projectId: number): Promise<number>;
+  /** @returns products by identifier */
+  listRange(projectId: number, range: ListedRange): Promise<readonly ListedRow[]>;
+  /** @returns products under a category that the index knows, in the order in which they were last uploaded */
+  listCategory(projectId: number, wanted: ListedCategory): Promise<CategoryPart>;
+  /** @returns undefined: nobody asked for a category yet */
+  readCategoryWalk(projectId: number): Promise<WalkState | undefined>;
+  walkCategories(projectId: number): Promise<WalkStep>;
+  /** @returns categories that the index knows, by path */
+  listCategoryPaths(projectId: number, range: PathRange): Promise<readonly ListedPath[]>;
+  /** @returns the path of a category that the index knows, by `writePath` */
+  findCategoryPath(projectId: number, key: number): Promise<string | undefined>;
+  /** @returns of each category, in their order, whether its newest rows lead to a product */
+  lookIntoCategories(projectId: number, wanted: LookedCategories): Promise<readonly LookedCategory[]>;
+  hasAny(projectId: number, identifiers: readonly string[]): Promise<boolean>;
+  /** How many of these, each named once, the catalog holds. */
+  countKnown(projectId: number, identifiers: readonly string[]): Promise<number>;
+
+  getOntology(projectId: number): Promise<Ontology>;
+  /** @returns the new ontology; `changed` false when nothing differs. @throws changed_meanwhile */
+  replaceOntology(
+    projectId: number,
+    wanted: WantedOntology,
+  ): Promise<{ ontology: Ontology; changed: boolean }>;
+  /** Gives names and category paths their ids, the same for ever. */
+  reserveIds(
+    projectId: number,
+    wanted: { names: readonly string[]; paths: readonly string[] },
+  ): Promise<ReadonlyMap<string, number>>;
+
+  /** @returns false, with nothing staged, when a product changed since it was found unchanged */
+  stageBatch(projectId: number, staged: StagedProducts): Promise<boolean>;
+  restageBatch(projectId: number, staged: RestagedProducts): Promise<void>;
+  listStagedBatches(projectId: number, fullUpdateId: number): Promise<readonly StagedBatch[]>;
+  readStagedReports(projectId: number, fullUpdateId: number): Promise<readonly string[]>;
+  compareStaged(projectId: number, fullUpdateId: number, withIdentifiers: boolean): Promise<Difference>;
+  /** @returns products that a commit would delete, by identifier, with the fronts of their uploads */
+  listDeleted(projectId: number, wanted: DeletedPage): Promise<readonly ListedRow[]>;
+  commit(projectId: number, order: ChangeOrder & CommitOrder): Promise<CommitResult>;
+  applyProducts(projectId: number, change: ChangeOrder & AppliedProducts): Promise<ChangeCounts | Stale>;
+  deleteProducts(
+    projectId: number,
+    change: ChangeOrder & { identifiers: readonly string[]; keptCommits: number },
+  ): Promise<{ deleted: number; unknown: readonly string[] }>;
+  canRestore(projectId: number): Promise<boolean>;
+  restore(projectId: number, change: ChangeOrder): Promise<RestoreResult | undefined>;
+  refreshFacts(projectId: number, refreshed: RefreshedFacts): Promise<void>;
+  /** Removes a bounded part of what nothing points to. @returns whether there is more */
+  collectGarbage(
+    projectId: number,
+    limits: { live: readonly number[]; keptCommits: number },
+  ): Promise<boolean>;
+  removeCatalog(projectId: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface DeletedPage {
+  readonly fullUpdateId: number;
+  /** The identifier of the last one seen, else empty. */
+  readonly after: string;
+  readonly limit: number;
+}
+
+export interface ListedRange extends IdentifierRange {
+  readonly limit: number;
+  /** Whether the whole upload is read, or its front. */
+  readonly isWhole: boolean;
+}
+
+/** Rows of the index that lead nowhere any more are passed over, up to a limit. */
+export interface CategoryPart {
+  readonly rows: readonly PlacedRow[];
+  /** The document up to which the index was read; undefined: to the end of the category. */
+  readonly reached: number | undefined;
+}
+
+export interface ListedCategory {
+  /** By `keyOfCategory`. */
+  readonly key: number;
+  /** The document of the last one seen, else 0. */
+  readonly after: number;
+  readonly limit: number;
+  readonly isWhole: boolean;
+}
+
+/** Texts by `writePath`, which have the order of their bytes as identifiers have. */
+export interface PathRange extends IdentifierRange {
+  readonly limit: number;
+}
+
+export interface ListedPath {
+  /** By `keyOfCategory`. */
+  readonly key: number;
+  /** By `writePath`. */
+  readonly path: string;
+}
+
+export interface LookedCategories {
+  readonly keys: readonly number[];
+  /** Rows of each that are looked at. */
+  readonly most: number;
+}
+
+export interface LookedCategory {
+  readonly isAlive: boolean;
+  /** How many rows were looked at. */
+  readonly looked: number;
+}
+
+export interface WantedOntology {
+  /** By `markOfOntology`. */
+  readonly expected?: ExpectedStates;
+  readonly mode: OntologyMode;
+  readonly attributes: readonly (Omit<Attribute, 'id'> & { readonly id?: number | undefined })[];
+}
+
+export interface StagedProducts {
+  readonly fullUpdateId: number;
+  readonly batch: number;
+  readonly packed: PackedProducts;
+  /** By which what was derived from the products is what it is. */
+  readonly derivationRevision: number;
+  readonly observed: string;
+  readonly extractedBy: string;
+  readonly report: string;
+}
+
+/** Products of an incremental or partial update, by which ontology and derivation they are what they are. */
+export interface AppliedProducts {
+  readonly packed: PackedProducts;
+  readonly revision: number;
+  readonly derivationRevision: number;
+}
+
+/** Answers made anew for documents of one batch. */
+export interface RestagedProducts {
+  readonly fullUpdateId: number;
+  readonly batch: number;
+  readonly documents: Float64Array<ArrayBuffer>;
+  readonly packed: PackedProducts;
+  readonly extractedBy: string;
+  readonly report: string;
+}
+
+export interface CommitOrder extends DeleteLimit {
+  readonly fullUpdateId: number;
+  /** How many batches must be staged. */
+  readonly batches: number;
+  readonly revision: number;
+  readonly mode: OntologyMode;
+  readonly newAttributes: readonly Attribute[];
+  readonly keptCommits: number;
+}
+
+/** New facts of unchanged products; a product that changed meanwhile is left alone. */
+export interface RefreshedFacts extends ChangeOrder {
+  readonly products: Float64Array<ArrayBuffer>;
+  readonly documents: Float64Array<ArrayBuffer>;
+  readonly packed: PackedProducts;
+}

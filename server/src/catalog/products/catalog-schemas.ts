@@ -1,0 +1,268 @@
+import { Type } from 'typebox';
+import { ListQuery, ProjectQuery } from '../../http/http.ts';
+import { WireTaskSchema } from '../../tasks/tasks.ts';
+import { Identifier, PRODUCTS_PER_REQUEST, UpdateBody, UploadBody } from './product-schemas.ts';
+
+export { UpdateBody, UploadBody };
+
+const success = Type.Literal('success');
+
+/** Source: docs/interface.md §2.2. */
+const Fact = Type.Object(
+  {
+    attributeId: Type.Integer(),
+    attribute: Type.String(),
+    valueId: Type.Integer({ description: 'up to 53 bits' }),
+    value: Type.String({ description: 'as uploaded' }),
+    type: Type.String(),
+    userGroups: Type.Optional(Type.Array(Type.String())),
+  },
+  { title: 'Fact' },
+);
+
+export const LookupProduct = Type.Object(
+  {
+    id: Type.Integer(),
+    identifier: Type.String(),
+    groupId: Type.String(),
+    name: Type.String(),
+    link: Type.String(),
+    images: Type.Array(Type.Object({ url: Type.String(), type: Type.String() })),
+    categories: Type.Array(Type.Object({ path: Type.Array(Type.String()), categoryId: Type.Integer() })),
+    facts: Type.Array(Fact),
+    lastUpdateTs: Type.Integer({ description: 'epoch milliseconds' }),
+  },
+  { title: 'Product' },
+);
+
+export const ProductList = Type.Object({ products: Type.Array(LookupProduct) });
+
+/** Source: docs/interface.md §4.2. */
+export const IdentifiersQuery = Type.Object({
+  ...ProjectQuery.properties,
+  identifiers: Type.Optional(
+    Type.Unsafe<string | string[]>({
+      anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }],
+      description: 'a JSON array of identifiers, or one identifier a parameter',
+    }),
+  ),
+});
+export const IdentifiersBody = Type.Object({ identifiers: Type.Array(Type.String()) });
+export const IdentifierQuery = Type.Object({
+  ...ProjectQuery.properties,
+  identifier: Type.String({ minLength: 1, maxLength: 255 }),
+});
+
+/** Source: docs/interface.md §4.3. */
+export const UpdateQuery = Type.Object({
+  ...ProjectQuery.properties,
+  partial: Type.Optional(
+    Type.Unsafe<'true' | 'false'>({ type: 'string', enum: ['true', 'false'], description: 'default false' }),
+  ),
+});
+
+export const UpdateAnswer = Type.Object({
+  message: Type.String(),
+  status: success,
+  task: WireTaskSchema,
+  nrOfSent: Type.Integer(),
+  nrOfParsed: Type.Integer(),
+});
+
+/** Source: docs/interface.md §4.6. */
+export const DeleteBody = Type.Unsafe<{ identifiers: string[] } | string[]>({
+  anyOf: [
+    {
+      type: 'object',
+      required: ['identifiers'],
+      properties: { identifiers: { type: 'array', items: Identifier, minItems: 1 } },
+    },
+    { type: 'array', items: Identifier, minItems: 1 },
+  ],
+  description: `{"identifiers":["A1",…]} or the bare list, 1 to ${PRODUCTS_PER_REQUEST} identifiers`,
+});
+
+export const TaskStarted = Type.Object({ message: Type.String(), status: success, task: WireTaskSchema });
+
+/** Source: docs/interface.md §4.4. */
+export const FullUpdateQuery = Type.Object({
+  ...ProjectQuery.properties,
+  fullUpdateId: Type.Optional(Type.Integer({ description: 'refuse when another full update is open' })),
+});
+export const StartQuery = Type.Object({
+  ...FullUpdateQuery.properties,
+  allowDeletes: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'the exact number of products that the commit may delete' }),
+  ),
+  batches: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description: 'how many batches were accepted; refuse when it is another number',
+    }),
+  ),
+  products: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description: 'the sum of nrOfParsed over the accepted batches; refuse when it is another number',
+    }),
+  ),
+});
+export const InitiateAnswer = Type.Object({
+  message: Type.String(),
+  status: success,
+  fullUpdateId: Type.Integer(),
+});
+export const StartAnswer = Type.Object({ status: success, data: TaskStarted });
+
+const Counted = Type.Object({
+  count: Type.Integer(),
+  identifiers: Type.Array(Type.String(), { maxItems: 100 }),
+});
+export const PreviewAnswer = Type.Object({
+  status: success,
+  created: Counted,
+  changed: Counted,
+  unchanged: Counted,
+  deleted: Counted,
+  deletePercent: Type.Number(),
+});
+
+/** Source: docs/interface.md §11.1. */
+export const ATTRIBUTES = 20_000;
+export const AttributeSchema = Type.Object(
+  {
+    id: Type.Optional(Type.Integer({ minimum: 1 })),
+    name: Type.String({ minLength: 1, maxLength: 255 }),
+    type: Type.Unsafe<
+      'TEXT_ATTRIBUTE' | 'NUMERIC_ATTRIBUTE' | 'BOOLEAN_ATTRIBUTE' | 'DATE_ATTRIBUTE' | 'UNTYPED_ATTRIBUTE'
+    >({
+      type: 'string',
+      enum: [
+        'TEXT_ATTRIBUTE',
+        'NUMERIC_ATTRIBUTE',
+        'BOOLEAN_ATTRIBUTE',
+        'DATE_ATTRIBUTE',
+        'UNTYPED_ATTRIBUTE',
+      ],
+    }),
+    unitName: Type.Optional(Type.String({ minLength: 1, maxLength: 64, pattern: '^\\S+$' })),
+    decimal: Type.Optional(Type.Unsafe<'point' | 'comma'>({ type: 'string', enum: ['point', 'comma'] })),
+    synonyms: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { maxItems: 100 })),
+  },
+  { additionalProperties: false, title: 'Attribute' },
+);
+export const OntologyDocument = Type.Object(
+  {
+    mode: Type.Unsafe<'automatic' | 'own'>({ type: 'string', enum: ['automatic', 'own'] }),
+    attributes: Type.Array(AttributeSchema, { maxItems: ATTRIBUTES }),
+  },
+  { additionalProperties: false, title: 'Ontology' },
+);
+
+export const ProjectParams = Type.Object({ id: Type.Integer() });
+export const ProductParams = Type.Object({ id: Type.Integer(), identifier: Type.String() });
+const CategoryPath = Type.String({
+  maxLength: 32_768,
+  description: 'the top of a category path as a JSON list, such as ["Tools","Drills"]',
+});
+/** Source: docs/interface.md §14.3. */
+export const ProductListQuery = Type.Object({
+  ...ListQuery.properties,
+  format: Type.Optional(
+    Type.Unsafe<'json' | 'table' | 'ndjson'>({
+      type: 'string',
+      enum: ['json', 'table', 'ndjson'],
+      description:
+        'json: upload shape; table: what a table shows; ndjson: the whole catalog in upload shape, a line a product',
+    }),
+  ),
+  identifierPrefix: Type.Optional(
+    Type.String({ maxLength: 255, pattern: '^[^\\u0000]*$', description: 'identifiers that begin so' }),
+  ),
+  category: Type.Optional(CategoryPath),
+  name: Type.Optional(Type.String({ maxLength: 1_000, description: 'a part of the name, in any case' })),
+  attribute: Type.Optional(
+    Type.Unsafe<string | string[]>({
+      anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' }, maxItems: 20 }],
+      description: 'a JSON list of a name and a part of its value, such as ["Length","in"]; may repeat',
+    }),
+  ),
+});
+const TableProduct = Type.Object(
+  {
+    id: Type.Integer(),
+    identifier: Type.String(),
+    groupId: Type.String(),
+    name: Type.String(),
+    image: Type.String({ description: 'the first LARGE one, else the first; may be empty' }),
+    category: Type.Array(Type.String(), { description: 'path of the main category; may be empty' }),
+    lastUpdateTs: Type.Integer({ description: 'epoch milliseconds' }),
+  },
+  { title: 'TableProduct' },
+);
+export const ProductPage = Type.Object({
+  items: Type.Array(
+    Type.Union([Type.Unknown({ description: 'upload shape, plus id and lastUpdateTs' }), TableProduct], {
+      description: 'TableProduct with format=table',
+    }),
+  ),
+  nextCursor: Type.Union([Type.String(), Type.Null()]),
+});
+export const CategoryListQuery = Type.Object({
+  ...ListQuery.properties,
+  under: Type.Optional(CategoryPath),
+});
+export const CategoryPage = Type.Object({
+  items: Type.Array(Type.Object({ path: Type.Array(Type.String()) })),
+  nextCursor: Type.Union([Type.String(), Type.Null()]),
+  isComplete: Type.Boolean({ description: 'false: the catalog is still being indexed, more may come' }),
+});
+const DescribedValue = Type.Object(
+  {
+    key: Type.String(),
+    value: Type.String({ description: 'as uploaded' }),
+    userGroups: Type.Optional(Type.Array(Type.String())),
+    attribute: Type.Union([Type.String(), Type.Null()], {
+      description: 'null: the ontology does not know it',
+    }),
+    fact: Type.Union([
+      Type.Object({
+        attributeId: Type.Integer(),
+        valueId: Type.Integer({ description: 'up to 53 bits' }),
+        type: Type.String(),
+        number: Type.Optional(Type.Number({ description: 'in the unit of the attribute' })),
+        unit: Type.Optional(Type.String()),
+      }),
+      Type.Null(),
+    ]),
+    code: Type.Optional(Type.String({ description: 'why there is no fact' })),
+    message: Type.Optional(Type.String()),
+  },
+  { title: 'DescribedValue' },
+);
+
+export const ProductDetail = Type.Object({
+  product: LookupProduct,
+  upload: Type.Unknown({ description: 'upload shape' }),
+  values: Type.Array(DescribedValue, { description: 'uploaded and extracted, in the order of the upload' }),
+  notExtracted: Type.Array(
+    Type.Object({
+      attribute: Type.String(),
+      value: Type.String(),
+      code: Type.String(),
+      message: Type.String(),
+    }),
+  ),
+  lastChange: Type.Object({
+    at: Type.Integer({ description: 'epoch milliseconds' }),
+    task: Type.Union([WireTaskSchema, Type.Null()], { description: 'null: it was forgotten since' }),
+  }),
+});
+
+/** Source: docs/interface.md §4.4 rule 28. */
+export const DeletedQuery = Type.Object({ ...FullUpdateQuery.properties, ...ListQuery.properties });
+export const DeletedAnswer = Type.Object({
+  status: success,
+  products: Type.Array(TableProduct),
+  nextCursor: Type.Union([Type.String(), Type.Null()]),
+});

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { ServiceError } from '../../kernel/errors.ts';
+import { checkIdentifiers, readIdentifiers } from './identifiers.ts';
+
+const identifier = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 });
+const list = fc.array(identifier, { minLength: 1, maxLength: 20 });
+const refused = (code: string) => (error: unknown) => error instanceof ServiceError && error.code === code;
+
+test('a JSON array is read back in its order (§4.2 rules 2 and 6)', () => {
+  fc.assert(
+    fc.property(list, (asked) => {
+      assert.deepEqual(readIdentifiers(JSON.stringify(asked)), asked);
+    }),
+  );
+});
+
+test('several values are identifiers as they stand, JSON or not (§4.2 rule 4)', () => {
+  const odd = fc.oneof(identifier, fc.constantFrom('["A"]', '[', '{}', ' ', '"A"'));
+  fc.assert(
+    fc.property(fc.array(odd, { minLength: 2, maxLength: 20 }), (asked) => {
+      assert.deepEqual(readIdentifiers(asked), asked);
+    }),
+  );
+});
+
+test('one value is an identifier unless it begins with [ or { (§4.2 rules 3 and 4)', () => {
+  fc.assert(
+    fc.property(
+      identifier.filter((one) => !/^[[{]/.test(one)),
+      (one) => {
+        assert.deepEqual(readIdentifiers(one), [one]);
+      },
+    ),
+  );
+  assert.deepEqual(readIdentifiers('[]'), []);
+  for (const text of ['[', '{}', '{"A":1}', '[1]', '[null]', '["A",""]', '[["A"]]', '["A"']) {
+    assert.throws(() => readIdentifiers(text), refused('query_invalid'), text);
+  }
+});
+
+test('none or an empty one is refused (§4.2 rule 5)', () => {
+  for (const given of [undefined, '', [], [''], ['A', '']]) {
+    assert.throws(() => readIdentifiers(given), refused('query_invalid'));
+  }
+});
+
+test('1,000 are read and 1,001 refused, repetitions counted (§4.2 rule 7)', () => {
+  const many = Array.from({ length: 1_001 }, (_, at) => `A${at}`);
+  assert.equal(readIdentifiers(many.slice(1)).length, 1_000);
+  assert.equal(readIdentifiers(JSON.stringify(many.slice(1))).length, 1_000);
+  const same = many.map(() => 'A');
+  for (const given of [many, same]) {
+    assert.throws(() => readIdentifiers(given), refused('too_many_identifiers'));
+    assert.throws(() => checkIdentifiers(given), refused('too_many_identifiers'));
+  }
+});

@@ -1,0 +1,46 @@
+import { ServiceError } from '../../kernel/errors.ts';
+import { IDENTIFIERS_PER_REQUEST } from './product-schemas.ts';
+
+/** @throws query_invalid, too_many_identifiers */
+export function readIdentifiers(given: string | readonly string[] | undefined): readonly string[] {
+  return checkIdentifiers(readIdentifierList(given));
+}
+
+/**
+ * Reads the parameter `identifiers`, however many there are: one value that begins with `[` or `{` is a JSON array of strings; otherwise each
+ * value is one identifier as it stands. Source: docs/interface.md §4.2.
+ * @returns them in the order asked, repetitions and all
+ * @throws query_invalid
+ */
+export function readIdentifierList(given: string | readonly string[] | undefined): readonly string[] {
+  const values = given === undefined ? [] : [given].flat();
+  const [first] = values;
+  if (first === undefined || values.includes(''))
+    throw refuse('must hold at least one identifier and no empty one');
+  return values.length === 1 && /^[[{]/.test(first) ? parseList(first) : values;
+}
+
+/** @throws too_many_identifiers */
+export function checkIdentifiers(list: readonly string[]): readonly string[] {
+  if (list.length > IDENTIFIERS_PER_REQUEST) {
+    throw new ServiceError('too_many_identifiers', { values: [list.length, IDENTIFIERS_PER_REQUEST] });
+  }
+  return list;
+}
+
+function parseList(text: string): string[] {
+  let list: unknown;
+  try {
+    list = JSON.parse(text);
+  } catch (error) {
+    throw refuse(`must be a JSON array of strings: ${(error as Error).message}`);
+  }
+  if (!Array.isArray(list) || list.some((one) => typeof one !== 'string' || one === '')) {
+    throw refuse('must be a JSON array of strings that are not empty');
+  }
+  return list as string[];
+}
+
+function refuse(message: string): ServiceError {
+  return new ServiceError('query_invalid', { details: [`/identifiers ${message}`] });
+}

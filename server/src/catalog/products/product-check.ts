@@ -1,0 +1,230 @@
+import { isUtf8 } from 'node:buffer';
+import { gunzipSync } from 'node:zlib';
+import { Ajv, type Options as AjvOptions, type ErrorObject, type ValidateFunction } from 'ajv';
+import { boundLines, countBytes } from '../../kernel/bounded-lines.ts';
+import { type ProductViolation, ServiceError } from '../../kernel/errors.ts';
+import { countJson, describeExcess, holdsMoreThan } from '../../kernel/json-scan.ts';
+import { isStorableText } from '../../kernel/storable-text.ts';
+import type { SentPatch, SentProduct } from './product.ts';
+import { PatchProduct, PRODUCTS_PER_REQUEST, UploadProduct } from './product-schemas.ts';
+
+/** Which form the products of a body have. */
+export type BodyForm = 'products' | 'patches';
+
+export interface BodySource {
+  readonly bytes: Uint8Array;
+  readonly encoding: 'identity' | 'gzip';
+  readonly maxMib: number;
+}
+
+export interface CheckedBody<Sent> {
+  /** Distinct by identifier: the last one sent wins, where the first one stood. */
+  readonly products: readonly Sent[];
+  readonly sent: number;
+  readonly repeated: readonly string[];
+}
+
+const MIB = 1024 * 1024;
+/** Bad products named one by one; the rest is counted. Source: docs/interface.md §7.3. */
+const VIOLATIONS = { most: 100, bytes: 48 * 1024 };
+const ERRORS_PER_PRODUCT = { most: 20, bytes: 4 * 1024 };
+/** Ordinary bodies have 14 bytes a value. An empty object counts as two and takes 56 bytes: seven times its share of this. */
+const VALUES_PER_MIB = 128 * 1024;
+/** Ten times what a product may have of anything: what is longer is not worth parsing to say so. */
+const WIDEST = 20_000;
+/** A product of up to so many values is told all its mistakes; a larger one the first. */
+const SMALL_PRODUCT_VALUES = 10_000;
+
+const checks = { products: compileChecks(UploadProduct), patches: compileChecks(PatchProduct) };
+
+interface Checks {
+  /** For bodies whose strings hold no escape: what UTF-8 cannot hold can only be written with one. */
+  readonly passesPlain: ValidateFunction;
+  readonly passesEscaped: ValidateFunction;
+  readonly passes: ValidateFunction;
+  readonly explains: ValidateFunction;
+}
+
+/**
+ * One schema, compiled four times. The first two stop at the first error and count UTF-16 units, which is quick and
+ * never less than characters; what they refuse is looked at again by the third, which counts characters. The last names
+ * every error: up to three a value, each with a text of its own.
+ */
+function compileChecks(schema: object): Checks {
+  return {
+    passesPlain: compile(schema, { unicode: false }),
+    passesEscaped: compile(schema, { unicode: false, isText: isStorableText }),
+    passes: compile(schema, { verbose: true, isText: isStorableText }),
+    explains: compile(schema, { allErrors: true, verbose: true, isText: isStorableText }),
+  };
+}
+
+function compile(
+  schema: object,
+  { isText, ...options }: AjvOptions & { isText?: (value: string) => boolean },
+): ValidateFunction {
+  const ajv = new Ajv({ ...options, strict: false, messages: true, logger: false });
+  if (isText === undefined) return ajv.addKeyword('isText').compile(schema);
+  ajv.addKeyword({
+    keyword: 'isText',
+    type: 'string',
+    error: { message: 'must not hold NUL or unpaired surrogates' },
+    validate: (_: unknown, value: string) => isText(value),
+  });
+  return ajv.compile(schema);
+}
+
+/**
+ * Unpacks, parses and checks a body of products. Nothing is converted: values are strings by contract.
+ * @throws body_not_gzip, body_too_large, body_not_json, request_invalid, too_many_products, no_products
+ */
+export function checkBody(source: BodySource, form: 'products'): CheckedBody<SentProduct>;
+export function checkBody(source: BodySource, form: 'patches'): CheckedBody<SentPatch>;
+export function checkBody(source: BodySource, form: BodyForm): CheckedBody<SentProduct | SentPatch>;
+export function checkBody(source: BodySource, form: BodyForm): CheckedBody<SentProduct | SentPatch> {
+  const text = readText(source);
+  const list = readList(parseJson(text));
+  if (list.length === 0) throw new ServiceError('no_products');
+  if (list.length > PRODUCTS_PER_REQUEST) {
+    throw new ServiceError('too_many_products', { values: [list.length, PRODUCTS_PER_REQUEST] });
+  }
+  const { passesPlain, passesEscaped, passes } = checks[form];
+  const isGood = text.includes('\\u') ? passesEscaped : passesPlain;
+  const bad = list.flatMap((product, index) => (isGood(product) || passes(product) ? [] : [index]));
+  if (bad.length > 0) throw refuseProducts(list, bad, form);
+  return withoutRepetitions(list as (SentProduct | SentPatch)[]);
+}
+
+/** @returns what is wrong with one product; nothing when a body of this form may hold it */
+export function listProductErrors(product: unknown, form: BodyForm): string[] {
+  const { passesEscaped, passes } = checks[form];
+  return passesEscaped(product) || passes(product) ? [] : explainProduct(product, form);
+}
+
+function explainProduct(product: unknown, form: BodyForm): string[] {
+  const { passes, explains } = checks[form];
+  const explain = holdsMoreThan(SMALL_PRODUCT_VALUES, product) ? passes : explains;
+  explain(product);
+  return describeErrors(explain.errors ?? []);
+}
+
+function readText({ bytes, encoding, maxMib }: BodySource): string {
+  const packed = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const plain = encoding === 'gzip' ? unpack(packed, maxMib) : packed;
+  refuseExcess(plain, maxMib);
+  if (!isUtf8(plain)) throw new ServiceError('body_not_json', { details: ['the body is not valid UTF-8'] });
+  return plain.toString('utf8').replace(/^\uFEFF/, '');
+}
+
+/**
+ * What is beyond a limit many times over is refused before anything is made of it.
+ * @throws too_many_products, request_invalid
+ */
+function refuseExcess(bytes: Buffer, maxMib: number): void {
+  const limits = { values: maxMib * VALUES_PER_MIB, names: Infinity, text: Infinity };
+  const counts = countJson(bytes, limits);
+  const { at, depth, members } = counts.widest;
+  const isList = depth === 1 ? bytes[at] === OPENS_LIST : depth === 2 && isNamedProducts(bytes, at);
+  if (members > WIDEST && isList) {
+    throw new ServiceError('too_many_products', { values: [members, PRODUCTS_PER_REQUEST] });
+  }
+  const excess = describeExcess(counts, limits);
+  if (excess !== undefined) throw refuseBody([excess]);
+  if (members <= WIDEST) return;
+  const [found, most] = [members, WIDEST].map((count) => count.toLocaleString('en'));
+  throw refuseBody([`a list or object of the body has ${found} members, more than ${most} are not read`]);
+}
+
+const OPENS_LIST = 0x5b;
+const isNamedProducts = (bytes: Buffer, at: number) =>
+  /"products"\s*:\s*\[$/.test(bytes.toString('latin1', Math.max(0, at - 99), at + 1));
+
+/** Stops at the limit, so that a small body cannot fill the memory. */
+function unpack(packed: Buffer, maxMib: number): Buffer {
+  try {
+    return gunzipSync(packed, { maxOutputLength: maxMib * MIB });
+  } catch (error) {
+    const { code, message } = error as Error & { code?: string };
+    if (code === 'ERR_BUFFER_TOO_LARGE') throw new ServiceError('body_too_large', { values: [maxMib] });
+    throw new ServiceError('body_not_gzip', { details: [message], cause: error });
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const said = (error as Error).message;
+    const details = [text.trim() === '' ? 'the body is empty' : said];
+    throw new ServiceError('body_not_json', { details, cause: error });
+  }
+}
+
+/** `{"products":[…]}` or the bare list. */
+function readList(body: unknown): readonly unknown[] {
+  if (Array.isArray(body)) return body;
+  if (typeof body !== 'object' || body === null) throw refuseBody(['must be object or array']);
+  const { products, ...others } = body as Record<string, unknown>;
+  const unknown = Object.keys(others);
+  if (products === undefined) throw refuseBody(["must have required property 'products'"]);
+  if (!Array.isArray(products)) throw refuseBody(['/products must be array']);
+  if (unknown.length > 0) throw refuseBody(unknown.slice(0, ERRORS_PER_PRODUCT.most).map(describeUnknown));
+  return products;
+}
+
+const describeUnknown = (name: string) => `must NOT have additional properties: ${JSON.stringify(name)}`;
+
+function refuseBody(errors: string[]): ServiceError {
+  const validation = [violation(null, boundLines(errors, ERRORS_PER_PRODUCT))];
+  return new ServiceError('request_invalid', { validation });
+}
+
+function refuseProducts(list: readonly unknown[], bad: readonly number[], form: BodyForm): ServiceError {
+  const validation: ProductViolation[] = [];
+  let left = VIOLATIONS.bytes;
+  for (const index of bad.slice(0, VIOLATIONS.most)) {
+    const identifier = (list[index] as { identifier?: unknown } | null)?.identifier;
+    const product = { identifier: typeof identifier === 'string' ? identifier.slice(0, 255) : null, index };
+    const named = violation(product, explainProduct(list[index], form));
+    left -= countBytes(named);
+    if (left < 0) break;
+    validation.push(named);
+  }
+  const rest = bad.length - validation.length;
+  if (rest > 0) validation.push(violation(null, [`${rest} more products are not valid`]));
+  return new ServiceError('request_invalid', { validation });
+}
+
+const violation = (product: ProductViolation['product'], errors: string[]): ProductViolation => ({
+  product,
+  schemaErrors: errors,
+  errors,
+});
+
+function describeErrors(errors: readonly ErrorObject[]): string[] {
+  const lines = errors.filter(({ keyword }) => keyword !== 'if').map(describeError);
+  return boundLines([...new Set(lines)], ERRORS_PER_PRODUCT);
+}
+
+function describeError(error: ErrorObject): string {
+  const { instancePath, keyword, message = '', params } = error;
+  const named = keyword === 'additionalProperties' ? `: ${JSON.stringify(params.additionalProperty)}` : '';
+  const allowed = keyword === 'enum' ? `: ${(params.allowedValues as string[]).join(', ')}` : '';
+  const types = keyword === 'type' ? message.replaceAll(',', ' or ') : message;
+  const hint = isObjectForm(error) ? ', an object is for partial=true' : '';
+  return `${instancePath} ${types}${named}${allowed}${hint}`;
+}
+
+/** Attributes as a partial update may have them, where there can be only a list. */
+const isObjectForm = ({ instancePath, keyword, data }: ErrorObject) =>
+  instancePath === '/attributes' && keyword === 'type' && typeof data === 'object';
+
+function withoutRepetitions<Sent extends { identifier: string }>(list: readonly Sent[]): CheckedBody<Sent> {
+  const last = new Map<string, Sent>();
+  const repeated: string[] = [];
+  for (const product of list) {
+    if (last.has(product.identifier)) repeated.push(product.identifier);
+    last.set(product.identifier, product);
+  }
+  return { products: repeated.length === 0 ? list : [...last.values()], sent: list.length, repeated };
+}

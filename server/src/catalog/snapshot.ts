@@ -1,0 +1,62 @@
+import type { ListedRange } from './port.ts';
+import type { OpenDerivation } from './derivation.ts';
+import type { Ontology } from './ontology/attribute.ts';
+import type { IdentifierRange, ListedRow } from './browse/product-list.ts';
+
+/** What an update must know of a present product. */
+export interface PresentProduct {
+  readonly id: number;
+  readonly hash: Uint8Array;
+  readonly document: number;
+  readonly revision: number;
+}
+
+/** A present product whose upload is to be patched. */
+export interface PatchedProduct extends PresentProduct {
+  readonly raw: string;
+}
+
+/** A product whose facts follow an older ontology, with its upload. */
+export interface OutdatedProduct {
+  readonly id: number;
+  readonly identifier: string;
+  readonly document: number;
+  readonly raw: string;
+}
+
+/** A product of a batch: it brought its document (`isFresh` 1) or was found unchanged. */
+export interface StagedDocument {
+  readonly identifier: string;
+  readonly document: number;
+  readonly isFresh: number;
+  readonly raw: string;
+}
+
+/** One state of a catalog, as the threads that parse read it: by whole batches, so that it may be far away. */
+export interface CatalogSnapshot {
+  readOntology(): Promise<Ontology>;
+  openDerivation(): Promise<OpenDerivation>;
+  /** @returns how to find those of these products that the catalog holds */
+  findPresent(identifiers: readonly string[]): Promise<(identifier: string) => PresentProduct | undefined>;
+  findPatched(identifiers: readonly string[]): Promise<(identifier: string) => PatchedProduct | undefined>;
+  /** @returns the ids of category paths, as JSON; unknown ones are left out */
+  findCategories(paths: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  listOutdated(wanted: {
+    revision: number;
+    after: number;
+    limit: number;
+  }): Promise<readonly OutdatedProduct[]>;
+  listRange(range: ListedRange): Promise<readonly ListedRow[]>;
+  countRange(range: IdentifierRange): Promise<number>;
+  /** @returns products by id, above `after` and up to `upTo`, with their whole uploads */
+  listById(wanted: { after: number; upTo: number; limit: number }): Promise<readonly ListedRow[]>;
+  /** @returns the largest id of a product, 0 without one */
+  readLargestId(): Promise<number>;
+  listStagedDocuments(wanted: { fullUpdateId: number; batch: number }): Promise<readonly StagedDocument[]>;
+}
+
+/** Where a parsing thread reads catalogs and accepted bodies. */
+export interface CatalogSnapshots {
+  read<Result>(projectId: number, work: (snapshot: CatalogSnapshot) => Promise<Result>): Promise<Result>;
+  readPayload(projectId: number, name: string): Promise<Uint8Array>;
+}

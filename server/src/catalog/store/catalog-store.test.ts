@@ -1,0 +1,448 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, test } from 'node:test';
+import fc from 'fast-check';
+import {
+  type CatalogUnderTest,
+  openEmbeddedCatalog,
+  openPostgresCatalog,
+} from '../../../test/support/catalog-under-test.ts';
+import { CatalogWorld, IDENTIFIERS, NAMES, PATHS } from '../../../test/support/catalog-world.ts';
+import { makeTestStore, testedStore } from '../../../test/support/test-store.ts';
+
+/**
+ * The statements of a store against a model of it: whatever is staged, committed, changed, restored and removed in
+ * whatever order, every product is what the model says and its document is there; what nothing points to goes. Both
+ * stores take the same steps.
+ */
+
+const products = fc
+  .dictionary(fc.constantFrom(...IDENTIFIERS), fc.integer({ min: 1, max: 3 }), { minKeys: 1 })
+  .map((contents) => new Map(Object.entries(contents)));
+const which = fc.nat({ max: 1 });
+
+const step = fc.oneof(
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('initiate' as const) }) },
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant('accept' as const), which, products }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant('stage' as const), which, batch: fc.nat({ max: 2 }) }),
+  },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('commit' as const), which }) },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('apply' as const), products }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('delete' as const),
+      identifiers: fc.array(fc.constantFrom(...IDENTIFIERS), { minLength: 1, maxLength: 5 }),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('restore' as const) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('ontology' as const) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('reserve' as const),
+      names: fc.array(fc.constantFrom(...NAMES)),
+      paths: fc.array(fc.constantFrom(...PATHS)),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('refresh' as const) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('late refresh' as const),
+      after: fc.constantFrom('apply' as const, 'restore' as const, 'refresh' as const),
+      products,
+    }),
+  },
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant('collect' as const) }) },
+);
+type Step = typeof step extends fc.Arbitrary<infer Kind> ? Kind : never;
+
+async function take(world: CatalogWorld, taken: Step): Promise<void> {
+  const session =
+    'which' in taken ? world.sessions[taken.which % Math.max(world.sessions.length, 1)] : undefined;
+  const steps: Record<Step['kind'], () => Promise<unknown> | unknown> = {
+    initiate: () => world.initiate(),
+    accept: () => session && 'products' in taken && world.accept(session, taken.products),
+    stage() {
+      const batch = taken.kind === 'stage' ? session?.batches[taken.batch] : undefined;
+      return session && batch?.packed && world.stage(session, batch);
+    },
+    commit: () => session && world.commit(session),
+    apply: () => taken.kind === 'apply' && world.apply(taken.products),
+    delete: () => taken.kind === 'delete' && world.delete(taken.identifiers),
+    restore: () => world.restore(),
+    ontology: () => world.changeOntology(),
+    reserve: () => taken.kind === 'reserve' && world.reserveIds(taken.names, taken.paths),
+    refresh: () => world.refresh(),
+    'late refresh': () =>
+      taken.kind === 'late refresh' &&
+      world.refresh(async () => {
+        if (taken.after === 'apply') return world.apply(taken.products);
+        if (taken.after === 'restore') return world.restore();
+        await world.changeOntology();
+        await world.refresh();
+      }),
+    collect: () => world.collect(),
+  };
+  await steps[taken.kind]();
+}
+
+const of = (contents: Record<string, number>) => new Map(Object.entries(contents));
+const initiate: Step = { kind: 'initiate' };
+const collect: Step = { kind: 'collect' };
+const back: Step = { kind: 'restore' };
+const refresh: Step = { kind: 'refresh' };
+const ontology: Step = { kind: 'ontology' };
+const accept = (which: number, contents: Record<string, number>): Step => ({
+  kind: 'accept',
+  which,
+  products: of(contents),
+});
+const stage = (which: number, batch: number): Step => ({ kind: 'stage', which, batch });
+const commitOf = (which: number): Step => ({ kind: 'commit', which });
+const apply = (contents: Record<string, number>): Step => ({ kind: 'apply', products: of(contents) });
+const drop = (...identifiers: (typeof IDENTIFIERS)[number][]): Step => ({ kind: 'delete', identifiers });
+const newFacts: Step[] = [ontology, refresh];
+const lateRefresh = (after: 'apply' | 'restore' | 'refresh', contents: Record<string, number>): Step => ({
+  kind: 'late refresh',
+  after,
+  products: of(contents),
+});
+
+/** What random sequences seldom meet. */
+const RARE: Record<string, Step[]> = {
+  'a document is removed between its extraction and its staging': [
+    apply({ a: 1 }),
+    initiate,
+    accept(0, { a: 1 }),
+    apply({ a: 2 }),
+    collect,
+    stage(0, 0),
+    commitOf(0),
+  ],
+  'a document was staged as unchanged before another commit replaced it': [
+    ...[
+      apply({ a: 1 }),
+      initiate,
+      accept(0, { a: 2 }),
+      initiate,
+      accept(1, { a: 1 }),
+      stage(1, 0),
+      commitOf(0),
+      commitOf(0),
+    ],
+    ...[apply({ a: 3 }), collect, collect, collect, collect, collect, back, back],
+  ],
+  'a product that was staged as unchanged gets newer facts and then changes': [
+    apply({ a: 1 }),
+    initiate,
+    accept(0, { a: 1 }),
+    stage(0, 0),
+    ...newFacts,
+    apply({ a: 2 }),
+    commitOf(0),
+  ],
+  'the same upload comes another way, with older facts': [
+    initiate,
+    accept(0, { a: 1 }),
+    stage(0, 0),
+    apply({ a: 1 }),
+    ontology,
+    commitOf(0),
+    back,
+  ],
+  'a later batch is staged first': [
+    initiate,
+    accept(0, { a: 1, b: 1 }),
+    accept(0, { a: 2 }),
+    stage(0, 1),
+    stage(0, 0),
+    commitOf(0),
+    collect,
+  ],
+  'the second of three batches is staged last': [
+    ...[initiate, accept(0, { a: 1, b: 1 }), accept(0, { a: 2, c: 1 }), accept(0, { a: 3, b: 2 })],
+    ...[stage(0, 0), stage(0, 2), stage(0, 1), commitOf(0), collect],
+  ],
+  'an entry that is not kept any more waits for its removal': [
+    apply({ a: 1, b: 1 }),
+    drop('a'),
+    drop('b'),
+    back,
+    drop('b'),
+    back,
+  ],
+  'a product goes and comes back another way while it is staged': [
+    apply({ a: 1, b: 1 }),
+    initiate,
+    accept(0, { a: 2, b: 1 }),
+    stage(0, 0),
+    drop('a', 'b'),
+    apply({ a: 3 }),
+    commitOf(0),
+    collect,
+    back,
+    back,
+  ],
+  'a product changes while two full updates hold it as unchanged': [
+    apply({ a: 1, b: 1 }),
+    ...[initiate, accept(0, { b: 1, c: 1 }), stage(0, 0)],
+    ...[initiate, accept(1, { a: 1, b: 1 }), stage(1, 0)],
+    apply({ a: 2, b: 2 }),
+    ...[commitOf(0), collect, collect, commitOf(0), apply({ a: 3, d: 1 }), back],
+  ],
+  'all products go, and come back': [
+    apply({ a: 1, b: 1, d: 1 }),
+    ...[initiate, accept(0, { c: 1 }), commitOf(0)],
+    ...[initiate, accept(0, { a: 1, b: 2, d: 1 }), commitOf(0), back],
+  ],
+  'facts follow an ontology that changed twice': [
+    apply({ a: 1, b: 1 }),
+    ...newFacts,
+    ...newFacts,
+    ontology,
+    apply({ b: 2 }),
+    refresh,
+  ],
+  'facts come late': [
+    apply({ a: 1, b: 1 }),
+    ...[initiate, accept(0, { a: 2, b: 1, c: 1 }), commitOf(0)],
+    ...[ontology, ontology, lateRefresh('refresh', {}), lateRefresh('apply', { a: 1 })],
+    ...[ontology, lateRefresh('apply', { b: 2 }), ontology, lateRefresh('restore', {}), refresh],
+  ],
+};
+
+/** Leaves rows in every table. */
+const NEIGHBOUR: Step[] = [
+  { kind: 'reserve', names: [...NAMES], paths: [...PATHS] },
+  apply({ a: 1, b: 2, c: 3, d: 1 }),
+  ontology,
+  ...[initiate, accept(0, { a: 1, b: 1 }), accept(0, { c: 1 }), commitOf(0)],
+  drop('c'),
+  apply({ a: 2 }),
+  ...[initiate, accept(0, { a: 3, b: 1 }), accept(0, { c: 2, d: 2 }), stage(0, 0), stage(0, 1)],
+  ...[initiate, accept(1, { a: 2, d: 3 }), stage(1, 0)],
+];
+
+let openCatalog = openEmbeddedCatalog;
+/** Another project, with the same identifiers and the same ids. */
+let neighbour: CatalogUnderTest;
+let untouched: Record<string, unknown[]>;
+let lastProject = 0;
+let release = async () => {};
+
+before(async () => {
+  if (testedStore === 'postgres') await openPostgresStore();
+  const world = createWorld(3);
+  for (const taken of NEIGHBOUR) await take(world, taken);
+  await world.check();
+  neighbour = world.catalog;
+  untouched = await neighbour.readAll();
+});
+
+afterEach(checkNeighbour);
+after(() => release());
+
+async function checkNeighbour(): Promise<void> {
+  assert.deepEqual(await neighbour.readAll(), untouched, 'nothing of another project changed');
+}
+
+async function openPostgresStore(): Promise<void> {
+  const store = await makeTestStore();
+  const { postgres, close } = await store.open();
+  release = async () => {
+    await close();
+    await store.remove();
+  };
+  assert.ok(postgres !== undefined);
+  openCatalog = (projectId) => openPostgresCatalog(postgres, projectId);
+}
+
+function createWorld(keptCommits: number): CatalogWorld {
+  lastProject += 1;
+  return new CatalogWorld(openCatalog(lastProject), keptCommits);
+}
+
+async function play(keptCommits: number, steps: readonly Step[]): Promise<void> {
+  const world = createWorld(keptCommits);
+  for (const taken of steps) {
+    await take(world, taken);
+    await world.check();
+  }
+  await world.finish();
+  await checkNeighbour();
+}
+
+for (const [name, steps] of Object.entries(RARE)) {
+  test(name, async () => {
+    for (const keptCommits of [0, 1, 3]) await play(keptCommits, steps);
+  });
+}
+
+/** A step takes 1 ms in memory, and 20 ms over a connection. */
+const RUNS = testedStore === 'embedded' ? 150 : 10;
+
+for (const keptCommits of [0, 1, 3]) {
+  test(`any sequence of changes leaves what the model says, with ${keptCommits} kept commits`, async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 40, size: 'max' }), (steps) => play(keptCommits, steps)),
+      { numRuns: Number(process.env.RELATA_TEST_RUNS ?? RUNS) },
+    );
+  });
+}
+
+test('thousands of products are changed, given up and removed part by part', async () => {
+  const many = (content: number, count = 2_200) =>
+    of(Object.fromEntries(Array.from({ length: count }, (_, at) => [`p${at}`, content])));
+  const world = createWorld(1);
+  await world.apply(many(1));
+  for (const sent of [many(2), many(3, 2_100)]) {
+    world.initiate();
+    const [session] = world.sessions;
+    assert.ok(session !== undefined);
+    await world.accept(session, sent);
+    await world.commit(session);
+  }
+  world.initiate();
+  for (const session of world.sessions) {
+    await world.accept(session, many(4, 2_300));
+    for (const batch of session.batches) await world.stage(session, batch);
+  }
+  await world.delete([...many(1, 10).keys()]);
+  world.sessions = [];
+  await world.collect();
+  await world.check();
+  await world.restore();
+  await world.finish();
+});
+
+test('a commit that creates an attribute outdates products that were staged without it', async () => {
+  const world = createWorld(1);
+  const { store, projectId, snapshots } = world.catalog;
+  await world.apply(of({ a: 1, b: 1, c: 1 }));
+  const ids = await store.reserveIds(projectId, { names: ['new'], paths: [] });
+  const [revision, fullUpdateId] = [1, 1];
+  const stage = (batch: number, sent: Record<string, number>, drafts: [string, string][]) =>
+    world.extract(of(sent), drafts.length > 0).then((packed) =>
+      store.stageBatch(projectId, {
+        ...{ fullUpdateId, batch, packed, derivationRevision: 0, report: '' },
+        observed: JSON.stringify([['new', { unit: null, isBoolean: false }]]),
+        extractedBy: JSON.stringify({ revision, drafts }),
+      }),
+    );
+  await stage(1, { a: 1, e: 1 }, []);
+  await stage(2, { b: 1 }, [['new', 'as text']]);
+  const preview = await store.compareStaged(projectId, fullUpdateId, true);
+  assert.deepEqual(preview.changed.identifiers, ['b'], 'an equal upload that gains facts');
+  const staged = await snapshots.read(projectId, (snapshot) =>
+    snapshot.listStagedDocuments({ fullUpdateId, batch: 2 }),
+  );
+  const extractedBy = JSON.stringify({ revision, drafts: [['new', 'as text']] });
+  const restaged = { fullUpdateId, batch: 2, extractedBy, report: '' };
+  const documents = Float64Array.from(staged, ({ document }) => document);
+  await store.restageBatch(projectId, {
+    ...{
+      ...restaged,
+      documents: documents.map((id) => id + 1),
+      packed: await world.extractStored(staged, 9),
+    },
+  });
+  assert.deepEqual(
+    (await world.catalog.rows('staged_product')).map((row) => row.ontology_revision).sort(),
+    [-1, 1, 1],
+    'a product that is staged otherwise by now stays as it is',
+  );
+  await store.restageBatch(projectId, {
+    ...{ ...restaged, documents, packed: await world.extractStored(staged) },
+  });
+  assert.deepEqual(await store.compareStaged(projectId, fullUpdateId, true), preview, 'it still gains them');
+  await stage(3, { d: 1 }, [['new', 'as text']]);
+  const attribute = { id: ids.get('new') ?? 0, name: 'new', type: 'TEXT_ATTRIBUTE' as const };
+  const result = await store.commit(projectId, {
+    ...{ ...world.nextOrder(), fullUpdateId, batches: 3, revision, mode: 'automatic' },
+    ...{ newAttributes: [attribute], maxDeletePercent: 100, keptCommits: 1 },
+  });
+  const counts = { created: 2, changed: 1, unchanged: 1, deleted: 1 };
+  assert.deepEqual(result, { kind: 'done', counts, needsExtraction: true });
+  const [known] = (await store.getOntology(projectId)).attributes;
+  assert.deepEqual([known?.id, known?.name], [attribute.id, 'new']);
+  const rows = await world.catalog.rows('product');
+  const revisions = rows.map((row) => [row.identifier, row.ontology_revision]).sort();
+  assert.deepEqual(revisions, [
+    ['a', 0],
+    ['b', 1],
+    ['d', 1],
+    ['e', 1],
+  ]);
+  const outdated = await snapshots.read(projectId, (snapshot) =>
+    snapshot.listOutdated({ revision, after: 0, limit: 10 }),
+  );
+  assert.deepEqual(
+    outdated.map(({ identifier }) => identifier),
+    ['a'],
+  );
+  assert.equal((await store.listStagedBatches(projectId, fullUpdateId)).length, 3);
+});
+
+test('a name keeps its id when its attribute goes and returns, and lends it to a new name', async () => {
+  const { store, projectId } = createWorld(1).catalog;
+  const type = 'TEXT_ATTRIBUTE' as const;
+  const replace = async (...attributes: { id?: number; name: string }[]) => {
+    const wanted = { mode: 'own' as const, attributes: attributes.map((one) => ({ ...one, type })) };
+    const { ontology } = await store.replaceOntology(projectId, wanted);
+    assert.deepEqual(await store.getOntology(projectId), ontology);
+    return ontology.attributes.map(({ id, name }) => [name, id]);
+  };
+  assert.deepEqual(await replace({ name: 'x' }, { name: 'y' }), [
+    ['x', 1],
+    ['y', 2],
+  ]);
+  assert.deepEqual(await replace({ name: 'y' }), [['y', 2]], 'x is gone');
+  assert.deepEqual(
+    await replace({ name: 'x' }, { name: 'y' }),
+    [
+      ['x', 1],
+      ['y', 2],
+    ],
+    'x is back',
+  );
+  assert.deepEqual(
+    await replace({ id: 1, name: 'z' }, { name: 'y' }),
+    [
+      ['z', 1],
+      ['y', 2],
+    ],
+    'x is z now',
+  );
+  const names = ['x', 'y', 'z', 'x'];
+  const ids = await store.reserveIds(projectId, { names, paths: ['["p"]', '["p"]'] });
+  assert.deepEqual([...ids].sort(), [
+    ['x', 3],
+    ['y', 2],
+    ['z', 1],
+  ]);
+  assert.deepEqual(await store.reserveIds(projectId, { names, paths: ['["p"]'] }), ids);
+});
+
+test('identifiers that no product can have find nothing', async () => {
+  const world = createWorld(1);
+  const { store, projectId } = world.catalog;
+  await world.apply(of({ a: 1, '\ufffd': 1 }));
+  const impossible = ['a\0', '\0', '\ud800'];
+  for (const identifier of impossible.slice(0, 2))
+    assert.equal(await store.findProduct(projectId, identifier), undefined);
+  assert.equal((await store.findProduct(projectId, 'a'))?.identifier, 'a');
+  assert.equal(await store.hasAny(projectId, impossible), false);
+  assert.equal(await store.hasAny(projectId, [...impossible, 'a']), true);
+  const found = await store.findAnswers(projectId, [...impossible, 'a'], {
+    head: new Uint8Array(),
+    tail: new Uint8Array(),
+  });
+  assert.equal(found.count, 1);
+  const { deleted } = await store.deleteProducts(projectId, {
+    ...{ ...world.nextOrder(), identifiers: [...impossible, 'a'], keptCommits: 0 },
+  });
+  assert.equal(deleted, 1);
+});

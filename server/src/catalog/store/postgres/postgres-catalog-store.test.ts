@@ -1,0 +1,372 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type CatalogUnderTest, openPostgresCatalog } from '../../../../test/support/catalog-under-test.ts';
+import { CatalogWorld, EXTRACTED_BY, rawOf, type Session } from '../../../../test/support/catalog-world.ts';
+import { makeTestStore, testedStore } from '../../../../test/support/test-store.ts';
+import { openPostgres, type Postgres } from '../../../storage/storage.ts';
+import type { CommitOrder } from '../../port.ts';
+
+/** Several processes on one catalog: each has connections and a memory of its own. */
+
+const options = {
+  skip: testedStore !== 'postgres' && 'only for PostgreSQL: the embedded store has one process',
+};
+const PROCESSES = 2;
+/** Of tests whose outcome depends on who comes first. */
+const ROUNDS = 10;
+
+let processes: Postgres[] = [];
+let lastProject = 0;
+let release = async () => {};
+
+before(async () => {
+  if (options.skip !== false) return;
+  const store = await makeTestStore();
+  const storage = await store.open();
+  const { place } = storage;
+  assert.ok(place.kind === 'postgres');
+  processes = Array.from({ length: PROCESSES }, () => openPostgres({ ...place, connections: 4 }));
+  release = async () => {
+    for (const postgres of processes) await postgres.close();
+    await storage.close();
+    await store.remove();
+  };
+});
+
+after(() => release());
+
+/** A catalog as each process sees it, and its model beside the first. */
+interface SharedCatalog {
+  readonly world: CatalogWorld;
+  readonly projectId: number;
+  readonly all: readonly [CatalogUnderTest, CatalogUnderTest];
+  /** As the first process sees it, but for its changes: each waits at its end. */
+  openPaused(): { catalog: CatalogUnderTest; reached: Promise<void>; goOn(): void };
+}
+
+function createCatalog(): SharedCatalog {
+  lastProject += 1;
+  const projectId = lastProject;
+  const derived = new Map<number, number>();
+  const [one, other] = processes.map((postgres) => openPostgresCatalog(postgres, projectId, derived));
+  assert.ok(one !== undefined && other !== undefined);
+  return {
+    projectId,
+    all: [one, other],
+    world: new CatalogWorld(one, 1),
+    openPaused() {
+      const { postgres, reached, goOn } = pauseAtEnd(processes[0] as Postgres);
+      return { catalog: openPostgresCatalog(postgres, projectId, derived), reached, goOn };
+    },
+  };
+}
+
+/** All statements of a transaction are done, and it is not committed before `goOn`. */
+function pauseAtEnd(postgres: Postgres) {
+  const end = Promise.withResolvers<void>();
+  const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
+  const paused: Postgres = {
+    ...postgres,
+    transaction: (work) =>
+      postgres.transaction(async (tx) => {
+        const result = await work(tx);
+        reach();
+        await end.promise;
+        return result;
+      }),
+  };
+  return { postgres: paused, reached, goOn: () => end.resolve() };
+}
+
+async function stageBatch(
+  world: CatalogWorld,
+  { store, projectId }: CatalogUnderTest,
+  { sent, ...wanted }: { fullUpdateId: number; batch: number; sent: ReadonlyMap<string, number> },
+): Promise<boolean> {
+  const staged = { packed: await world.extract(sent), derivationRevision: 0, report: '' };
+  return store.stageBatch(projectId, {
+    ...{ ...wanted, ...staged, observed: '[]', extractedBy: EXTRACTED_BY },
+  });
+}
+
+/** Waits until that many transactions wait for another one. */
+async function waitForWaiting(count: number): Promise<void> {
+  const [postgres] = processes;
+  for (let tries = 0; tries < 1_000; tries += 1) {
+    const rows = await postgres?.rows(
+      `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    if (rows?.length === count) return;
+    await delay(10);
+  }
+  assert.fail(`${count} should wait`);
+}
+
+const of = (contents: Record<string, number>) => new Map(Object.entries(contents));
+const FRAME = { head: Buffer.from('['), tail: Buffer.from(']') };
+
+/** What a caller of that process is told of the catalog. */
+async function look({ store, projectId, snapshots }: CatalogUnderTest) {
+  const asked = ['a', 'b', 'c', 'd'];
+  const found = await store.findAnswers(projectId, asked, FRAME);
+  const lookup = Buffer.from(found.bytes).toString();
+  found.release();
+  return {
+    lookup,
+    products: await store.listProducts(projectId, undefined, 100),
+    count: await store.countProducts(projectId),
+    ontology: await store.getOntology(projectId),
+    hasC: await store.hasAny(projectId, ['c']),
+    canRestore: await store.canRestore(projectId),
+    present: await snapshots.read(projectId, async (snapshot) => {
+      const find = await snapshot.findPresent(asked);
+      return asked.map(find);
+    }),
+  };
+}
+
+const readContents = async ({ store, projectId }: CatalogUnderTest) =>
+  (await store.listProducts(projectId, undefined, 100)).map(({ raw }) => raw);
+const rawsOf = (contents: Record<string, number>) =>
+  Object.entries(contents).map(([identifier, content]) => rawOf(identifier, content));
+
+/** Ids are given once, and what nothing points to can be told from what is needed. */
+async function checkSound({ store, projectId, rows, derived }: CatalogUnderTest): Promise<void> {
+  for (let steps = 0; await store.collectGarbage(projectId, { live: [], keptCommits: 1 }); steps += 1)
+    assert.ok(steps < 100);
+  const products = await rows('product');
+  const undone = (await rows('undo_change')).flatMap((row) => row.document_before ?? []);
+  const documents = (await rows('document')).map(({ id }) => id).sort((a, b) => a - b);
+  const needed = [...products.map((row) => row.document_id), ...undone].sort((a, b) => a - b);
+  assert.deepEqual(documents, needed, 'each document has one owner, and no other is left');
+  assert.deepEqual(
+    [...derived.keys()].sort((a, b) => a - b),
+    documents,
+  );
+  assert.equal(new Set(products.map(({ id }) => id)).size, products.length);
+}
+
+/** An open full update with one batch that is staged. @returns it, with what commits it */
+async function prepareCommit(
+  world: CatalogWorld,
+  sent: Record<string, number>,
+): Promise<{ session: Session; order: CommitOrder }> {
+  world.initiate();
+  const session = world.sessions.at(-1) as Session;
+  await world.accept(session, of(sent));
+  for (const batch of session.batches) await world.stage(session, batch);
+  return {
+    session,
+    order: {
+      ...{ fullUpdateId: session.fullUpdateId, batches: 1, mode: 'automatic' as const, revision: 1 },
+      ...{ newAttributes: [], maxDeletePercent: 100, keptCommits: 1 },
+    },
+  };
+}
+
+test('readers see the old state until a commit is done, and then the new one', options, async () => {
+  const { world, all, projectId, openPaused } = createCatalog();
+  await world.apply(of({ a: 1, b: 1 }));
+  const { order } = await prepareCommit(world, { a: 2, c: 1 });
+  const before = await Promise.all(all.map(look));
+  assert.deepEqual(before[0], before[1]);
+  const { catalog, reached, goOn } = openPaused();
+  const attribute = { id: 1, name: 'new', type: 'TEXT_ATTRIBUTE' as const };
+  const commit = catalog.store.commit(projectId, {
+    ...{ ...world.nextOrder(), ...order, newAttributes: [attribute] },
+  });
+  await reached;
+  assert.deepEqual(await Promise.all(all.map(look)), before);
+  await all[1].snapshots.read(projectId, async (snapshot) => {
+    const early = await snapshot.findPresent(['a']);
+    goOn();
+    assert.equal((await commit).kind, 'done');
+    const late = await snapshot.findPresent(['a', 'c']);
+    assert.deepEqual([late('a'), late('c')], [early('a'), undefined], 'a snapshot stays what it is');
+    assert.deepEqual((await snapshot.readOntology()).attributes, []);
+  });
+  for (const seen of await Promise.all(all.map(look))) {
+    assert.deepEqual(
+      seen.products.map(({ raw }) => raw),
+      rawsOf({ a: 2, c: 1 }),
+    );
+    const answers = seen.products.map(
+      ({ id, answer, updatedAt }) => `{"id":${id},${answer},"lastUpdateTs":${updatedAt}}`,
+    );
+    assert.equal(seen.lookup, `[${answers.join()}]`, 'nothing of before is kept in memory');
+    assert.equal(seen.ontology.attributes.length, 1);
+    assert.deepEqual([seen.hasC, seen.canRestore, seen.count], [true, true, 2]);
+  }
+});
+
+test('a change waits for a commit under way and builds on it', options, async () => {
+  const { world, all, projectId, openPaused } = createCatalog();
+  await world.apply(of({ a: 1, b: 1 }));
+  const { order } = await prepareCommit(world, { a: 2, c: 1, e: 1 });
+  const [first, second] = [world.nextOrder(), world.nextOrder()];
+  const packed = await world.extract(of({ a: 3, d: 1 }));
+  const { catalog, reached, goOn } = openPaused();
+  const commit = catalog.store.commit(projectId, { ...first, ...order });
+  await reached;
+  const change = { ...second, revision: 1, derivationRevision: 0, packed };
+  const apply = all[1].store.applyProducts(projectId, change);
+  await waitForWaiting(1);
+  goOn();
+  assert.equal((await commit).kind, 'done');
+  assert.deepEqual(await apply, { created: 1, changed: 1, unchanged: 0, deleted: 0 });
+  assert.deepEqual(await readContents(all[0]), rawsOf({ a: 3, c: 1, d: 1, e: 1 }));
+  await checkSound(all[1]);
+});
+
+test('a commit waits for a change under way and replaces it', options, async () => {
+  const { world, all, projectId, openPaused } = createCatalog();
+  await world.apply(of({ a: 1, b: 1 }));
+  const { order } = await prepareCommit(world, { a: 1, c: 1, d: 2 });
+  const [first, second] = [world.nextOrder(), world.nextOrder()];
+  const packed = await world.extract(of({ a: 3, c: 2, d: 2 }));
+  const { catalog, reached, goOn } = openPaused();
+  const change = { ...first, revision: 1, derivationRevision: 0, packed };
+  const apply = catalog.store.applyProducts(projectId, change);
+  await reached;
+  const commit = all[1].store.commit(projectId, { ...second, ...order });
+  await waitForWaiting(1);
+  goOn();
+  assert.deepEqual(await apply, { created: 2, changed: 1, unchanged: 0, deleted: 0 });
+  const counts = { created: 0, changed: 2, unchanged: 1, deleted: 1 };
+  assert.deepEqual(await commit, { kind: 'done', counts, needsExtraction: false });
+  assert.deepEqual(await readContents(all[0]), rawsOf({ a: 1, c: 1, d: 2 }));
+  await checkSound(all[0]);
+});
+
+test('of two processes that run the same task, one does it and both answer', options, async () => {
+  const { world, all, projectId, openPaused } = createCatalog();
+  await world.apply(of({ a: 1, b: 1 }));
+  const { order } = await prepareCommit(world, { a: 2, c: 1 });
+  const { catalog, reached, goOn } = openPaused();
+  const task = { ...world.nextOrder(), ...order };
+  const both = [catalog.store.commit(projectId, task)];
+  await reached;
+  both.push(all[1].store.commit(projectId, task));
+  await waitForWaiting(1);
+  goOn();
+  const [result, again] = await Promise.all(both);
+  assert.equal(result?.kind, 'done');
+  assert.deepEqual(again, result);
+  assert.equal((await all[0].rows('undo_log')).length, 1);
+  await checkSound(all[0]);
+});
+
+test(
+  'batches that several processes stage at once are staged once each, and the last one wins',
+  options,
+  async () => {
+    const { world, all } = createCatalog();
+    await world.apply(of({ a: 1 }));
+    for (let round = 1; round <= ROUNDS; round += 1) {
+      const batches = [of({ a: 1, b: round, c: round }), of({ b: round + 1, d: round })];
+      const stage = (catalog: CatalogUnderTest, batch: number) =>
+        stageBatch(world, catalog, { fullUpdateId: round, batch, sent: batches[batch - 1] ?? new Map() });
+      const [one, other] = round % 2 === 0 ? all : (all.toReversed() as [CatalogUnderTest, CatalogUnderTest]);
+      const results = await Promise.all([stage(one, 1), stage(other, 2), stage(other, 1), stage(one, 2)]);
+      assert.deepEqual(results, [true, true, true, true]);
+      const documents = new Map((await one.rows('document')).map(({ id, raw }) => [id, raw]));
+      const rows = (await one.rows('staged_product')).filter((row) => row.full_update_id === round);
+      assert.deepEqual(
+        rows.map((row) => documents.get(row.document_id)).sort(),
+        rawsOf({ a: 1, b: round + 1, c: round, d: round }),
+      );
+      const { length } = (await one.rows('staged_batch')).filter((row) => row.full_update_id === round);
+      assert.equal(length, 2);
+    }
+    await checkSound(all[0]);
+  },
+);
+
+test('a name has the same id for all processes, also when a catalog is new', options, async () => {
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const { all, projectId, world } = createCatalog();
+    const wanted = [
+      { names: ['a', 'b', 'c'], paths: ['["p"]', '["q"]'] },
+      { names: ['d', 'c', 'b'], paths: ['["q"]', '["r"]'] },
+    ] as const;
+    const [one, other] = await Promise.all(
+      all.map(({ store }, at) => store.reserveIds(projectId, wanted[at] ?? wanted[0])),
+    );
+    const ids = new Map([...(one ?? []), ...(other ?? [])]);
+    for (const map of [one, other]) for (const [name, id] of map ?? []) assert.equal(id, ids.get(name));
+    assert.deepEqual([...ids.values()].sort(), [1, 2, 3, 4]);
+    await world.reserveIds([...ids.keys()], ['["p"]', '["q"]', '["r"]'].slice(0, 1));
+    const paths = ['["p"]', '["q"]', '["r"]'];
+    const known = await all[0].snapshots.read(projectId, (snapshot) => snapshot.findCategories(paths));
+    assert.deepEqual([...known.values()].sort(), [1_000_000_001, 1_000_000_002, 1_000_000_003]);
+  }
+});
+
+test('what a full update staged after the collector looked is not garbage', options, async () => {
+  const { world, all, projectId } = createCatalog();
+  await world.apply(of({ a: 1, b: 1 }));
+  const postgres = processes[0] as Postgres;
+  const [opened] = await postgres.rows<{ id: number }>(
+    `insert into full_update (project_id, id, origin, state, created_at)
+     overriding system value values ($1, 1, 'LIVE-API', 'open', 0) returning id`,
+    [projectId],
+  );
+  const { order, session } = await prepareCommit(world, { a: 1, b: 2 });
+  assert.equal(session.fullUpdateId, opened?.id);
+  await world.apply(of({ a: 2 }));
+  const collect = () => all[1].store.collectGarbage(projectId, { live: [], keptCommits: 1 });
+  while (await collect());
+  await world.check();
+  const result = await all[1].store.commit(projectId, { ...world.nextOrder(), ...order });
+  assert.equal(result.kind, 'done');
+  assert.deepEqual(await readContents(all[0]), rawsOf({ a: 1, b: 2 }));
+  await postgres.run("update full_update set state = 'committed' where project_id = $1", [projectId]);
+  await checkSound(all[0]);
+  assert.deepEqual(await all[0].rows('staged_product'), []);
+});
+
+test('of a catalog that is removed while it changes, nothing is left', options, async () => {
+  const { world, all, projectId, openPaused } = createCatalog();
+  await world.apply(of({ a: 1, b: 1 }));
+  const packed = await world.extract(of({ a: 2, c: 1 }));
+  const { catalog, reached, goOn } = openPaused();
+  const change = { ...world.nextOrder(), revision: 1, derivationRevision: 0, packed };
+  const apply = catalog.store.applyProducts(projectId, change);
+  await reached;
+  const removal = all[1].store.removeCatalog(projectId);
+  await waitForWaiting(1);
+  goOn();
+  await Promise.all([apply, removal]);
+  assert.deepEqual(Object.values(await all[0].readAll()).flat(), []);
+});
+
+test('all that processes do at once leaves a sound catalog', options, async () => {
+  const { world, all, projectId } = createCatalog();
+  const [one, other] = all;
+  await world.apply(of({ a: 1, b: 1 }));
+  for (let round = 1; round <= ROUNDS; round += 1) {
+    const live = [round];
+    const stage = (catalog: CatalogUnderTest, batch: number, sent: Record<string, number>) =>
+      stageBatch(world, catalog, { fullUpdateId: round, batch, sent: of(sent) });
+    const change = { ...world.nextOrder(), revision: 1, derivationRevision: 0 };
+    const packed = await world.extract(of({ a: round + 1, [`n${round}`]: 1 }));
+    await Promise.all([
+      stage(one, 1, { b: round, x: round }),
+      stage(other, 2, { b: round + 1, y: round }),
+      one.store.applyProducts(projectId, { ...change, packed }),
+      other.store.collectGarbage(projectId, { live, keptCommits: 1 }),
+      one.store.reserveIds(projectId, { names: [`n${round}`], paths: [] }),
+      other.store.reserveIds(projectId, { names: [`n${round}`, `m${round}`], paths: [] }),
+    ]);
+    const order = { fullUpdateId: round, batches: 2, mode: 'automatic', revision: 1 } as const;
+    const result = await other.store.commit(projectId, {
+      ...{ ...world.nextOrder(), ...order, newAttributes: [], maxDeletePercent: 100, keptCommits: 1 },
+    });
+    assert.equal(result.kind, 'done');
+    assert.deepEqual(await readContents(one), rawsOf({ b: round + 1, x: round, y: round }));
+  }
+  await checkSound(one);
+  const ids = await one.store.reserveIds(projectId, { names: ['n1', 'm1', 'n10', 'm10'], paths: [] });
+  assert.equal(new Set(ids.values()).size, 4);
+});

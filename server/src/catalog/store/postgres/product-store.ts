@@ -1,0 +1,169 @@
+import { CopyRows, copyInto } from '../../../storage/storage.ts';
+import type { AppliedProducts, ChangeCounts, ChangeOrder, RefreshedFacts, Stale } from '../../port.ts';
+import { sortedRows } from '../sqlite/writer-store.ts';
+import { answerTextsOf, hashOf } from '../../products/packed-products.ts';
+import { updateCatalog } from './catalog-row-store.ts';
+import { WANTED_PRODUCTS } from './reader-store.ts';
+import {
+  applyOnce,
+  type CatalogChange,
+  changeCatalog,
+  copyDocuments,
+  type PlannedDocument,
+  type PostgresWriter,
+  replaceAnswers,
+} from './writer-store.ts';
+
+/** Changes of present products outside a full update in PostgreSQL; each function one transaction. */
+
+type Change = ChangeOrder & AppliedProducts;
+
+interface ChangedProduct extends PlannedDocument {
+  readonly identifier: string;
+  /** The document that the product had; undefined: the product is new. */
+  readonly before: number | undefined;
+}
+
+/** Writes what an incremental or partial update changed. */
+export function applyProducts(
+  writer: PostgresWriter,
+  projectId: number,
+  change: Change,
+): Promise<ChangeCounts | Stale> {
+  return applyOnce<ChangeCounts | Stale>(writer, { projectId, ...change }, async (catalog) => {
+    const { row } = catalog;
+    const isStale =
+      row.ontologyRevision !== change.revision || row.derivationRevision !== change.derivationRevision;
+    if (isStale) return { result: { stale: true }, isDone: false };
+    const products = await planProducts(catalog, change);
+    await copyDocuments(catalog, change.packed, products);
+    const created = products.filter(({ before }) => before === undefined);
+    const changed = products.filter(({ before }) => before !== undefined);
+    await insertProducts(catalog, change, created);
+    await updateProducts(catalog, change, changed);
+    const unchanged = change.packed.documents.length - products.length;
+    return {
+      result: { created: created.length, changed: changed.length, unchanged, deleted: 0 },
+      isDone: true,
+      counters: {
+        nextProductId: row.nextProductId + created.length,
+        nextDocumentId: row.nextDocumentId + products.length,
+      },
+    };
+  });
+}
+
+/** Those that bring a document, with their ids. */
+async function planProducts(
+  { tx, projectId, row: catalog }: CatalogChange,
+  { packed }: Change,
+): Promise<ChangedProduct[]> {
+  const rows = sortedRows(packed).filter(({ row }) => (packed.documents[row] ?? 0) === 0);
+  const present = await tx.rows<{ identifier: string; id: number; document: number }>(
+    `select p.identifier, p.id, p.document_id as document from ${WANTED_PRODUCTS}`,
+    [projectId, rows.map(({ identifier }) => identifier)],
+  );
+  const known = new Map(present.map((product) => [product.identifier, product]));
+  let { nextProductId, nextDocumentId } = catalog;
+  return rows.map(({ row, identifier }) => {
+    const found = known.get(identifier);
+    const productId = found?.id ?? nextProductId++;
+    return { row, identifier, productId, id: nextDocumentId++, before: found?.document };
+  });
+}
+
+const PRODUCT = copyInto('product', [
+  ...[
+    'project_id',
+    'id',
+    'identifier',
+    'document_id',
+    'hash',
+    'ontology_revision',
+    'updated_at',
+    'updated_by',
+  ],
+]);
+
+async function insertProducts(
+  { tx, projectId }: CatalogChange,
+  { packed, at, taskNumber }: Change,
+  created: readonly ChangedProduct[],
+): Promise<void> {
+  if (created.length === 0) return;
+  const rows = new CopyRows(8, created.length * 128);
+  for (const { row, id, identifier, productId } of created) {
+    rows.begin().integer(projectId).integer(productId).text(identifier).integer(id);
+    rows
+      .bytes(hashOf(packed, row))
+      .integer(packed.revisions[row] ?? 0)
+      .integer(at)
+      .integer(taskNumber);
+  }
+  await tx.copyIn(PRODUCT, rows.finish());
+}
+
+/** Lists as parameters, not COPY: these rows are narrow, and a staging table would be written and emptied again. */
+async function updateProducts(
+  { tx, projectId }: CatalogChange,
+  { packed, at, taskNumber }: Change,
+  changed: readonly ChangedProduct[],
+): Promise<void> {
+  if (changed.length === 0) return;
+  await tx.run(
+    `insert into garbage_document (project_id, document_id, identifier)
+     select $1, g.* from unnest($2::bigint[], $3::text[]) g on conflict do nothing`,
+    [projectId, changed.map(({ before }) => before ?? 0), changed.map(({ identifier }) => identifier)],
+  );
+  // They are there, so this changes them: by the index, which an update that is joined with a list may do without.
+  await tx.run(
+    `insert into product (project_id, id, identifier, document_id, hash, ontology_revision, updated_at, updated_by)
+     select $1, c.*, $2::bigint, $3::bigint
+     from unnest($4::bigint[], $5::text[], $6::bigint[], $7::bytea[], $8::bigint[]) c
+     on conflict (project_id, id) do update set document_id = excluded.document_id, hash = excluded.hash,
+       ontology_revision = excluded.ontology_revision, updated_at = excluded.updated_at, updated_by = excluded.updated_by`,
+    [
+      projectId,
+      at,
+      taskNumber,
+      changed.map(({ productId }) => productId),
+      changed.map(({ identifier }) => identifier),
+      changed.map(({ id }) => id),
+      changed.map(({ row }) => Buffer.from(hashOf(packed, row))),
+      changed.map(({ row }) => packed.revisions[row] ?? 0),
+    ],
+  );
+}
+
+/** Replaces facts of products that are still what they were when their facts were made. */
+export function refreshFacts(
+  writer: PostgresWriter,
+  projectId: number,
+  { products, documents, packed, at, taskNumber }: RefreshedFacts,
+): Promise<void> {
+  return changeCatalog(writer, projectId, async ({ tx, row }) => {
+    const answers = answerTextsOf(packed);
+    const followed = await tx.rows<{ document: number }>(
+      `insert into product (project_id, id, identifier, document_id, hash, ontology_revision, updated_at, updated_by)
+       select $1, p.id, p.identifier, p.document_id, p.hash, w.revision,
+         case when d.answer = w.answer then p.updated_at else $2 end,
+         case when d.answer = w.answer then p.updated_by else $7 end
+       from unnest($3::bigint[], $4::bigint[], $5::bigint[], $6::text[]) w (id, document, revision, answer)
+       cross join lateral (select * from product where project_id = $1 and id = w.id limit 1) p
+       cross join lateral (select answer from document where project_id = $1 and id = w.document limit 1) d
+       where p.document_id = w.document and p.ontology_revision < w.revision
+       on conflict (project_id, id) do update
+       set ontology_revision = excluded.ontology_revision, updated_at = excluded.updated_at,
+         updated_by = excluded.updated_by
+       returning document_id as document`,
+      [projectId, at, [...products], [...documents], [...packed.revisions], answers, taskNumber],
+    );
+    const isFollowed = new Set(followed.map(({ document }) => document));
+    await replaceAnswers(
+      tx,
+      projectId,
+      [...documents].flatMap((id, at) => (isFollowed.has(id) ? { id, answer: answers[at] ?? '' } : [])),
+    );
+    await updateCatalog(tx, projectId, { catalogVersion: row.catalogVersion + 1 });
+  });
+}

@@ -1,0 +1,89 @@
+import type { Postgres, SqlSession } from '../../../storage/storage.ts';
+import type {
+  CatalogSnapshot,
+  CatalogSnapshots,
+  OutdatedProduct,
+  PatchedProduct,
+  PresentProduct,
+  StagedDocument,
+} from '../../snapshot.ts';
+import type { BatchDerivation } from '../../derivation.ts';
+import { readPostgresOntology } from './catalog-row-store.ts';
+import { planForParts } from './planning-store.ts';
+import { countRange, listById, listRange, readLargestId } from './product-list-store.ts';
+import { WANTED_DOCUMENTS, WANTED_PRODUCTS } from './reader-store.ts';
+
+/** Catalogs in PostgreSQL as the parsing threads read them: one statement for all products of a batch. */
+export function createPostgresSnapshots(parts: {
+  postgres: Postgres;
+  readPayload: CatalogSnapshots['readPayload'];
+  derivation: BatchDerivation;
+}): CatalogSnapshots {
+  const { postgres, readPayload, derivation } = parts;
+  return {
+    readPayload,
+    read: (projectId, work) =>
+      postgres.snapshot((session) => work(snapshotOf(session, projectId, derivation))),
+  };
+}
+
+const PRESENT = `w.identifier, p.id, p.hash, p.document_id as document, p.ontology_revision as revision`;
+
+/** Looked up one by one: joined as it is, all documents may be read. */
+const documentOf = (row: string) =>
+  `cross join lateral (select raw from document where project_id = $1 and id = ${row}.document_id limit 1) d`;
+
+function snapshotOf(session: SqlSession, projectId: number, derivation: BatchDerivation): CatalogSnapshot {
+  return {
+    readOntology: () => readPostgresOntology(session, projectId),
+    openDerivation: () => derivation.open(session, projectId),
+    findPresent: async (identifiers) =>
+      byIdentifier(
+        await session.rows<PresentProduct & { identifier: string }>(
+          `select ${PRESENT} from ${WANTED_PRODUCTS}`,
+          [projectId, identifiers],
+        ),
+      ),
+    findPatched: async (identifiers) =>
+      byIdentifier(
+        await session.rows<PatchedProduct & { identifier: string }>(
+          `select ${PRESENT}, d.raw from ${WANTED_DOCUMENTS}`,
+          [projectId, identifiers],
+        ),
+      ),
+    async findCategories(paths) {
+      const rows = await session.rows<{ path: string; id: number }>(
+        `select w.path, c.id from unnest($2::text[]) w (path) cross join lateral (select id from category
+           where project_id = $1 and md5(path) = md5(w.path) and path = w.path limit 1) c`,
+        [projectId, paths],
+      );
+      return new Map(rows.map(({ path, id }) => [path, id]));
+    },
+    async listOutdated({ revision, after, limit }) {
+      await planForParts(session);
+      return session.rows<OutdatedProduct>(
+        `select p.id, p.identifier, p.document_id as document, d.raw
+         from (select id, identifier, document_id from product
+           where project_id = $1 and id > $2 and ontology_revision < $3 order by id limit $4) p ${documentOf('p')}
+         order by p.id`,
+        [projectId, after, revision, limit],
+      );
+    },
+    listRange: (range) => listRange(session, projectId, range),
+    countRange: (range) => countRange(session, projectId, range),
+    listById: (wanted) => listById(session, projectId, wanted),
+    readLargestId: () => readLargestId(session, projectId),
+    listStagedDocuments: ({ fullUpdateId, batch }) =>
+      session.rows<StagedDocument>(
+        `select s.identifier, s.document_id as document, s.is_fresh as "isFresh", d.raw
+         from staged_product s ${documentOf('s')}
+         where s.project_id = $1 and s.full_update_id = $2 and s.batch = $3 order by s.identifier`,
+        [projectId, fullUpdateId, batch],
+      ),
+  };
+}
+
+function byIdentifier<Row extends { identifier: string }>(rows: readonly Row[]) {
+  const found = new Map(rows.map(({ identifier, ...row }) => [identifier, row]));
+  return (identifier: string) => found.get(identifier);
+}

@@ -1,0 +1,207 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { CatalogFile, CatalogFiles } from '../../../storage/storage.ts';
+import type { Difference, StagedBatch, StoredProduct } from '../../port.ts';
+import type {
+  CatalogSnapshot,
+  CatalogSnapshots,
+  OutdatedProduct,
+  PresentProduct,
+  StagedDocument,
+} from '../../snapshot.ts';
+import type { Derivation } from '../../derivation.ts';
+import { type AttributeRow, type Ontology, type OntologyMode, toAttribute } from '../../ontology/attribute.ts';
+import { countRange, listById, listRange, readLargestId } from './product-list-store.ts';
+
+/** Statements that only read a catalog file; used by the thread that serves and by those that parse. */
+
+export function readMeta(file: CatalogFile, name: string): number | string | undefined {
+  const row = file.prepare('select value from meta where name = ?').get(name);
+  return row?.value as number | string | undefined;
+}
+
+/** Raised by every change that a reader can see. */
+export function readCatalogVersion(file: CatalogFile): number {
+  return Number(readMeta(file, 'catalog_version'));
+}
+
+/** Call it on one snapshot or in a transaction: it takes several statements. */
+export function readOntology(file: CatalogFile): Ontology {
+  return {
+    mode: readMeta(file, 'ontology_mode') as OntologyMode,
+    revision: Number(readMeta(file, 'ontology_revision')),
+    attributes: file
+      .prepare('select id, name, type, unit_name as unitName, decimal, synonyms from attribute order by id')
+      .all()
+      .map((row) => toAttribute(row as unknown as AttributeRow)),
+  };
+}
+
+/** What the lookup serves of one product. Relies on the unique index of identifier. */
+export function findServed(file: CatalogFile, identifier: string) {
+  return file
+    .prepare(
+      `select p.id, p.updated_at as updatedAt, d.answer from product p
+       join document d on d.id = p.document_id where p.identifier = ?`,
+    )
+    .get(identifier) as { id: number; updatedAt: number; answer: Uint8Array } | undefined;
+}
+
+const STORED = `select p.id, p.identifier, p.updated_at as updatedAt, p.updated_by as updatedBy,
+    cast(d.answer as text) as answer, cast(d.raw as text) as raw
+  from product p join document d on d.id = p.document_id`;
+
+export function findStored(file: CatalogFile, identifier: string): StoredProduct | undefined {
+  return file.prepare(`${STORED} where p.identifier = ?`).get(identifier) as StoredProduct | undefined;
+}
+
+export function listStored(file: CatalogFile, after: string, limit: number): StoredProduct[] {
+  const statement = file.prepare(`${STORED} where p.identifier > ? order by p.identifier limit ?`);
+  return statement.all(after, limit) as unknown as StoredProduct[];
+}
+
+export function countProducts(file: CatalogFile): number {
+  return Number(file.prepare('select count(*) as count from product').get()?.count);
+}
+
+/** The first load of a catalog then asks for no product. */
+export function isCatalogEmpty(file: CatalogFile): boolean {
+  return file.prepare('select 1 from product limit 1').get() === undefined;
+}
+
+export function findPresent(file: CatalogFile, identifier: string): PresentProduct | undefined {
+  return file
+    .prepare(
+      `select id, hash, document_id as document, ontology_revision as revision from product where identifier = ?`,
+    )
+    .get(identifier) as PresentProduct | undefined;
+}
+
+export function findRaw(file: CatalogFile, identifier: string): string | undefined {
+  const row = file
+    .prepare(
+      `select cast(d.raw as text) as raw from product p join document d on d.id = p.document_id where p.identifier = ?`,
+    )
+    .get(identifier);
+  return row?.raw as string | undefined;
+}
+
+export function findCategoryId(file: CatalogFile, path: string): number | undefined {
+  return file.prepare('select id from category where path = ?').get(path)?.id as number | undefined;
+}
+
+export function listOutdated(
+  file: CatalogFile,
+  wanted: { revision: number; after: number; limit: number },
+): OutdatedProduct[] {
+  return file
+    .prepare(
+      `select p.id, p.identifier, p.document_id as document, cast(d.raw as text) as raw
+       from product p join document d on d.id = p.document_id
+       where p.id > ? and p.ontology_revision < ? order by p.id limit ?`,
+    )
+    .all(wanted.after, wanted.revision, wanted.limit) as unknown as OutdatedProduct[];
+}
+
+/** The products of one batch: those that brought a document (`isFresh` 1) and those found unchanged. */
+export function listStagedDocuments(
+  file: CatalogFile,
+  { fullUpdateId, batch }: { fullUpdateId: number; batch: number },
+): StagedDocument[] {
+  return file
+    .prepare(
+      `select s.identifier, s.document_id as document, s.is_fresh as isFresh, cast(d.raw as text) as raw
+       from staged_product s join document d on d.id = s.document_id
+       where s.full_update_id = ? and s.batch = ? order by s.identifier`,
+    )
+    .all(fullUpdateId, batch) as never;
+}
+
+export function listStagedBatches(file: CatalogFile, fullUpdateId: number): StagedBatch[] {
+  return file
+    .prepare(
+      `select batch, observed, extracted_by as extractedBy from staged_batch where full_update_id = ? order by batch`,
+    )
+    .all(fullUpdateId) as unknown as StagedBatch[];
+}
+
+export function readStagedReports(file: CatalogFile, fullUpdateId: number): string[] {
+  const statement = file.prepare('select report from staged_batch where full_update_id = ? order by batch');
+  return statement.all(fullUpdateId).map(({ report }) => report as string);
+}
+
+const PREVIEWED = 100;
+const STAGED =
+  'from staged_product s left join product p on p.identifier = s.identifier where s.full_update_id = ?';
+const GONE = `from product p where not exists
+  (select 1 from staged_product s where s.full_update_id = ? and s.identifier = p.identifier)`;
+
+/** Counts what a commit would do; with the first identifiers of each kind when asked. */
+export function compareStaged(file: CatalogFile, fullUpdateId: number, withIdentifiers: boolean): Difference {
+  return file.snapshot(() => {
+    const kinds = {
+      created: `${STAGED} and p.id is null`,
+      // A negative revision: an equal upload that gains facts of an attribute that the commit creates.
+      changed: `${STAGED} and p.id is not null and (p.hash <> s.hash or s.ontology_revision < 0)`,
+      unchanged: `${STAGED} and p.hash = s.hash and s.ontology_revision >= 0`,
+      deleted: GONE,
+    };
+    const describe = (kind: keyof typeof kinds) => {
+      const count = file.prepare(`select count(*) as count ${kinds[kind]}`).get(fullUpdateId)?.count;
+      if (!withIdentifiers) return { count: Number(count), identifiers: [] };
+      const column = kind === 'deleted' ? 'p.identifier' : 's.identifier';
+      const rows = file
+        .prepare(`select ${column} as identifier ${kinds[kind]} order by 1 limit ${PREVIEWED}`)
+        .all(fullUpdateId);
+      return { count: Number(count), identifiers: rows.map(({ identifier }) => identifier as string) };
+    };
+    return {
+      present: countProducts(file),
+      created: describe('created'),
+      changed: describe('changed'),
+      unchanged: describe('unchanged'),
+      deleted: describe('deleted'),
+    };
+  });
+}
+
+/** Catalogs as the parsing threads read them: rows are read one by one when they are asked for, which costs nothing here. */
+export function createSqliteSnapshots(parts: {
+  files: CatalogFiles;
+  payloads: string;
+  derivation: Derivation;
+}): CatalogSnapshots {
+  const { files, payloads, derivation } = parts;
+  return {
+    readPayload: (_, name) => readFile(join(payloads, name)),
+    read(projectId, work) {
+      const file = files.open(projectId);
+      return file.snapshot(() => work(snapshotOf(file, derivation)));
+    },
+  };
+}
+
+function snapshotOf(file: CatalogFile, derivation: Derivation): CatalogSnapshot {
+  return {
+    readOntology: async () => readOntology(file),
+    openDerivation: async () => derivation.open(file),
+    async findPresent() {
+      return isCatalogEmpty(file) ? () => undefined : (identifier) => findPresent(file, identifier);
+    },
+    findPatched: async () => (identifier) => {
+      const raw = findRaw(file, identifier);
+      const present = raw === undefined ? undefined : findPresent(file, identifier);
+      return present && { ...present, raw: raw as string };
+    },
+    async findCategories(paths) {
+      const found = paths.map((path) => [path, findCategoryId(file, path)] as const);
+      return new Map(found.filter((pair): pair is [string, number] => pair[1] !== undefined));
+    },
+    listRange: async (range) => listRange(file, range),
+    countRange: async (range) => countRange(file, range),
+    listById: async (wanted) => listById(file, wanted),
+    readLargestId: async () => readLargestId(file),
+    listOutdated: async (wanted) => listOutdated(file, wanted),
+    listStagedDocuments: async (wanted) => listStagedDocuments(file, wanted),
+  };
+}

@@ -1,0 +1,165 @@
+import { type CatalogFile, refuseOtherState } from '../../../storage/storage.ts';
+import type { ChangeOrder, RestoreResult, WantedOntology } from '../../port.ts';
+import { readMeta, readOntology } from './reader-store.ts';
+import { applyOnce, insertAttribute, raiseVersion, writeMeta } from './writer-store.ts';
+import type { Derivation } from '../../derivation.ts';
+import type { Ontology } from '../../ontology/attribute.ts';
+import { identifyAttributes, isSameOntology, markOfOntology } from '../../ontology/ontology-change.ts';
+import { dropUndoBeyond, openUndo, playBack } from './undo-store.ts';
+
+/** Deleting, restoring, changing the ontology and removing what nothing points to; each function one transaction. */
+
+export function deleteProducts(
+  file: CatalogFile,
+  change: ChangeOrder & { identifiers: readonly string[]; keptCommits: number },
+): { deleted: number; unknown: readonly string[] } {
+  return applyOnce(file, change, () => {
+    const list = JSON.stringify(change.identifiers);
+    const unknown = file
+      .prepare(
+        `select distinct j.value as identifier from json_each(?) j
+         where not exists (select 1 from product p where p.identifier = j.value)`,
+      )
+      .all(list)
+      .map(({ identifier }) => identifier as string);
+    if (unknown.length < new Set(change.identifiers).size) {
+      openUndo(file, change).recordDeleted(change.identifiers);
+      dropUndoBeyond(file, change.keptCommits);
+    }
+    const { changes } = file
+      .prepare('delete from product where identifier in (select value from json_each(?))')
+      .run(list);
+    return { result: { deleted: Number(changes), unknown }, isDone: true };
+  });
+}
+
+/** @returns undefined when nothing is left to restore */
+export function restore(file: CatalogFile, change: ChangeOrder): RestoreResult | undefined {
+  const { result } = applyOnce<{ result: RestoreResult | null }>(file, change, () => ({
+    result: { result: playBack(file) ?? null },
+    isDone: true,
+  }));
+  return result ?? undefined;
+}
+
+/** Takes the whole list; what is missing is removed. @returns whether anything differs @throws changed_meanwhile */
+export function replaceOntology(
+  file: CatalogFile,
+  wanted: WantedOntology,
+): { ontology: Ontology; changed: boolean } {
+  return file.transaction(() => {
+    const present = readOntology(file);
+    refuseOtherState(wanted.expected, markOfOntology(present));
+    const plan = identifyAttributes(present.attributes, wanted.attributes, {
+      known: findAttributeIds(file, wanted),
+      nextId: Number(readMeta(file, 'next_attribute_id')),
+    });
+    const isSame = isSameOntology(present, { mode: wanted.mode, attributes: plan.attributes });
+    if (isSame) return { ontology: present, changed: false };
+    for (const name of plan.forgotten) file.prepare('delete from attribute_id where name = ?').run(name);
+    for (const [name, id] of plan.named)
+      file.prepare('insert or replace into attribute_id (name, id) values (?, ?)').run(name, id);
+    writeMeta(file, 'next_attribute_id', plan.nextId);
+    file.prepare('delete from attribute').run();
+    for (const attribute of plan.attributes) insertAttribute(file, attribute);
+    writeMeta(file, 'ontology_mode', wanted.mode);
+    writeMeta(file, 'ontology_revision', present.revision + 1);
+    raiseVersion(file);
+    return { ontology: readOntology(file), changed: true };
+  });
+}
+
+function findAttributeIds(file: CatalogFile, { attributes }: WantedOntology): Map<string, number> {
+  const find = file.prepare('select id from attribute_id where name = ?');
+  const found = attributes.map(({ name }) => [name, find.get(name)?.id] as const);
+  return new Map(found.filter((pair): pair is [string, number] => pair[1] !== undefined));
+}
+
+/** Rows a step: short enough that an update of the same project hardly waits for it. */
+const STEP = 2_000;
+
+/**
+ * Removes one bounded part of what nothing points to: rows of full updates that are over, undo entries that are not
+ * kept, documents that were replaced. @returns whether there may be more
+ */
+export function collectGarbage(
+  file: CatalogFile,
+  { live }: { live: readonly number[] },
+  derivation: Derivation,
+): boolean {
+  return file.transaction(
+    () => dropStaged(file, live) || dropUndo(file) || dropDocuments(file, live, derivation),
+  );
+}
+
+function dropStaged(file: CatalogFile, live: readonly number[]): boolean {
+  const over = file
+    .prepare(
+      `select full_update_id as id from staged_batch where full_update_id not in (select value from json_each(?)) limit 1`,
+    )
+    .get(JSON.stringify(live))?.id;
+  if (over === undefined) return false;
+  const id = Number(over);
+  const last = file
+    .prepare(
+      'select identifier from staged_product where full_update_id = ? order by identifier limit 1 offset ?',
+    )
+    .get(id, STEP - 1)?.identifier;
+  const range = 'full_update_id = ? and (? is null or identifier <= ?)';
+  const bounds = [id, (last ?? null) as string | null, (last ?? null) as string | null] as const;
+  if (file.prepare("select 1 from meta where name = 'committed:' || ?").get(id) === undefined) {
+    file
+      .prepare(
+        `insert or ignore into garbage_document select document_id, identifier from staged_product
+         where ${range} and is_fresh = 1`,
+      )
+      .run(...bounds);
+  }
+  file.prepare(`delete from staged_product where ${range}`).run(...bounds);
+  if (last !== undefined) return true;
+  file.prepare('delete from staged_batch where full_update_id = ?').run(id);
+  file.prepare("delete from meta where name = 'committed:' || ?").run(id);
+  return true;
+}
+
+function dropUndo(file: CatalogFile): boolean {
+  const over = file
+    .prepare('select undo_id as id from undo_change where undo_id not in (select id from undo_log) limit 1')
+    .get()?.id;
+  if (over === undefined) return false;
+  const part = `select product_id from undo_change where undo_id = ? order by product_id limit ${STEP}`;
+  file
+    .prepare(
+      `insert or ignore into garbage_document select document_before, identifier from undo_change
+       where undo_id = ? and product_id in (${part}) and document_before is not null`,
+    )
+    .run(over, over);
+  file.prepare(`delete from undo_change where undo_id = ? and product_id in (${part})`).run(over, over);
+  return true;
+}
+
+/** A document that an open full update staged as unchanged stays until that one is over. */
+function dropDocuments(file: CatalogFile, live: readonly number[], derivation: Derivation): boolean {
+  const isStaged = `exists (select 1 from json_each(?) l join staged_product s on s.full_update_id = l.value
+    where s.identifier = g.identifier and s.document_id = g.document_id)`;
+  const ids = file
+    .prepare(`select g.document_id as id from garbage_document g where not ${isStaged} limit ${STEP}`)
+    .all(JSON.stringify(live));
+  if (ids.length === 0) return false;
+  const list = JSON.stringify(ids.map(({ id }) => id));
+  const removed = file
+    .prepare(
+      `delete from document where id in (select value from json_each(?)) and not exists
+         (select 1 from garbage_document g join product p on p.identifier = g.identifier
+          where g.document_id = document.id and p.document_id = document.id) returning id`,
+    )
+    .all(list);
+  derivation.remove(
+    file,
+    removed.map(({ id }) => Number(id)),
+  );
+  file
+    .prepare('delete from garbage_document where document_id in (select value from json_each(?))')
+    .run(list);
+  return true;
+}

@@ -1,0 +1,34 @@
+import { ServiceError } from '../../kernel/errors.ts';
+import type { DeleteLimit } from '../port.ts';
+
+/** Whether a commit may not delete that many. The exact number that a caller allows holds whatever the share says.
+ * Source: docs/interface.md §4.4, delete guard. */
+export function isGuarded(
+  { maxDeletePercent, allowDeletes }: DeleteLimit,
+  present: number,
+  deleted: number,
+): boolean {
+  if (allowDeletes !== undefined) return deleted !== allowDeletes;
+  // Not divided: 7 / 100 * 100 is more than 7.
+  return deleted * 100 > maxDeletePercent * present;
+}
+
+/** @returns the refusal of a guarded commit, with its figures; `limitOf`: whose limit it is */
+export function refuseDeletes(
+  { present, deleted }: { present: number; deleted: number },
+  { maxDeletePercent, allowDeletes }: DeleteLimit,
+  limitOf: 'project' | 'pipeline' = 'project',
+): ServiceError {
+  const percent = present === 0 ? 0 : Math.round((deleted / present) * 10_000) / 100;
+  const wayOut =
+    limitOf === 'pipeline'
+      ? `the pipeline allows ${maxDeletePercent} %, its maxDeletePercent; raise it to delete them all the same`
+      : `the project allows ${maxDeletePercent} %; send start?allowDeletes=${deleted} to delete them all the same`;
+  const details = [
+    `the update would delete ${deleted} of ${present} products (${percent} %)`,
+    allowDeletes === undefined ? wayOut : `allowDeletes says ${allowDeletes}, it must be exactly ${deleted}`,
+  ];
+  if (allowDeletes !== undefined)
+    return new ServiceError('deletes_not_exact', { values: [deleted, allowDeletes], details });
+  return new ServiceError('delete_guard', { details });
+}

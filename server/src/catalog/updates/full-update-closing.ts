@@ -1,0 +1,50 @@
+import type { CatalogParts } from '../parts.ts';
+import { closeFullUpdate, listBatches, listUnclosed } from './full-update-store.ts';
+
+/** The end of full updates: their uploads end with them, and what only they needed goes. */
+export class FullUpdateClosing {
+  private readonly parts: CatalogParts;
+  private readonly onClosed: (fullUpdateId: number) => void;
+
+  constructor(parts: CatalogParts, onClosed: (fullUpdateId: number) => void) {
+    this.parts = parts;
+    this.onClosed = onClosed;
+  }
+
+  /** Uploads end with their full update. */
+  async close(projectId: number, fullUpdateId: number, state: 'committed' | 'discarded'): Promise<void> {
+    const { database, tasks, payloads } = this.parts;
+    const key = { id: fullUpdateId, projectId };
+    const batches = await listBatches(database, key);
+    const uploads = await Promise.all(batches.map(({ taskId }) => tasks.find(taskId)));
+    const known = uploads.filter((task) => task !== undefined);
+    await tasks.endTasks(known, state === 'committed' ? 'FINISHED' : 'CANCELLED');
+    await closeFullUpdate(database, key, state);
+    // Before its bodies go: what is being staged of it is missed by nobody.
+    this.onClosed(fullUpdateId);
+    for (const { payloadName } of batches) await payloads.remove(projectId, payloadName);
+    this.parts.collectGarbage(projectId);
+  }
+
+  /** The new one is stored: what fails in closing the old ones is done with the next, or at the next start. */
+  async closeDiscarded(projectId: number): Promise<void> {
+    try {
+      const unclosed = await listUnclosed(this.parts.database);
+      const mine = unclosed.filter((one) => one.projectId === projectId && one.state === 'discarded');
+      for (const { id } of mine) await this.close(projectId, id, 'discarded');
+    } catch (error) {
+      this.parts.logger.warn({ err: error, project: projectId }, 'a discarded full update is closed later');
+    }
+  }
+
+  /** Closes what a former process left half closed: it was discarded, or its commit has ended. */
+  async closeEnded(): Promise<void> {
+    for (const { id, projectId, state, commitTaskId } of await listUnclosed(this.parts.database)) {
+      const commit = commitTaskId === undefined ? undefined : await this.parts.tasks.find(commitTaskId);
+      const isUnderWay = state === 'committing' && commit?.finishedAt === undefined;
+      if (isUnderWay) continue;
+      const isCommitted = state !== 'discarded' && commit?.status === 'FINISHED';
+      await this.close(projectId, id, isCommitted ? 'committed' : 'discarded');
+    }
+  }
+}

@@ -1,0 +1,144 @@
+import { ServiceError } from '../../kernel/errors.ts';
+import type { PartRequest, TaskDefinition, TaskRun } from '../../tasks/tasks.ts';
+import type { CatalogParts } from '../parts.ts';
+import type { ChangeCounts, CommitResult, DeleteLimit } from '../port.ts';
+import { refuseDeletes } from './delete-guard.ts';
+import type { FullUpdateClosing } from './full-update-closing.ts';
+import { beginCommit, findFullUpdate, listBatches } from './full-update-store.ts';
+import type { OntologyChanges } from '../ontology/ontology-changes.ts';
+import { passOnReport } from '../report-lines.ts';
+import type { Staging } from './staging.ts';
+
+interface CommitPayload {
+  readonly fullUpdateId: number;
+  readonly allowDeletes?: number;
+  /** Holds where it is stricter than the project's. */
+  readonly maxDeletePercent?: number;
+}
+
+/** A stored body passed its limit when it came. */
+const ANY_SIZE_MIB = 1024;
+/** A commit is prepared again when the ontology changed meanwhile; more often than this, something is wrong. */
+const ATTEMPTS = 10;
+
+export interface CommitParts {
+  readonly parts: CatalogParts;
+  readonly staging: Staging;
+  readonly closing: FullUpdateClosing;
+  readonly ontology: Pick<OntologyChanges, 'startExtraction'>;
+}
+
+/** The third step of a full update, as a task. Source: docs/interface.md §4.4. */
+export class FullUpdateCommits {
+  private readonly parts: CatalogParts;
+  private readonly staging: Staging;
+  private readonly closing: FullUpdateClosing;
+  private readonly ontology: Pick<OntologyChanges, 'startExtraction'>;
+  readonly task: TaskDefinition<CommitPayload> = {
+    kind: 'catalog.commit',
+    name: 'Api triggered full update',
+    increment: 'STEP_BASED',
+    acceptedAs: 'RUNNING',
+    isOrdered: true,
+    run: (payload, run) => this.runCommit(payload, run),
+    ended: async ({ fullUpdateId }, task) => {
+      if (task.status !== 'FINISHED') await this.closing.close(task.projectId, fullUpdateId, 'discarded');
+    },
+  };
+
+  constructor({ parts, staging, closing, ontology }: CommitParts) {
+    this.parts = parts;
+    this.staging = staging;
+    this.closing = closing;
+    this.ontology = ontology;
+  }
+
+  /** @returns the commit as a part of the task that filled the full update */
+  asPart(fullUpdateId: number, maxDeletePercent: number): PartRequest {
+    return {
+      definition: this.task as never,
+      payload: { fullUpdateId, maxDeletePercent } satisfies CommitPayload,
+      async alongside(tx, { projectId, id: taskId }) {
+        const { begun } = await beginCommit(tx, { projectId, fullUpdateId, taskId });
+        if (!begun) throw new ServiceError('full_update_missing');
+      },
+    };
+  }
+
+  /** @returns how many batches there are */
+  async complete(projectId: number, fullUpdateId: number): Promise<number> {
+    const batches = await listBatches(this.parts.database, { id: fullUpdateId, projectId });
+    const accepted = batches.map(({ batch, payloadName, encoding }) => ({
+      batch,
+      source: { handle: 0, payloadName, encoding, maxMib: ANY_SIZE_MIB, form: 'products' as const },
+    }));
+    await this.staging.complete(projectId, fullUpdateId, accepted);
+    return batches.length;
+  }
+
+  private async runCommit(
+    { fullUpdateId, allowDeletes, maxDeletePercent: own = 100 }: CommitPayload,
+    run: TaskRun,
+  ): Promise<void> {
+    const { projectId } = run.task;
+    const update = await findFullUpdate(this.parts.database, { id: fullUpdateId, projectId });
+    // It ended before a crash that forgot to say so.
+    if (update?.state === 'committed') return;
+    const settings = await this.parts.getSettings(projectId);
+    const limits = {
+      ...settings,
+      maxDeletePercent: Math.min(settings.maxDeletePercent, own),
+      allowDeletes,
+    };
+    const result = await this.commitSettled(run, fullUpdateId, limits);
+    if (result.kind === 'guarded') {
+      const refusal = refuseDeletes(result, limits, own < settings.maxDeletePercent ? 'pipeline' : 'project');
+      this.parts.onCommitRefused(refusal.code);
+      throw refusal;
+    }
+    await this.parts.onOntologyFollowed(run);
+    await this.reportCommit(run, fullUpdateId, result.counts);
+    if (result.needsExtraction) {
+      await this.ontology.startExtraction({ id: projectId, name: run.task.projectName });
+    }
+    await this.closing.close(projectId, fullUpdateId, 'committed');
+  }
+
+  private async commitSettled(
+    run: TaskRun,
+    fullUpdateId: number,
+    limits: DeleteLimit & { keptCommits: number },
+  ): Promise<Exclude<CommitResult, { kind: 'stale' }>> {
+    const { store, clock } = this.parts;
+    const { projectId, number: taskNumber } = run.task;
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      run.signal.throwIfAborted();
+      const batches = await this.complete(projectId, fullUpdateId);
+      await run.progress(30);
+      const { mode, revision, attributes } = await store.getOntology(projectId);
+      const newAttributes = await this.staging.settle(projectId, fullUpdateId, {
+        mode,
+        revision,
+        attributes,
+      });
+      if (newAttributes === undefined) continue;
+      const prepared = { fullUpdateId, batches, revision, mode, newAttributes, ...limits };
+      const order = { taskNumber, at: clock.now(), ...prepared };
+      const result = await run.takeEffect(() => store.commit(projectId, order));
+      if (result.kind !== 'stale') return result;
+    }
+    throw new Error('the ontology changed again and again while a full update was committed');
+  }
+
+  private async reportCommit(run: TaskRun, fullUpdateId: number, counts: ChangeCounts): Promise<void> {
+    const { store, onProductsWritten } = this.parts;
+    const passOn = passOnReport(run);
+    for (const lines of await store.readStagedReports(run.task.projectId, fullUpdateId)) passOn(lines);
+    const { created, changed, unchanged, deleted } = counts;
+    await run.log(
+      `created ${created}, changed ${changed}, unchanged ${unchanged}, deleted ${deleted} products`,
+    );
+    run.count({ created, changed, unchanged, deleted });
+    onProductsWritten(run.task.projectId, { created, changed, deleted });
+  }
+}

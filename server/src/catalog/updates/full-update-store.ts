@@ -1,0 +1,264 @@
+import { sql } from 'kysely';
+import type { ControlTransaction, Database } from '../../storage/storage.ts';
+
+export interface FullUpdate {
+  readonly id: number;
+  readonly projectId: number;
+  readonly state: 'open' | 'committing' | 'committed' | 'discarded';
+  readonly lastBatch: BatchState;
+  /** When it was opened or took its last batch. */
+  readonly batchAt: number;
+  readonly commitTaskId: string | undefined;
+}
+
+/** `in doubt`: a process may have refused a batch without being able to store that. */
+export type BatchState = 'accepted' | 'failed' | 'in doubt';
+
+export interface Batch {
+  readonly batch: number;
+  readonly taskId: string;
+  readonly payloadName: string;
+  readonly encoding: 'identity' | 'gzip';
+  readonly productCount: number;
+}
+
+interface FullUpdateRow {
+  id: number;
+  project_id: number;
+  state: string;
+  last_batch_failed: number;
+  uploads_under_way: number;
+  batch_at: number;
+  commit_task_id: string | null;
+}
+
+const COLUMNS = [
+  'id',
+  'project_id',
+  'state',
+  'last_batch_failed',
+  'uploads_under_way',
+  'batch_at',
+  'commit_task_id',
+] as const;
+
+const readFullUpdate = (row: FullUpdateRow): FullUpdate => ({
+  id: row.id,
+  projectId: row.project_id,
+  state: row.state as FullUpdate['state'],
+  lastBatch: readBatchState(row),
+  batchAt: row.batch_at,
+  commitTaskId: row.commit_task_id ?? undefined,
+});
+
+function readBatchState({
+  last_batch_failed: failed,
+  uploads_under_way: underWay,
+}: FullUpdateRow): BatchState {
+  if (failed === 1 || underWay > 0) return 'failed';
+  return failed === 2 ? 'in doubt' : 'accepted';
+}
+
+/** Discards what is open and opens a new one. @returns its id */
+export async function openFullUpdate(
+  database: Database,
+  opened: {
+    projectId: number;
+    origin: string;
+    now: number;
+    /** Written in the same transaction. */
+    alongside: (tx: ControlTransaction, id: number) => Promise<void>;
+  },
+): Promise<number> {
+  return database.write(
+    async (tx) => {
+      await tx
+        .updateTable('full_update')
+        .set({ state: 'discarded' })
+        .where('project_id', '=', opened.projectId)
+        .where('state', '=', 'open')
+        .where('origin', '=', opened.origin)
+        .execute();
+      const { id } = await tx
+        .insertInto('full_update')
+        .values({
+          project_id: opened.projectId,
+          origin: opened.origin,
+          state: 'open',
+          created_at: opened.now,
+          batch_at: opened.now,
+        })
+        .returning('id')
+        .executeTakeFirstOrThrow();
+      await opened.alongside(tx, id);
+      return id;
+    },
+    { of: opened.projectId },
+  );
+}
+
+/** @returns the newest full update of this origin that is open or was started, whatever became of its commit */
+export async function findLatestFullUpdate(
+  database: Database,
+  wanted: { projectId: number; origin: string },
+): Promise<FullUpdate | undefined> {
+  const row = await database.read
+    .selectFrom('full_update')
+    .select(COLUMNS)
+    .where('project_id', '=', wanted.projectId)
+    .where('origin', '=', wanted.origin)
+    .where((is) => is.or([is('state', '!=', 'discarded'), is('commit_task_id', 'is not', null)]))
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row && readFullUpdate(row);
+}
+
+/** Which full update; ids are the service's, but its rows are kept by project. */
+export type FullUpdateKey = Pick<FullUpdate, 'id' | 'projectId'>;
+
+export async function findFullUpdate(
+  database: Database,
+  { id, projectId }: FullUpdateKey,
+): Promise<FullUpdate | undefined> {
+  const row = await database.read
+    .selectFrom('full_update')
+    .select(COLUMNS)
+    .where('project_id', '=', projectId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return row && readFullUpdate(row);
+}
+
+/** @returns those whose staged products are still needed */
+export async function listLiveFullUpdates(database: Database, projectId: number): Promise<number[]> {
+  const rows = await database.read
+    .selectFrom('full_update')
+    .select('id')
+    .where('project_id', '=', projectId)
+    .where('state', 'in', ['open', 'committing'])
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** Adds a batch to an open full update. @returns its number; undefined when it is not open any more */
+export async function addBatch(
+  tx: ControlTransaction,
+  added: {
+    projectId: number;
+    fullUpdateId: number;
+    taskId: string;
+    payloadName: string;
+    encoding: string;
+    productCount: number;
+    now: number;
+  },
+): Promise<number | undefined> {
+  const open = await tx
+    .updateTable('full_update')
+    .set({ last_batch_failed: 0, uploads_under_way: 0, batch_at: added.now })
+    .where('project_id', '=', added.projectId)
+    .where('id', '=', added.fullUpdateId)
+    .where('state', '=', 'open')
+    .returning('id')
+    .executeTakeFirst();
+  if (open === undefined) return undefined;
+  const { batch } = await tx
+    .insertInto('full_update_batch')
+    .values(({ selectFrom }) => ({
+      project_id: added.projectId,
+      full_update_id: added.fullUpdateId,
+      batch: selectFrom('full_update_batch')
+        .select(sql<number>`coalesce(max(batch), 0) + 1`.as('next'))
+        .where('project_id', '=', added.projectId)
+        .where('full_update_id', '=', added.fullUpdateId),
+      task_id: added.taskId,
+      payload_name: added.payloadName,
+      encoding: added.encoding,
+      product_count: added.productCount,
+    }))
+    .returning('batch')
+    .executeTakeFirstOrThrow();
+  return batch;
+}
+
+export async function listBatches(database: Database, { id, projectId }: FullUpdateKey): Promise<Batch[]> {
+  const rows = await database.read
+    .selectFrom('full_update_batch')
+    .select(['batch', 'task_id', 'payload_name', 'encoding', 'product_count'])
+    .where('project_id', '=', projectId)
+    .where('full_update_id', '=', id)
+    .orderBy('batch')
+    .execute();
+  return rows.map((row) => ({
+    batch: row.batch,
+    taskId: row.task_id,
+    payloadName: row.payload_name,
+    encoding: row.encoding as Batch['encoding'],
+    productCount: row.product_count,
+  }));
+}
+
+/** @returns whether the commit begins now, or the task that began it before */
+export async function beginCommit(
+  tx: ControlTransaction,
+  begun: { projectId: number; fullUpdateId: number; taskId: string },
+): Promise<{ begun: boolean; commitTaskId: string | null }> {
+  const row = await tx
+    .updateTable('full_update')
+    .set({ state: 'committing', commit_task_id: begun.taskId })
+    .where('project_id', '=', begun.projectId)
+    .where('id', '=', begun.fullUpdateId)
+    .where('state', '=', 'open')
+    .returning('id')
+    .executeTakeFirst();
+  if (row !== undefined) return { begun: true, commitTaskId: begun.taskId };
+  const present = await tx
+    .selectFrom('full_update')
+    .select('commit_task_id')
+    .where('project_id', '=', begun.projectId)
+    .where('id', '=', begun.fullUpdateId)
+    .executeTakeFirst();
+  return { begun: false, commitTaskId: present?.commit_task_id ?? null };
+}
+
+/** Ends a full update; its batches are forgotten. */
+export async function closeFullUpdate(
+  database: Database,
+  { id, projectId }: FullUpdateKey,
+  state: 'committed' | 'discarded',
+): Promise<void> {
+  await database.write(
+    async (tx) => {
+      await tx
+        .updateTable('full_update')
+        .set({ state })
+        .where('project_id', '=', projectId)
+        .where('id', '=', id)
+        .execute();
+      await tx
+        .deleteFrom('full_update_batch')
+        .where('project_id', '=', projectId)
+        .where('full_update_id', '=', id)
+        .execute();
+    },
+    { of: projectId },
+  );
+}
+
+/** @returns full updates of all projects that take no batches any more and still have some */
+export async function listUnclosed(database: Database): Promise<FullUpdate[]> {
+  const rows = await database.read
+    .selectFrom('full_update')
+    .select(COLUMNS)
+    .where('state', '!=', 'open')
+    .where('id', 'in', database.read.selectFrom('full_update_batch').select('full_update_id'))
+    .execute();
+  return rows.map(readFullUpdate);
+}
+
+/** @returns the names of all payloads that open full updates still need */
+export async function listBatchPayloads(database: Database): Promise<string[]> {
+  const rows = await database.read.selectFrom('full_update_batch').select('payload_name').execute();
+  return rows.map((row) => row.payload_name);
+}

@@ -1,0 +1,269 @@
+import assert from 'node:assert/strict';
+import type { RawBody, RecordAnswer } from '../../http/http.ts';
+import type { ChosenProject } from '../../kernel/caller.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import type { PartRequest, Task, TaskDefinition } from '../../tasks/tasks.ts';
+import type { CatalogParts } from '../parts.ts';
+import type { DeleteLimit, Difference } from '../port.ts';
+import { isGuarded, refuseDeletes } from './delete-guard.ts';
+import { FailedBatches } from './failed-batches.ts';
+import { FullUpdateClosing } from './full-update-closing.ts';
+import { FullUpdateCommits } from './full-update-commit.ts';
+import {
+  addBatch,
+  type Batch,
+  beginCommit,
+  type FullUpdate,
+  findLatestFullUpdate,
+  listBatches,
+  openFullUpdate,
+} from './full-update-store.ts';
+import type { OntologyChanges } from '../ontology/ontology-changes.ts';
+import type { ListedRow } from '../browse/product-list.ts';
+import type { Staging } from './staging.ts';
+import { answerToUpdate, initiateAnswer, SUCCESS_TEXTS, startAnswer } from './update-answers.ts';
+
+export interface UploadOptions {
+  readonly fullUpdateId: number | undefined;
+  readonly record: RecordAnswer;
+}
+
+/** How much the caller sent and was told that it was accepted. */
+interface AcceptedCounts {
+  readonly batches: number | undefined;
+  readonly products: number | undefined;
+}
+
+export interface StartOptions extends UploadOptions, AcceptedCounts {
+  readonly allowDeletes: number | undefined;
+}
+
+interface SentBatch {
+  readonly project: Pick<ChosenProject, 'id' | 'name'>;
+  readonly body: RawBody;
+  readonly record: RecordAnswer;
+  /** The task that fills the full update; without one, somebody who calls. */
+  readonly parent?: Task;
+}
+
+/** One is open at a time of those that callers fill. */
+const ORIGIN = 'LIVE-API';
+/** A task has its own, which neither discards others nor is discarded by them. */
+const originOf = ({ origin, id }: Task) => `${origin} ${id}`;
+/** Source: docs/interface.md §4.4. */
+export class FullUpdates {
+  readonly definitions: readonly TaskDefinition<never>[];
+  private readonly parts: CatalogParts;
+  private readonly staging: Staging;
+  private readonly closing: FullUpdateClosing;
+  private readonly commits: FullUpdateCommits;
+  readonly failedBatches: FailedBatches;
+  private readonly uploadTask: TaskDefinition<{ fullUpdateId: number }> = {
+    kind: 'catalog.upload',
+    name: '',
+    increment: 'ITEM_BASED',
+    acceptedAs: 'PENDING',
+    isOrdered: false,
+  };
+  constructor(parts: CatalogParts, staging: Staging, ontology: Pick<OntologyChanges, 'startExtraction'>) {
+    this.parts = parts;
+    this.staging = staging;
+    this.failedBatches = new FailedBatches(parts, ORIGIN);
+    this.closing = new FullUpdateClosing(parts, (fullUpdateId) => staging.forget(fullUpdateId));
+    this.commits = new FullUpdateCommits({ parts, staging, closing: this.closing, ontology });
+    this.definitions = [this.uploadTask, this.commits.task] as never;
+  }
+
+  /** Begins a full update; an open one is discarded. */
+  async initiate(project: ChosenProject, record: RecordAnswer) {
+    const { database, clock } = this.parts;
+    const id = await openFullUpdate(database, {
+      projectId: project.id,
+      origin: ORIGIN,
+      now: clock.now(),
+      alongside: (tx, opened) => record(tx, initiateAnswer(opened)),
+    });
+    this.failedBatches.forget(project.id);
+    await this.closing.closeDiscarded(project.id);
+    return initiateAnswer(id);
+  }
+
+  /** @throws full_update_missing, full_update_other and every refusal of a body; then nothing is kept */
+  async upload(
+    project: ChosenProject,
+    body: RawBody,
+    { fullUpdateId, record }: UploadOptions,
+  ): Promise<object> {
+    const { id } = await this.getOpen(project.id, fullUpdateId);
+    const accepted = await this.accept(id, { project, body, record });
+    this.failedBatches.forget(project.id);
+    return accepted;
+  }
+
+  /** Opens one for a task that fills it by itself; what an earlier run of the task left open is discarded. */
+  async openFor(task: Task): Promise<number> {
+    const { database, clock } = this.parts;
+    const id = await openFullUpdate(database, {
+      projectId: task.projectId,
+      origin: originOf(task),
+      now: clock.now(),
+      alongside: async () => {},
+    });
+    await this.closing.closeDiscarded(task.projectId);
+    return id;
+  }
+
+  /** @throws every refusal of a body; then nothing is kept */
+  async addFor(task: Task, fullUpdateId: number, body: RawBody): Promise<void> {
+    const project = { id: task.projectId, name: task.projectName };
+    await this.accept(fullUpdateId, { project, body, record: async () => {}, parent: task });
+  }
+
+  /** @returns the commit as a part of the task that filled the full update */
+  commitAsPart = (fullUpdateId: number, maxDeletePercent: number): PartRequest =>
+    this.commits.asPart(fullUpdateId, maxDeletePercent);
+
+  /** Discards what a task opened and did not commit; with an id, only that one. */
+  async discardOf(task: Task, id?: number): Promise<void> {
+    const { projectId } = task;
+    const open = await findLatestFullUpdate(this.parts.database, { projectId, origin: originOf(task) });
+    // Another process may run the task by now, and fill another one.
+    const isWanted = id === undefined || id === open?.id;
+    if (open?.state === 'open' && isWanted) await this.closing.close(projectId, open.id, 'discarded');
+  }
+
+  private async accept(fullUpdateId: number, { project, body, record, parent }: SentBatch): Promise<object> {
+    const { tasks, payloads, ingest, clock } = this.parts;
+    const { source, sent, parsed } = await ingest.accept(project.id, body, 'products');
+    const { payloadName, encoding } = source;
+    let accepted: { batch: number; answer: object } | undefined;
+    try {
+      await tasks.accept(this.uploadTask, {
+        project,
+        payload: { fullUpdateId },
+        ...(parent && { parent, origin: parent.origin }),
+        async alongside(tx, task) {
+          const added = { fullUpdateId, taskId: task.id, payloadName, encoding, productCount: parsed };
+          const batch = await addBatch(tx, { projectId: project.id, ...added, now: clock.now() });
+          if (batch === undefined) throw new ServiceError('full_update_missing');
+          accepted = { batch, answer: answerToUpdate(SUCCESS_TEXTS.upload, task, { sent, parsed }) };
+          await record(tx, accepted.answer);
+        },
+      });
+    } catch (error) {
+      await payloads.remove(project.id, payloadName);
+      throw error;
+    }
+    assert(accepted !== undefined);
+    await this.staging.add(project.id, fullUpdateId, { batch: accepted.batch, source });
+    return accepted.answer;
+  }
+
+  async preview(projectId: number, fullUpdateId: number | undefined): Promise<Difference> {
+    const { id } = await this.getOpen(projectId, fullUpdateId);
+    await this.commits.complete(projectId, id);
+    return this.parts.store.compareStaged(projectId, id, true);
+  }
+
+  /** Products that a commit would delete, by identifier. @throws full_update_missing, full_update_other */
+  async listDeleted(
+    projectId: number,
+    { wanted, after, limit }: { wanted: number | undefined; after: string; limit: number },
+  ): Promise<readonly ListedRow[]> {
+    const { id: fullUpdateId } = await this.getOpen(projectId, wanted);
+    await this.commits.complete(projectId, fullUpdateId);
+    return this.parts.store.listDeleted(projectId, { fullUpdateId, after, limit });
+  }
+
+  /** @throws full_update_missing, _other, _started, _empty, _batch_failed, _in_doubt, _incomplete, delete_guard, … */
+  async start(project: ChosenProject, options: StartOptions): Promise<Task> {
+    try {
+      return await this.startOpen(project, options);
+    } catch (error) {
+      if (error instanceof ServiceError) this.parts.onCommitRefused(error.code);
+      throw error;
+    }
+  }
+
+  private async startOpen(
+    project: ChosenProject,
+    { fullUpdateId, allowDeletes, record, ...counts }: StartOptions,
+  ): Promise<Task> {
+    const { tasks } = this.parts;
+    const latest = await this.findLatest(project.id);
+    if (latest !== undefined && latest.state !== 'open') {
+      throw new ServiceError('full_update_started', { values: [latest.commitTaskId ?? ''] });
+    }
+    const open = chooseOpen(latest, fullUpdateId);
+    await this.refuseMissingBatches(open, counts);
+    const { maxDeletePercent } = await this.parts.getSettings(project.id);
+    await this.checkGuard(project.id, open.id, { maxDeletePercent, allowDeletes });
+    return tasks.accept(this.commits.task, {
+      project,
+      payload: { fullUpdateId: open.id, ...(allowDeletes !== undefined && { allowDeletes }) },
+      async alongside(tx, task) {
+        const before = await beginCommit(tx, {
+          projectId: project.id,
+          fullUpdateId: open.id,
+          taskId: task.id,
+        });
+        if (before.begun) return record(tx, startAnswer(task));
+        throw new ServiceError('full_update_started', { values: [before.commitTaskId ?? ''] });
+      },
+    });
+  }
+
+  /** The counts of a caller say that nothing is missing, whatever may have become of other processes. */
+  private async refuseMissingBatches(open: FullUpdate, counts: AcceptedCounts): Promise<void> {
+    const state = this.failedBatches.stateOf(open);
+    if (state === 'failed') throw new ServiceError('full_update_batch_failed');
+    const batches = await listBatches(this.parts.database, open);
+    if (batches.length === 0) throw new ServiceError('full_update_empty');
+    if (counts.batches !== undefined || counts.products !== undefined)
+      return refuseOtherCounts(batches, counts);
+    if (state === 'in doubt') throw new ServiceError('full_update_in_doubt');
+    await this.failedBatches.refuseSilence();
+  }
+
+  /** Called at the start. */
+  closeEnded(): Promise<void> {
+    return this.closing.closeEnded();
+  }
+
+  private findLatest(projectId: number): Promise<FullUpdate | undefined> {
+    return findLatestFullUpdate(this.parts.database, { projectId, origin: ORIGIN });
+  }
+
+  private async getOpen(projectId: number, wanted: number | undefined): Promise<FullUpdate> {
+    return chooseOpen(await this.findLatest(projectId), wanted);
+  }
+
+  /** The figures of the delete guard, at the call; the commit checks again when its turn comes. */
+  private async checkGuard(projectId: number, fullUpdateId: number, limit: DeleteLimit): Promise<void> {
+    if (limit.allowDeletes === undefined && limit.maxDeletePercent >= 100) return;
+    await this.commits.complete(projectId, fullUpdateId);
+    const { present, deleted } = await this.parts.store.compareStaged(projectId, fullUpdateId, false);
+    if (isGuarded(limit, present, deleted.count))
+      throw refuseDeletes({ present, deleted: deleted.count }, limit);
+  }
+}
+
+/** @throws full_update_missing, full_update_other */
+function chooseOpen(latest: FullUpdate | undefined, wanted: number | undefined): FullUpdate {
+  if (latest?.state !== 'open') throw new ServiceError('full_update_missing');
+  if (wanted === undefined || wanted === latest.id) return latest;
+  throw new ServiceError('full_update_other', { values: [latest.id, wanted] });
+}
+
+/** @throws full_update_incomplete */
+function refuseOtherCounts(accepted: readonly Batch[], counts: AcceptedCounts): void {
+  const products = accepted.reduce((sum, { productCount }) => sum + productCount, 0);
+  const compared = [
+    ['batches', accepted.length, counts.batches],
+    ['products', products, counts.products],
+  ] as const;
+  for (const [what, held, sent] of compared) {
+    if (sent === undefined || sent === held) continue;
+    throw new ServiceError('full_update_incomplete', { values: [held, what, sent] });
+  }
+}

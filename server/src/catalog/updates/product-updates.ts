@@ -1,0 +1,263 @@
+import type { RawBody, RecordAnswer } from '../../http/http.ts';
+import type { ChosenProject } from '../../kernel/caller.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import type { ControlTransaction } from '../../storage/storage.ts';
+import type { PartRequest, Task, TaskDefinition, TaskRun } from '../../tasks/tasks.ts';
+import type { CatalogParts } from '../parts.ts';
+import type { ChangeCounts } from '../port.ts';
+import { isGuarded, refuseDeletes } from './delete-guard.ts';
+import type { IngestSource } from '../ingest/ingest-thread.ts';
+import { countRows } from '../products/packed-products.ts';
+import type { Extracted } from '../ingest/product-extraction.ts';
+import { passOnReport } from '../report-lines.ts';
+import { answerToUpdate, SUCCESS_TEXTS } from './update-answers.ts';
+
+interface UpdatePayload {
+  readonly source: IngestSource;
+}
+
+interface DeletePayload {
+  readonly identifiers?: readonly string[];
+  /** Lists of identifiers, where they are too many for the task itself. */
+  readonly payloadNames?: readonly string[];
+  readonly maxDeletePercent?: number;
+}
+
+export interface RestoreHooks {
+  /** Facts of restored products may follow an older ontology. */
+  startExtraction(project: Pick<ChosenProject, 'id' | 'name' | 'origin'>): Promise<void>;
+}
+
+const ordered = { increment: 'STEP_BASED', acceptedAs: 'RUNNING', isOrdered: true } as const;
+/** Counting a list of this length takes the serving thread a few milliseconds. */
+const COUNTED_AT_ONCE = 1_000;
+/** An update is extracted again when the ontology changed meanwhile; more often than this, it waits. */
+const ATTEMPTS = 10;
+
+/** Incremental and partial updates, deletion and restore. Source: docs/interface.md §4.3, §4.5, §4.6. */
+export class ProductUpdates {
+  readonly definitions: readonly TaskDefinition<never>[];
+  private readonly parts: CatalogParts;
+  private readonly hooks: RestoreHooks;
+  private readonly updateTask: TaskDefinition<UpdatePayload> = {
+    kind: 'catalog.update',
+    name: 'incremental partial update',
+    ...ordered,
+    run: (payload, run) => this.runUpdate(payload, run),
+    ended: ({ source }, { projectId }) => this.parts.payloads.remove(projectId, source.payloadName),
+  };
+  private readonly deleteTask: TaskDefinition<DeletePayload> = {
+    kind: 'catalog.delete',
+    name: 'delete products',
+    ...ordered,
+    run: (payload, run) => this.runDelete(payload, run),
+    ended: async ({ payloadNames = [] }, { projectId }) => {
+      for (const name of payloadNames) await this.parts.payloads.remove(projectId, name);
+    },
+  };
+  private readonly restoreTask: TaskDefinition<object> = {
+    kind: 'catalog.restore',
+    name: 'restore',
+    ...ordered,
+    run: (_, run) => this.runRestore(run),
+  };
+
+  constructor(parts: CatalogParts, hooks: RestoreHooks) {
+    this.parts = parts;
+    this.hooks = hooks;
+    this.definitions = [this.updateTask, this.deleteTask, this.restoreTask] as never;
+  }
+
+  /** @throws every refusal of a body; then nothing is kept */
+  async update(
+    project: ChosenProject,
+    body: RawBody,
+    { partial, record }: { partial: boolean; record: RecordAnswer },
+  ): Promise<object> {
+    const { source, sent, parsed } = await this.parts.ingest.accept(
+      project.id,
+      body,
+      partial ? 'patches' : 'products',
+    );
+    try {
+      return await this.acceptWith(this.updateTask, { project, payload: { source } }, async (tx, task) => {
+        const answer = answerToUpdate(SUCCESS_TEXTS.update, task, { sent, parsed });
+        await record(tx, answer);
+        return answer;
+      });
+    } catch (error) {
+      await this.parts.payloads.remove(project.id, source.payloadName);
+      throw error;
+    }
+  }
+
+  /** @throws no_known_identifier */
+  async remove(
+    project: ChosenProject,
+    identifiers: readonly string[],
+    record: RecordAnswer,
+  ): Promise<object> {
+    if ((await this.isSettled(project.id)) && !(await this.parts.store.hasAny(project.id, identifiers))) {
+      throw new ServiceError('no_known_identifier', {
+        details: identifiers.slice(0, 20).map(describeUnknown),
+      });
+    }
+    return this.acceptWith(this.deleteTask, { project, payload: { identifiers } }, async (tx, task) => {
+      const answer = answerToUpdate(SUCCESS_TEXTS.delete, task);
+      await record(tx, answer);
+      return answer;
+    });
+  }
+
+  /** @throws nothing_to_restore */
+  async restore(project: ChosenProject, record: RecordAnswer): Promise<object> {
+    if ((await this.isSettled(project.id)) && !(await this.parts.store.canRestore(project.id))) {
+      throw new ServiceError('nothing_to_restore');
+    }
+    return this.acceptWith(this.restoreTask, { project, payload: {} }, async (tx, task) => {
+      const answer = answerToUpdate(SUCCESS_TEXTS.restore, task);
+      await record(tx, answer);
+      return answer;
+    });
+  }
+
+  /** A question about the present can be asked only while nothing is on its way. */
+  private async isSettled(projectId: number): Promise<boolean> {
+    return !(await this.parts.tasks.hasOpenOrdered(projectId));
+  }
+
+  /** Stores the task and its answer in one transaction. @returns the answer */
+  private async acceptWith<Payload extends object>(
+    definition: TaskDefinition<Payload>,
+    request: { project: ChosenProject; payload: Payload },
+    describe: (tx: ControlTransaction, task: Task) => Promise<object>,
+  ): Promise<object> {
+    let answer: object = {};
+    await this.parts.tasks.accept(definition, {
+      ...request,
+      async alongside(tx, task) {
+        answer = await describe(tx, task);
+      },
+    });
+    return answer;
+  }
+
+  private async runUpdate({ source }: UpdatePayload, run: TaskRun): Promise<void> {
+    const { store, clock, onProductsWritten } = this.parts;
+    const { projectId, number: taskNumber } = run.task;
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      run.signal.throwIfAborted();
+      const extracted = await this.extract(projectId, source);
+      const { packed, revision, derivationRevision, report, unknownIdentifiers } = extracted;
+      const rows = countRows(packed);
+      const change = { taskNumber, at: clock.now(), packed, revision, derivationRevision };
+      const result = await run.takeEffect(() => store.applyProducts(projectId, change));
+      if ('stale' in result) continue;
+      passOnReport(run)(report);
+      await run.log(describeCounts(result, unknownIdentifiers, rows));
+      const { created, changed, unchanged } = result;
+      run.count({ created, changed, unchanged, unknown: unknownIdentifiers });
+      onProductsWritten(projectId, { created, changed });
+      this.parts.collectGarbage(projectId);
+      return;
+    }
+    // The ontology or the relations change faster than products are extracted: the task goes on after a pause.
+    throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
+  }
+
+  private async extract(projectId: number, source: IngestSource): Promise<Extracted> {
+    const { ingest, store } = this.parts;
+    const { paths } = await ingest.survey(projectId, source);
+    if (paths.length > 0) await store.reserveIds(projectId, { names: [], paths });
+    return source.form === 'products'
+      ? ingest.extractProducts(projectId, source, [])
+      : ingest.extractPatches(projectId, source);
+  }
+
+  /** An incremental or partial update of what was checked before, as a part of a task. */
+  updateAsPart = (source: IngestSource): PartRequest => ({
+    definition: this.updateTask as never,
+    payload: { source } satisfies UpdatePayload,
+  });
+
+  /** `payloadNames`: JSON lists of identifiers. */
+  deleteAsPart = (payloadNames: readonly string[], maxDeletePercent: number): PartRequest => ({
+    definition: this.deleteTask as never,
+    payload: { payloadNames, maxDeletePercent } satisfies DeletePayload,
+  });
+
+  private async readIdentifiers(
+    projectId: number,
+    { identifiers, payloadNames = [] }: DeletePayload,
+  ): Promise<readonly string[]> {
+    if (identifiers !== undefined) return identifiers;
+    const lists: string[][] = [];
+    for (const name of payloadNames) {
+      const bytes = await this.parts.payloads.read(projectId, name);
+      lists.push(JSON.parse(Buffer.from(bytes).toString()) as string[]);
+    }
+    return lists.flat();
+  }
+
+  /** Nothing else of the project takes effect between this and the deletion. @throws delete_guard */
+  private async checkDeletes(
+    projectId: number,
+    identifiers: readonly string[],
+    limit: number,
+  ): Promise<void> {
+    const { store } = this.parts;
+    const distinct = [...new Set(identifiers)];
+    let deleted = 0;
+    for (let at = 0; at < distinct.length; at += COUNTED_AT_ONCE)
+      deleted += await store.countKnown(projectId, distinct.slice(at, at + COUNTED_AT_ONCE));
+    const present = await store.countProducts(projectId);
+    const limits = { maxDeletePercent: limit, allowDeletes: undefined };
+    if (isGuarded(limits, present, deleted)) throw refuseDeletes({ present, deleted }, limits, 'pipeline');
+  }
+
+  private async runDelete(payload: DeletePayload, run: TaskRun): Promise<void> {
+    const { projectId, number: taskNumber } = run.task;
+    const { keptCommits } = await this.parts.getSettings(projectId);
+    const identifiers = await this.readIdentifiers(projectId, payload);
+    const { maxDeletePercent = 100 } = payload;
+    if (maxDeletePercent < 100) await this.checkDeletes(projectId, identifiers, maxDeletePercent);
+    const change = { taskNumber, at: this.parts.clock.now(), identifiers, keptCommits };
+    const { deleted, unknown } = await run.takeEffect(() =>
+      this.parts.store.deleteProducts(projectId, change),
+    );
+    for (const identifier of unknown) {
+      run.report({ identifier, code: 'unknown_identifier', message: 'the catalog holds no such product' });
+    }
+    await run.log(`deleted ${deleted} products, ${unknown.length} identifiers were not known`);
+    run.count({ deleted, unknown: unknown.length });
+    this.parts.onProductsWritten(projectId, { deleted });
+    this.parts.collectGarbage(projectId);
+  }
+
+  private async runRestore(run: TaskRun): Promise<void> {
+    const { projectId, projectName, number: taskNumber } = run.task;
+    const change = { taskNumber, at: this.parts.clock.now() };
+    const result = await run.takeEffect(() => this.parts.store.restore(projectId, change));
+    if (result === undefined) throw new ServiceError('nothing_to_restore');
+    const message = 'the product was changed after the commit or delete, that change is overwritten';
+    for (const identifier of result.overwritten)
+      run.report({ identifier, code: 'overwritten_later', message });
+    await run.log(
+      `restored ${result.restored} products, overwrote ${result.overwritten.length} later changes`,
+    );
+    this.parts.onProductsWritten(projectId, {});
+    if (result.needsExtraction) await this.hooks.startExtraction({ id: projectId, name: projectName });
+    this.parts.collectGarbage(projectId);
+  }
+}
+
+const describeUnknown = (identifier: string) => `${JSON.stringify(identifier)} is not known`;
+
+function describeCounts(
+  { created, changed, unchanged }: ChangeCounts,
+  unknown: number,
+  rows: number,
+): string {
+  const left = unknown > 0 ? `, ${unknown} identifiers were not known` : '';
+  return `${rows} products: created ${created}, changed ${changed}, unchanged ${unchanged}${left}`;
+}

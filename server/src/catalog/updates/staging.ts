@@ -1,0 +1,288 @@
+import { setTimeout } from 'node:timers/promises';
+import { ServiceError } from '../../kernel/errors.ts';
+import type { Logger } from '../../kernel/logger.ts';
+import type { Database } from '../../storage/storage.ts';
+import type { CatalogStore, StagedBatch } from '../port.ts';
+import type { IngestSource } from '../ingest/ingest-thread.ts';
+import type { Ingest } from '../ingest/ingest-client.ts';
+import { type Attribute, indexByKey, type Ontology } from '../ontology/attribute.ts';
+import {
+  describeDefinition,
+  draftAttribute,
+  joinObservations,
+  joinObserved,
+  type Observations,
+  type Observed,
+} from '../ontology/ontology-draft.ts';
+
+/** With which definitions the facts of a batch were made. */
+export interface ExtractedBy {
+  readonly revision: number;
+  readonly drafts: readonly (readonly [name: string, definition: string])[];
+}
+
+/** A batch that was accepted and is to be staged. */
+export interface AcceptedBatch {
+  readonly batch: number;
+  readonly source: IngestSource;
+}
+
+/** One full update on its way into the staging area: batch after batch in the order of their acceptance. */
+interface Session {
+  readonly projectId: number;
+  /** Batches that this process accepted; others are staged by the process that accepted them, unless it died. */
+  readonly own: Set<number>;
+  readonly observed: Map<string, Observed>;
+  turn: Promise<void>;
+  /** The last two writes: one may be under way while the next batch is extracted, not more. */
+  writes: [Promise<boolean>, Promise<boolean>];
+  failure: unknown;
+}
+
+interface StagingParts {
+  readonly database: Pick<Database, 'isShared'>;
+  readonly store: CatalogStore;
+  readonly ingest: Ingest;
+  readonly logger: Logger;
+}
+
+/** A batch is extracted again when its products changed meanwhile; more often than this, the caller comes again. */
+const ATTEMPTS = 10;
+/** Another process takes a second or two for a batch; one that stages nothing for so long is taken for dead. */
+const PATIENCE_MS = 5_000;
+const LOOK_EVERY_MS = 100;
+/** Sessions of full updates that another process closed are never heard of again; the oldest go. */
+const KEPT_SESSIONS = 2_000;
+
+/** Takes the batches of full updates into the staging area of their catalogs. */
+export class Staging {
+  private readonly parts: StagingParts;
+  private readonly sessions = new Map<number, Session>();
+
+  constructor(parts: StagingParts) {
+    this.parts = parts;
+  }
+
+  /**
+   * Stages a batch behind those before it. It never fails, for the batch is accepted: what is not staged now is staged
+   * by `complete`. @returns when there is room for one more
+   */
+  async add(projectId: number, fullUpdateId: number, batch: AcceptedBatch): Promise<void> {
+    try {
+      const session = await this.openSession(projectId, fullUpdateId);
+      session.own.add(batch.batch);
+      const before = session.turn;
+      session.turn = before
+        .then(async () => {
+          if (session.failure === undefined) await this.stage(session, fullUpdateId, batch);
+        })
+        .catch((error: unknown) => this.fail(session, fullUpdateId, error));
+      await before;
+    } catch (error) {
+      this.logFailure(fullUpdateId, error);
+    }
+  }
+
+  /** Waits until everything accepted is staged; what is missing, e.g. after a crash, is staged now. */
+  async complete(projectId: number, fullUpdateId: number, batches: readonly AcceptedBatch[]): Promise<void> {
+    const session = await this.openSession(projectId, fullUpdateId);
+    const turn = session.turn.then(() => this.stageMissing(session, fullUpdateId, batches));
+    session.turn = turn.catch((error: unknown) => this.fail(session, fullUpdateId, error));
+    await turn;
+  }
+
+  /**
+   * Makes the facts anew that a later batch or a change of the ontology overturned.
+   * @returns the attributes to create; undefined when the ontology changed meanwhile
+   */
+  async settle(
+    projectId: number,
+    fullUpdateId: number,
+    ontology: Ontology,
+  ): Promise<Attribute[] | undefined> {
+    const { store } = this.parts;
+    const batches = await store.listStagedBatches(projectId, fullUpdateId);
+    const drafts = await this.findDrafts(projectId, ontology, batches);
+    const known = indexByKey(ontology.attributes);
+    for (const draft of drafts) known.set(draft.name, draft);
+    const definitions = new Map([...known].map(([name, attribute]) => [name, describeDefinition(attribute)]));
+    for (const { batch, extractedBy } of batches) {
+      const made = JSON.parse(extractedBy) as ExtractedBy;
+      if (isSettled(made, ontology.revision, definitions)) continue;
+      const { revision, ...restaged } = await this.parts.ingest.restage(projectId, {
+        fullUpdateId,
+        batch,
+        drafts,
+      });
+      if (revision !== ontology.revision) return undefined;
+      const anew: ExtractedBy = {
+        revision,
+        drafts: made.drafts.map(([name]) => [name, definitions.get(name) ?? '']),
+      };
+      const written = { ...restaged, fullUpdateId, batch, extractedBy: JSON.stringify(anew) };
+      await store.restageBatch(projectId, written);
+    }
+    return drafts;
+  }
+
+  forget(fullUpdateId: number): void {
+    this.sessions.delete(fullUpdateId);
+  }
+
+  private async openSession(projectId: number, fullUpdateId: number): Promise<Session> {
+    const known = this.sessions.get(fullUpdateId);
+    if (known !== undefined) return known;
+    const staged = await this.parts.store.listStagedBatches(projectId, fullUpdateId);
+    const opened = this.sessions.get(fullUpdateId);
+    if (opened !== undefined) return opened;
+    const done = Promise.resolve();
+    const none = Promise.resolve(true);
+    const observed = joinObservations(staged.map(readObserved));
+    const session: Session = {
+      ...{ projectId, own: new Set(), observed },
+      ...{ turn: done, writes: [none, none], failure: undefined },
+    };
+    this.sessions.set(fullUpdateId, session);
+    const oldest = this.sessions.keys().next().value;
+    if (this.sessions.size > KEPT_SESSIONS && oldest !== undefined) this.sessions.delete(oldest);
+    return session;
+  }
+
+  private async stage(
+    session: Session,
+    fullUpdateId: number,
+    { batch, source }: AcceptedBatch,
+  ): Promise<void> {
+    const { store, ingest } = this.parts;
+    const { projectId, observed: seen } = session;
+    const survey = await ingest.survey(projectId, source);
+    const names = survey.ontology.mode === 'automatic' ? survey.observed.map(([name]) => name) : [];
+    const ids = await this.reserveIds(projectId, names, survey.paths);
+    for (const [name, observed] of survey.observed) seen.set(name, joinObserved(seen.get(name), observed));
+    const drafts = names.map((name) => draftOf(name, ids, seen));
+    const extracted = await ingest.extractProducts(projectId, source, drafts);
+    const { packed, report, revision, derivationRevision } = extracted;
+    await session.writes[0];
+    const extractedBy: ExtractedBy = {
+      revision,
+      drafts: drafts.map((draft) => [draft.name, describeDefinition(draft)]),
+    };
+    const write = store.stageBatch(projectId, {
+      fullUpdateId,
+      batch,
+      packed,
+      derivationRevision,
+      report,
+      observed: JSON.stringify(survey.observed),
+      extractedBy: JSON.stringify(extractedBy),
+    });
+    write.catch((error: unknown) => this.fail(session, fullUpdateId, error));
+    session.writes = [session.writes[1], write];
+  }
+
+  private async reserveIds(
+    projectId: number,
+    names: readonly string[],
+    paths: readonly string[],
+  ): Promise<ReadonlyMap<string, number>> {
+    if (names.length + paths.length === 0) return new Map();
+    return this.parts.store.reserveIds(projectId, { names, paths });
+  }
+
+  private async stageMissing(
+    session: Session,
+    fullUpdateId: number,
+    batches: readonly AcceptedBatch[],
+  ): Promise<void> {
+    await Promise.allSettled(session.writes);
+    await this.waitForOthers(session, fullUpdateId, batches);
+    const missing = await this.listMissing(session, fullUpdateId, batches);
+    session.failure = undefined;
+    session.writes = [Promise.resolve(true), Promise.resolve(true)];
+    for (const batch of missing) await this.stageSurely(session, fullUpdateId, batch);
+  }
+
+  private async listMissing(
+    { projectId }: Session,
+    fullUpdateId: number,
+    batches: readonly AcceptedBatch[],
+  ): Promise<readonly AcceptedBatch[]> {
+    const known = await this.parts.store.listStagedBatches(projectId, fullUpdateId);
+    const staged = new Set(known.map(({ batch }) => batch));
+    return batches.filter(({ batch }) => !staged.has(batch));
+  }
+
+  /** What another process is staging is waited for while it gets on: it has the products parsed already. */
+  private async waitForOthers(
+    session: Session,
+    fullUpdateId: number,
+    batches: readonly AcceptedBatch[],
+  ): Promise<void> {
+    if (!this.parts.database.isShared) return;
+    let left = Number.POSITIVE_INFINITY;
+    for (let until = 0; ; await setTimeout(LOOK_EVERY_MS)) {
+      const missing = await this.listMissing(session, fullUpdateId, batches);
+      const others = missing.filter(({ batch }) => !session.own.has(batch)).length;
+      if (others === 0) return;
+      if (others < left) until = performance.now() + PATIENCE_MS;
+      left = others;
+      if (performance.now() > until) return;
+    }
+  }
+
+  /** @throws not_ready when products change faster than they are extracted */
+  private async stageSurely(session: Session, fullUpdateId: number, batch: AcceptedBatch): Promise<void> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      await this.stage(session, fullUpdateId, batch);
+      if (await session.writes[1]) return;
+    }
+    throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
+  }
+
+  private fail(session: Session, fullUpdateId: number, error: unknown): void {
+    session.failure ??= error;
+    // Of a full update that was closed meanwhile the bodies are gone.
+    if (this.sessions.get(fullUpdateId) === session) this.logFailure(fullUpdateId, error);
+  }
+
+  private logFailure(fullUpdateId: number, error: unknown): void {
+    // The process stops; what is missing is staged when it starts again.
+    if (error instanceof ServiceError && error.code === 'not_ready') return;
+    this.parts.logger.error(
+      { err: error, fullUpdateId },
+      'a batch could not be staged, the commit stages it again',
+    );
+  }
+
+  /** What the full update is to create: attributes that it met and the ontology does not know. */
+  private async findDrafts(
+    projectId: number,
+    ontology: Ontology,
+    batches: readonly StagedBatch[],
+  ): Promise<Attribute[]> {
+    if (ontology.mode === 'own') return [];
+    const known = indexByKey(ontology.attributes);
+    const observed = joinObservations(batches.map(readObserved));
+    const names = [...observed.keys()].filter((name) => !known.has(name));
+    const ids = await this.reserveIds(projectId, names, []);
+    return names.map((name) => draftOf(name, ids, observed));
+  }
+}
+
+function isSettled(made: ExtractedBy, revision: number, definitions: ReadonlyMap<string, string>): boolean {
+  return (
+    made.revision === revision &&
+    made.drafts.every(([name, definition]) => definitions.get(name) === definition)
+  );
+}
+
+function readObserved({ observed }: StagedBatch): Observations {
+  return new Map(JSON.parse(observed) as [string, Observed][]);
+}
+
+function draftOf(name: string, ids: ReadonlyMap<string, number>, observed: Observations): Attribute {
+  const seen = observed.get(name);
+  const id = ids.get(name);
+  if (seen === undefined || id === undefined) throw new Error(`the attribute ${name} was not observed`);
+  return draftAttribute(id, name, seen);
+}

@@ -1,0 +1,279 @@
+import type { FastifyRequest } from 'fastify';
+import {
+  type AnswerOnce,
+  ErrorAnswer,
+  ProjectQuery,
+  type RawBody,
+  type Routes,
+  type Server,
+} from '../../http/http.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import type { ControlTransaction } from '../../storage/storage.ts';
+import type { Catalog } from '../catalog.ts';
+import {
+  DeleteBody,
+  DeletedAnswer,
+  DeletedQuery,
+  FullUpdateQuery,
+  InitiateAnswer,
+  PreviewAnswer,
+  StartAnswer,
+  StartQuery,
+  TaskStarted,
+  UpdateAnswer,
+  UpdateBody,
+  UpdateQuery,
+  UploadBody,
+} from '../products/catalog-schemas.ts';
+import type { FailedBatch } from './failed-batch-store.ts';
+import { toListItem } from '../browse/product-list.ts';
+import { PRODUCTS_PER_REQUEST } from '../products/product-schemas.ts';
+import { startAnswer } from './update-answers.ts';
+
+export interface UpdateRouteParts {
+  readonly catalog: Catalog;
+  readonly answerOnce: AnswerOnce;
+  readonly uploadMaxMib: number;
+  /** Told which products a caller deletes, for the audit log; in the transaction that accepts the delete. */
+  recordDelete(
+    tx: ControlTransaction,
+    request: FastifyRequest,
+    identifiers: readonly string[],
+  ): Promise<void>;
+}
+
+const tags = ['Updates'];
+const failures = { '4xx': ErrorAnswer, 507: ErrorAnswer };
+/** 10,000 identifiers of 255 characters, each up to twelve bytes of JSON: two escaped surrogates. */
+const DELETE_MAX_MIB = 32;
+
+/** Source: docs/interface.md §4.3 and §4.6. */
+export const productUpdateRoutes =
+  ({ catalog, answerOnce, uploadMaxMib, recordDelete }: UpdateRouteParts): Routes =>
+  (server) => {
+    server.post(
+      '/products',
+      {
+        config: { guard: 'project', access: 'write', body: 'raw', maxBodyMib: uploadMaxMib },
+        schema: {
+          tags,
+          summary: 'Replace products (incremental update) or change some of their fields (partial update)',
+          querystring: UpdateQuery,
+          body: UpdateBody,
+          response: { 200: UpdateAnswer, ...failures },
+        },
+      },
+      async (request) => {
+        const partial = request.query.partial === 'true';
+        return answerOnce(request, (record) =>
+          catalog.updates.update(request.project, rawBodyOf(request), { partial, record }),
+        ) as never;
+      },
+    );
+
+    server.delete(
+      '/products',
+      {
+        config: { guard: 'project', access: 'write', maxBodyMib: DELETE_MAX_MIB },
+        schema: {
+          tags,
+          summary: 'Delete products by identifier',
+          querystring: ProjectQuery,
+          body: DeleteBody,
+          response: { 200: TaskStarted, ...failures },
+        },
+      },
+      async (request) => {
+        const identifiers = Array.isArray(request.body) ? request.body : request.body.identifiers;
+        if (identifiers.length > PRODUCTS_PER_REQUEST) {
+          throw new ServiceError('too_many_identifiers', {
+            values: [identifiers.length, PRODUCTS_PER_REQUEST],
+          });
+        }
+        return answerOnce(request, (record) =>
+          catalog.updates.remove(request.project, [...new Set(identifiers)], async (tx, answer) => {
+            await record(tx, answer);
+            await recordDelete(tx, request, identifiers);
+          }),
+        ) as never;
+      },
+    );
+  };
+
+/** Source: docs/interface.md §4.4 and §4.5. */
+export const fullUpdateRoutes =
+  (parts: UpdateRouteParts): Routes =>
+  (server) => {
+    serveInitiate(server, parts);
+    serveUpload(server, parts);
+    servePreview(server, parts);
+    serveDeleted(server, parts);
+    serveStart(server, parts);
+    serveRestore(server, parts);
+  };
+
+/** Their bodies are empty, `{}` or `[]`, and not read. */
+const step = { guard: 'project', access: 'write', maxBodyMib: 1, body: 'raw' } as const;
+
+function serveInitiate(server: Server, { catalog, answerOnce }: UpdateRouteParts): void {
+  server.post(
+    '/products/batch/initiate',
+    {
+      config: step,
+      schema: {
+        tags,
+        summary: 'Full update, step 1: begin; an open one is discarded',
+        querystring: ProjectQuery,
+        response: { 200: InitiateAnswer, ...failures },
+      },
+    },
+    async (request) => answerOnce(request, (record) => catalog.fullUpdates.initiate(request.project, record)),
+  );
+}
+
+function serveUpload(server: Server, { catalog, answerOnce, uploadMaxMib }: UpdateRouteParts): void {
+  const { failedBatches } = catalog.fullUpdates;
+  /** The full update that counts the batch of a request. */
+  const expected = new WeakMap<FastifyRequest, number>();
+  server.post(
+    '/products/batch/upload',
+    {
+      config: { ...step, maxBodyMib: uploadMaxMib },
+      // Before the body is read: from here on, the store knows of the batch.
+      preParsing: async (request) => {
+        const { project, query } = request;
+        const id = await failedBatches.expect(project.id, query.fullUpdateId);
+        if (id !== undefined) expected.set(request, id);
+      },
+      // However a batch fails, a commit right after it would miss its products.
+      onError: async (request, _, error) => {
+        const failed = readFailedBatch(request, error);
+        if (failed !== undefined) await failedBatches.note(failed, expected.get(request));
+      },
+      schema: {
+        tags,
+        summary: 'Full update, step 2: send a batch, again and again',
+        querystring: FullUpdateQuery,
+        body: UploadBody,
+        response: { 200: UpdateAnswer, ...failures },
+      },
+    },
+    async (request) => {
+      const { fullUpdateId } = request.query;
+      let isRepeated = true;
+      const answer = await answerOnce(request, (record) => {
+        isRepeated = false;
+        return catalog.fullUpdates.upload(request.project, rawBodyOf(request), { fullUpdateId, record });
+      });
+      if (isRepeated) await failedBatches.endRepeated(request.project.id, expected.get(request));
+      return answer as never;
+    },
+  );
+}
+
+/** @returns undefined for a request that says nothing about a batch of the open full update */
+function readFailedBatch(request: FastifyRequest, error: unknown): Omit<FailedBatch, 'at'> | undefined {
+  const { project } = request as Partial<FastifyRequest>;
+  const code = error instanceof ServiceError ? error.code : undefined;
+  if (code === 'full_update_other') return undefined;
+  if (project !== undefined) return { projectId: project.id, state: 'failed' };
+  // Nobody could look whether the caller may write to the project, so it is taken at its word.
+  const { projectId } = request.query as { projectId?: unknown };
+  const named = /^\d{1,15}$/.test(String(projectId)) ? Number(projectId) : undefined;
+  return code === 'not_ready' ? { projectId: named, state: 'in doubt' } : undefined;
+}
+
+function servePreview(server: Server, { catalog }: UpdateRouteParts): void {
+  server.post(
+    '/products/batch/preview',
+    {
+      config: { ...step, role: 'viewer' },
+      schema: {
+        tags,
+        summary: 'What the commit of the open full update would do',
+        querystring: FullUpdateQuery,
+        response: { 200: PreviewAnswer, ...failures },
+      },
+    },
+    async (request) => {
+      const preview = await catalog.fullUpdates.preview(request.project.id, request.query.fullUpdateId);
+      const { present, ...difference } = preview;
+      const deletePercent = present === 0 ? 0 : (difference.deleted.count * 100) / present;
+      return { status: 'success' as const, ...difference, deletePercent } as never;
+    },
+  );
+}
+
+function serveDeleted(server: Server, { catalog }: UpdateRouteParts): void {
+  server.get(
+    '/products/batch/preview/deleted',
+    {
+      config: { guard: 'project', access: 'write' },
+      schema: {
+        tags,
+        summary: 'The products that the commit of the open full update would delete, page by page',
+        querystring: DeletedQuery,
+        response: { 200: DeletedAnswer, ...failures },
+      },
+    },
+    async (request) => {
+      const { fullUpdateId: wanted, limit = 100, cursor } = request.query;
+      const after = cursor === undefined ? '' : Buffer.from(cursor, 'base64url').toString();
+      const asked = { wanted, after: after.replaceAll('\u0000', ''), limit: limit + 1 };
+      const found = await catalog.fullUpdates.listDeleted(request.project.id, asked);
+      const page = found.slice(0, limit);
+      const last = found.length > limit ? page.at(-1) : undefined;
+      return {
+        status: 'success' as const,
+        products: page.map((row) => toListItem(row, 'table')),
+        nextCursor: last ? Buffer.from(last.identifier).toString('base64url') : null,
+      } as never;
+    },
+  );
+}
+
+function serveStart(server: Server, { catalog, answerOnce }: UpdateRouteParts): void {
+  server.post(
+    '/products/batch/start',
+    {
+      config: step,
+      schema: {
+        tags,
+        summary: 'Full update, step 3: commit; products that no batch held are deleted',
+        querystring: StartQuery,
+        response: { 200: StartAnswer, ...failures },
+      },
+    },
+    async (request) => {
+      const { fullUpdateId, allowDeletes, batches, products } = request.query;
+      const options = { fullUpdateId, allowDeletes, batches, products };
+      return answerOnce(request, async (record) =>
+        startAnswer(await catalog.fullUpdates.start(request.project, { ...options, record })),
+      );
+    },
+  );
+}
+
+function serveRestore(server: Server, { catalog, answerOnce }: UpdateRouteParts): void {
+  server.post(
+    '/products/batch/restore',
+    {
+      config: step,
+      schema: {
+        tags,
+        summary: 'Undo the last commit or delete',
+        querystring: ProjectQuery,
+        response: { 200: TaskStarted, ...failures },
+      },
+    },
+    async (request) =>
+      answerOnce(request, (record) => catalog.updates.restore(request.project, record)) as never,
+  );
+}
+
+/** @throws body_not_json for a request without a body */
+function rawBodyOf(request: FastifyRequest): RawBody {
+  if (request.rawBody === undefined)
+    throw new ServiceError('body_not_json', { details: ['the body is empty'] });
+  return request.rawBody;
+}

@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assertSameProducts } from '../../../test/support/compare-products.ts';
+import { type DemoProduct, generateDemoCatalog, streamDemoProducts } from './demo-catalog.ts';
+
+const catalog = generateDemoCatalog();
+
+/** A number alone or with a unit, as a full update in automatic mode recognises it. */
+const MEASURE = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?: ([^\s\d]\S{0,11}))?$/;
+
+function listValues(product: DemoProduct, key: string): string[] {
+  return product.attributes.filter((attribute) => attribute.key === key).map(({ value }) => value);
+}
+
+function findNumber(product: DemoProduct, key: string): number {
+  return Number.parseFloat(listValues(product, key)[0] ?? 'missing');
+}
+
+function inCategory(...start: string[]): DemoProduct[] {
+  return catalog.filter(({ categories }) =>
+    categories.some(({ path }) => start.every((name, level) => path[level] === name)),
+  );
+}
+
+function shareValue(key: string): (source: DemoProduct, target: DemoProduct) => boolean {
+  return (source, target) => {
+    const values = listValues(target, key);
+    return listValues(source, key).some((value) => values.includes(value));
+  };
+}
+
+function groupBy<Key>(products: DemoProduct[], keyOf: (product: DemoProduct) => Key) {
+  const groups = new Map<Key, DemoProduct[]>();
+  for (const product of products) {
+    const group = groups.get(keyOf(product));
+    if (group === undefined) groups.set(keyOf(product), [product]);
+    else group.push(product);
+  }
+  return groups;
+}
+
+test('the catalog holds 5,000 to 10,000 products with identifiers and names of their own', () => {
+  assert.ok(catalog.length >= 5000 && catalog.length <= 10_000, `${catalog.length} products`);
+  assert.equal(new Set(catalog.map(({ identifier }) => identifier)).size, catalog.length);
+  assert.equal(new Set(catalog.map(({ name }) => name)).size, catalog.length);
+});
+
+test('the catalog is the same every time and begins the stream of the same seed', () => {
+  assertSameProducts(generateDemoCatalog(), catalog);
+  assertSameProducts([...streamDemoProducts(catalog.length)], catalog);
+});
+
+test('a stream has the length asked for, no identifier twice, and other products with another seed', () => {
+  for (const count of [0, 1, 17, 20_000]) {
+    const identifiers = Array.from(streamDemoProducts(count, 7), ({ identifier }) => identifier);
+    assert.equal(identifiers.length, count);
+    assert.equal(new Set(identifiers).size, count);
+  }
+  assert.notDeepEqual([...streamDemoProducts(100, 7)], [...streamDemoProducts(100, 8)]);
+});
+
+test('every product keeps the limits of an upload', () => {
+  for (const product of catalog) {
+    const { identifier, name, productUrl, images, categories, attributes } = product;
+    assert.ok(identifier.length >= 1 && identifier.length <= 255, identifier);
+    assert.ok(name.length >= 1 && name.length <= 1000, identifier);
+    assert.match(productUrl, /^https:\/\/shop\.example\/[a-z0-9/-]+$/);
+    for (const { url } of images) assert.match(url, /^https:\/\/img\.shop\.example\/[a-z0-9/-]+\.jpg$/);
+    assert.ok(images.some(({ type }) => type === 'LARGE'));
+    assert.ok(categories.every(({ path }) => path.length > 0 && path.every((level) => level.length > 0)));
+    for (const { key, value } of attributes) {
+      assert.ok(key.length >= 1 && key.length <= 255, `${identifier} ${key}`);
+      assert.ok(typeof value === 'string' && value.length > 0, `${identifier} ${key}`);
+    }
+  }
+});
+
+test('every product has one brand and one price in EUR for everyone', () => {
+  for (const product of catalog) {
+    assert.equal(listValues(product, 'Brand').length, 1, product.identifier);
+    const [price, ...more] = listValues(product, 'Price');
+    assert.match(price ?? '', /^[1-9]\d*\.\d\d EUR$/, product.identifier);
+    assert.deepEqual(more, []);
+  }
+});
+
+test('the variants of a group stand together and one of them bears the identifier of the group', () => {
+  const groups = groupBy(catalog, ({ groupIdentifier }) => groupIdentifier);
+  for (const [groupIdentifier, variants] of groups) {
+    assert.equal(variants[0]?.identifier, groupIdentifier);
+  }
+});
+
+test('each of at least five departments has groups of several variants', () => {
+  const departments = groupBy(catalog, ({ categories }) => categories[0]?.path[0]);
+  assert.ok(departments.size >= 5, [...departments.keys()].join());
+  for (const [department, products] of departments) {
+    const groups = [...groupBy(products, ({ groupIdentifier }) => groupIdentifier).values()];
+    assert.ok(groups.filter((variants) => variants.length > 1).length >= 10, String(department));
+  }
+});
+
+test('an attribute is in every product a number with the same unit, or true and false, or text', () => {
+  const kinds = new Map<string, Set<string>>();
+  for (const { key, value } of catalog.flatMap(({ attributes }) => attributes)) {
+    const measure = MEASURE.exec(value);
+    const isBoolean = value === 'true' || value === 'false';
+    const kind = measure === null ? (isBoolean ? 'boolean' : 'text') : `number ${measure[1] ?? ''}`;
+    kinds.set(key, (kinds.get(key) ?? new Set()).add(kind));
+  }
+  for (const [key, found] of kinds) assert.equal(found.size, 1, `${key}: ${[...found].join()}`);
+  const all = [...kinds.values()].flatMap((found) => [...found]);
+  assert.ok(all.filter((kind) => kind === 'boolean').length >= 10);
+  assert.ok(all.filter((kind) => kind.startsWith('number ')).length >= 20);
+});
+
+test('some products have several values of an attribute and some a value for dealers only', () => {
+  assert.ok(catalog.some((product) => listValues(product, 'Brake standard').length > 1));
+  assert.ok(catalog.some((product) => listValues(product, 'Battery type').length > 1));
+  const forDealers = catalog.flatMap(({ attributes }) => attributes).filter(({ userGroups }) => userGroups);
+  assert.ok(forDealers.length > 100);
+  assert.ok(forDealers.every(({ userGroups }) => userGroups?.join() === 'dealer'));
+});
+
+const bicycles = inCategory('Bicycles');
+const tyres = inCategory('Bicycle parts', 'Tyres');
+const cameras = inCategory('Photo', 'Cameras');
+const lenses = inCategory('Photo', 'Lenses');
+
+const relations = [
+  {
+    name: 'a tyre for every bicycle',
+    sources: bicycles,
+    targets: tyres,
+    fits: (bicycle: DemoProduct, tyre: DemoProduct) =>
+      shareValue('Wheel size')(bicycle, tyre) &&
+      shareValue('Bicycle type')(bicycle, tyre) &&
+      findNumber(tyre, 'Tyre width') <= findNumber(bicycle, 'Maximum tyre width'),
+  },
+  {
+    name: 'an inner tube for every tyre',
+    sources: tyres,
+    targets: inCategory('Bicycle parts', 'Inner tubes'),
+    fits: (tyre: DemoProduct, tube: DemoProduct) =>
+      shareValue('Wheel size')(tyre, tube) &&
+      findNumber(tube, 'Fits tyres from') <= findNumber(tyre, 'Tyre width') &&
+      findNumber(tube, 'Fits tyres to') >= findNumber(tyre, 'Tyre width'),
+  },
+  {
+    name: 'a set of brake pads for every bicycle',
+    sources: bicycles,
+    targets: inCategory('Bicycle parts', 'Brake pads'),
+    fits: shareValue('Brake standard'),
+  },
+  {
+    name: 'a chain for every bicycle',
+    sources: bicycles,
+    targets: inCategory('Bicycle parts', 'Chains'),
+    fits: shareValue('Speeds'),
+  },
+  { name: 'a lens for every camera', sources: cameras, targets: lenses, fits: shareValue('Mount') },
+  { name: 'a camera for every lens', sources: lenses, targets: cameras, fits: shareValue('Mount') },
+  {
+    name: 'a filter for every lens',
+    sources: lenses,
+    targets: inCategory('Photo', 'Filters'),
+    fits: shareValue('Filter diameter'),
+  },
+  {
+    name: 'a lens for every filter',
+    sources: inCategory('Photo', 'Filters'),
+    targets: lenses,
+    fits: shareValue('Filter diameter'),
+  },
+  {
+    name: 'a battery for every camera',
+    sources: cameras,
+    targets: inCategory('Photo', 'Batteries'),
+    fits: shareValue('Battery type'),
+  },
+  {
+    name: 'a memory card for every camera',
+    sources: cameras,
+    targets: inCategory('Photo', 'Memory cards'),
+    fits: shareValue('Card type'),
+  },
+  {
+    name: 'a bag that is as warm for every sleeping bag',
+    sources: inCategory('Camping', 'Sleeping bags'),
+    targets: inCategory('Camping', 'Sleeping bags'),
+    fits: (bag: DemoProduct, other: DemoProduct) =>
+      bag.groupIdentifier !== other.groupIdentifier &&
+      findNumber(other, 'Comfort temperature') <= findNumber(bag, 'Comfort temperature'),
+  },
+];
+for (const { name, sources, targets, fits } of relations) {
+  test(`there is ${name}`, () => {
+    assert.ok(sources.length > 0);
+    for (const source of sources) {
+      assert.ok(
+        targets.some((target) => fits(source, target)),
+        source.identifier,
+      );
+    }
+  });
+}
+
+test('every category has products of different prices', () => {
+  const categories = groupBy(catalog, (product) => product.categories[0]?.path.join(' > ') ?? 'none');
+  for (const [category, products] of categories) {
+    assert.ok(new Set(products.map((product) => findNumber(product, 'Price'))).size > 1, category);
+  }
+});

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { createTestStore, type TestStore } from '../../../test/support/test-store.ts';
+import type { KeyCaller } from '../../kernel/caller.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import { createAnswerOnce, createServer, dropOldAnswers } from '../http.ts';
+
+const DAY_MS = 24 * 3_600_000;
+const caller: KeyCaller = {
+  accountId: 1,
+  keyId: 1,
+  keyName: 'Key',
+  scope: { type: 'account' },
+  access: 'manage',
+};
+const clock = { time: 1_767_225_600_000, now: () => clock.time };
+
+/** A process with one route, whose work is an account of the name that was sent; it is refused when there is one. */
+async function startProcess(store: TestStore) {
+  const storage = await store.open();
+  const { database } = storage;
+  const answerOnce = createAnswerOnce(database, clock);
+  const server = createServer(
+    { logLevel: 'silent', trustedProxies: [], corsOrigins: [], bodyBudgetMib: 16 },
+    {
+      findCaller: () => caller,
+      findUser: () => assert.fail('nobody is signed in'),
+      countRequest: async () => undefined,
+      chooseProject: () => assert.fail('no route has a project'),
+    },
+  );
+  const gate = { arrived: 0, pass: Promise.resolve() };
+  server.post('/accounts', { config: { guard: 'key' } }, async (request) => {
+    const { name, echo } = request.body as { name: string; echo?: string };
+    return answerOnce(request, async (record) => {
+      gate.arrived += 1;
+      await gate.pass;
+      const known = database.read.selectFrom('account').select('id').where('name', '=', name);
+      if ((await known.executeTakeFirst()) !== undefined) throw new ServiceError('task_ended');
+      return database.write(
+        async (tx) => {
+          const row = { name: `${name} ${Math.random()}`, created_at: 0 };
+          const { id } = await tx.insertInto('account').values(row).returning('id').executeTakeFirstOrThrow();
+          const answer = { id, ...(echo !== undefined && { echo }) };
+          await record(tx, answer);
+          await tx.updateTable('account').set({ name }).where('id', '=', id).execute();
+          return answer;
+        },
+        { of: 'rows' },
+      );
+    });
+  });
+  await server.listen({ port: 0, host: '127.0.0.1' });
+  store.onRemove(async () => {
+    await server.close();
+    await storage.close();
+  });
+  const { port } = server.server.address() as AddressInfo;
+  async function send(name: string, key: string, echo?: string) {
+    const response = await fetch(`http://127.0.0.1:${port}/accounts`, {
+      method: 'POST',
+      headers: { authorization: 'key', 'content-type': 'application/json', 'idempotency-key': key },
+      body: JSON.stringify({ name, echo }),
+    });
+    return { status: response.status, body: (await response.json()) as { id: number; echo?: string } };
+  }
+  const countAccounts = async () => (await database.read.selectFrom('account').select('id').execute()).length;
+  const kept = database.read.selectFrom('idempotent_answer');
+  const listKept = () => kept.select(['idempotency_key as key', 'answer']).orderBy('created_at').execute();
+  return { send, gate, countAccounts, database, listKept };
+}
+
+async function startTwo(t: TestContext) {
+  const store = await createTestStore(t);
+  return { one: await startProcess(store), two: await startProcess(store) };
+}
+
+/** Both have looked for an answer, found none, and begin their work now. */
+async function sendTogether(
+  { one, two }: Awaited<ReturnType<typeof startTwo>>,
+  names: [string, string],
+  key: string,
+) {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  for (const { gate } of [one, two]) {
+    gate.arrived = 0;
+    gate.pass = promise;
+  }
+  const answers = Promise.all([one.send(names[0], key), two.send(names[1], key)]);
+  while (one.gate.arrived + two.gate.arrived < 2) await new Promise(setImmediate);
+  resolve();
+  return answers;
+}
+
+test('two processes that get one request at once do its work once and answer alike (§7.5 rule 2)', async (t) => {
+  const processes = await startTwo(t);
+  for (let round = 1; round <= 10; round += 1) {
+    const [first, second] = await sendTogether(processes, [`A${round}`, `A${round}`], `key ${round}`);
+    assert.deepEqual([first.status, second.status], [200, 200]);
+    assert.deepEqual(first.body, second.body);
+    assert.equal(await processes.one.countAccounts(), round);
+  }
+});
+
+test('of two other requests with one key one is done, the other is refused and leaves nothing (§7.5 rule 3)', async (t) => {
+  const processes = await startTwo(t);
+  const answers = await sendTogether(processes, ['A', 'B'], 'key');
+  assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 422]);
+  assert.equal(await processes.two.countAccounts(), 1);
+});
+
+test('who is refused only because another process did the same request gets its answer (§7.5 rule 2)', async (t) => {
+  const { one, two } = await startTwo(t);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  two.gate.pass = promise;
+  const second = two.send('A', 'key');
+  while (two.gate.arrived === 0) await new Promise(setImmediate);
+  const first = await one.send('A', 'key');
+  resolve();
+  assert.deepEqual([first.status, await second], [200, first]);
+});
+
+test('a refused request may be sent again, corrected, to any process (§7.5)', async (t) => {
+  const { one, two } = await startTwo(t);
+  await one.send('A', 'key');
+  assert.equal((await two.send('A', 'other key')).status, 409);
+  assert.equal((await one.send('B', 'other key')).status, 200);
+});
+
+test('after 24 hours a key is free again in each process (§7.5 rule 2)', async (t) => {
+  const { one, two } = await startTwo(t);
+  const first = await one.send('A', 'key');
+  clock.time += DAY_MS;
+  const second = await two.send('B', 'key');
+  assert.deepEqual([second.status, second.body.id === first.body.id], [200, false]);
+  assert.deepEqual(await one.send('B', 'key'), second);
+});
+
+test('an answer that repeats what was sent takes no more room than it packs into (§7.5 rule 9)', async (t) => {
+  const { one, two } = await startTwo(t);
+  const echo = 'Schraube '.repeat(50_000);
+  const first = await one.send('A', 'key', echo);
+  assert.deepEqual([first.status, first.body.echo], [200, echo]);
+  assert.deepEqual(await two.send('A', 'key', echo), first);
+  assert.equal(await one.countAccounts(), 1);
+  const [kept] = await one.listKept();
+  assert.ok((kept?.answer.length ?? Infinity) < 10_000);
+});
+
+test('an answer too large to keep is not given again, and its request is done once all the same (§7.5 rule 9)', async (t) => {
+  const { one, two } = await startTwo(t);
+  const echo = randomBytes(300_000).toString('hex');
+  assert.deepEqual((await one.send('A', 'key', echo)).status, 200);
+  const second = await two.send('A', 'key', echo);
+  assert.equal(second.status, 409);
+  assert.equal((await one.send('B', 'key', echo)).status, 422);
+  assert.equal(await one.countAccounts(), 1);
+  const [kept] = await one.listKept();
+  assert.ok((kept?.answer.length ?? Infinity) < 100);
+});
+
+test('of a key with too many answers the oldest are forgotten, of others none (§7.5 rule 10)', async (t) => {
+  const { one } = await startTwo(t);
+  const others = { request_hash: '', answer: '{}', created_at: clock.time - 9 };
+  const row = { ...others, caller: 'key 2', idempotency_key: 'other' };
+  await one.database.write((tx) => tx.insertInto('idempotent_answer').values(row).execute(), { of: 'rows' });
+  for (const key of ['c', 'a', 'b']) {
+    await one.send(key, key);
+    clock.time += 1;
+  }
+  const keys = async () => (await one.listKept()).map(({ key }) => key);
+  await dropOldAnswers(one.database, clock.time - DAY_MS, 3_000);
+  assert.deepEqual(await keys(), ['other', 'c', 'a', 'b']);
+  await dropOldAnswers(one.database, clock.time - DAY_MS, 1_200);
+  assert.deepEqual(await keys(), ['other', 'a', 'b']);
+});

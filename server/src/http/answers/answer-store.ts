@@ -1,0 +1,75 @@
+import { sql } from 'kysely';
+import type { ControlTransaction, Database } from '../../storage/storage.ts';
+
+/** The key of a request, which belongs to whoever sent it. */
+export interface AnswerKey {
+  /** `key ID` or `user ID`. */
+  readonly caller: string;
+  readonly idempotencyKey: string;
+}
+
+/** @returns the first answer to this key since then; undefined when there is none. */
+export async function findAnswer(
+  database: Database,
+  wanted: AnswerKey & { since: number },
+): Promise<{ requestHash: string; answer: string } | undefined> {
+  return database.read
+    .selectFrom('idempotent_answer')
+    .select(['request_hash as requestHash', 'answer'])
+    .where('caller', '=', wanted.caller)
+    .where('idempotency_key', '=', wanted.idempotencyKey)
+    .where('created_at', '>', wanted.since)
+    .executeTakeFirst();
+}
+
+/**
+ * Stores the answer unless there is one since then. Another transaction that stores one at the same time is waited for.
+ * @returns whether it was stored
+ */
+export async function saveAnswer(
+  tx: ControlTransaction,
+  row: AnswerKey & { requestHash: string; answer: string; since: number; now: number },
+): Promise<boolean> {
+  const given = { request_hash: row.requestHash, answer: row.answer, created_at: row.now };
+  const stored = await tx
+    .insertInto('idempotent_answer')
+    .values({ caller: row.caller, idempotency_key: row.idempotencyKey, ...given })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['caller', 'idempotency_key'])
+        .doUpdateSet(given)
+        .where('idempotent_answer.created_at', '<=', row.since),
+    )
+    .returning('caller')
+    .executeTakeFirst();
+  return stored !== undefined;
+}
+
+/** What answers of one key or user may take. Source: docs/interface.md §7.5. */
+const BYTES_OF_CALLER = 64 * 1024 * 1024;
+/** Of a row beside its answer, about. */
+const BYTES_OF_ROW = 512;
+
+/** Answers are kept for 24 hours, the oldest of a caller who has too many less long. Source: docs/interface.md §7.5. */
+export async function dropAnswersBefore(
+  database: Database,
+  before: number,
+  bytesOfCaller = BYTES_OF_CALLER,
+): Promise<void> {
+  await database.write(
+    async (tx) => {
+      await tx.deleteFrom('idempotent_answer').where('created_at', '<', before).execute();
+      const bytes = sql`octet_length(answer) + octet_length(idempotency_key) + ${sql.lit(BYTES_OF_ROW)}`;
+      await sql`delete from idempotent_answer where (caller, idempotency_key) in (
+        select caller, idempotency_key from (
+          select caller, idempotency_key,
+            sum(${bytes}) over (partition by caller order by created_at desc, idempotency_key) as kept
+          from idempotent_answer where caller in (
+            select caller from idempotent_answer group by caller having sum(${bytes}) > ${bytesOfCaller}
+          )
+        ) as sized where kept > ${bytesOfCaller}
+      )`.execute(tx);
+    },
+    { of: 'rows' },
+  );
+}

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
+import { PassThrough } from 'node:stream';
+import { test } from 'node:test';
+import { ServiceError } from '../../kernel/errors.ts';
+import { streamBody } from './body-stream.ts';
+
+const MIB = 1024 * 1024;
+
+const TERMS = { maxMib: 1, memory: undefined, findRefusal: async () => undefined };
+
+/** A request as far as a body reader sees one. */
+function openRequest(headers: Record<string, string> = {}) {
+  const stream = Object.assign(new PassThrough(), { headers });
+  return { stream, request: stream as unknown as IncomingMessage };
+}
+
+async function readAll(request: IncomingMessage, maxMib: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of streamBody(request, { ...TERMS, maxMib })) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+test('a streamed body is passed on as it came, packed or not', async () => {
+  for (const headers of [undefined, { 'content-encoding': 'gzip' }]) {
+    const { stream, request } = openRequest(headers);
+    const reading = readAll(request, 1);
+    for (const part of ['one ', 'two ', 'three']) stream.write(part);
+    stream.end();
+    assert.equal(String(await reading), 'one two three');
+  }
+  await assert.rejects(readAll(openRequest({ 'content-encoding': 'br' }).request, 1), {
+    code: 'body_encoding',
+  });
+});
+
+test('a streamed body of exactly the limit is read, one byte more is refused, announced or not (§8)', async () => {
+  const exact = openRequest();
+  exact.stream.end(Buffer.alloc(MIB));
+  assert.equal((await readAll(exact.request, 1)).length, MIB);
+  const announced = openRequest({ 'content-length': String(MIB + 1) });
+  await assert.rejects(readAll(announced.request, 1), { code: 'body_too_large' });
+  const silent = openRequest();
+  silent.stream.end(Buffer.alloc(MIB + 1));
+  await assert.rejects(readAll(silent.request, 1), { code: 'body_too_large' });
+  assert.equal(silent.stream.destroyed, false, 'the refusal still has to go out');
+});
+
+test('a sender that is silent for 30 seconds is given up, a taker that is slow is not (§7.2 rule 7)', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const { stream, request } = openRequest();
+  const chunks = streamBody(request, TERMS);
+  stream.write('x');
+  await chunks.next();
+  t.mock.timers.tick(60_000);
+  stream.write('y');
+  await chunks.next();
+  const silent = assert.rejects(chunks.next(), { code: 'body_stalled' });
+  t.mock.timers.tick(29_999);
+  await new Promise(setImmediate);
+  t.mock.timers.tick(1);
+  await silent;
+});
+
+test('a stream ends when its sender may send no more, also while nobody takes of it (§7.2 rule 9)', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const { stream, request } = openRequest();
+  const findRefusal = async () => new ServiceError('scope_refused');
+  const chunks = streamBody(request, { ...TERMS, findRefusal });
+  stream.write('x');
+  await chunks.next();
+  t.mock.timers.tick(1_000);
+  await new Promise(setImmediate);
+  await assert.rejects(chunks.next(), { code: 'scope_refused' });
+});
+
+test('a connection that breaks off is no streamed body', async () => {
+  const { stream, request } = openRequest();
+  const refused = assert.rejects(readAll(request, 1), { code: 'body_stalled' });
+  stream.write('half');
+  stream.destroy();
+  await refused;
+});

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
+import { PassThrough } from 'node:stream';
+import { type TestContext, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { ServiceError } from '../../kernel/errors.ts';
+import { declaredLength, parseJsonBody, readBody } from './body.ts';
+import { createMemoryBudget } from './memory-budget.ts';
+
+const MIB = 1024 * 1024;
+
+/** A request as far as a body reader sees one. */
+function openRequest(headers: Record<string, string> = {}) {
+  const stream = Object.assign(new PassThrough(), { headers });
+  return { stream, request: stream as unknown as IncomingMessage };
+}
+
+const TERMS = { maxMib: 1, memory: undefined, findRefusal: async () => undefined };
+
+const identity = (text: string | Uint8Array) => ({ bytes: Buffer.from(text), encoding: 'identity' as const });
+const gzip = (text: string) => ({ bytes: gzipSync(text), encoding: 'gzip' as const });
+
+test('a body is what was sent, however it is cut into chunks and whatever length was announced', async () => {
+  const chunks = fc.array(fc.uint8Array({ maxLength: 3_000 }), { maxLength: 20 });
+  await fc.assert(
+    fc.asyncProperty(chunks, fc.boolean(), async (parts, isDeclared) => {
+      const whole = Buffer.concat(parts);
+      const { stream, request } = openRequest(isDeclared ? { 'content-length': String(whole.length) } : {});
+      const reading = readBody(request, TERMS);
+      for (const part of parts) stream.write(part);
+      stream.end();
+      const { bytes, encoding } = await reading;
+      assert.equal(encoding, 'identity');
+      assert.ok(bytes.buffer instanceof SharedArrayBuffer, 'threads share it without a copy');
+      assert.equal(Buffer.compare(Buffer.from(bytes), whole), 0);
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test('gzip is known by both its names, anything else is refused', async () => {
+  for (const name of ['gzip', 'x-gzip', ' GZIP ']) {
+    const { stream, request } = openRequest({ 'content-encoding': name });
+    stream.end('x');
+    assert.equal((await readBody(request, TERMS)).encoding, 'gzip');
+  }
+  const { request } = openRequest({ 'content-encoding': 'br' });
+  await assert.rejects(readBody(request, TERMS), { code: 'body_encoding' });
+});
+
+test('a body of exactly the limit is read, one byte more is refused, announced or not (§8)', async () => {
+  const exact = openRequest();
+  const reading = readBody(exact.request, TERMS);
+  exact.stream.end(Buffer.alloc(MIB));
+  assert.equal((await reading).bytes.length, MIB);
+
+  const announced = openRequest({ 'content-length': String(MIB + 1) });
+  await assert.rejects(readBody(announced.request, TERMS), { code: 'body_too_large' });
+
+  const silent = openRequest();
+  const refused = assert.rejects(readBody(silent.request, TERMS), { code: 'body_too_large' });
+  silent.stream.end(Buffer.alloc(MIB + 1));
+  await refused;
+});
+
+/** Writes so much each so many seconds, as long as it is wanted. @returns how it ended, and after how many seconds */
+async function drip(
+  t: TestContext,
+  { bytes, seconds, maxMib }: { bytes: number; seconds: number; maxMib: number },
+) {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const { stream, request } = openRequest();
+  let outcome: string | undefined;
+  readBody(request, { ...TERMS, maxMib }).then(
+    () => assert.fail('it never ends'),
+    (error: { code: string }) => {
+      outcome = error.code;
+    },
+  );
+  let second = 0;
+  for (; outcome === undefined && second < 1_000; second += 1) {
+    if (second % seconds === 0) stream.write(Buffer.alloc(bytes));
+    await new Promise(setImmediate);
+    t.mock.timers.tick(1_000);
+    await new Promise(setImmediate);
+  }
+  return [outcome, second];
+}
+
+test('a sender that is silent for 30 seconds is given up (§7.2 rule 7)', async (t) => {
+  assert.deepEqual(await drip(t, { bytes: 1, seconds: 600, maxMib: 128 }), ['body_stalled', 30]);
+});
+
+test('a sender of less than 1 MiB a minute is given up (§7.2 rule 7)', async (t) => {
+  assert.deepEqual(await drip(t, { bytes: 1, seconds: 8, maxMib: 128 }), ['body_slow', 60]);
+});
+
+test('a body has a minute and 10 seconds for each MiB that it may have (§7.2 rule 7)', async (t) => {
+  assert.deepEqual(await drip(t, { bytes: 18 * 1024, seconds: 1, maxMib: 4 }), ['body_slow', 100]);
+  t.mock.timers.reset();
+  assert.deepEqual(await drip(t, { bytes: 1, seconds: 8, maxMib: 1 / 64 }), ['body_slow', 60], 'a sign-in');
+});
+
+test('a sender that waits for memory is not timed, and goes on when there is some (§7.2 rule 8)', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const budget = createMemoryBudget(100);
+  const holder = { caller: 'key 1', accountId: 1 };
+  const other = budget.open(holder);
+  assert.ok(other.grow(100));
+  const { stream, request } = openRequest();
+  const reading = readBody(request, { ...TERMS, memory: budget.open(holder) });
+  stream.write('one ');
+  await new Promise(setImmediate);
+  for (let second = 0; second < 600; second += 1) t.mock.timers.tick(1_000);
+  assert.equal(request.isPaused(), true);
+  other.release();
+  stream.end('two');
+  assert.equal(String(Buffer.from((await reading).bytes)), 'one two');
+});
+
+test('a body ends when its sender may send no more (§7.2 rule 9)', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  let refusal: ServiceError | undefined;
+  const { stream, request } = openRequest();
+  const reading = readBody(request, { ...TERMS, findRefusal: async () => refusal });
+  stream.write('one ');
+  t.mock.timers.tick(1_000);
+  await new Promise(setImmediate);
+  refusal = new ServiceError('scope_refused');
+  const refused = assert.rejects(reading, { code: 'scope_refused' });
+  t.mock.timers.tick(1_000);
+  await refused;
+});
+
+test('a connection that breaks off is no body', async () => {
+  const { stream, request } = openRequest();
+  const refused = assert.rejects(readBody(request, TERMS), { code: 'body_stalled' });
+  stream.write('half');
+  stream.destroy();
+  await refused;
+});
+
+test('the announced length is read from the header', () => {
+  assert.equal(declaredLength(openRequest({ 'content-length': '12' }).request), 12);
+  assert.equal(declaredLength(openRequest().request), undefined);
+});
+
+test('every JSON document is read back, packed or not', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.json({ noUnicodeString: false } as object), async (text) => {
+      const expected = JSON.parse(text, (key, value) => (key === '__proto__' ? undefined : value));
+      assert.deepEqual(await parseJsonBody(identity(text), 1), expected);
+      assert.deepEqual(await parseJsonBody(gzip(text), 1), expected);
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test('an empty body is undefined, and what is no JSON says where it ends (§7.3 rule 5)', async () => {
+  assert.equal(await parseJsonBody(identity(''), 1), undefined);
+  await assert.rejects(parseJsonBody(identity('{"a":'), 1), { code: 'body_not_json' });
+  await assert.rejects(parseJsonBody(identity(new Uint8Array([0x22, 0xff, 0x22])), 1), {
+    code: 'body_not_json',
+  });
+  await assert.rejects(parseJsonBody({ bytes: Buffer.from('plain'), encoding: 'gzip' }, 1), {
+    code: 'body_not_gzip',
+  });
+});
+
+test('a small body that unpacks beyond the limit is refused (§2.3 rule 10)', async () => {
+  const packed = gzip(' '.repeat(MIB + 1));
+  assert.ok(packed.bytes.length < 10_000);
+  await assert.rejects(parseJsonBody(packed, 1), { code: 'body_too_large' });
+});
+
+test('what holds more than a body may is refused before it is parsed (§8)', async () => {
+  const limits = { values: 100, names: 10, text: 1_000 };
+  const fields = Array.from({ length: 11 }, (_, at) => `"${at}":0`);
+  const cases: [string, string][] = [
+    [`[${'0,'.repeat(100)}`, 'the body holds more than 100 values'],
+    [`{${fields.join()}}`, 'the body holds more than 10 fields'],
+    [`["${'x'.repeat(1_001)}"]`, 'the body holds a string of more than 1,000 bytes'],
+    ['['.repeat(33), 'the body is nested deeper than 32 levels'],
+  ];
+  for (const [text, said] of cases) {
+    for (const body of [identity(text), gzip(text)]) {
+      await assert.rejects(parseJsonBody(body, 1, limits), {
+        code: 'request_invalid',
+        facts: { details: [said] },
+      });
+    }
+  }
+  const full = `[${'0,'.repeat(98)}0]`;
+  assert.equal(((await parseJsonBody(identity(full), 1, limits)) as unknown[]).length, 99);
+});
+
+test('the prototype of an object cannot be written through a body', async () => {
+  const body = (await parseJsonBody(identity('{"__proto__":{"isAdmin":true},"a":1}'), 1)) as object;
+  assert.deepEqual(Object.keys(body), ['a']);
+  assert.equal(Reflect.get(body, 'isAdmin'), undefined);
+  const escaped = '{"a":[{"\\u005f_proto__":{"isAdmin":true},"b":"__proto__"}]}';
+  const deep = (await parseJsonBody(identity(escaped), 1)) as { a: [object] };
+  assert.deepEqual(Object.entries(deep.a[0]), [['b', '__proto__']]);
+});

@@ -1,0 +1,180 @@
+import type { IncomingMessage } from 'node:http';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { ServiceError } from '../../kernel/errors.ts';
+import { countJson, describeExcess, type JsonLimits } from '../../kernel/json-scan.ts';
+import type { HeldMemory } from './memory-budget.ts';
+import { SenderPace } from './sender-pace.ts';
+
+export type BodyEncoding = 'identity' | 'gzip';
+
+/** A body as it came, in shared memory: a thread parses it while this one writes it to disk, and nobody copies it. */
+export interface RawBody {
+  readonly bytes: Uint8Array;
+  readonly encoding: BodyEncoding;
+}
+
+export const MIB = 1024 * 1024;
+/** Allocated for a body of which nothing came yet. */
+const FIRST_BYTES = MIB;
+
+/** How a body is read. */
+export interface BodyTerms {
+  readonly maxMib: number;
+  /** Where what came is counted; undefined: nowhere. */
+  readonly memory: HeldMemory | undefined;
+  /** @returns why its sender may send no more, once that is so */
+  findRefusal(): Promise<Error | undefined>;
+}
+
+/**
+ * Reads a body into memory.
+ * @throws body_encoding, body_too_large, body_stalled, body_slow, and what findRefusal returns
+ */
+export async function readBody(request: IncomingMessage, terms: BodyTerms): Promise<RawBody> {
+  const { maxMib, memory } = terms;
+  const encoding = readEncoding(request.headers['content-encoding']);
+  const declared = checkDeclared(request, maxMib);
+  const collected = new BodyBuffer(declared ?? 0);
+  await new Promise<void>((resolve, reject) => {
+    const onData = (chunk: Buffer) => {
+      pace.arrived(chunk.length);
+      if (collected.length + chunk.length > maxMib * MIB) return fail(tooLarge(maxMib));
+      collected.add(chunk);
+      if (memory?.grow(collected.length) === false) void waitForRoom(memory);
+    };
+    const waitForRoom = async (room: HeldMemory) => {
+      request.pause();
+      pace.isHeld = true;
+      await room.waitFor(collected.length);
+      pace.isHeld = false;
+      if (!pace.hasEnded) request.resume();
+    };
+    const onEnd = () => finish(resolve);
+    const onClose = () => fail(brokeOff());
+    const fail = (error: Error) => {
+      request.pause();
+      finish(() => reject(error));
+    };
+    const pace = new SenderPace({ allowedMib: (declared ?? maxMib * MIB) / MIB, ...terms, refuse: fail });
+    const finish = (settle: () => void) => {
+      pace.end();
+      request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
+      settle();
+    };
+    request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
+  });
+  return { bytes: collected.take(), encoding };
+}
+
+export const tooLarge = (maxMib: number) => new ServiceError('body_too_large', { values: [maxMib] });
+
+export const brokeOff = (cause?: unknown) =>
+  new ServiceError('body_stalled', { values: [0], details: ['the connection broke off'], cause });
+
+/** @returns the length that was announced @throws body_too_large */
+export function checkDeclared(request: IncomingMessage, maxMib: number): number | undefined {
+  const declared = declaredLength(request);
+  if (declared !== undefined && declared > maxMib * MIB) throw tooLarge(maxMib);
+  return declared;
+}
+
+/**
+ * Collects chunks where they will stay: copying 15 MB at the end of a body would hold up every lookup for some
+ * milliseconds.
+ */
+class BodyBuffer {
+  length = 0;
+  private bytes: Uint8Array;
+  private readonly expectedBytes: number;
+
+  /** What was announced need not come: not all of it is allocated at once. */
+  constructor(expectedBytes: number) {
+    this.expectedBytes = expectedBytes;
+    this.bytes = new Uint8Array(new SharedArrayBuffer(Math.min(expectedBytes, FIRST_BYTES)));
+  }
+
+  add(chunk: Uint8Array): void {
+    if (this.length + chunk.length > this.bytes.length) this.grow(this.length + chunk.length);
+    this.bytes.set(chunk, this.length);
+    this.length += chunk.length;
+  }
+
+  take(): Uint8Array {
+    return this.bytes.subarray(0, this.length);
+  }
+
+  private grow(needed: number): void {
+    const expected = Math.min(this.expectedBytes, this.bytes.length * 16);
+    const length = Math.max(needed, expected, this.bytes.length * 2, 64 * 1024);
+    const larger = new Uint8Array(new SharedArrayBuffer(length));
+    larger.set(this.take());
+    this.bytes = larger;
+  }
+}
+
+/** @returns the length the sender announced; undefined when it sends in chunks. */
+export function declaredLength(request: IncomingMessage): number | undefined {
+  const text = request.headers['content-length'];
+  return text === undefined ? undefined : Number(text);
+}
+
+/** @throws body_encoding */
+export function readEncoding(header: string | undefined): BodyEncoding {
+  const name = header?.trim().toLowerCase() ?? 'identity';
+  if (name === 'gzip' || name === 'x-gzip') return 'gzip';
+  if (name === 'identity' || name === '') return 'identity';
+  throw new ServiceError('body_encoding', { details: [`Content-Encoding ${name} is not known`] });
+}
+
+const gunzipAsync = promisify(gunzip);
+
+/** What a body may hold that the serving thread parses: the worst of them takes it some tens of milliseconds. */
+export const JSON_LIMITS: JsonLimits = { values: 400_000, names: 50_000, text: MIB };
+
+/**
+ * Reads a JSON body, e.g. of the management API, on the calling thread.
+ * @returns undefined for an empty body
+ * @throws body_not_gzip, body_not_json, body_too_large, request_invalid
+ */
+export async function parseJsonBody(
+  { bytes, encoding }: RawBody,
+  maxMib: number,
+  limits = JSON_LIMITS,
+): Promise<unknown> {
+  const plain = encoding === 'gzip' ? await unpack(bytes, maxMib) : bytes;
+  if (plain.length === 0) return undefined;
+  const excess = describeExcess(countJson(plain, limits), limits);
+  if (excess !== undefined) throw new ServiceError('request_invalid', { details: [excess] });
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(plain);
+    const value: unknown = JSON.parse(text);
+    return mayNamePrototype(text) ? dropPrototypeKeys(value) : value;
+  } catch (error) {
+    throw new ServiceError('body_not_json', { details: [(error as Error).message], cause: error });
+  }
+}
+
+const mayNamePrototype = (text: string) => text.includes('__proto__') || text.includes('\\u00');
+
+/**
+ * `__proto__` in a management document means nothing and must not reach an object that is merged elsewhere. A reviver would
+ * take ten times as long as the parser.
+ */
+function dropPrototypeKeys(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Object.hasOwn(value, '__proto__')) Reflect.deleteProperty(value, '__proto__');
+  for (const one of Object.values(value)) dropPrototypeKeys(one);
+  return value;
+}
+
+async function unpack(bytes: Uint8Array, maxMib: number): Promise<Uint8Array> {
+  try {
+    return await gunzipAsync(bytes, { maxOutputLength: maxMib * MIB });
+  } catch (error) {
+    if ((error as { code?: string }).code === 'ERR_BUFFER_TOO_LARGE') {
+      throw new ServiceError('body_too_large', { values: [maxMib] });
+    }
+    throw new ServiceError('body_not_gzip', { details: [(error as Error).message], cause: error });
+  }
+}

@@ -1,0 +1,211 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import {
+  allows,
+  type Caller,
+  type ChosenProject,
+  includesRole,
+  isUser,
+  type KeyCaller,
+  type Role,
+  type UserCaller,
+} from '../../kernel/caller.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import { describeRefusal } from '../answers/error-mapper.ts';
+import { changesSomething, refuseForged, type SessionCookie } from './session-cookie.ts';
+
+/** A key as it came in a request, and by which way. */
+export interface PresentedKey {
+  readonly value: string;
+  readonly inUrl: boolean;
+}
+
+/** The state of a key's rate limit after a request. Source: docs/interface.md §5.3. */
+export interface RateState {
+  readonly limit: number;
+  readonly remaining: number;
+  readonly resetSeconds: number;
+}
+
+/** What the rooms to the right know about keys, sessions and projects, asked by the server before a handler runs. */
+export interface Guards {
+  /** @throws scope_refused when the key is unknown, deleted or expired */
+  findCaller(key: PresentedKey): KeyCaller | Promise<KeyCaller>;
+  /** @throws not_signed_in when there is no such console session, or it has ended */
+  findUser(sessionValue: string): UserCaller | Promise<UserCaller>;
+  /** @throws rate_limited; @returns undefined for a key without a limit */
+  countRequest(caller: KeyCaller): Promise<RateState | undefined>;
+  /** @throws project_required, scope_refused */
+  chooseProject(caller: Caller, projectId: number | undefined): ChosenProject | Promise<ChosenProject>;
+}
+
+/** Credentials, rate, project: the checks before parameters and body. Source: docs/interface.md §7.2. */
+export function createGuardHook(guards: Guards, cookie: SessionCookie) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const { guard = 'key' } = request.routeOptions.config;
+    if (guard === 'none' || guard === 'own' || request.routeOptions.url === undefined) return;
+    reply.header('cache-control', 'no-store');
+    if (guard === 'sign-in') return cookie.refuseForeign(request);
+    request.checkCaller = async () => {
+      request.caller = await findCaller(guards, { request, reply, cookie });
+      refuseLowCaller(request);
+    };
+    await request.checkCaller();
+    await chargeRequest(guards, request, reply).catch(async (error: unknown) => {
+      // Over its rate, a batch of a full update is a failed batch of this project all the same (§3.1).
+      if (guard === 'project') await chooseProject(guards, request).catch(() => undefined);
+      throw error;
+    });
+    if (guard === 'project') await chooseProject(guards, request);
+  };
+}
+
+/** What is remembered of a key or session is as old anyway. */
+const CHECK_HOLDS_MS = 1_000;
+
+/**
+ * A body can take hours, and is not read before its sender was let in: whoever may call no more by its end is refused
+ * then, before anything is done.
+ */
+export async function checkCallerLate(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const check = async () => {
+    if (reply.elapsedTime >= CHECK_HOLDS_MS) await request.checkCaller?.();
+  };
+  if (request.routeOptions.config.body !== 'stream') return check();
+  if (request.body) request.body = endWith(request.body as AsyncGenerator<Uint8Array>, check);
+}
+
+/** @returns why the caller may call no more; while the database is away, nothing is known against anybody */
+export async function findCallerRefusal({ checkCaller }: FastifyRequest): Promise<ServiceError | undefined> {
+  try {
+    await checkCaller?.();
+  } catch (error) {
+    if (error instanceof ServiceError && OF_CALLERS.has(describeRefusal(error).status)) return error;
+  }
+  return undefined;
+}
+
+/** Whether a caller who was let in may still call is asked so often while a body comes or an answer goes. */
+export const CHECK_EVERY_MS = 1_000;
+const OF_CALLERS: ReadonlySet<number> = new Set([401, 403]);
+
+/** Ends an answer that goes on after its caller may call no more: events, exports, lines. Source: docs/interface.md §5.1. */
+export function watchStream(request: FastifyRequest, reply: FastifyReply, payload: unknown): void {
+  if (!(payload instanceof Readable) || request.checkCaller === undefined) return;
+  const timer = setInterval(() => void endForbidden(request, reply), CHECK_EVERY_MS);
+  reply.raw.once('close', () => clearInterval(timer));
+}
+
+async function endForbidden(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  if ((await findCallerRefusal(request)) === undefined || reply.raw.destroyed) return;
+  request.log.info('the answer breaks off: its caller may call no more');
+  reply.raw.destroy();
+}
+
+async function* endWith<Part>(parts: AsyncGenerator<Part>, check: () => Promise<void>): AsyncGenerator<Part> {
+  yield* parts;
+  await check();
+}
+
+interface Asking {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly cookie: SessionCookie;
+}
+
+/** @throws token_missing, scope_refused, not_signed_in, origin_refused, csrf_refused */
+async function findCaller(guards: Guards, { request, reply, cookie }: Asking): Promise<Caller> {
+  return (await findKey(guards, request, reply)) ?? (await findUser(guards, request, cookie));
+}
+
+async function chooseProject(guards: Guards, request: FastifyRequest): Promise<void> {
+  request.project = await guards.chooseProject(request.caller, readProjectId(request.query));
+}
+
+/** A key counts before a session. @returns undefined when there is none, or none is asked for */
+async function findKey(
+  guards: Guards,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Caller | undefined> {
+  const { guard } = request.routeOptions.config;
+  const key = guard === 'session' ? undefined : readPresentedKey(request, guard === 'management');
+  if (key?.inUrl) reply.header('deprecation', 'true');
+  return key && guards.findCaller(key);
+}
+
+/** Source: docs/interface.md §5.6. */
+async function findUser(guards: Guards, request: FastifyRequest, cookie: SessionCookie): Promise<UserCaller> {
+  const value = cookie.read(request);
+  if (value === undefined) {
+    throw new ServiceError(
+      request.routeOptions.config.guard === 'session' ? 'not_signed_in' : 'token_missing',
+    );
+  }
+  cookie.refuseForeign(request);
+  const user = await guards.findUser(value);
+  refuseForged(request, value);
+  return user;
+}
+
+/** @throws scope_refused, role_refused */
+function refuseLowCaller(request: FastifyRequest): void {
+  const { caller } = request;
+  const { access = 'read', role } = request.routeOptions.config;
+  if (!isUser(caller)) {
+    if (!allows(caller.access, access)) throw new ServiceError('scope_refused');
+    return;
+  }
+  // A key that may not manage is for programs that serve shoppers; a viewer looks at everything.
+  const usual: Role = changesSomething(request) && access !== 'read' ? 'editor' : 'viewer';
+  refuseLowRole(caller, role ?? usual);
+}
+
+/** @throws role_refused */
+function refuseLowRole({ role: held }: UserCaller, wanted: Role): void {
+  if (includesRole(held, wanted)) return;
+  throw new ServiceError('role_refused', { details: [`this takes the role ${wanted}, yours is ${held}`] });
+}
+
+/**
+ * `Authorization: Bearer KEY`, `Authorization: KEY`, then `?apiKey=KEY`. The header wins; an empty one counts as
+ * absent; management takes the header only. Source: docs/interface.md §5.1.
+ */
+export function readPresentedKey(request: FastifyRequest, headerOnly: boolean): PresentedKey | undefined {
+  const header = request.headers.authorization?.trim().replace(/^bearer(\s+|$)/i, '');
+  if (header !== undefined && header !== '') return { value: header, inUrl: false };
+  const fromUrl = (request.query as Record<string, unknown>).apiKey;
+  const value = Array.isArray(fromUrl) ? fromUrl[0] : fromUrl;
+  if (headerOnly || typeof value !== 'string' || value === '') return undefined;
+  return { value, inUrl: true };
+}
+
+/**
+ * Counts a request of the caller, where it is a key with a limit.
+ * @throws rate_limited
+ */
+export async function chargeRequest(
+  guards: Pick<Guards, 'countRequest'>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  if (isUser(request.caller)) return;
+  const rate = await guards.countRequest(request.caller);
+  if (rate === undefined) return;
+  // draft-ietf-httpapi-ratelimit-headers-10: a policy and its present state, as structured fields.
+  reply.header('ratelimit-policy', `"key";q=${rate.limit};w=60`);
+  reply.header('ratelimit', `"key";r=${rate.remaining};t=${rate.resetSeconds}`);
+  if (rate.remaining < 0) {
+    reply.header('ratelimit', `"key";r=0;t=${rate.resetSeconds}`);
+    throw new ServiceError('rate_limited', { retryAfterSeconds: rate.resetSeconds });
+  }
+}
+
+function readProjectId(query: unknown): number | undefined {
+  const parameters = query as Record<string, unknown>;
+  const given = parameters.projectId;
+  if (given === '') delete parameters.projectId;
+  if (given === undefined || given === '') return undefined;
+  if (typeof given === 'string' && /^\d{1,15}$/.test(given)) return Number(given);
+  throw new ServiceError('query_invalid', { details: ['/projectId must be integer'] });
+}

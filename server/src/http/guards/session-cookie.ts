@@ -1,0 +1,68 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ServiceError } from '../../kernel/errors.ts';
+
+/** The cookie of a console session, and which requests it may come with. Source: docs/interface.md §5.6. */
+export interface SessionCookie {
+  /** @returns the value of the session that the request brings, good or not */
+  read(request: FastifyRequest): string | undefined;
+  write(reply: FastifyReply, value: string, maxAgeSeconds: number): void;
+  clear(reply: FastifyReply): void;
+  /** A browser says where a request comes from. @throws origin_refused when that is not here */
+  refuseForeign(request: FastifyRequest): void;
+}
+
+const NAME = 'relata_session';
+const ATTRIBUTES = 'Path=/; HttpOnly; SameSite=Strict';
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** @param publicUrl  where browsers find the service; undefined: at whatever `Host` they name */
+export function createSessionCookie(publicUrl: string | undefined): SessionCookie {
+  const own = publicUrl === undefined ? undefined : new URL(publicUrl).origin;
+  const isSecure = own?.startsWith('https:') ?? false;
+  // With this prefix browsers take the cookie from this host alone, so that a neighbour under the same domain cannot
+  // put a session of its own in its place.
+  const name = isSecure ? `__Host-${NAME}` : NAME;
+  const pattern = new RegExp(`(?:^|;)\\s*${name}=([^;\\s]*)`);
+  const attributes = isSecure ? `${ATTRIBUTES}; Secure` : ATTRIBUTES;
+  const set = (reply: FastifyReply, value: string, maxAgeSeconds: number) =>
+    void reply.header('set-cookie', `${name}=${value}; ${attributes}; Max-Age=${maxAgeSeconds}`);
+
+  return {
+    read: ({ headers }) => pattern.exec(headers.cookie ?? '')?.[1],
+    write: set,
+    clear: (reply) => set(reply, '', 0),
+    refuseForeign(request) {
+      const { origin } = request.headers;
+      if (origin === undefined) return;
+      const isOwn = own === undefined ? URL.parse(origin)?.host === request.host : origin === own;
+      if (isOwn) return;
+      const wanted = own ?? `of this host, ${request.host}`;
+      throw new ServiceError('origin_refused', {
+        details: [`Origin must be ${wanted}; behind a proxy RELATA_PUBLIC_URL says which it is`],
+      });
+    },
+  };
+}
+
+/**
+ * The token belongs to one session and follows from its value, which scripts cannot read: nothing more has to be stored,
+ * and whoever knows only what is stored cannot make it.
+ */
+export function csrfTokenOf(sessionValue: string): string {
+  return createHmac('sha256', sessionValue).update('relata csrf token').digest('base64url');
+}
+
+export function changesSomething({ method }: FastifyRequest): boolean {
+  return !READS.has(method);
+}
+
+/** @throws csrf_refused for a request that changes something without the token of its session */
+export function refuseForged(request: FastifyRequest, sessionValue: string): void {
+  if (!changesSomething(request)) return;
+  const given = Buffer.from(String(request.headers['x-csrf-token'] ?? ''));
+  const wanted = Buffer.from(csrfTokenOf(sessionValue));
+  if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) {
+    throw new ServiceError('csrf_refused');
+  }
+}

@@ -1,0 +1,42 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { nameCaller } from '../../kernel/caller.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import { createMemoryBudget } from '../bodies/memory-budget.ts';
+import { changesSomething } from '../guards/session-cookie.ts';
+
+/** Smaller answers fit into the buffers of their sockets, or nearly so: counting them would cost more than they do. */
+const COUNTED_BYTES = 64 * 1024;
+
+/**
+ * Counts the answers that are made and not read yet: a reader who takes his time keeps them in memory. One for which there is no
+ * room is refused; its caller reads those that there are, and asks again. Source: docs/interface.md §8. @throws answers_unread
+ */
+export function createAnswerMemory(limitBytes: number) {
+  const budget = createMemoryBudget(limitBytes);
+  return (request: FastifyRequest, reply: FastifyReply, payload: unknown): void => {
+    const { caller } = request as Partial<FastifyRequest>;
+    const bytes = sizeOf(payload);
+    if (bytes < COUNTED_BYTES || caller === undefined || mayHaveChanged(request)) return;
+    const memory = budget.open({ caller: nameCaller(caller), accountId: caller.accountId });
+    reply.raw.once('close', memory.release);
+    if (memory.grow(bytes)) return;
+    memory.release();
+    throw answersUnread();
+  };
+}
+
+/** What took effect is answered. */
+function mayHaveChanged(request: FastifyRequest): boolean {
+  const { access = 'read' } = request.routeOptions.config;
+  return access !== 'read' && changesSomething(request);
+}
+
+function answersUnread(): ServiceError {
+  const details = ['too many large answers wait to be read: read them first, or ask for less at once'];
+  return new ServiceError('answers_unread', { details, retryAfterSeconds: 1 });
+}
+
+function sizeOf(payload: unknown): number {
+  if (typeof payload === 'string') return payload.length;
+  return payload instanceof Uint8Array ? payload.length : 0;
+}

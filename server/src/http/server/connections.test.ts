@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { suite, type TestContext, test } from 'node:test';
+import type { Guards } from '../guards/guards.ts';
+import { createServer, type ServerSettings } from './server.ts';
+
+const PATIENCE_MS = 60_000;
+const LARGE = Buffer.alloc(64 * 1024 * 1024, 'x');
+
+async function serve(t: TestContext, settings: Partial<ServerSettings> = {}) {
+  const log: string[] = [];
+  const logTo = { write: (line: string) => void log.push(line) };
+  const usual = { logLevel: 'info', trustedProxies: [], corsOrigins: [], bodyBudgetMib: 16, logTo };
+  const server = createServer({ ...usual, ...settings }, {} as Guards);
+  const route = { config: { guard: 'none' } } as const;
+  const held = Promise.withResolvers<void>();
+  server.get('/wait', route, async () => held.promise.then(() => ({})));
+  server.get('/large', route, async () => LARGE);
+  server.post('/open', route, async () => ({}));
+  t.after(() => {
+    held.resolve();
+    return server.close();
+  });
+  await server.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = server.server.address() as AddressInfo;
+
+  async function openSocket(): Promise<Socket> {
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => {});
+    t.after(() => socket.destroy());
+    await once(socket, 'connect');
+    return socket;
+  }
+
+  async function countConnections(): Promise<number> {
+    return new Promise((resolve) => server.server.getConnections((_, count) => resolve(count)));
+  }
+
+  async function untilNoneIsLeft(): Promise<void> {
+    for (const began = performance.now(); (await countConnections()) > 0; ) {
+      assert.ok(performance.now() - began < PATIENCE_MS, 'a connection is still there');
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
+  return { log, held, open: openSocket, untilNoneIsLeft };
+}
+
+/** @returns the status and the body of the answer */
+async function ask(socket: Socket, request: string): Promise<[number, Record<string, unknown>]> {
+  socket.write(request);
+  const [data] = await once(socket, 'data');
+  const [head = '', body = ''] = String(data).split('\r\n\r\n');
+  return [Number(head.split(' ')[1]), JSON.parse(body)];
+}
+
+// They wait for times of the service.
+suite('connections (§8)', { concurrency: true }, () => {
+  test('a broken request is answered and its connection ends, whatever its sender does', async (t) => {
+    const { open, untilNoneIsLeft } = await serve(t);
+    const sockets = await Promise.all([1, 2, 3].map(open));
+    for (const socket of sockets) assert.equal((await ask(socket, '?\r\n\r\n'))[0], 400);
+    await untilNoneIsLeft();
+  });
+
+  test('of broken requests some have a line in the log, the others are counted', async (t) => {
+    const { open, log, untilNoneIsLeft } = await serve(t);
+    const sockets = await Promise.all(Array.from({ length: 40 }, open));
+    for (const socket of sockets) socket.write('?\r\n\r\n');
+    await untilNoneIsLeft();
+    const lines = log.map((line) => JSON.parse(line)).filter(({ msg }) => /refused by the parser/.test(msg));
+    const untold = lines.reduce((sum, line) => sum + (line.untold ?? 0), 0);
+    const told = lines.filter((line) => line.untold === undefined).length;
+    assert.equal(told + untold, 40);
+    assert.ok(told <= 20, `${told} lines`);
+  });
+
+  test('an answer on the way is not mixed with that to a broken request behind it', async (t) => {
+    const { open, held, untilNoneIsLeft } = await serve(t);
+    const socket = await open();
+    let received = '';
+    socket.on('data', (data) => {
+      received += data;
+    });
+    socket.write('GET /wait HTTP/1.1\r\nHost: x\r\n\r\n?\r\n\r\n');
+    await untilNoneIsLeft();
+    held.resolve();
+    assert.equal(received, '');
+  });
+
+  test('the rest of a body that nobody reads keeps no connection', async (t) => {
+    const { open, untilNoneIsLeft } = await serve(t);
+    const socket = await open();
+    const [status] = await ask(socket, 'POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 99999\r\n\r\n');
+    assert.equal(status, 404);
+    const sending = setInterval(() => socket.write('x'), 100);
+    t.after(() => clearInterval(sending));
+    await untilNoneIsLeft();
+  });
+
+  test('a reader who takes nothing is let go, one who waits for an answer is not', async (t) => {
+    const { open, held, untilNoneIsLeft } = await serve(t, { readerMs: 500 });
+    const [reader, idle, waiting] = [await open(), await open(), await open()];
+    reader?.write('GET /large HTTP/1.1\r\nHost: x\r\n\r\n');
+    const answered = ask(waiting as Socket, 'GET /wait HTTP/1.1\r\nHost: x\r\n\r\n');
+    await new Promise((resolve) => idle?.resume().once('end', resolve).once('close', resolve));
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    held.resolve();
+    assert.equal((await answered)[0], 200);
+    waiting?.destroy();
+    await untilNoneIsLeft();
+  });
+
+  test('one connection has 100 requests under way, beyond which they are refused (429)', async (t) => {
+    const { open, held, untilNoneIsLeft } = await serve(t);
+    const socket = await open();
+    let received = '';
+    socket.on('data', (data) => {
+      received += data;
+    });
+    socket.write('GET /wait HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(150));
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    held.resolve();
+    await untilNoneIsLeft();
+    const statuses = received.match(/HTTP\/1.1 \d+/g) ?? [];
+    assert.equal(statuses.filter((status) => status.endsWith('200')).length, 100);
+    assert.deepEqual(statuses.slice(100), ['HTTP/1.1 429'], 'the connection ends with it');
+    assert.match(received, /retry-after: 1/);
+  });
+
+  test('a request has one Host, and Expect is 100-continue: else it is refused in our shape (§7.1)', async (t) => {
+    const { open } = await serve(t);
+    const refused = [
+      ['Host: x\r\nhost: y', 400, 'Bad Request'],
+      ['Accept: x', 400, 'Bad Request'],
+      ['Host: x\r\nExpect: tea', 417, 'Expectation Failed'],
+    ] as const;
+    for (const [headers, code, message] of refused) {
+      const [status, body] = await ask(await open(), `POST /open HTTP/1.1\r\n${headers}\r\n\r\n`);
+      assert.equal(status, code);
+      assert.deepEqual([body.status, body.code, body.message], ['failure', code, message]);
+      assert.ok(body.requestId && Array.isArray(body.details));
+    }
+    const [plain] = await ask(await open(), 'POST /open HTTP/1.0\r\n\r\n');
+    assert.equal(plain, 200, 'HTTP/1.0 has none');
+    const continued = await open();
+    continued.write('POST /open HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n');
+    assert.match(String((await once(continued, 'data'))[0]), /^HTTP\/1.1 100/);
+    assert.equal((await ask(continued, '{}'))[0], 200);
+  });
+});

@@ -1,0 +1,179 @@
+import { statfs } from 'node:fs/promises';
+import type { FastifyRequest } from 'fastify';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Caller } from '../../kernel/caller.ts';
+import { type FailureCode, ServiceError } from '../../kernel/errors.ts';
+import { ErrorAnswer } from '../answers/common-schemas.ts';
+import type { Server } from '../http.ts';
+
+/** What the parts of the service count. Names and labels: docs/operating.md. */
+export interface Metrics {
+  countTask(kind: string, status: EndStatus): void;
+  countRefusedCommit(reason: FailureCode): void;
+  countWrittenProducts(counts: Partial<Readonly<Record<ProductChange, number>>>): void;
+  measureRequest(request: MeasuredRequest): void;
+  /** The registry's present state and how it is written down. */
+  print(): Promise<{ contentType: string; text: string }>;
+}
+
+/** What is read at the moment someone asks for the metrics. */
+export interface MetricSources {
+  /** Its free space is a metric. */
+  readonly dataDir?: string;
+  /** Counted from 0 on: an increase from "not there" to 1 would raise no alert. */
+  readonly taskKinds?: readonly string[];
+  readonly isReady?: () => boolean;
+  readonly countWaitingTasks?: () => number | Promise<number>;
+}
+
+type EndStatus = (typeof END_STATUSES)[number];
+type ProductChange = (typeof PRODUCT_CHANGES)[number];
+
+export interface MeasuredRequest {
+  readonly method: string;
+  /** The pattern of the route, so that the number of series has a limit. */
+  readonly route: string;
+  readonly status: number;
+  readonly seconds: number;
+  readonly requestId: string;
+  /** undefined: nobody, or nobody that was found. */
+  readonly caller: Caller | undefined;
+  readonly projectId: number | undefined;
+  /** Whether the caller asked for something that takes long. */
+  readonly isPatient: boolean;
+}
+
+const END_STATUSES = ['FINISHED', 'FAILED', 'CANCELLED'] as const;
+const PRODUCT_CHANGES = ['created', 'changed', 'deleted'] as const;
+const COMMIT_REFUSALS: readonly FailureCode[] = [
+  'delete_guard',
+  'deletes_not_exact',
+  'full_update_batch_failed',
+  'full_update_empty',
+  'full_update_missing',
+  'full_update_other',
+  'full_update_started',
+];
+/** From a cached lookup (1 ms) to the longest `wait` of a task (60 s). */
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+/** Every call has a registry of its own, so that two services in one process do not add up. */
+export function createMetrics(sources: MetricSources = {}): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry, prefix: 'relata_' });
+  watchSources(registry, sources);
+  const requests = new Histogram({
+    name: 'relata_http_request_duration_seconds',
+    help: 'Time from the head of a request to the end of its answer.',
+    labelNames: ['method', 'route', 'status'],
+    buckets: SECONDS,
+    registers,
+  });
+  const tasks = new Counter({
+    name: 'relata_tasks_total',
+    help: 'Tasks that ended, by kind and status.',
+    labelNames: ['kind', 'status'],
+    registers,
+  });
+  const refusals = new Counter({
+    name: 'relata_commits_refused_total',
+    help: 'Full updates whose commit was refused, by reason.',
+    labelNames: ['reason'],
+    registers,
+  });
+  const products = new Counter({
+    name: 'relata_products_written_total',
+    help: 'Products that a task created, changed or deleted.',
+    labelNames: ['change'],
+    registers,
+  });
+  for (const kind of sources.taskKinds ?? []) {
+    for (const status of END_STATUSES) tasks.inc({ kind, status }, 0);
+  }
+  for (const reason of COMMIT_REFUSALS) refusals.inc({ reason }, 0);
+  for (const change of PRODUCT_CHANGES) products.inc({ change }, 0);
+  return {
+    countTask: (kind, status) => tasks.inc({ kind, status }),
+    countRefusedCommit: (reason) => refusals.inc({ reason }),
+    countWrittenProducts(counts) {
+      for (const [change, count] of Object.entries(counts)) products.inc({ change }, count);
+    },
+    measureRequest: ({ method, route, status, seconds }) =>
+      requests.observe({ method, route, status }, seconds),
+    print: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+  };
+}
+
+function watchSources(registry: Registry, sources: MetricSources): void {
+  const { dataDir, isReady, countWaitingTasks } = sources;
+  const watch = (name: string, help: string, read: () => number | Promise<number>) =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      async collect() {
+        this.set(await read());
+      },
+    });
+  if (countWaitingTasks) {
+    watch('relata_tasks_waiting', 'Tasks that are accepted and wait for their turn.', countWaitingTasks);
+  }
+  if (isReady) watch('relata_ready', '1 while requests are served.', () => Number(isReady()));
+  if (dataDir !== undefined) {
+    watch('relata_data_dir_free_bytes', 'Free space where the data directory is.', async () => {
+      const { bavail, bsize } = await statfs(dataDir);
+      return bavail * bsize;
+    });
+  }
+}
+
+/** Measures every answer, also to unknown paths, which share one series. Call it before routes are added. */
+export function measureRequests(
+  server: Server,
+  ...measures: readonly ((request: MeasuredRequest) => void)[]
+): void {
+  server.addHook('onResponse', async (request, reply) => {
+    const { isPatient = false } = request.routeOptions.config;
+    const { caller, project } = request as Partial<typeof request>;
+    const measured: MeasuredRequest = {
+      method: request.method,
+      route: request.routeOptions.url ?? 'unknown',
+      status: reply.statusCode,
+      seconds: reply.elapsedTime / 1000,
+      requestId: request.id,
+      caller,
+      projectId: project?.id,
+      isPatient: isPatient || isLongAnswer(request),
+    };
+    for (const measure of measures) measure(measured);
+  });
+}
+
+/** The caller waits for a task, or follows what is looked for. */
+function isLongAnswer({ query, headers }: FastifyRequest): boolean {
+  const { wait, format } = (query ?? {}) as Record<string, unknown>;
+  return wait !== undefined || format === 'ndjson' || (headers.accept ?? '').includes('application/x-ndjson');
+}
+
+const metricsSchema = {
+  summary: 'Metrics of the service',
+  description:
+    'The text format of Prometheus. Takes a key of account scope with access manage, in the header.',
+  response: {
+    200: { description: 'all metrics', content: { 'text/plain': { schema: { type: 'string' } } } },
+    401: { ...ErrorAnswer, description: 'no key, or one of lower scope' },
+  },
+};
+
+/** Source: docs/interface.md §10.3. */
+export function serveMetrics(server: Server, metrics: Metrics): void {
+  const config = { guard: 'management', access: 'manage', role: 'owner' } as const;
+
+  server.get('/metrics', { config, schema: metricsSchema }, async (request, reply) => {
+    // The figures are of all projects and accounts together.
+    if (request.caller.scope.type !== 'account') throw new ServiceError('scope_refused');
+    const { contentType, text } = await metrics.print();
+    return reply.type(contentType).send(text);
+  });
+}

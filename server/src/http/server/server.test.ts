@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, connect } from 'node:net';
+import { test } from 'node:test';
+import type { streamBody } from '../bodies/body-stream.ts';
+import type { Guards } from '../guards/guards.ts';
+import { createServer } from './server.ts';
+
+test('a body that takes for ever does not hold up the stop, whether it is read or not (§10.4)', async (t) => {
+  const settings = {
+    logLevel: 'silent',
+    trustedProxies: [],
+    corsOrigins: [],
+    bodyBudgetMib: 16,
+    closeMs: 300,
+  };
+  const server = createServer(settings, {} as Guards);
+  server.post('/read', { config: { guard: 'none', body: 'stream' } }, async ({ body }) => {
+    for await (const _ of body as ReturnType<typeof streamBody>);
+    return {};
+  });
+  server.post('/unread', { config: { guard: 'none', body: 'ignored' } }, async () => ({}));
+  await server.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = server.server.address() as AddressInfo;
+  for (const path of ['/read', '/unread']) {
+    const socket = connect(port, '127.0.0.1').on('error', () => {});
+    await once(socket, 'connect');
+    socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`);
+    const sending = setInterval(() => socket.write('1\r\nx\r\n'), 20);
+    t.after(() => {
+      clearInterval(sending);
+      socket.destroy();
+    });
+    if (path === '/unread') await once(socket, 'data');
+  }
+  const began = performance.now();
+  await server.close();
+  assert.ok(performance.now() - began < 10_000);
+});
+
+test('a query as long as may be sent is read in no time, whoever sends it (§8)', async (t) => {
+  const settings = { logLevel: 'silent', trustedProxies: [], corsOrigins: [], bodyBudgetMib: 16 };
+  const server = createServer(settings, {} as Guards);
+  server.get('/open', { config: { guard: 'none' } }, async ({ query }) => ({
+    values: (query as { a: string[] }).a.length,
+  }));
+  t.after(() => server.close());
+  const began = performance.now();
+  const answer = await server.inject(`/open?${'a=1&'.repeat(32_000)}`);
+  assert.deepEqual(answer.json(), { values: 32_000 });
+  assert.ok(performance.now() - began < 1_000);
+});

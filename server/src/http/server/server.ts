@@ -1,0 +1,222 @@
+import { randomUUID } from 'node:crypto';
+import cors from '@fastify/cors';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import { Ajv } from 'ajv';
+import Fastify, { type FastifyError, type FastifyRequest, type RouteOptions } from 'fastify';
+import { nameCaller } from '../../kernel/caller.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import { createAnswerMemory } from './answer-memory.ts';
+import { JSON_LIMITS, MIB, parseJsonBody, readBody } from '../bodies/body.ts';
+import { CHECKS, createBodyChecks } from '../bodies/body-check.ts';
+import { streamBody } from '../bodies/body-stream.ts';
+import { createBrokenRequestHandler } from './broken-requests.ts';
+import { boundConnections, connectionOptions, READER_MS } from './connections.ts';
+import { replyWithError } from '../answers/error-mapper.ts';
+import { checkCallerLate, createGuardHook, findCallerRefusal, type Guards, watchStream } from '../guards/guards.ts';
+import type { Server } from '../http.ts';
+import { createMemoryBudget, type HeldMemory, type MemoryBudget } from '../bodies/memory-budget.ts';
+import { RequestLog } from './request-log.ts';
+import { describeSchemaErrors } from '../answers/schema-errors.ts';
+import { createSessionCookie } from '../guards/session-cookie.ts';
+
+export interface ServerSettings {
+  readonly logLevel: string;
+  /** Where the log goes; default standard output. */
+  readonly logTo?: { write(line: string): void };
+  readonly trustedProxies: readonly string[];
+  readonly corsOrigins: readonly string[];
+  /** Where browsers find the service. */
+  readonly publicUrl?: string | undefined;
+  readonly bodyBudgetMib: number;
+  /** How long requests in flight may take when the service stops; default 30 s. */
+  readonly closeMs?: number;
+  /** How long a reader may take nothing of an answer; default 30 s. */
+  readonly readerMs?: number;
+}
+
+/** Half of the time that whoever runs the service gives it to stop; the rest is for running tasks. */
+const CLOSE_MS = 30_000;
+/** 128 KiB of request line and headers are served; Node counts a little more than their text. Source: §8. */
+const MAX_HEADER_BYTES = 136 * 1024;
+/** The paths that browsers of other origins may call. Source: docs/interface.md §5.4. */
+const CORS_PATHS = ['/projects', '/product-service/', '/search/relations/', '/project/check-credentials'];
+
+/** The server with its checks and without routes. */
+export function createServer(settings: ServerSettings, guards: Guards): Server {
+  const server = Fastify({
+    logger: {
+      level: settings.logLevel,
+      ...(settings.logTo && { stream: settings.logTo }),
+      // The query can hold ?apiKey=: only the path is logged. Source: docs/interface.md §5.1.
+      serializers: {
+        req: (request: FastifyRequest) => ({
+          method: request.method,
+          path: request.url.split('?', 1)[0],
+          ip: request.ip,
+        }),
+        res: (reply: { statusCode: number }) => ({ statusCode: reply.statusCode }),
+      },
+    },
+    logController: new RequestLog(),
+    genReqId: () => randomUUID(),
+    requestIdHeader: false,
+    trustProxy: settings.trustedProxies.length > 0 ? [...settings.trustedProxies] : false,
+    http: { ...connectionOptions, maxHeaderSize: MAX_HEADER_BYTES },
+    connectionTimeout: settings.readerMs ?? READER_MS,
+    routerOptions: { maxParamLength: 4096, ignoreTrailingSlash: false, querystringParser: readQuery },
+    requestTimeout: 0,
+    forceCloseConnections: 'idle',
+    clientErrorHandler: createBrokenRequestHandler(),
+    frameworkErrors: (error, request, reply) => void replyWithError(error, request, reply as never),
+  }).withTypeProvider<TypeBoxTypeProvider>() as unknown as Server;
+  server.setErrorHandler((error: FastifyError, request, reply) => replyWithError(error, request, reply));
+  server.setReplySerializer((payload) => JSON.stringify(payload));
+  boundConnections(server);
+  readParameters(server);
+  readBodies(server, createMemoryBudget(settings.bodyBudgetMib * MIB));
+  answerUnknownPaths(server);
+  if (settings.corsOrigins.length > 0) allowOrigins(server, settings.corsOrigins);
+  const cookie = createSessionCookie(settings.publicUrl);
+  server.addHook('onRequest', createGuardHook(guards, cookie));
+  server.addHook('preHandler', checkCallerLate);
+  const holdAnswer = createAnswerMemory(settings.bodyBudgetMib * MIB);
+  server.addHook('onSend', async (request, reply, payload) => {
+    reply.header('x-request-id', request.id);
+    watchStream(request, reply, payload);
+    holdAnswer(request, reply, payload);
+  });
+  endConnectionsOnClose(server, settings.closeMs ?? CLOSE_MS);
+  return server;
+}
+
+/**
+ * A connection whose request is under way would otherwise be kept alive after its answer, and hold up the stop. So would
+ * one whose sender takes hours for a body, wanted or not: what is not answered in time was not accepted.
+ */
+function endConnectionsOnClose(server: Server, closeMs: number): void {
+  let isClosing = false;
+  let timer: NodeJS.Timeout | undefined;
+  server.addHook('preClose', async () => {
+    isClosing = true;
+    timer = setTimeout(() => server.server.closeAllConnections(), closeMs);
+  });
+  server.addHook('onClose', async () => clearTimeout(timer));
+  server.addHook('onSend', async (_, reply) => {
+    if (isClosing) reply.header('connection', 'close');
+  });
+}
+
+/**
+ * A name that repeats has a list. 100 identifiers take 3 µs; the parser that comes with Fastify takes 18. A list grows in its
+ * place: strangers may send 60,000 values too.
+ */
+function readQuery(text: string): Record<string, string | string[]> {
+  const query: Record<string, string | string[]> = Object.create(null);
+  for (const [name, value] of new URLSearchParams(text)) {
+    const known = query[name];
+    if (known === undefined) query[name] = value;
+    else if (Array.isArray(known)) known.push(value);
+    else query[name] = [known, value];
+  }
+  return query;
+}
+
+/** Values of bodies are strings by contract and stay what they are; parameters of a URL are text and are converted. */
+function readParameters(server: Server): void {
+  const parameters = new Ajv({ ...CHECKS, allErrors: true, coerceTypes: true });
+  const compileBody = createBodyChecks();
+  server.setValidatorCompiler(({ schema, httpPart }) =>
+    httpPart === 'body' ? compileBody(schema as object) : parameters.compile(schema as object),
+  );
+  // Parameters are checked before the body is read. Source: docs/interface.md §7.2.
+  server.addHook('preParsing', async (request) => {
+    const check = request.getValidationFunction('querystring');
+    if (check === undefined || check(request.query)) return;
+    throw new ServiceError('query_invalid', { details: describeSchemaErrors(check.errors ?? []) });
+  });
+  server.addHook('onRoute', (route: RouteOptions) => {
+    // A raw body is checked by the thread that parses it, a streamed one by nobody; its schema is here for the documentation.
+    if (route.config?.body !== 'raw' && route.config?.body !== 'stream') return;
+    route.validatorCompiler = ({ schema, httpPart }) =>
+      httpPart === 'body' ? () => true : parameters.compile(schema as object);
+  });
+}
+
+/** One reader for every body: bounded in size, time and the memory that all of them share. */
+function readBodies(server: Server, budget: MemoryBudget): void {
+  server.decorateRequest('checkCaller', undefined);
+  server.decorateRequest('rawBody', undefined);
+  server.decorateRequest('bodyDigest', undefined);
+  server.decorateRequest('sentType', undefined);
+  server.decorateRequest('rawReply', undefined);
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser('*', async (request: FastifyRequest, payload: unknown) => {
+    const { body = 'json', maxBodyMib = 1, holds } = request.routeOptions.config;
+    const message = payload as typeof request.raw;
+    if (body === 'ignored' || request.routeOptions.url === undefined) return undefined;
+    const memory = holdMemory(budget, request);
+    const terms = { maxMib: maxBodyMib, memory, findRefusal: () => findCallerRefusal(request) };
+    if (body === 'stream') return streamBody(message, terms);
+    const raw = await readBody(message, terms);
+    request.rawBody = raw;
+    return body === 'raw' ? raw : parseJsonBody(raw, maxBodyMib, { ...JSON_LIMITS, ...holds });
+  });
+  // Bodies are JSON whatever they call themselves; Fastify refuses a media type that it cannot read.
+  server.addHook('onRequest', async (request, reply) => {
+    const { headers } = request.raw;
+    request.rawReply = reply.raw;
+    request.sentType = headers['content-type'];
+    if (headers['content-type'] !== undefined) headers['content-type'] = 'application/json';
+  });
+}
+
+/** Strangers would keep it from those who have a key; what they may send is small. */
+function holdMemory(budget: MemoryBudget, request: FastifyRequest): HeldMemory | undefined {
+  const { caller } = request as Partial<FastifyRequest>;
+  if (caller === undefined) return undefined;
+  const memory = budget.open({ caller: nameCaller(caller), accountId: caller.accountId });
+  releaseWithRequest(request, memory.release);
+  return memory;
+}
+
+/**
+ * A body that was read to its end is done, and so is one of which the rest is not wanted: whose request was refused on the
+ * way, or whose sender left, perhaps while it waited. Of those Node does not say that they closed.
+ */
+function releaseWithRequest({ raw, rawReply }: FastifyRequest, release: () => void): void {
+  if (rawReply === undefined || rawReply.closed) release();
+  else rawReply.once('close', release);
+  raw.once('close', release);
+}
+
+/** Unknown path: 404. Known path, other method: 405 with Allow. Source: docs/interface.md §7.2. */
+function answerUnknownPaths(server: Server): void {
+  const known: { path: RegExp; methods: Set<string>; hidden: boolean }[] = [];
+  server.addHook('onRoute', ({ url, method, config }: RouteOptions) => {
+    if (url.includes('*')) return;
+    const path = new RegExp(`^${url.replace(/[.]/g, '\\.').replace(/:[^/]+/g, '[^/]+')}$`);
+    const entry = known.find((one) => one.path.source === path.source);
+    const methods = [method].flat();
+    if (entry === undefined)
+      known.push({ path, methods: new Set(methods), hidden: config?.hidesOtherMethods === true });
+    else for (const one of methods) entry.methods.add(one);
+  });
+  server.setNotFoundHandler((request) => {
+    const path = request.url.split('?', 1)[0] ?? '';
+    const entry = known.find((one) => one.path.test(path));
+    if (entry === undefined || entry.hidden) throw new ServiceError('not_found');
+    throw new ServiceError('method_not_allowed', { allow: [...entry.methods].sort() });
+  });
+}
+
+function allowOrigins(server: Server, origins: readonly string[]): void {
+  const allowed = { origin: [...origins], credentials: false, methods: ['GET', 'HEAD', 'POST'] };
+  void server.register(cors, {
+    strictPreflight: false,
+    delegator: (request: FastifyRequest, done: (error: Error | null, options: object) => void) => {
+      const path = request.url.split('?', 1)[0] ?? '';
+      const isOpen = CORS_PATHS.some((open) => (open.endsWith('/') ? path.startsWith(open) : path === open));
+      done(null, isOpen ? allowed : { origin: false });
+    },
+  });
+}

@@ -1,0 +1,48 @@
+/** How pipelines and their runs are answered. */
+import { type Task, toWireTask } from '../../tasks/tasks.ts';
+import type { Pipeline } from './pipeline.ts';
+import type { PipelineRun } from './pipeline-definitions.ts';
+import { maskSource } from '../sources/sources.ts';
+
+/** Where webhooks are called. */
+export type FindBaseUrl = () => string;
+
+/** Source: docs/interface.md §13.1, §13.3. */
+export function toWirePipeline(
+  { id, definition: defined, triggerId, nextRunAt, createdAt, updatedAt }: Pipeline,
+  lastRun: PipelineRun | undefined,
+  findBaseUrl: FindBaseUrl,
+) {
+  const { trigger, source } = defined;
+  return {
+    id,
+    ...defined,
+    source: maskSource(source),
+    trigger:
+      trigger.type === 'webhook'
+        ? { ...trigger, id: triggerId, url: `${findBaseUrl()}/etl-triggers/webhook/${triggerId}` }
+        : trigger,
+    createdAt,
+    updatedAt,
+    ...(nextRunAt !== undefined && { nextRunAt }),
+    lastRun: lastRun === undefined ? null : toLastRun(lastRun),
+  };
+}
+
+function toLastRun({ task, startedBy }: PipelineRun) {
+  const { id, taskStatus, startTime, finishTime } = toWireTask(task);
+  return { taskId: id, taskStatus, startedBy, startTime, finishTime, counts: task.result ?? null };
+}
+
+export const toWireRun = ({ task, startedBy }: PipelineRun) => ({
+  task: toWireTask(task),
+  startedBy,
+  counts: task.result ?? null,
+});
+
+/** Source: docs/interface.md §4.9. */
+export const toTriggered = (task: Task) => ({
+  status: 'success' as const,
+  message: 'Pipeline triggered' as const,
+  task: toWireTask(task),
+});

@@ -1,0 +1,143 @@
+/** What a definition must be to be stored, where a schema cannot say it. Source: docs/interface.md §13.1. */
+import { ServiceError } from '../../kernel/errors.ts';
+import { findDefaultMapping } from '../formats/read-rows.ts';
+import {
+  type CompiledMapping,
+  type Mapping,
+  MappingProblem,
+  type PipelineMode,
+  planMapping,
+} from '../mapping/mapping.ts';
+import type { CheckedTexts, TextProblems } from '../mapping/mapping-check.ts';
+import type { PipelineDefinition, Trigger } from './pipeline.ts';
+import type { TriedDefinition } from '../runs/pipeline-runs.ts';
+import { checkSchedule } from './pipeline-schedule.ts';
+import type { SentPipeline, SentPreview } from './pipeline-schemas.ts';
+import { checkSource, MASK, type Source, unmaskSource } from '../sources/sources.ts';
+
+const DEFAULT_MIN_SECONDS = 3_600;
+const DEFAULT_DELETE_PERCENT = 30;
+/** A refusal names as many mistakes. */
+const SHOWN = 20;
+
+/** Has the texts of a mapping looked at elsewhere. */
+export type CheckTexts = (texts: CheckedTexts) => Promise<TextProblems>;
+
+/**
+ * @param now  for what a schedule means
+ * @returns the definition with its defaults; masked headers of its source are still to be filled in
+ * @throws request_invalid that names every mistake with its path
+ */
+export async function checkPipeline(
+  sent: SentPipeline,
+  { now, checkTexts }: { readonly now: number; readonly checkTexts: CheckTexts },
+): Promise<PipelineDefinition> {
+  const { name, source, format, mapping, mode } = sent;
+  const trigger = readTrigger(sent.trigger);
+  refuse([
+    ...checkSource(source),
+    ...checkNeedOfMapping(sent),
+    ...(await checkMapping(mapping, mode, checkTexts)),
+    ...(trigger.type === 'schedule' ? checkSchedule(trigger, now) : []),
+  ]);
+  return {
+    name,
+    source,
+    format,
+    ...(mapping !== undefined && { mapping }),
+    mode,
+    trigger,
+    maxDeletePercent: sent.maxDeletePercent ?? DEFAULT_DELETE_PERCENT,
+    onRejectedRow: sent.onRejectedRow ?? 'stop',
+    minProducts: sent.minProducts ?? 1,
+  };
+}
+
+/** The same of what is only tried; its mapping may be missing, and is suggested then. @throws request_invalid */
+export async function checkTried(sent: SentPreview, checkTexts: CheckTexts): Promise<TriedDefinition> {
+  const { source, format, mapping, mode = 'full' } = sent;
+  refuse([...checkSource(source), ...(await checkMapping(mapping, mode, checkTexts))]);
+  return { source, format, ...(mapping !== undefined && { mapping }), mode };
+}
+
+/**
+ * Fills in the headers that an answer masked.
+ * @throws request_invalid where there is no value to fill in
+ */
+export function fillHeaders<Sent extends { readonly source: Source }>(
+  sent: Sent,
+  stored: Source | undefined,
+): Sent {
+  const source = unmaskSource(sent.source, stored);
+  if (source === undefined) {
+    throw refusal([
+      `/source/headers: ${MASK} stands for a value that is stored for the same origin; there is none, send the value itself`,
+    ]);
+  }
+  return { ...sent, source };
+}
+
+function refuse(problems: readonly string[]): void {
+  if (problems.length > 0) throw refusal(problems);
+}
+
+const refusal = (problems: readonly string[]) =>
+  new ServiceError('request_invalid', { details: problems.slice(0, SHOWN) });
+
+/** What the service adds to a trigger in its answers is left out of account. */
+function readTrigger(sent: SentPipeline['trigger']): Trigger {
+  if (sent.type !== 'webhook') return sent;
+  return { type: 'webhook', minSecondsBetween: sent.minSecondsBetween ?? DEFAULT_MIN_SECONDS };
+}
+
+function checkNeedOfMapping({
+  format: { type },
+  mapping,
+}: Pick<SentPipeline, 'format' | 'mapping'>): string[] {
+  if (type === 'native') {
+    return mapping === undefined ? [] : ['/mapping: must be left out: a native file holds products already'];
+  }
+  const isNeeded = mapping === undefined && findDefaultMapping(type) === undefined;
+  return isNeeded ? [`/mapping: is needed for the format ${type}, which has none of its own`] : [];
+}
+
+async function checkMapping(
+  mapping: Mapping | undefined,
+  mode: PipelineMode,
+  checkTexts: CheckTexts,
+): Promise<string[]> {
+  if (mapping === undefined) return [];
+  let planned: CompiledMapping;
+  try {
+    planned = planMapping(mapping, mode);
+  } catch (error) {
+    if (error instanceof MappingProblem) return [`/mapping: ${error.message}`];
+    throw error;
+  }
+  const problems = await checkTexts(planned);
+  if (problems.expressions.size + problems.patterns.size === 0) return [];
+  return listPlaces(mapping, '/mapping', problems).take(SHOWN).toArray();
+}
+
+/** @returns where the texts stand that are wrong, as JSON pointers, and why */
+function* listPlaces(part: unknown, path: string, problems: TextProblems): Generator<string, undefined> {
+  if (typeof part !== 'object' || part === null) return;
+  for (const [key, value] of Object.entries(part)) {
+    const below = `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    const problem = typeof value === 'string' ? kindOf(part, key, problems)?.get(value) : undefined;
+    if (problem !== undefined) yield `${below}: ${problem}`;
+    yield* listPlaces(value, below, problems);
+  }
+}
+
+/** An attribute may be called `from`, but no column beside it `regex: true`. */
+function kindOf(
+  part: { readonly regex?: unknown; readonly operator?: unknown },
+  key: string,
+  { expressions, patterns }: TextProblems,
+): ReadonlyMap<string, string> | undefined {
+  if (key === 'expression') return expressions;
+  const isPattern =
+    (key === 'from' && part.regex === true) || (key === 'value' && part.operator === 'matches');
+  return isPattern ? patterns : undefined;
+}

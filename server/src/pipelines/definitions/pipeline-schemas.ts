@@ -1,0 +1,264 @@
+import { type Static, type TSchema, Type } from 'typebox';
+import { ListQuery } from '../../http/http.ts';
+import { WireTaskSchema } from '../../tasks/tasks.ts';
+import { type Format, FormatSchema } from '../formats/format.ts';
+import { MappingSchema } from '../mapping/mapping.ts';
+import type { Trigger } from './pipeline.ts';
+import { type Source, SourceSchema } from '../sources/sources.ts';
+
+const closed = { additionalProperties: false } as const;
+const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+const Instant = Type.Integer({ description: 'epoch milliseconds' });
+const NextCursor = Type.Union([Type.String(), Type.Null()], { description: 'null when nothing follows' });
+const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
+
+export const ProjectParams = Type.Object({ id: Id });
+export const PipelineParams = Type.Object({ id: Id, pipelineId: Id });
+export const DoneAnswer = Type.Object({ status: Type.Literal('success') });
+export { ListQuery };
+
+/** The member that `type` names is the one that is checked, so that a mistake is told of that one alone. */
+function byType<Value>({ anyOf }: { readonly anyOf: readonly TSchema[] }, title: string) {
+  const discriminator = { propertyName: 'type' };
+  return Type.Unsafe<Value>({ type: 'object', title, required: ['type'], discriminator, oneOf: anyOf });
+}
+
+const PipelineSource = byType<Source>(SourceSchema, 'PipelineSource');
+const PipelineFormat = byType<Format>(FormatSchema, 'PipelineFormat');
+
+const answeredOfWebhook = {
+  id: Type.Optional(Type.String({ description: 'the last part of the URL; set by the service' })),
+  url: Type.Optional(Type.String({ description: 'complete, to be copied; set by the service' })),
+};
+
+export const YEAR_SECONDS = 31_536_000;
+
+const PipelineTrigger = byType<Trigger | SentWebhook>(
+  Type.Union([
+    Type.Object({ type: Type.Literal('manual') }, closed),
+    Type.Object(
+      {
+        type: Type.Literal('schedule'),
+        cron: Type.String({
+          minLength: 1,
+          maxLength: 255,
+          description: 'minute, hour, day of the month, month, day of the week',
+        }),
+        timeZone: Type.String({ minLength: 1, maxLength: 64, description: 'as Europe/Berlin' }),
+      },
+      closed,
+    ),
+    Type.Object(
+      {
+        type: Type.Literal('webhook'),
+        minSecondsBetween: Type.Optional(
+          Type.Integer({
+            minimum: 0,
+            maximum: YEAR_SECONDS,
+            description: 'between two accepted calls; default 3600',
+          }),
+        ),
+        ...answeredOfWebhook,
+      },
+      closed,
+    ),
+  ]),
+  'PipelineTrigger',
+);
+
+interface SentWebhook {
+  readonly type: 'webhook';
+  readonly minSecondsBetween?: number;
+  readonly id?: string;
+  readonly url?: string;
+}
+
+const Mode = Type.Enum(['full', 'incremental', 'partial', 'delete']);
+
+/** Source: docs/interface.md §13.1. */
+const definition = {
+  name: Name,
+  source: PipelineSource,
+  format: PipelineFormat,
+  mapping: Type.Optional(MappingSchema),
+  mode: Mode,
+  trigger: PipelineTrigger,
+  maxDeletePercent: Type.Optional(
+    Type.Number({
+      minimum: 0,
+      maximum: 100,
+      description: 'delete guard of the modes full and delete; default 30',
+    }),
+  ),
+  onRejectedRow: Type.Optional(
+    Type.Unsafe<'stop' | 'continue' | number>({
+      anyOf: [
+        { type: 'string', enum: ['stop', 'continue'] },
+        { type: 'number', minimum: 0, maximum: 1 },
+      ],
+      description:
+        'stop (default): the first rejected row ends the run; continue: they are left out; a number from 0 to 1: they are left out as long as their share of the rows is not larger',
+    }),
+  ),
+  minProducts: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'a run that finds fewer changes nothing; default 1',
+    }),
+  ),
+};
+
+const answered = {
+  id: Type.Optional(Type.Integer()),
+  createdAt: Type.Optional(Type.Integer()),
+  updatedAt: Type.Optional(Type.Integer()),
+  nextRunAt: Type.Optional(Type.Integer()),
+  lastRun: Type.Optional(Type.Unknown()),
+};
+
+/** What GET answers can be sent back: what the service itself says of a pipeline is left out of account. */
+export const SentPipeline = Type.Object(
+  { ...definition, ...answered },
+  { ...closed, title: 'PipelineDefinition' },
+);
+export type SentPipeline = Static<typeof SentPipeline>;
+
+const counted = (description: string) => Type.Integer({ description });
+
+const Counts = Type.Object(
+  {
+    rows: counted('rows read'),
+    products: counted('products that rows made'),
+    filtered: counted('rows that the filter left out'),
+    rejected: counted('rows that made no product'),
+    created: counted('products that were not there'),
+    changed: counted('products that were replaced'),
+    unchanged: counted('products that were the same already'),
+    deleted: counted('products that were deleted'),
+    nothingNew: Type.Optional(
+      Type.Boolean({ description: 'the source is what it was at the last run, and nothing was done' }),
+    ),
+  },
+  { title: 'RunCounts' },
+);
+const RunCounts = Type.Union([Counts, Type.Null()], { description: 'null until the run has counted' });
+const StartedBy = Type.Enum(['manual', 'upload', 'schedule', 'webhook']);
+
+const LastRun = Type.Object(
+  {
+    taskId: Type.String(),
+    taskStatus: WireTaskSchema.properties.taskStatus,
+    startedBy: StartedBy,
+    startTime: Instant,
+    finishTime: Type.Union([Instant, Type.Null()]),
+    counts: RunCounts,
+  },
+  { title: 'LastRun' },
+);
+
+export const WirePipeline = Type.Object(
+  {
+    id: Type.Integer(),
+    ...definition,
+    createdAt: Instant,
+    updatedAt: Instant,
+    nextRunAt: Type.Optional(
+      Type.Integer({ description: 'of a schedule: when it is due, epoch milliseconds' }),
+    ),
+    lastRun: Type.Union([LastRun, Type.Null()]),
+  },
+  { title: 'Pipeline' },
+);
+
+export const PipelinePage = Type.Object({ items: Type.Array(WirePipeline), nextCursor: NextCursor });
+
+export const WireRun = Type.Object(
+  { task: WireTaskSchema, startedBy: StartedBy, counts: RunCounts },
+  { title: 'PipelineRun' },
+);
+export const RunPage = Type.Object({
+  items: Type.Array(WireRun, { description: 'newest first' }),
+  nextCursor: NextCursor,
+});
+
+/** Source: docs/interface.md §4.9. */
+export const TriggeredAnswer = Type.Object(
+  {
+    status: Type.Literal('success'),
+    message: Type.Literal('Pipeline triggered'),
+    task: WireTaskSchema,
+  },
+  { title: 'TriggeredPipeline' },
+);
+
+export const RunQuery = Type.Object({
+  force: Type.Optional(
+    Type.Boolean({ description: 'read the source although it is what it was at the last run' }),
+  ),
+});
+
+export const UploadQuery = Type.Object({
+  name: Type.Optional(
+    Type.String({
+      maxLength: 255,
+      description: 'of the file, for logs and guesses; else that of Content-Disposition',
+    }),
+  ),
+});
+
+export const SentPreview = Type.Object(
+  {
+    source: PipelineSource,
+    format: PipelineFormat,
+    mapping: Type.Optional(MappingSchema),
+    mode: Type.Optional({ ...Mode, description: 'default full' }),
+    pipelineId: Type.Optional({
+      ...Id,
+      description: 'a stored pipeline that masked headers of the source are taken from',
+    }),
+    file: Type.Optional(
+      Type.Object(
+        {
+          name: Type.String({ minLength: 1, maxLength: 255 }),
+          base64: Type.String({ description: 'up to 8 MiB' }),
+        },
+        { ...closed, description: 'for an upload source' },
+      ),
+    ),
+  },
+  { ...closed, title: 'PipelineToTry' },
+);
+export type SentPreview = Static<typeof SentPreview>;
+
+const Problem = Type.Object(
+  { field: Type.String(), column: Type.Optional(Type.String()), reason: Type.String() },
+  { title: 'CellProblem' },
+);
+
+/** Source: docs/interface.md §13.5. */
+export const WirePreview = Type.Object(
+  {
+    found: Type.Record(Type.String(), Type.String(), {
+      description: 'what was found out about the file: encoding, delimiter, path, record, sheet, feed',
+    }),
+    columns: Type.Array(Type.String(), { description: 'in the order of their first appearance' }),
+    rows: Type.Array(
+      Type.Object({
+        number: Type.Integer(),
+        values: Type.Record(Type.String(), Type.Unknown()),
+        product: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+        problems: Type.Optional(Type.Array(Problem)),
+        isFiltered: Type.Optional(Type.Boolean()),
+      }),
+      { description: 'the first rows of the source' },
+    ),
+    suggestion: Type.Object({
+      mapping: Type.Record(Type.String(), Type.Unknown()),
+      reasons: Type.Array(
+        Type.Object({ field: Type.String(), column: Type.String(), by: Type.Enum(['name', 'values']) }),
+      ),
+    }),
+  },
+  { title: 'PipelinePreview' },
+);

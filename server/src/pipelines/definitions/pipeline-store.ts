@@ -1,0 +1,208 @@
+import { type ExpressionBuilder, type Selectable, sql } from 'kysely';
+import type { ChosenProject } from '../../kernel/caller.ts';
+import type { PagePlace } from '../../projects/projects.ts';
+import type { ControlSchema, ControlTransaction, Database } from '../../storage/storage.ts';
+import type { Pipeline, PipelineDefinition } from './pipeline.ts';
+import type { SourceStamp } from '../sources/sources.ts';
+
+type Rows = Database['read'] | ControlTransaction;
+type PipelineRow = Selectable<ControlSchema['pipeline']>;
+
+/** A pipeline's place: rows are kept by project. */
+export type PipelineKey = Pick<Pipeline, 'projectId' | 'id'>;
+
+/** A pipeline that something else than a call about its project found. */
+export interface FoundPipeline {
+  readonly pipeline: Pipeline;
+  /** In use: no pipeline of a deleted project is found. */
+  readonly project: ChosenProject;
+}
+
+export function readPipeline(row: PipelineRow): Pipeline {
+  return {
+    id: row.id,
+    projectId: row.project_id,
+    definition: JSON.parse(row.definition) as PipelineDefinition,
+    revision: row.revision,
+    triggerId: row.trigger_id,
+    triggeredAt: row.triggered_at ?? undefined,
+    nextRunAt: row.next_run_at ?? undefined,
+    stamp: row.stamp === null ? undefined : (JSON.parse(row.stamp) as SourceStamp),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+export type NewPipeline = Pick<
+  Pipeline,
+  'projectId' | 'definition' | 'triggerId' | 'nextRunAt' | 'createdAt'
+>;
+
+export async function insertPipeline(tx: ControlTransaction, added: NewPipeline): Promise<Pipeline> {
+  const row = await tx
+    .insertInto('pipeline')
+    .values({
+      project_id: added.projectId,
+      definition: JSON.stringify(added.definition),
+      revision: 1,
+      trigger_id: added.triggerId,
+      triggered_at: null,
+      next_run_at: added.nextRunAt ?? null,
+      stamp: null,
+      created_at: added.createdAt,
+      updated_at: added.createdAt,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  return readPipeline(row);
+}
+
+export async function countPipelines(rows: Rows, projectId: number): Promise<number> {
+  const { count } = await rows
+    .selectFrom('pipeline')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('project_id', '=', projectId)
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+/** @returns by id */
+export async function listPipelines(rows: Rows, projectId: number, place: PagePlace): Promise<Pipeline[]> {
+  const found = await rows
+    .selectFrom('pipeline')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where('id', '>', place.after ?? 0)
+    .orderBy('id')
+    .limit(place.count)
+    .execute();
+  return found.map(readPipeline);
+}
+
+export async function findPipeline(rows: Rows, key: PipelineKey): Promise<Pipeline | undefined> {
+  const row = await rows.selectFrom('pipeline').selectAll().where(isThat(key)).executeTakeFirst();
+  return row && readPipeline(row);
+}
+
+/** Writes all that a call about a pipeline may change. */
+export async function updatePipeline(tx: ControlTransaction, pipeline: Pipeline): Promise<void> {
+  await tx
+    .updateTable('pipeline')
+    .set({
+      definition: JSON.stringify(pipeline.definition),
+      revision: pipeline.revision,
+      trigger_id: pipeline.triggerId,
+      next_run_at: pipeline.nextRunAt ?? null,
+      stamp: pipeline.stamp === undefined ? null : JSON.stringify(pipeline.stamp),
+      updated_at: pipeline.updatedAt,
+    })
+    .where(isThat(pipeline))
+    .execute();
+}
+
+export async function removePipeline(tx: ControlTransaction, key: PipelineKey): Promise<void> {
+  await tx.deleteFrom('pipeline').where(isThat(key)).execute();
+}
+
+/** Of a project that is gone for good. */
+export async function removePipelinesOf(tx: ControlTransaction, projectId: number): Promise<void> {
+  for (const table of ['pipeline', 'pipeline_run'] as const)
+    await tx.deleteFrom(table).where('project_id', '=', projectId).execute();
+}
+
+/** The one clock that all processes share. */
+export async function readNow(rows: Rows, { now }: Pick<Database, 'now'>): Promise<number> {
+  const { rows: found } = await sql<{ now: number }>`select ${now} as now`.execute(rows);
+  return Number(found[0]?.now);
+}
+
+/** Relies on the index pipeline_by_trigger. */
+export async function findByTrigger(rows: Rows, triggerId: string): Promise<FoundPipeline | undefined> {
+  const row = await selectWithProject(rows).where('pipeline.trigger_id', '=', triggerId).executeTakeFirst();
+  return row && toFound(row);
+}
+
+/**
+ * Counts a call of the webhook, unless one was accepted within the window.
+ * @returns undefined when it is counted, else how long the window goes on, in ms
+ */
+export async function countTrigger(
+  tx: ControlTransaction,
+  { projectId, id, windowMs }: PipelineKey & { readonly windowMs: number },
+  { now }: Pick<Database, 'now'>,
+): Promise<number | undefined> {
+  const counted = await tx
+    .updateTable('pipeline')
+    .set({ triggered_at: now })
+    .where(isThat({ projectId, id }))
+    .where(
+      sql<boolean>`(triggered_at is null or triggered_at <= ${now} - ${sql.lit(windowMs)} or triggered_at > ${now})`,
+    )
+    .executeTakeFirst();
+  return Number(counted.numUpdatedRows) > 0
+    ? undefined
+    : findWindow(tx, { projectId, id, windowMs }, { now });
+}
+
+/** @returns how long the window of the last accepted call goes on, in ms; 0 when it is over */
+export async function findWindow(
+  rows: Rows,
+  { projectId, id, windowMs }: PipelineKey & { readonly windowMs: number },
+  { now }: Pick<Database, 'now'>,
+): Promise<number> {
+  const row = await rows
+    .selectFrom('pipeline')
+    .select(sql<number>`triggered_at + ${sql.lit(windowMs)} - ${now}`.as('rest'))
+    .where(isThat({ projectId, id }))
+    .executeTakeFirst();
+  return Math.min(windowMs, Math.max(0, Number(row?.rest ?? 0)));
+}
+
+/** @returns schedules that are due, the longest first; relies on the index pipeline_by_schedule */
+export async function listDue(
+  { read, now }: Pick<Database, 'read' | 'now'>,
+  limit: number,
+): Promise<FoundPipeline[]> {
+  const rows = await selectWithProject(read)
+    .where('pipeline.next_run_at', 'is not', null)
+    // A clock that goes on while a statement runs is no bound of an index; a value that was asked for is.
+    .where('pipeline.next_run_at', '<=', sql<number>`(select ${now})`)
+    .orderBy('pipeline.next_run_at')
+    .limit(limit)
+    .execute();
+  return rows.map(toFound);
+}
+
+/** @returns false when another process moved it, or the pipeline was changed */
+export async function moveSchedule(
+  tx: ControlTransaction,
+  pipeline: PipelineKey & Pick<Pipeline, 'nextRunAt'>,
+  nextRunAt: number | undefined,
+): Promise<boolean> {
+  const moved = await tx
+    .updateTable('pipeline')
+    .set({ next_run_at: nextRunAt ?? null })
+    .where(isThat(pipeline))
+    .where('next_run_at', '=', pipeline.nextRunAt ?? null)
+    .executeTakeFirst();
+  return Number(moved.numUpdatedRows) > 0;
+}
+
+function isThat({ projectId, id }: PipelineKey) {
+  return (eb: ExpressionBuilder<ControlSchema, 'pipeline'>) =>
+    eb.and([eb('project_id', '=', projectId), eb('id', '=', id)]);
+}
+
+function selectWithProject(rows: Rows) {
+  return rows
+    .selectFrom('pipeline')
+    .innerJoin('project', 'project.id', 'pipeline.project_id')
+    .selectAll('pipeline')
+    .select(['project.name as projectName', 'project.account_id as accountId'])
+    .where('project.deleted_at', 'is', null);
+}
+
+function toFound(row: PipelineRow & { projectName: string; accountId: number }): FoundPipeline {
+  const project = { id: row.project_id, name: row.projectName, accountId: row.accountId };
+  return { pipeline: readPipeline(row), project };
+}

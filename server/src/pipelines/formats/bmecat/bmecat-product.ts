@@ -1,0 +1,145 @@
+import type { BmecatIndex } from './bmecat-index.ts';
+import { type Columns, type ColumnValue, RowValues } from '../source-row.ts';
+import type { XmlElement } from '../xml/xml-elements.ts';
+
+/** Between the names of a category path; one that holds it is written without its spaces. */
+export const CATEGORY_SEPARATOR = ' > ';
+
+/** Reads an ARTICLE (1.2) or PRODUCT (2005) into columns, which have the names of 2005 in both. */
+export function readProduct(product: XmlElement, index: BmecatIndex): Columns<ColumnValue> {
+  return new ProductReader(index).read(product);
+}
+
+class ProductReader {
+  readonly #index: BmecatIndex;
+  readonly #values = new RowValues();
+
+  constructor(index: BmecatIndex) {
+    this.#index = index;
+  }
+
+  read(product: XmlElement): Columns<ColumnValue> {
+    const mode = product.attributes.get('mode');
+    if (mode !== undefined) this.#values.add('mode', mode);
+    for (const part of this.#index.inLanguage(product.children)) this.#readPart(part);
+    const identifier = this.#values.values.SUPPLIER_PID;
+    for (const path of this.#index.pathsOf(String(identifier ?? ''))) this.#addCategory(path);
+    return this.#values.values;
+  }
+
+  #readPart(part: XmlElement): void {
+    const kind = part.name.replace(/^(ARTICLE|PRODUCT)_/, '');
+    if (kind === 'FEATURES') this.#readFeatures(part);
+    else if (kind === 'PRICE_DETAILS') this.#readPrices(part);
+    else if (kind === 'MIME_INFO') this.#readMimes(part);
+    else if (kind === 'REFERENCE') this.#readReference(part);
+    else this.#readLeaves(part);
+  }
+
+  /** The many small elements of the details stand under their own names. */
+  #readLeaves(element: XmlElement): void {
+    if (element.children.length === 0) this.#addLeaf(element);
+    for (const child of this.#index.inLanguage(element.children)) this.#readLeaves(child);
+  }
+
+  #addLeaf({ name, attributes, text }: XmlElement): void {
+    const isGtin = name === 'INTERNATIONAL_PID' && /^(ean|gtin)$/i.test(attributes.get('type') ?? '');
+    const isList = name === 'KEYWORD';
+    if (text !== '') this.#values.add(isGtin ? 'EAN' : toNameOf2005(name), text, isList);
+  }
+
+  #readFeatures(features: XmlElement): void {
+    for (const feature of features.children) if (feature.name === 'FEATURE') this.#readFeature(feature);
+  }
+
+  #readFeature(feature: XmlElement): void {
+    const parts = this.#index.inLanguage(feature.children);
+    const name = textOf(parts, 'FNAME') || textOf(parts, 'FT_IDREF');
+    const unit = textOf(parts, 'FUNIT');
+    const column = isOwnName(name) ? `FEATURE.${name}` : name;
+    for (const value of this.#featureValues(parts)) {
+      const withUnit = unit === '' ? value : `${value} ${unit}`;
+      if (name !== '' && !this.#has(column, withUnit)) this.#values.add(column, withUnit);
+    }
+  }
+
+  /** In 1.2 several values are variants. */
+  #featureValues(parts: readonly XmlElement[]): string[] {
+    const variants = parts
+      .filter(({ name }) => name === 'VARIANTS')
+      .flatMap(({ children }) => children)
+      .flatMap(({ children }) => this.#index.inLanguage(children));
+    return [...parts, ...variants]
+      .filter(({ name, text }) => name === 'FVALUE' && text !== '')
+      .map(({ text }) => text);
+  }
+
+  /** Two classifications of a product often name the same feature. */
+  #has(column: string, value: string): boolean {
+    const present = this.#values.values[column];
+    return typeof present === 'string' ? present === value : (present?.includes(value) ?? false);
+  }
+
+  #readPrices(details: XmlElement): void {
+    for (const price of details.children) {
+      const amount = textOf(price.children, 'PRICE_AMOUNT');
+      if (amount === '') continue;
+      const currency = textOf(price.children, 'PRICE_CURRENCY') || this.#index.currency;
+      const type = price.attributes.get('price_type') ?? '';
+      const bound = textOf(price.children, 'LOWER_BOUND');
+      const isForOne = bound === '' || Number(bound) <= 1;
+      const name = ['PRICE', type, isForOne ? '' : bound].filter((part) => part !== '').join('.');
+      this.#values.add(name, currency === '' ? amount : `${amount} ${currency}`);
+    }
+  }
+
+  #readMimes(mimes: XmlElement): void {
+    const order = ({ children }: XmlElement) => Number(textOf(children, 'MIME_ORDER')) || 0;
+    for (const { children } of mimes.children.toSorted((a, b) => order(a) - order(b))) {
+      const parts = this.#index.inLanguage(children);
+      const source = textOf(parts, 'MIME_SOURCE');
+      if (source === '') continue;
+      const purpose = textOf(parts, 'MIME_PURPOSE').toLowerCase();
+      const isImage = isPicture(textOf(parts, 'MIME_TYPE'), source) && !NO_PRODUCT_PICTURES.has(purpose);
+      this.#values.add(
+        isImage ? 'images' : `MIME.${purpose || 'others'}`,
+        this.#index.addressOf(source),
+        true,
+      );
+    }
+  }
+
+  #readReference({ attributes, children }: XmlElement): void {
+    const target = textOf(children, 'PROD_ID_TO') || textOf(children, 'ART_ID_TO');
+    if (target !== '') this.#values.add(`REFERENCE.${attributes.get('type') ?? 'others'}`, target, true);
+  }
+
+  #addCategory(path: readonly string[]): void {
+    const names = path.map((name) => name.replaceAll(CATEGORY_SEPARATOR, '>'));
+    this.#values.add('categories', names.join(CATEGORY_SEPARATOR), true);
+  }
+}
+
+/** Preview sizes and signs of the maker. */
+const NO_PRODUCT_PICTURES = new Set(['thumbnail', 'logo', 'icon']);
+
+function isPicture(type: string, source: string): boolean {
+  return type === ''
+    ? /\.(jpe?g|png|gif|webp|tiff?|svg|bmp)$/i.test(source)
+    : /^(image\/|jpe?g$|png$|gif$)/i.test(type);
+}
+
+/** SUPPLIER_AID is SUPPLIER_PID since 2005, ARTICLE_STATUS is PRODUCT_STATUS. */
+function toNameOf2005(name: string): string {
+  const renamed = name.endsWith('_AID') ? `${name.slice(0, -4)}_PID` : name;
+  return renamed.startsWith('ARTICLE_') ? `PRODUCT_${renamed.slice(8)}` : renamed;
+}
+
+/** Names of columns that products have anyway: a feature that is called so stands beside them. */
+const OWN_NAMES = new Set(['mode', 'images', 'categories', 'EAN', 'SUPPLIER_PID', 'KEYWORD', 'REMARKS']);
+const OWN_PREFIXES = /^(DESCRIPTION_|MANUFACTURER_|PRICE\.|MIME\.|REFERENCE\.)/;
+const isOwnName = (name: string): boolean => OWN_NAMES.has(name) || OWN_PREFIXES.test(name);
+
+function textOf(parts: readonly XmlElement[], name: string): string {
+  return parts.find((part) => part.name === name)?.text ?? '';
+}

@@ -1,0 +1,84 @@
+import type { FileHandle } from 'node:fs/promises';
+import { BmecatIndex } from './bmecat-index.ts';
+import { CATEGORY_SEPARATOR, readProduct } from './bmecat-product.ts';
+import { type ByteStream, cutChunks, parseText } from '../chunks.ts';
+import { decodeText } from '../decode.ts';
+import type { DefaultMapping } from '../format.ts';
+import { FormatProblem } from '../format-problem.ts';
+import type { ReadingNotes, SourceRow } from '../source-row.ts';
+import { openNamelessFile, readSpool, type SpoolPlace, writeSpool } from '../spool.ts';
+import { toSource } from '../xml/xml.ts';
+import { type XmlElement, XmlElements } from '../xml/xml-elements.ts';
+
+/** Columns have the names of BMEcat 2005 for catalogs of 1.2 too. */
+export const BMECAT_MAPPING: DefaultMapping = {
+  identifier: 'SUPPLIER_PID',
+  name: 'DESCRIPTION_SHORT',
+  images: ['images'],
+  categories: { from: 'categories', separator: CATEGORY_SEPARATOR },
+  attributes: '*',
+};
+
+export interface BmecatOptions {
+  /** Which of several texts is taken; default: the language that the catalog names. */
+  readonly language?: string | undefined;
+}
+
+/**
+ * Reads a catalog twice: which product is in which group stands behind the last product. The first time it is written to
+ * a file. A DOCTYPE that names the DTD of the standard is common and passed over.
+ */
+export async function* readBmecat(
+  bytes: ByteStream,
+  notes: ReadingNotes,
+  { tempDir, signal, language }: BmecatOptions & SpoolPlace,
+): AsyncGenerator<SourceRow[]> {
+  const file = await openNamelessFile(tempDir);
+  try {
+    const index = await readIndex(writeSpool(cutChunks(bytes, signal), file), notes, language);
+    yield* readProducts(file, { notes, index, signal });
+  } finally {
+    await file.close();
+  }
+}
+
+async function readIndex(bytes: ByteStream, notes: ReadingNotes, language?: string): Promise<BmecatIndex> {
+  const index = new BmecatIndex(language);
+  let isCatalog = false;
+  const isWanted = (name: string, path: readonly string[]) => {
+    if (path.length === 0) isCatalog = name === 'BMECAT';
+    return path.length > 0 && BmecatIndex.isWanted(name);
+  };
+  const text = decodeText(bytes, notes, { isMarkup: true });
+  for await (const elements of parseText(text, new XmlElements({ isWanted, isDoctypeNamed: true })))
+    for (const element of elements) index.take(element);
+  if (!isCatalog) throw new FormatProblem('damaged', 'The file is XML, but no BMEcat catalog');
+  return index;
+}
+
+interface ProductReading {
+  readonly notes: ReadingNotes;
+  readonly index: BmecatIndex;
+  readonly signal?: AbortSignal | undefined;
+}
+
+async function* readProducts(
+  file: FileHandle,
+  { notes, index, signal }: ProductReading,
+): AsyncGenerator<SourceRow[]> {
+  let count = 0;
+  const toRow = (element: XmlElement): SourceRow => {
+    count += 1;
+    return { number: count, values: readProduct(element, index), source: toSource(element) };
+  };
+  const text = decodeText(readSpool(file, signal), notes, { isMarkup: true });
+  const parser = new XmlElements({ isWanted: isProduct, isDoctypeNamed: true });
+  for await (const elements of parseText(text, parser)) yield elements.map(toRow);
+}
+
+/** Products stand directly in the transaction: T_NEW_CATALOG, T_UPDATE_PRODUCTS, T_UPDATE_PRICES, T_NEW_PRODUCTDATA. */
+function isProduct(name: string, path: readonly string[]): boolean {
+  return (
+    (name === 'ARTICLE' || name === 'PRODUCT') && path.length === 2 && path[1]?.startsWith('T_') === true
+  );
+}

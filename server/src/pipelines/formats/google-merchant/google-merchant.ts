@@ -1,0 +1,138 @@
+import { parseText, readAfterPeek, type TextStream } from '../chunks.ts';
+import { readCsv } from '../csv/csv.ts';
+import type { DefaultMapping } from '../format.ts';
+import { FormatProblem } from '../format-problem.ts';
+import { type Columns, type ColumnValue, ReadingNotes, RowValues, type SourceRow } from '../source-row.ts';
+import { toSource } from '../xml/xml.ts';
+import { type XmlElement, XmlElements } from '../xml/xml-elements.ts';
+
+/** Source: Google Merchant Center, product data specification. */
+export const GOOGLE_MERCHANT_MAPPING: DefaultMapping = {
+  identifier: 'id',
+  groupIdentifier: 'item_group_id',
+  name: 'title',
+  productUrl: 'link',
+  images: ['image_link', 'additional_image_link'],
+  categories: { from: 'product_type', separator: ' > ' },
+  attributes: '*',
+};
+
+const HEAD_CHARACTERS = 1_024;
+
+/** A product feed as RSS, Atom or text with tabs; which one it is shows at its beginning. */
+export function readGoogleMerchant(text: TextStream, notes: ReadingNotes): AsyncGenerator<SourceRow[]> {
+  return readAfterPeek(text, HEAD_CHARACTERS, (head, whole) =>
+    head.trimStart().startsWith('<') ? readFeed(whole, notes) : readTable(whole, notes),
+  );
+}
+
+async function* readFeed(text: TextStream, notes: ReadingNotes): AsyncGenerator<SourceRow[]> {
+  let count = 0;
+  const toRow = (element: XmlElement): SourceRow => {
+    count += 1;
+    notes.found.feed ??= element.name === 'item' ? 'RSS' : 'Atom';
+    return { number: count, values: readProduct(element), source: toSource(element) };
+  };
+  const isWanted = (name: string, path: readonly string[]) =>
+    path.length > 0 && (name === 'item' || name === 'entry');
+  for await (const elements of parseText(text, new XmlElements({ isWanted }))) yield elements.map(toRow);
+  if (count === 0) throw new FormatProblem('not_found', 'The feed has neither <item> nor <entry>');
+}
+
+/** Attributes stand under the names of the specification, whatever the prefix of the namespace is. */
+function readProduct(product: XmlElement): Columns<ColumnValue> {
+  const values = new RowValues();
+  const prefixed = new Set(product.children.filter(({ prefix }) => prefix !== '').map(({ name }) => name));
+  const names = new Set(product.children.map(({ name }) => name));
+  for (const child of product.children) {
+    // An entry has an id and a link of its own kind beside those of the namespace.
+    if (child.prefix === '' && prefixed.has(child.name)) continue;
+    if (child.name === 'product_detail') addDetail(values, readDetail(child), names);
+    else if (child.name === 'link') addLink(values, child);
+    else addElement(values, child, nameOf(child, names));
+  }
+  return values.values;
+}
+
+/** Atom calls a description a summary. */
+function nameOf({ name, prefix }: XmlElement, names: ReadonlySet<string>): string {
+  return name === 'summary' && prefix === '' && !names.has('description') ? 'description' : name;
+}
+
+function addElement(values: RowValues, element: XmlElement, path: string): void {
+  if (element.children.length === 0 || element.text !== '') values.add(path, element.text);
+  for (const child of element.children) addElement(values, child, `${path}.${child.name}`);
+}
+
+/** In Atom the address is an attribute, and only one of several links leads to the product. */
+function addLink(values: RowValues, link: XmlElement): void {
+  const address = link.attributes.get('href');
+  if (address === undefined) values.add('link', link.text);
+  else if ((link.attributes.get('rel') ?? 'alternate') === 'alternate') values.add('link', address);
+}
+
+interface ProductDetail {
+  readonly name: string;
+  readonly value: string;
+}
+
+function readDetail(detail: XmlElement): ProductDetail {
+  const textOf = (name: string) => detail.children.find((child) => child.name === name)?.text ?? '';
+  return { name: textOf('attribute_name'), value: textOf('attribute_value') };
+}
+
+/** A detail is an attribute of the shop's own and becomes a column by its name. */
+function addDetail(values: RowValues, { name, value }: ProductDetail, names: ReadonlySet<string>): void {
+  if (name !== '') values.add(names.has(name) ? `product_detail.${name}` : name, value);
+}
+
+async function* readTable(text: TextStream, notes: ReadingNotes): AsyncGenerator<SourceRow[]> {
+  const own = new ReadingNotes();
+  for await (const rows of readCsv(text, own)) {
+    notes.found.feed = 'text';
+    yield rows.map((row) => {
+      const values = readTableRow(row.values);
+      return { ...row, values, source: values };
+    });
+  }
+}
+
+/** In a text the names may be written with spaces, and what is repeated in XML is parted by commas. */
+function readTableRow(columns: Columns<ColumnValue>): Columns<ColumnValue> {
+  const named = Object.entries(columns).map(
+    ([name, value]) => [toAttributeName(name), String(value)] as const,
+  );
+  const names = new Set(named.map(([name]) => name));
+  const values = new RowValues();
+  for (const [name, value] of named) addField(values, { name, value }, names);
+  return values.values;
+}
+
+function addField(values: RowValues, { name, value }: ProductDetail, names: ReadonlySet<string>): void {
+  if (name === 'product_detail') for (const detail of splitDetails(value)) addDetail(values, detail, names);
+  else if (name !== 'additional_image_link') values.add(name, value);
+  else for (const link of splitList(value)) values.add(name, link, true);
+}
+
+const toAttributeName = (name: string): string =>
+  name.trim().toLowerCase().replace(/^g:/, '').replaceAll(' ', '_');
+
+function splitList(value: string): string[] {
+  return value
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+/** `Section:Name:Value,Section:Name:Value`; a comma within a value begins no new detail. */
+function splitDetails(value: string): ProductDetail[] {
+  const details: string[] = [];
+  for (const part of value.split(',')) {
+    if (details.length === 0 || part.split(':').length > 2) details.push(part);
+    else details[details.length - 1] += `,${part}`;
+  }
+  return details.map((detail) => {
+    const [, name = '', ...rest] = detail.split(':');
+    return { name: name.trim(), value: rest.join(':').trim() };
+  });
+}

@@ -1,0 +1,123 @@
+import { FIELD_OVERHEAD, fieldTooLarge, LIMITS, rowTooLarge, tooDeep } from '../format-problem.ts';
+import type { Token } from './json-tokens.ts';
+import { writePlainNumber } from '../plain-number.ts';
+import { type Columns, type ColumnValue, createColumns, RowValues } from '../source-row.ts';
+
+type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
+interface JsonObject extends Columns<JsonValue> {}
+
+interface Level {
+  readonly container: JsonValue[] | JsonObject;
+  /** Name of the column that the container would be, '' for the row itself. */
+  readonly name: string;
+  /** Within a list every name may come again. */
+  readonly isList: boolean;
+  key: string;
+}
+
+export interface JsonRow {
+  readonly source: JsonValue;
+  /** Dotted names: `price.value`; the elements of a list stand under one name. Numbers as they are written. */
+  readonly values: Columns<ColumnValue>;
+  readonly isObject: boolean;
+}
+
+/** Builds one row out of tokens: the object itself, and its values by dotted names. */
+export class JsonRowBuilder {
+  readonly #levels: Level[] = [];
+  #values = new RowValues();
+  #size = 0;
+
+  /**
+   * @returns the row when the token ends it
+   * @throws FormatProblem too_large
+   */
+  take(token: Token): JsonRow | undefined {
+    switch (token.name) {
+      case 'startObject':
+        return this.#open(createColumns<JsonValue>());
+      case 'startArray':
+        return this.#open([]);
+      case 'endObject':
+      case 'endArray':
+        return this.#close();
+      case 'keyValue':
+        return this.#takeKey(token.value);
+      case 'numberValue':
+        return this.#takeScalar(Number(token.value), writePlainNumber(token.value));
+      case 'stringValue':
+        return this.#takeScalar(token.value, token.value);
+      case 'nullValue':
+        return this.#takeScalar(null, undefined);
+      case 'trueValue':
+      case 'falseValue':
+        return this.#takeScalar(token.value, String(token.value));
+      default:
+        return undefined;
+    }
+  }
+
+  get isEmpty(): boolean {
+    return this.#levels.length === 0;
+  }
+
+  #open(container: Level['container']): undefined {
+    this.#weigh(0);
+    if (this.#levels.length >= LIMITS.depth) throw tooDeep('A row');
+    const parent = this.#levels.at(-1);
+    if (parent !== undefined) put(parent, container);
+    const isList = Array.isArray(container) || parent?.isList === true;
+    this.#levels.push({ container, name: nameBelow(parent), isList, key: '' });
+  }
+
+  #close(): JsonRow | undefined {
+    const level = this.#levels.pop();
+    if (level === undefined || this.#levels.length > 0) return undefined;
+    return this.#finish(level.container);
+  }
+
+  #takeKey(key: string): undefined {
+    this.#weigh(key.length);
+    const level = this.#levels.at(-1);
+    if (level !== undefined) level.key = key;
+  }
+
+  #takeScalar(value: JsonValue, text: string | undefined): JsonRow | undefined {
+    const length = text?.length ?? 0;
+    if (length > LIMITS.fieldCharacters) throw fieldTooLarge('A value');
+    this.#weigh(length);
+    const level = this.#levels.at(-1);
+    if (level === undefined) return this.#finish(value);
+    put(level, value);
+    if (text !== undefined) this.#values.add(nameBelow(level), text, level.isList);
+    return undefined;
+  }
+
+  #finish(source: JsonValue): JsonRow {
+    const { values } = this.#values;
+    this.#values = new RowValues();
+    this.#size = 0;
+    return {
+      source,
+      values,
+      isObject: typeof source === 'object' && source !== null && !Array.isArray(source),
+    };
+  }
+
+  #weigh(characters: number): void {
+    this.#size += characters + FIELD_OVERHEAD;
+    if (this.#size > LIMITS.rowCharacters) throw rowTooLarge('A row');
+  }
+}
+
+function put(level: Level, value: JsonValue): void {
+  if (Array.isArray(level.container)) level.container.push(value);
+  else level.container[level.key] = value;
+}
+
+/** An element of a list has the name of the list. */
+function nameBelow(level: Level | undefined): string {
+  if (level === undefined) return '';
+  if (Array.isArray(level.container)) return level.name;
+  return level.name === '' ? level.key : `${level.name}.${level.key}`;
+}

@@ -1,0 +1,152 @@
+import type { TextStream } from '../chunks.ts';
+import { type CsvOptions, readCsv } from '../csv/csv.ts';
+import type { DefaultMapping } from '../format.ts';
+import { FormatProblem } from '../format-problem.ts';
+import { partOf, toShopifyName } from './shopify-names.ts';
+import {
+  type Columns,
+  type ColumnValue,
+  createColumns,
+  ReadingNotes,
+  RowValues,
+  type SourceRow,
+} from '../source-row.ts';
+
+/** Source: Shopify Help Center, "Using CSV files to import and export products". */
+export const SHOPIFY_MAPPING: DefaultMapping = {
+  identifier: 'Variant SKU',
+  groupIdentifier: 'Handle',
+  name: 'Title',
+  images: ['Image Src'],
+  categories: { from: 'Product Category', separator: ' > ' },
+  attributes: '*',
+};
+
+/** Shopify allows 2,048 variants and 250 pictures. */
+const ROWS_OF_PRODUCT = 2_500;
+
+/**
+ * Rows that follow one another with the same Handle are one product: the first has its fields, and each may add a
+ * variant, a picture, or both. One row comes out for each variant, with the fields and pictures of its product.
+ */
+export async function* readShopify(
+  text: TextStream,
+  notes: ReadingNotes,
+  options: CsvOptions = {},
+): AsyncGenerator<SourceRow[]> {
+  const own = new ReadingNotes();
+  const products = new ShopifyProducts();
+  for await (const rows of readCsv(text, own, options)) {
+    Object.assign(notes.found, own.found);
+    const ready = rows.flatMap((row) => products.take(rename(row)));
+    if (ready.length > 0) yield ready;
+  }
+  yield products.finish();
+}
+
+class ShopifyProducts {
+  #product: ShopifyProduct | undefined;
+
+  /** @returns the variants of the product before, when the row begins another */
+  take(row: SourceRow): SourceRow[] {
+    if (row.problems !== undefined) return [row];
+    if (this.#product?.takes(row) === true) return [];
+    const variants = this.finish();
+    this.#product = new ShopifyProduct(row);
+    return variants;
+  }
+
+  finish(): SourceRow[] {
+    return this.#product?.listVariants() ?? [];
+  }
+}
+
+function rename(row: SourceRow): SourceRow {
+  const values = createColumns<ColumnValue>();
+  for (const name in row.values) values[toShopifyName(name)] = row.values[name] ?? '';
+  return { ...row, values, source: values };
+}
+
+const textOf = (row: SourceRow, name: string): string => String(row.values[name] ?? '');
+
+class ShopifyProduct {
+  readonly #first: SourceRow;
+  readonly #variants: SourceRow[] = [];
+  readonly #images: { readonly url: string; readonly position: number }[] = [];
+  #rows = 0;
+
+  constructor(first: SourceRow) {
+    this.#first = first;
+    this.#variants.push(first);
+    this.#takeImage(first);
+  }
+
+  /** @returns whether the row belongs to the product */
+  takes(row: SourceRow): boolean {
+    const handle = textOf(row, 'Handle');
+    if (handle === '' || handle !== textOf(this.#first, 'Handle')) return false;
+    this.#rows += 1;
+    if (this.#rows > ROWS_OF_PRODUCT) {
+      const message = `more than ${ROWS_OF_PRODUCT} rows have the Handle ${handle.slice(0, 100)}`;
+      throw new FormatProblem('too_large', message, { line: row.number });
+    }
+    if (isVariant(row)) this.#variants.push(row);
+    this.#takeImage(row);
+    return true;
+  }
+
+  listVariants(): SourceRow[] {
+    const images = this.#images.sort((a, b) => a.position - b.position).map(({ url }) => url);
+    return this.#variants.map((row) => this.#complete(row, images));
+  }
+
+  #takeImage(row: SourceRow): void {
+    const url = textOf(row, 'Image Src');
+    if (url === '') return;
+    const position = Number(textOf(row, 'Image Position') || this.#images.length + 1);
+    this.#images.push({ url, position: Number.isFinite(position) ? position : this.#images.length + 1 });
+  }
+
+  #complete(row: SourceRow, images: readonly string[]): SourceRow {
+    const values = new RowValues();
+    for (const name in row.values) {
+      const part = partOf(name);
+      const own = textOf(row, name);
+      if (part === 'product') values.add(name, own === '' ? textOf(this.#first, name) : own);
+      if (part === 'variant' && !name.startsWith('Option')) values.add(name, own);
+    }
+    this.#addOptions(row, values);
+    for (const url of withFirst(textOf(row, 'Variant Image'), images)) values.add('Image Src', url, true);
+    return { ...row, values: values.values, ...this.#findProblem() };
+  }
+
+  /** A variant's options become columns of their own: Size with the value M. */
+  #addOptions(row: SourceRow, values: RowValues): void {
+    for (const option of ['Option1', 'Option2', 'Option3']) {
+      const value = textOf(row, `${option} Value`);
+      const name = textOf(row, `${option} Name`) || textOf(this.#first, `${option} Name`);
+      // What Shopify writes for a product that has no options.
+      const isNone = value === '' || (name === 'Title' && value === 'Default Title');
+      if (!isNone) values.add(this.#columnOf(name || option, row.values), value);
+    }
+  }
+
+  #columnOf(name: string, columns: Columns<ColumnValue>): string {
+    return columns[name] === undefined ? name : `Option ${name}`;
+  }
+
+  #findProblem(): Pick<SourceRow, 'problems'> {
+    if (this.#first.values.Title !== '') return {};
+    const message =
+      'there is no Title: rows of one Handle have to follow one another, the one with the Title first';
+    return { problems: [{ code: 'group', message }] };
+  }
+}
+
+function isVariant(row: SourceRow): boolean {
+  return ['Option1 Value', 'Variant SKU', 'Variant Price'].some((name) => textOf(row, name) !== '');
+}
+
+function withFirst(first: string, images: readonly string[]): readonly string[] {
+  return [...new Set(first === '' ? images : [first, ...images])];
+}

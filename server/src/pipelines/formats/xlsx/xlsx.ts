@@ -1,0 +1,126 @@
+import { type ByteStream, cutChunks, parseText } from '../chunks.ts';
+import { decodeText } from '../decode.ts';
+import { FormatProblem } from '../format-problem.ts';
+import {
+  type ColumnValue,
+  createColumns,
+  nameByPlace,
+  ReadingNotes,
+  type RowProblem,
+  readHeader,
+  type SourceRow,
+} from '../source-row.ts';
+import { openNamelessFile, type SpoolPlace, writeSpool } from '../spool.ts';
+import { readBook, readTexts, type Sheet } from './xlsx-book.ts';
+import { type Cell, CellReader } from './xlsx-cells.ts';
+import { type XmlElement, XmlElements } from '../xml/xml-elements.ts';
+import { ZipParts } from '../zip-parts.ts';
+
+export interface XlsxOptions {
+  /** Name of a sheet or its place from 1; default: the first that is not hidden. */
+  readonly sheet?: string | number | undefined;
+  /** The first row that may hold the names, default 1; 0: there are none, and columns are called Column 1, … */
+  readonly headerRow?: number | undefined;
+}
+
+/** @returns a batch of rows for each chunk of the sheet that ends some; empty rows are left out */
+export async function* readXlsx(
+  bytes: ByteStream,
+  notes: ReadingNotes,
+  { tempDir, signal, ...options }: XlsxOptions & SpoolPlace,
+): AsyncGenerator<SourceRow[]> {
+  const file = await openNamelessFile(tempDir);
+  try {
+    for await (const _ of writeSpool(cutChunks(bytes, signal), file));
+    const parts = await ZipParts.open(file, signal);
+    const book = await readBook(parts);
+    const sheet = chooseSheet(book.sheets, options.sheet);
+    notes.found.sheet = sheet.name;
+    const texts = await readTexts(parts, book, tempDir);
+    try {
+      const table = new SheetTable(notes, { ...options, cells: new CellReader(book, texts) });
+      yield* readSheetRows(cutChunks(parts.read(sheet.part)), table);
+    } finally {
+      await texts.close();
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+function chooseSheet(sheets: readonly Sheet[], wanted: string | number | undefined): Sheet {
+  const chosen = findSheet(sheets, wanted);
+  if (chosen !== undefined) return chosen;
+  const names = sheets.slice(0, 20).map(({ name }) => `"${name.slice(0, 31)}"`);
+  const there = names.length === 0 ? 'It has none' : `It has ${names.join(', ')}`;
+  throw new FormatProblem('not_found', `The workbook has no sheet ${wanted ?? ''}. ${there}`);
+}
+
+function findSheet(sheets: readonly Sheet[], wanted: string | number | undefined): Sheet | undefined {
+  if (wanted === undefined) return sheets.find(({ isHidden }) => !isHidden) ?? sheets[0];
+  return typeof wanted === 'number' ? sheets[wanted - 1] : sheets.find(({ name }) => name === wanted);
+}
+
+async function* readSheetRows(bytes: ByteStream, table: SheetTable): AsyncGenerator<SourceRow[]> {
+  const isWanted = (name: string, path: readonly string[]) => name === 'row' && path.at(-1) === 'sheetData';
+  const text = decodeText(bytes, new ReadingNotes(), { isMarkup: true });
+  for await (const elements of parseText(text, new XmlElements({ isWanted, isSpaceKept: true }))) {
+    const rows = table.take(elements);
+    if (rows.length > 0) yield rows;
+  }
+}
+
+/** Gives the cells of each row the names of their columns. */
+class SheetTable {
+  readonly #notes: ReadingNotes;
+  readonly #headerRow: number;
+  readonly #cells: CellReader;
+  #names: string[] | undefined;
+  #number = 0;
+
+  constructor(notes: ReadingNotes, { headerRow = 1, cells }: XlsxOptions & { cells: CellReader }) {
+    this.#notes = notes;
+    this.#headerRow = headerRow;
+    this.#cells = cells;
+  }
+
+  take(elements: readonly XmlElement[]): SourceRow[] {
+    const rows: SourceRow[] = [];
+    for (const element of elements) {
+      // A row may leave out its number; then it is the next.
+      this.#number = Number(element.attributes.get('r') ?? this.#number + 1);
+      const cells = this.#cells.readRow(element);
+      if (cells.length === 0 || this.#number < this.#headerRow) continue;
+      if (this.#names === undefined && this.#takeHeader(cells)) continue;
+      rows.push(this.#nameCells(cells));
+    }
+    return rows;
+  }
+
+  /** @returns whether the row was the header */
+  #takeHeader(cells: readonly Cell[]): boolean {
+    const texts: string[] = [];
+    for (const { column, text } of cells) texts[column] = text ?? '';
+    const hasHeader = this.#headerRow > 0;
+    this.#names = hasHeader ? readHeader(Array.from(texts, (text) => text ?? '')) : [];
+    for (const name of this.#names) this.#notes.noteColumn(name);
+    return hasHeader;
+  }
+
+  #nameCells(cells: readonly Cell[]): SourceRow {
+    const values = createColumns<ColumnValue>();
+    const problems: RowProblem[] = [];
+    for (const { column, text, problem } of cells) {
+      const name = this.#nameOf(column);
+      if (text !== undefined) values[name] = text;
+      if (problem !== undefined) problems.push({ ...problem, column: name });
+    }
+    const row = { number: this.#number, values, source: values };
+    return problems.length === 0 ? row : { ...row, problems };
+  }
+
+  /** Cells beside the header are kept, under names that show where they stand. */
+  #nameOf(column: number): string {
+    return this.#names?.[column] ?? nameByPlace(column);
+  }
+}

@@ -1,0 +1,226 @@
+/**
+ * Entry of the process in which the expressions of a mapping run. It is a process and not a thread because V8 ends the
+ * whole process when a single large text or list does not fit the memory of a thread: `$pad("x", 500000000)` would take the
+ * service down. It starts without any right (`expression-process.ts`): no files, no network, no environment, no code
+ * made of texts. It gets rows and answers what the expressions give for them.
+ */
+import type {
+  ExpressionResult,
+  FromProcess,
+  LoadExpressions,
+  ReadPatterns,
+  ToProcess,
+} from './expressions.ts';
+
+interface Expression {
+  evaluate(input: unknown): Promise<unknown>;
+  ast(): unknown;
+}
+
+interface Options {
+  RegexEngine: unknown;
+  /** Looked at when an evaluation begins. */
+  timeout: number;
+  readonly stack: number;
+  readonly sequence: number;
+}
+
+type Jsonata = (text: string, options: Options) => Expression;
+
+interface Pattern {
+  matcher(text: string): {
+    find(from: number): boolean;
+    start(): number;
+    end(): number;
+    group(at: number): string | null;
+  };
+  groupCount(): number;
+  programSize(): number;
+}
+
+interface Re2 {
+  compile(pattern: string, flags?: number): Pattern;
+  readonly CASE_INSENSITIVE: number;
+  readonly MULTILINE: number;
+}
+
+/** Named by the parent: this process may read these packages and nothing beside them. */
+const [jsonataUrl = '', re2Url = ''] = process.argv.slice(2);
+const { default: jsonata } = (await import(jsonataUrl)) as { default: Jsonata };
+const { RE2JS } = (await import(re2Url)) as { RE2JS: Re2 };
+
+/** Answers go out at least that often, so that the parent knows of every row that is done. */
+const FLUSH_MS = 50;
+/** Nested evaluations; a loop that calls itself at its end needs one. */
+const STACK = 500;
+const SEQUENCE = 100_000;
+/** Expressions can make patterns of texts. */
+const PATTERNS_KEPT = 1_000;
+
+const patterns = new Map<string, Pattern>();
+
+/** Stands in for RegExp, whose time may grow without bound. JSONata uses `lastIndex` and `exec` of it. */
+class LinearPattern {
+  lastIndex = 0;
+  readonly #pattern: Pattern;
+
+  constructor({ source, flags }: RegExp) {
+    this.#pattern = compilePattern(source, flags);
+  }
+
+  exec(text: string): (string[] & { index: number }) | null {
+    const matcher = this.#pattern.matcher(text);
+    if (this.lastIndex > text.length || !matcher.find(this.lastIndex)) {
+      this.lastIndex = 0;
+      return null;
+    }
+    this.lastIndex = matcher.end();
+    const groups = Array.from({ length: this.#pattern.groupCount() + 1 }, (_, at) => matcher.group(at) ?? '');
+    return Object.assign(groups, { index: matcher.start() });
+  }
+}
+
+function compilePattern(source: string, flags: string): Pattern {
+  const key = `${flags}/${source}`;
+  const known = patterns.get(key);
+  if (known !== undefined) return known;
+  const ignoresCase = flags.includes('i') ? RE2JS.CASE_INSENSITIVE : 0;
+  const pattern = RE2JS.compile(source, ignoresCase | (flags.includes('m') ? RE2JS.MULTILINE : 0));
+  if (patterns.size >= PATTERNS_KEPT) patterns.clear();
+  patterns.set(key, pattern);
+  return pattern;
+}
+
+const options: Options = { RegexEngine: LinearPattern, timeout: 0, stack: STACK, sequence: SEQUENCE };
+let loaded: Expression[] = [];
+let limits: LoadExpressions['limits'] = { rowMs: 0, textLength: 0, listLength: 0 };
+
+/** @returns what is wrong with each expression, null where nothing is */
+function load(message: LoadExpressions): (string | null)[] {
+  loaded = [];
+  limits = message.limits;
+  return message.load.map((text) => {
+    try {
+      const expression = jsonata(text, options);
+      compilePatternsIn(expression.ast(), new Set());
+      loaded.push(expression);
+      return null;
+    } catch (error) {
+      return describeError(error);
+    }
+  });
+}
+
+/** A pattern that RE2 does not know is refused when the mapping is written, not when the first row meets it. */
+function compilePatternsIn(node: unknown, seen: Set<unknown>): void {
+  if (typeof node !== 'object' || node === null || seen.has(node)) return;
+  seen.add(node);
+  if (node instanceof RegExp) compilePattern(node.source, node.flags);
+  else for (const part of Object.values(node)) compilePatternsIn(part, seen);
+}
+
+/** Each is answered at once: should one be too much, it is the one behind the last answer. */
+async function readPatterns({ patterns: texts, maxSteps }: ReadPatterns): Promise<void> {
+  let steps = 0;
+  for (const text of texts) {
+    try {
+      const pattern = RE2JS.compile(text);
+      steps += pattern.programSize();
+      await send({ pattern: { steps: pattern.programSize(), groups: pattern.groupCount() } });
+    } catch (error) {
+      await send({ pattern: { problem: describeError(error) } });
+    }
+    if (steps > maxSteps) break;
+  }
+  await send({ isRead: true });
+}
+
+async function evaluateRow(row: unknown): Promise<ExpressionResult[]> {
+  const began = performance.now();
+  const results: ExpressionResult[] = [];
+  for (const expression of loaded) {
+    options.timeout = Math.max(1, limits.rowMs - (performance.now() - began));
+    try {
+      results.push(toResult(await expression.evaluate(row)));
+    } catch (error) {
+      const isRunaway = (error as { code?: unknown }).code === 'D1012';
+      results.push({ problem: describeError(error), ...(isRunaway && { isRunaway }) });
+    }
+  }
+  return results;
+}
+
+function toResult(value: unknown): ExpressionResult {
+  if (value === undefined || value === null) return null;
+  if (typeof value === 'boolean') return value;
+  if (Array.isArray(value)) return toList(value);
+  const text = toText(value);
+  if (text === undefined)
+    return { problem: 'the expression gives no text, number, true, false or list of them' };
+  return text.length > limits.textLength ? tooLong : text;
+}
+
+const tooLong = { problem: 'the expression gives a text that is too long' };
+
+function toList(list: readonly unknown[]): ExpressionResult {
+  if (list.length > limits.listLength)
+    return { problem: `the expression gives more than ${limits.listLength} values` };
+  const texts = list
+    .filter((value) => value !== null && value !== undefined)
+    .map((value) => (typeof value === 'boolean' ? String(value) : toText(value)));
+  if (!texts.every((text) => text !== undefined))
+    return { problem: 'the expression gives a list that holds more than texts' };
+  const length = texts.reduce((sum, text) => sum + text.length, 0);
+  return length > limits.textLength ? tooLong : texts;
+}
+
+/** Numbers as JSONata writes them: 15 digits, so that 0.1 + 0.2 is 0.3. */
+function toText(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' && Number.isFinite(value)
+    ? String(Number(value.toPrecision(15)))
+    : undefined;
+}
+
+/** JSONata throws objects with a code. */
+function describeError(error: unknown): string {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  if (code === 'D1012') return `the expression takes longer than ${limits.rowMs / 1000} s`;
+  if (code === 'D1011' || error instanceof RangeError)
+    return 'the expression calls itself too often or needs too much memory';
+  if (code === 'D2015' || code === 'D2014') return 'the expression makes a list that is too long';
+  return String(message ?? error).slice(0, 300);
+}
+
+async function evaluateRows(rows: readonly unknown[]): Promise<void> {
+  let results: ExpressionResult[][] = [];
+  let flushed = performance.now();
+  for (const [at, row] of rows.entries()) {
+    results.push(await evaluateRow(row));
+    if (at < rows.length - 1 && performance.now() - flushed < FLUSH_MS) continue;
+    await send({ results });
+    results = [];
+    flushed = performance.now();
+  }
+}
+
+/**
+ * Waits until it is out. Whoever asked may be gone, with rows left that take a second each: that nobody hears is seen here,
+ * for the loop of events, which would tell of it, has no turn between rows.
+ */
+function send(message: FromProcess): Promise<void> {
+  return new Promise((resolve) => {
+    if (process.send === undefined) process.exit();
+    process.send(message, (error: Error | null) => {
+      if (error) process.exit();
+      setImmediate(resolve);
+    });
+  });
+}
+
+process.on('disconnect', () => process.exit());
+process.on('message', (message: ToProcess) => {
+  if ('load' in message) void send({ loaded: load(message) });
+  else void ('patterns' in message ? readPatterns(message) : evaluateRows(message.rows));
+});
+await send({ isReady: true });

@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { Value } from 'typebox/value';
+import { type ColumnValue, createColumns, type SourceRow } from '../../formats/source-row.ts';
+import { compileMapping, type Mapping, MappingSchema } from '../mapping.ts';
+import { suggestMapping } from './suggestions.ts';
+
+function makeRows(columns: readonly string[], rows: readonly (readonly ColumnValue[])[]): SourceRow[] {
+  return rows.map((cells, at) => {
+    const values = createColumns<ColumnValue>();
+    for (const [place, value] of cells.entries()) values[columns[place] ?? ''] = value;
+    return { number: at + 2, values, source: values };
+  });
+}
+
+const suggest = (columns: readonly string[], rows: readonly (readonly ColumnValue[])[] = []) =>
+  suggestMapping(columns, makeRows(columns, rows)).mapping;
+
+test('an English export is understood by its header', () => {
+  const columns = [
+    'SKU',
+    'Parent SKU',
+    'Title',
+    'Product URL',
+    'Image URL',
+    'Image URL 2',
+    'Category',
+    'Price',
+  ];
+  assert.deepEqual(suggest(columns), {
+    identifier: 'SKU',
+    groupIdentifier: 'Parent SKU',
+    name: 'Title',
+    productUrl: 'Product URL',
+    images: ['Image URL', 'Image URL 2'],
+    categories: { from: 'Category' },
+    attributes: '*',
+  });
+});
+
+test('a German export is understood by its header and its values', () => {
+  const columns = [
+    'Artikel-Nr.',
+    'Vaterartikel',
+    'Bezeichnung',
+    'Link',
+    'Bild',
+    'Warengruppe',
+    'Preis',
+    'Länge',
+    'EAN',
+  ];
+  const link = (name: string) => `https://shop.example/${name}`;
+  const mapping = suggest(columns, [
+    [
+      'A1',
+      'A',
+      'Bohrmaschine 18 V',
+      link('a1'),
+      link('1.jpg'),
+      'Werkzeug > Bohren',
+      '1.299,00',
+      '12',
+      '4006381333931',
+    ],
+    [
+      'A2',
+      'A',
+      'Bohrmaschine 12 V',
+      link('a2'),
+      link('2.jpg'),
+      'Werkzeug > Bohren',
+      '99,90',
+      '9',
+      '4006381333948',
+    ],
+  ]);
+  assert.deepEqual(mapping, {
+    identifier: 'Artikel-Nr.',
+    groupIdentifier: 'Vaterartikel',
+    name: 'Bezeichnung',
+    productUrl: 'Link',
+    images: ['Bild'],
+    categories: { from: 'Warengruppe', separator: ' > ' },
+    attributes: { Preis: { column: 'Preis', number: { decimal: 'comma' } }, '*': '*' },
+  });
+});
+
+const headers: [string, keyof Mapping][] = [
+  ...[
+    'sku',
+    'SKU',
+    'Artikelnummer',
+    'ArtNr',
+    'art_no',
+    'article number',
+    'Item No.',
+    'g:id',
+    'EAN',
+    'product/sku',
+  ].map((name): [string, keyof Mapping] => [name, 'identifier']),
+  ...['item_group_id', 'parent', 'Handle', 'master-id', 'Gruppe'].map((name): [string, keyof Mapping] => [
+    name,
+    'groupIdentifier',
+  ]),
+  ...['title', 'Produktname', 'g:title', 'DESCRIPTION_SHORT', 'Artikelbezeichnung'].map(
+    (name): [string, keyof Mapping] => [name, 'name'],
+  ),
+  ...['url', 'deeplink', 'productUrl', 'Produkt-Link'].map((name): [string, keyof Mapping] => [
+    name,
+    'productUrl',
+  ]),
+  ...['Kategorie', 'product_type', 'Breadcrumb', 'categoryPath'].map((name): [string, keyof Mapping] => [
+    name,
+    'categories',
+  ]),
+  ...['Bild', 'image_link', 'Image Src', 'bild 1', 'additional_image_link'].map(
+    (name): [string, keyof Mapping] => [name, 'images'],
+  ),
+];
+for (const [column, field] of headers) {
+  test(`a column named ${column} is suggested for ${field}`, () => {
+    assert.ok(JSON.stringify(suggest([column])[field] ?? '').includes(JSON.stringify(column)));
+  });
+}
+
+test('without telling names the values decide', () => {
+  const columns = ['a', 'b', 'c', 'd', 'e', 'f'];
+  const mapping = suggest(columns, [
+    ['x', 'P-1', 'Cordless drill', 'https://s.example/p/1', 'https://s.example/1.PNG?w=1', 'Tools > Drills'],
+    ['x', 'P-2', 'Cordless saw', 'https://s.example/p/2', 'https://s.example/2.png', 'Tools > Saws'],
+  ]);
+  const rest = {
+    productUrl: 'd',
+    images: ['e'],
+    categories: { from: 'f', separator: ' > ' },
+    attributes: '*',
+  };
+  assert.deepEqual(mapping, { identifier: 'b', name: 'c', ...rest });
+});
+
+test('a column that repeats is no identifier while another one is unique', () => {
+  const mapping = suggest(
+    ['id', 'EAN'],
+    [
+      ['1', 'x'],
+      ['1', 'y'],
+    ],
+  );
+  assert.equal(mapping.identifier, 'EAN');
+});
+
+test('a column called image that holds words, or url that holds numbers, is an attribute', () => {
+  const mapping = suggest(
+    ['sku', 'Image', 'url'],
+    [
+      ['1', 'very nice picture', '17'],
+      ['2', 'not so nice', '18'],
+    ],
+  );
+  assert.equal(mapping.images, undefined);
+  assert.equal(mapping.productUrl, undefined);
+});
+
+const paths: [ColumnValue[], object][] = [
+  [['A > B > C', 'A > D'], { from: 'Kategorie', separator: ' > ' }],
+  [['A>B', 'A > D'], { from: 'Kategorie', separator: '>' }],
+  [['A/B/C', 'A/D'], { from: 'Kategorie', separator: '/' }],
+  [['TV/HiFi / Audio', 'TV/HiFi / Video'], { from: 'Kategorie', separator: ' / ' }],
+  [['A|B', 'A|C'], { from: 'Kategorie', separator: '|' }],
+  [['A » B', 'C'], { from: 'Kategorie', separator: ' » ' }],
+  [['Tools', 'Toys'], { from: 'Kategorie' }],
+  [['A > B|A > C', 'A > D'], { from: { column: 'Kategorie', split: '|', trim: true }, separator: ' > ' }],
+  [['A > B; A > C', 'A > D'], { from: { column: 'Kategorie', split: ';', trim: true }, separator: ' > ' }],
+  [['A > Nuts, bolts', 'A > D'], { from: 'Kategorie', separator: ' > ' }],
+  [[['A > B', 'C > D'], 'E > F'], { from: 'Kategorie', separator: ' > ' }],
+];
+for (const [values, categories] of paths) {
+  test(`the categories ${JSON.stringify(values)} are read as ${JSON.stringify(categories)}`, () => {
+    const mapping = suggest(
+      ['sku', 'Kategorie'],
+      values.map((value, at) => [String(at), value]),
+    );
+    assert.deepEqual(mapping.categories, categories);
+  });
+}
+
+test('several images in a cell are told apart', () => {
+  const mapping = suggest(
+    ['sku', 'images'],
+    [
+      ['1', 'https://s.example/1,https://s.example/2'],
+      ['2', 'https://s.example/3'],
+    ],
+  );
+  assert.deepEqual(mapping.images, [{ column: 'images', split: ',', trim: true }]);
+});
+
+const numbers: [string[], object | undefined][] = [
+  [['1.299,00', '5'], { decimal: 'comma' }],
+  [['12,5', '7'], { decimal: 'comma' }],
+  [['1,299.00', '5'], { decimal: 'point' }],
+  [['12.5', '7'], undefined],
+  [['1,299', '2,500'], undefined],
+  [['12,5 cm', '7'], undefined],
+  [['1,2,3', '4'], undefined],
+  [['', ''], undefined],
+];
+for (const [values, number] of numbers) {
+  test(`the numbers ${JSON.stringify(values)} ${number === undefined ? 'stay as they are' : JSON.stringify(number)}`, () => {
+    const { attributes } = suggest(
+      ['sku', 'x'],
+      values.map((value, at) => [String(at), value]),
+    );
+    assert.deepEqual(attributes, number === undefined ? '*' : { x: { column: 'x', number }, '*': '*' });
+  });
+}
+
+test('it says why each column was chosen', () => {
+  const columns = ['sku', 'b'];
+  const { reasons } = suggestMapping(
+    columns,
+    makeRows(columns, [
+      ['1', 'Cordless drill'],
+      ['2', 'Cordless saw'],
+    ]),
+  );
+  assert.deepEqual(reasons, [
+    { field: 'identifier', column: 'sku', by: 'name' },
+    { field: 'name', column: 'b', by: 'values' },
+  ]);
+});
+
+test('whatever is in a file, what is suggested fits the schema and can be compiled', () => {
+  const name = fc.oneof(
+    fc.string({ minLength: 1, maxLength: 12 }),
+    fc.constantFrom('sku', 'title', 'image', 'Preis', '__proto__', '*'),
+  );
+  const cell = fc.oneof(
+    fc.string({ maxLength: 12 }),
+    fc.constantFrom('1.299,00', 'a > b', 'https://x.example/1.jpg', ''),
+  );
+  const file = fc.tuple(
+    fc.uniqueArray(name, { maxLength: 8 }),
+    fc.array(fc.array(cell, { maxLength: 8 }), { maxLength: 5 }),
+  );
+  fc.assert(
+    fc.property(file, ([columns, rows]) => {
+      const { mapping } = suggestMapping(columns, makeRows(columns, rows));
+      const whole = { identifier: 'x', name: 'y', ...mapping };
+      assert.deepEqual([...Value.Errors(MappingSchema, whole)], []);
+      compileMapping(whole, 'full');
+    }),
+  );
+});

@@ -1,0 +1,232 @@
+import { type GatheredWrites, passOnReport, type WriteMode } from '../../catalog/catalog.ts';
+import type { ChosenProject } from '../../kernel/caller.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import type { ControlTransaction, Database, PayloadFiles } from '../../storage/storage.ts';
+import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
+import type { SourceRow } from '../formats/source-row.ts';
+import type { CellProblem, MappedProduct } from '../mapping/mapping.ts';
+import type { SuggestedMapping } from '../mapping/suggestions/suggestions.ts';
+import type { Pipeline, PipelineDefinition, RunCounts, RunStart, UploadedFile } from '../definitions/pipeline.ts';
+import { findRun, hasOpenRun, insertRun, saveRead, saveStamp } from '../definitions/pipeline-run-store.ts';
+import type { ReadSummary, RunThreads } from './run-client.ts';
+
+export interface RunRequest {
+  readonly startedBy: RunStart;
+  readonly upload?: UploadedFile | undefined;
+  /** Reads the source although it is what it was at the last run. */
+  readonly isForced?: boolean | undefined;
+  /** Written in the transaction that accepts the run. */
+  readonly alongside?: (tx: ControlTransaction, task: Task) => Promise<void>;
+}
+
+/** A definition to be tried; without a mapping one is suggested. */
+export type TriedDefinition = Pick<PipelineDefinition, 'source' | 'format' | 'mapping' | 'mode'>;
+
+export interface PreviewRow extends Pick<SourceRow, 'number' | 'values'> {
+  readonly product?: MappedProduct;
+  readonly problems?: readonly CellProblem[];
+  readonly isFiltered?: true;
+}
+
+/** Source: docs/interface.md §13.5. */
+export interface Preview {
+  readonly found: Readonly<Record<string, string>>;
+  readonly columns: readonly string[];
+  readonly rows: readonly PreviewRow[];
+  readonly suggestion: SuggestedMapping;
+}
+
+export interface PipelineRunParts {
+  readonly database: Database;
+  readonly payloads: PayloadFiles;
+  readonly tasks: Tasks;
+  readonly threads: RunThreads;
+  gatherWrites(task: Task, mode: WriteMode): Promise<GatheredWrites>;
+  dropGathered(task: Task): Promise<void>;
+  findPipeline(projectId: number, id: number): Promise<Pipeline | undefined>;
+}
+
+interface RunPayload {
+  readonly pipelineId: number;
+  /** Reads the source although it is what it was at the last run. */
+  readonly isForced?: boolean;
+}
+
+/** Each has a thread of its own; one project or account with slow sources leaves room for others. */
+const RUNS_AT_ONCE = { inProcess: 6, inAccount: 4, inProject: 3 } as const;
+/** How soon to try again while a run is going on. Source: docs/interface.md §4.9. */
+const RUNNING_RETRY_SECONDS = 30;
+
+/** Runs of pipelines: they fetch, read, map and write. Source: docs/interface.md §13.2. */
+export class PipelineRuns {
+  readonly definitions: readonly TaskDefinition<never>[];
+  private readonly parts: PipelineRunParts;
+  private readonly runTask: TaskDefinition<RunPayload> = {
+    kind: 'pipelines.run',
+    name: 'pipeline',
+    increment: 'STEP_BASED',
+    acceptedAs: 'RUNNING',
+    isOrdered: false,
+    atOnce: RUNS_AT_ONCE,
+    run: (payload, run) => this.run(payload, run),
+    ended: (_, task) => this.tidy(task),
+  };
+
+  constructor(parts: PipelineRunParts) {
+    this.parts = parts;
+    this.definitions = [this.runTask] as never;
+  }
+
+  /** @throws pipeline_running, pipeline_file_missing; then what stands `alongside` is not written */
+  start(
+    { id, projectId, definition }: Pipeline,
+    project: Pick<ChosenProject, 'id' | 'name'>,
+    { startedBy, upload, isForced = false, alongside }: RunRequest,
+  ): Promise<Task> {
+    // A schedule or a webhook finds out by a failed run: nobody is there who could send a file.
+    const isAsked = startedBy === 'manual' || startedBy === 'upload';
+    if (definition.source.type === 'upload' && upload === undefined && isAsked)
+      throw new ServiceError('pipeline_file_missing');
+    return this.parts.tasks.accept(this.runTask, {
+      project,
+      payload: { pipelineId: id, isForced },
+      origin: 'PIPELINE',
+      // A slow source holds up no other pipeline.
+      lane: String(id),
+      name: definition.name,
+      async alongside(tx, task) {
+        if (await hasOpenRun(tx, { projectId, id })) throw refuseWhileRunning();
+        await insertRun(tx, task, { pipelineId: id, startedBy, upload });
+        await alongside?.(tx, task);
+      },
+    });
+  }
+
+  private async run({ pipelineId, isForced }: RunPayload, run: TaskRun): Promise<void> {
+    const { tasks, database } = this.parts;
+    const { projectId } = run.task;
+    const known = await tasks.parts.list(run.task);
+    const stored = await findRun(database, run.task);
+    // A process that died since had accepted the writes: what is left is to wait for them.
+    if (known.length > 0 && stored?.read !== undefined) {
+      await run.passOn(async () => {});
+      for (const line of stored.read.report) run.report(line);
+      run.leaveOut(stored.read.unreported);
+      return this.conclude(run, { pipelineId, parts: known, read: stored.read });
+    }
+    const found = await this.parts.findPipeline(projectId, pipelineId);
+    if (found === undefined) throw new ServiceError('not_found');
+    const pipeline = isForced ? { ...found, stamp: undefined } : found;
+    const done = await this.prepare(run, pipeline, stored?.upload);
+    if (done === undefined) return;
+    await this.conclude(run, { pipelineId, ...done });
+  }
+
+  /** @returns the accepted writes; undefined when there is nothing new */
+  private async prepare(
+    run: TaskRun,
+    pipeline: Pipeline,
+    upload: UploadedFile | undefined,
+  ): Promise<{ parts: readonly Task[]; read: ReadSummary } | undefined> {
+    const { mode, maxDeletePercent } = pipeline.definition;
+    const gathered = await this.parts.gatherWrites(run.task, mode);
+    try {
+      const read = await this.read(run, { pipeline, upload, gathered });
+      if (read === undefined) {
+        await gathered.discard();
+        await run.log('nothing new: the source is what it was at the last run');
+        run.count({ ...NO_COUNTS, nothingNew: true } satisfies RunCounts);
+        return undefined;
+      }
+      await run.log(`writing ${read.products} products, mode ${mode}`);
+      const note = (tx: ControlTransaction) => saveRead(tx, run.task, read);
+      const parts = await run.passOn(() => gathered.accept({ maxDeletePercent, note }));
+      return { parts, read };
+    } catch (error) {
+      await gathered.discard();
+      throw error;
+    }
+  }
+
+  /** @throws rows_rejected, products_too_few and what makes a source unreadable */
+  private async read(
+    run: TaskRun,
+    { pipeline, upload, gathered }: Reading,
+  ): Promise<ReadSummary | undefined> {
+    const { projectId, definition, revision, stamp } = pipeline;
+    const { source, format, mapping, mode, onRejectedRow, minProducts } = definition;
+    await run.log(`fetching ${describeSource(source)}`);
+    const order = { projectId, source, format, mapping, mode, last: stamp, upload };
+    const read = await this.parts.threads.read(
+      { ...order, stopsAtProblem: onRejectedRow === 'stop' },
+      { run, onRejectedRow, onProducts: (bytes) => gathered.add({ bytes, encoding: 'identity' }) },
+    );
+    if (read === undefined) return undefined;
+    const least = Math.max(1, minProducts);
+    if (read.products < least) throw new ServiceError('products_too_few', { values: [read.products, least] });
+    return { ...read, revision };
+  }
+
+  private async conclude(run: TaskRun, { pipelineId, parts, read }: Concluding): Promise<void> {
+    const { tasks, database } = this.parts;
+    const ended = await tasks.parts.waitFor(run, parts);
+    const passOn = passOnReport(run);
+    for (const part of ended) await tasks.parts.tell(run, part, passOn);
+    run.count(sumCounts(read, ended));
+    const { projectId } = run.task;
+    await saveStamp(database, { projectId, id: pipelineId, revision: read.revision }, read.stamp);
+  }
+
+  /** What was gathered and not written goes, and so does the file that was sent in. */
+  private async tidy(task: Task): Promise<void> {
+    await this.parts.dropGathered(task);
+    const { upload } = (await findRun(this.parts.database, task)) ?? {};
+    for (const piece of upload?.pieces ?? []) await this.parts.payloads.remove(task.projectId, piece);
+  }
+}
+
+interface Reading {
+  readonly pipeline: Pipeline;
+  readonly upload: UploadedFile | undefined;
+  readonly gathered: GatheredWrites;
+}
+
+interface Concluding {
+  readonly pipelineId: number;
+  readonly parts: readonly Task[];
+  readonly read: ReadSummary;
+}
+
+const NO_COUNTS = {
+  rows: 0,
+  products: 0,
+  filtered: 0,
+  rejected: 0,
+  created: 0,
+  changed: 0,
+  unchanged: 0,
+  deleted: 0,
+};
+
+function sumCounts({ rows, products, filtered, rejected }: ReadSummary, parts: readonly Task[]): RunCounts {
+  const written = { created: 0, changed: 0, unchanged: 0, deleted: 0 };
+  for (const { result } of parts) {
+    const counts = (result ?? {}) as Partial<typeof written>;
+    for (const key of ['created', 'changed', 'unchanged', 'deleted'] as const)
+      written[key] += counts[key] ?? 0;
+  }
+  return { rows, products, filtered, rejected, ...written };
+}
+
+const refuseWhileRunning = () =>
+  new ServiceError('pipeline_running', {
+    details: ['a run of this pipeline is going on'],
+    retryAfterSeconds: RUNNING_RETRY_SECONDS,
+  });
+
+/** The query of a URL may be secret. */
+function describeSource(source: Pipeline['definition']['source']): string {
+  if (source.type === 'upload') return 'the file that was sent in';
+  if (source.type === 'directory') return `files that match ${source.pattern}`;
+  return source.url.split(/[?#]/, 1)[0] ?? '';
+}

@@ -1,0 +1,117 @@
+import type { ChosenProject } from '../../kernel/caller.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import type { Database, PayloadFiles } from '../../storage/storage.ts';
+import type { Task } from '../../tasks/tasks.ts';
+import type { Pipeline, UploadedFile } from '../definitions/pipeline.ts';
+import { hasOpenRun } from '../definitions/pipeline-run-store.ts';
+import type { PipelineRuns, RunRequest } from './pipeline-runs.ts';
+import { countTrigger, type FoundPipeline, findByTrigger, findWindow } from '../definitions/pipeline-store.ts';
+import { removePieces, storePieces } from './upload-pieces.ts';
+
+export interface TriggerParts {
+  readonly database: Database;
+  readonly payloads: PayloadFiles;
+  readonly runs: PipelineRuns;
+}
+
+/** Written in the transaction that accepts a run. */
+type AlongsideRun = NonNullable<RunRequest['alongside']>;
+
+/** A file as it is sent in. */
+export interface SentFile {
+  readonly name: string;
+  readonly mediaType: string | undefined;
+  readonly charset: string | undefined;
+  readonly chunks: AsyncIterable<Uint8Array>;
+  /** It may have been sent before, and then its answer is known whatever the pipeline does now. */
+  readonly mayBeRepeated: boolean;
+}
+
+/** While a run is going on a caller has to wait, and nobody knows how long. Source: docs/interface.md §4.9. */
+const RUNNING_SECONDS = 30;
+
+/** Everything but schedules that starts a run. */
+export function createPipelineTriggers({ database, payloads, runs }: TriggerParts) {
+  return {
+    /** @throws pipeline_running, pipeline_file_missing */
+    run: (
+      pipeline: Pipeline,
+      project: ChosenProject,
+      request: Pick<RunRequest, 'isForced' | 'alongside'>,
+    ): Promise<Task> => runs.start(pipeline, project, { ...request, startedBy: 'manual' }),
+
+    /**
+     * Keeps a file, and has it read by a run.
+     * @param accept  starts the run and is called once the file is durable; what it does not use is removed
+     * @throws pipeline_running, request_invalid where the pipeline takes no file, or the file is empty; and what reading
+     * the body throws
+     */
+    async upload<Answer>(
+      { pipeline, project, sent }: { pipeline: Pipeline; project: ChosenProject; sent: SentFile },
+      accept: (digest: string, start: (alongside: AlongsideRun) => Promise<Task>) => Promise<Answer>,
+    ): Promise<Answer> {
+      refuseFileOf(pipeline);
+      // Asked before gigabytes are sent; whether it still holds is asked again when the run is accepted.
+      if (!sent.mayBeRepeated && (await hasOpenRun(database.read, pipeline)))
+        throw new ServiceError('pipeline_running', { retryAfterSeconds: RUNNING_SECONDS });
+      const place = { payloads, projectId: project.id };
+      const { pieces, sizeBytes, digest } = await storePieces(sent.chunks, place);
+      let isUsed = false;
+      const start = async (alongside: AlongsideRun) => {
+        if (sizeBytes === 0) throw new ServiceError('request_invalid', { details: ['the file is empty'] });
+        const { name, mediaType, charset } = sent;
+        const upload: UploadedFile = { name, mediaType, charset, sizeBytes, pieces };
+        const task = await runs.start(pipeline, project, { startedBy: 'upload', upload, alongside });
+        isUsed = true;
+        return task;
+      };
+      try {
+        return await accept(digest, start);
+      } finally {
+        // It was refused, or answered before by another file of the same bytes.
+        if (!isUsed) await removePieces(pieces, place).catch(() => {});
+      }
+    },
+
+    /** @returns the pipeline that a webhook starts; undefined where there is none, or it has another trigger now */
+    async findWebhook(triggerId: string): Promise<FoundPipeline | undefined> {
+      // Anything else is no id, and not every store takes it as a text.
+      if (!/^[\w-]{1,64}$/.test(triggerId)) return undefined;
+      const found = await findByTrigger(database.read, triggerId);
+      return found?.pipeline.definition.trigger.type === 'webhook' ? found : undefined;
+    },
+
+    /** @throws pipeline_running, pipeline_too_soon: then the call is not counted */
+    async trigger({ pipeline, project }: FoundPipeline, alongside: AlongsideRun): Promise<Task> {
+      const { trigger } = pipeline.definition;
+      const seconds = trigger.type === 'webhook' ? trigger.minSecondsBetween : 0;
+      const wanted = { projectId: project.id, id: pipeline.id, windowMs: seconds * 1000 };
+      const count: AlongsideRun = async (tx, task) => {
+        const restMs = await countTrigger(tx, wanted, database);
+        if (restMs !== undefined) throw tooSoon(restMs, seconds);
+        await alongside(tx, task);
+      };
+      try {
+        return await runs.start(pipeline, project, { startedBy: 'webhook', alongside: count });
+      } catch (error) {
+        if (!(error instanceof ServiceError) || error.code !== 'pipeline_running') throw error;
+        const restMs = await findWindow(database.read, wanted, database);
+        const retryAfterSeconds = Math.max(RUNNING_SECONDS, restMs / 1000);
+        throw new ServiceError('pipeline_running', { ...error.facts, retryAfterSeconds });
+      }
+    },
+  };
+}
+
+function refuseFileOf({ definition: { source } }: Pipeline): void {
+  if (source.type === 'upload') return;
+  const details = [
+    `the source of this pipeline is ${source.type}: only one whose source is upload takes a file`,
+  ];
+  throw new ServiceError('request_invalid', { details });
+}
+
+function tooSoon(restMs: number, seconds: number): ServiceError {
+  const details = [`this pipeline is triggered at most once in ${seconds} seconds`];
+  return new ServiceError('pipeline_too_soon', { retryAfterSeconds: restMs / 1000, details });
+}

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ReportLine } from '../../tasks/tasks.ts';
+import { BatchBuilder, type RunBatch } from './run-batch.ts';
+
+const REPORT_LINES = 100_000;
+const reject = (row: number, column = 'price') => ({
+  row,
+  problems: [{ field: 'attributes.Price', column, reason: 'is no number' }],
+});
+
+/** @returns the batches that so many rejected rows make, as a run takes them */
+function takeRejected(rows: number): RunBatch[] {
+  const builder = new BatchBuilder({ mode: 'full', stopsAtProblem: false });
+  const batches: RunBatch[] = [];
+  for (let row = 1; row <= rows; row += 1) {
+    builder.add(reject(row), undefined);
+    if (builder.isFull) batches.push(builder.take());
+  }
+  return [...batches, builder.take()];
+}
+
+test('rows that make no product make batches too, which no thread takes long for', () => {
+  const batches = takeRejected(10_000);
+  assert.ok(Math.max(...batches.map(({ report }) => report.length)) <= 1_000);
+  assert.deepEqual(
+    batches.flatMap(({ report }) => report.map(({ row }) => row)),
+    Array.from({ length: 10_000 }, (_, at) => at + 1),
+  );
+});
+
+test('lines that no report has room for are counted and not made', () => {
+  const batches = takeRejected(REPORT_LINES + 250_000);
+  const sum = (count: (batch: RunBatch) => number) =>
+    batches.reduce((total, batch) => total + count(batch), 0);
+  assert.equal(
+    sum(({ report }) => report.length),
+    REPORT_LINES,
+  );
+  assert.equal(
+    sum(({ unreported }) => unreported),
+    250_000,
+  );
+  assert.equal(
+    sum(({ counts }) => counts.rejected),
+    REPORT_LINES + 250_000,
+  );
+});
+
+test('the name of a column that a source has chosen is reported up to 1,000 characters', () => {
+  const builder = new BatchBuilder({ mode: 'full', stopsAtProblem: false });
+  builder.add(reject(1, 'x'.repeat(1_000_000)), 'y'.repeat(1_000_000));
+  const [line] = builder.take().report as [ReportLine];
+  assert.equal(line.column?.length, 1_000);
+  assert.ok(line.message.length <= 2_000);
+});

@@ -1,0 +1,257 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { ServiceError } from '../../kernel/errors.ts';
+import { createThreadPool, type ThreadPlace, type ThreadPool } from '../../storage/storage.ts';
+import type { ReportLine, TaskRun } from '../../tasks/tasks.ts';
+import type { RejectedRowPolicy } from '../definitions/pipeline.ts';
+import type { Preview } from './pipeline-runs.ts';
+import type { BatchCounts, RunBatch } from './run-batch.ts';
+import type { PreviewOrder } from './run-preview.ts';
+import type { ReadOrder, ReadStep } from './run-reading.ts';
+import type { SourceSettings, SourceStamp } from '../sources/sources.ts';
+
+/** What the thread of a run is started with. */
+export interface RunThreadData {
+  readonly place: ThreadPlace;
+  readonly sources: SourceSettings;
+}
+
+/** What was read of a source, and what of it was rejected. */
+export interface ReadSummary extends BatchCounts {
+  readonly stamp: SourceStamp | undefined;
+  /** The first lines of the report; the rest is counted. */
+  readonly report: readonly ReportLine[];
+  readonly unreported: number;
+  /** Of the pipeline that was read. */
+  readonly revision: number;
+}
+
+/** Objects of a thread: 600 MB are enough for any format, with what the mapping makes of it. */
+const HEAP_MIB = 1_024;
+/** A person who tries a mapping tries it again soon. */
+const IDLE_MS = 60_000;
+const LET_GO_MS = 2_000;
+const HOUR_MS = 3_600_000;
+/** Of a preview: a person waits for it. */
+const PREVIEW_MS = 60_000;
+/** Of a run, without its writes: the largest file from a slow source, every row with an expression, takes a night. */
+const READ_HOURS = 12;
+/** Of a run's progress; the rest is for its writes. */
+const READ_SHARE = 0.6;
+/** Kept for a run that goes on after a crash; while it runs the report is whole. */
+const KEPT_LINES = 1_000;
+
+export interface RunThreads {
+  /** @returns what was read; undefined when the source is what it was */
+  read(order: ReadOrder, parts: ReadParts): Promise<Omit<ReadSummary, 'revision'> | undefined>;
+  /** @param signal  ends it with its reason */
+  preview(order: PreviewOrder, signal?: AbortSignal): Promise<Preview>;
+  close(): Promise<void>;
+}
+
+export interface ReadParts {
+  readonly run: TaskRun;
+  readonly onRejectedRow: RejectedRowPolicy;
+  /** @returns when there is room for one more */
+  onProducts(bytes: Uint8Array): Promise<void>;
+}
+
+/** A run has a thread for itself, which ends with it when the run is stopped wherever it is. */
+export function createRunThreads(entry: URL, data: RunThreadData): RunThreads {
+  const threads = new ThreadSupply(entry, data);
+  return {
+    async read(order, parts) {
+      const { signal } = parts.run;
+      const timeUp = AbortSignal.timeout(READ_HOURS * HOUR_MS);
+      try {
+        return await threads.use(AbortSignal.any([signal, timeUp]), async (thread) => {
+          await thread.run('open', order, { key: 0 });
+          return takeSteps(() => thread.run<ReadStep>('next', {}, { key: 0 }), parts);
+        });
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!timeUp.aborted) throw translateDeath(error);
+        throw refuseLong(`${READ_HOURS} hours`);
+      }
+    },
+    async preview(order, signal) {
+      const timeUp = AbortSignal.timeout(PREVIEW_MS);
+      const either = signal === undefined ? timeUp : AbortSignal.any([signal, timeUp]);
+      try {
+        return await threads.use(either, (thread) => thread.run<Preview>('preview', order, { key: 0 }));
+      } catch (error) {
+        signal?.throwIfAborted();
+        if (!timeUp.aborted) throw translateDeath(error);
+        throw refuseLong(`${PREVIEW_MS / 1_000} s`);
+      }
+    },
+    close: () => threads.close(),
+  };
+}
+
+/**
+ * Starting a thread takes half a second of processor time, as much as mapping 10,000 rows: the last one that was used to
+ * its end waits a while for the next.
+ */
+class ThreadSupply {
+  private readonly entry: URL;
+  private readonly data: RunThreadData;
+  private idle: ThreadPool | undefined;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(entry: URL, data: RunThreadData) {
+    this.entry = entry;
+    this.data = data;
+  }
+
+  /** @param signal  ends the thread where it is */
+  async use<Result>(signal: AbortSignal, work: (thread: ThreadPool) => Promise<Result>): Promise<Result> {
+    signal.throwIfAborted();
+    const thread = this.take();
+    const end = () => void thread.end();
+    signal.addEventListener('abort', end, { once: true });
+    try {
+      const result = await work(thread);
+      this.keep(thread);
+      return result;
+    } catch (error) {
+      // What was refused leaves a sound thread behind; of anything else nobody knows.
+      if (error instanceof ServiceError && (await letGo(thread))) this.keep(thread);
+      else await thread.end();
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', end);
+    }
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.timer);
+    await this.idle?.end();
+    this.idle = undefined;
+  }
+
+  private take(): ThreadPool {
+    const { entry, data, idle } = this;
+    this.idle = undefined;
+    clearTimeout(this.timer);
+    return idle ?? createThreadPool(entry, { size: 1, workerData: data, heapMib: HEAP_MIB });
+  }
+
+  private keep(thread: ThreadPool): void {
+    if (this.idle !== undefined) {
+      void thread.end();
+      return;
+    }
+    this.idle = thread;
+    this.timer = setTimeout(() => void this.close(), IDLE_MS);
+    this.timer.unref();
+  }
+}
+
+/** What a reading has come to so far, told to the run step by step. */
+class ReadProgress {
+  private readonly parts: ReadParts;
+  private readonly total = { rows: 0, products: 0, filtered: 0, rejected: 0 };
+  private readonly report: ReportLine[] = [];
+  private unreported = 0;
+
+  constructor(parts: ReadParts) {
+    this.parts = parts;
+  }
+
+  /** @throws rows_rejected */
+  async takeBatch(
+    { bytes, counts, report, unreported }: RunBatch,
+    percent: number | undefined,
+  ): Promise<void> {
+    const { run, onRejectedRow, onProducts } = this.parts;
+    for (const key of ['rows', 'products', 'filtered', 'rejected'] as const) this.total[key] += counts[key];
+    for (const line of report) run.report(line);
+    run.leaveOut(unreported);
+    const kept = report.slice(0, KEPT_LINES - this.report.length);
+    this.report.push(...kept);
+    this.unreported += report.length - kept.length + unreported;
+    run.count({ ...this.total });
+    if (onRejectedRow === 'stop' && this.total.rejected > 0) throw refuseRows(this.total, this.report);
+    if (bytes !== undefined) await onProducts(bytes);
+    if (percent !== undefined) await run.progress(percent * READ_SHARE);
+  }
+
+  /** @throws rows_rejected */
+  async end(step: Extract<ReadStep, { kind: 'end' }>): Promise<Omit<ReadSummary, 'revision'>> {
+    const { run, onRejectedRow } = this.parts;
+    const { total, report, unreported } = this;
+    await logEnd(run, step, total);
+    if (typeof onRejectedRow === 'number' && total.rejected > onRejectedRow * total.rows)
+      throw refuseRows(total, report);
+    return { ...total, stamp: step.stamp, report, unreported };
+  }
+}
+
+/** @returns whether the thread has let go of what it read */
+async function letGo(thread: ThreadPool): Promise<boolean> {
+  const timeUp = delay(LET_GO_MS, false, { ref: false });
+  const done = thread.run('close', {}, { key: 0 }).then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([done, timeUp]);
+}
+
+async function takeSteps(
+  next: () => Promise<ReadStep>,
+  parts: ReadParts,
+): Promise<Omit<ReadSummary, 'revision'> | undefined> {
+  const progress = new ReadProgress(parts);
+  for (;;) {
+    const step = await next();
+    switch (step.kind) {
+      case 'nothing-new':
+        return undefined;
+      case 'opened':
+        await parts.run.log(`reading ${describeFiles(step.files)}`);
+        break;
+      case 'batch':
+        await progress.takeBatch(step.batch, step.percent);
+        break;
+      case 'end':
+        return progress.end(step);
+    }
+  }
+}
+
+async function logEnd(
+  run: TaskRun,
+  { found, missing }: Extract<ReadStep, { kind: 'end' }>,
+  { rows, products, filtered, rejected }: BatchCounts,
+): Promise<void> {
+  const about = Object.entries(found).map(([name, value]) => `${name} ${JSON.stringify(value)}`);
+  await run.log([`read ${rows} rows`, ...about].join(', '));
+  await run.log(`mapped ${products} products, ${filtered} rows were filtered out, ${rejected} rejected`);
+  if (missing.length > 0)
+    await run.log(`no row has ${missing.map((name) => JSON.stringify(name)).join(', ')}`);
+}
+
+/** The first ones stand in the failure; all of them in the report. */
+function refuseRows({ rows, rejected }: BatchCounts, report: readonly ReportLine[]): ServiceError {
+  const shown = report.slice(0, 10).map(({ row, column, message }) => {
+    const place = column === undefined ? `row ${row}` : `row ${row}, column ${column}`;
+    return `${place}: ${message}`;
+  });
+  return new ServiceError('rows_rejected', { details: [`${rejected} of ${rows} rows so far`, ...shown] });
+}
+
+function describeFiles(files: readonly string[]): string {
+  const shown = files.slice(0, 10).join(', ');
+  return files.length > 10 ? `${shown} and ${files.length - 10} more files` : shown;
+}
+
+const refuseLong = (time: string) =>
+  new ServiceError('source_unreadable', { details: [`Reading and mapping it took longer than ${time}`] });
+
+/** A thread that dies took more memory than it may. */
+function translateDeath(error: unknown): unknown {
+  const { code } = error as { code?: string };
+  if (code !== 'ERR_WORKER_OUT_OF_MEMORY') return error;
+  const details = [`Reading it takes more than ${HEAP_MIB} MiB of memory`];
+  return new ServiceError('format_unreadable', { details, cause: error });
+}

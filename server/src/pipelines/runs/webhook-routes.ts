@@ -1,0 +1,102 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import {
+  type AnswerOnce,
+  chargeRequest,
+  ErrorAnswer,
+  type Guards,
+  type PresentedKey,
+  type Routes,
+  readPresentedKey,
+} from '../../http/http.ts';
+import { allows, type Caller } from '../../kernel/caller.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import type { ControlTransaction } from '../../storage/storage.ts';
+import { toTriggered } from '../definitions/pipeline-answers.ts';
+import { TriggeredAnswer } from '../definitions/pipeline-schemas.ts';
+import type { FoundPipeline } from '../definitions/pipeline-store.ts';
+import type { Pipelines } from '../pipelines.ts';
+
+export interface WebhookRouteParts {
+  readonly pipelines: Pipelines;
+  readonly guards: Pick<Guards, 'findCaller' | 'countRequest'>;
+  readonly answerOnce: AnswerOnce;
+  /** Writes the entry of the audit log. */
+  recordTrigger(tx: ControlTransaction, caller: Caller, found: FoundPipeline): Promise<void>;
+}
+
+const REFUSALS: Readonly<Record<string, string>> = {
+  401: 'Missing authorization header, or Wrong authentication credentials',
+  404: 'the URL is not one that a pipeline has now',
+  429: 'the pipeline is running, or its last call was too short a time ago; `Retry-After` says how long to wait',
+};
+
+/** Source: docs/interface.md §4.9, §5.5. */
+export const webhookRoutes =
+  ({ pipelines, guards, answerOnce, recordTrigger }: WebhookRouteParts): Routes =>
+  (server) => {
+    const found = new WeakMap<FastifyRequest, FoundPipeline>();
+
+    /** The order of §4.9 rule 9: the URL, the credentials, then how often. */
+    async function check(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+      reply.header('cache-control', 'no-store');
+      const { triggerId } = request.params as { triggerId: string };
+      const webhook = await pipelines.findWebhook(triggerId);
+      if (webhook === undefined) throw new ServiceError('not_found');
+      request.caller = await findOwner(guards, request, webhook);
+      await chargeRequest(guards, request, reply);
+      found.set(request, webhook);
+    }
+
+    const schema = {
+      tags: ['Webhook'],
+      summary: 'Start a pipeline whose trigger is a webhook',
+      description:
+        'The complete URL is copied from the trigger of the pipeline. The key is an account key with the access write or manage, in the header. A body and parameters are not looked at.',
+      params: Type.Object({ triggerId: Type.String() }),
+      response: {
+        200: TriggeredAnswer,
+        ...Object.fromEntries(
+          Object.entries(REFUSALS).map(([status, description]) => [status, { ...ErrorAnswer, description }]),
+        ),
+      } as { 200: typeof TriggeredAnswer },
+    };
+    const config = { guard: 'own', access: 'write', body: 'ignored', hidesOtherMethods: true } as const;
+    server.post('/etl-triggers/webhook/:triggerId', { config, schema, onRequest: check }, async (request) => {
+      const webhook = found.get(request);
+      if (webhook === undefined) throw new Error('a webhook was not looked for');
+      return answerOnce(request, async (record) => {
+        const task = await pipelines.trigger(webhook, async (tx, accepted) => {
+          await recordTrigger(tx, request.caller, webhook);
+          await record(tx, toTriggered(accepted));
+        });
+        return toTriggered(task) as never;
+      });
+    });
+  };
+
+/** @throws webhook_token_missing, webhook_refused */
+async function findOwner(
+  guards: WebhookRouteParts['guards'],
+  request: FastifyRequest,
+  { project }: FoundPipeline,
+): Promise<Caller> {
+  const key = readPresentedKey(request, true);
+  if (key === undefined) throw new ServiceError('webhook_token_missing');
+  const caller = await findCaller(guards, key);
+  const isOwner = caller.scope.type === 'account' && caller.accountId === project.accountId;
+  if (!isOwner || !allows(caller.access, 'write')) throw new ServiceError('webhook_refused');
+  return caller;
+}
+
+async function findCaller(
+  { findCaller: find }: WebhookRouteParts['guards'],
+  key: PresentedKey,
+): Promise<Caller> {
+  try {
+    return await find(key);
+  } catch (error) {
+    const isRefused = error instanceof ServiceError && error.code === 'scope_refused';
+    throw isRefused ? new ServiceError('webhook_refused') : error;
+  }
+}

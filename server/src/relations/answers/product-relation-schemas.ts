@@ -1,0 +1,32 @@
+import { Type } from 'typebox';
+import { explainedPair, limit } from '../definitions/relation-schemas.ts';
+
+/** Source: docs/interface.md §12.7. */
+export const ProductRelationParams = Type.Object({ id: Type.Integer(), identifier: Type.String() });
+export const ProductRelationsQuery = Type.Object({ limit: limit('groups to answer for each direction') });
+const ProductSide = Type.Union([
+  Type.Object({
+    stands: Type.Boolean({ description: 'whether the product is on this side' }),
+    results: Type.Array(
+      Type.Object({
+        ...{ identifier: Type.String(), groupId: Type.String(), name: Type.String(), image: Type.String() },
+        category: Type.Array(Type.String()),
+        explain: Type.Object(explainedPair),
+      }),
+    ),
+  }),
+  Type.Null(),
+]);
+export const ProductRelations = Type.Object(
+  {
+    relations: Type.Array(
+      Type.Object({
+        ...{ id: Type.Integer(), name: Type.String(), tag: Type.String(), enabled: Type.Boolean() },
+        state: Type.Enum(['building', 'ready', 'misconfigured']),
+        asSource: ProductSide,
+        asTarget: ProductSide,
+      }),
+    ),
+  },
+  { title: 'ProductRelations' },
+);

@@ -1,0 +1,216 @@
+import type { Attribute, UploadedProduct } from '../../catalog/catalog.ts';
+import { type AnswerForm, describeItem } from './related-items.ts';
+import type { WantedTag } from './related-request.ts';
+import { type FoundGroups, type SearchedRelation, searchRelated } from '../search/related-search.ts';
+import type { FoundSource, RelationView } from '../search/related-view.ts';
+import type { Operator } from '../definitions/relation.ts';
+import { explainPair, type PairExplanation } from '../search/relation-explain.ts';
+import type { ServedRelation } from '../memberships/relation-plan.ts';
+import { type BoundRule, compileRule } from '../definitions/rule.ts';
+
+export interface RelateInput {
+  readonly projectId: number;
+  readonly identifiers: readonly string[];
+  readonly tags: readonly WantedTag[];
+  readonly form: AnswerForm;
+  readonly explain: boolean;
+  readonly brandAttribute: string;
+}
+
+export interface RelateOutput {
+  /** Of the catalog. */
+  readonly version: number;
+  /** `{"tags":[…]}` for each identifier, one behind another. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly ends: Uint32Array<ArrayBuffer>;
+}
+
+/** What answers need of one version of a catalog beside its products. */
+export interface CatalogRules {
+  readonly version: number;
+  readonly attributes: readonly Attribute[];
+  /** Those that are well configured and built. */
+  readonly relations: readonly ServedRelation[];
+  /** Whether the target side of a build holds any product. */
+  hasTargets(build: number): boolean;
+}
+
+export interface AnsweringRelation extends SearchedRelation {
+  readonly bound: BoundRule;
+  /** The answer's members before `matchType`, and between it and `searchResult`. */
+  readonly head: string;
+  readonly localization: string;
+}
+
+/** A product that is asked about. */
+interface Asked {
+  readonly identifier: string;
+  readonly source: FoundSource | undefined;
+}
+
+/** Items of products that many others lead to. */
+const KEPT_ITEMS = 20_000;
+/** A third of them, read in vain, takes as long as another round trip. */
+const FEW_ITEMS = 200;
+/** With so many at hand, most of what is asked for next is among them. */
+const MANY_ITEMS = 1_000;
+const HIGHEST_RELEVANCE = 1_000_000;
+
+/** Answers by the relations of one version of a catalog. */
+export class CatalogRelations {
+  readonly version: number;
+  private readonly relations: ReadonlyMap<number, AnsweringRelation>;
+  private readonly attributes: ReadonlyMap<number, Attribute>;
+  private readonly hasTargets: CatalogRules['hasTargets'];
+  private readonly targets = new Map<number, boolean>();
+  /** By form and brand attribute, then by product. */
+  private readonly items = new Map<string, Map<number, string>>();
+  private kept = 0;
+
+  constructor({ version, attributes, relations, hasTargets }: CatalogRules) {
+    this.version = version;
+    this.hasTargets = hasTargets;
+    this.attributes = new Map(attributes.map((attribute) => [attribute.id, attribute]));
+    this.relations = new Map(
+      relations
+        .filter(({ definition }) => definition.enabled)
+        .map((relation) => [relation.id, toAnswering(relation)]),
+    );
+  }
+
+  /** @returns the relations that are answered of those wanted, each with its limit */
+  listAnswering(tags: readonly WantedTag[]): { relation: AnsweringRelation; limit: number }[] {
+    return tags.flatMap(({ relations }) =>
+      relations.flatMap(({ id, limit }) => {
+        const relation = this.findAnswering(id);
+        return relation === undefined ? [] : [{ relation, limit }];
+      }),
+    );
+  }
+
+  /**
+   * Whether an answer will read many products that none before it has read, or so few that it does no harm to read them
+   * once more.
+   */
+  needsProducts({ identifiers, tags, ...wanted }: RelateInput): boolean {
+    const limits = this.listAnswering(tags).reduce((sum, { limit }) => sum + limit, 0);
+    return identifiers.length * limits <= FEW_ITEMS || this.itemsOf(wanted).size < MANY_ITEMS;
+  }
+
+  relate(view: RelationView, input: RelateInput) {
+    const answers = input.identifiers.map((identifier) =>
+      view.once(`answer ${identifier}`, () => {
+        const asked = { identifier, source: view.findSource(identifier) };
+        return Buffer.from(this.answer(view, asked, input));
+      }),
+    );
+    const bytes = Buffer.from(new ArrayBuffer(answers.reduce((sum, { length }) => sum + length, 0)));
+    let end = 0;
+    const ends = Uint32Array.from(answers, (answer) => {
+      end += answer.copy(bytes, end);
+      return end;
+    });
+    const output: RelateOutput = { version: this.version, bytes: new Uint8Array(bytes.buffer), ends };
+    return { output, transfer: [bytes.buffer, ends.buffer] };
+  }
+
+  /** A relation is left out when its target side holds nothing (§4.8 rule 5); so is a tag without relations. */
+  private answer(view: RelationView, asked: Asked, input: RelateInput): string {
+    const parts = input.tags.flatMap(({ tag, relations }) => {
+      const answered = relations.flatMap(({ id, limit }) => {
+        const relation = this.findAnswering(id);
+        if (relation === undefined) return [];
+        const found = search(view, relation, { ...asked, limit });
+        return [this.describeRelation(view, relation, { asked, found, input })];
+      });
+      return answered.length === 0
+        ? []
+        : [`{"tag":${JSON.stringify(tag)},"relations":[${answered.join(',')}]}`];
+    });
+    return `{"tags":[${parts.join(',')}]}`;
+  }
+
+  private findAnswering(id: number): AnsweringRelation | undefined {
+    const relation = this.relations.get(id);
+    if (relation === undefined) return undefined;
+    const known = this.targets.get(relation.build) ?? this.hasTargets(relation.build);
+    this.targets.set(relation.build, known);
+    return known ? relation : undefined;
+  }
+
+  private describeRelation(
+    view: RelationView,
+    relation: AnsweringRelation,
+    { asked, found, input }: { asked: Asked; found: FoundGroups; input: RelateInput },
+  ): string {
+    const { matchType, groups } = found;
+    let relevance = HIGHEST_RELEVANCE;
+    const items = this.itemsOf(input);
+    const describe = (productId: number) => {
+      const item = `${items.get(productId) ?? this.describeProduct(view, productId, input)}${relevance--}`;
+      if (!input.explain) return `${item}}`;
+      const explained = explainItem(view, relation, { ...asked, productId, matchType });
+      return `${item},"explain":${JSON.stringify(explained)}}`;
+    };
+    const results =
+      input.form === 'bulk'
+        ? groups.map((group) => `[${group.map(describe).join(',')}]`)
+        : groups.flatMap((group) => group.slice(0, 1).map(describe));
+    const names = input.form === 'bulk' ? relation.localization : '';
+    return `${relation.head}"${matchType}",${names}"searchResult":[${results.join(',')}]}`;
+  }
+
+  private itemsOf({ form, brandAttribute }: Pick<RelateInput, 'form' | 'brandAttribute'>) {
+    const key = `${form} ${brandAttribute}`;
+    const items = this.items.get(key) ?? new Map<number, string>();
+    this.items.set(key, items);
+    return items;
+  }
+
+  private describeProduct(view: RelationView, productId: number, input: RelateInput): string {
+    const served = view.findServed(productId);
+    if (served === undefined) return '';
+    const { form, brandAttribute } = input;
+    const item = describeItem(productId, served, { form, brandAttribute, attributes: this.attributes });
+    if (this.kept >= KEPT_ITEMS) {
+      this.items.clear();
+      this.kept = 0;
+    }
+    this.itemsOf(input).set(productId, item);
+    this.kept += 1;
+    return item;
+  }
+}
+
+function search(
+  view: RelationView,
+  relation: AnsweringRelation,
+  { identifier, source, limit }: Asked & { limit: number },
+) {
+  const find = () => searchRelated(view, relation, { source, limit });
+  // One that is not found may only not be fetched yet: nothing is to be kept of it.
+  return source === undefined ? find() : view.once(`search ${relation.build} ${identifier}`, find);
+}
+
+const toAnswering = ({ id, definition, ...relation }: ServedRelation): AnsweringRelation => ({
+  build: relation.build,
+  bound: relation.bound,
+  twoWay: relation.twoWay,
+  excludeSameGroup: relation.excludeSameGroup,
+  operators: compileRule(relation.bound).comparisons.map(({ operator }): Operator => operator),
+  head: `{"name":${JSON.stringify(definition.name)},"id":${id},"matchType":`,
+  localization: `"localization":${JSON.stringify({ names: definition.names })},`,
+});
+
+/** Of a related product: which conditions held, on both of them, by which values (§12.6 rule 1). */
+function explainItem(
+  view: RelationView,
+  { bound }: AnsweringRelation,
+  found: { identifier: string; productId: number; matchType: FoundGroups['matchType'] },
+): PairExplanation | undefined {
+  const raws = [view.findUpload(found.identifier)?.raw, view.findRaw(found.productId)];
+  const [asked, other] = raws.map((raw) => raw && (JSON.parse(raw) as UploadedProduct));
+  if (!asked || !other) return undefined;
+  const isForward = found.matchType === 'FIRST_WAY';
+  return explainPair(bound, { source: isForward ? asked : other, target: isForward ? other : asked });
+}

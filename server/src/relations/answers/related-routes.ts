@@ -1,0 +1,177 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply } from 'fastify';
+import { Value } from 'typebox/value';
+import { readIdentifierList } from '../../catalog/catalog.ts';
+import { ErrorAnswer, type Routes, whileCallerWaits } from '../../http/http.ts';
+import type { ChosenProject } from '../../kernel/caller.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import { checkSources, type IncludedRelations, LARGEST_LIMIT } from './related-request.ts';
+import {
+  BulkAnswer,
+  BulkBody,
+  BulkQuery,
+  IncludeRelations,
+  IncludeTags,
+  SingleAnswer,
+  SingleBody,
+  SingleQuery,
+} from '../definitions/relation-schemas.ts';
+import type { AskedRelations, RelatedSteps, Relations } from '../relations.ts';
+
+const config = { guard: 'project', access: 'read' } as const;
+const tags = ['Related products'];
+const failures = { '4xx': ErrorAnswer };
+const JSON_TYPE = 'application/json; charset=utf-8';
+/** 1,000 identifiers and 2,000 entries, whatever escapes they are written with. */
+const BODY_MAX_MIB = 8;
+
+/** Source: docs/interface.md §4.8. */
+export const relatedRoutes =
+  (relations: Relations): Routes =>
+  (server) => {
+    const answer = answerBy(relations);
+    const bulk = '/search/relations/bulk-results';
+    const single = '/search/relations/result';
+    const response = { 200: BulkAnswer, ...failures };
+    server.get(
+      bulk,
+      {
+        config,
+        schema: { tags, summary: 'Related products of many products', querystring: BulkQuery, response },
+      },
+      async (request, reply) => {
+        const { query } = request;
+        const asked = { ...readIncluded(query), form: 'bulk' as const, explain: query.explain === true };
+        const identifiers = checkSources(readIdentifierList(query.identifiers));
+        return answer(request.project, reply, { ...asked, identifiers });
+      },
+    );
+    server.post(
+      bulk,
+      {
+        config: { ...config, maxBodyMib: BODY_MAX_MIB },
+        schema: {
+          tags,
+          summary: 'Related products of many products, without the limits of a URL',
+          body: BulkBody,
+          response,
+        },
+      },
+      async (request, reply) => {
+        const asked = {
+          ...toIncluded(request.body),
+          form: 'bulk' as const,
+          explain: request.body.explain === true,
+        };
+        const identifiers = checkSources(request.body.identifiers);
+        return answer(request.project, reply, { ...asked, identifiers });
+      },
+    );
+    server.get(
+      single,
+      {
+        config,
+        schema: {
+          ...{ tags, summary: 'Related products of one product', querystring: SingleQuery },
+          response: { 200: SingleAnswer, ...failures },
+        },
+      },
+      async (request, reply) => {
+        const { query } = request;
+        const asked = { ...readIncluded(query), form: 'single' as const, explain: query.explain === true };
+        return answer(request.project, reply, { ...asked, identifiers: [query.identifier] });
+      },
+    );
+    server.post(
+      single,
+      {
+        config: { ...config, maxBodyMib: BODY_MAX_MIB },
+        schema: {
+          ...{
+            tags,
+            summary: 'Related products of one product, without the limits of a URL',
+            body: SingleBody,
+          },
+          response: { 200: SingleAnswer, ...failures },
+        },
+      },
+      async (request, reply) => {
+        const { body } = request;
+        const asked = { ...toIncluded(body), form: 'single' as const, explain: body.explain === true };
+        return answer(request.project, reply, { ...asked, identifiers: [body.identifier] });
+      },
+    );
+  };
+
+function readIncluded(query: { includeRelations?: string; includeTags?: string }): IncludedRelations {
+  return {
+    includeRelations: readList('includeRelations', query.includeRelations, {
+      schema: IncludeRelations,
+      isGood: isRelation,
+    }),
+    includeTags: readList('includeTags', query.includeTags, { schema: IncludeTags, isGood: isTag }),
+  };
+}
+
+const toIncluded = (body: {
+  includeRelations?: IncludedRelations['includeRelations'] | null;
+  includeTags?: IncludedRelations['includeTags'] | null;
+}): IncludedRelations => ({
+  includeRelations: body.includeRelations ?? undefined,
+  includeTags: body.includeTags ?? undefined,
+});
+
+/** What the schemas say, written out. */
+const LISTED = 1_000;
+const isLimit = (value: unknown) =>
+  value === undefined || (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= LARGEST_LIMIT);
+const isRelation = (entry: unknown) => isObject(entry) && Number.isInteger(entry.id) && isLimit(entry.limit);
+const isTag = (entry: unknown) =>
+  isObject(entry) && typeof entry.tag === 'string' && isLimit(entry.limitPerRelation);
+const isObject = (entry: unknown): entry is Record<string, unknown> =>
+  typeof entry === 'object' && entry !== null && !Array.isArray(entry);
+
+/** @throws query_invalid */
+function readList<Schema extends typeof IncludeRelations | typeof IncludeTags>(
+  name: string,
+  text: string | undefined,
+  { schema, isGood }: { schema: Schema; isGood: (entry: unknown) => boolean },
+): never | undefined {
+  if (text === undefined || text === '') return undefined;
+  let list: unknown;
+  try {
+    list = JSON.parse(text);
+  } catch (error) {
+    throw new ServiceError('query_invalid', {
+      details: [`/${name} must be a JSON list: ${(error as Error).message}`],
+    });
+  }
+  // Listing errors interprets the schema, which takes longer than all the rest of a small request.
+  if (Array.isArray(list) && list.length <= LISTED && list.every(isGood)) return list as never;
+  const errors = [...Value.Errors(schema, list)].map(
+    ({ instancePath, message }) => `/${name}${instancePath} ${message}`,
+  );
+  if (errors.length > 0) throw new ServiceError('query_invalid', { details: errors.slice(0, 20) });
+  return list as never;
+}
+
+/** The first part is read before anything is sent, so that what fails in it is told; more than one is streamed. */
+const answerBy =
+  (relations: Relations) =>
+  (project: ChosenProject, reply: FastifyReply, asked: AskedRelations): Promise<never> =>
+    whileCallerWaits(reply, async (signal) => {
+      const steps = await relations.ask(project, asked, signal);
+      const first = await steps.next();
+      const second = await steps.next();
+      reply.type(JSON_TYPE);
+      if (first.done) throw new Error('an answer has at least one part');
+      if (second.done) return reply.send(first.value) as never;
+      return reply.send(
+        Readable.from(resume([first.value, second.value], steps), { objectMode: false }),
+      ) as never;
+    });
+
+async function* resume(read: readonly Buffer[], rest: RelatedSteps): AsyncGenerator<Buffer, void> {
+  yield* read;
+  yield* rest;
+}

@@ -1,0 +1,281 @@
+import { type Static, Type } from 'typebox';
+import { ProjectQuery } from '../../http/http.ts';
+import { DEFAULT_LIMIT, LARGEST_LIMIT } from '../answers/related-request.ts';
+import type { Filter, Relation } from './relation.ts';
+
+const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
+const AttributeName = Type.String({ minLength: 1, maxLength: 255 });
+const closed = { additionalProperties: false } as const;
+
+export const ProjectParams = Type.Object({ id: Id });
+export const RelationParams = Type.Object({ id: Id, relationId: Id });
+export const DoneAnswer = Type.Object({ status: Type.Literal('success') });
+
+/** Looked at more closely by `checkDefinition`: a filter stands in itself. */
+const WireFilter = Type.Unsafe<Filter>({
+  type: 'object',
+  title: 'Filter',
+  description:
+    '{"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]}',
+});
+
+const OPERATORS = ['equals', 'notEquals', 'less', 'lessOrEqual', 'greater', 'greaterOrEqual'] as const;
+
+/** Source: docs/interface.md §12.1. */
+const definition = {
+  name: Name,
+  tag: Name,
+  description: Type.Optional(Type.String({ maxLength: 4_096 })),
+  twoWay: Type.Optional(Type.Boolean({ description: 'default false' })),
+  enabled: Type.Optional(Type.Boolean({ description: 'default true' })),
+  source: WireFilter,
+  target: WireFilter,
+  match: Type.Optional(
+    Type.Array(
+      Type.Object(
+        { target: AttributeName, operator: Type.Enum([...OPERATORS]), source: AttributeName },
+        closed,
+      ),
+      { maxItems: 16, description: 'target attribute, operator, source attribute' },
+    ),
+  ),
+  sort: Type.Optional(
+    Type.Array(Type.Object({ attribute: AttributeName, direction: Type.Enum(['asc', 'desc']) }, closed), {
+      maxItems: 8,
+    }),
+  ),
+  names: Type.Optional(
+    Type.Array(Type.Object({ locale: Type.String({ minLength: 2, maxLength: 35 }), name: Name }, closed), {
+      maxItems: 100,
+    }),
+  ),
+  excludeSameGroup: Type.Optional(Type.Boolean({ description: 'default true' })),
+};
+
+const answered = {
+  id: Type.Optional(Type.Integer()),
+  state: Type.Optional(Type.String()),
+  misconfigured: Type.Optional(Type.Boolean()),
+  problem: Type.Optional(Type.String()),
+  createdAt: Type.Optional(Type.Integer()),
+  updatedAt: Type.Optional(Type.Integer()),
+};
+
+/** What GET answers can be sent back: what the service itself says of a relation is left out of account. */
+export const SentRelation = Type.Object(
+  { ...definition, ...answered },
+  { ...closed, title: 'RelationDefinition' },
+);
+export type SentRelation = Static<typeof SentRelation>;
+
+export const WireRelation = Type.Object(
+  {
+    ...definition,
+    id: Type.Integer(),
+    state: Type.Enum(['building', 'ready', 'misconfigured']),
+    misconfigured: Type.Boolean(),
+    problem: Type.Optional(Type.String({ description: 'why it cannot work' })),
+    createdAt: Type.Integer({ description: 'epoch milliseconds' }),
+    updatedAt: Type.Integer({ description: 'epoch milliseconds' }),
+  },
+  { title: 'Relation' },
+);
+
+export const RelationPage = Type.Object({ items: Type.Array(WireRelation), nextCursor: Type.Null() });
+export const RelationDocument = Type.Object(
+  { relations: Type.Array(SentRelation, { maxItems: 1_000 }) },
+  closed,
+);
+
+export function toWireRelation({ id, definition: defined, state, problem, createdAt, updatedAt }: Relation) {
+  return {
+    id,
+    ...defined,
+    state,
+    misconfigured: state === 'misconfigured',
+    ...(problem !== undefined && { problem }),
+    createdAt,
+    updatedAt,
+  };
+}
+
+/** Source: docs/interface.md §4.8. */
+export const limit = (description: string) =>
+  Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: LARGEST_LIMIT,
+      description: `${description}, default ${DEFAULT_LIMIT}`,
+    }),
+  );
+
+export const IncludeRelations = Type.Array(
+  Type.Object({ id: Type.Integer(), limit: limit('groups to answer') }),
+  {
+    maxItems: 1_000,
+  },
+);
+export const IncludeTags = Type.Array(
+  Type.Object({ tag: Type.String(), limitPerRelation: limit('groups to answer of each relation') }),
+  { maxItems: 1_000 },
+);
+
+const included = {
+  includeRelations: Type.Optional(
+    Type.String({ description: 'JSON list of {"id": relation id, "limit": 1 to 100, default 10}' }),
+  ),
+  includeTags: Type.Optional(
+    Type.String({ description: 'JSON list of {"tag", "limitPerRelation": 1 to 100, default 10}' }),
+  ),
+  explain: Type.Optional(
+    Type.Boolean({ description: 'adds to each product which conditions held, by which values' }),
+  ),
+};
+
+export const BulkQuery = Type.Object({
+  ...ProjectQuery.properties,
+  identifiers: Type.Optional(
+    Type.Unsafe<string | string[]>({
+      anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }],
+      description: 'a JSON array of identifiers, or one identifier a parameter',
+    }),
+  ),
+  ...included,
+});
+export const SingleQuery = Type.Object({
+  ...ProjectQuery.properties,
+  identifier: Type.String({ minLength: 1, maxLength: 255 }),
+  ...included,
+});
+
+const sent = {
+  includeRelations: Type.Optional(Type.Union([IncludeRelations, Type.Null()])),
+  includeTags: Type.Optional(Type.Union([IncludeTags, Type.Null()])),
+  explain: Type.Optional(Type.Boolean()),
+};
+export const BulkBody = Type.Object({ identifiers: Type.Array(Type.String()), ...sent });
+export const SingleBody = Type.Object({ identifier: Type.String({ minLength: 1, maxLength: 255 }), ...sent });
+
+const relationHead = {
+  name: Type.String(),
+  id: Type.Integer(),
+  matchType: Type.Enum(['FIRST_WAY', 'SECOND_WAY']),
+};
+const WireImage = Type.Object({ url: Type.String(), type: Type.String() });
+const DataPoint = Type.Object(
+  {
+    id: Type.Integer({ description: 'up to 53 bits' }),
+    conceptIdName: Type.String(),
+    key: Type.String(),
+    type: Type.Literal('PASS_ON'),
+    value: Type.String(),
+    isCategory: Type.Boolean(),
+    parsedValue: Type.Optional(Type.Number()),
+    unit: Type.Optional(Type.String()),
+  },
+  { title: 'DataPoint' },
+);
+const explained = { explain: Type.Optional(Type.Unknown()) };
+const relevance = Type.Integer({ description: '1,000,000 for the best, one less for each behind it' });
+
+const SingleItem = Type.Object({
+  ...{ identifier: Type.String(), groupId: Type.String(), sxId: Type.Integer(), name: Type.String() },
+  ...{ brand: Type.String(), category: Type.String(), image: Type.String(), link: Type.String(), relevance },
+  ...explained,
+});
+const BulkItem = Type.Object({
+  ...{ identifier: Type.String(), groupId: Type.String(), sxId: Type.Integer() },
+  dataPoints: Type.Array(DataPoint),
+  ...{ image: Type.String(), name: Type.String(), images: Type.Array(WireImage), link: Type.String() },
+  ...{ head: Type.Boolean(), relevance },
+  ...explained,
+});
+const tagsOf = (relation: ReturnType<typeof Type.Object>, title: string) =>
+  Type.Object(
+    { tags: Type.Array(Type.Object({ tag: Type.String(), relations: Type.Array(relation) })) },
+    { title },
+  );
+
+/** Source: docs/interface.md §2.5. */
+export const SingleAnswer = tagsOf(
+  Type.Object({ ...relationHead, searchResult: Type.Array(SingleItem) }),
+  'RelatedProducts',
+);
+export const BulkAnswer = Type.Record(
+  Type.String(),
+  tagsOf(
+    Type.Object({
+      ...relationHead,
+      localization: Type.Object({
+        names: Type.Array(Type.Object({ locale: Type.String(), name: Type.String() })),
+      }),
+      searchResult: Type.Array(Type.Array(BulkItem)),
+    }),
+    'RelatedProductsOfMany',
+  ),
+);
+
+/** Source: docs/interface.md §12.6. */
+export const PairToExplain = Type.Object(
+  {
+    source: Type.String({ minLength: 1, maxLength: 255 }),
+    target: Type.String({ minLength: 1, maxLength: 255 }),
+  },
+  closed,
+);
+
+const Explained = Type.Object({
+  holds: Type.Boolean(),
+  conditions: Type.Array(
+    Type.Object({ condition: WireFilter, holds: Type.Boolean(), values: Type.Array(Type.String()) }),
+  ),
+});
+export const explainedPair = {
+  source: Explained,
+  target: Explained,
+  match: Type.Array(
+    Type.Object({
+      ...{ target: Type.String(), operator: Type.String(), source: Type.String(), holds: Type.Boolean() },
+      targetValues: Type.Array(Type.String()),
+      sourceValues: Type.Array(Type.String()),
+    }),
+  ),
+};
+export const Explanation = Type.Object(
+  {
+    related: Type.Boolean(),
+    matchType: Type.Enum(['FIRST_WAY', 'SECOND_WAY']),
+    rank: Type.Union([Type.Integer(), Type.Null()], { description: 'from 1, among the first 1,000 groups' }),
+    excluded: Type.Union([Type.String(), Type.Null()], { description: 'same product or same group' }),
+    ...explainedPair,
+  },
+  { title: 'RelationExplanation' },
+);
+
+const products = Type.Object({ products: Type.Integer() });
+export const Survey = Type.Object(
+  {
+    misconfigured: Type.Boolean(),
+    problem: Type.Optional(Type.String()),
+    source: Type.Optional(products),
+    target: Type.Optional(products),
+    sampled: Type.Optional(Type.Boolean({ description: 'true: only some of the sources were looked at' })),
+    sampledSources: Type.Optional(Type.Integer()),
+    endedEarly: Type.Optional(
+      Type.Literal(true, { description: 'the time was used up before the whole sample was looked at' }),
+    ),
+    withResults: Type.Optional(Type.Integer()),
+    share: Type.Optional(Type.Number({ description: 'of the sources that were looked at, from 0 to 1' })),
+    withoutResults: Type.Optional(
+      Type.Object({ count: Type.Integer(), identifiers: Type.Array(Type.String()) }),
+    ),
+    mostReturned: Type.Optional(
+      Type.Array(Type.Object({ identifier: Type.String(), count: Type.Integer() })),
+    ),
+    examples: Type.Optional(
+      Type.Array(Type.Object({ source: Type.String(), results: Type.Array(Type.Array(Type.String())) })),
+    ),
+  },
+  { title: 'RelationSurvey' },
+);

@@ -1,0 +1,115 @@
+import { type Attribute, indexByKey } from '../../catalog/catalog.ts';
+import { kindOf, type RuleAttribute } from './comparable.ts';
+import { compileFilter, describe, RuleProblem, type Test } from './filter.ts';
+import type { Match, Operator, RelationRule, Side } from './relation.ts';
+
+/**
+ * A rule with the attributes as they were when it was compiled. With them it says for ever the same of the same
+ * upload, whatever becomes of the ontology: what was derived by it never has to be looked at again.
+ */
+export interface BoundRule {
+  readonly rule: RelationRule;
+  readonly attributes: readonly RuleAttribute[];
+}
+
+/** @returns the rule with its attributes, or why it cannot work (docs/interface.md §12.4) */
+export function bindRule(
+  rule: RelationRule,
+  attributes: readonly Attribute[],
+): { readonly bound: BoundRule } | { readonly problem: string } {
+  const byName = new Map(attributes.map((attribute) => [attribute.name, attribute]));
+  const used = new Map<string, RuleAttribute>();
+  const keys = listKeys(attributes);
+  const find = (name: string) => {
+    const attribute = byName.get(name);
+    if (attribute === undefined) throw new RuleProblem(`there is no attribute ${JSON.stringify(name)}`);
+    const { type, unitName, decimal } = attribute;
+    const known = used.get(name) ?? {
+      name,
+      type,
+      ...(unitName !== undefined && { unitName }),
+      ...(decimal !== undefined && { decimal }),
+      keys: keys.get(attribute.id) ?? [],
+    };
+    used.set(name, known);
+    return known;
+  };
+  try {
+    compileWith(rule, find);
+  } catch (error) {
+    if (error instanceof RuleProblem) return { problem: error.message };
+    throw error;
+  }
+  return { bound: { rule, attributes: [...used.values()] } };
+}
+
+function listKeys(attributes: readonly Attribute[]): Map<number, string[]> {
+  const keys = new Map<number, string[]>();
+  for (const [key, { id }] of indexByKey(attributes)) keys.set(id, [...(keys.get(id) ?? []), key]);
+  return keys;
+}
+
+/** The join index has a column for each. */
+export const COMPARISONS_PER_RULE = 8;
+
+/** A match between attributes, read from the target. */
+export interface CompiledMatch {
+  readonly target: RuleAttribute;
+  readonly operator: Operator;
+  readonly source: RuleAttribute;
+}
+
+export interface CompiledSort {
+  readonly attribute: RuleAttribute;
+  readonly direction: 'asc' | 'desc';
+}
+
+export interface CompiledRule {
+  readonly isOn: Readonly<Record<Side, Test>>;
+  /** As written. */
+  readonly matches: readonly CompiledMatch[];
+  readonly equalities: readonly CompiledMatch[];
+  /** All others; those that a seek can answer come first. */
+  readonly comparisons: readonly CompiledMatch[];
+  readonly sort: readonly CompiledSort[];
+}
+
+export function compileRule({ rule, attributes }: BoundRule): CompiledRule {
+  const byName = new Map(attributes.map((attribute) => [attribute.name, attribute]));
+  return compileWith(rule, (name) => {
+    const attribute = byName.get(name);
+    if (attribute === undefined) throw new Error(`the rule was bound without the attribute ${name}`);
+    return attribute;
+  });
+}
+
+function compileWith(rule: RelationRule, find: (name: string) => RuleAttribute): CompiledRule {
+  const matches = rule.match.map((match) => compileMatch(match, find));
+  const of = (...operators: Operator[]) => matches.filter(({ operator }) => operators.includes(operator));
+  const comparisons = [...of('less', 'lessOrEqual', 'greater', 'greaterOrEqual'), ...of('notEquals')];
+  if (comparisons.length > COMPARISONS_PER_RULE) {
+    throw new RuleProblem(
+      `${comparisons.length} matches compare other than by equals, at most ${COMPARISONS_PER_RULE} can`,
+    );
+  }
+  return {
+    isOn: { source: compileFilter(rule.source, find), target: compileFilter(rule.target, find) },
+    matches,
+    equalities: of('equals'),
+    comparisons,
+    sort: rule.sort.map(({ attribute, direction }) => ({ attribute: find(attribute), direction })),
+  };
+}
+
+function compileMatch(
+  { target, operator, source }: Match,
+  find: (name: string) => RuleAttribute,
+): CompiledMatch {
+  const [ofTarget, ofSource] = [find(target), find(source)];
+  const isComparable = kindOf(ofTarget) === kindOf(ofSource) && ofTarget.unitName === ofSource.unitName;
+  if (isComparable) return { target: ofTarget, operator, source: ofSource };
+  throw new RuleProblem(`${describe(ofTarget)} and ${describe(ofSource)}: they cannot be compared`);
+}
+
+export const attributeOf = (match: CompiledMatch, side: Side) =>
+  side === 'source' ? match.source : match.target;

@@ -1,0 +1,215 @@
+import type { UploadedProduct } from '../../catalog/catalog.ts';
+import { type Comparable, compareValues, type RuleAttribute, readComparable } from '../definitions/comparable.ts';
+import { COMPARISONS, type ProductView } from '../definitions/filter.ts';
+import { encodeKey, encodeRank, encodeValue } from './member-key.ts';
+import type { Operator, Side } from '../definitions/relation.ts';
+import { attributeOf, type BoundRule, type CompiledRule, compileRule } from '../definitions/rule.ts';
+
+/**
+ * On which sides of which relations a product stands, and what the join index must know of it there. Pure: the same
+ * upload and the same rule give the same membership for ever.
+ */
+export interface Membership {
+  readonly build: number;
+  readonly side: Side;
+  /** Bytes in base64: where the product stands in the relation's order. */
+  readonly rank: string;
+  /**
+   * For each match that is no equality the value that decides, as bytes in base64: where the target must be less, its
+   * smallest and the source's largest, and so on; of an inequality the only value, null when there are several.
+   */
+  readonly compared: readonly (string | null)[];
+  /** Bytes in base64, one for each combination of values of the equalities; none: it can match nothing. */
+  readonly keys: readonly string[];
+}
+
+/** A rule whose index is there or is being made. */
+export interface BuildRule {
+  readonly build: number;
+  readonly bound: BoundRule;
+}
+
+/**
+ * Combinations of several values in several equalities; beyond it a product's further ones are left out. One product
+ * with 2,000 values of two attributes would otherwise make four million rows.
+ */
+const KEYS_PER_PRODUCT = 2_000;
+const CACHED_VALUES = 20_000;
+
+/** An attribute that rules use, with what its values were read as: most values of a catalog repeat. */
+interface ReadAttribute {
+  readonly attribute: RuleAttribute;
+  readonly read: Map<string, Comparable | undefined>;
+}
+
+/** The rules of one catalog, made ready to look at many products. */
+export class Memberships {
+  private readonly rules: readonly { build: number; rule: CompiledRule }[];
+  private readonly byKey = new Map<string, ReadAttribute[]>();
+
+  constructor(builds: readonly BuildRule[]) {
+    const shared = new Map<string, RuleAttribute>();
+    this.rules = builds.map(({ build, bound }) => ({
+      build,
+      rule: compileRule({ ...bound, attributes: bound.attributes.map((one) => shareAttribute(shared, one)) }),
+    }));
+    for (const attribute of shared.values()) {
+      const read = { attribute, read: new Map<string, Comparable | undefined>() };
+      for (const key of attribute.keys) this.byKey.set(key, [...(this.byKey.get(key) ?? []), read]);
+    }
+  }
+
+  /** @returns by rule, the source side first */
+  of(product: UploadedProduct): Membership[] {
+    if (this.rules.length === 0) return [];
+    const view = this.view(product);
+    return this.rules.flatMap(({ build, rule }) =>
+      SIDES.filter((side) => rule.isOn[side](view)).map((side) => ({
+        build,
+        side,
+        ...describeMember(rule, side, view),
+      })),
+    );
+  }
+
+  view({ identifier, groupIdentifier, categories, attributes }: UploadedProduct): ProductView {
+    const values = new Map<RuleAttribute, Comparable[]>();
+    for (const { key, value } of attributes) {
+      for (const one of this.byKey.get(key) ?? []) addValue(values, one.attribute, readCached(one, value));
+    }
+    return {
+      identifier,
+      groupIdentifier,
+      categories: categories.map(({ path }) => path),
+      valuesOf: (attribute) => values.get(attribute) ?? [],
+    };
+  }
+}
+
+function addValue(
+  values: Map<RuleAttribute, Comparable[]>,
+  attribute: RuleAttribute,
+  value: Comparable | undefined,
+): void {
+  if (value === undefined) return;
+  const known = values.get(attribute);
+  if (known === undefined) values.set(attribute, [value]);
+  else known.push(value);
+}
+
+const SIDES = ['source', 'target'] as const;
+
+/** Rules that use the same attribute in the same way share what was read of it. */
+function shareAttribute(shared: Map<string, RuleAttribute>, attribute: RuleAttribute): RuleAttribute {
+  const signature = JSON.stringify(attribute);
+  const known = shared.get(signature) ?? attribute;
+  shared.set(signature, known);
+  return known;
+}
+
+function readCached({ read, attribute }: ReadAttribute, value: string): Comparable | undefined {
+  const known = read.get(value);
+  if (known !== undefined || read.has(value)) return known;
+  const comparable = readComparable(value, attribute);
+  if (read.size >= CACHED_VALUES) read.clear();
+  read.set(value, comparable);
+  return comparable;
+}
+
+function describeMember(
+  { matches, equalities, comparisons, sort }: CompiledRule,
+  side: Side,
+  view: ProductView,
+): Pick<Membership, 'rank' | 'compared' | 'keys'> {
+  const rank = encodeRank(
+    sort.map(({ attribute, direction }) => ({
+      value: extremeOf(view.valuesOf(attribute), direction),
+      direction,
+    })),
+  ).toString('base64');
+  const values = matches.map((match) => view.valuesOf(attributeOf(match, side)));
+  if (values.some((list) => list.length === 0)) return { rank, compared: [], keys: [] };
+  const combined = combine(equalities.map((match) => [...new Set(view.valuesOf(attributeOf(match, side)))]));
+  return {
+    rank,
+    compared: comparisons.map((match) =>
+      decisiveOf(view.valuesOf(attributeOf(match, side)), match.operator, side),
+    ),
+    keys: combined.map((key) => encodeKey(key).toString('base64')),
+  };
+}
+
+function extremeOf(values: readonly Comparable[], direction: 'asc' | 'desc'): Comparable | undefined {
+  let [best] = values;
+  for (const value of values) {
+    if (best === undefined) return undefined;
+    const order = compareValues(value, best);
+    if (direction === 'asc' ? order < 0 : order > 0) best = value;
+  }
+  return best;
+}
+
+/** Of several values the one that any pair could hold with, if one does. */
+function decisiveOf(values: readonly Comparable[], operator: Operator, side: Side): string | null {
+  const value = pickDecisive(values, operator, side);
+  return value === undefined ? null : encodeValue(value).toString('base64');
+}
+
+function pickDecisive(values: readonly Comparable[], operator: Operator, side: Side): Comparable | undefined {
+  if (operator === 'notEquals') return new Set(values).size === 1 ? values[0] : undefined;
+  const wantsLess = operator === 'less' || operator === 'lessOrEqual';
+  return extremeOf(values, wantsLess === (side === 'target') ? 'asc' : 'desc');
+}
+
+function combine(lists: readonly (readonly Comparable[])[]): (readonly Comparable[])[] {
+  let combined: (readonly Comparable[])[] = [[]];
+  for (const values of lists) {
+    const longer: (readonly Comparable[])[] = [];
+    for (const start of combined) for (const value of values) longer.push([...start, value]);
+    combined = longer.slice(0, KEYS_PER_PRODUCT);
+  }
+  return combined;
+}
+
+/**
+ * Whether a source and a target match, both on their sides already. `operators` are those of the rule's comparisons.
+ * Source: docs/interface.md §12.3 rule 1.
+ */
+export function isMatch(source: Membership, target: Membership, operators: readonly Operator[]): boolean {
+  if (!source.keys.some((key) => target.keys.includes(key))) return false;
+  return operators.every((operator, at) => {
+    const [left, right] = [target.compared[at] ?? null, source.compared[at] ?? null];
+    // Only inequalities have none: several values, of which one differs from whatever the other side has.
+    if (left === null || right === null) return true;
+    return COMPARISONS[operator](Buffer.compare(Buffer.from(left, 'base64'), Buffer.from(right, 'base64')));
+  });
+}
+
+/** Memberships as they are kept beside a product's document. */
+export function packMemberships(memberships: readonly Membership[]): string {
+  return JSON.stringify(
+    memberships.map(({ build, side, rank, compared, keys }) => [
+      build,
+      side === 'source' ? 0 : 1,
+      rank,
+      compared,
+      keys,
+    ]),
+  );
+}
+
+/** PostgreSQL reads it too: the statements of `postgres-fetch-store.ts` know the places of its parts. */
+export type PackedMembership = [number, 0 | 1, string, (string | null)[], string[]];
+
+export const unpackMemberships = (packed: string): Membership[] =>
+  toMemberships(JSON.parse(packed) as PackedMembership[]);
+
+export function toMemberships(packed: readonly PackedMembership[]): Membership[] {
+  return packed.map(([build, side, rank, compared, keys]) => ({
+    build,
+    side: side === 0 ? 'source' : 'target',
+    rank,
+    compared,
+    keys,
+  }));
+}

@@ -1,0 +1,201 @@
+import type { Attribute, PlacedDocument, UploadedProduct } from '../../catalog/catalog.ts';
+import type { PlacedMemberships } from './member-row.ts';
+import type { Membership, Memberships } from './membership.ts';
+import { type Relation, type RelationDefinition, type RelationState, ruleOf } from '../definitions/relation.ts';
+import { type BoundRule, bindRule } from '../definitions/rule.ts';
+
+/** What rows of relations and builds mean, and what a change does to them, whichever store keeps them. */
+
+export interface RelationRow {
+  readonly id: number;
+  /** JSON. */
+  readonly definition: string;
+  readonly problem: string | null;
+  /** The build that answers. */
+  readonly active: number | null;
+  /** The build of the rule as it is. */
+  readonly wanted: number | null;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export function toRelation({ id, definition, problem, createdAt, updatedAt, ...row }: RelationRow): Relation {
+  return {
+    id,
+    definition: JSON.parse(definition),
+    state: stateOf(problem, row),
+    problem: problem ?? undefined,
+    createdAt,
+    updatedAt,
+  };
+}
+
+function stateOf(
+  problem: string | null,
+  { active, wanted }: Pick<RelationRow, 'active' | 'wanted'>,
+): RelationState {
+  if (problem !== null) return 'misconfigured';
+  return active !== null && active === wanted ? 'ready' : 'building';
+}
+
+/** Whether a relation wants another index than the one that answers. */
+export const isUnbuilt = ({ active, wanted }: Pick<RelationRow, 'active' | 'wanted'>) =>
+  wanted !== null && wanted !== active;
+
+/** A relation that answers, with the rule that its index was made by. */
+export interface ServedRelation {
+  readonly id: number;
+  /** As it is stored; the index may be that of the one before. */
+  readonly definition: RelationDefinition;
+  /** Those that the index was made for: the definition may have others by now. */
+  readonly twoWay: boolean;
+  readonly excludeSameGroup: boolean;
+  readonly build: number;
+  readonly bound: BoundRule;
+}
+
+/** A relation without a problem, joined with its active build. */
+export interface ServedRow {
+  readonly id: number;
+  readonly definition: string;
+  readonly build: number;
+  readonly rule: string;
+  readonly twoWay: number;
+  readonly excludeSameGroup: number;
+}
+
+export const toServed = ({ id, definition, build, rule, ...flags }: ServedRow): ServedRelation => ({
+  id,
+  definition: JSON.parse(definition),
+  twoWay: flags.twoWay === 1,
+  excludeSameGroup: flags.excludeSameGroup === 1,
+  build,
+  bound: JSON.parse(rule),
+});
+
+/** What binding a relation to the ontology does to its row. */
+export type Binding =
+  | { readonly kind: 'same' }
+  | { readonly kind: 'problem'; readonly problem: string }
+  | {
+      readonly kind: 'build';
+      /** One of its builds that has this rule; undefined: it must be made. */
+      readonly build: number | undefined;
+      readonly rule: string;
+      readonly twoWay: 0 | 1;
+      readonly excludeSameGroup: 0 | 1;
+    };
+
+/** `builds`: those that the relation has now. */
+export function planBinding(
+  { definition: text, problem, active, wanted }: RelationRow,
+  attributes: readonly Attribute[],
+  builds: readonly { readonly id: number; readonly rule: string }[],
+): Binding {
+  const definition = JSON.parse(text) as RelationDefinition;
+  const result = bindRule(ruleOf(definition), attributes);
+  if ('problem' in result) {
+    return result.problem === problem ? { kind: 'same' } : { kind: 'problem', problem: result.problem };
+  }
+  const rule = JSON.stringify(result.bound);
+  const isUsable = (build: { id: number; rule: string }) =>
+    build.rule === rule && (build.id === active || build.id === wanted);
+  return {
+    kind: 'build',
+    build: builds.find(isUsable)?.id,
+    rule,
+    twoWay: definition.twoWay ? 1 : 0,
+    excludeSameGroup: definition.excludeSameGroup ? 1 : 0,
+  };
+}
+
+export interface BuildOrder {
+  readonly relationId: number;
+  /** Where the page before ended. */
+  readonly after: { readonly build: number; readonly document: number };
+  readonly limit: number;
+}
+
+export interface BuildPage {
+  /** The build that the relation wants; undefined: its index is complete, or it wants none. */
+  readonly build: number | undefined;
+  readonly lastWalked: number;
+  /** In percent of the documents. */
+  readonly progress: number;
+}
+
+/** The build that a relation wants. */
+export interface WantedBuild {
+  readonly active: number | null;
+  readonly wanted: number;
+  /** JSON. */
+  readonly rule: string;
+  /** The last document that is older than the build. */
+  readonly last: number;
+}
+
+export const NOTHING_TO_BUILD: BuildPage = { build: undefined, lastWalked: 0, progress: 100 };
+
+/** A page of the documents of a build, of which `last` is the last. */
+export interface WalkedPage {
+  readonly build: number;
+  readonly last: number;
+  readonly limit: number;
+  readonly page: readonly WalkedDocument[];
+}
+
+/** @returns what is answered, and whether the build is complete with this page */
+export function describePage({ build, last, limit, page }: WalkedPage): BuildPage & { isComplete: boolean } {
+  const lastWalked = page.at(-1)?.id ?? last;
+  const progress = last === 0 ? 100 : (lastWalked / last) * 100;
+  return { build, lastWalked, progress, isComplete: page.length < limit };
+}
+
+export interface WalkedDocument {
+  readonly id: number;
+  readonly productId: number;
+  /** JSON of the upload. */
+  readonly raw: string;
+}
+
+/** A walked document with what a rule makes of it. */
+export interface DerivedDocument {
+  readonly document: PlacedDocument;
+  readonly derived: PlacedMemberships;
+}
+
+/** @returns those for which there is anything */
+export function derivePage(page: readonly WalkedDocument[], memberships: Memberships): DerivedDocument[] {
+  return page.flatMap(({ id, productId, raw }) => {
+    const product = JSON.parse(raw) as UploadedProduct;
+    const found = memberships.of(product);
+    if (found.length === 0) return [];
+    return [{ document: { id, productId }, derived: { group: product.groupIdentifier, memberships: found } }];
+  });
+}
+
+/** A document with all that is derived for it from now on, and what of that it has no rows for yet. */
+export interface ExtendedDocument {
+  readonly document: PlacedDocument;
+  readonly placed: PlacedMemberships;
+  readonly added: PlacedMemberships;
+}
+
+/**
+ * A page that is walked again, e.g. after a crash, adds nothing. `live`: builds that are there or are being made;
+ * memberships of others are left out.
+ */
+export function planExtension(
+  page: readonly DerivedDocument[],
+  live: ReadonlySet<number>,
+  findKept: (document: number) => readonly Membership[],
+): ExtendedDocument[] {
+  return page.flatMap(({ document, derived: { group, memberships } }) => {
+    const kept = findKept(document.id).filter(({ build }) => live.has(build));
+    const known = new Set(kept.map(({ build }) => build));
+    const added = memberships.filter(({ build }) => !known.has(build));
+    if (added.length === 0) return [];
+    const placed = { group, memberships: [...kept, ...added] };
+    return [{ document, placed, added: { group, memberships: added } }];
+  });
+}

@@ -1,0 +1,95 @@
+import type { ChosenProject } from '../../kernel/caller.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import type { Logger } from '../../kernel/logger.ts';
+import type { TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
+import type { RelationStore } from '../port.ts';
+
+/** Making the index of relations whose rule or attributes changed. Source: docs/interface.md §12.4 rule 2. */
+export interface RelationBuilds {
+  /**
+   * Does a change that calls for a build. The build's task is stored first, so that a crash in between loses none, and
+   * held until the change is stored; a change that is refused takes it along.
+   */
+  changeAndBuild<Result>(
+    project: Pick<ChosenProject, 'id' | 'name' | 'origin'>,
+    change: () => Promise<Result>,
+  ): Promise<Result>;
+  /** Follows a change of the ontology within the task that made its facts: answers change with its end (§11.5). */
+  follow(run: TaskRun): Promise<void>;
+  /** Removes rows that nothing reads. */
+  dropOld(projectId: number): Promise<void>;
+}
+
+/** Documents walked in one step: short enough that an update of the project hardly waits for it. */
+const PAGE = 1_000;
+
+export function createRelationBuilds(parts: {
+  store: RelationStore;
+  tasks: Tasks;
+  logger: Logger;
+}): RelationBuilds {
+  const { store, tasks, logger } = parts;
+  const buildTask: TaskDefinition<object> = {
+    kind: 'relations.build',
+    name: 'relation build',
+    increment: 'STEP_BASED',
+    acceptedAs: 'PENDING',
+    isOrdered: false,
+    async run(_, run) {
+      const { projectId } = run.task;
+      const unbuilt = await store.listUnbuilt(projectId);
+      for (const relationId of unbuilt) await build(run, relationId);
+      await run.log(`built the index of ${unbuilt.length} relations`);
+      await dropOld(projectId);
+    },
+  };
+  tasks.define([buildTask] as never);
+
+  async function build(run: TaskRun, relationId: number): Promise<void> {
+    const { projectId } = run.task;
+    let after = { build: 0, document: 0 };
+    for (;;) {
+      run.signal.throwIfAborted();
+      const page = await store.buildPage(projectId, { relationId, after, limit: PAGE });
+      if (page.build === undefined) return;
+      after = { build: page.build, document: page.lastWalked };
+      await run.progress(page.progress);
+    }
+  }
+
+  /** What remains when it fails is removed after the next build. */
+  async function dropOld(projectId: number): Promise<void> {
+    try {
+      while (await store.dropBuilds(projectId));
+    } catch (error) {
+      logger.warn(
+        { err: error, project: projectId },
+        'removing old relation builds failed, it goes on later',
+      );
+    }
+  }
+
+  return {
+    async changeAndBuild(project, change) {
+      const wanted = { project, payload: {} };
+      const task = await tasks.accept<object>(buildTask, { ...wanted, isHeld: true });
+      let isRefused = false;
+      try {
+        return await change();
+      } catch (error) {
+        // Of a change whose commit got no answer nobody knows whether it was stored.
+        isRefused = error instanceof ServiceError && error.code !== 'not_ready';
+        throw error;
+      } finally {
+        if (isRefused) await tasks.withdraw(task);
+        // It began before the change was stored, because this process seemed to be gone.
+        else if (!(await tasks.release(task))) await tasks.accept<object>(buildTask, wanted);
+      }
+    },
+    async follow(run) {
+      for (const relationId of await store.bind(run.task.projectId)) await build(run, relationId);
+      await dropOld(run.task.projectId);
+    },
+    dropOld,
+  };
+}

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FetchedView } from './fetched-view.ts';
+import type { Membership } from '../memberships/membership.ts';
+import type { Wanted } from './related-view.ts';
+
+const opposite: Membership = { build: 1, side: 'source', rank: '', compared: [], keys: ['AQ=='] };
+const wanted: Wanted = { build: 1, side: 'target', opposite, operators: [], limit: 2, excluded: undefined };
+const candidate = (productId: number) => ({ productId, group: `G${productId}` });
+
+test('a view that lacks something gives the least, and says what to fetch', () => {
+  const view = new FetchedView();
+  assert.equal(view.findSource('A'), undefined);
+  assert.deepEqual([...view.listCandidates(wanted)], []);
+  assert.deepEqual(view.listVariants('G'), []);
+  assert.equal(view.findServed(7), undefined);
+  const { sources, pages, groups, served } = view.missing;
+  assert.deepEqual([...sources, ...groups, ...served], ['A', 'G', 7]);
+  assert.deepEqual([...pages.values()], [{ ...wanted, size: 8, after: undefined }]);
+  assert.equal(view.missing.count, 4);
+});
+
+test('what was looked for and did not come is not there, and is not looked for again', () => {
+  const view = new FetchedView();
+  for (let round = 1; round <= 2; round += 1) {
+    assert.deepEqual(
+      [view.findSource('A'), view.findUpload('B'), view.listVariants('G')],
+      [undefined, undefined, []],
+    );
+    assert.equal(view.missing.count, round === 1 ? 3 : 0);
+    view.settle();
+  }
+  view.findServed(7);
+  assert.throws(() => view.settle(), /product 7/);
+});
+
+test('a list is read on only when all of it that is there was looked at, in pages that grow', () => {
+  const view = new FetchedView();
+  const last = { rank: 'ff', productId: 6 };
+  view.addPage(opposite, { page: [1, 2, 3, 4, 5, 6].map(candidate), last, size: 6 });
+  for (const { productId } of view.listCandidates(wanted)) if (productId === 5) break;
+  assert.equal(view.missing.count, 0);
+  assert.equal([...view.listCandidates(wanted)].length, 6);
+  assert.deepEqual([...view.missing.pages.values()], [{ ...wanted, size: 24, after: last }]);
+  view.addPage(opposite, { page: [candidate(7)], last: { rank: 'ff', productId: 7 }, size: 24 });
+  view.settle();
+  assert.deepEqual(
+    [...view.listCandidates(wanted)].map(({ productId }) => productId),
+    [1, 2, 3, 4, 5, 6, 7],
+  );
+  assert.equal(view.missing.count, 0, 'the page was not full');
+});
+
+test('what is made once is kept only when nothing was lacking', () => {
+  const view = new FetchedView();
+  let made = 0;
+  const make = () =>
+    view.once('answer', () => {
+      made += 1;
+      return view.once('part', () => view.findServed(7)?.answer);
+    });
+  assert.equal(make(), undefined);
+  view.addServed(7, { answer: 'seven', raw: '' });
+  view.settle();
+  assert.deepEqual([make(), make(), made], ['seven', 'seven', 2]);
+});

@@ -1,0 +1,73 @@
+import type { UploadedProduct } from '../../catalog/catalog.ts';
+import { describeBriefly } from '../../catalog/catalog.ts';
+import { type SearchedRelation, searchSide } from './related-search.ts';
+import type { RelationView } from './related-view.ts';
+import type { Side } from '../definitions/relation.ts';
+import { explainPair, type PairExplanation } from './relation-explain.ts';
+import type { ServedRelation } from '../memberships/relation-plan.ts';
+import { compileRule } from '../definitions/rule.ts';
+
+/** What a product leads to and what leads to it, relation by relation, with the reason. Source: docs/interface.md §12.7. */
+
+export interface ProductRelationsInput {
+  readonly projectId: number;
+  readonly identifier: string;
+  /** Groups for each relation and direction. */
+  readonly limit: number;
+}
+
+export interface ProductRelation {
+  readonly id: number;
+  /** What it leads to from the source side. */
+  readonly asSource: ProductSide;
+  /** What leads to it on the target side. */
+  readonly asTarget: ProductSide;
+}
+
+interface ProductSide {
+  /** Whether the product stands on this side. */
+  readonly stands: boolean;
+  /** Best first; several of a group stand together. */
+  readonly results: readonly RelatedProduct[];
+}
+
+type RelatedProduct = ReturnType<typeof describeBriefly> & { readonly explain: PairExplanation };
+
+const OPPOSITE: Readonly<Record<Side, Side>> = { source: 'target', target: 'source' };
+
+/** As the search has it: for a view that fetches what will be looked for. */
+export function toSearched({ build, bound, excludeSameGroup }: ServedRelation): SearchedRelation {
+  const operators = compileRule(bound).comparisons.map(({ operator }) => operator);
+  // Both ways are looked for, whatever the relation answers: that is what a two-way one does where it finds nothing.
+  return { build, twoWay: true, excludeSameGroup, operators };
+}
+
+/** @returns undefined when the product is not there */
+export function relateProduct(
+  view: RelationView,
+  relation: ServedRelation,
+  { identifier, limit }: ProductRelationsInput,
+): ProductRelation | undefined {
+  const upload = view.findUpload(identifier);
+  if (upload === undefined) return undefined;
+  const product = JSON.parse(upload.raw) as UploadedProduct;
+  const source = view.findSource(identifier);
+  const searched = toSearched(relation);
+
+  const describeSide = (side: Side): ProductSide => {
+    const stands =
+      source?.memberships.some((one) => one.build === searched.build && one.side === side) ?? false;
+    const across = OPPOSITE[side];
+    const groups = source && stands ? searchSide(view, searched, { source, limit, side: across }) : [];
+    const results = groups.flat().flatMap((productId) => {
+      const raw = view.findRaw(productId);
+      if (raw === undefined) return [];
+      const other = JSON.parse(raw) as UploadedProduct;
+      const pair =
+        side === 'source' ? { source: product, target: other } : { source: other, target: product };
+      return [{ ...describeBriefly(other), explain: explainPair(relation.bound, pair) }];
+    });
+    return { stands, results };
+  };
+  return { id: relation.id, asSource: describeSide('source'), asTarget: describeSide('target') };
+}

@@ -1,0 +1,71 @@
+import { isMatch, type Membership } from '../memberships/membership.ts';
+import type { FoundSource, RelationView, Variant, Wanted } from './related-view.ts';
+import type { Operator, Side } from '../definitions/relation.ts';
+
+export type MatchType = 'FIRST_WAY' | 'SECOND_WAY';
+
+/** A product's related groups, best first; in each its matching variants, best first: product ids. */
+export interface FoundGroups {
+  readonly matchType: MatchType;
+  readonly groups: readonly (readonly number[])[];
+}
+
+/** A relation as the search needs it. */
+export interface SearchedRelation {
+  readonly build: number;
+  readonly twoWay: boolean;
+  readonly excludeSameGroup: boolean;
+  readonly operators: readonly Operator[];
+}
+
+/**
+ * Finds what goes with a product: along the relation, and where that leads to nothing and the relation is two-way, the
+ * other way round. Source: docs/interface.md §4.8 rules 2 and 3, §12.3, §12.5.
+ */
+export function searchRelated(
+  view: RelationView,
+  relation: SearchedRelation,
+  { source, limit }: { source: FoundSource | undefined; limit: number },
+): FoundGroups {
+  if (source === undefined) return { matchType: 'FIRST_WAY', groups: [] };
+  const groups = searchSide(view, relation, { source, limit, side: 'target' });
+  if (groups.length > 0 || !relation.twoWay) return { matchType: 'FIRST_WAY', groups };
+  const back = searchSide(view, relation, { source, limit, side: 'source' });
+  return back.length > 0 ? { matchType: 'SECOND_WAY', groups: back } : { matchType: 'FIRST_WAY', groups: [] };
+}
+
+/** `side`: where the related products stand. */
+export function searchSide(
+  view: RelationView,
+  { build, excludeSameGroup, operators }: SearchedRelation,
+  { source, limit, side }: { source: FoundSource; limit: number; side: Side },
+): (readonly number[])[] {
+  const own = side === 'target' ? 'source' : 'target';
+  const opposite = source.memberships.find((one) => one.build === build && one.side === own);
+  if (opposite === undefined || opposite.keys.length === 0) return [];
+  const groups = new Set<string>();
+  const excluded = excludeSameGroup ? source.group : undefined;
+  const wanted: Wanted = { build, side, opposite, operators, limit, excluded };
+  for (const { productId, group } of view.listCandidates(wanted)) {
+    if (productId === source.productId || group === excluded) continue;
+    groups.add(group);
+    if (groups.size === limit) break;
+  }
+  const isWanted = ({ productId }: Variant) => productId !== source.productId;
+  return [...groups].map((group) => sortVariants(view.listVariants(group).filter(isWanted), wanted));
+}
+
+/** @returns the ids of those that match, by rank, then id */
+function sortVariants(variants: readonly Variant[], { build, side, opposite, operators }: Wanted): number[] {
+  const matches = (member: Membership) =>
+    side === 'target' ? isMatch(opposite, member, operators) : isMatch(member, opposite, operators);
+  return variants
+    .flatMap(({ productId, memberships }) => {
+      const member = memberships.find((one) => one.build === build && one.side === side);
+      return member !== undefined && matches(member)
+        ? [{ productId, rank: Buffer.from(member.rank, 'base64') }]
+        : [];
+    })
+    .sort((a, b) => Buffer.compare(a.rank, b.rank) || a.productId - b.productId)
+    .map(({ productId }) => productId);
+}

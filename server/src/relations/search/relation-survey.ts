@@ -1,0 +1,220 @@
+import type { PlacedDocument, UploadedProduct } from '../../catalog/catalog.ts';
+import type { PlacedMemberships } from '../memberships/member-row.ts';
+import { Memberships } from '../memberships/membership.ts';
+import { type FoundGroups, type SearchedRelation, searchRelated } from './related-search.ts';
+import type { RelationView, StoredUpload } from './related-view.ts';
+import type { RelationDefinition, Side } from '../definitions/relation.ts';
+import { type BoundRule, compileRule } from '../definitions/rule.ts';
+import { isTooLong, type WorkLimit } from './work-limit.ts';
+
+/** How a relation does on a catalog. Source: docs/interface.md §12.6. */
+export interface RelationSurvey {
+  readonly source: { readonly products: number };
+  readonly target: { readonly products: number };
+  /** Whether only some of the sources were looked at. */
+  readonly sampled: boolean;
+  readonly sampledSources: number;
+  /** Whether the time was used up before all sources of the sample were looked at. */
+  readonly endedEarly?: true;
+  readonly withResults: number;
+  /** Of the sources that were looked at, from 0 to 1. */
+  readonly share: number;
+  readonly withoutResults: { readonly count: number; readonly identifiers: readonly string[] };
+  readonly mostReturned: readonly { readonly identifier: string; readonly count: number }[];
+  readonly examples: readonly { readonly source: string; readonly results: readonly (readonly string[])[] }[];
+}
+
+/** One state of a catalog, for work that takes long. */
+export interface SurveyedCatalog {
+  /**
+   * Does the work on a view; more than once when the view lacked something. `searches`: what it will do first.
+   * @throws search_too_long when it takes longer than `limit`; the next work may go on
+   */
+  read<Result>(
+    work: (view: RelationView) => Result,
+    searches?: readonly { readonly relation: SearchedRelation; readonly limit: number }[],
+    limit?: WorkLimit,
+  ): Promise<Result>;
+  countMembers(build: number, side: Side): Promise<number>;
+  /** @returns identifiers of the source side, one in `every`, by id */
+  sampleSources(build: number, every: number): Promise<readonly string[]>;
+}
+
+/** One state of a catalog, with an empty join index of its own for a rule that is not stored. */
+export interface TriedCatalog extends SurveyedCatalog {
+  /** @returns products by id, after `after` */
+  listUploads(after: number, limit: number): Promise<readonly PresentUpload[]>;
+  /** @throws search_too_long */
+  place(placed: readonly PlacedRow[], limit: WorkLimit): Promise<void>;
+  /** Call it when all are placed. */
+  endPlacing(): Promise<void>;
+}
+
+/** A present product's document. */
+export interface PresentUpload extends StoredUpload {
+  readonly document: number;
+}
+
+export type PlacedRow = PlacedDocument & PlacedMemberships;
+
+/** More sources than this are sampled. */
+const SAMPLE = 10_000;
+/** Most sources looked at in one go: as many as take a moment, for those under way when the time is up do not count. */
+const CHUNK = 100;
+const MOMENT_MS = 200;
+/** The catalog is read in time, or there is no preview: its first products are no sample of it. */
+const READING_TIMES = 6;
+const LIMIT = 10;
+const EXAMPLES = 20;
+const MOST_RETURNED = 10;
+const PAGE = 1_000;
+
+type Surveyed = Pick<RelationDefinition, 'twoWay' | 'excludeSameGroup'> & { readonly bound: BoundRule };
+
+/** How long a survey may take. */
+export interface SurveyTime {
+  /** Of the caller. */
+  readonly limit: WorkLimit;
+  /** For the search. */
+  readonly searchMs: number;
+}
+
+/**
+ * Tries a rule that is not stored on the whole catalog; the catalog stays as it is.
+ * @throws search_too_long when the catalog cannot be read in time
+ */
+export async function tryRule(
+  catalog: TriedCatalog,
+  tried: Surveyed,
+  time: SurveyTime,
+): Promise<RelationSurvey> {
+  const memberships = new Memberships([{ build: TRIED_BUILD, bound: tried.bound }]);
+  const reading = time.limit.within(time.searchMs * READING_TIMES);
+  let page = await catalog.listUploads(0, PAGE);
+  while (page.length > 0) {
+    const placed = page.flatMap((upload) => {
+      reading.check();
+      return describePlaced(upload, memberships);
+    });
+    await catalog.place(placed, reading);
+    page = await catalog.listUploads(page.at(-1)?.productId ?? 0, PAGE);
+  }
+  await catalog.endPlacing();
+  return surveyRelation(catalog, { ...tried, build: TRIED_BUILD }, time);
+}
+
+const TRIED_BUILD = 0;
+
+function describePlaced({ raw, document, productId }: PresentUpload, memberships: Memberships): PlacedRow[] {
+  const product = JSON.parse(raw) as UploadedProduct;
+  const found = memberships.of(product);
+  if (found.length === 0) return [];
+  return [{ id: document, productId, group: product.groupIdentifier, memberships: found }];
+}
+
+/** Looks at as many sources as the time allows. */
+export async function surveyRelation(
+  catalog: SurveyedCatalog,
+  surveyed: Surveyed & { readonly build: number },
+  { limit, searchMs }: SurveyTime,
+): Promise<RelationSurvey> {
+  const { build, bound, twoWay, excludeSameGroup } = surveyed;
+  const sources = await catalog.countMembers(build, 'source');
+  const every = Math.max(1, Math.ceil(sources / SAMPLE));
+  const identifiers = await catalog.sampleSources(build, every);
+  const targets = await catalog.countMembers(build, 'target');
+  const operators = compileRule(bound).comparisons.map(({ operator }) => operator);
+  const relation = { build, twoWay, excludeSameGroup, operators };
+  const tally = new Tally(identifiers);
+  await searchSources(catalog, { relation, tally, limit: limit.within(searchMs) });
+  const isEarly = tally.looked < identifiers.length;
+  return {
+    source: { products: sources },
+    target: { products: targets },
+    sampled: every > 1 || isEarly,
+    sampledSources: tally.looked,
+    ...(isEarly && { endedEarly: true }),
+    ...(await catalog.read((view) => tally.describe(view))),
+  };
+}
+
+/** Searches until all sources are looked at or the time is used up. */
+async function searchSources(
+  catalog: SurveyedCatalog,
+  { relation, tally, limit }: { relation: SearchedRelation; tally: Tally; limit: WorkLimit },
+): Promise<void> {
+  const places = spread(tally.identifiers.length);
+  for (let size = 1; tally.looked < places.length; ) {
+    const chunk = places.slice(tally.looked, tally.looked + size);
+    const begunAt = performance.now();
+    const search = (view: RelationView) =>
+      chunk.map((place) => {
+        const source = view.findSource(tally.identifiers[place] as string);
+        return searchRelated(view, relation, { source, limit: LIMIT });
+      });
+    try {
+      const found = await catalog.read(search, [{ relation, limit: LIMIT }], limit);
+      for (const [at, { groups }] of found.entries()) tally.add(chunk[at] as number, groups);
+    } catch (error) {
+      if (isTooLong(error)) return;
+      throw error;
+    }
+    const isQuick = performance.now() - begunAt < MOMENT_MS;
+    size = isQuick ? Math.min(CHUNK, size * 4) : Math.max(1, size >> 1);
+  }
+}
+
+/** @returns the places in an order of which every beginning is an even sample: steps of the golden ratio */
+function spread(count: number): number[] {
+  let step = Math.max(1, Math.round(count * GOLDEN));
+  while (divisor(step, count) > 1) step += 1;
+  return Array.from({ length: count }, (_, at) => (at * step) % count);
+}
+
+const GOLDEN = (Math.sqrt(5) - 1) / 2;
+
+const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % b));
+
+/** What came of the sources that were looked at. */
+class Tally {
+  readonly identifiers: readonly string[];
+  looked = 0;
+  private readonly returned = new Map<number, number>();
+  /** Places. */
+  private readonly without: number[] = [];
+  /** The first ones by place. */
+  private examples: { place: number; groups: FoundGroups['groups'] }[] = [];
+
+  constructor(identifiers: readonly string[]) {
+    this.identifiers = identifiers;
+  }
+
+  add(place: number, groups: FoundGroups['groups']): void {
+    this.looked += 1;
+    for (const id of groups.flat()) this.returned.set(id, (this.returned.get(id) ?? 0) + 1);
+    if (groups.length === 0) this.without.push(place);
+    else if (this.examples.length < EXAMPLES || place < (this.examples.at(-1)?.place ?? 0)) {
+      const examples = [...this.examples, { place, groups }].sort((a, b) => a.place - b.place);
+      this.examples = examples.slice(0, EXAMPLES);
+    }
+  }
+
+  describe(view: RelationView) {
+    const { identifiers, looked, without } = this;
+    const withResults = looked - without.length;
+    const first = without.sort((a, b) => a - b).slice(0, EXAMPLES);
+    return {
+      withResults,
+      share: looked === 0 ? 0 : withResults / looked,
+      withoutResults: { count: without.length, identifiers: first.map((at) => identifiers[at] as string) },
+      mostReturned: [...this.returned]
+        .sort(([a, countOfA], [b, countOfB]) => countOfB - countOfA || a - b)
+        .slice(0, MOST_RETURNED)
+        .map(([id, count]) => ({ identifier: view.findIdentifier(id), count })),
+      examples: this.examples.map(({ place, groups }) => ({
+        source: identifiers[place] as string,
+        results: groups.map((group) => group.map((id) => view.findIdentifier(id))),
+      })),
+    };
+  }
+}

@@ -1,0 +1,241 @@
+import { type BatchDerivation, type PlacedDocument, readCatalogRow } from '../../../catalog/catalog.ts';
+import { CopyRows, copyInto, type SqlSession, type SqlTransaction } from '../../../storage/storage.ts';
+import { UNMATCHED_KEY } from '../../memberships/member-key.ts';
+import {
+  COMPARED_COLUMNS,
+  listMembers,
+  type MemberRow,
+  type PlacedMemberships,
+  packDerived,
+  unpackDerived,
+} from '../../memberships/member-row.ts';
+import { type BuildRule, Memberships, packMemberships, unpackMemberships } from '../../memberships/membership.ts';
+import type { ExtendedDocument } from '../../memberships/relation-plan.ts';
+
+/** The join index in PostgreSQL, written beside the documents that it is derived from. */
+
+const LIVE_BUILDS = `from relation_build b join relation r on r.project_id = b.project_id and r.id = b.relation_id
+  where b.project_id = $1 and (b.id = r.active_build or b.id = r.wanted_build)`;
+
+/** The rules whose index is there or is being made: what is written now must be in both. */
+export async function listBuilds(session: SqlSession, projectId: number): Promise<BuildRule[]> {
+  const found = await session.rows<{ build: number; rule: string }>(
+    `select b.id as build, b.rule ${LIVE_BUILDS} order by b.id`,
+    [projectId],
+  );
+  return found.map(({ build, rule }) => ({ build, bound: JSON.parse(rule) }));
+}
+
+/** Rules made ready, of so many projects. */
+const KEPT_PROJECTS = 64;
+
+/** What the catalog's threads know of relations. */
+export function relationBatchDerivation(): BatchDerivation {
+  const opened = new Map<number, { builds: string; memberships: Memberships }>();
+
+  return {
+    async open(session, projectId) {
+      const { derivationRevision: revision } = await readCatalogRow(session, projectId);
+      const [found] = await session.rows<{ builds: string | null }>(
+        `select string_agg(b.id::text, ',' order by b.id) as builds ${LIVE_BUILDS}`,
+        [projectId],
+      );
+      const builds = found?.builds ?? '';
+      let known = opened.get(projectId);
+      if (known?.builds !== builds) {
+        known = { builds, memberships: new Memberships(await listBuilds(session, projectId)) };
+        if (opened.size >= KEPT_PROJECTS) opened.clear();
+        opened.set(projectId, known);
+      }
+      const { memberships } = known;
+      return {
+        revision,
+        derive: (product) => packDerived(product.groupIdentifier, memberships.of(product)),
+      };
+    },
+    place: (tx, projectId, placed) =>
+      placeMemberships(tx, projectId, {
+        placed: placed.map(({ id, productId, derived }) => ({ id, productId, ...unpackDerived(derived) })),
+      }),
+    async copy(tx, projectId, copies) {
+      const found = await findMemberships(
+        tx,
+        projectId,
+        copies.map(({ from }) => from),
+      );
+      const placed = copies.flatMap(({ from, to }) => {
+        const known = found.get(from);
+        return known === undefined ? [] : [{ ...known, ...to }];
+      });
+      await placeMemberships(tx, projectId, { placed });
+    },
+    async move(tx, projectId, documents) {
+      const ids = documents.map(({ id }) => id);
+      const found = await findMemberships(tx, projectId, ids);
+      await removeMemberships(tx, projectId, ids);
+      const placed = documents.flatMap((document) => {
+        const known = found.get(document.id);
+        return known === undefined ? [] : [{ ...known, ...document }];
+      });
+      await placeMemberships(tx, projectId, { placed });
+    },
+    remove: removeMemberships,
+  };
+}
+
+/** Where memberships lie: those of the catalog, or those of a rule that is only tried. */
+export interface MembershipTables {
+  readonly member: string;
+  readonly document: string;
+}
+
+export const KEPT_TABLES: MembershipTables = { member: 'relation_member', document: 'relation_document' };
+
+/** Of the transaction: no other sees them, and they end with it. */
+export const TRIED_TABLES: MembershipTables = { member: 'tried_member', document: 'tried_document' };
+
+/** Makes empty tables for a rule that is tried. */
+export async function createTriedTables(tx: SqlTransaction): Promise<void> {
+  for (const kept of Object.keys(KEPT_TABLES) as (keyof MembershipTables)[]) {
+    await tx.run(
+      `create temp table ${TRIED_TABLES[kept]} (like ${KEPT_TABLES[kept]} including all) on commit drop`,
+    );
+  }
+}
+
+/** Statistics of what was written in this transaction; nobody else makes them for a table that others do not see. */
+export async function analyzeTriedTables(tx: SqlTransaction): Promise<void> {
+  for (const table of Object.values(TRIED_TABLES)) await tx.run(`analyze ${table}`);
+}
+
+/** Writes the rows of documents that have none. */
+export async function placeMemberships(
+  tx: SqlTransaction,
+  projectId: number,
+  { placed, tables = KEPT_TABLES }: { placed: readonly PlacedRow[]; tables?: MembershipTables },
+): Promise<void> {
+  await copyDocuments(tx, projectId, { placed, table: tables.document });
+  const members = placed.flatMap((one) => listMembers(one, one));
+  await copyMembers(tx, projectId, { members, table: tables.member });
+}
+
+export type PlacedRow = PlacedDocument & PlacedMemberships;
+
+/** Adds to documents memberships that they do not have yet. */
+export async function extendMemberships(
+  tx: SqlTransaction,
+  projectId: number,
+  extended: readonly ExtendedDocument[],
+): Promise<void> {
+  const placed = extended.map((one) => ({ ...one.document, ...one.placed }));
+  const ids = placed.map(({ id }) => id);
+  await tx.run('delete from relation_document where project_id = $1 and document_id = any($2)', [
+    projectId,
+    ids,
+  ]);
+  await copyDocuments(tx, projectId, { placed, table: KEPT_TABLES.document });
+  const members = extended.flatMap(({ document, added }) => listMembers(document, added));
+  await copyMembers(tx, projectId, { members, table: KEPT_TABLES.member });
+}
+
+const DOCUMENT_COLUMNS = ['project_id', 'document_id', 'product_id', 'group_identifier', 'memberships'];
+
+async function copyDocuments(
+  tx: SqlTransaction,
+  projectId: number,
+  { placed, table }: { placed: readonly PlacedRow[]; table: string },
+): Promise<void> {
+  if (placed.length === 0) return;
+  const rows = new CopyRows(DOCUMENT_COLUMNS.length);
+  for (const { id, productId, group, memberships, packed } of placed) {
+    rows.begin().integer(projectId).integer(id).integer(productId);
+    rows.text(group).text(packed ?? packMemberships(memberships));
+  }
+  await tx.copyIn(copyInto(table, DOCUMENT_COLUMNS), rows.finish());
+}
+
+const MEMBER_COLUMNS = [
+  ...['project_id', 'build_id', 'side', 'match_key', 'rank', 'product_id', 'document_id', 'group_identifier'],
+  ...COMPARED_COLUMNS,
+];
+
+async function copyMembers(
+  tx: SqlTransaction,
+  projectId: number,
+  { members, table }: { members: readonly MemberRow[]; table: string },
+): Promise<void> {
+  if (members.length === 0) return;
+  const rows = new CopyRows(MEMBER_COLUMNS.length);
+  for (const { build, side, key, rank, productId, document, group, compared } of sortByKey(members)) {
+    rows.begin().integer(projectId).integer(build).integer(side).bytes(key).bytes(rank);
+    rows.integer(productId).integer(document).text(group);
+    for (const value of compared) rows.bytes(value);
+  }
+  await tx.copyIn(copyInto(table, MEMBER_COLUMNS), rows.finish());
+}
+
+/** Sorted keys make an index grow page by page, and what is read together lie together; nothing depends on it. */
+function sortByKey(members: readonly MemberRow[]): MemberRow[] {
+  const sorted = members.map((row) => ({
+    row,
+    key: `${row.key.toString('latin1')}${row.rank.toString('latin1')}`,
+  }));
+  sorted.sort(
+    (a, b) =>
+      a.row.build - b.row.build || a.row.side - b.row.side || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0),
+  );
+  return sorted.map(({ row }) => row);
+}
+
+interface FoundRow {
+  readonly id: number;
+  readonly productId: number;
+  readonly group: string;
+  readonly packed: string;
+}
+
+/** @returns what was derived for these documents, by document; those without anything are left out */
+export async function findMemberships(
+  session: SqlSession,
+  projectId: number,
+  documents: readonly number[],
+): Promise<ReadonlyMap<number, PlacedRow>> {
+  const found = await session.rows<FoundRow>(
+    `select document_id as id, product_id as "productId", group_identifier as "group", memberships as packed
+     from relation_document where project_id = $1 and document_id = any($2)`,
+    [projectId, documents],
+  );
+  return new Map(found.map((row) => [row.id, { ...row, memberships: unpackMemberships(row.packed) }]));
+}
+
+/**
+ * Their keys are read from what is kept beside the documents, with conditions that keep the estimate small, as in
+ * `postgres-fetch-store.ts`. By row address, so that no plan walks through the index
+ * of a whole project; the project's one writer holds its lock, so that no address changes meanwhile.
+ */
+async function removeMemberships(
+  tx: SqlTransaction,
+  projectId: number,
+  documents: readonly number[],
+): Promise<void> {
+  await tx.run(
+    `delete from relation_member where project_id = $1 and ctid = any(array(
+       select m.ctid
+       from unnest($2::bigint[]) w (document)
+       cross join lateral (select * from relation_document d
+         where d.project_id = $1 and d.document_id = w.document offset 0) d
+       cross join lateral json_array_elements(d.memberships::json) e
+       cross join lateral json_array_elements(
+         case json_array_length(e->4) when 0 then '["${UNMATCHED_KEY.toString('base64')}"]' else e->4 end) k
+       cross join lateral (select m.ctid from relation_member m
+         where m.project_id = $1 and m.build_id = (e->>0)::bigint and m.side = (e->>1)::bigint
+           and m.match_key = decode(k #>> '{}', 'base64') and m.rank = decode(e->>2, 'base64')
+           and m.product_id = d.product_id and m.document_id = d.document_id offset 0) m
+       where json_typeof(e) = 'array' and json_typeof(k) = 'string'))`,
+    [projectId, documents],
+  );
+  await tx.run('delete from relation_document where project_id = $1 and document_id = any($2)', [
+    projectId,
+    documents,
+  ]);
+}

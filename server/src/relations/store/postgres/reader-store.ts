@@ -1,0 +1,168 @@
+import { readPostgresOntology } from '../../../catalog/catalog.ts';
+import {
+  isTimedOut,
+  type Operation,
+  type Postgres,
+  type SqlSession,
+  type SqlTransaction,
+} from '../../../storage/storage.ts';
+import { readMark } from './mark-store.ts';
+import {
+  analyzeTriedTables,
+  createTriedTables,
+  KEPT_TABLES,
+  type MembershipTables,
+  placeMemberships,
+  TRIED_TABLES,
+} from './membership-store.ts';
+import { type Ahead, CatalogMoved, readCatalog } from './search-store.ts';
+import {
+  countMembers,
+  listBuilt,
+  listTargetBuilds,
+  listUploads,
+  sampleSources,
+} from './survey-store.ts';
+import { CatalogRelations } from '../../answers/related-answers.ts';
+import { type MetRelateInput, type RelationCatalogs, readerOperations } from '../relation-reader.ts';
+import type { SurveyedCatalog } from '../../search/relation-survey.ts';
+import type { WorkLimit } from '../../search/work-limit.ts';
+
+export interface PostgresReaders {
+  /** The primary: what is tried out needs tables of its own. */
+  readonly postgres: Postgres;
+  /** Where reads may go: a replica or the primary. */
+  readPostgres(): Postgres;
+}
+
+/** What the threads that answer relations do with catalogs in PostgreSQL. */
+export function postgresRelationReaderOperations(parts: PostgresReaders): Record<string, Operation> {
+  return readerOperations(openCatalogs(parts));
+}
+
+/** Relations of so many projects are kept, each with its items. */
+const KEPT_PROJECTS = 64;
+
+function openCatalogs({ postgres, readPostgres }: PostgresReaders): RelationCatalogs {
+  const known = new Map<number, CatalogRelations>();
+
+  async function open(session: SqlSession, projectId: number): Promise<CatalogRelations> {
+    const relations = await readRelations(session, projectId);
+    known.delete(projectId);
+    if (known.size >= KEPT_PROJECTS) known.delete(known.keys().next().value as number);
+    known.set(projectId, relations);
+    return relations;
+  }
+
+  return {
+    answer: ({ input, limit }, work) =>
+      limit.heed(async (signal) => {
+        const { projectId, version, scale } = input;
+        const reader = readPostgres();
+        const present = known.get(projectId);
+        try {
+          const relations =
+            present?.version === version
+              ? present
+              : await reader.snapshot((session) => open(session, projectId), signal);
+          const session = stoppable(reader, signal);
+          const order = { session, projectId, scale, version: relations.version };
+          const ahead = describeAhead(relations, input);
+          return await readCatalog({ ...order, ahead }, (view) => work(relations, view));
+        } catch (error) {
+          if (!(error instanceof CatalogMoved)) throw error;
+        }
+        // Changed while it was read: now all of it in one snapshot, which takes some round trips more.
+        return reader.snapshot(async (session) => {
+          const relations = await open(session, projectId);
+          const ahead = describeAhead(relations, input);
+          return readCatalog({ session, projectId, scale, ahead }, (view) => work(relations, view));
+        }, signal);
+      }),
+    inspect: ({ projectId, limit }, work) =>
+      limit.heed((signal) => {
+        const inspect = async (session: SqlSession) =>
+          work({
+            ...(await openSurvey(session, projectId, KEPT_TABLES)),
+            findBuilt: async (id) =>
+              (await listBuilt(session, projectId)).find((relation) => relation.id === id),
+            listBuilt: () => listBuilt(session, projectId),
+          });
+        return readPostgres().snapshot(inspect, signal);
+      }),
+    tryOut: ({ projectId, limit }, work) =>
+      limit.heed((signal) => postgres.draft((tx) => tryOut(tx, projectId, work), signal)),
+  };
+}
+
+const stoppable = (reader: Postgres, signal: AbortSignal): SqlSession => ({
+  ...reader,
+  rows: (sql, values) => reader.rows(sql, values, signal),
+});
+
+async function tryOut<Result>(
+  tx: SqlTransaction,
+  projectId: number,
+  work: Parameters<RelationCatalogs['tryOut']>[1],
+): Promise<Result> {
+  await createTriedTables(tx);
+  return work({
+    ...(await openSurvey(tx, projectId, TRIED_TABLES)),
+    listAttributes: async () => (await readPostgresOntology(tx, projectId)).attributes,
+    listUploads: (after, limit) => listUploads(tx, projectId, { after, limit }),
+    place: (placed) => placeMemberships(tx, projectId, { placed, tables: TRIED_TABLES }),
+    endPlacing: () => analyzeTriedTables(tx),
+  }) as Promise<Result>;
+}
+
+/** On one snapshot: it takes several statements. */
+async function readRelations(session: SqlSession, projectId: number): Promise<CatalogRelations> {
+  const { version } = await readMark(session, projectId);
+  const { attributes } = await readPostgresOntology(session, projectId);
+  const relations = await listBuilt(session, projectId);
+  const builds = relations.map(({ build }) => build);
+  const targets = new Set(await listTargetBuilds(session, projectId, builds));
+  return new CatalogRelations({ version, attributes, relations, hasTargets: (build) => targets.has(build) });
+}
+
+const describeAhead = (relations: CatalogRelations, input: MetRelateInput): Ahead => ({
+  searches: relations.listAnswering(input.tags),
+  products: relations.needsProducts(input),
+});
+
+async function openSurvey(
+  session: SqlSession,
+  projectId: number,
+  tables: MembershipTables,
+): Promise<SurveyedCatalog> {
+  const { scale } = await readMark(session, projectId);
+  const withinTime = createTimeout(session);
+  return {
+    read: (work, searches = [], limit) =>
+      withinTime(limit, () =>
+        readCatalog({ session, projectId, scale, tables, ahead: { searches, products: false } }, work),
+      ),
+    countMembers: (build, side) => countMembers(session, projectId, { build, side, tables }),
+    sampleSources: (build, every) => sampleSources(session, projectId, { build, every, tables }),
+  };
+}
+
+/** @returns what does reads that the transaction outlives when they take too long */
+function createTimeout(session: SqlSession) {
+  let hasSavepoint = false;
+  return async <Result>(limit: WorkLimit | undefined, read: () => Promise<Result>): Promise<Result> => {
+    if (limit === undefined) return read();
+    limit.check();
+    if (!hasSavepoint) await session.run('savepoint read_in_time');
+    hasSavepoint = true;
+    await session.rows("select set_config('statement_timeout', $1, true)", [String(limit.leftMs)]);
+    try {
+      return await read();
+    } catch (error) {
+      throw isTimedOut(error) ? limit.timeUsedUp() : error;
+    } finally {
+      // Nothing was written; the time-out goes with it.
+      await session.run('rollback to savepoint read_in_time');
+    }
+  };
+}

@@ -1,0 +1,162 @@
+import { isStorableText } from '../../../kernel/storable-text.ts';
+import type { SqlSession } from '../../../storage/storage.ts';
+import { FetchedView, type RankedPlace, type WantedPage } from '../../search/fetched-view.ts';
+import { sideNumber } from '../../memberships/member-row.ts';
+import { type PackedMembership, toMemberships, unpackMemberships } from '../../memberships/membership.ts';
+import {
+  describeFetch,
+  FETCHED,
+  type FetchedRow,
+  type PageOrder,
+  type SourceListOrder,
+} from './fetch-store.ts';
+import { KEPT_TABLES, type MembershipTables } from './membership-store.ts';
+import type { SearchedRelation } from '../../search/related-search.ts';
+import { type Candidate, expectCandidates, type RelationView, SQL_OPERATORS } from '../../search/related-view.ts';
+import type { Operator, Side } from '../../definitions/relation.ts';
+
+/** Reading the join index in PostgreSQL: in as few statements as it takes. */
+
+/** What is read along with sources, because it will be asked for next. */
+export interface Ahead {
+  readonly searches: readonly { readonly relation: SearchedRelation; readonly limit: number }[];
+  /** Whether the products of candidates as they are served, too. */
+  readonly products: boolean;
+}
+
+export const NOTHING_AHEAD: Ahead = { searches: [], products: false };
+
+/** What is read is of another state than what was read before. */
+export class CatalogMoved extends Error {}
+
+export interface ReadOrder {
+  readonly session: SqlSession;
+  readonly projectId: number;
+  /** Of the tables, see `CatalogMark`. */
+  readonly scale: number;
+  /** Undefined: the session sees one state only. */
+  readonly version?: number;
+  readonly ahead?: Ahead;
+  readonly tables?: MembershipTables;
+}
+
+/**
+ * Does the work on one state of the catalog: on a view with nothing, then again each time with what it lacked.
+ * @throws CatalogMoved when a statement sees another version than `version`
+ */
+export async function readCatalog<Result>(
+  order: ReadOrder,
+  work: (view: RelationView) => Result,
+): Promise<Result> {
+  const view = new FetchedView();
+  for (;;) {
+    const result = work(view);
+    if (view.missing.count === 0) return result;
+    const version = await fetchMissing(view, order);
+    if (order.version !== undefined && version !== order.version) throw new CatalogMoved();
+  }
+}
+
+/** Fetches in one statement what the view lacked. @returns the version that it is of */
+async function fetchMissing(
+  view: FetchedView,
+  { session, projectId, scale, ahead = NOTHING_AHEAD, tables = KEPT_TABLES }: ReadOrder,
+): Promise<number> {
+  const { missing } = view;
+  const lists = missing.sources.size === 0 ? [] : ahead.searches.flatMap(describeLists);
+  const pages = [...missing.pages.values()];
+  const comparisons = Math.max(0, ...[...lists, ...pages].map(({ operators }) => operators.length));
+  const rows = await session.rows<FetchedRow>(describeFetch(tables, comparisons, scale), [
+    projectId,
+    [...missing.sources].filter(isStorableText),
+    JSON.stringify(lists),
+    JSON.stringify(pages.map(describePage)),
+    [...missing.groups],
+    [...missing.served],
+    ahead.products,
+    [...missing.uploads].filter(isStorableText),
+    [...missing.raws],
+    [...missing.identifiers],
+  ]);
+  const found = Map.groupBy(rows, ({ kind }) => kind);
+  const of = (kind: keyof typeof FETCHED) => found.get(FETCHED[kind]) ?? [];
+  addSources(view, { sources: of('source'), rows: of('sourceList'), lists });
+  addPages(view, pages, of('page'));
+  for (const { a, b } of of('variants')) view.addVariants(a, readVariants(b));
+  for (const { id, a, b } of of('served')) view.addServed(id, { answer: a, raw: b });
+  for (const { id, b } of of('raw')) view.addRaw(id, b);
+  for (const { id, a } of of('identifier')) view.addIdentifier(id, a);
+  for (const { id, a, b } of of('upload')) view.addUpload(a, { productId: id, raw: b });
+  view.settle();
+  return of('version')[0]?.id ?? 0;
+}
+
+function describeLists({ relation, limit }: Ahead['searches'][number]): SourceListOrder[] {
+  const { build, twoWay, excludeSameGroup: excludes, operators } = relation;
+  const sides: Side[] = twoWay ? ['target', 'source'] : ['target'];
+  return sides.map((side) => ({
+    build,
+    side: sideNumber(side),
+    size: expectCandidates(limit),
+    groups: limit,
+    excludes,
+    operators: toSql(operators, side),
+  }));
+}
+
+const describePage = (page: WantedPage, id: number): PageOrder => ({
+  id,
+  build: page.build,
+  side: sideNumber(page.side),
+  size: page.size,
+  groups: page.limit,
+  own: page.excluded ?? null,
+  operators: toSql(page.operators, page.side),
+  compared: page.opposite.compared,
+  keys: page.opposite.keys,
+  rank: page.after?.rank ?? '',
+  product: page.after?.productId ?? 0,
+});
+
+const toSql = (operators: readonly Operator[], side: Side) =>
+  operators.map((operator) => SQL_OPERATORS[operator as 'less'][side]);
+
+/** A list of a source of which no row came has no candidates. */
+function addSources(
+  view: FetchedView,
+  {
+    sources,
+    rows,
+    lists,
+  }: { sources: readonly FetchedRow[]; rows: readonly FetchedRow[]; lists: readonly SourceListOrder[] },
+): void {
+  const found = new Map(rows.map((row) => [`${row.id} ${row.a}`, row]));
+  for (const { id, a: identifier, b: group, c: packed } of sources) {
+    const memberships = unpackMemberships(packed);
+    view.addSource(identifier, { productId: id, group, memberships });
+    for (const { build, side, size } of lists) {
+      const opposite = memberships.find((one) => one.build === build && sideNumber(one.side) !== side);
+      const row = found.get(`${id} ${build} ${side}`);
+      if (opposite !== undefined) view.addPage(opposite, { ...readPage(row), size });
+    }
+  }
+}
+
+function addPages(view: FetchedView, pages: readonly WantedPage[], rows: readonly FetchedRow[]): void {
+  const found = new Map(rows.map((row) => [row.id, row]));
+  for (const [at, { opposite, size }] of pages.entries()) {
+    view.addPage(opposite, { ...readPage(found.get(at)), size });
+  }
+}
+
+function readPage(row: FetchedRow | undefined): { page: Candidate[]; last: RankedPlace | undefined } {
+  if (row === undefined) return { page: [], last: undefined };
+  const [products, groups] = JSON.parse(row.b) as [number[], string[]];
+  const page = products.map((productId, at) => ({ productId, group: groups[at] as string }));
+  return { page, last: { rank: row.c, productId: products.at(-1) as number } };
+}
+
+function readVariants(text: string) {
+  const pairs = JSON.parse(text) as [number, PackedMembership[]][];
+  return pairs.map(([productId, packed]) => ({ productId, memberships: toMemberships(packed) }));
+}

@@ -1,0 +1,119 @@
+import type { Attribute } from '../../catalog/catalog.ts';
+import type { Operation, StopFlag } from '../../storage/storage.ts';
+import {
+  type ProductRelation,
+  type ProductRelationsInput,
+  relateProduct,
+  toSearched,
+} from '../search/product-relations.ts';
+import type { CatalogRelations, RelateInput } from '../answers/related-answers.ts';
+import type { RelationView } from '../search/related-view.ts';
+import { type RelationDefinition, ruleOf } from '../definitions/relation.ts';
+import type { ServedRelation } from '../memberships/relation-plan.ts';
+import type { CatalogMark } from '../port.ts';
+import { type ExplainInput, explainRelation } from '../search/relation-questions.ts';
+import { type SurveyedCatalog, surveyRelation, type TriedCatalog, tryRule } from '../search/relation-survey.ts';
+import { bindRule } from '../definitions/rule.ts';
+import { WorkLimit } from '../search/work-limit.ts';
+
+/** What a request asks, and what its caller has just met of the catalog. */
+export type MetRelateInput = RelateInput & CatalogMark;
+
+/** How long the work on a question may take. */
+export interface Limited {
+  readonly limitMs: number;
+}
+
+/** Work on a project's catalog. */
+export interface LimitedWork {
+  readonly projectId: number;
+  readonly limit: WorkLimit;
+}
+
+/** Where the threads that answer relations read catalogs. */
+export interface RelationCatalogs {
+  /** Does the work on one state of the catalog; more than once when the view lacked something. */
+  answer<Result>(
+    asked: { readonly input: MetRelateInput; readonly limit: WorkLimit },
+    work: (relations: CatalogRelations, view: RelationView) => Result,
+  ): Promise<Result>;
+  /** One state of the catalog as long as the work takes. */
+  inspect<Result>(on: LimitedWork, work: (catalog: InspectedCatalog) => Promise<Result>): Promise<Result>;
+  /** The same, with a join index that nobody else sees and that ends with the work. */
+  tryOut<Result>(
+    on: LimitedWork,
+    work: (catalog: TriedCatalog & { listAttributes(): Promise<readonly Attribute[]> }) => Promise<Result>,
+  ): Promise<Result>;
+}
+
+export interface InspectedCatalog extends SurveyedCatalog {
+  /** @returns a relation that is well configured and built, whether or not it is enabled */
+  findBuilt(id: number): Promise<ServedRelation | undefined>;
+  listBuilt(): Promise<readonly ServedRelation[]>;
+}
+
+type Asked<Input> = Input & Limited;
+
+/**
+ * What the threads that answer relations do: one job is one state of the catalog. A survey answers with what it has
+ * when its time is used up, a question about one product is refused.
+ */
+export function readerOperations(catalogs: RelationCatalogs): Record<string, Operation> {
+  const surveyed = ({ limitMs: searchMs }: Limited, stop: StopFlag | undefined) => ({
+    limit: new WorkLimit(Number.POSITIVE_INFINITY, stop),
+    searchMs,
+  });
+  return {
+    relate: ({ limitMs, ...input }: Asked<MetRelateInput>, stop) =>
+      catalogs.answer({ input, limit: new WorkLimit(limitMs, stop) }, (relations, view) =>
+        relations.relate(view, input),
+      ),
+    tryRelation(asked: Asked<{ projectId: number; definition: RelationDefinition }>, stop) {
+      const { projectId, definition } = asked;
+      const time = surveyed(asked, stop);
+      return catalogs.tryOut({ projectId, limit: time.limit }, async (catalog) => {
+        const result = bindRule(ruleOf(definition), await catalog.listAttributes());
+        if ('problem' in result) return { output: result };
+        return { output: await tryRule(catalog, { ...definition, bound: result.bound }, time) };
+      });
+    },
+    surveyRelation(asked: Asked<{ projectId: number; id: number }>, stop) {
+      const { projectId, id } = asked;
+      const time = surveyed(asked, stop);
+      return catalogs.inspect({ projectId, limit: time.limit }, async (catalog) => {
+        const relation = await catalog.findBuilt(id);
+        return { output: relation && (await surveyRelation(catalog, relation, time)) };
+      });
+    },
+    relateProduct: ({ limitMs, ...input }: Asked<ProductRelationsInput>, stop) =>
+      catalogs.inspect(
+        { projectId: input.projectId, limit: new WorkLimit(limitMs, stop) },
+        async (catalog) => ({ output: await relateProductToAll(catalog, input) }),
+      ),
+    explainRelation: ({ limitMs, ...input }: Asked<ExplainInput>, stop) =>
+      catalogs.inspect(
+        { projectId: input.projectId, limit: new WorkLimit(limitMs, stop) },
+        async (catalog) => {
+          const relation = await catalog.findBuilt(input.id);
+          return {
+            output: relation && (await catalog.read((view) => explainRelation(view, relation, input))),
+          };
+        },
+      ),
+  };
+}
+
+/** Relation by relation: a view holds what it fetched. */
+async function relateProductToAll(
+  catalog: InspectedCatalog,
+  input: ProductRelationsInput,
+): Promise<ProductRelation[] | undefined> {
+  const found: ProductRelation[] = [];
+  if ((await catalog.read((view) => view.findUpload(input.identifier))) === undefined) return undefined;
+  for (const relation of await catalog.listBuilt()) {
+    const searches = [{ relation: toSearched(relation), limit: input.limit }];
+    const related = await catalog.read((view) => relateProduct(view, relation, input), searches);
+    if (related !== undefined) found.push(related);
+  }
+  return found;
+}

@@ -1,0 +1,84 @@
+import { readCatalogVersion, readOntology } from '../../../catalog/catalog.ts';
+import type { CatalogFile, CatalogFiles, Operation } from '../../../storage/storage.ts';
+import { KEPT_TABLES, type MembershipTables, placeMemberships, withTriedTables } from './membership-store.ts';
+import { CatalogRelations } from '../../answers/related-answers.ts';
+import {
+  countMembers,
+  createFileView,
+  hasMembers,
+  listUploads,
+  sampleMembers,
+} from './search-store.ts';
+import { type RelationCatalogs, readerOperations } from '../relation-reader.ts';
+import { listBuilt } from './definition-store.ts';
+import type { SurveyedCatalog } from '../../search/relation-survey.ts';
+import type { WorkLimit } from '../../search/work-limit.ts';
+
+/** What the threads that answer relations do with catalogs in files. */
+export function relationReaderOperations(files: CatalogFiles): Record<string, Operation> {
+  return readerOperations(openCatalogs(files));
+}
+
+function openCatalogs(files: CatalogFiles): RelationCatalogs {
+  const known = new WeakMap<CatalogFile, CatalogRelations>();
+  return {
+    async answer({ input, limit }, work) {
+      const file = files.open(input.projectId);
+      return file.snapshot(() => {
+        const version = readCatalogVersion(file);
+        let relations = known.get(file);
+        if (relations?.version !== version) {
+          relations = readRelations(file, version);
+          known.set(file, relations);
+        }
+        return work(relations, createFileView(file, { limit }));
+      });
+    },
+    async inspect({ projectId, limit }, work) {
+      const file = files.open(projectId);
+      return file.snapshot(() =>
+        work({
+          ...surveyed(file, { tables: KEPT_TABLES, limit }),
+          findBuilt: async (id) => listBuilt(file).find((relation) => relation.id === id),
+          listBuilt: async () => listBuilt(file),
+        }),
+      );
+    },
+    async tryOut({ projectId, limit }, work) {
+      const file = files.open(projectId);
+      return file.snapshot(() =>
+        withTriedTables(file, (tables) =>
+          work({
+            ...surveyed(file, { tables, limit }),
+            listAttributes: async () => readOntology(file).attributes,
+            listUploads: async (after, limit) => listUploads(file, after, limit),
+            async place(placed, reading) {
+              for (const { id, productId, ...rest } of placed) {
+                reading.check();
+                placeMemberships(file, { id, productId }, { ...rest, tables });
+              }
+            },
+            async endPlacing() {},
+          }),
+        ),
+      );
+    },
+  };
+}
+
+const readRelations = (file: CatalogFile, version: number) =>
+  new CatalogRelations({
+    version,
+    attributes: readOntology(file).attributes,
+    relations: listBuilt(file),
+    hasTargets: (build) => hasMembers(file, build, 'target'),
+  });
+
+const surveyed = (
+  file: CatalogFile,
+  { tables, limit: whole }: { tables: MembershipTables; limit: WorkLimit },
+): SurveyedCatalog => ({
+  read: async (work, _, limit = whole) => work(createFileView(file, { tables, limit })),
+  countMembers: async (build, side) => countMembers(file, { build, side, tables }),
+  sampleSources: async (build, every) => sampleMembers(file, { build, side: 'source', tables, every }),
+});

@@ -1,0 +1,291 @@
+import type { CatalogFile } from '../../../storage/storage.ts';
+import { sideNumber } from '../../memberships/member-row.ts';
+import { unpackMemberships } from '../../memberships/membership.ts';
+import { KEPT_TABLES, type MembershipTables } from './membership-store.ts';
+import {
+  type Candidate,
+  expectCandidates,
+  type FoundSource,
+  growPage,
+  type RelationView,
+  type ServedProduct,
+  SORTED_AT_MOST,
+  SQL_OPERATORS,
+  type StoredUpload,
+  type Variant,
+  type Wanted,
+} from '../../search/related-view.ts';
+import type { Side } from '../../definitions/relation.ts';
+import type { PresentUpload } from '../../search/relation-survey.ts';
+import type { WorkLimit } from '../../search/work-limit.ts';
+
+/** Reading the join index of a catalog's file; every function works on the snapshot of its caller. */
+
+interface Searched {
+  readonly tables: MembershipTables;
+  readonly limit: WorkLimit | undefined;
+}
+
+/**
+ * @returns the state of the snapshot that the caller has begun; nothing is ever missing. `limit` is looked at before
+ * the statements that may take long: nothing ends one that has begun.
+ */
+export function createFileView(
+  file: CatalogFile,
+  { tables = KEPT_TABLES, limit }: Partial<Searched> = {},
+): RelationView {
+  return {
+    once: (_, make) => make(),
+    findSource(identifier) {
+      limit?.check();
+      return findSource(file, identifier, tables);
+    },
+    listCandidates: (wanted) => listCandidates(file, wanted, { tables, limit }),
+    listVariants(group) {
+      limit?.check();
+      return listVariants(file, group, tables);
+    },
+    findServed: (productId) => findServed(file, productId),
+    findRaw: (productId) => findServed(file, productId).raw,
+    findIdentifier: (productId) => findIdentifier(file, productId),
+    findUpload: (identifier) => findUpload(file, identifier),
+  };
+}
+
+function findSource(
+  file: CatalogFile,
+  identifier: string,
+  tables: MembershipTables,
+): FoundSource | undefined {
+  // An unpaired surrogate would be read as U+FFFD, which another product may have.
+  if (!identifier.isWellFormed()) return undefined;
+  const row = file
+    .prepare(
+      `select p.id, r.group_identifier as groupIdentifier, r.memberships
+       from product p join ${tables.document} r on r.document_id = p.document_id where p.identifier = ?`,
+    )
+    .get(identifier) as { id: number; groupIdentifier: string; memberships: string } | undefined;
+  if (row === undefined) return undefined;
+  return { productId: row.id, group: row.groupIdentifier, memberships: unpackMemberships(row.memberships) };
+}
+
+/** A candidate with its place in the order, in hexadecimal, which sorts as the bytes do and is cheaper to hand over. */
+interface RankedCandidate extends Candidate {
+  readonly rank: string;
+}
+
+/** A member whose document is not that of its product is of another time: staged, or kept to be restored. */
+const PRESENT = 'cross join product p on p.id = m.product_id and p.document_id = m.document_id';
+const COLUMNS = 'm.product_id as productId, m.group_identifier as "group", hex(m.rank) as rank';
+const ORDER = 'order by m.rank, m.product_id';
+
+function* listCandidates(
+  file: CatalogFile,
+  wanted: Wanted,
+  searched: Searched,
+): Generator<RankedCandidate, void> {
+  const lists = wanted.opposite.keys.map((key) =>
+    listOfKey(file, wanted, { key: Buffer.from(key, 'base64'), ...searched }),
+  );
+  if (lists.length === 1) yield* lists[0] as Generator<RankedCandidate, void>;
+  else yield* mergeLists(lists);
+}
+
+function* listOfKey(
+  file: CatalogFile,
+  wanted: Wanted,
+  { key, tables, limit }: Searched & { key: Uint8Array },
+): Generator<RankedCandidate, void> {
+  limit?.check();
+  const { conditions, values, seek } = describeComparisons(wanted);
+  const place = [wanted.build, sideNumber(wanted.side), key] as const;
+  const inSide = 'm.build_id = ? and m.side = ? and m.match_key = ?';
+  if (seek !== undefined && isNear(file, place, { ...seek, tables })) {
+    const sql = `select ${COLUMNS}, m.document_id as document from ${tables.member} m indexed by ${tables.compared}
+      where ${inSide} and m.${seek.condition}${conditions} ${ORDER}`;
+    const rows = file.prepare(sql).all(...place, seek.value, ...values) as unknown as MemberRow[];
+    for (const row of rows) if (isPresent(file, row)) yield row;
+    return;
+  }
+  const sql = `select ${COLUMNS} from ${tables.member} m ${PRESENT} where ${inSide}${conditions}`;
+  const first = expectCandidates(wanted.limit);
+  yield* listInPages(file, { sql, values: [...place, ...values], first, limit });
+}
+
+interface MemberRow extends RankedCandidate {
+  readonly document: number;
+}
+
+function isPresent(file: CatalogFile, { productId, document }: MemberRow): boolean {
+  const sql = 'select 1 from product where id = ? and document_id = ?';
+  return file.prepare(sql).get(productId, document) !== undefined;
+}
+
+interface PagedList {
+  readonly sql: string;
+  readonly values: readonly (number | Uint8Array)[];
+  /** Rows of the first page. */
+  readonly first: number;
+  readonly limit: WorkLimit | undefined;
+}
+
+function* listInPages(
+  file: CatalogFile,
+  { sql, values, first, limit }: PagedList,
+): Generator<RankedCandidate, void> {
+  let last: RankedCandidate | undefined;
+  for (let size = first; ; size = growPage(size)) {
+    limit?.check();
+    const after = last === undefined ? '' : ' and (m.rank, m.product_id) > (unhex(?), ?)';
+    const from = last === undefined ? [] : [last.rank, last.productId];
+    const statement = file.prepare(`${sql}${after} ${ORDER} limit ?`);
+    const page = statement.all(...values, ...from, size) as unknown as RankedCandidate[];
+    yield* page;
+    last = page.at(-1);
+    if (page.length < size) return;
+  }
+}
+
+interface Seek {
+  readonly condition: string;
+  readonly value: Uint8Array;
+}
+
+/** The comparisons as SQL; the first as a seek too, where it reaches a range. */
+function describeComparisons({ side, opposite, operators }: Wanted) {
+  const compared = operators.flatMap((operator, at) => {
+    const value = opposite.compared[at] ?? null;
+    const sql = SQL_OPERATORS[operator as 'less'][side];
+    return value === null
+      ? []
+      : [{ column: `c${at + 1}`, operator, sql, value: Buffer.from(value, 'base64') }];
+  });
+  // The plus keeps SQLite from reading by the index of c1, and sorting a million members by rank afterwards.
+  const conditions = compared.map(({ column, operator, sql }) =>
+    operator === 'notEquals'
+      ? ` and (m.${column} is null or m.${column} <> ?)`
+      : ` and +m.${column} ${sql} ?`,
+  );
+  const [first] = compared;
+  const isRange = first !== undefined && first.column === 'c1' && first.operator !== 'notEquals';
+  const seek: Seek | undefined = isRange ? { condition: `c1 ${first.sql} ?`, value: first.value } : undefined;
+  return { conditions: conditions.join(''), values: compared.map(({ value }) => value), seek };
+}
+
+function isNear(
+  file: CatalogFile,
+  place: readonly [number, number, Uint8Array],
+  seek: Seek & { tables: MembershipTables },
+): boolean {
+  const found = file
+    .prepare(
+      `select count(*) as count from (select 1 from ${seek.tables.member} indexed by ${seek.tables.compared}
+       where build_id = ? and side = ? and match_key = ? and ${seek.condition} limit ${SORTED_AT_MOST})`,
+    )
+    .get(...place, seek.value);
+  return Number(found?.count) < SORTED_AT_MOST;
+}
+
+function* mergeLists(lists: readonly Generator<RankedCandidate, void>[]): Generator<RankedCandidate, void> {
+  const heads = lists.map((list) => ({ list, next: list.next().value }));
+  for (;;) {
+    const [best] = heads
+      .filter((head): head is { list: typeof head.list; next: RankedCandidate } => head.next !== undefined)
+      .sort((a, b) => compare(a.next, b.next));
+    if (best === undefined) return;
+    yield best.next;
+    (best as { next: RankedCandidate | undefined }).next = best.list.next().value ?? undefined;
+  }
+}
+
+const compare = (a: RankedCandidate, b: RankedCandidate) =>
+  a.rank === b.rank ? a.productId - b.productId : a.rank < b.rank ? -1 : 1;
+
+function listVariants(file: CatalogFile, group: string, tables: MembershipTables): Variant[] {
+  return file
+    .prepare(
+      `select p.id as productId, r.memberships from ${tables.document} r
+       join product p on p.id = r.product_id and p.document_id = r.document_id where r.group_identifier = ?`,
+    )
+    .all(group)
+    .map(({ productId, memberships }) => ({
+      productId: Number(productId),
+      memberships: unpackMemberships(String(memberships)),
+    }));
+}
+
+/** Whether a side holds any product, matching or not. */
+export function hasMembers(file: CatalogFile, build: number, side: Side): boolean {
+  const found = file
+    .prepare(
+      `select 1 from relation_member m cross join product p on p.id = m.product_id and p.document_id = m.document_id
+       where m.build_id = ? and m.side = ? limit 1`,
+    )
+    .get(build, sideNumber(side));
+  return found !== undefined;
+}
+
+/** @throws Error for a product that is not there: the join index has named it */
+function findServed(file: CatalogFile, productId: number): ServedProduct {
+  const served = file
+    .prepare(
+      `select cast(d.answer as text) as answer, cast(d.raw as text) as raw
+       from product p join document d on d.id = p.document_id where p.id = ?`,
+    )
+    .get(productId) as ServedProduct | undefined;
+  if (served !== undefined) return served;
+  throw new Error(`the product ${productId} is in the join index and not in the catalog`);
+}
+
+/** @returns products by id, after `after` */
+export function listUploads(file: CatalogFile, after: number, limit: number): PresentUpload[] {
+  return file
+    .prepare(
+      `select p.id as productId, p.document_id as document, cast(d.raw as text) as raw
+       from product p join document d on d.id = p.document_id where p.id > ? order by p.id limit ?`,
+    )
+    .all(after, limit) as unknown as PresentUpload[];
+}
+
+function findUpload(file: CatalogFile, identifier: string): StoredUpload | undefined {
+  if (!identifier.isWellFormed()) return undefined;
+  return file
+    .prepare(
+      `select p.id as productId, cast(d.raw as text) as raw
+       from product p join document d on d.id = p.document_id where p.identifier = ?`,
+    )
+    .get(identifier) as StoredUpload | undefined;
+}
+
+/** Walks the products of a side once each, by match key. */
+const PRODUCTS_OF_SIDE = (tables: MembershipTables) => `select distinct m.product_id as productId
+  from ${tables.member} m cross join product p on p.id = m.product_id and p.document_id = m.document_id
+  where m.build_id = ? and m.side = ?`;
+
+export function countMembers(
+  file: CatalogFile,
+  { build, side, tables }: { build: number; side: Side; tables: MembershipTables },
+): number {
+  const sql = `select count(*) as count from (${PRODUCTS_OF_SIDE(tables)})`;
+  return Number(file.prepare(sql).get(build, sideNumber(side))?.count);
+}
+
+/** @returns identifiers of a side, one in `every`, by id */
+export function sampleMembers(
+  file: CatalogFile,
+  wanted: { build: number; side: Side; tables: MembershipTables; every: number },
+): string[] {
+  const { build, side, tables, every } = wanted;
+  return file
+    .prepare(
+      `select p.identifier from
+         (select productId, row_number() over (order by productId) as place from (${PRODUCTS_OF_SIDE(tables)})) s
+       join product p on p.id = s.productId where (s.place - 1) % ? = 0 order by p.id`,
+    )
+    .all(build, sideNumber(side), every)
+    .map(({ identifier }) => String(identifier));
+}
+
+function findIdentifier(file: CatalogFile, productId: number): string {
+  return String(file.prepare('select identifier from product where id = ?').get(productId)?.identifier);
+}

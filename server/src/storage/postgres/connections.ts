@@ -1,0 +1,251 @@
+import { createHash } from 'node:crypto';
+import pg, { type PoolClient, type QueryConfig } from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
+import { cancelOn } from './cancel.ts';
+import { refuseAway, translatePostgresError } from './postgres-errors.ts';
+import { watchPool } from './watch.ts';
+
+/** How a thread reaches the database; plain data, so that it can be handed to threads. */
+export interface PostgresSettings {
+  readonly url: string;
+  /** At most so many connections of this thread. */
+  readonly connections: number;
+  /** Whether statements are prepared once per connection: not behind a PgBouncer older than 1.21. */
+  readonly prepares: boolean;
+}
+
+export type SqlValue = string | number | bigint | boolean | null | Uint8Array | readonly unknown[];
+
+/** Statements one at a time, each its own transaction unless it is one's. Values are `$1`, `$2`, … */
+export interface SqlSession {
+  /** @throws not_ready when the database cannot be reached, storage_full when its disk is full */
+  rows<Row>(sql: string, values?: readonly SqlValue[]): Promise<Row[]>;
+  /** @returns how many rows were changed */
+  run(sql: string, values?: readonly SqlValue[]): Promise<number>;
+}
+
+export interface SqlTransaction extends SqlSession {
+  /** Takes rows in as COPY … FROM STDIN has them. */
+  copyIn(sql: string, bytes: Uint8Array): Promise<void>;
+}
+
+/** `signal` cancels the statement that is under way. */
+export interface Postgres extends SqlSession {
+  rows<Row>(sql: string, values?: readonly SqlValue[], signal?: AbortSignal): Promise<Row[]>;
+  /** Durable when it resolves; rolled back when `work` throws. */
+  transaction<Result>(work: (tx: SqlTransaction) => Promise<Result>): Promise<Result>;
+  /** Several statements that see one state; nothing is written. */
+  snapshot<Result>(work: (session: SqlSession) => Promise<Result>, signal?: AbortSignal): Promise<Result>;
+  /** Several statements that see one state and may fill temporary tables, which go with it. */
+  draft<Result>(work: (tx: SqlTransaction) => Promise<Result>, signal?: AbortSignal): Promise<Result>;
+  /** For Kysely, which brings its own transactions. */
+  connect(): Promise<SqlConnection>;
+  close(): Promise<void>;
+}
+
+export interface SqlConnection {
+  query(sql: string, values: readonly unknown[]): Promise<{ rows: unknown[]; changed: number }>;
+  release(): void;
+}
+
+const CONNECT_TIMEOUT_MS = 5_000;
+const IDLE_TIMEOUT_MS = 30_000;
+/** A read that takes longer is a mistake; PostgreSQL ends it, and where a proxy hides that, the client does. */
+const READ_TIMEOUT_MS = 60_000;
+const CLIENT_TIMEOUT_MS = READ_TIMEOUT_MS + 10_000;
+/** A commit of ten million products writes for minutes, and another change of its project waits for it. */
+const WRITE_TIMEOUT_MS = 3_600_000;
+const PATIENTLY = `set local statement_timeout = ${WRITE_TIMEOUT_MS}`;
+
+const INT8 = 20;
+const parseNumbers = { getTypeParser: parserOf };
+
+/** Every integer of the schema is below 2^53. */
+function parserOf(oid: number, format?: string): unknown {
+  if (oid === INT8 && format !== 'binary') return Number;
+  return pg.types.getTypeParser(oid, format as 'text');
+}
+
+/** A bounded pool of connections. Nothing is kept in a session, so that a proxy may lend one per transaction. */
+export function openPostgres({ url, connections, prepares }: PostgresSettings): Postgres {
+  const pool = createPool(url, connections);
+  const watch = watchPool(pool, url);
+  let ended: Promise<void> | undefined;
+
+  async function acquire(): Promise<PoolClient> {
+    if (watch.isAway) throw refuseAway();
+    try {
+      return await pool.connect();
+    } catch (error) {
+      throw translatePostgresError(error);
+    }
+  }
+
+  /** A connection that a statement failed on is kept when the database refused the statement, else closed. */
+  async function withClient<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
+    const client = await acquire();
+    let fault: unknown;
+    const onFault = (error: Error) => {
+      fault = error;
+    };
+    client.on('error', onFault);
+    try {
+      return await work(client);
+    } catch (error) {
+      if (!isRefusedStatement(error)) fault = error;
+      throw translatePostgresError(error);
+    } finally {
+      client.off('error', onFault);
+      client.release(fault !== undefined);
+    }
+  }
+
+  const prepare = prepares ? prepared : unprepared;
+  const alone = (client: PoolClient, signal?: AbortSignal) =>
+    sessionOn(client, prepare, { timeout: CLIENT_TIMEOUT_MS, signal });
+
+  async function between<Result>(
+    [begin, end]: readonly [string, string],
+    work: (tx: SqlTransaction) => Promise<Result>,
+    signal?: AbortSignal,
+  ): Promise<Result> {
+    return withClient(async (client) => {
+      await client.query(begin);
+      try {
+        const result = await work(sessionOn(client, prepare, { signal }));
+        await client.query(end);
+        return result;
+      } catch (error) {
+        await client.query('rollback').catch(() => {});
+        throw error;
+      }
+    });
+  }
+
+  return {
+    rows: (sql, values, signal) => withClient((client) => alone(client, signal).rows(sql, values)),
+    run: (sql, values) => withClient((client) => alone(client).run(sql, values)),
+    transaction: (work) => between([`begin; ${PATIENTLY}`, 'commit'], work),
+    snapshot: (work, signal) =>
+      between(['begin isolation level repeatable read read only', 'commit'], work, signal),
+    draft: (work, signal) =>
+      between([`begin isolation level repeatable read; ${PATIENTLY}`, 'rollback'], work, signal),
+    connect: async () => lend(await acquire(), prepare),
+    close() {
+      watch.stop();
+      ended ??= pool.end();
+      return ended;
+    },
+  };
+}
+
+function createPool(url: string, connections: number): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: connections,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    idleTimeoutMillis: IDLE_TIMEOUT_MS,
+    statement_timeout: READ_TIMEOUT_MS,
+    application_name: 'relata',
+    keepAlive: true,
+    types: parseNumbers as never,
+  });
+  // An idle connection that the database closed is no fault: the next statement opens another.
+  pool.on('error', () => {});
+  return pool;
+}
+
+/** `timeout` in ms: after it the client gives up by itself. */
+function sessionOn(
+  client: PoolClient,
+  prepare: typeof prepared,
+  { timeout, signal }: { timeout?: number; signal: AbortSignal | undefined },
+): SqlTransaction {
+  const query = (sql: string, values: readonly SqlValue[] = []) =>
+    cancelOn(signal, client, () =>
+      client.query({ ...prepare(sql, values), ...(timeout && { query_timeout: timeout }) }),
+    );
+  return {
+    rows: async <Row>(sql: string, values?: readonly SqlValue[]) => (await query(sql, values)).rows as Row[],
+    run: async (sql, values) => (await query(sql, values)).rowCount ?? 0,
+    copyIn: (sql, bytes) => cancelOn(signal, client, () => copyInto(client, sql, bytes)),
+  };
+}
+
+/** A connection for a caller that begins and ends its transactions itself. */
+function lend(client: PoolClient, prepare: typeof prepared): SqlConnection {
+  let fault = false;
+  const onFault = () => {
+    fault = true;
+  };
+  client.on('error', onFault);
+  return {
+    async query(sql, values) {
+      try {
+        const order = { ...prepare(sql, values as SqlValue[]), query_timeout: CLIENT_TIMEOUT_MS };
+        const { rows, rowCount } = await client.query(order);
+        return { rows, changed: rowCount ?? 0 };
+      } catch (error) {
+        fault ||= !isRefusedStatement(error);
+        throw translatePostgresError(error);
+      }
+    },
+    release() {
+      client.off('error', onFault);
+      client.release(fault);
+    },
+  };
+}
+
+/** Five letters or digits: the database answered, and the connection is as good as before. */
+function isRefusedStatement(error: unknown): boolean {
+  const { code, severity } = error as { code?: string; severity?: string };
+  return /^[0-9A-Z]{5}$/.test(code ?? '') && severity !== 'FATAL';
+}
+
+const names = new Map<string, string>();
+const KEPT_NAMES = 2_000;
+
+/** The same text has the same name on every connection, e.g. of a proxy that lends one to many processes. */
+function prepared(text: string, values: readonly SqlValue[]): QueryConfig {
+  let name = names.get(text);
+  if (name === undefined) {
+    name = `relata_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
+    if (names.size < KEPT_NAMES) names.set(text, name);
+  }
+  return { name, text, values: toValues(values) };
+}
+
+const unprepared = (text: string, values: readonly SqlValue[]): QueryConfig => ({
+  text,
+  values: toValues(values),
+});
+
+/** The driver takes buffers for bytes, and any other view for text. */
+function toValues(values: readonly SqlValue[]): unknown[] {
+  return values.map((value) =>
+    value instanceof Uint8Array && !Buffer.isBuffer(value)
+      ? Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+      : value,
+  );
+}
+
+/** What one message carries. */
+const COPY_CHUNK_BYTES = 256 * 1024;
+
+async function copyInto(client: PoolClient, sql: string, bytes: Uint8Array): Promise<void> {
+  const stream = client.query(copyFrom(sql));
+  const done = new Promise<void>((resolve, reject) => {
+    stream.once('finish', resolve);
+    stream.once('error', reject);
+  });
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  done.catch(() => {});
+  for (let at = 0; at < buffer.length && !stream.destroyed; at += COPY_CHUNK_BYTES) {
+    if (!stream.write(buffer.subarray(at, at + COPY_CHUNK_BYTES))) {
+      await Promise.race([new Promise((resolve) => stream.once('drain', resolve)), done]);
+    }
+  }
+  stream.end();
+  await done;
+}

@@ -1,0 +1,34 @@
+import { ServiceError } from '../../kernel/errors.ts';
+
+/** SQLSTATE. Source: PostgreSQL documentation, appendix A. */
+const DISK_FULL = '53100';
+/** Connection exceptions, too many connections, shutdown, crash, starting up, and what only a standby refuses. */
+const UNAVAILABLE = /^(?:08...|53[0234]00|57P0[1-5]|25006|40001|40P01|55P03)$/;
+const NETWORK = new Set([
+  ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'],
+  ...['ENETUNREACH', 'ECONNABORTED', 'ENOENT'],
+]);
+/** What the driver says without a code when the connection is gone. */
+const GONE =
+  /connection terminated|connection error|timeout exceeded when trying to connect|query read timeout/i;
+const CANCELLED = '57014';
+/** A restart takes seconds, a failover up to a minute. */
+const RETRY_SECONDS = 2;
+
+/** Whether the statement took longer than its time-out. */
+export const isTimedOut = (error: unknown) => (error as { code?: string }).code === CANCELLED;
+
+/** The refusal of a statement that is not sent, because the database answers nobody. */
+export const refuseAway = (cause?: Error) =>
+  new ServiceError('not_ready', { retryAfterSeconds: RETRY_SECONDS, cause });
+
+/** @returns `not_ready` while the database cannot be reached, `storage_full` on a full disk; others as they are */
+export function translatePostgresError(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof ServiceError) return error;
+  const { code = '' } = error as Error & { code?: string };
+  if (code === DISK_FULL) return new ServiceError('storage_full', { cause: error });
+  if (UNAVAILABLE.test(code) || NETWORK.has(code) || GONE.test(error.message)) {
+    return refuseAway(error);
+  }
+  return error;
+}

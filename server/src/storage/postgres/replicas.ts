@@ -1,0 +1,137 @@
+import { ServiceError } from '../../kernel/errors.ts';
+import { openPostgres, type Postgres, type PostgresSettings } from './connections.ts';
+
+/**
+ * Read replicas. The primary's row `service` carries a beat, an instant that every process raises; a replica that shows
+ * an old beat lags, whatever the reason, and is left out until it has caught up. Replication keeps the order of
+ * commits, so a replica that shows a beat shows everything that was committed before it.
+ */
+export interface Readers {
+  /** @returns a replica in turn, or the primary when none is near enough; a replica that fails is left at once */
+  pick(): Postgres;
+  /** Waits until everything committed by now shows on every replica that any process still reads from. */
+  catchUp(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ReaderSettings {
+  readonly primary: Postgres;
+  readonly replicas: readonly PostgresSettings[];
+  readonly maxDelayMs: number;
+}
+
+const BEAT_EVERY_MS = 200;
+/** Without replicas it only tells other commands that a process is there (move.ts). */
+const IDLE_BEAT_MS = 5_000;
+/** Another process raised it just now. */
+const BEAT_AGE_MS = 150;
+const CATCH_UP_EVERY_MS = 20;
+const NOW = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
+
+interface Replica {
+  readonly postgres: Postgres;
+  /** The last beat that it showed. */
+  beat: number;
+  isNear: boolean;
+  checking: boolean;
+}
+
+export function createReaders({ primary, replicas: settings, maxDelayMs }: ReaderSettings): Readers {
+  const replicas = settings.map((one): Replica => {
+    return { postgres: openPostgres(one), beat: 0, isNear: false, checking: false };
+  });
+  let turn = 0;
+  let beat = 0;
+  const timer = setInterval(() => void check(), replicas.length === 0 ? IDLE_BEAT_MS : BEAT_EVERY_MS);
+  timer.unref();
+  void check();
+
+  async function check(): Promise<void> {
+    try {
+      beat = Math.max(beat, await raiseBeat(primary, BEAT_AGE_MS));
+    } catch {
+      // Without the primary nobody knows how old a replica is; those that were near stay for the time they may lag.
+      beat += BEAT_EVERY_MS;
+    }
+    await Promise.all(replicas.map(look));
+  }
+
+  async function look(replica: Replica): Promise<void> {
+    if (replica.checking) return;
+    replica.checking = true;
+    try {
+      replica.beat = Math.max(replica.beat, await readBeat(replica.postgres));
+    } catch {
+      replica.isNear = false;
+      return;
+    } finally {
+      replica.checking = false;
+    }
+    replica.isNear = beat > 0 && beat - replica.beat <= maxDelayMs;
+  }
+
+  /** A look that hangs must not keep a replica in use. */
+  const isUsable = ({ isNear, beat: shown }: Replica) => isNear && beat - shown <= maxDelayMs;
+
+  return {
+    pick() {
+      const near = replicas.filter(isUsable);
+      turn += 1;
+      const chosen = near[turn % Math.max(near.length, 1)];
+      return chosen === undefined ? primary : withFallback(chosen, primary);
+    },
+    async catchUp() {
+      if (replicas.length === 0) return;
+      const wanted = await raiseBeat(primary, 0);
+      // By then every process has seen that a replica without this beat lags too much.
+      const until = performance.now() + maxDelayMs + 3 * BEAT_EVERY_MS;
+      while (replicas.some((one) => one.beat < wanted) && performance.now() < until) {
+        await new Promise((resolve) => setTimeout(resolve, CATCH_UP_EVERY_MS));
+        await Promise.race([
+          Promise.all(replicas.map(look)),
+          new Promise((resolve) => setTimeout(resolve, BEAT_EVERY_MS)),
+        ]);
+      }
+    },
+    async close() {
+      clearInterval(timer);
+      await Promise.all(replicas.map(({ postgres }) => postgres.close()));
+    },
+  };
+}
+
+/** @returns the newest beat, raised unless it is younger than that */
+async function raiseBeat(primary: Postgres, youngerThanMs: number): Promise<number> {
+  const [row] = await primary.rows<{ beat: number }>(
+    `with raised as (update service set beat_at = greatest(beat_at + 1, ${NOW})
+       where id = 1 and beat_at <= ${NOW} - $1::bigint returning beat_at)
+     select coalesce((select beat_at from raised), (select beat_at from service where id = 1)) as beat`,
+    [youngerThanMs],
+  );
+  return row?.beat ?? 0;
+}
+
+async function readBeat(replica: Postgres): Promise<number> {
+  const [row] = await replica.rows<{ beat: number }>('select beat_at as beat from service where id = 1');
+  return row?.beat ?? 0;
+}
+
+/** Reads that a replica cannot answer are the primary's. */
+function withFallback(replica: Replica, primary: Postgres): Postgres {
+  const onPrimary = (error: unknown, signal?: AbortSignal) => {
+    if (!(error instanceof ServiceError) || signal?.aborted) throw error;
+    replica.isNear = false;
+    return primary;
+  };
+  return {
+    ...primary,
+    rows: (sql, values, signal) =>
+      replica.postgres
+        .rows<never>(sql, values, signal)
+        .catch((error) => onPrimary(error, signal).rows(sql, values, signal)),
+    snapshot: (work, signal) =>
+      replica.postgres
+        .snapshot(work, signal)
+        .catch((error) => onPrimary(error, signal).snapshot(work, signal)),
+  };
+}

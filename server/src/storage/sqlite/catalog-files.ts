@@ -1,0 +1,115 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { migrate } from '../migrate.ts';
+import { openSqlite } from './open-sqlite.ts';
+import { translateSqliteError } from '../sqlite-errors.ts';
+
+/**
+ * page_size 16384: products of 1 to 4 KB then fill pages without overflow chains. cache_size in KiB. The WAL grows to
+ * 64 MiB before it is written back, so that a batch of 10,000 products is written back at most once.
+ */
+const CATALOG_PRAGMAS = `
+  pragma page_size = 16384;
+  pragma journal_mode = wal;
+  pragma synchronous = full;
+  pragma cache_size = -32768;
+  pragma mmap_size = 0;
+  pragma wal_autocheckpoint = 4096;
+`;
+
+/** An open catalog file with its prepared statements. */
+export class CatalogFile {
+  readonly database: DatabaseSync;
+  private readonly prepared = new Map<string, StatementSync>();
+
+  /** @throws storage_full */
+  constructor(path: string) {
+    try {
+      this.database = openSqlite(path, CATALOG_PRAGMAS);
+      migrate(this.database, 'catalog');
+    } catch (error) {
+      throw translateSqliteError(error);
+    }
+  }
+
+  /** @returns the statement, prepared at its first use. */
+  prepare(sql: string): StatementSync {
+    const known = this.prepared.get(sql) ?? this.database.prepare(sql);
+    this.prepared.set(sql, known);
+    return known;
+  }
+
+  /** Runs `work` in one transaction; rolled back when it throws. */
+  transaction<Result>(work: () => Result): Result {
+    this.database.exec('begin immediate');
+    try {
+      const result = work();
+      this.database.exec('commit');
+      return result;
+    } catch (error) {
+      if (this.database.isTransaction) this.database.exec('rollback');
+      throw error;
+    }
+  }
+
+  /**
+   * Runs `work` on one snapshot, so that several statements see the same catalog. Work that waits keeps it open: whoever
+   * uses the file meanwhile would read an old state, so only threads that do one thing at a time may wait.
+   */
+  snapshot<Result>(work: () => Result): Result {
+    this.database.exec('begin');
+    let isWaiting = false;
+    try {
+      const result = work();
+      if (!(result instanceof Promise)) return result;
+      isWaiting = true;
+      return result.finally(() => this.database.exec('commit')) as Result;
+    } finally {
+      if (!isWaiting) this.database.exec('commit');
+    }
+  }
+}
+
+export interface CatalogFiles {
+  open(projectId: number): CatalogFile;
+  close(projectId: number): void;
+  closeAll(): void;
+  pathOf(projectId: number): string;
+  remove(projectId: number): void;
+}
+
+/** Open files per thread: enough that a busy installation seldom opens one, few enough for memory and file handles. */
+const OPEN_CATALOGS = 64;
+
+/** The catalog files of one thread; the least recently used one is closed when there are too many. */
+export function createCatalogFiles(folder: string): CatalogFiles {
+  const files = new Map<number, CatalogFile>();
+  const pathOf = (projectId: number) => join(folder, `${projectId}.db`);
+
+  function close(projectId: number): void {
+    files.get(projectId)?.database.close();
+    files.delete(projectId);
+  }
+
+  return {
+    pathOf,
+    close,
+    open(projectId) {
+      const known = files.get(projectId);
+      files.delete(projectId);
+      const file = known ?? new CatalogFile(pathOf(projectId));
+      files.set(projectId, file);
+      const oldest = files.keys().next().value;
+      if (files.size > OPEN_CATALOGS && oldest !== undefined) close(oldest);
+      return file;
+    },
+    closeAll() {
+      for (const projectId of [...files.keys()]) close(projectId);
+    },
+    remove(projectId) {
+      close(projectId);
+      for (const suffix of ['', '-wal', '-shm']) rmSync(`${pathOf(projectId)}${suffix}`, { force: true });
+    },
+  };
+}

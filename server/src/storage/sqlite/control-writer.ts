@@ -1,0 +1,21 @@
+import type { SQLInputValue, StatementSync } from 'node:sqlite';
+import { workerData } from 'node:worker_threads';
+import { openSqlite } from './open-sqlite.ts';
+import { CONTROL_PRAGMAS } from './control-database.ts';
+import { serveOperations } from '../threads/thread-entry.ts';
+
+/** The thread that holds the one writing connection of the control database. */
+const database = openSqlite((workerData as { path: string }).path, CONTROL_PRAGMAS);
+const prepared = new Map<string, StatementSync>();
+
+serveOperations({
+  execute({ sql, parameters }: { sql: string; parameters: SQLInputValue[] }) {
+    // A full disk may end a transaction by itself; the caller is to hear of the disk, not of a rollback too many.
+    if (sql === 'rollback' && !database.isTransaction) return { output: { rows: [] } };
+    const statement = prepared.get(sql) ?? database.prepare(sql);
+    prepared.set(sql, statement);
+    if (statement.columns().length > 0) return { output: { rows: statement.all(...parameters) } };
+    const { changes, lastInsertRowid } = statement.run(...parameters);
+    return { output: { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) } };
+  },
+});

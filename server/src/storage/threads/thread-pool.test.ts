@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { ServiceError } from '../../kernel/errors.ts';
+import { createThreadPool, type ThreadPool } from './thread-pool.ts';
+
+const ENTRY = `
+import { threadId, workerData } from 'node:worker_threads';
+import { ServiceError } from '${new URL('../../kernel/errors.ts', import.meta.url).href}';
+import { serveOperations } from '${new URL('./thread-entry.ts', import.meta.url).href}';
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+serveOperations({
+  echo: (input) => ({ output: { input, workerData, threadId } }),
+  bytes: ({ bytes }) => ({ output: bytes, transfer: [bytes.buffer] }),
+  async span({ ms }) {
+    const from = performance.timeOrigin + performance.now();
+    await sleep(ms);
+    return { output: { from, to: performance.timeOrigin + performance.now(), threadId } };
+  },
+  refuse: () => { throw new ServiceError('full_update_other', { values: [3, 4], details: ['why'] }); },
+  fail: () => { throw new TypeError('a bug'); },
+  die: () => process.exit(1),
+  work(ms, stop) {
+    const until = performance.now() + ms;
+    while (performance.now() < until) if (stop !== undefined && Atomics.load(stop, 0) !== 0) break;
+    return { output: performance.now() < until ? 'stopped' : 'done' };
+  },
+});
+`;
+const entry = new URL(`data:text/javascript,${encodeURIComponent(ENTRY)}`);
+
+function startPool(t: TestContext, size: number, settings: { share?: number } = {}): ThreadPool {
+  const pool = createThreadPool(entry, { size, workerData: { folder: '/somewhere' }, ...settings });
+  t.after(() => pool.close());
+  return pool;
+}
+
+interface Span {
+  from: number;
+  to: number;
+  threadId: number;
+}
+
+const overlaps = (a: Span, b: Span) => a.from < b.to && b.from < a.to;
+
+test('an operation gets its input and answers its output', async (t) => {
+  const pool = startPool(t, 1);
+  const output = await pool.run<{ input: object; workerData: object }>('echo', { a: [1, '2'] }, { key: 1 });
+  assert.deepEqual([output.input, output.workerData], [{ a: [1, '2'] }, { folder: '/somewhere' }]);
+});
+
+test('a transferred buffer is handed over there and back', async (t) => {
+  const pool = startPool(t, 1);
+  const bytes = new Uint8Array([1, 2, 3]);
+  const output = await pool.run<Uint8Array>('bytes', { bytes }, { key: 1, transfer: [bytes.buffer] });
+  assert.deepEqual([...output], [1, 2, 3]);
+  assert.equal(bytes.length, 0, 'it is here no more');
+});
+
+test('operations of one key run one after another in order, those of other keys beside them', async (t) => {
+  const pool = startPool(t, 2);
+  await Promise.all([1, 2].map((key) => pool.run('span', { ms: 1 }, { key })));
+  const run = (key: number) => pool.run<Span>('span', { ms: 40 }, { key });
+  const [a1, a2, a3, b1] = (await Promise.all([run(1), run(1), run(1), run(2)])) as [Span, Span, Span, Span];
+  assert.ok(a1.to <= a2.from && a2.to <= a3.from);
+  assert.ok([a1, a2, a3].some((a) => overlaps(a, b1)));
+});
+
+test('an unordered operation runs beside its own key', async (t) => {
+  const pool = startPool(t, 2);
+  await Promise.all([1, 2].map((key) => pool.run('span', { ms: 1 }, { key })));
+  const run = () => pool.run<Span>('span', { ms: 60 }, { key: 1, unordered: true });
+  const [a, b] = (await Promise.all([run(), run()])) as [Span, Span];
+  assert.ok(overlaps(a, b));
+  assert.notEqual(a.threadId, b.threadId);
+});
+
+test('keys take turns: one that has many waiting holds up none that has one', async (t) => {
+  const pool = startPool(t, 1);
+  const run = (key: number) => pool.run<Span>('span', { ms: 5 }, { key, unordered: true });
+  const many = Promise.all([1, 1, 1, 1, 1, 1].map(run));
+  const [b, c] = await Promise.all([run(2), run(3)]);
+  const [first, second, third] = (await many) as [Span, Span, Span];
+  assert.ok(first.to <= b.from, 'what is under way is not interrupted');
+  assert.ok(b.to <= c.from && c.to <= second.from && second.to <= third.from);
+});
+
+test('a key with nothing under way goes before one that has a thread already', async (t) => {
+  const pool = startPool(t, 2);
+  await Promise.all([1, 2].map((key) => pool.run('span', { ms: 1 }, { key })));
+  const run = (key: number) => pool.run<Span>('span', { ms: 10 }, { key, unordered: true });
+  const many = Promise.all([1, 1, 1, 1, 1, 1].map(run));
+  const other = await run(2);
+  const before = (await many).filter(({ from }) => from < other.from);
+  assert.ok(before.length <= 3, 'behind the two under way, and one that may begin at the same time');
+});
+
+test('a refusal keeps its code and facts, a bug its message and stack', async (t) => {
+  const pool = startPool(t, 1);
+  await assert.rejects(pool.run('refuse', {}, { key: 1 }), (error) => {
+    assert.ok(error instanceof ServiceError);
+    assert.deepEqual(
+      [error.code, error.facts.values, error.facts.details],
+      ['full_update_other', [3, 4], ['why']],
+    );
+    return true;
+  });
+  await assert.rejects(pool.run('fail', {}, { key: 1 }), (error: Error) => {
+    assert.equal(error instanceof ServiceError, false);
+    assert.match(`${error.message} ${error.stack}`, /a bug[\s\S]*serveOperations|a bug[\s\S]*at /);
+    return true;
+  });
+  await assert.rejects(pool.run('no-such', {}, { key: 1 }), /no operation no-such/);
+  assert.ok(await pool.run('echo', {}, { key: 1 }), 'the thread goes on');
+});
+
+test('a thread that dies fails its operation and no other, and a new one takes its place', async (t) => {
+  const pool = startPool(t, 1);
+  const dying = pool.run('die', {}, { key: 1 });
+  const behind = pool.run<{ input: number }>('echo', 5, { key: 1 });
+  await assert.rejects(dying, /thread/);
+  assert.equal((await behind).input, 5);
+});
+
+test('closing waits for what is under way, refuses what waits and what comes', async (t) => {
+  const pool = startPool(t, 1);
+  await pool.run('echo', {}, { key: 1 });
+  const underWay = pool.run<Span>('span', { ms: 50 }, { key: 1 });
+  const waiting = assert.rejects(pool.run('echo', {}, { key: 1 }), { code: 'not_ready' });
+  const closed = pool.close();
+  await waiting;
+  await assert.rejects(pool.run('echo', {}, { key: 1 }), { code: 'not_ready' });
+  assert.ok((await underWay).to > 0);
+  await closed;
+});
+
+test('owners take turns, however much one of them has waiting', async (t) => {
+  const pool = startPool(t, 1);
+  const order: string[] = [];
+  const run = async (key: number, name: string) => {
+    await pool.run('echo', {}, { key, unordered: true });
+    order.push(name);
+  };
+  await Promise.all([
+    ...['a1', 'a2', 'a3', 'a4'].map((name) => run(1, name)),
+    ...['b1', 'b2'].map((name) => run(2, name)),
+    run(3, 'c1'),
+  ]);
+  assert.deepEqual(order, ['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4']);
+});
+
+test('an owner holds no more threads than its share, and another finds one at once', async (t) => {
+  const pool = startPool(t, 2, { share: 1 });
+  await Promise.all([1, 2].map((key) => pool.run('span', { ms: 1 }, { key })));
+  const run = (key: number) => pool.run<Span>('span', { ms: 60 }, { key, unordered: true });
+  const [a1, a2, b] = (await Promise.all([run(1), run(1), run(2)])) as [Span, Span, Span];
+  assert.ok(!overlaps(a1, a2) && overlaps(a1, b));
+});
+
+test('an operation that is taken back fails at once, and its thread stops', async (t) => {
+  const pool = startPool(t, 1);
+  const caller = new AbortController();
+  const gone = new Error('the caller left');
+  const { signal } = caller;
+  const underWay = pool.run('work', 600_000, { key: 1, signal });
+  const waiting = pool.run('work', 600_000, { key: 1, signal });
+  caller.abort(gone);
+  await assert.rejects(underWay, gone);
+  await assert.rejects(waiting, gone);
+  await assert.rejects(pool.run('work', 1, { key: 1, signal }), gone);
+  assert.equal(await pool.run('work', 1, { key: 1 }), 'done', 'the thread is free');
+});
+
+test('closing stops what can be stopped', async (t) => {
+  const pool = startPool(t, 1);
+  await pool.run('echo', {}, { key: 1 });
+  const underWay = pool.run('work', 600_000, { key: 1, signal: new AbortController().signal });
+  await pool.close();
+  assert.equal(await underWay, 'stopped');
+});

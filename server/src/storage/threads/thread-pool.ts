@@ -1,0 +1,222 @@
+import { Worker } from 'node:worker_threads';
+import { ServiceError } from '../../kernel/errors.ts';
+import { FairQueue } from './fair-queue.ts';
+
+/** A message of an operation to a thread, and the thread's answer. */
+interface Job {
+  readonly operation: string;
+  readonly input: unknown;
+  readonly key: number;
+  /** The key of its caller, also where it needs no order. */
+  readonly owner: number;
+  readonly stop: StopFlag | undefined;
+  readonly transfer: readonly ArrayBuffer[];
+  readonly resolve: (output: never) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Not zero: nobody waits for the work any more. Shared with the thread that does it. */
+export type StopFlag = Int32Array<SharedArrayBuffer>;
+
+interface Slot {
+  worker: Worker;
+  job: Job | undefined;
+  lastKey: number | undefined;
+}
+
+export interface ThreadAnswer {
+  readonly output?: unknown;
+  readonly failure?: ThreadFailure;
+}
+
+/** An error as it crosses threads: classes are lost in between, so codes are carried. */
+export interface ThreadFailure {
+  readonly message: string;
+  readonly stack: string | undefined;
+  readonly refusal: { code: string; facts: object } | undefined;
+}
+
+export interface ThreadPool {
+  /**
+   * Runs an operation on one of the threads. Operations of one `key` run one after another in the order of the
+   * calls; those of different keys side by side, as many as there are threads, and in turns. `transfer` hands buffers
+   * over without a copy.
+   */
+  run<Output>(operation: string, input: unknown, options: RunOptions): Promise<Output>;
+  /** Waits for what is under way, of which whatever can be stopped is stopped, then ends the threads. */
+  close(): Promise<void>;
+  /** Ends the threads where they are; what is under way fails. */
+  end(): Promise<void>;
+}
+
+export interface PoolSettings {
+  /** Most threads at a time. */
+  readonly size: number;
+  readonly workerData: object;
+  /** Most threads that one key holds at a time, so that another finds one; default all. */
+  readonly share?: number;
+  /** What a thread may use for objects; beyond it the thread dies and its operation fails. */
+  readonly heapMib?: number;
+}
+
+export interface RunOptions {
+  readonly key: number;
+  readonly transfer?: readonly ArrayBuffer[];
+  /** A key of its own may run beside itself; readers need no order. */
+  readonly unordered?: boolean;
+  /** Takes the operation back: it fails at once, and its thread is told by the stop flag. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A thread ends only with the pool; one that dies fails its operation and is started anew. */
+export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool {
+  const waiting = new FairQueue<Job>();
+  const { size, share = size } = settings;
+  let unorderedKeys = -1;
+  let closing = false;
+  /** Threads start when they are first needed: each takes 20 to 40 MiB. */
+  const slots: Slot[] = [];
+
+  const startThread = () => openWorker(entry, settings, { settle, replaceThread });
+
+  function settle(worker: Worker, answer: ThreadAnswer): void {
+    const slot = slots.find((candidate) => candidate.worker === worker);
+    const job = slot?.job;
+    if (slot === undefined || job === undefined) return;
+    slot.job = undefined;
+    if (answer.failure === undefined) job.resolve(answer.output as never);
+    else job.reject(reviveFailure(answer.failure));
+    dispatch();
+  }
+
+  function replaceThread(worker: Worker, error: Error): void {
+    const slot = slots.find((candidate) => candidate.worker === worker);
+    if (slot === undefined || closing) return;
+    const job = slot.job;
+    slot.worker = startThread();
+    slot.job = undefined;
+    job?.reject(error);
+    dispatch();
+  }
+
+  const mayBegin = ({ key, owner }: Job) =>
+    slots.every(({ job }) => job?.key !== key) &&
+    slots.filter(({ job }) => job?.owner === owner).length < share;
+
+  function dispatch(): void {
+    while (slots.length < size || slots.some(({ job }) => job === undefined)) {
+      const job = waiting.take(mayBegin);
+      if (job === undefined) return;
+      const slot = findSlot(job.owner);
+      Object.assign(slot, { job, lastKey: job.owner });
+      post(slot, job);
+    }
+  }
+
+  /** @returns the idle thread that served this key last, another idle one, or a new one: there is room */
+  function findSlot(key: number): Slot {
+    const known = pickIdle(slots, key);
+    if (known !== undefined) return known;
+    const added: Slot = { worker: startThread(), job: undefined, lastKey: undefined };
+    slots.push(added);
+    return added;
+  }
+
+  function refuseMore(): void {
+    closing = true;
+    for (const job of waiting.dropAll()) job.reject(new ServiceError('not_ready', { retryAfterSeconds: 1 }));
+    for (const { job } of slots) stopWork(job);
+  }
+
+  return {
+    run(operation, input, { key: owner, transfer = [], unordered = false, signal }) {
+      const { promise, resolve, reject } = Promise.withResolvers<never>();
+      if (closing) return Promise.reject(new ServiceError('not_ready', { retryAfterSeconds: 1 }));
+      if (signal?.aborted) return Promise.reject(signal.reason);
+      const key = unordered ? unorderedKeys-- : owner;
+      const stop = signal && new Int32Array(new SharedArrayBuffer(4));
+      const job: Job = { operation, input, key, owner, stop, transfer, resolve, reject };
+      waiting.add(job);
+      dispatch();
+      if (signal !== undefined) takeBackOn(signal, { job, promise, drop: () => waiting.drop(job) });
+      return promise;
+    },
+    async close() {
+      refuseMore();
+      await Promise.all(slots.map(endThread));
+    },
+    async end() {
+      refuseMore();
+      await Promise.all(slots.map(endThreadNow));
+    },
+  };
+}
+
+function stopWork(job: Job | undefined): void {
+  if (job?.stop !== undefined) Atomics.store(job.stop, 0, 1);
+}
+
+/** Listens as long as the work goes on: a caller's signal may outlive many operations. */
+function takeBackOn(
+  signal: AbortSignal,
+  { job, promise, drop }: { job: Job; promise: Promise<unknown>; drop: () => void },
+): void {
+  const onAbort = () => {
+    drop();
+    stopWork(job);
+    job.reject(signal.reason);
+  };
+  signal.addEventListener('abort', onAbort, { once: true });
+  const unlisten = () => signal.removeEventListener('abort', onAbort);
+  promise.then(unlisten, unlisten);
+}
+
+function post(slot: Slot, { operation, input, stop, transfer }: Job): void {
+  const handedOverBytes = transfer.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  slot.worker.postMessage({ operation, input, stop, handedOverBytes }, [...transfer]);
+}
+
+interface ThreadListener {
+  settle(worker: Worker, answer: ThreadAnswer): void;
+  replaceThread(worker: Worker, error: Error): void;
+}
+
+function openWorker(
+  entry: URL,
+  { workerData, heapMib }: PoolSettings,
+  { settle, replaceThread }: ThreadListener,
+): Worker {
+  const resourceLimits = heapMib === undefined ? {} : { maxOldGenerationSizeMb: heapMib };
+  const worker = new Worker(entry, { workerData, resourceLimits });
+  worker.on('message', (answer: ThreadAnswer) => settle(worker, answer));
+  worker.on('error', (error) => replaceThread(worker, error as Error));
+  worker.on('exit', () => replaceThread(worker, new Error('a worker thread ended')));
+  return worker;
+}
+
+async function endThreadNow({ job, worker }: Slot): Promise<void> {
+  job?.reject(new Error('the thread was ended'));
+  await worker.terminate();
+}
+
+function pickIdle(slots: readonly Slot[], key: number): Slot | undefined {
+  const idle = slots.filter((slot) => slot.job === undefined);
+  return idle.find((slot) => slot.lastKey === key) ?? idle[0];
+}
+
+async function endThread(slot: Slot): Promise<void> {
+  if (slot.job !== undefined) {
+    await new Promise<void>((resolve) => {
+      slot.worker.once('message', () => resolve());
+      slot.worker.once('exit', () => resolve());
+    });
+  }
+  await slot.worker.terminate();
+}
+
+function reviveFailure({ message, stack, refusal }: ThreadFailure): Error {
+  if (refusal !== undefined) return new ServiceError(refusal.code as 'storage_full', refusal.facts);
+  const error = new Error(message);
+  if (stack !== undefined) error.stack = stack;
+  return error;
+}

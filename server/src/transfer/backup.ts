@@ -1,0 +1,301 @@
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, mkdtemp, open, readdir, rename, rm } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { backup, DatabaseSync } from 'node:sqlite';
+import { catalogPath, type DataFolder, dataFolderAt, existingDataFolder } from '../storage/data-folder.ts';
+import { lockDataFolder } from '../storage/data-lock.ts';
+import { type DatabaseKind, refuseNewerDatabase, refuseNewerFiles } from '../storage/migrate.ts';
+
+/**
+ * Backup while the service runs, and bringing all of it back. The control database is copied first, then the bodies of
+ * open tasks, then the catalogs: a task that the first copy shows as ended is in its catalog, and one whose body is
+ * gone by then has ended, so its catalog is copied with what it did. The copy is made a data folder of its own: what its
+ * catalogs hold already is marked as done, and task numbers go on above every number that a catalog knows.
+ */
+
+export interface BackupSummary {
+  readonly catalogs: number;
+  readonly payloads: number;
+}
+
+/** All pages in one step: each file is one moment, and a busy writer cannot make the copy begin again and again. */
+const ALL_PAGES = 2 ** 31 - 1;
+
+/**
+ * @param afterControl awaited once the control database is copied: what tests do there is news to the copy
+ * @throws Error when the target is not empty, or there is nothing to back up; then nothing is left behind
+ */
+export async function createBackup(
+  root: string,
+  target: string,
+  afterControl: () => Promise<void> = async () => {},
+): Promise<BackupSummary> {
+  const source = existingDataFolder(root);
+  await refuseFilled(target);
+  const place = resolve(target);
+  await mkdir(dirname(place), { recursive: true });
+  const draft = await mkdtemp(`${place}.part-`);
+  try {
+    const copy = dataFolderAt(draft);
+    await makeFolder(copy);
+    await copyDatabase(source.control, copy.control, 'control');
+    await afterControl();
+    const summary = await copyRest(source, copy);
+    await rename(draft, place);
+    await syncFolder(dirname(place));
+    return summary;
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** @throws Error when the data folder is in use or not empty, or the source is no backup */
+export async function restoreBackup(from: string, root: string): Promise<BackupSummary> {
+  const source = openBackup(from);
+  const lock = lockDataFolder(root);
+  try {
+    const others = (await readdir(root)).filter((name) => !name.startsWith('server.lock'));
+    if (others.length > 0)
+      throw new Error(`The data directory ${resolve(root)} is not empty: ${others.join(', ')}`);
+    const draft = dataFolderAt(join(root, 'restore.part'));
+    await makeFolder(draft);
+    const catalogs = await copyFiles(source.catalogs, draft.catalogs);
+    const payloads = await copyFiles(source.payloads, draft.payloads);
+    await copyDurably(source.control, draft.control);
+    // The control database last: without it nothing looks like data.
+    const data = dataFolderAt(root);
+    for (const part of ['catalogs', 'payloads', 'control'] as const) await rename(draft[part], data[part]);
+    await rm(draft.root, { recursive: true });
+    await syncFolder(root);
+    return { catalogs, payloads };
+  } finally {
+    lock.release();
+  }
+}
+
+/** @throws Error when there is no backup, or one that a server or a newer program has written to */
+export function openBackup(from: string): DataFolder {
+  const folder = dataFolderAt(resolve(from));
+  if (!existsSync(folder.control)) throw new Error(`${folder.root} is no backup: no control.db is there`);
+  if (existsSync(`${folder.control}-wal`)) {
+    throw new Error(`${folder.root} is no backup any more: a server was started on it`);
+  }
+  refuseNewerFiles(folder);
+  return folder;
+}
+
+async function refuseFilled(target: string): Promise<void> {
+  if (existsSync(target) && (await readdir(target)).length > 0) {
+    throw new Error(`${resolve(target)} is not empty: name a directory that is empty or not there yet`);
+  }
+}
+
+async function copyRest(source: DataFolder, copy: DataFolder): Promise<BackupSummary> {
+  const control = new DatabaseSync(copy.control);
+  try {
+    const payloads = await copyPayloads(listPayloads(control), source, copy);
+    const applied = new Map<number, number>();
+    for (const projectId of listProjects(control)) {
+      if (!existsSync(catalogPath(source, projectId))) continue;
+      await copyDatabase(catalogPath(source, projectId), catalogPath(copy, projectId), 'catalog');
+      applied.set(projectId, settleCatalog(catalogPath(copy, projectId)));
+    }
+    settleControl(control, source, { applied, missing: payloads.missing });
+    for (const folder of [copy.catalogs, copy.payloads, copy.root]) await syncFolder(folder);
+    return { catalogs: applied.size, payloads: payloads.copied };
+  } finally {
+    control.close();
+  }
+}
+
+async function copyDatabase(from: string, to: string, kind: DatabaseKind): Promise<void> {
+  const source = new DatabaseSync(from, { timeout: 10_000 });
+  try {
+    refuseNewerDatabase(source, kind);
+    await backup(source, to, { rate: ALL_PAGES });
+  } finally {
+    source.close();
+  }
+  // One file without company: a copy of the copy is whole, and a medium that cannot be written can be read.
+  const copy = new DatabaseSync(to);
+  copy.exec('pragma journal_mode = delete');
+  copy.close();
+}
+
+const listProjects = (control: DatabaseSync): number[] =>
+  control
+    .prepare('select id from project order by id')
+    .all()
+    .map(({ id }) => Number(id));
+
+/** Bodies that open tasks and open full updates still need. */
+function listPayloads(control: DatabaseSync): string[] {
+  return control
+    .prepare(
+      `select payload ->> '$.source.payloadName' as name from task where status in ('PENDING', 'RUNNING')
+       union select value from task, json_each(task.payload, '$.payloadNames') where status in ('PENDING', 'RUNNING')
+       union select value from task join pipeline_run r on r.project_id = task.project_id and r.task_number = number,
+         json_each(r.upload, '$.pieces') where status in ('PENDING', 'RUNNING')
+       union select payload_name from full_update_batch`,
+    )
+    .all()
+    .flatMap(({ name }) => (name === null ? [] : String(name)));
+}
+
+async function copyPayloads(names: readonly string[], source: DataFolder, copy: DataFolder) {
+  const missing: string[] = [];
+  for (const name of names) {
+    try {
+      await copyDurably(join(source.payloads, name), join(copy.payloads, name));
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'ENOENT') throw error;
+      missing.push(name);
+    }
+  }
+  return { missing, copied: names.length - missing.length };
+}
+
+/**
+ * Nothing stays staged: open full updates are staged anew from their bodies, and the number of a full update that was
+ * begun after the control database was copied may be given again.
+ * @returns the number of the last task applied
+ */
+function settleCatalog(path: string): number {
+  const catalog = new DatabaseSync(path);
+  catalog.exec(`
+    begin immediate;
+    insert or ignore into garbage_document select document_id, identifier from staged_product s
+      where is_fresh = 1 and not exists (select 1 from meta where name = 'committed:' || s.full_update_id);
+    delete from staged_product;
+    delete from staged_batch;
+    delete from meta where name like 'committed:%';
+    commit;
+  `);
+  const lastTask = catalog.prepare("select value from meta where name = 'last_task'").get()?.value;
+  catalog.close();
+  return Number(lastTask);
+}
+
+const TAKE_END = `update task set status = o.status, progress = o.progress, finish_time = o.finish_time,
+   failure = o.failure, result = o.result, log_counter = o.log_counter, leased_by = null, lease_until = null`;
+
+/**
+ * Brings the copied control database up to the catalogs, which were copied later. What ended in between is taken from
+ * the original: an ordered task ends before the next one takes effect, so of those that a catalog holds only the last
+ * may still be open there.
+ * @throws Error when a body is missing whose task has not taken effect
+ */
+function settleControl(
+  control: DatabaseSync,
+  source: DataFolder,
+  copied: { applied: ReadonlyMap<number, number>; missing: readonly string[] },
+): void {
+  const applied = JSON.stringify(Object.fromEntries(copied.applied));
+  const missing = JSON.stringify(copied.missing);
+  control.prepare('attach ? as original').run(source.control);
+  // Not immediate: that would take the write lock of the original too.
+  control.exec('begin');
+  const isApplied = `task.number <= (select value from json_each(:applied) where key = cast(task.project_id as text))`;
+  const ended = control
+    .prepare(
+      `${TAKE_END} from original.task o where o.number = task.number and task.is_ordered = 1
+         and task.status in ('PENDING', 'RUNNING')
+         and (o.status in ('FAILED', 'CANCELLED') or (o.status = 'FINISHED' and ${isApplied}))
+       returning task.number`,
+    )
+    .all({ applied });
+  for (const { number } of [...ended, ...endRuns(control, missing)]) copyEnd(control, Number(number));
+  control
+    .prepare(
+      `update task set status = 'FINISHED', progress = 100, finish_time = :now, leased_by = null, lease_until = null
+       where is_ordered = 1 and status in ('PENDING', 'RUNNING') and ${isApplied}`,
+    )
+    .run({ applied, now: Date.now() });
+  // Closed by a call that came after the control database was copied.
+  control
+    .prepare(
+      `update full_update set state = 'discarded' where state = 'open' and id in (select full_update_id
+       from full_update_batch where payload_name in (select value from json_each(?)))`,
+    )
+    .run(missing);
+  raiseTaskNumber(control, Math.max(0, ...copied.applied.values()));
+  refuseLost(control, missing);
+  control.exec('commit');
+}
+
+/** A run whose file is gone has ended before the catalogs were copied, which have all that it wrote. */
+function endRuns(control: DatabaseSync, missing: string) {
+  return control
+    .prepare(
+      `${TAKE_END} from original.task o where o.number = task.number and task.status in ('PENDING', 'RUNNING')
+         and task.number in (select r.task_number from pipeline_run r, json_each(r.upload, '$.pieces') p
+           where p.value in (select value from json_each(:missing)))
+       returning task.number`,
+    )
+    .all({ missing });
+}
+
+function copyEnd(control: DatabaseSync, taskNumber: number): void {
+  for (const table of ['task_log', 'task_report']) {
+    control.prepare(`delete from ${table} where task_number = ?`).run(taskNumber);
+    control
+      .prepare(`insert into ${table} select * from original.${table} where task_number = ?`)
+      .run(taskNumber);
+  }
+}
+
+function refuseLost(control: DatabaseSync, missing: string): void {
+  const lost = control
+    .prepare(
+      `select id from task where status in ('PENDING', 'RUNNING')
+         and (payload ->> '$.source.payloadName' in (select value from json_each(:missing))
+           or exists (select 1 from json_each(task.payload, '$.payloadNames') n, json_each(:missing) m where n.value = m.value))
+       union select t.id from full_update_batch b join full_update f on f.id = b.full_update_id
+         join task t on t.id = f.commit_task_id
+       where t.status in ('PENDING', 'RUNNING') and b.payload_name in (select value from json_each(:missing))`,
+    )
+    .get({ missing });
+  if (lost !== undefined) throw new Error(`a body of the open task ${lost.id} is missing`);
+}
+
+function raiseTaskNumber(control: DatabaseSync, least: number): void {
+  const { changes } = control
+    .prepare("update sqlite_sequence set seq = max(seq, ?) where name = 'task'")
+    .run(least);
+  if (changes === 0) control.prepare("insert into sqlite_sequence (name, seq) values ('task', ?)").run(least);
+}
+
+async function makeFolder(folder: DataFolder): Promise<void> {
+  for (const path of [folder.root, folder.catalogs, folder.payloads]) {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+  }
+}
+
+/** @returns how many */
+async function copyFiles(from: string, to: string): Promise<number> {
+  const names = existsSync(from) ? await readdir(from) : [];
+  for (const name of names) await copyDurably(join(from, name), join(to, name));
+  await syncFolder(to);
+  return names.length;
+}
+
+async function copyDurably(from: string, to: string): Promise<void> {
+  await copyFile(from, to);
+  const file = await open(to, 'r+');
+  try {
+    await file.chmod(0o600);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}

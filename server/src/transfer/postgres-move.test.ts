@@ -1,0 +1,345 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { type TestContext, test } from 'node:test';
+import { query } from '../../test/support/postgres-server.ts';
+import { fillDataFolder, readStoredRows } from '../../test/support/stored-rows.ts';
+import { createDatabase } from '../../test/support/test-database.ts';
+import { findServer } from '../../test/support/test-store.ts';
+import { lockDataFolder } from '../storage/data-lock.ts';
+import {
+  type MoveOptions,
+  type MoveProgress,
+  moveStore,
+  refuseUnfinishedMove,
+  refuseUnfinishedMoveIn,
+} from './move.ts';
+import { describeMove, listUnknown, MOVE_PROGRESS, NOT_MOVED } from './move-layout.ts';
+import { openPostgres } from '../storage/postgres/connections.ts';
+
+/** Moving a store between its two engines (docs/operating.md, "Moving a store"). Each test uses both engines. */
+
+async function makeFolder(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'relata-move-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function makeDatabase(t: TestContext, options: { isEmpty?: boolean } = {}): Promise<string> {
+  const database = await createDatabase(await findServer(), options);
+  t.after(() => database.drop());
+  return database.url;
+}
+
+/** @returns a filled data folder, an empty database and a place for the way back */
+async function makePlaces(t: TestContext, catalogs: readonly number[]) {
+  const folder = await makeFolder(t);
+  const data = join(folder, 'data');
+  fillDataFolder(data, catalogs);
+  return { data, url: await makeDatabase(t, { isEmpty: true }), back: join(folder, 'back') };
+}
+
+test('the two engines have the same tables and columns, but for those that are named', async (t) => {
+  const postgres = openPostgres({ url: await makeDatabase(t), connections: 1, prepares: false });
+  try {
+    const tables = await describeMove(postgres);
+    assert.ok(tables.length > 20);
+    assert.deepEqual(
+      await listUnknown(postgres),
+      [],
+      'a table that no move takes along is named in NOT_MOVED',
+    );
+    const present = await postgres.rows<{ name: string }>(
+      "select tablename as name from pg_tables where schemaname = 'public'",
+    );
+    const names = present.map(({ name }) => name);
+    const gone = [...NOT_MOVED.keys()].filter((name) => name !== MOVE_PROGRESS && !names.includes(name));
+    assert.deepEqual(gone, [], 'what is named is there');
+  } finally {
+    await postgres.close();
+  }
+});
+
+test('every row, body and number that comes next goes to PostgreSQL and comes back', async (t) => {
+  const { data, url, back } = await makePlaces(t, [6_000, 0, 70]);
+  const wanted = readStoredRows(data);
+  const there = await moveStore({ from: data, to: url });
+  assert.deepEqual(there.differences, []);
+  assert.equal(there.catalogs, 3, 'an empty catalog is one too');
+  assert.equal(there.payloads, 3, 'a body that nobody needs stays behind');
+
+  const [next] = await query(url, "select nextval(pg_get_serial_sequence('task', 'number')) as number");
+  assert.equal(Number(next?.number), 1_025, '24 tasks, and 1,000 that are gone');
+  const [catalog] = await query(url, 'select * from catalog where project_id = 1');
+  assert.equal(Number(catalog?.next_document_id), 7_001);
+  assert.equal(Number(catalog?.next_category_id), 6_001);
+  assert.equal(Number(catalog?.catalog_version), 7);
+  await query(url, "select setval(pg_get_serial_sequence('task', 'number'), 1024)");
+
+  const again = await moveStore({ from: url, to: back });
+  assert.deepEqual(again, there);
+  assert.deepEqual(readStoredRows(back), wanted);
+  assert.deepEqual((await readdir(join(back, 'payloads'))).sort(), [
+    'batch-1.body',
+    'batch-2.body',
+    'task.body',
+  ]);
+  assert.deepEqual(await query(url, 'select to_regclass($1) as name', [MOVE_PROGRESS]), [{ name: null }]);
+});
+
+test('long values go over in bounded pages', async (t) => {
+  const { data, url, back } = await makePlaces(t, [0]);
+  const file = new DatabaseSync(join(data, 'catalogs', '1.db'));
+  const insert = file.prepare('insert into document (product_id, answer, raw) values (?, ?, ?)');
+  for (let at = 0; at < 12; at += 1) insert.run(at, Buffer.alloc(3_000_000, 'é'), Buffer.from(`${at}`));
+  file.close();
+  const wanted = readStoredRows(data);
+  const steps: number[] = [];
+  const onProgress = ({ phase, place, rows }: MoveProgress) => {
+    if (phase === 'copying' && place === 'project 1, document') steps.push(rows);
+  };
+  await moveStore({ from: data, to: url, onProgress });
+  await moveStore({ from: url, to: back, onProgress });
+  const pages = steps.slice(1).map((rows, at) => rows - (steps[at] ?? 0));
+  assert.ok(Math.max(...pages) <= 2, `two of them are more than a page: ${pages}`);
+  assert.deepEqual(readStoredRows(back), wanted);
+});
+
+/** Moves in a process of its own, which kills itself a moment after its nth step: in the middle of the next one. */
+async function moveKilled(options: MoveOptions, step: number): Promise<boolean> {
+  const script = `
+    import { moveStore } from ${JSON.stringify(new URL('./move.ts', import.meta.url).href)};
+    const { step, ...options } = JSON.parse(process.env.MOVE);
+    let steps = 0;
+    const onProgress = () => {
+      steps += 1;
+      if (steps === step) setImmediate(() => process.kill(process.pid, 'SIGKILL'));
+    };
+    await moveStore({ ...options, onProgress });`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    env: { ...process.env, MOVE: JSON.stringify({ ...options, step }) },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const [code, signal] = await once(child, 'exit');
+  assert.ok(code === 0 || signal === 'SIGKILL', `it ended with ${code} ${signal}`);
+  return signal === 'SIGKILL';
+}
+
+/** Each time a little further. @returns how often it was killed before it came to its end */
+async function moveWithKills(options: MoveOptions): Promise<number> {
+  let kills = 0;
+  while (await moveKilled(options, 2 + kills * 29)) kills += 1;
+  return kills;
+}
+
+test('a move that is killed goes on where it was, in both directions', async (t) => {
+  const { data, url, back } = await makePlaces(t, [7_000, 30]);
+  const wanted = readStoredRows(data);
+  assert.ok((await moveWithKills({ from: data, to: url })) >= 4);
+  assert.ok((await moveWithKills({ from: url, to: back })) >= 4);
+  assert.deepEqual(readStoredRows(back), wanted);
+});
+
+test('a move whose end was not seen is compared again and is done', async (t) => {
+  const { data, url } = await makePlaces(t, [10]);
+  const first = await moveStore({ from: data, to: url });
+  assert.deepEqual(await moveStore({ from: data, to: url }), first);
+  await query(url, "select setval(pg_get_serial_sequence('task', 'number'), 1030)");
+  await assert.rejects(
+    moveStore({ from: data, to: url }),
+    /is not empty, name an empty one \(task: the last number given is 1024, not 1030\)/,
+  );
+});
+
+/** Everything is copied, nothing is compared. */
+async function moveUntilCompared(options: MoveOptions): Promise<void> {
+  const onProgress = ({ phase }: MoveProgress) => {
+    if (phase === 'comparing') throw new Error('the power is cut');
+  };
+  await assert.rejects(moveStore({ ...options, onProgress }), /the power is cut/);
+}
+
+const damages = [
+  {
+    what: 'a changed value',
+    sql: 'update product set updated_by = updated_by + 1 where project_id = 2 and id = 5',
+    said: /^project 2, product: the 60 rows differ$/,
+  },
+  {
+    what: 'a missing row',
+    sql: 'delete from undo_log where project_id = 1 and id = 3',
+    said: /^project 1, undo_log: 60 rows in .*data, 59 in postgres:/,
+  },
+  {
+    what: 'a row of another project',
+    sql: 'insert into undo_log values (9, 1, 1, 1)',
+    said: /^project 9, undo_log: 1 rows in postgres.* does not have$/,
+  },
+  {
+    what: 'values that changed places',
+    sql: `update category set path = (select path from category other where other.project_id = 1 and other.id = 3 - category.id)
+          where project_id = 1 and id in (1, 2)`,
+    said: /^project 1, category: the 60 rows differ$/,
+  },
+  {
+    what: 'a counter of a catalog',
+    sql: 'update catalog set next_document_id = 5 where project_id = 1',
+    said: /^project 1, catalog: the 1 rows differ$/,
+  },
+  {
+    what: 'another body',
+    sql: "update payload set bytes = (select bytes from payload where name = 'batch-1.body') where name = 'task.body'",
+    said: /the body task.body of an open task is missing or differs$/,
+  },
+];
+for (const { what, sql, said } of damages) {
+  test(`the comparison finds ${what}, and nobody serves such a target`, async (t) => {
+    const { data, url } = await makePlaces(t, [60, 60]);
+    await moveUntilCompared({ from: data, to: url });
+    await query(url, sql);
+    const { differences } = await moveStore({ from: data, to: url });
+    assert.match(differences[0] ?? '', said);
+    assert.equal(differences.length, 1, `${differences}`);
+    const postgres = openPostgres({ url, connections: 1, prepares: false });
+    const served = refuseUnfinishedMove(postgres).finally(() => postgres.close());
+    await assert.rejects(served, /run relata migrate-store again until it has ended/);
+  });
+}
+
+test('a source that was served between two runs is found out', async (t) => {
+  const { data, url } = await makePlaces(t, [60]);
+  await moveUntilCompared({ from: data, to: url });
+  const control = new DatabaseSync(join(data, 'control.db'));
+  control.exec('update account set created_at = created_at where id = 1; delete from audit_log where id = 5');
+  control.close();
+  await assert.rejects(
+    moveStore({ from: data, to: url }),
+    /data was changed since the move began \(audit_log\)/,
+  );
+});
+
+test('a data folder is not served until the move to it has ended', async (t) => {
+  const { data, url, back } = await makePlaces(t, [5]);
+  await moveStore({ from: data, to: url });
+  await moveUntilCompared({ from: url, to: back });
+  const refused = () => {
+    const control = new DatabaseSync(join(back, 'control.db'));
+    try {
+      refuseUnfinishedMoveIn(control);
+    } finally {
+      control.close();
+    }
+  };
+  assert.throws(refused, /The data directory holds a part of a store .*migrate-store again/);
+  await assert.rejects(moveStore({ from: back, to: url }), /back holds a part of a store/);
+  await moveStore({ from: url, to: back });
+  refused();
+});
+
+const refusals: {
+  case: string;
+  prepare: (
+    places: { data: string; url: string; back: string },
+    t: TestContext,
+  ) => Promise<Partial<MoveOptions>>;
+  said: RegExp;
+}[] = [
+  {
+    case: 'a data folder that is served',
+    async prepare({ data }, t) {
+      const lock = lockDataFolder(data);
+      t.after(() => lock.release());
+      return {};
+    },
+    said: /Another server uses the data folder/,
+  },
+  {
+    case: 'a folder without a store',
+    prepare: async ({ back }) => ({ from: back }),
+    said: /back is no data directory: no control.db is there/,
+  },
+  {
+    case: 'a database without a store',
+    prepare: async ({ url, back }) => ({ from: url, to: back }),
+    said: /holds nothing that could be moved/,
+  },
+  {
+    case: 'two data folders',
+    prepare: async ({ back }) => ({ to: back }),
+    said: /from a data directory to postgres:.* or back/,
+  },
+  {
+    case: 'a database in which other things are',
+    async prepare({ data, url }) {
+      await moveStore({ from: data, to: url });
+      await query(url, "update account set name = 'somebody else' where id = 1");
+      return {};
+    },
+    said: /is not empty, name an empty one \(account: 24 rows\)/,
+  },
+  {
+    case: 'the target of another move',
+    async prepare({ data, url }, t) {
+      const other = join(await makeFolder(t), 'other');
+      fillDataFolder(other, [1]);
+      const control = new DatabaseSync(join(other, 'control.db'));
+      control.exec("update account set name = 'another store' where id = 1");
+      control.close();
+      await moveUntilCompared({ from: data, to: url });
+      return { from: other };
+    },
+    said: /is the target of another move/,
+  },
+  {
+    case: 'a folder in which other things are',
+    async prepare({ data, url, back }) {
+      await moveStore({ from: data, to: url });
+      await mkdir(back);
+      await writeFile(join(back, 'letters.txt'), 'dear');
+      return { from: url, to: back };
+    },
+    said: /back is not empty: letters.txt/,
+  },
+  {
+    case: 'a database that a process uses',
+    async prepare({ url }, t) {
+      const postgres = openPostgres({ url, connections: 1, prepares: false });
+      t.after(() => postgres.close());
+      await postgres.rows('select 1');
+      return {};
+    },
+    said: /is served: stop every process that uses it/,
+  },
+];
+for (const { case: name, prepare, said } of refusals) {
+  test(`a move refuses ${name}`, async (t) => {
+    const places = await makePlaces(t, [2]);
+    const options = { from: places.data, to: places.url, ...(await prepare(places, t)) };
+    await assert.rejects(moveStore(options), said);
+  });
+}
+
+test('a process that was killed is not waited for when somebody says so', async (t) => {
+  const { data, url, back } = await makePlaces(t, [2]);
+  await moveStore({ from: data, to: url });
+  const soon = '(extract(epoch from clock_timestamp()) * 1000)::bigint + 9000';
+  await query(url, `update task set lease_until = ${soon} where status = 'RUNNING'`);
+  await assert.rejects(moveStore({ from: url, to: back }), /is served/);
+  assert.deepEqual((await moveStore({ from: url, to: back, isForced: true })).differences, []);
+});
+
+test('a password is never shown', async (t) => {
+  const { data, url } = await makePlaces(t, [2]);
+  const secret = new URL(url);
+  secret.password = 'topsecret';
+  const places: string[] = [];
+  await moveStore({ from: data, to: secret.href, onProgress: ({ place }) => places.push(place) });
+  await query(url, 'delete from task_log');
+  const again = moveStore({ from: data, to: secret.href, onProgress: ({ place }) => places.push(place) });
+  await assert.rejects(again, (error: Error) => !error.message.includes('topsecret'));
+  assert.ok(!places.join().includes('topsecret'));
+});

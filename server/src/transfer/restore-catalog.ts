@@ -1,0 +1,149 @@
+import { copyFileSync, existsSync, rmSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { openBackup } from './backup.ts';
+import { CatalogFile } from '../storage/sqlite/catalog-files.ts';
+import { catalogPath, existingDataFolder } from '../storage/data-folder.ts';
+import { isNewest, migrate, refuseNewerDatabase } from '../storage/migrate.ts';
+
+/** A commit of the service may be under way. */
+const WAIT_MS = 300_000;
+const STAGED = ['staged_product', 'staged_batch'];
+/** Rows for ever: those of the backup, and of the present ones those that do not contradict. */
+const JOINED = [
+  { table: 'attribute_id', name: 'name' },
+  { table: 'category', name: 'path' },
+];
+
+/**
+ * Brings one project's catalog back while the service runs: one transaction on the live file, so readers see the
+ * catalog before it or after it. Nothing stays staged; open full updates are staged anew from their bodies.
+ * @returns how many products it holds now, and how many changes still waited in the backup: they are tasks, which are
+ * not brought back
+ * @throws Error when the project is unknown on either side
+ */
+export function restoreCatalog(
+  from: string,
+  root: string,
+  projectId: number,
+): { products: number; waiting: number } {
+  const backup = openBackup(from);
+  const source = catalogPath(backup, projectId);
+  if (!existsSync(source))
+    throw new Error(`The backup ${backup.root} holds no catalog of a project ${projectId}`);
+  const folder = existingDataFolder(root);
+  refuseUnknown(folder.control, projectId);
+  const live = catalogPath(folder, projectId);
+  const draft = `${live}.restore`;
+  try {
+    const products = replaceContents(live, migratedSource(source, draft));
+    return { products, waiting: countWaiting(backup.control, projectId) };
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+function refuseUnknown(control: string, projectId: number): void {
+  const database = new DatabaseSync(control, { timeout: 10_000 });
+  try {
+    refuseNewerDatabase(database, 'control');
+    const statement = database.prepare('select 1 from project where id = ? and deleted_at is null');
+    if (statement.get(projectId) !== undefined) return;
+  } finally {
+    database.close();
+  }
+  throw new Error(`There is no project ${projectId} here: only a known one is restored`);
+}
+
+function countWaiting(control: string, projectId: number): number {
+  const database = new DatabaseSync(control, { readOnly: true });
+  try {
+    const statement = database.prepare(
+      `select count(*) as count from task where project_id = ? and is_ordered = 1 and status in ('PENDING', 'RUNNING')`,
+    );
+    return Number(statement.get(projectId)?.count);
+  } finally {
+    database.close();
+  }
+}
+
+/** The backup itself is never changed. @returns it, or a copy of it with the newest schema */
+function migratedSource(source: string, draft: string): string {
+  if (isNewest(source, 'catalog')) return source;
+  copyFileSync(source, draft);
+  const copy = new DatabaseSync(draft);
+  try {
+    migrate(copy, 'catalog');
+  } finally {
+    copy.close();
+  }
+  return draft;
+}
+
+function replaceContents(live: string, source: string): number {
+  const { database } = new CatalogFile(live);
+  try {
+    database.exec(`pragma busy_timeout = ${WAIT_MS}`);
+    database.prepare('attach ? as backup').run(source);
+    // Not immediate: that would take the write lock of the backup too.
+    database.exec('begin');
+    for (const table of STAGED) database.exec(`delete from ${table}`);
+    for (const table of listReplaced(database)) {
+      database.exec(`delete from ${table}; insert into ${table} select * from backup.${table}`);
+    }
+    for (const { table, name } of JOINED) joinRows(database, table, name);
+    replaceMeta(database);
+    const { count } = database.prepare('select count(*) as count from product').get() ?? {};
+    database.exec('commit');
+    return Number(count);
+  } finally {
+    database.close();
+  }
+}
+
+/** Everything else becomes what it was. */
+function listReplaced(database: DatabaseSync): string[] {
+  const others = new Set(['meta', ...STAGED, ...JOINED.map(({ table }) => table)]);
+  return database
+    .prepare(
+      "select name from backup.sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\'",
+    )
+    .all()
+    .map(({ name }) => String(name))
+    .filter((name) => !others.has(name));
+}
+
+function joinRows(database: DatabaseSync, table: string, name: string): void {
+  database.exec(`
+    delete from ${table} where id in (select id from backup.${table})
+      or ${name} in (select ${name} from backup.${table});
+    insert into ${table} select * from backup.${table}`);
+}
+
+/**
+ * The numbers of tasks are those of the present control database, so the last task applied stays what it is. A higher
+ * ontology revision makes whoever prepares a change by the old contents prepare it again.
+ */
+function replaceMeta(database: DatabaseSync): void {
+  const read = (schema: 'main' | 'backup', name: string) =>
+    database.prepare(`select value from ${schema}.meta where name = ?`).get(name)?.value ?? 0;
+  const highest = (name: string) => Math.max(Number(read('main', name)), Number(read('backup', name)));
+  const write = (name: string, value: number | string) =>
+    database.prepare('update meta set value = ? where name = ?').run(value, name);
+
+  const followed = Number(read('backup', 'ontology_revision'));
+  const revision = highest('ontology_revision') + 1;
+  database
+    .prepare('update product set ontology_revision = ? where ontology_revision = ?')
+    .run(revision, followed);
+  database
+    .prepare('update undo_change set revision_before = ? where revision_before = ?')
+    .run(revision, followed);
+  write('ontology_revision', revision);
+  write('ontology_mode', String(read('backup', 'ontology_mode')));
+  write('catalog_version', highest('catalog_version') + 1);
+  write('derivation_revision', highest('derivation_revision') + 1);
+  for (const counter of ['next_product_id', 'next_attribute_id', 'next_relation_id']) {
+    write(counter, highest(counter));
+  }
+  database.exec("delete from meta where name like 'committed:%'");
+}

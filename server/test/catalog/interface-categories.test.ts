@@ -1,0 +1,288 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { type TestContext, test } from 'node:test';
+import { assertRefused, createCatalog, shareService, type TestCatalog } from '../support/shared-service.ts';
+import { startTestService, type TestService } from '../support/test-service.ts';
+import { createTestStore, type TestStore } from '../support/test-store.ts';
+
+const service = shareService();
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
+type AnyBody = any;
+
+type Path = readonly string[];
+
+interface Wanted {
+  readonly under?: Path;
+  readonly limit?: number;
+}
+
+function pathOf(projectId: number, query: Readonly<Record<string, string>>): string {
+  return `/management/projects/${projectId}/categories?${new URLSearchParams(query)}`;
+}
+
+const ask = (catalog: TestCatalog, query: Readonly<Record<string, string>> = {}) =>
+  service().call('GET', pathOf(catalog.projectId, query));
+
+/** @returns the paths on each page, once the catalog is indexed */
+async function listPages(
+  { projectId }: Pick<TestCatalog, 'projectId'>,
+  { under, limit }: Wanted = {},
+  running: TestService = service(),
+): Promise<Path[][]> {
+  const pages: Path[][] = [];
+  for (let cursor = ''; ; ) {
+    const query = {
+      ...(under && { under: JSON.stringify(under) }),
+      ...(limit && { limit: String(limit) }),
+      ...(cursor && { cursor }),
+    };
+    const { status, body } = await running.call('GET', pathOf(projectId, query));
+    assert.equal(status, 200, JSON.stringify(body));
+    if (!body.isComplete) continue;
+    pages.push(body.items.map(({ path }: AnyBody) => path));
+    if (body.nextCursor === null) return pages;
+    cursor = body.nextCursor;
+  }
+}
+
+const list = async (catalog: Pick<TestCatalog, 'projectId'>, wanted?: Wanted, running?: TestService) =>
+  (await listPages(catalog, wanted, running)).flat();
+
+const product = (identifier: string, ...paths: readonly Path[]) => ({
+  ...{ identifier, name: identifier },
+  categories: paths.map((path) => ({ path })),
+});
+
+test('the categories of a catalog are listed by path, a parent before its children (§14.3 rule 11)', async () => {
+  const catalog = await createCatalog(service());
+  assert.deepEqual(await list(catalog), []);
+  await catalog.load(
+    product('A', ['Tools', 'Drills', 'Small']),
+    product('B', ['Tools A'], ['Tools', 'Saws']),
+    product('C', ['Sale'], ['Tools', 'Saws']),
+    product('D'),
+  );
+  const all = [
+    ['Sale'],
+    ['Tools'],
+    ['Tools', 'Drills'],
+    ['Tools', 'Drills', 'Small'],
+    ['Tools', 'Saws'],
+    ['Tools A'],
+  ];
+  assert.deepEqual(await list(catalog), all);
+  assert.deepEqual(await list(catalog, { under: ['Tools'] }), all.slice(2, 5));
+  assert.deepEqual(await list(catalog, { under: ['Tools', 'Drills'] }), [['Tools', 'Drills', 'Small']]);
+  for (const under of [['Sale'], ['Tool'], ['Drills'], ['Tools', 'Drills', 'Small']])
+    assert.deepEqual(await list(catalog, { under }), [], under.join());
+  assert.deepEqual(
+    await list(await createCatalog(service())),
+    [],
+    'those of another project are not its own',
+  );
+});
+
+const STRANGE: readonly Path[] = [
+  ['"Quoted" \\ [x]', 'a,b'],
+  ['%', '_'],
+  ["'"],
+  ['A > B', '>'],
+  ['A', 'B\u0001', 'C'],
+  ['A\u0001\u0001B'],
+  ['A\u0002'],
+  ['Äpfel', '果物', '😀'],
+  ['\ue000'],
+  Array.from({ length: 20 }, (_, at) => `${at} ${'ü'.repeat(990)}`),
+];
+
+test('names hold what they like, and come back as they were (§14.3 rule 11)', async () => {
+  const catalog = await createCatalog(service());
+  await catalog.load(...STRANGE.map((path, at) => product(`P${at}`, path)));
+  const above = STRANGE.flatMap((path) => path.map((_, at) => path.slice(0, at + 1)));
+  const expected = [...new Map(above.map((path) => [JSON.stringify(path), path])).values()];
+  const found = await list(catalog);
+  assert.deepEqual(
+    new Set(found.map((path) => JSON.stringify(path))),
+    new Set(expected.map((path) => JSON.stringify(path))),
+  );
+  assert.equal(found.length, expected.length);
+  assert.deepEqual(await list(catalog, { limit: 1 }), found, 'a page each, in the same order');
+  for (const top of expected.filter((path) => JSON.stringify(path).length < 5_000)) {
+    const below = found.filter(
+      (path) => path.length > top.length && top.every((name, at) => path[at] === name),
+    );
+    assert.deepEqual(await list(catalog, { under: top }), below, JSON.stringify(top).slice(0, 100));
+  }
+});
+
+test('pages go through all categories, each once (§14.3 rule 11)', async () => {
+  const catalog = await createCatalog(service());
+  const paths = Array.from({ length: 25 }, (_, at) => ['All', `${at % 5}`, `${String(at).padStart(2, '0')}`]);
+  await catalog.load(...paths.map((path, at) => product(`P${at}`, path)));
+  const all = await list(catalog);
+  assert.equal(all.length, 1 + 5 + 25);
+  const pages = await listPages(catalog, { limit: 4 });
+  assert.deepEqual(pages.flat(), all);
+  assert.deepEqual(
+    pages.map((page) => page.length),
+    [4, 4, 4, 4, 4, 4, 4, 3],
+  );
+  const below = all.filter(([, two, three]) => two === '3' && three !== undefined);
+  assert.deepEqual(await listPages(catalog, { under: ['All', '3'], limit: 2 }), [
+    below.slice(0, 2),
+    below.slice(2, 4),
+    below.slice(4),
+  ]);
+});
+
+test('categories come and go with their products (§14.3 rule 13)', async () => {
+  const catalog = await createCatalog(service());
+  await catalog.load(
+    product('A', ['Tools', 'Drills']),
+    product('B', ['Tools', 'Saws']),
+    product('C', ['Sale']),
+  );
+  assert.deepEqual(await list(catalog), [['Sale'], ['Tools'], ['Tools', 'Drills'], ['Tools', 'Saws']]);
+  await catalog.update(product('A', ['Lamps']));
+  await catalog.done(await catalog.call('DELETE', '/products', { body: ['C'] }));
+  assert.deepEqual(await list(catalog), [['Lamps'], ['Tools'], ['Tools', 'Saws']]);
+  assert.deepEqual(await listPages(catalog, { limit: 1 }), [
+    [['Lamps']],
+    [],
+    [['Tools']],
+    [],
+    [['Tools', 'Saws']],
+  ]);
+  await catalog.done(await catalog.post('/products/batch/restore'));
+  assert.deepEqual(await list(catalog), [['Lamps'], ['Sale'], ['Tools'], ['Tools', 'Saws']]);
+  await catalog.post('/products/batch/initiate');
+  await catalog.post('/products/batch/upload', { products: [product('A', ['New'])] });
+  assert.ok(!(await list(catalog)).flat().includes('New'), 'of an open full update nothing is listed');
+  await catalog.done(await catalog.post('/products/batch/start'));
+  assert.deepEqual(await list(catalog), [['New']]);
+});
+
+test('a category whose products are gone stays only beyond 5,000 of them (§14.3 rule 13)', async () => {
+  const catalog = await createCatalog(service());
+  const many = (name: string, count: number, category: string) =>
+    Array.from({ length: count }, (_, at) => product(`${name}${at}`, [category]));
+  await catalog.load(...many('F', 100, 'Few'), ...many('M', 5_100, 'Many'));
+  assert.deepEqual(await list(catalog), [['Few'], ['Many']]);
+  await catalog.load(product('NEW', ['Sale']));
+  assert.deepEqual(await list(catalog), [['Many'], ['Sale']]);
+});
+
+test('a page stops looking for products where most categories have none, and the next goes on (§14.3 rule 13)', async () => {
+  const catalog = await createCatalog(service());
+  const names = Array.from({ length: 300 }, (_, at) => `C${String(at).padStart(3, '0')}`);
+  const gone = Array.from({ length: 30_000 }, (_, at) => product(`P${at}`, [names[at % names.length] ?? '']));
+  await catalog.load(...gone, product('A', ['B']), product('Z', ['Z']));
+  assert.equal((await list(catalog, { limit: 1000 })).length, 302);
+  await catalog.load(product('A', ['B']), product('Z', ['Z']));
+  const pages = await listPages(catalog, { limit: 1000 });
+  assert.deepEqual(pages.flat(), [['B'], ['Z']]);
+  assert.equal(pages.length, 2);
+});
+
+test('the index is made anew with its paths (§14.3 rules 6 and 13)', async () => {
+  const catalog = await createCatalog(service());
+  await catalog.load(product('A', ['Tools']), product('B', ['Sale']));
+  assert.deepEqual(await list(catalog), [['Sale'], ['Tools']]);
+  const { store } = service();
+  const paths = () => store.readCatalog(catalog.projectId, 'select path from category_path order by path');
+  const much = 'update category_walk set walked = 1000000';
+  if (store.kind === 'postgres') await store.change(`${much} where project_id = ${catalog.projectId}`);
+  else await store.readCatalog(catalog.projectId, `${much} returning walked`);
+  await catalog.load(product('B', ['Tools']));
+  assert.deepEqual(await list(catalog), [['Tools']]);
+  assert.ok((await paths()).length <= 2);
+});
+
+test('while a large catalog is indexed, what is known is listed at once (§14.3 rule 12)', async () => {
+  const catalog = await createCatalog(service());
+  await catalog.load(product('A', ['Tools']));
+  assert.deepEqual(await list(catalog), [['Tools']]);
+  const unlock = await service().store.lockCatalog(catalog.projectId);
+  try {
+    const { status, body } = await ask(catalog);
+    assert.deepEqual([status, body.items, body.nextCursor], [200, [{ path: ['Tools'] }], null]);
+    assert.equal(body.isComplete, true, 'nothing was to be indexed');
+  } finally {
+    await unlock();
+  }
+  const { projectId } = catalog;
+  const many = Array.from({ length: 30_000 }, (_, at) => product(`P${at}`, ['Farm', `${at % 100}`]));
+  await catalog.load(...many, product('A', ['Tools']));
+  const release = await service().store.lockCatalog(projectId);
+  try {
+    const { body } = await ask(catalog);
+    assert.deepEqual([body.items, body.isComplete], [[{ path: ['Tools'] }], false]);
+  } finally {
+    await release();
+  }
+  assert.equal((await list(catalog, { limit: 1000 })).length, 102);
+});
+
+test('what cannot be read is refused, names that no product has are found nowhere (§14.3 rule 9)', async () => {
+  const catalog = await createCatalog(service());
+  await catalog.load(product('A', ['Tools', '\ufffd']));
+  for (const [query, part] of [
+    [{ under: 'Tools' }, '["Tools","Drills"]'],
+    [{ under: '[]' }, '/under must be a JSON list of 1 to 20'],
+    [{ under: '{"a":1}' }, '/under'],
+    [{ under: '["a",1]' }, '/under'],
+    [{ under: JSON.stringify(Array(21).fill('x')) }, '/under'],
+    [{ limit: '0' }, '/limit'],
+    [{ limit: '1001' }, '/limit'],
+  ] as const) {
+    const answer = await ask(catalog, query);
+    assertRefused(answer, 400, 'Your query params are not valid');
+    assert.ok(answer.body.details.join().includes(part), JSON.stringify(answer.body));
+  }
+  for (const under of ['["\\u0000"]', '["Tools","\\ud800"]'])
+    assert.deepEqual((await ask(catalog, { under })).body.items, [], under);
+  assert.equal((await ask(catalog, { under: '', cursor: 'AAAA_-8' })).status, 200);
+});
+
+test('a key lists the categories of its own project only (§14.1)', async () => {
+  const [own, other] = [await createCatalog(service()), await createCatalog(service())];
+  const makeKey = async (access: string) => {
+    const body = { name: 'k', scope: { type: 'project', id: own.projectId }, access };
+    return (await service().call('POST', '/management/api-keys', { body })).body.key;
+  };
+  const key = await makeKey('manage');
+  const by = (key: string | null, { projectId }: TestCatalog) =>
+    service().call('GET', pathOf(projectId, {}), { key });
+  assert.equal((await by(key, own)).status, 200);
+  assertRefused(await by(key, other), 404);
+  assertRefused(await by(await makeKey('write'), own), 401);
+  assertRefused(await by(null, own), 401);
+  assertRefused(await service().call('GET', pathOf(4_711, {})), 404);
+});
+
+test('an index that was made without paths is made anew (§14.3 rule 11)', async (t) => {
+  const store = await createTestStore(t);
+  const fill = await startTestService(t, { store });
+  const { projectId } = fill;
+  await fill.loadCatalog([product('A', ['Tools', 'Drills']), product('B', ['Sale'])]);
+  const all = [['Sale'], ['Tools'], ['Tools', 'Drills']];
+  assert.deepEqual(await list({ projectId }, {}, fill), all);
+  await fill.stop();
+  await takePathsAway(store, projectId);
+  assert.deepEqual(await list({ projectId }, {}, await startLater(t, store)), all);
+});
+
+const startLater = (t: TestContext, store: TestStore) => startTestService(t, { store });
+
+/** As the schema was before it had paths. */
+async function takePathsAway(store: TestStore, projectId: number): Promise<void> {
+  if (store.kind === 'postgres') {
+    await store.change('drop table category_path; update service set schema_version = 1');
+    return;
+  }
+  const file = new DatabaseSync(join(store.dataDir, 'catalogs', `${projectId}.db`));
+  file.exec('drop table category_path; pragma user_version = 1');
+  file.close();
+}

@@ -1,0 +1,351 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assertRefused, createCatalog, shareService, type TestCatalog } from '../support/shared-service.ts';
+
+const service = shareService();
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
+type AnyBody = any;
+
+type Parameters = Readonly<Record<string, string | number | readonly string[]>>;
+
+function pathOf({ projectId }: TestCatalog, parameters: Parameters): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters))
+    for (const one of [value].flat()) query.append(name, String(one));
+  return `/management/projects/${projectId}/products?${query}`;
+}
+
+const list = (catalog: TestCatalog, parameters: Parameters) =>
+  service().call('GET', pathOf(catalog, parameters));
+
+/** @returns the items of all pages, and how many pages there were */
+async function listAll(
+  catalog: TestCatalog,
+  parameters: Parameters,
+): Promise<{ items: AnyBody[]; pages: number }> {
+  const items: AnyBody[] = [];
+  let cursor: string | null = null;
+  for (let pages = 1; ; pages += 1) {
+    const { status, body } = await list(catalog, { ...parameters, ...(cursor !== null && { cursor }) });
+    assert.equal(status, 200, JSON.stringify(body));
+    items.push(...body.items);
+    cursor = body.nextCursor;
+    if (cursor === null) return { items, pages };
+  }
+}
+
+const identifiersOf = (items: readonly AnyBody[]): string[] => items.map(({ identifier }) => identifier);
+
+async function find(catalog: TestCatalog, parameters: Parameters): Promise<string[]> {
+  return identifiersOf((await listAll(catalog, { format: 'table', ...parameters })).items);
+}
+
+/** @returns the lines of the answer that follows a scan */
+async function follow(catalog: TestCatalog, parameters: Parameters): Promise<AnyBody[]> {
+  const headers = { accept: 'application/x-ndjson' };
+  const answer = await service().call('GET', pathOf(catalog, { format: 'table', ...parameters }), {
+    headers,
+  });
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  assert.match(answer.headers.get('content-type') ?? '', /^application\/x-ndjson/);
+  return String(answer.body)
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+}
+
+const category = (...path: string[]) => JSON.stringify(path);
+const inCategory = (identifier: string, ...paths: string[]) => ({
+  ...{ identifier, name: identifier },
+  categories: paths.map((path) => ({ path: path.split('/') })),
+});
+
+test('a table shows of each product what it needs and no more (§14.3 rule 4)', async () => {
+  const catalog = await createCatalog(service());
+  await catalog.load(
+    {
+      ...{ identifier: 'A', name: 'Drill ,"attributes":[', groupIdentifier: 'G' },
+      images: [
+        { url: 'https://shop.example/s.jpg', type: 'SMALL' },
+        { url: 'https://shop.example/l.jpg', type: 'LARGE' },
+      ],
+      categories: [
+        { path: ['Sale'], priority: 5 },
+        { path: ['Tools', 'Drills'], priority: 1 },
+      ],
+      attributes: [{ key: 'Length', value: '5' }],
+    },
+    { identifier: 'B', name: 'B', images: [{ url: 'https://shop.example/b.jpg', type: 'THUMB' }] },
+    { identifier: 'C', name: 'Ünïcode 😀' },
+  );
+  const [a, b, c] = await catalog.find('A', 'B', 'C');
+  const { body } = await list(catalog, { format: 'table' });
+  const shown = (of: AnyBody, rest: object) => ({ id: of.id, lastUpdateTs: of.lastUpdateTs, ...rest });
+  assert.deepEqual(body, {
+    items: [
+      shown(a, {
+        ...{ identifier: 'A', groupId: 'G', name: 'Drill ,"attributes":[' },
+        ...{ image: 'https://shop.example/l.jpg', category: ['Tools', 'Drills'] },
+      }),
+      shown(b, {
+        ...{ identifier: 'B', groupId: 'B', name: 'B' },
+        ...{ image: 'https://shop.example/b.jpg', category: [] },
+      }),
+      shown(c, { identifier: 'C', groupId: 'C', name: 'Ünïcode 😀', image: '', category: [] }),
+    ],
+    nextCursor: null,
+  });
+});
+
+const PREFIXED = [
+  '10%',
+  '1000',
+  '10_0',
+  'A',
+  'AB',
+  'a',
+  'Ä',
+  'Äb',
+  '\u{d7ff}x',
+  '\u{e000}',
+  '😀1',
+  '😀2',
+  '\u{10ffff}x',
+];
+for (const format of ['table', 'json']) {
+  test(`identifiers that begin with a prefix, exactly, are listed page by page: ${format} (§14.3 rule 5)`, async () => {
+    const catalog = await createCatalog(service());
+    await catalog.load(...PREFIXED.map((identifier) => ({ identifier, name: 'x' })));
+    for (const identifierPrefix of [
+      '1',
+      '10',
+      '10%',
+      'A',
+      'AB',
+      'a',
+      'Ä',
+      '\u{d7ff}',
+      '😀',
+      '\u{10ffff}',
+      'Z',
+      '',
+    ]) {
+      const { items } = await listAll(catalog, { format, identifierPrefix, limit: 2 });
+      const expected = PREFIXED.filter((one) => one.startsWith(identifierPrefix));
+      assert.deepEqual(identifiersOf(items).toSorted(), expected.toSorted(), identifierPrefix);
+    }
+  });
+}
+
+test('a category holds what is below it, on pages, and follows every change (§14.3 rule 6)', async () => {
+  const catalog = await createCatalog(service());
+  const under = (...path: string[]) => find(catalog, { category: category(...path), limit: 2 });
+  assert.deepEqual(await under('Tools'), []);
+  await catalog.load(
+    inCategory('A', 'Tools/Drills'),
+    inCategory('B', 'Tools/Drills/Small', 'Tools/Sale', 'Sale'),
+    inCategory('C', 'Tools'),
+    inCategory('D', 'Toolsets'),
+    inCategory('E'),
+  );
+  assert.deepEqual((await under('Tools')).toSorted(), ['A', 'B', 'C']);
+  assert.deepEqual((await under('Tools', 'Drills')).toSorted(), ['A', 'B']);
+  assert.deepEqual(await under('Drills'), []);
+  await catalog.update(inCategory('A', 'Sale'), inCategory('F', 'Tools/Drills'));
+  await catalog.patch({ identifier: 'C', name: 'other' });
+  await catalog.done(await catalog.call('DELETE', '/products', { body: ['B'] }));
+  assert.deepEqual((await under('Tools')).toSorted(), ['C', 'F']);
+  assert.deepEqual(await under('Sale'), ['A']);
+  await catalog.done(await catalog.post('/products/batch/restore'));
+  assert.deepEqual((await under('Tools')).toSorted(), ['B', 'C', 'F']);
+  await catalog.load(inCategory('G', 'Tools'));
+  assert.deepEqual(await under('Tools'), ['G']);
+  const { items } = (await list(catalog, { category: category('Tools') })).body;
+  assert.deepEqual(items[0].categories, [{ path: ['Tools'] }], 'in upload shape without format=table');
+});
+
+test('products of an open full update are in no list (§3.1, §14.3 rule 6)', async () => {
+  const catalog = await createCatalog(service());
+  await catalog.load(inCategory('A', 'Tools'));
+  assert.deepEqual(await find(catalog, { category: category('Tools') }), ['A']);
+  await catalog.post('/products/batch/initiate');
+  await catalog.post('/products/batch/upload', {
+    products: [inCategory('A', 'Sale'), inCategory('B', 'Tools')],
+  });
+  assert.deepEqual(await find(catalog, { category: category('Tools') }), ['A']);
+  assert.deepEqual(await find(catalog, { category: category('Sale') }), []);
+  await catalog.done(await catalog.post('/products/batch/start'));
+  assert.deepEqual(await find(catalog, { category: category('Tools') }), ['B']);
+  assert.deepEqual(await find(catalog, { category: category('Sale') }), ['A']);
+});
+
+test('the index of categories is made anew when most of what it holds is gone (§14.3 rule 6)', async () => {
+  const catalog = await createCatalog(service());
+  await catalog.load(inCategory('A', 'Tools'), inCategory('B', 'Sale'));
+  assert.deepEqual(await find(catalog, { category: category('Tools') }), ['A']);
+  const { store } = service();
+  const read = async (sql: string) =>
+    (await store.readCatalog<{ walked: number }>(catalog.projectId, sql)).map(({ walked }) => Number(walked));
+  const count = 'select walked from category_walk';
+  assert.deepEqual(await read(count), [2]);
+  const much = 'update category_walk set walked = 1000000';
+  if (store.kind === 'postgres') await store.change(`${much} where project_id = ${catalog.projectId}`);
+  else await read(`${much} returning walked`);
+  await catalog.update(inCategory('B', 'Tools'));
+  assert.deepEqual((await find(catalog, { category: category('Tools') })).toSorted(), ['A', 'B']);
+  const [walked] = await read(count);
+  assert.ok(walked === 2 || walked === 3, `${walked}: the document that B had before may still be there`);
+});
+
+const LIGHTS = [
+  { identifier: 'L1', name: 'Desk LAMP', attributes: [{ key: 'Colour', value: 'Dark red' }] },
+  { identifier: 'L2', name: 'lamp shade', attributes: [{ key: 'Farbe', value: 'red' }] },
+  {
+    ...{ identifier: 'L3', name: 'Candle', categories: [{ path: ['Lamps'] }] },
+    attributes: [
+      { key: 'Colour', value: 'blue' },
+      { key: 'Size', value: '12 cm' },
+    ],
+  },
+  { identifier: 'M4', name: 'Lamp', attributes: [{ key: 'Size', value: '12 in' }] },
+];
+
+const FILTERS: readonly { filter: Parameters; found: string[]; why: string }[] = [
+  { filter: { name: 'lamp' }, found: ['L1', 'L2', 'M4'], why: 'a part of the name, in any case' },
+  { filter: { name: 'lamp', identifierPrefix: 'L' }, found: ['L1', 'L2'], why: 'both hold' },
+  { filter: { attribute: '["Colour"]' }, found: ['L1', 'L2', 'L3'], why: 'any value, by synonym too' },
+  { filter: { attribute: '["Colour","RED"]' }, found: ['L1', 'L2'], why: 'a part of the value, in any case' },
+  { filter: { attribute: '["Farbe","red"]' }, found: ['L1', 'L2'], why: 'a synonym means its attribute' },
+  { filter: { attribute: ['["Colour","b"]', '["Size","12"]'] }, found: ['L3'], why: 'all of them hold' },
+  {
+    filter: { attribute: '["Size","12"]', category: category('Lamps') },
+    found: ['L3'],
+    why: 'in a category',
+  },
+  { filter: { category: category('Lamps'), identifierPrefix: 'M' }, found: [], why: 'nothing fits both' },
+  { filter: { attribute: '["Weight"]' }, found: [], why: 'nobody has it' },
+];
+for (const { filter, found, why } of FILTERS) {
+  test(`${JSON.stringify(filter)} finds ${found.join(', ') || 'nothing'}: ${why} (§14.3 rule 7)`, async () => {
+    const catalog = await createCatalog(service());
+    const attributes = [{ name: 'Colour', type: 'TEXT_ATTRIBUTE', synonyms: ['Farbe'] }];
+    await service().call('PUT', `/management/projects/${catalog.projectId}/ontology`, {
+      body: { mode: 'own', attributes },
+    });
+    await catalog.load(...LIGHTS);
+    for (const limit of [1, 100]) assert.deepEqual(await find(catalog, { ...filter, limit }), found);
+    const lines = await follow(catalog, filter);
+    assert.deepEqual(identifiersOf(lines.flatMap(({ product }) => product ?? [])), found);
+    const { nextCursor, scanned, of } = lines.at(-1);
+    assert.deepEqual([nextCursor, scanned], [null, of]);
+  });
+}
+
+const MANY = Array.from({ length: 21_000 }, (_, at) => ({
+  identifier: `P${String(at).padStart(5, '0')}`,
+  name: at === 20_500 ? 'the needle' : at % 1_000 === 0 ? 'a thousandth' : 'hay',
+  categories: [{ path: ['Farm', at === 20_500 ? 'Barn' : 'Field'] }],
+}));
+
+test('looking through many says how far it got, and goes on where a limit ended it (§14.3 rules 7 and 8)', async () => {
+  const catalog = await createCatalog(service());
+  await catalog.load(...MANY);
+  const lines = await follow(catalog, { name: 'thousandth' });
+  const progress = lines.filter(({ scanned }) => scanned !== undefined);
+  assert.ok(progress.length > 5, 'progress comes as it goes');
+  assert.deepEqual(
+    progress.map(({ scanned }) => scanned),
+    progress.map(({ scanned }) => scanned).toSorted((a: number, b: number) => a - b),
+  );
+  assert.ok(progress.every(({ of }) => of === 21_000));
+  assert.equal(lines.filter(({ product }) => product).length, 21);
+  assert.deepEqual(lines.at(-1), { scanned: 21_000, of: 21_000, nextCursor: null });
+
+  const first = await follow(catalog, { name: 'thousandth', limit: 20 });
+  assert.equal(first.filter(({ product }) => product).length, 20);
+  const { nextCursor, scanned } = first.at(-1);
+  assert.equal(scanned, 19_001, 'it ends with the hit that the limit allows');
+  const rest = await follow(catalog, { name: 'thousandth', cursor: nextCursor });
+  assert.deepEqual(identifiersOf(rest.flatMap(({ product }) => product ?? [])), ['P20000']);
+  assert.equal(rest.at(-1).of, 1_999);
+
+  const { items, pages } = await listAll(catalog, { name: 'needle', format: 'table' });
+  assert.deepEqual(identifiersOf(items), ['P20500']);
+  assert.equal(pages, 2, 'a page looks through 20,000 products');
+
+  const everything = await listAll(catalog, { category: category('Farm'), format: 'table', limit: 1000 });
+  const listed = new Set(identifiersOf(everything.items));
+  assert.deepEqual([...listed.symmetricDifference(new Set(identifiersOf(MANY)))].slice(0, 10), []);
+  assert.deepEqual(await find(catalog, { category: category('Farm', 'Barn') }), ['P20500']);
+  const barn = await follow(catalog, { category: category('Farm', 'Barn') });
+  assert.deepEqual(identifiersOf(barn.flatMap(({ product }) => product ?? [])), ['P20500']);
+});
+
+test('whoever goes away ends the scan (§14.3 rule 8)', async () => {
+  const catalog = await createCatalog(service());
+  await catalog.load(...MANY);
+  const { address, key, app } = service();
+  const { lists } = app.catalog;
+  const { follow: followed } = lists;
+  const ended = Promise.withResolvers<number>();
+  lists.follow = async function* (...asked) {
+    let reached = 0;
+    try {
+      for await (const part of followed(...asked)) {
+        reached = part.scanned;
+        yield part;
+      }
+    } finally {
+      ended.resolve(reached);
+    }
+  };
+  const going = new AbortController();
+  const answer = await fetch(`${address}${pathOf(catalog, { name: 'nowhere', format: 'table' })}`, {
+    headers: { authorization: `Bearer ${key}`, accept: 'application/x-ndjson' },
+    signal: going.signal,
+  });
+  await answer.body?.getReader().read();
+  going.abort();
+  const reached = await ended.promise;
+  lists.follow = followed;
+  assert.ok(reached < MANY.length, `it went on to ${reached}`);
+});
+
+test('a filter that cannot be read is refused with an example (§14.3 rule 9)', async () => {
+  const catalog = await createCatalog(service());
+  for (const [parameters, part] of [
+    [{ category: 'Tools' }, '["Tools","Drills"]'],
+    [{ category: '[]' }, '1 to 20'],
+    [{ category: '[1]' }, '/category'],
+    [{ category: JSON.stringify(Array(21).fill('x')) }, '/category'],
+    [{ attribute: 'Length' }, '["Length","in"]'],
+    [{ attribute: '["a","b","c"]' }, '/attribute'],
+    [{ attribute: ['["a"]', '{}'] }, '/attribute'],
+    [{ format: 'xml' }, '/format'],
+    [{ identifierPrefix: 'A\0' }, '/identifierPrefix'],
+    [{ format: 'ndjson', name: 'x' }, 'leave name out'],
+    [{ limit: 0 }, '/limit'],
+  ] as const) {
+    const answer = await list(catalog, parameters as Parameters);
+    assertRefused(answer, 400, 'Your query params are not valid');
+    assert.ok(answer.body.details.join().includes(part), JSON.stringify(answer.body));
+  }
+  assert.equal((await list(catalog, { name: '', category: '', identifierPrefix: '' })).status, 200);
+});
+
+test('a page of a category passes over what is gone, at most 5,000 rows of the index (§14.3 rule 6)', async () => {
+  const catalog = await createCatalog(service());
+  const tools = (name: string) =>
+    Array.from({ length: 6_000 }, (_, at) => ({ ...inCategory(`T${at}`, 'Tools'), name }));
+  await catalog.load(...tools('first'));
+  assert.equal((await find(catalog, { category: category('Tools'), limit: 1000 })).length, 6_000);
+  await catalog.load(
+    ...tools('second').map((one) => ({ ...one, categories: [{ path: ['Sale'] }] })),
+    inCategory('NEW', 'Tools'),
+  );
+  const { items, pages } = await listAll(catalog, { category: category('Tools'), format: 'table' });
+  assert.deepEqual(identifiersOf(items), ['NEW']);
+  assert.ok(pages <= 2, `${pages} pages`);
+  assert.equal((await find(catalog, { category: category('Sale'), limit: 1000 })).length, 6_000);
+});

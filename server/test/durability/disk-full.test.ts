@@ -1,0 +1,400 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { closeSync, openSync, rmSync, statfsSync, truncateSync, writeSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import type { Replacements } from '../../src/app/app.ts';
+import { ServiceError } from '../../src/kernel/errors.ts';
+import { Browser, PASSWORD } from '../support/browser.ts';
+import { CatalogModel, type Change, describeDifferences, type ModelProduct } from '../support/catalog-model.ts';
+import { type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { assertRefused, createCatalog } from '../support/shared-service.ts';
+import { startTestService } from '../support/test-service.ts';
+import { embeddedOnly, embeddedStoreAt } from '../support/test-store.ts';
+
+/**
+ * A full disk: writes are answered 507 and leave nothing behind, lookups go on, what was accepted waits for room
+ * (docs/interface.md §7.2 rule 6, docs/operating.md "When the disk is full"). First with a disk that is full on demand,
+ * part by part; then, where a file system can be mounted, with a real one of 24 MiB.
+ */
+
+const MESSAGE = 'The disk is full, nothing of this request was stored';
+
+/** Which writes find no room. */
+interface FullParts {
+  payloads: boolean;
+  control: boolean;
+  catalogs: boolean;
+  /** How many writes of the control database find room before it is full. */
+  controlWritesLeft?: number;
+}
+
+const WRITES = ['applyProducts', 'commit', 'deleteProducts', 'reserveIds', 'restore', 'stageBatch'] as const;
+
+function fillOnDemand(full: FullParts): Replacements {
+  const refuse = () => Promise.reject(new ServiceError('storage_full'));
+  return {
+    storage: (real) => ({
+      ...real,
+      payloads: {
+        ...real.payloads,
+        write: (projectId, name, bytes) =>
+          full.payloads ? refuse() : real.payloads.write(projectId, name, bytes),
+      },
+      database: {
+        ...real.database,
+        write(work, options) {
+          if (full.controlWritesLeft !== undefined && full.controlWritesLeft-- <= 0) full.control = true;
+          return full.control ? refuse() : real.database.write(work, options);
+        },
+      },
+    }),
+    store(real) {
+      const store = { ...real };
+      for (const name of WRITES) {
+        const write = real[name] as (...input: unknown[]) => Promise<never>;
+        store[name] = (...input: unknown[]) => (full.catalogs ? refuse() : write(...input));
+      }
+      return store;
+    },
+  };
+}
+
+const batchOf = (...identifiers: string[]) => ({
+  products: identifiers.map((identifier) => ({ identifier, name: identifier })),
+});
+
+async function startFull(t: TestContext) {
+  const full: FullParts = { payloads: false, control: false, catalogs: false };
+  const service = await startTestService(t, { replace: fillOnDemand(full) });
+  const catalog = await createCatalog(service);
+  await catalog.load({ identifier: 'A', name: 'A' });
+  return { full, service, catalog, listBodies: service.store.listBodies };
+}
+
+for (const part of ['payloads', 'control'] as const) {
+  test(`a write that finds no room in ${part} is answered 507 and leaves nothing behind`, async (t) => {
+    const { full, catalog, listBodies } = await startFull(t);
+    const before = await catalog.tasks();
+    full[part] = true;
+    for (const answer of [
+      await catalog.post('/products', batchOf('B')),
+      await catalog.post('/products?partial=true', { products: [{ identifier: 'A', name: 'other' }] }),
+      ...(part === 'control'
+        ? [
+            await catalog.call('DELETE', '/products', { body: ['A'] }),
+            await catalog.post('/products/batch/initiate'),
+            await catalog.post('/products/batch/restore'),
+          ]
+        : []),
+    ]) {
+      assertRefused(answer, 507, MESSAGE);
+    }
+    assert.deepEqual(await listBodies(), []);
+    assert.deepEqual((await catalog.find('A')).length, 1, 'lookups go on');
+    full[part] = false;
+    assert.deepEqual(await catalog.tasks(), before, 'no task is left of what was refused');
+    await catalog.update({ identifier: 'B', name: 'B' });
+    assert.deepEqual(await catalog.list(), ['A', 'B']);
+  });
+
+  test(`a full update waits for the batch that found no room in ${part}`, async (t) => {
+    const { full, catalog, listBodies } = await startFull(t);
+    await catalog.post('/products/batch/initiate');
+    assert.equal((await catalog.post('/products/batch/upload', batchOf('B'))).status, 200);
+    full[part] = true;
+    assertRefused(await catalog.post('/products/batch/upload', batchOf('C')), 507, MESSAGE);
+    assert.equal((await listBodies()).length, 1, 'only the first batch is kept');
+    assertRefused(await catalog.post('/products/batch/start'), 400, /last batch of the full update failed/);
+    full[part] = false;
+    assertRefused(await catalog.post('/products/batch/start'), 400, /last batch of the full update failed/);
+    assert.equal((await catalog.post('/products/batch/upload', batchOf('C'))).status, 200);
+    await catalog.done(await catalog.post('/products/batch/start'));
+    assert.deepEqual(await catalog.list(), ['B', 'C']);
+    assert.deepEqual(await listBodies(), []);
+  });
+}
+
+test('on a full disk who is signed in goes on, and nobody signs in with a password (§5.6 rule 12)', async (t) => {
+  const { full, service } = await startFull(t);
+  const [signedIn, guest] = [new Browser(service.address), new Browser(service.address)];
+  const token = await service.app.access.makeOwnerLink(1, 'owner-link');
+  const owner = { email: 'ada@shop.example', password: PASSWORD };
+  await signedIn.succeed('POST', '/management/owner', { ...owner, token, name: 'Ada' });
+  full.control = true;
+  for (const password of [PASSWORD, 'another password of somebody']) {
+    const answer = await guest.call('POST', '/management/session', { body: { ...owner, password } });
+    assertRefused(answer, 503, /disk is full, so nobody can sign in with a password/);
+    assert.ok(Number(answer.headers.get('retry-after')) >= 1);
+  }
+  await signedIn.succeed('GET', '/management/session');
+  await signedIn.succeed('GET', '/management/projects');
+  full.control = false;
+  // The count, the session; then there is no room to take the attempt back.
+  full.controlWritesLeft = 2;
+  await guest.succeed('POST', '/management/session', owner);
+  assert.ok(full.control, 'the disk was full by then');
+});
+
+test('an initiate that was stored is answered so, though the old full update cannot be closed any more', async (t) => {
+  const { full, catalog, service } = await startFull(t);
+  await catalog.post('/products/batch/initiate');
+  const old = (await catalog.post('/products/batch/upload', batchOf('B'))).body.task.id;
+  full.controlWritesLeft = 1;
+  assert.equal((await catalog.post('/products/batch/initiate')).status, 200);
+  assert.ok(full.control, 'the disk was full when the old one was to be closed');
+  delete full.controlWritesLeft;
+  full.control = false;
+  assert.equal((await catalog.post('/products/batch/upload', batchOf('C'))).status, 200);
+  await catalog.done(await catalog.post('/products/batch/start'));
+  assert.deepEqual(await catalog.list(), ['C']);
+  await catalog.post('/products/batch/initiate');
+  assert.equal((await service.ended(old)).taskStatus, 'CANCELLED', 'closed with the next');
+});
+
+test('what was accepted waits while its catalog finds no room, and takes effect in order once there is', async (t) => {
+  const { full, catalog, service } = await startFull(t);
+  await catalog.post('/products/batch/initiate');
+  full.catalogs = true;
+  const accepted = [
+    await catalog.post('/products/batch/upload', batchOf('B', 'C')),
+    await catalog.post('/products/batch/upload', batchOf('C', 'D')),
+    await catalog.post('/products', batchOf('E')),
+    await catalog.post('/products/batch/start'),
+    await catalog.post('/products', batchOf('F')),
+    await catalog.call('DELETE', '/products', { body: ['B'] }),
+  ];
+  for (const { status, body } of accepted) assert.equal(status, 200, JSON.stringify(body));
+  assert.deepEqual(
+    (await catalog.find('A', 'B', 'E')).map(({ identifier }) => identifier),
+    ['A'],
+    'lookups go on, and see the catalog as it is',
+  );
+  full.catalogs = false;
+  for (const { body } of accepted) {
+    const { task } = body.data ?? body;
+    assert.equal((await service.ended(task.id)).taskStatus, 'FINISHED');
+  }
+  assert.deepEqual(await catalog.list(), ['C', 'D', 'F']);
+});
+
+/** The service on a file system of its own. @returns undefined where none may be mounted */
+async function startOnSmallDisk(t: TestContext) {
+  const place = await mkdtemp(join(tmpdir(), 'relata-full-'));
+  const isMounted = mount(place);
+  const service = isMounted
+    ? await startProcess(embeddedStoreAt(join(place, 'data'))).catch(keepError)
+    : undefined;
+  // One hook, for these go in order.
+  t.after(async () => {
+    if (service !== undefined && !(service instanceof Error)) await service.kill();
+    if (isMounted) execFileSync('umount', ['-l', place]);
+    await rm(place, { recursive: true, force: true });
+  });
+  if (service instanceof Error) throw service;
+  return service && { service, ballast: new Ballast(place) };
+}
+
+const keepError = (error: Error) => error;
+
+function mount(place: string): boolean {
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', place], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A file that takes what room there is. */
+class Ballast {
+  private readonly path: string;
+  constructor(folder: string) {
+    this.path = join(folder, 'ballast');
+  }
+
+  /** Leaves this much room. */
+  fill(left: number): void {
+    const { bavail, bsize } = statfsSync(join(this.path, '..'));
+    const file = openSync(this.path, 'a');
+    try {
+      for (let rest = bavail * bsize - left; rest > 0; rest -= 4096) writeSync(file, Buffer.alloc(4096));
+    } catch (error) {
+      assert.equal((error as { code?: string }).code, 'ENOSPC');
+    } finally {
+      closeSync(file);
+    }
+  }
+
+  drop(): void {
+    truncateSync(this.path);
+    rmSync(this.path);
+  }
+}
+
+interface Written {
+  readonly status: number;
+  readonly taskId: string;
+  readonly change: Change;
+}
+
+/** Writes of all kinds, one after another, on a disk with that much room. */
+class Writer {
+  readonly service: ServiceProcess;
+  readonly projectId: number;
+  readonly model = new CatalogModel(1);
+  readonly accepted: Written[] = [];
+  readonly statuses: Record<string, number> = {};
+  private session: { products: ModelProduct[]; isLastFailed: boolean } | undefined;
+  private version = 0;
+
+  constructor(service: ServiceProcess, projectId: number) {
+    this.service = service;
+    this.projectId = projectId;
+  }
+
+  async call(method: string, path: string, body?: unknown) {
+    const answer = await this.service.call(method, `${path}?projectId=${this.projectId}`, { body });
+    const key = `${method} ${path} ${answer.status}`;
+    this.statuses[key] = (this.statuses[key] ?? 0) + 1;
+    const shape = answer.body;
+    if (answer.status !== 200) {
+      const isFailedBatch = answer.status === 400 && path.endsWith('/start');
+      assert.ok(answer.status === 507 || isFailedBatch, `${method} ${path}: ${answer.text}`);
+      assert.equal(shape.code, answer.status);
+      if (answer.status === 507) assert.equal(shape.message, MESSAGE);
+    }
+    return answer;
+  }
+
+  /** @returns products of about that many bytes */
+  private makeProducts(count: number): ModelProduct[] {
+    this.version += 1;
+    return Array.from({ length: count }, (_, at) => ({
+      identifier: `P${(this.version * 7 + at) % 500}`,
+      name: `${this.version}`,
+      colour: `${'x'.repeat(400)}${this.version}`,
+    }));
+  }
+
+  async update(count: number): Promise<void> {
+    const products = this.makeProducts(count);
+    this.note(await this.call('POST', '/products', toBody(products)), { kind: 'update', products });
+  }
+
+  async delete(): Promise<void> {
+    const identifiers = [...this.model.catalog.keys()].slice(0, 3);
+    this.note(await this.call('DELETE', '/products', { identifiers }), { kind: 'delete', identifiers });
+  }
+
+  /** @returns whether one is open now */
+  async initiate(): Promise<boolean> {
+    const isOpen = (await this.call('POST', '/products/batch/initiate')).status === 200;
+    if (isOpen) this.session = { products: [], isLastFailed: false };
+    return isOpen;
+  }
+
+  async upload(): Promise<void> {
+    if (this.session === undefined) return;
+    const products = this.makeProducts(120);
+    const { status } = await this.call('POST', '/products/batch/upload', toBody(products));
+    this.session.isLastFailed = status !== 200;
+    if (status === 200) this.session.products.push(...products);
+  }
+
+  async start(): Promise<void> {
+    if (this.session === undefined) return;
+    const { products, isLastFailed } = this.session;
+    const answer = await this.call('POST', '/products/batch/start');
+    if (isLastFailed) assert.equal(answer.status, 400, 'a failed batch holds up the commit');
+    if (answer.status === 200) this.session = undefined;
+    this.note(answer, {
+      kind: 'commit',
+      products: new Map(products.map((product) => [product.identifier, product])),
+    });
+  }
+
+  private note({ status, body }: { status: number; body: { data?: object } }, change: Change): void {
+    if (status !== 200) return;
+    const { task } = (body.data ?? body) as { task: { id: string } };
+    this.accepted.push({ status, taskId: task.id, change });
+    this.model.apply(change);
+  }
+
+  async lookUp(): Promise<void> {
+    const body = { identifiers: ['P1', 'P2', 'P3'] };
+    const path = `/product-service/products-by-sku?projectId=${this.projectId}`;
+    const { status, text } = await this.service.call('POST', path, { body });
+    assert.equal(status, 200, text);
+  }
+
+  async settle(): Promise<void> {
+    for (const { taskId } of this.accepted.splice(0)) {
+      const { body } = await this.service.call('GET', `/tasks/${taskId}?wait=60`);
+      assert.equal(body.task.taskStatus, 'FINISHED', JSON.stringify(body.task));
+    }
+    const path = `/management/projects/${this.projectId}/products?format=ndjson`;
+    const lines = (await this.service.call('GET', path)).text.split('\n').filter((line) => line !== '');
+    const found = lines
+      .map((line) => JSON.parse(line))
+      .map(({ identifier, name, attributes }) => ({
+        identifier,
+        name,
+        colour: attributes[0]?.value,
+      }));
+    const actual = new Map(found.map((product) => [product.identifier, product]));
+    assert.deepEqual(
+      describeDifferences(actual, this.model.catalog),
+      [],
+      'what was accepted is there, and nothing else',
+    );
+  }
+}
+
+function toBody(products: readonly ModelProduct[]) {
+  return {
+    products: products.map(({ identifier, name, colour }) => ({
+      identifier,
+      name,
+      attributes: [{ key: 'Colour', value: colour }],
+    })),
+  };
+}
+
+const onFiles = embeddedOnly('a server of PostgreSQL has a disk of its own');
+
+test('a real file system that fills up: 507 or accepted, never lost, never by half', onFiles, async (t) => {
+  const small = await startOnSmallDisk(t);
+  if (small === undefined) return t.skip('no file system may be mounted here');
+  const { service, ballast } = small;
+  const group = await service.call('POST', '/management/project-groups', { body: { name: 'Group' } });
+  const body = { name: 'Project', projectGroupId: group.body.id, locale: 'de-DE' };
+  const project = await service.call('POST', '/management/projects', { body });
+  const writer = new Writer(service, project.body.id);
+  await writer.update(20);
+  await writer.settle();
+
+  for (const left of [0, 16, 64, 160, 400, 900]) {
+    await writer.initiate();
+    ballast.fill(left * 1024);
+    for (let round = 0; round < 4; round += 1) {
+      await writer.upload();
+      await writer.lookUp();
+      await writer.update(20);
+      await writer.delete();
+      await writer.start();
+      await writer.lookUp();
+      await writer.initiate();
+    }
+    ballast.drop();
+    await writer.upload();
+    await writer.start();
+    await writer.settle();
+  }
+  t.diagnostic(JSON.stringify(writer.statuses));
+  const refused = Object.entries(writer.statuses).filter(([key]) => key.endsWith('507'));
+  assert.ok(refused.length > 0, 'the disk was full');
+  assert.equal(service.faults(), '');
+});

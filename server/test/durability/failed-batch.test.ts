@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { QueryResultRow } from 'pg';
+import { query, startPostgres } from '../support/postgres-server.ts';
+import { type ProcessAnswer, type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { createDatabase } from '../support/test-database.ts';
+import { startTestService } from '../support/test-service.ts';
+import { createTestStore, postgresStoreOn, type TestStore, testedStore } from '../support/test-store.ts';
+
+test('a batch refused over its key’s rate is a failed batch: the commit waits for it (§3.1, §5.3)', async (t) => {
+  const service = await startTestService(t);
+  const made = await service.call('POST', '/management/api-keys', {
+    body: { name: 'Slow', scope: { type: 'account' }, rateLimit: { requestsPerMinute: 2 } },
+  });
+  const path = (step: string) => `/products/batch/${step}?projectId=${service.projectId}`;
+  const batch = (identifier: string) => ({
+    body: { products: [{ identifier, name: identifier }] },
+    key: made.body.key,
+  });
+  assert.equal((await service.call('POST', path('initiate'), { key: made.body.key })).status, 200);
+  assert.equal((await service.call('POST', path('upload'), batch('A'))).status, 200);
+  assert.equal((await service.call('POST', path('upload'), batch('B'))).status, 429);
+  const refused = await service.call('POST', path('start'));
+  assert.equal(refused.status, 400);
+  assert.match(refused.body.message, /last batch of the full update failed/);
+});
+
+test('a batch for another full update leaves the open one as it is (§4.4 rule 20)', async (t) => {
+  const service = await startTestService(t);
+  const path = (step: string) => `/products/batch/${step}?projectId=${service.projectId}`;
+  const { body } = await service.call('POST', path('initiate'));
+  const products = [{ identifier: 'A', name: 'A' }];
+  assert.equal((await service.call('POST', path('upload'), { body: { products } })).status, 200);
+  const other = `${path('upload')}&fullUpdateId=${body.fullUpdateId + 1}`;
+  assert.equal((await service.call('POST', other, { body: { products } })).status, 400);
+  assert.equal((await service.call('POST', path('start'))).status, 200);
+});
+
+const batchOf = (...identifiers: string[]) => ({
+  body: { products: identifiers.map((identifier) => ({ identifier, name: identifier })) },
+});
+
+test('a request without a right to the project says nothing about its batches (§3.1 rule 10)', async (t) => {
+  const service = await startTestService(t);
+  const path = (step: string) => `/products/batch/${step}?projectId=${service.projectId}`;
+  await service.call('POST', path('initiate'));
+  assert.equal((await service.call('POST', path('upload'), batchOf('A'))).status, 200);
+  for (const key of [null, 'a-key-that-nobody-has-been-given-here']) {
+    assert.equal((await service.call('POST', path('upload'), { ...batchOf('B'), key })).status, 401);
+  }
+  assert.equal((await service.call('POST', path('start'))).status, 200);
+});
+
+test('a commit is refused when it holds other batches or products than the caller says (§4.4 rule 29)', async (t) => {
+  const service = await startTestService(t);
+  const path = (step: string) => `/products/batch/${step}?projectId=${service.projectId}`;
+  await service.call('POST', path('initiate'));
+  assert.equal((await service.call('POST', path('upload'), batchOf('A', 'B'))).status, 200);
+  assert.equal((await service.call('POST', path('upload'), batchOf('C'))).status, 200);
+  for (const [said, text] of [
+    ['batches=3', /holds 2 batches, the request says 3/],
+    ['products=4', /holds 3 products, the request says 4/],
+    ['batches=2&products=2', /holds 3 products, the request says 2/],
+  ] as const) {
+    const refused = await service.call('POST', `${path('start')}&${said}`);
+    assert.equal(refused.status, 400);
+    assert.match(refused.body.message, text);
+  }
+  assert.equal((await service.call('POST', `${path('start')}&batches=2&products=3`)).status, 200);
+});
+
+test('a batch repeated with its Idempotency-Key neither fails nor mends a full update (§7.5)', async (t) => {
+  const service = await startTestService(t);
+  const path = (step: string) => `/products/batch/${step}?projectId=${service.projectId}`;
+  const headers = { 'idempotency-key': 'first' };
+  await service.call('POST', path('initiate'));
+  const repeat = () => service.call('POST', path('upload'), { ...batchOf('A'), headers });
+  assert.equal((await repeat()).status, 200);
+  assert.equal((await service.call('POST', path('upload'), { body: '{' })).status, 400);
+  assert.equal((await repeat()).status, 200);
+  assert.equal((await service.call('POST', path('start'))).status, 400, 'the other one failed');
+  assert.equal((await service.call('POST', path('upload'), batchOf('B'))).status, 200);
+  assert.equal((await repeat()).status, 200);
+  assert.equal((await service.call('POST', path('start'))).status, 200);
+});
+
+/** Sends the head of an upload and half of its body. @returns once the service counts the batch */
+async function sendHalf(service: ServiceProcess, path: string, store: TestStore): Promise<void> {
+  const body = JSON.stringify(batchOf('B').body);
+  const { hostname, port } = new URL(service.address);
+  const socket = connect(Number(port), hostname).on('error', () => {});
+  const head = `POST ${path} HTTP/1.1\r\nHost: relata\r\nAuthorization: Bearer ${service.key}\r\n`;
+  socket.write(`${head}Content-Length: ${body.length}\r\n\r\n${body.slice(0, -9)}`);
+  const read = 'select uploads_under_way as count from full_update';
+  while (Number((await readService<{ count: number }>(store, read))[0]?.count) !== 1) await delay(20);
+}
+
+/** @returns the rows of a statement on the service's own tables */
+async function readService<Row extends QueryResultRow>(store: TestStore, sql: string): Promise<Row[]> {
+  const url = store.settings.RELATA_DATABASE_URL;
+  if (url !== undefined) return query<Row>(url, sql);
+  const file = new DatabaseSync(join(store.dataDir, 'control.db'), { readOnly: true });
+  try {
+    return file.prepare(sql).all() as unknown as Row[];
+  } finally {
+    file.close();
+  }
+}
+
+async function openSession(service: ServiceProcess) {
+  const group = await service.call('POST', '/management/project-groups', { body: { name: 'Group' } });
+  const project = { name: 'Project', projectGroupId: group.body.id, locale: 'de-DE' };
+  const { id } = (await service.call('POST', '/management/projects', { body: project })).body;
+  const path = (step: string) => `/products/batch/${step}?projectId=${id}`;
+  assert.equal((await service.call('POST', path('initiate'))).status, 200);
+  assert.equal((await service.call('POST', path('upload'), batchOf('A'))).status, 200);
+  return path;
+}
+
+/** Asks again as long as another process may come back. */
+async function startInTime(service: ServiceProcess, path: string): Promise<ProcessAnswer> {
+  for (;;) {
+    const answer = await service.call('POST', path);
+    if (answer.status !== 503) return answer;
+    await delay(200);
+  }
+}
+
+test('a batch whose process is killed while it comes is a failed batch (§3.1 rule 10)', async (t) => {
+  const store = await createTestStore(t);
+  const killed = await startProcess(store);
+  const path = await openSession(killed);
+  await sendHalf(killed, path('upload'), store);
+  await killed.kill();
+
+  const service = await startProcess(store);
+  const refused = await service.call('POST', `${path('start')}&batches=1`);
+  assert.equal(refused.status, 400);
+  assert.match(refused.body.message, /last batch of the full update failed/);
+  assert.equal((await service.call('POST', path('upload'), batchOf('B'))).status, 200);
+  assert.equal((await service.call('POST', `${path('start')}&batches=2`)).status, 200);
+});
+
+test('a full update that saw a process go needs a batch or a count (§3.1 rule 11)', async (t) => {
+  const store = await createTestStore(t);
+  const killed = await startProcess(store);
+  const path = await openSession(killed);
+  await killed.kill();
+
+  const service = await startProcess(store);
+  const refused = await startInTime(service, path('start'));
+  assert.equal(refused.status, 400);
+  assert.match(refused.body.message, /may have been refused without a trace/);
+  assert.equal((await service.call('POST', `${path('start')}&batches=1`)).status, 200);
+});
+
+test('a full update that saw a process stop in order is committed (§3.1 rule 11)', async (t) => {
+  const store = await createTestStore(t);
+  const stopped = await startProcess(store);
+  const path = await openSession(stopped);
+  assert.equal(await stopped.stop(), 0);
+  const service = await startProcess(store);
+  assert.equal((await service.call('POST', path('start'))).status, 200);
+});
+
+const onlyShared = { skip: testedStore !== 'postgres' && 'the embedded store has no database to go away' };
+
+test(
+  'a batch refused while the database is away holds up the commit (§3.1 rule 10)',
+  onlyShared,
+  async (t) => {
+    const server = await startPostgres({ isDurable: true });
+    const database = await createDatabase(server.url);
+    const store = postgresStoreOn({ url: database.url, drop: () => server.stop() }, '/nonexistent');
+    t.after(store.remove);
+    const service = await startTestService(t, { store });
+    const products = Array.from({ length: 30 }, (_, at) => ({ identifier: `P${at}` }));
+    await service.loadCatalog(products);
+    const path = (step: string) => `/products/batch/${step}?projectId=${service.projectId}`;
+    const half = batchOf(...products.slice(0, 15).map(({ identifier }) => identifier));
+    const rest = batchOf(...products.slice(15).map(({ identifier }) => identifier));
+    const reach = async () => {
+      while ((await service.call('GET', '/health/ready')).status !== 200) await delay(50);
+    };
+    /** @param forgets whether what was remembered of the key has to be read again */
+    const refuse = async (forgets: boolean) => {
+      await service.call('POST', path('initiate'));
+      assert.equal((await service.call('POST', path('upload'), half)).status, 200);
+      await server.halt();
+      if (forgets) await delay(1_100);
+      assert.equal((await service.call('POST', path('upload'), rest)).status, 503);
+      await server.start();
+      await reach();
+      const refused = await startOnce();
+      assert.match(refused.body.message, /last batch of the full update failed|refused without a trace/);
+    };
+    const startOnce = async () => {
+      for (;;) {
+        const answer = await service.call('POST', path('start'));
+        if (answer.status !== 503) return answer;
+        await delay(50);
+      }
+    };
+    await refuse(false);
+    await refuse(true);
+    const again = await service.call('POST', path('upload'), rest);
+    assert.equal(again.status, 200, JSON.stringify(again.body));
+    const started = await startOnce();
+    assert.equal(started.status, 200, JSON.stringify(started.body));
+    await service.ended(started.body.data.task.id);
+    assert.equal((await service.lookUp(products.map(({ identifier }) => identifier))).length, 30);
+  },
+);

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { copyFile, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { type TestContext, test } from 'node:test';
+import { createBackup } from '../../src/storage/storage.ts';
+import { runRelata } from '../support/relata-command.ts';
+import { startTestService } from '../support/test-service.ts';
+import { embeddedOnly } from '../support/test-store.ts';
+
+/** An older program leaves the files of a newer one alone (docs/operating.md, "Upgrade"). */
+
+const ofFiles = embeddedOnly('PostgreSQL has one schema for all projects');
+
+/** A stopped store with one project and a backup of it, both still of this program. */
+async function makeStore(t: TestContext) {
+  const service = await startTestService(t);
+  await service.loadCatalog([{ identifier: 'A', name: 'One' }]);
+  await service.stop();
+  const folder = await mkdtemp(join(tmpdir(), 'relata-newer-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const backup = join(folder, 'backup');
+  const dataDir = service.store.dataDir;
+  await createBackup(dataDir, backup);
+  const catalog = `catalogs/${service.projectId}.db`;
+  return { folder, backup, dataDir, catalog, projectId: service.projectId };
+}
+
+function setSchema(path: string, version: number): void {
+  const file = new DatabaseSync(path);
+  file.exec(`pragma user_version = ${version}`);
+  file.close();
+}
+
+async function assertRefusal(file: string, dataDir: string, ...args: string[]): Promise<void> {
+  const { code, said } = await runRelata(dataDir, ...args);
+  const [before, after = ''] = said.split(' has schema 9000, this program knows ');
+  assert.equal(before, `The file ${file}`, args.join(' '));
+  assert.match(after, /^\d+: use a newer program\.$/, 'one line');
+  assert.equal(code, 1);
+}
+
+for (const which of ['control.db', 'catalog'] as const) {
+  test(`a start and every command refuse a ${which} of a newer program`, ofFiles, async (t) => {
+    const { folder, backup, dataDir, catalog, projectId } = await makeStore(t);
+    const name = which === 'catalog' ? catalog : which;
+    const newer = join(folder, 'newer');
+    await createBackup(dataDir, newer);
+    setSchema(join(newer, name), 9_000);
+    const restored = join(folder, 'restored');
+    await assertRefusal(join(newer, name), restored, 'restore', newer);
+    assert.deepEqual(await readdir(folder), ['backup', 'newer'], 'nothing was made');
+    await assertRefusal(join(newer, name), dataDir, 'restore', newer, '--project', `${projectId}`);
+
+    const live = join(dataDir, name);
+    setSchema(live, 9_000);
+    await assertRefusal(live, dataDir, 'serve');
+    if (name === 'control.db') await assertRefusal(live, dataDir, 'key', 'create', '--scope', 'account');
+    await assertRefusal(live, dataDir, 'backup', join(folder, 'copy'));
+    await assertRefusal(
+      live,
+      dataDir,
+      'migrate-store',
+      '--from',
+      dataDir,
+      '--to',
+      'postgres://127.0.0.1:1/none',
+    );
+    await assertRefusal(live, dataDir, 'restore', backup, '--project', `${projectId}`);
+    assert.deepEqual(await readdir(folder), ['backup', 'newer'], 'nothing was made');
+  });
+}
+
+test('a newer schema is found where a crash left it, in the WAL alone', ofFiles, async (t) => {
+  const { folder, dataDir, catalog } = await makeStore(t);
+  const live = join(dataDir, catalog);
+  const copy = join(folder, 'copy.db');
+  await copyFile(live, copy);
+  const file = new DatabaseSync(copy);
+  file.exec('pragma user_version = 9000');
+  // Copied while it is open: closing it would write the WAL back.
+  for (const suffix of ['', '-wal']) await copyFile(`${copy}${suffix}`, `${live}${suffix}`);
+  file.close();
+  await assertRefusal(live, dataDir, 'serve');
+});

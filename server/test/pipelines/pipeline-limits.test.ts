@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict';
+import { before, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { findPipeline, updatePipeline } from '../../src/pipelines/definitions/pipeline-store.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import {
+  byUpload,
+  byUrl,
+  CSV,
+  createPipelineProject,
+  FETCH_HERE,
+  MAPPING,
+  type PipelineProject,
+  startSource,
+} from '../support/pipeline-project.ts';
+import { assertRefused, shareService } from '../support/shared-service.ts';
+
+/** What one key can cost others by its pipelines. */
+
+let storage: Storage;
+const keepStorage = (real: Storage) => {
+  storage = real;
+  return real;
+};
+const service = shareService({ settings: FETCH_HERE, replace: { storage: keepStorage } });
+
+/** As those of the attack: 16 ms and 1.6 MB each. */
+const heavyPattern = (at: number) => `(\\pL|\\pN){${1_000 - at}}`;
+const replacing = (...patterns: readonly string[]) => ({
+  ...MAPPING,
+  attributes: Object.fromEntries(
+    patterns.map((from, at) => [`A${at}`, { column: 'Length', replace: [{ from, to: '', regex: true }] }]),
+  ),
+});
+
+test('patterns of a definition never hold up the thread that serves, and the one that is too much is named (§13.8)', async () => {
+  const project = await createPipelineProject(service());
+  const mapping = replacing(...Array.from({ length: 400 }, (_, at) => heavyPattern(at)));
+  const file = { name: 'feed.csv', base64: Buffer.from(CSV).toString('base64') };
+  const wanted =
+    /^\/mapping\/attributes\/A6\/replace\/0\/from: it takes 2,984 of the 20,000 steps .* repeat less/;
+  for (const [path, body] of [
+    ['', byUpload({ mapping })],
+    ['/preview', { source: { type: 'upload' }, format: { type: 'csv' }, mapping, file }],
+  ] as const) {
+    // Of this thread alone, which serves: how long it stands still depends on what else the machine does.
+    const before = process.threadCpuUsage();
+    const refused = await project.manage('POST', path, { body });
+    const { user, system } = process.threadCpuUsage(before);
+    assertRefused(refused, 400, 'Your body params are not valid');
+    assert.match(refused.body.details[0], wanted);
+    const busyMs = (user + system) / 1_000;
+    assert.ok(
+      busyMs < 1_000,
+      `the thread that serves was busy for ${busyMs.toFixed(0)} ms, 5 s if it compiles them`,
+    );
+  }
+});
+
+test('every pattern that cannot be used is told with its path, and so is a mapping with too many (§13.8)', async () => {
+  const project = await createPipelineProject(service());
+  const filter = { any: [{ column: 'sku', operator: 'matches', value: '(?=x)' }] };
+  const wrong = await project.manage('POST', '', {
+    body: byUpload({ mapping: { ...replacing('\\d+', '('), filter } }),
+  });
+  assertRefused(wrong, 400);
+  assert.deepEqual(
+    wrong.body.details.map((line: string) => line.split(': ')[0]),
+    ['/mapping/attributes/A1/replace/0/from', '/mapping/filter/any/0/value'],
+  );
+  const many = Array.from({ length: 501 }, (_, at) => `a${at}`);
+  const tooMany = await project.manage('POST', '', { body: byUpload({ mapping: replacing(...many) }) });
+  assert.match(tooMany.body.details[0], /^\/mapping\/attributes\/A500\/.*at most 500 different patterns/);
+
+  const expressions = Object.fromEntries(
+    Array.from({ length: 21 }, (_, at) => [
+      `A${at}`,
+      Array.from({ length: 100 }, (_, index) => ({ expression: `a${at}.b${index}` })),
+    ]),
+  );
+  const columns = { A: { columns: Array.from({ length: 100 }, (_, at) => `c${at}`) } };
+  const named = Object.fromEntries(Array.from({ length: 101 }, (_, at) => [`A${at}`, columns.A]));
+  for (const [attributes, text] of [
+    [expressions, /^\/mapping: a mapping has at most 2,000 different expressions/],
+    [named, /^\/mapping: a mapping has at most 10,000 columns and replacements/],
+  ] as const) {
+    const refused = await project.manage('POST', '', {
+      body: byUpload({ mapping: { ...MAPPING, attributes } }),
+    });
+    assertRefused(refused, 400);
+    assert.match(refused.body.details[0], text);
+  }
+});
+
+test('a definition with larger patterns that was stored before is read, and its run fails with the reason (§13.8)', async () => {
+  const project = await createPipelineProject(service());
+  const created = await project.create(byUpload({ mapping: replacing('\\d+') }));
+  const mapping = replacing(...Array.from({ length: 7 }, (_, at) => heavyPattern(at)));
+  const key = { projectId: project.projectId, id: created.id };
+  const { database } = storage;
+  const stored = await findPipeline(database.read, key);
+  assert.ok(stored);
+  const definition = { ...stored.definition, mapping };
+  await database.write((tx) => updatePipeline(tx, { ...stored, definition }), { of: key.projectId });
+
+  assert.deepEqual((await project.read(created)).mapping, mapping);
+  const task = await project.done(await project.upload(created, CSV));
+  assert.deepEqual([task.taskStatus, task.error.code], ['FAILED', 'mapping_unfit']);
+  assert.match(JSON.stringify(task.error), /attributes\.A6: the pattern .* takes 2,984 of the 20,000 steps/);
+});
+
+/** Another account with a project of its own, for calls with `key`. */
+async function createStranger() {
+  const { projects, access } = service().app;
+  const { id: accountId } = await projects.createAccount(`Stranger ${performance.now()}`);
+  const scope = { type: 'account' } as const;
+  const author = { accountId, scope, access: 'manage', command: 'test' } as const;
+  const { value: key } = await access.createKey(author, { name: 'all', scope });
+  const call = async (method: string, path: string, body?: object) => {
+    const answer = await service().call(method, path, { key, body });
+    assert.ok(answer.status < 300, JSON.stringify(answer.body));
+    return answer.body;
+  };
+  const group = await call('POST', '/management/project-groups', { name: 'Shop' });
+  const wanted = { name: 'Shop', projectGroupId: group.id, locale: 'de-DE' };
+  const project = await call('POST', '/management/projects', wanted);
+  const root = `/management/projects/${project.id}/pipelines`;
+  return { create: (body: object) => call('POST', root, body), call, root };
+}
+
+const countProcesses = () => process.getActiveResourcesInfo().filter((name) => name === 'ProcessWrap').length;
+/** Of the store, before the first test. */
+let ofStore = 0;
+before(() => {
+  ofStore = countProcesses();
+});
+/** Processes that check definitions; those of runs and previews belong to other threads. */
+const countChecks = () => countProcesses() - ofStore;
+
+async function waitFor(holds: () => boolean | Promise<boolean>): Promise<void> {
+  const until = performance.now() + 60_000;
+  while (!(await holds())) {
+    assert.ok(performance.now() < until, 'it took too long');
+    await delay(20);
+  }
+}
+
+const calculated = (at: number) =>
+  byUpload({ mapping: { ...MAPPING, name: { expression: `title & "${at}"` } } });
+
+test('definitions with expressions are checked one at a time for an account, the others wait or are told to (§13.8)', async () => {
+  const [project, stranger] = [await createPipelineProject(service()), await createStranger()];
+  let most = 0;
+  const watch = setInterval(() => (most = Math.max(most, countChecks())), 20);
+  const asked = Array.from({ length: 60 }, (_, at) => project.manage('POST', '', { body: calculated(at) }));
+  await waitFor(() => countChecks() > 0);
+  assert.ok((await stranger.create(calculated(0))).id > 0);
+  const answers = await Promise.all(asked);
+  clearInterval(watch);
+  assert.ok(most <= 2, `${most} processes at a time`);
+  const created = answers.filter(({ status }) => status === 201);
+  const refused = answers.filter(({ status }) => status !== 201);
+  assert.ok(created.length >= 21 && refused.length > 0, `${created.length} were created`);
+  for (const answer of refused) {
+    assertRefused(answer, 429, 'Too Many Requests');
+    assert.equal(answer.headers.get('retry-after'), '5');
+    assert.match(answer.body.details[0], /of this account are under way .* and 20 wait; send fewer at once/);
+  }
+});
+
+/** @returns calls of the API that are not waited for, and how to leave them */
+function askAndLeave(path: string, bodies: readonly object[]) {
+  const leaving = new AbortController();
+  const headers = { authorization: `Bearer ${service().key}`, 'content-type': 'application/json' };
+  const asked = bodies.map((body) =>
+    fetch(`${service().address}${path}`, {
+      ...{ method: 'POST', headers, body: JSON.stringify(body) },
+      signal: leaving.signal,
+    }).catch(() => undefined),
+  );
+  return {
+    async leave() {
+      leaving.abort();
+      await Promise.all(asked);
+    },
+  };
+}
+
+test('who leaves before a definition is checked gives the place and the process back (§13.8)', async () => {
+  const project = await createPipelineProject(service());
+  // Three seconds each, a minute together.
+  const slow = Array.from({ length: 20 }, (_, at) =>
+    byUpload({ mapping: replacing(`(?:${'abc'.repeat(300)}){${1_000 - at}}`) }),
+  );
+  const path = `/management/projects/${project.projectId}/pipelines`;
+  const { leave } = askAndLeave(path, slow);
+  await waitFor(() => countChecks() > 0);
+  await leave();
+  const began = performance.now();
+  await project.create(calculated(0));
+  await waitFor(() => countChecks() === 0);
+  assert.ok(performance.now() - began < 30_000, 'those that left are not checked');
+});
+
+const previewOf = (url: string) => ({ source: { type: 'http', url }, format: { type: 'csv' } });
+
+test('previews of an account take half of the places, and who leaves gives the place back (§13.5)', async () => {
+  const [project, stranger] = [await createPipelineProject(service()), await createStranger()];
+  const [dripping, source] = [await startSource(), await startSource()];
+  const release = dripping.hold();
+  const path = `/management/projects/${project.projectId}/pipelines/preview`;
+  const { leave } = askAndLeave(path, [previewOf(dripping.url), previewOf(dripping.url)]);
+  await waitFor(() => dripping.requests.length === 2);
+  const refused = await project.manage('POST', '/preview', { body: previewOf(source.url) });
+  assertRefused(refused, 429, 'Too Many Requests');
+  assert.match(
+    refused.body.details[0],
+    /^2 such requests of this account are under way at a time; send fewer/,
+  );
+  const shown = await stranger.call('POST', `${stranger.root}/preview`, previewOf(source.url));
+  assert.equal(shown.rows.length, 2);
+  await leave();
+  const isShown = async () =>
+    (await project.manage('POST', '/preview', { body: previewOf(source.url) })).status === 200;
+  await waitFor(isShown);
+  release();
+});
+
+test('runs of an account take four of the six places of a process, three of one project (§13.2)', async () => {
+  const projects: PipelineProject[] = [];
+  for (let at = 0; at < 3; at++) projects.push(await createPipelineProject(service()));
+  const stranger = await createStranger();
+  const [dripping, source] = [await startSource(), await startSource()];
+  const release = dripping.hold();
+  const held: { project: PipelineProject; task: unknown }[] = [];
+  for (const project of projects) {
+    for (let at = 0; at < 2; at++) {
+      const pipeline = await project.create(byUrl(dripping.url));
+      held.push({ project, task: await project.manage('POST', `/${pipeline.id}/run`) });
+    }
+  }
+  await waitFor(() => dripping.requests.length === 4);
+  const pipeline = await stranger.create(byUrl(source.url));
+  const { task } = await stranger.call('POST', `${stranger.root}/${pipeline.id}/run`);
+  const ended = await stranger.call('GET', `/tasks/${task.id}?wait=60`);
+  assert.equal(ended.task.taskStatus, 'FINISHED', JSON.stringify(ended.task.error));
+  assert.equal(dripping.requests.length, 4, 'two wait, although two places are free');
+  release();
+  for (const { project, task } of held) {
+    const { taskStatus } = await project.done(task as never);
+    assert.equal(taskStatus, 'FINISHED');
+  }
+  assert.equal(dripping.requests.length, 6);
+});

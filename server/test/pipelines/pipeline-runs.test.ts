@@ -1,0 +1,404 @@
+import assert from 'node:assert/strict';
+import { after, before, type TestContext, test } from 'node:test';
+import {
+  addPipeline,
+  CSV_MAPPING,
+  createPipeline,
+  type FeedServer,
+  startFeedServer,
+} from '../support/pipeline-under-test.ts';
+import { createCatalog, shareService } from '../support/shared-service.ts';
+
+const service = shareService({ settings: { RELATA_FETCH_ALLOW: '127.0.0.1/32' } });
+const HTTP = (url: string) => ({ source: { type: 'http', url } });
+
+/** One server for all tests: each sets its answer before it runs a pipeline. */
+let feed: FeedServer;
+const stops: (() => void)[] = [];
+before(async () => {
+  feed = await startFeedServer({
+    after: (stop: () => void) => void stops.push(stop),
+  } as unknown as TestContext);
+});
+after(() => {
+  for (const stop of stops) stop();
+});
+
+const CSV = 'sku;name;Color\nA1;Lamp;red\nA2;Table;blue\n';
+
+test('a run is a task of its own: origin, name, log, report, counts (§13.2)', async () => {
+  const pipeline = await createPipeline(service(), { name: 'Nightly' });
+  const task = await pipeline.upload(CSV);
+  assert.deepEqual(
+    [task.taskStatus, task.origin, task.name, task.taskIncrementType, task.progress],
+    ['FINISHED', 'PIPELINE', 'Nightly', 'STEP_BASED', 100],
+  );
+  const [lamp] = await pipeline.find('A1');
+  assert.equal(lamp.name, 'Lamp');
+  assert.deepEqual(
+    lamp.facts.map(({ attribute, value }: { attribute: string; value: string }) => [attribute, value]),
+    [['Color', 'red']],
+  );
+  const log = await pipeline.log(task);
+  for (const step of [
+    /^fetching /,
+    /^reading feed\.csv/,
+    /^read 2 rows, .*delimiter ";"/,
+    /^mapped 2 products/,
+    /^writing 2/,
+  ])
+    assert.ok(
+      log.some((line) => step.test(line)),
+      `${step} in ${log.join('\n')}`,
+    );
+  assert.deepEqual(await pipeline.counts(), {
+    ...{ rows: 2, products: 2, filtered: 0, rejected: 0 },
+    ...{ created: 2, changed: 0, unchanged: 0, deleted: 0 },
+  });
+  assert.deepEqual(
+    (await pipeline.tasks()).map(({ name }: { name: string }) => name),
+    ['Nightly'],
+    'its parts are not listed',
+  );
+});
+
+test('mode full deletes what the source does not hold, the others do not (§3.3)', async () => {
+  const pipeline = await createPipeline(service());
+  await pipeline.upload(CSV);
+  await pipeline.upload('sku;name;Color\nA1;Lamp;green\nA3;Chair;black\n');
+  assert.deepEqual(await pipeline.list(), ['A1', 'A3']);
+  assert.deepEqual(await pipeline.counts(), {
+    ...{ rows: 2, products: 2, filtered: 0, rejected: 0 },
+    ...{ created: 1, changed: 1, unchanged: 0, deleted: 1 },
+  });
+
+  await pipeline.change({ mode: 'incremental' });
+  await pipeline.upload('sku;name;Size\nA1;Lamp 2;L\n');
+  assert.deepEqual((await pipeline.stored('A1')).attributes, [{ key: 'Size', value: 'L' }]);
+  assert.deepEqual(await pipeline.list(), ['A1', 'A3']);
+
+  await pipeline.change({ mode: 'partial', mapping: { identifier: 'sku', attributes: { Price: 'price' } } });
+  await pipeline.upload('sku;price\nA1;19.99 EUR\nA9;1 EUR\n');
+  assert.deepEqual((await pipeline.stored('A1')).attributes, [
+    { key: 'Size', value: 'L' },
+    { key: 'Price', value: '19.99 EUR' },
+  ]);
+  assert.deepEqual(await pipeline.list(), ['A1', 'A3'], 'a partial update makes no product');
+
+  await pipeline.change({ mode: 'delete', mapping: { identifier: 'sku' } });
+  const task = await pipeline.upload('sku\nA3\nA7\n');
+  assert.deepEqual(await pipeline.list(), ['A1']);
+  assert.deepEqual((await pipeline.counts()).deleted, 1);
+  assert.ok(
+    (await pipeline.report(task)).some(
+      ({ identifier, code }) => identifier === 'A7' && code === 'unknown_identifier',
+    ),
+  );
+});
+
+test('a run that fails behind its batches is no fault of the service, though they are still being staged (§13.2)', async () => {
+  const pipeline = await createPipeline(service(), { onRejectedRow: 0 });
+  const rows = Array.from({ length: 10_000 }, (_, index) => `P${index};Product ${index};v`);
+  const task = await pipeline.upload(`sku;name;Color\n${rows.join('\n')}\n;Nothing;red\n`);
+  assert.equal(task.error.code, 'rows_rejected');
+  assert.deepEqual(await pipeline.list(), []);
+});
+
+const BAD = `sku;name;Price\nA1;Lamp;1,50\n;No number;2,00\nA3;Chair;cheap\n${'A4;Stool;3,00\n'}`;
+const PRICED = { ...CSV_MAPPING, attributes: { Price: { column: 'Price', number: { decimal: 'comma' } } } };
+
+test('a rejected row stops the run, is left out, or is up to a share; the report names row, column and reason (§13.1)', async () => {
+  const pipeline = await createPipeline(service(), { mapping: PRICED });
+  const stopped = await pipeline.upload(BAD);
+  assert.equal(stopped.taskStatus, 'FAILED');
+  assert.equal(stopped.error.code, 'rows_rejected');
+  assert.match(stopped.error.details.join('\n'), /row 3, column sku: identifier is empty/);
+  assert.deepEqual(await pipeline.list(), [], 'a failed run changes nothing');
+
+  await pipeline.change({ mapping: PRICED, onRejectedRow: 0.4 });
+  const beyond = await pipeline.upload(BAD);
+  assert.equal(beyond.taskStatus, 'FAILED', '2 of 4 rows are more than 40 %');
+  assert.deepEqual(
+    (await pipeline.report(beyond)).map(({ row, column, code }) => [row, column, code]),
+    [
+      [3, 'sku', 'row_rejected'],
+      [4, 'Price', 'row_rejected'],
+    ],
+  );
+  assert.deepEqual(await pipeline.list(), []);
+
+  await pipeline.change({ mapping: PRICED, onRejectedRow: 0.5 });
+  assert.equal((await pipeline.upload(BAD)).taskStatus, 'FINISHED');
+  assert.deepEqual(await pipeline.list(), ['A1', 'A4']);
+
+  await pipeline.change({ mapping: PRICED, onRejectedRow: 'continue' });
+  const task = await pipeline.upload(`${BAD}A5;Bench;4,00\n`);
+  assert.equal(task.taskStatus, 'FINISHED');
+  assert.deepEqual(await pipeline.list(), ['A1', 'A4', 'A5']);
+  assert.deepEqual((await pipeline.counts()).rejected, 2);
+  const [, price] = await pipeline.report(task);
+  assert.match(price.message, /"cheap" is no number/);
+});
+
+test('a run that finds fewer products than it must changes nothing (§13.1)', async () => {
+  const pipeline = await createPipeline(service(), { minProducts: 2 });
+  await pipeline.upload(CSV);
+  const few = await pipeline.upload('sku;name\nA1;Lamp\n');
+  assert.equal(few.error.code, 'products_too_few');
+  assert.match(few.error.message, /holds 1 products.*at least 2/);
+  assert.deepEqual(await pipeline.list(), ['A1', 'A2']);
+  await pipeline.change({ minProducts: 1 });
+  const none = await pipeline.upload('sku;name\n');
+  assert.equal(none.error.code, 'products_too_few', 'a catalog is never emptied by an empty file');
+});
+
+test('the delete guard of the pipeline holds, in the modes full and delete (§13.1)', async () => {
+  const pipeline = await createPipeline(service(), { maxDeletePercent: 30 });
+  await pipeline.upload(CSV);
+  const full = await pipeline.upload('sku;name\nA1;Lamp\n');
+  assert.equal(full.error.code, 'delete_guard');
+  assert.match(full.error.message, /significantly lower than before/);
+  assert.match(full.error.details.join('\n'), /1 of 2 products \(50 %\).*pipeline allows 30 %/s);
+  await pipeline.change({ mode: 'delete', mapping: { identifier: 'sku' }, maxDeletePercent: 49 });
+  const deleting = await pipeline.upload('sku\nA1\n');
+  assert.equal(deleting.error.code, 'delete_guard');
+  assert.deepEqual(await pipeline.list(), ['A1', 'A2']);
+  await pipeline.change({ mode: 'delete', mapping: { identifier: 'sku' }, maxDeletePercent: 50 });
+  assert.equal((await pipeline.upload('sku\nA1\n')).taskStatus, 'FINISHED');
+  assert.deepEqual(await pipeline.list(), ['A2']);
+  await pipeline.done(await pipeline.post('/products/batch/restore'));
+  assert.deepEqual(await pipeline.list(), ['A1', 'A2'], 'the delete of a run is restored like any other');
+});
+
+test("a project's guard holds where it is stricter (§4.4)", async () => {
+  const pipeline = await createPipeline(service(), { maxDeletePercent: 90 }, { maxDeletePercent: 10 });
+  await pipeline.upload(CSV);
+  const task = await pipeline.upload('sku;name\nA1;Lamp\n');
+  assert.match(task.error.details.join('\n'), /the project allows 10 %/);
+});
+
+test('an unchanged file ends the run as nothing new, a changed definition reads it again (§13.2)', async () => {
+  feed.answer((request, response) => {
+    if (request.headers['if-none-match'] === '"v1"') response.writeHead(304).end();
+    else response.writeHead(200, { etag: '"v1"', 'content-type': 'text/csv' }).end(CSV);
+  });
+  const pipeline = await createPipeline(service(), HTTP(feed.url));
+  const before = feed.requests.length;
+  assert.equal((await pipeline.run()).taskStatus, 'FINISHED');
+  assert.equal(feed.requests.length, before + 1, 'one GET a run');
+  const again = await pipeline.run();
+  assert.equal(again.taskStatus, 'FINISHED');
+  assert.ok((await pipeline.log(again)).some((line) => line.startsWith('nothing new')));
+  assert.equal((await pipeline.counts()).nothingNew, true);
+  await pipeline.update({ identifier: 'A1', name: 'Changed by a call' });
+  const forced = await service().call('POST', `${pipeline.path}/run?force=true`);
+  assert.equal((await service().ended(forced.body.task.id)).taskStatus, 'FINISHED');
+  assert.equal((await pipeline.find('A1'))[0].name, 'Lamp', 'who asks for it has it read all the same');
+  await pipeline.change({ ...HTTP(feed.url), mapping: { ...CSV_MAPPING, attributes: {} } });
+  await pipeline.run();
+  assert.deepEqual((await pipeline.stored('A1')).attributes, []);
+});
+
+test('a failed run is not taken for the last one that ended well (§13.2)', async () => {
+  feed.answer((request, response) => {
+    const isKnown = request.headers['if-none-match'] !== undefined;
+    response.writeHead(isKnown ? 304 : 200, { etag: '"v2"' }).end(isKnown ? undefined : BAD);
+  });
+  const pipeline = await createPipeline(service(), { ...HTTP(feed.url), mapping: PRICED });
+  assert.equal((await pipeline.run()).taskStatus, 'FAILED');
+  assert.equal((await pipeline.run()).taskStatus, 'FAILED', 'it is read again');
+});
+
+test('what breaks off, is no file, is forbidden or is not there fails and changes nothing (§13.4)', async () => {
+  const pipeline = await createPipeline(service(), HTTP(feed.url));
+  feed.serve(CSV);
+  await pipeline.run();
+  const cases: [string, Parameters<FeedServer['answer']>[0], RegExp][] = [
+    [
+      'breaks off',
+      (_, response) => {
+        response.writeHead(200, { 'content-length': '1000' }).write(CSV);
+        setTimeout(() => response.destroy(), 50);
+      },
+      /source_unreadable/,
+    ],
+    [
+      'a web page',
+      (_, response) =>
+        response
+          .writeHead(200, { 'content-type': 'text/html' })
+          .end('<!doctype html><html><body>Sign in</body></html>'),
+      /format_unreadable/,
+    ],
+    ['an error', (_, response) => response.writeHead(500).end('no'), /source_unreadable/],
+    [
+      'a redirect to a private address',
+      (_, response) => response.writeHead(302, { location: 'http://127.0.0.2:1/' }).end(),
+      /source_unreadable/,
+    ],
+    [
+      '10 GB',
+      (_, response) =>
+        response.writeHead(200, { 'content-length': String(10 * 1024 ** 3) }).write('sku;name\n'),
+      /source_unreadable/,
+    ],
+    [
+      'no gzip',
+      (_, response) => response.writeHead(200).end(Buffer.from([0x1f, 0x8b, 8, 0, 1, 2, 3])),
+      /source_unreadable/,
+    ],
+    ['another table', (_, response) => response.writeHead(200).end('number;title\n1;x\n'), /mapping_unfit/],
+  ];
+  for (const [name, answer, code] of cases) {
+    feed.answer(answer);
+    const task = await pipeline.run();
+    assert.equal(task.taskStatus, 'FAILED', name);
+    assert.match(task.error.code, code, name);
+    assert.ok(task.error.details.length > 0, name);
+  }
+  assert.deepEqual(await pipeline.list(), ['A1', 'A2']);
+});
+
+test('a run that is cancelled while its source is slow ends at once and changes nothing (§13.2)', async () => {
+  feed.answer((_, response) => void response.writeHead(200).write(CSV));
+  const pipeline = await createPipeline(service(), HTTP(feed.url));
+  const before = feed.requests.length;
+  const task = await pipeline.start();
+  while (feed.requests.length === before) await new Promise((resolve) => setTimeout(resolve, 20));
+  const cancelled = await pipeline.call('POST', `/tasks/${task.id}/cancel`);
+  assert.equal(cancelled.status, 200, JSON.stringify(cancelled.body));
+  assert.equal(cancelled.body.task.taskStatus, 'CANCELLED');
+  assert.deepEqual(await pipeline.list(), []);
+  feed.serve(CSV);
+  assert.equal((await pipeline.run()).taskStatus, 'FINISHED', 'the next run is not in its way');
+});
+
+test('a run whose source or mapping takes longer than half a day fails and gives its place back (§13.2)', async (t) => {
+  // Node has it, its types do not yet.
+  t.mock.timers.enable({ apis: ['AbortSignal.timeout' as 'Date'] });
+  feed.answer((_, response) => void response.writeHead(200).write(CSV));
+  const pipeline = await createPipeline(service(), HTTP(feed.url));
+  const before = feed.requests.length;
+  const { id } = await pipeline.start();
+  while (feed.requests.length === before) await new Promise((resolve) => setTimeout(resolve, 20));
+  t.mock.timers.tick(12 * 3_600_000);
+  const task = await service().ended(id);
+  assert.deepEqual([task.taskStatus, task.error?.code], ['FAILED', 'source_unreadable']);
+  assert.match(JSON.stringify(task.error), /Reading and mapping it took longer than 12 hours/);
+  feed.serve(CSV);
+  assert.equal((await pipeline.run()).taskStatus, 'FINISHED', 'the next run is not in its way');
+});
+
+test('a run takes its place when it begins to write, and can be cancelled while it waits (§4.7)', async () => {
+  const pipeline = await createPipeline(service(), { mode: 'incremental' });
+  const release = await pipeline.hold();
+  const rows = Array.from({ length: 10_001 }, (_, index) => `P${index};Product ${index}`);
+  const path = `${pipeline.path}/upload?name=a.csv`;
+  const first = await service().call('POST', path, { body: `sku;name\n${rows.join('\n')}\n` });
+  const isWriting = async () =>
+    (await pipeline.log(first.body.task)).some((line) => line.startsWith('writing'));
+  while (!(await isWriting())) await new Promise((resolve) => setTimeout(resolve, 20));
+  const patched = await pipeline.post('/products', { products: [{ identifier: 'P1', name: 'Later' }] });
+  await release();
+  await service().ended(patched.body.task.id);
+  assert.equal((await pipeline.find('P1'))[0].name, 'Later', 'the call that came behind takes effect behind');
+  assert.equal((await service().ended(first.body.task.id)).taskStatus, 'FINISHED');
+  assert.equal((await pipeline.counts()).created, 10_001, 'both batches of the run');
+
+  const again = await pipeline.hold();
+  const second = await service().call('POST', path, {
+    body: `sku;name\n${rows.map((row) => `${row} b`).join('\n')}\n`,
+  });
+  const log = async () => pipeline.log(second.body.task);
+  while (!(await log()).some((line) => line.startsWith('writing')))
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  // The writes are accepted right behind the line of the log.
+  let cancelled = await pipeline.call('POST', `/tasks/${second.body.task.id}/cancel`);
+  while (cancelled.status === 409)
+    cancelled = await pipeline.call('POST', `/tasks/${second.body.task.id}/cancel`);
+  assert.equal(cancelled.body.task.taskStatus, 'CANCELLED', JSON.stringify(cancelled.body));
+  await again();
+  assert.equal((await pipeline.find('P7'))[0].name, 'Product 7', 'none of its batches takes effect');
+});
+
+test('a full update of a run and that of the API leave each other alone (§13.2)', async () => {
+  const pipeline = await createPipeline(service());
+  await pipeline.post('/products/batch/initiate');
+  await pipeline.post('/products/batch/upload', { products: [{ identifier: 'B1', name: 'By the API' }] });
+  await pipeline.upload(CSV);
+  assert.deepEqual(await pipeline.list(), ['A1', 'A2']);
+  await pipeline.done(await pipeline.post('/products/batch/start'));
+  assert.deepEqual(await pipeline.list(), ['B1'], 'the session of the API was still open');
+});
+
+test('a slow source holds up no other pipeline of its project (§13.2)', async () => {
+  feed.answer((_, response) => void response.writeHead(200).write(CSV));
+  const catalog = await createCatalog(service());
+  const slow = await addPipeline(service(), catalog, { ...HTTP(feed.url), name: 'Slow' });
+  const waiting = await slow.start();
+  const quick = await addPipeline(service(), catalog, { mode: 'incremental', name: 'Quick' });
+  assert.equal((await quick.upload('sku;name\nB;2\n')).taskStatus, 'FINISHED');
+  assert.deepEqual(await catalog.list(), ['B']);
+  assert.equal((await catalog.call('POST', `/tasks/${waiting.id}/cancel`)).status, 200);
+});
+
+test('a run of an upload source to which nobody sent a file says so (§13.1)', async () => {
+  const pipeline = await createPipeline(service(), { trigger: { type: 'webhook' } });
+  const byHand = await service().call('POST', `${pipeline.path}/run`);
+  assert.equal(byHand.status, 400);
+  assert.match(byHand.body.message, /send one to \/upload/);
+  const { body } = await service().call('GET', pipeline.path);
+  const called = await service().call('POST', new URL(body.trigger.url).pathname);
+  assert.equal(called.status, 200, JSON.stringify(called.body));
+  const task = await service().ended(called.body.task.id);
+  assert.equal(task.taskStatus, 'FAILED');
+  assert.match(JSON.stringify(task), /No file has been sent in/);
+});
+
+test('native products are checked one by one, and need no mapping (§13.1)', async () => {
+  const pipeline = await createPipeline(service(), {
+    format: { type: 'native' },
+    mapping: undefined,
+    onRejectedRow: 'continue',
+  });
+  const lines = [
+    { identifier: 'N1', name: 'Good', attributes: [{ key: 'Size', value: '3 cm' }] },
+    { identifier: 'N2', name: 'Bad', attributes: [{ key: 'Size', value: 3 }] },
+    { name: 'None' },
+  ].map((product) => JSON.stringify(product));
+  const task = await pipeline.upload(lines.join('\n'), 'products.ndjson');
+  assert.equal(task.taskStatus, 'FINISHED', JSON.stringify(task.error));
+  assert.deepEqual(await pipeline.list(), ['N1']);
+  assert.deepEqual(
+    (await pipeline.report(task))
+      .filter(({ code }) => code === 'row_rejected')
+      .map(({ row, identifier, message }) => [row, identifier, message]),
+    [
+      [2, 'N2', 'product /attributes/0/value must be string,null'.replace('string,null', 'string or null')],
+      [3, undefined, 'identifier is missing'],
+    ],
+  );
+});
+
+test('a preview shows rows, products and problems side by side, and suggests a mapping (§13.5)', async () => {
+  const pipeline = await createPipeline(service());
+  const file = { name: 'a.csv', base64: Buffer.from(BAD).toString('base64') };
+  const tried = { source: { type: 'upload' }, format: { type: 'csv' }, mapping: PRICED, mode: 'full', file };
+  const path = `/management/projects/${pipeline.projectId}/pipelines/preview`;
+  const { status, body } = await service().call('POST', path, { body: tried });
+  assert.equal(status, 200, JSON.stringify(body));
+  assert.deepEqual(body.columns, ['sku', 'name', 'Price']);
+  assert.equal(body.found.delimiter, ';');
+  assert.deepEqual(body.rows[0], {
+    number: 2,
+    values: { sku: 'A1', name: 'Lamp', Price: '1,50' },
+    product: { identifier: 'A1', name: 'Lamp', attributes: [{ key: 'Price', value: '1.50' }] },
+  });
+  assert.deepEqual(body.rows[1].problems, [{ field: 'identifier', column: 'sku', reason: 'is empty' }]);
+  assert.equal(body.suggestion.mapping.identifier, 'sku');
+  assert.deepEqual(await pipeline.list(), []);
+
+  const { mapping: _, ...without } = tried;
+  const suggested = await service().call('POST', path, { body: without });
+  assert.equal(suggested.body.rows[0].product.name, 'Lamp', 'without a mapping the suggested one is shown');
+});

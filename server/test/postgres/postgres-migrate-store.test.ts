@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { createRelationCatalog, product, under } from '../support/relation-catalog.ts';
+import { processEnvironment, startProcess } from '../support/service-process.ts';
+import { createCatalog } from '../support/shared-service.ts';
+import { readStoredRows } from '../support/stored-rows.ts';
+import { createDatabase } from '../support/test-database.ts';
+import { startTestService, type TestService } from '../support/test-service.ts';
+import { embeddedStoreAt, findServer, postgresStoreOn, type TestStore } from '../support/test-store.ts';
+
+/** Moving a store that a service has filled, and serving what was moved (docs/operating.md, "Moving a store"). */
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+interface CommandEnd {
+  readonly code: number | null;
+  readonly said: string;
+}
+
+/** `relata migrate-store` as a process of its own. @param lines after how many lines it is killed with kill -9 */
+async function runMove(args: readonly string[], lines = Number.POSITIVE_INFINITY): Promise<CommandEnd> {
+  const env = processEnvironment(embeddedStoreAt('nowhere'));
+  const child = spawn(process.execPath, [main, 'migrate-store', ...args], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  const hear = (text: string) => {
+    said += text;
+    if (said.split('\n').length > lines) child.kill('SIGKILL');
+  };
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', hear);
+  const [code] = await once(child, 'close');
+  return { code, said: said.trim() };
+}
+
+/** It says what it counts, copies, counts and compares; it is killed as it begins to copy and to compare, then runs to its end. */
+async function moveWithKills(from: string, to: string): Promise<string> {
+  const args = ['--from', from, '--to', to];
+  for (const lines of [2, 4]) assert.equal((await runMove(args, lines)).code, null, 'it was killed');
+  const { code, said } = await runMove(args);
+  assert.equal(code, 0, said);
+  return said.split('\n').at(-1) ?? '';
+}
+
+/** A service that is stopped before its test ends. */
+async function withService<Result>(
+  store: TestStore,
+  work: (service: TestService) => Promise<Result>,
+): Promise<Result> {
+  const stops: (() => Promise<void>)[] = [];
+  const context = { after: (stop: () => Promise<void>) => void stops.push(stop) };
+  const service = await startTestService(context as unknown as TestContext, { store });
+  try {
+    return await work(service);
+  } finally {
+    for (const stop of stops) await stop();
+  }
+}
+
+interface Filled {
+  readonly shop: number;
+  readonly open: number;
+  readonly busy: number;
+  readonly relation: number;
+  readonly update: string;
+  readonly commit: string;
+}
+
+const numbered = (count: number, name: string) =>
+  Array.from({ length: count }, (_, at) => ({ identifier: `P${at}`, name: `${name} ${at}` }));
+
+/** A catalog with relations, deletions and an undo log; a full update that is open; and work under way when the process dies. */
+async function fillStore(store: TestStore): Promise<Filled> {
+  const filled = await withService(store, async (service) => {
+    const shop = await createRelationCatalog(service, { keptCommits: 3 });
+    const bicycles = ['B1', 'B2'].map((name) => product(name, 'Bicycles', { wheel: '28 in', group: 'Bö' }));
+    const tyres = Array.from({ length: 40 }, (_, at) =>
+      product(`T${at}`, 'Tyres', { wheel: at % 2 === 0 ? '28 in' : '26 in', price: `${at}` }),
+    );
+    await shop.load(...bicycles, ...tyres, product('gone', 'Tyres'));
+    const { id } = await shop.relate({
+      source: under('Bicycles'),
+      target: under('Tyres'),
+      match: [{ target: 'wheel', operator: 'equals', source: 'wheel' }],
+      sort: [{ attribute: 'price', direction: 'asc' }],
+    });
+    await shop.update({ ...tyres[0], name: 'a tyre 😀' });
+    await shop.done(await shop.call('DELETE', '/products', { body: ['gone', 'T39'] }));
+    const open = await createCatalog(service);
+    await open.load(...numbered(30, 'then'));
+    await open.post('/products/batch/initiate');
+    for (const name of ['X', 'Y']) {
+      await open.post('/products/batch/upload', {
+        products: numbered(20, name).map((one) => ({ ...one, identifier: `${name}${one.identifier}` })),
+      });
+    }
+    const busy = await createCatalog(service);
+    await busy.load(...numbered(3_000, 'then'));
+    const key = {
+      name: 'A key of the shop',
+      scope: { type: 'project', id: shop.projectId },
+      access: 'write',
+      rateLimit: { requestsPerMinute: 100 },
+    };
+    assert.equal((await service.call('POST', '/management/api-keys', { body: key })).status, 201);
+    return { shop: shop.projectId, open: open.projectId, busy: busy.projectId, relation: id };
+  });
+  return { ...filled, ...(await dieAtWork(store, filled.busy)) };
+}
+
+async function dieAtWork(store: TestStore, projectId: number): Promise<{ update: string; commit: string }> {
+  const service = await startProcess(store);
+  const post = async (path: string, body?: object) => {
+    const answer = await service.call('POST', `${path}?projectId=${projectId}`, { body });
+    assert.equal(answer.status, 200, answer.text);
+    return (answer.body.data ?? answer.body).task?.id;
+  };
+  await post('/products/batch/initiate');
+  await post('/products/batch/upload', { products: numbered(3_000, 'now') });
+  const [commit, update] = await Promise.all([
+    post('/products/batch/start'),
+    post('/products', { products: [{ identifier: 'later', name: 'later' }] }),
+  ]);
+  await service.kill();
+  return { update, commit };
+}
+
+/** What a service answers on a store and goes on to do with it. The same on each copy, ids included. */
+async function goOn(store: TestStore, { shop, open, busy, relation, update, commit }: Filled) {
+  return withService(store, async (service) => {
+    const related = async () => {
+      const body = { identifiers: ['B1', 'T2'], includeRelations: [{ id: relation, limit: 100 }] };
+      return (await service.call('POST', `/search/relations/bulk-results?projectId=${shop}`, { body })).body;
+    };
+    const done = async (path: string, projectId: number, body?: object) => {
+      const place = `${path}${path.includes('?') ? '&' : '?'}projectId=${projectId}`;
+      const answer = await service.call('POST', place, { body });
+      assert.equal(answer.status, 200, JSON.stringify(answer.body));
+      return (await service.ended((answer.body.data ?? answer.body).task.id)).taskStatus;
+    };
+    const seen = {
+      interrupted: [await service.ended(commit), await service.ended(update)].map(
+        ({ taskStatus }) => taskStatus,
+      ),
+      committed: withoutTime(await service.lookUp(['P0', 'P2999', 'later'], busy)),
+      shop: await service.lookUp(['B1', 'T0', 'T1', 'T39', 'gone'], shop),
+      related: await related(),
+      opened: await done('/products/batch/start?batches=2', open),
+      uploaded: withoutTime(await service.lookUp(['P0', 'XP0', 'YP19'], open)),
+      changed: await done('/products', shop, { products: [product('new', 'Tyres', { wheel: '28 in' })] }),
+      given: withoutTime(await service.lookUp(['new'], shop)),
+      undone: await done('/products/batch/restore', shop),
+      restored: withoutTime(await service.lookUp(['T39', 'gone'], shop)),
+      relatedThen: await related(),
+      project: await service.createProject('One more'),
+      keys: (await service.call('GET', '/management/api-keys')).body.items.map(withoutUse),
+      audit: (await service.call('GET', '/management/audit-log')).body.items?.length,
+    };
+    const faults = service.log.filter((line) => /"level":[56]0/.test(line));
+    assert.deepEqual(faults, []);
+    return seen;
+  });
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: answers as they are
+const withoutUse = ({ lastUsedAt, ...rest }: any) => rest;
+// biome-ignore lint/suspicious/noExplicitAny: answers as they are
+const withoutTime = (products: any[]) => products.map(({ lastUpdateTs, ...rest }) => rest);
+
+test('a store that was filled by a service goes to PostgreSQL and back, and is served there as here', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'relata-move-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const database = await createDatabase(await findServer(), { isEmpty: true });
+  t.after(() => database.drop());
+  const [data, back] = [join(folder, 'data'), join(folder, 'back')];
+  const filled = await fillStore(embeddedStoreAt(data));
+
+  const before = readStoredRows(data);
+  const said = await moveWithKills(data, database.url);
+  assert.match(
+    said,
+    /^3 catalogs, \d+ rows and [3-5] bodies of open tasks were moved and compared: both stores are the same$/,
+  );
+  assert.equal(await moveWithKills(database.url, back), said);
+  assert.deepEqual(readStoredRows(back), before);
+
+  const here = await goOn(embeddedStoreAt(data), filled);
+  assert.deepEqual(here.interrupted, ['FINISHED', 'FINISHED']);
+  assert.deepEqual(await goOn(embeddedStoreAt(back), filled), here);
+  assert.deepEqual(await goOn(postgresStoreOn(database, join(folder, 'own')), filled), here);
+});
+
+test('a mistake in the command is one line', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'relata-move-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const nothing = join(folder, 'nothing');
+  const mistakes = [
+    { args: [], said: /--from or --to is missing$/ },
+    {
+      args: ['--from', nothing, '--to', 'postgres://127.0.0.1:1/relata'],
+      said: /nothing is no data directory: no control.db is there$/,
+    },
+    {
+      args: ['--from', 'postgres://127.0.0.1:1/relata', '--to', nothing],
+      said: /cannot be reached \(connect ECONNREFUSED 127.0.0.1:1\): run the same command again/,
+    },
+  ];
+  for (const { args, said } of mistakes) {
+    const end = await runMove(args);
+    assert.equal(end.code, 1);
+    assert.match(end.said, said);
+    assert.equal(end.said.split('\n').length, 1, end.said);
+  }
+  assert.deepEqual(await readdir(folder), [], 'nothing was made');
+});

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { test } from 'node:test';
+import { createRelationCatalog, product, type RelationCatalog, under } from '../support/relation-catalog.ts';
+import { shareService } from '../support/shared-service.ts';
+
+const service = shareService();
+
+/** An attribute value has at most so many characters (§8). */
+const LONGEST = 65_536;
+
+/** @returns text that no store can compress, the same for a seed */
+const noise = (seed: string, length: number) =>
+  createHash('shake256', { outputLength: length }).update(seed).digest('base64').slice(0, length);
+
+const text = (name: string) => ({ name, type: 'TEXT_ATTRIBUTE' });
+const ALL_BITS = { source: under('Drills'), target: under('Bits') };
+const drill = (identifier: string, values: Record<string, string>) => product(identifier, 'Drills', values);
+const bit = (identifier: string, values: Record<string, string>) => product(identifier, 'Bits', values);
+
+async function createTexts(...names: string[]): Promise<RelationCatalog> {
+  const catalog = await createRelationCatalog(service());
+  await catalog.putOntology('own', ...names.map(text));
+  return catalog;
+}
+
+const listOf = async (catalog: RelationCatalog, identifier: string, { id }: { id: number }) =>
+  (await catalog.related(identifier, id))?.groups.flat();
+
+test('values of any length are equal when all of their characters are (§12.2 rule 4)', async () => {
+  const catalog = await createTexts('Shank', 'Chuck', 'Size');
+  const long = noise('shank', LONGEST - 1);
+  await catalog.load(
+    drill('D1', { Chuck: `${long}1`, Size: 'S' }),
+    drill('D2', { Chuck: `${long}2`, Size: 'S' }),
+    bit('B1', { Shank: `${long}1`, Size: 'S' }),
+    bit('B2', { Shank: `${long}2`, Size: 'S' }),
+    bit('B3', { Shank: long, Size: 'S' }),
+    bit('B4', { Shank: `${long}1`, Size: 'M' }),
+  );
+  const match = ['Shank', 'Size'].map((target) => ({
+    ...{ target, operator: 'equals', source: target === 'Shank' ? 'Chuck' : target },
+  }));
+  const relation = await catalog.relate({ ...ALL_BITS, match });
+  assert.deepEqual(await listOf(catalog, 'D1', relation), ['B1']);
+  assert.deepEqual(await listOf(catalog, 'D2', relation), ['B2']);
+});
+
+test('long texts are compared to their ends (§12.2 rule 10)', async () => {
+  const catalog = await createTexts('Code', 'Most');
+  const long = noise('code', 2_000);
+  await catalog.load(
+    drill('D', { Most: `${long}m` }),
+    ...['a', 'l', 'm', 'n', 'z'].map((end) => bit(`B-${end}`, { Code: `${long}${end}` })),
+    bit('B-short', { Code: long }),
+    bit('B-other', { Code: '~' }),
+  );
+  const found: Record<string, string[] | undefined> = {};
+  for (const operator of ['less', 'lessOrEqual', 'greater', 'greaterOrEqual', 'notEquals']) {
+    const match = [{ target: 'Code', operator, source: 'Most' }];
+    const relation = await catalog.relate({ ...ALL_BITS, name: operator, match });
+    found[operator] = (await listOf(catalog, 'D', relation))?.map((one) => one.slice(2)).sort();
+  }
+  assert.deepEqual(found, {
+    less: ['a', 'l', 'short'],
+    lessOrEqual: ['a', 'l', 'm', 'short'],
+    greater: ['n', 'other', 'z'],
+    greaterOrEqual: ['m', 'n', 'other', 'z'],
+    notEquals: ['a', 'l', 'n', 'other', 'short', 'z'],
+  });
+});
+
+test('texts that begin alike for 256 bytes are a tie (§12.3 rules 3 and 5)', async () => {
+  const catalog = await createTexts('Title');
+  const [start, tie] = [noise('title', 255), noise('title', 256)];
+  await catalog.load(drill('D', {}));
+  // In the order of their ids.
+  for (const [identifier, Title] of [
+    ['tie-3', `${tie}3`],
+    ['after', `${start}~`],
+    ['tie-1', `${tie}1`],
+    ['before', start],
+    ['tie-2', `${tie}2`],
+  ] as const) {
+    await catalog.update(bit(identifier, { Title }));
+  }
+  const ties = ['tie-3', 'tie-1', 'tie-2'];
+  const ascending = await catalog.relate({ ...ALL_BITS, sort: [{ attribute: 'Title', direction: 'asc' }] });
+  assert.deepEqual(await listOf(catalog, 'D', ascending), ['before', ...ties, 'after']);
+  const descending = await catalog.relate({ ...ALL_BITS, sort: [{ attribute: 'Title', direction: 'desc' }] });
+  assert.deepEqual(await listOf(catalog, 'D', descending), ['after', ...ties, 'before']);
+});
+
+test('a relation of eight sorts takes values of any length, and forgets them with their products (§12.1 rule 1)', async () => {
+  const sorts = Array.from({ length: 8 }, (_, at) => `Sort ${at}`);
+  const catalog = await createTexts('Key', ...sorts);
+  const relation = await catalog.relate({
+    ...ALL_BITS,
+    match: ['equals', 'lessOrEqual'].map((operator) => ({ target: 'Key', operator, source: 'Key' })),
+    sort: sorts.map((attribute) => ({ attribute, direction: 'desc' })),
+  });
+  // Of 500 bytes, as long as a key that is no hash may be.
+  const Key = noise('key', 500);
+  const valuesOf = (seed: string) =>
+    Object.fromEntries(sorts.map((name) => [name, noise(`${seed} ${name}`, LONGEST)]));
+  await catalog.load(
+    drill('D', { Key }),
+    bit('B1', { Key, ...valuesOf('one') }),
+    bit('B2', { Key, ...valuesOf('two') }),
+  );
+  const order = (['one', 'two'] as const).map((seed) => valuesOf(seed)['Sort 0'] as string);
+  const expected = (order[0] as string) > (order[1] as string) ? ['B1', 'B2'] : ['B2', 'B1'];
+  assert.deepEqual(await listOf(catalog, 'D', relation), expected);
+  await catalog.update(bit('B1', { Key: `${Key}!`, ...valuesOf('one') }));
+  assert.deepEqual(await listOf(catalog, 'D', relation), ['B2']);
+  await catalog.done(await catalog.call('DELETE', '/products', { body: ['B2'] }));
+  assert.deepEqual(await listOf(catalog, 'D', relation), []);
+});

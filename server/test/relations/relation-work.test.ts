@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  createRelationCatalog,
+  product,
+  type RelationCatalog,
+  rule,
+  SINGLE,
+  under,
+} from '../support/relation-catalog.ts';
+import { assertRefused, shareService } from '../support/shared-service.ts';
+import { startTestService, type TestService } from '../support/test-service.ts';
+
+/** How long questions to relations are worked on. Source: docs/interface.md §12.6 rules 5 and 6, §4.8 rule 18. */
+
+/** All in reach of the first comparison and none of the last: each source has every product looked at, both ways. */
+const COMPARED = Array.from({ length: 7 }, () => 'lessOrEqual');
+const FRUITLESS = {
+  twoWay: true,
+  match: [...COMPARED, 'less'].map((operator) => ({ target: 'Size', operator, source: 'Size' })),
+};
+/** 72 million pairs. */
+const PRODUCTS = 6_000;
+/** What is awaited takes a second or two; uncancelled it would take minutes. */
+const LONG_MS = 120_000;
+
+const BRIEF = { RELATA_RELATION_SECONDS: '1', RELATA_READER_THREADS: '1' };
+const PATIENT = { RELATA_RELATION_SECONDS: '1200', RELATA_READER_THREADS: '1' };
+
+const brief = shareService({ settings: BRIEF });
+const patient = shareService({ settings: PATIENT });
+
+async function createLarge(service: TestService): Promise<RelationCatalog> {
+  const catalog = await createRelationCatalog(service);
+  await catalog.load(
+    ...Array.from({ length: PRODUCTS }, (_, at) => product(`P${at}`, 'Parts', { Size: '5' })),
+  );
+  return catalog;
+}
+
+async function createSmall(service: TestService): Promise<RelationCatalog> {
+  const catalog = await createRelationCatalog(service);
+  await catalog.load(product('D1', 'Drills'), product('B1', 'Bits'));
+  return catalog;
+}
+
+/** A call whose caller can leave. */
+function begin(start: (signal: AbortSignal) => Promise<unknown>) {
+  const caller = new AbortController();
+  let isOpen = true;
+  const end = () => {
+    isOpen = false;
+  };
+  const ended = start(caller.signal).then(end, end);
+  return { leave: () => caller.abort(), isOpen: () => isOpen, ended };
+}
+
+const callOf = (service: TestService, { projectId }: RelationCatalog) => ({
+  preview: (signal: AbortSignal) =>
+    post(service, `/management/projects/${projectId}/relations/preview`, { body: rule(FRUITLESS), signal }),
+  relate: (id: number) => (signal: AbortSignal) => {
+    const identifiers = Array.from({ length: 1_000 }, (_, at) => `P${at}`);
+    const body = { identifiers, includeRelations: [{ id }] };
+    return post(service, `/search/relations/bulk-results?projectId=${projectId}`, { body, signal });
+  },
+});
+
+async function post(
+  { address, key }: TestService,
+  path: string,
+  { body, signal }: { body: object; signal: AbortSignal },
+) {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const response = await fetch(`${address}${path}`, {
+    ...{ method: 'POST', headers, signal },
+    body: JSON.stringify(body),
+  });
+  return response.text();
+}
+
+test('a preview ends when its time is used up and answers with an even sample (§12.6 rule 5)', async () => {
+  const catalog = await createLarge(brief());
+  const { status, body } = await catalog.manage('POST', '/preview', rule(FRUITLESS));
+  assert.equal(status, 200, JSON.stringify(body));
+  assert.deepEqual(
+    [body.endedEarly, body.sampled, body.source, body.target],
+    [...[true, true, { products: PRODUCTS }, { products: PRODUCTS }]],
+  );
+  assert.ok(body.sampledSources > 0 && body.sampledSources < PRODUCTS, `${body.sampledSources}`);
+  assert.deepEqual([body.withResults, body.withoutResults.count], [0, body.sampledSources]);
+});
+
+test('an answer that takes too long is refused (§4.8 rule 18)', async () => {
+  const catalog = await createLarge(brief());
+  const relations = Array.from({ length: 8 }, (_, at) => rule({ ...FRUITLESS, name: `Fruitless ${at}` }));
+  const imported = await catalog.manage('POST', '/import', { relations });
+  assert.equal(imported.status, 200, JSON.stringify(imported.body));
+  await catalog.settled();
+  const identifiers = Array.from({ length: 100 }, (_, at) => `P${at}`);
+  const wanted = { identifiers, includeTags: [{ tag: 'accessories' }] };
+  const text = 'The search took longer than 1 seconds, ask for less at once or narrow the relation';
+  assertRefused(await catalog.post('/search/relations/bulk-results', wanted), 400, text);
+  assert.equal((await catalog.manage('GET', `/${imported.body.items[0].id}/health`)).body.endedEarly, true);
+});
+
+test('previews keep no answer waiting, and end when their callers leave (§12.6 rule 6)', async () => {
+  const service = patient();
+  const [large, small] = [await createLarge(service), await createSmall(service)];
+  const { id } = await small.relate({ source: under('Drills'), target: under('Bits') });
+  const previews = Array.from({ length: 3 }, () => begin(callOf(service, large).preview));
+  const related = await small.single({ identifier: 'D1', includeRelations: [{ id }] });
+  assert.equal(related.tags[0].relations[0].searchResult[0].identifier, 'B1');
+  assert.ok(previews.every(({ isOpen }) => isOpen()));
+  for (const { leave } of previews) leave();
+  const begunAt = performance.now();
+  const { status, body } = await small.manage('POST', '/preview', rule({ source: under('Drills') }));
+  assert.deepEqual([status, body.sampledSources], [200, 1]);
+  assert.ok(performance.now() - begunAt < LONG_MS);
+});
+
+test('a project never holds all threads that answer (§12.6 rule 6)', async () => {
+  const service = patient();
+  const [large, small] = [await createLarge(service), await createSmall(service)];
+  const [slow, quick] = [await large.relate(FRUITLESS), await small.relate({ target: under('Bits') })];
+  const asked = Array.from({ length: 4 }, () => begin(callOf(service, large).relate(slow.id)));
+  const path = `${SINGLE}?identifier=D1&includeRelations=${JSON.stringify([{ id: quick.id }])}`;
+  assert.equal((await small.call('GET', path)).status, 200);
+  assert.ok(asked.every(({ isOpen }) => isOpen()));
+  for (const { leave } of asked) leave();
+  await Promise.all(asked.map(({ ended }) => ended));
+  const own = `${SINGLE}?identifier=none&includeRelations=${JSON.stringify([{ id: slow.id }])}`;
+  assert.equal((await large.call('GET', own)).status, 200, 'the thread is free again');
+});
+
+test('the stop of the service ends previews (§12.6 rule 6)', async (t) => {
+  const service = await startTestService(t, { settings: PATIENT });
+  const large = await createLarge(service);
+  // Over connections that are there: the last call's answer shows that the previews were read before.
+  await Promise.all(Array.from({ length: 3 }, () => large.call('GET', '/projects')));
+  const answers = Array.from({ length: 2 }, () => large.manage('POST', '/preview', rule(FRUITLESS)));
+  assert.equal((await large.call('GET', '/projects')).status, 200);
+  const begunAt = performance.now();
+  await service.stop();
+  for (const answer of await Promise.all(answers)) assertRefused(answer, 503);
+  assert.ok(performance.now() - begunAt < LONG_MS);
+});

@@ -1,0 +1,672 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import fc from 'fast-check';
+import { readCatalog } from '../support/real-products.ts';
+import {
+  type Comparison,
+  type Condition,
+  cutBulk,
+  cutSingle,
+  type Definition,
+  type Filter,
+  type OracleAttribute,
+  type OracleProduct,
+  type Related,
+  RelationOracle,
+  type Sort,
+} from '../support/relation-oracle.ts';
+import { createCatalog, shareService, type TestCatalog } from '../support/shared-service.ts';
+import type { TestProduct } from '../support/test-service.ts';
+import { testedStore } from '../support/test-store.ts';
+
+const service = shareService();
+
+const TAG = 'goes with';
+const LIMITS = [1, 5, 100];
+const BULK = 100;
+/** The rules are the same on both stores, what is asked of them differs in SQL only. */
+const SOURCES = Number(process.env.RELATA_TEST_SOURCES ?? (testedStore === 'embedded' ? 2_000 : 500));
+const SINGLE_SOURCES = 100;
+const BUILD_LIMIT_MS = 120_000;
+
+type FileProduct = TestProduct & Omit<OracleProduct, 'id'>;
+
+/** A relation of the project. */
+interface Made {
+  readonly id: number;
+  readonly definition: Definition;
+}
+
+/** A relation with what the oracle says to it. */
+interface Checked extends Made {
+  readonly relate: ((identifier: string) => Related) | undefined;
+}
+
+/** What the oracle finds for a product; `related` is undefined where answers leave the relation out. */
+interface Expected extends Made {
+  readonly related: Related | undefined;
+}
+
+/** A relation in an answer; the single form with a group for each entry. */
+interface Answered<Entry = readonly RelatedItem[]> {
+  readonly id: number;
+  readonly matchType: string;
+  readonly searchResult: readonly Entry[];
+}
+
+interface RelatedItem {
+  readonly identifier: string;
+  readonly relevance: number;
+}
+
+/** Which product is asked about, and how. */
+interface View {
+  readonly source: string;
+  readonly limit: number;
+  readonly isSingle: boolean;
+}
+
+const under = (path: string): Filter => ({ category: path.split('/') });
+const part = (path: string): Filter => under(`PC parts/${path}`);
+const has = (attribute: string, operator: Condition['operator'], value?: unknown): Filter => ({
+  attribute,
+  operator,
+  ...(value !== undefined && { value }),
+});
+const all = (...filters: Filter[]): Filter => ({ all: filters });
+const any = (...filters: Filter[]): Filter => ({ any: filters });
+
+interface Rule {
+  /** `target operator source; …` */
+  match?: string;
+  /** `attribute direction; …` */
+  sort?: string;
+  twoWay?: boolean;
+  excludeSameGroup?: boolean;
+}
+
+function rule(name: string, [source, target]: [Filter, Filter], { match, sort, ...more }: Rule): Definition {
+  const split = (list = '', by: RegExp) => (list === '' ? [] : list.split('; ').map((one) => one.split(by)));
+  const operators = / (equals|notEquals|less|lessOrEqual|greater|greaterOrEqual) /;
+  return {
+    name,
+    source,
+    target,
+    match: split(match, operators).map(([to = '', operator, from = '']) => ({
+      target: to,
+      operator: operator as Comparison,
+      source: from,
+    })),
+    sort: split(sort, / (?=asc$|desc$)/).map(([attribute = '', direction]) => ({
+      attribute,
+      direction: direction as Sort['direction'],
+    })),
+    ...{ tag: TAG, twoWay: false, enabled: true, names: [], ...more },
+  };
+}
+
+const PC_PARTS = [
+  rule('memory that a board holds', [part('Core/Motherboards'), part('Core/Memory')], {
+    match: 'Module count lessOrEqual Memory slots; Module size lessOrEqual Maximum memory',
+    sort: 'Price asc',
+    twoWay: true,
+  }),
+  rule('power supplies that a UPS carries', [part('Power/UPS systems'), part('Core/Power supplies')], {
+    match: 'Wattage lessOrEqual Power',
+    sort: 'Wattage desc; Price asc',
+    twoWay: true,
+  }),
+  rule('a stronger power supply than built in', [part('Core/Cases'), part('Core/Power supplies')], {
+    match: 'Wattage greater Included power supply',
+    sort: 'Wattage asc; Price asc',
+  }),
+  rule('cards with the same chip', [part('Core/Video cards'), part('Core/Video cards')], {
+    match: 'Chipset equals Chipset',
+    sort: 'Price asc',
+    twoWay: true,
+  }),
+  rule('dearer headphones', [part('Peripherals/Headphones'), part('Peripherals/Headphones')], {
+    match: 'Brand equals Brand; Price greater Price',
+    sort: 'Price asc',
+    twoWay: true,
+  }),
+  rule(
+    'monitors between two sizes',
+    [
+      all(part('Core/Video cards'), has('Video memory', 'greaterOrEqual', 12)),
+      all(part('Peripherals/Monitors'), has('Screen size', 'between', ['27 in', '32 in'])),
+    ],
+    { sort: 'Refresh rate desc; Price asc' },
+  ),
+  rule(
+    'cases that take a board',
+    [
+      all(part('Core/Motherboards'), has('Form factor', 'equals', 'ATX')),
+      any(has('Case type', 'contains', 'atx mid'), has('Case type', 'equals', 'ATX Full Tower')),
+    ],
+    { sort: 'External volume asc', twoWay: true },
+  ),
+  rule(
+    'mice of another brand',
+    [
+      all(part('Peripherals/Keyboards'), has('Tenkeyless', 'equals', true)),
+      all(part('Peripherals/Mice'), has('Maximum DPI', 'less', 20_000)),
+    ],
+    { match: 'Color equals Color; Brand notEquals Brand', sort: 'Maximum DPI desc; Brand asc' },
+  ),
+  rule(
+    'controllers for big fans',
+    [all(part('Cooling'), has('Fan size', 'in', [140, '200 mm', 230])), part('Cooling/Fan controllers')],
+    { sort: 'Channels desc' },
+  ),
+  rule(
+    'OLED monitors for new cards',
+    [
+      has('Chipset', 'contains', 'rtx 50'),
+      all(has('Panel type', 'in', ['OLED', 'QD-OLED']), has('Aspect ratio', 'notEquals', '16:9')),
+    ],
+    { sort: 'Screen size desc; Brand desc' },
+  ),
+  rule(
+    'power supplies for an empty case',
+    [
+      all(part('Core/Cases'), { not: has('Included power supply', 'exists') }),
+      all(has('Power supply type', 'equals', 'ATX'), { not: has('Color', 'exists') }),
+    ],
+    { match: 'Brand equals Brand', sort: 'Efficiency asc; Wattage asc' },
+  ),
+  rule(
+    'accessories by name',
+    [all(), { identifiers: Array.from({ length: 9 }, (_, at) => `case-accessory-0000${at}`) }],
+    { sort: 'Bay size desc; Brand asc' },
+  ),
+  rule(
+    'things to see and hear',
+    [
+      all(),
+      any(
+        ...['Speakers', 'Webcams'].map((name) => part(`Peripherals/${name}`)),
+        has('Microphone', 'equals', true),
+      ),
+    ],
+    { match: 'Brand equals Brand', sort: 'Price desc', twoWay: true },
+  ),
+  rule('quicker memory of the kind', [part('Core/Memory'), part('Core/Memory')], {
+    match: 'Memory type equals Memory type; Module size equals Module size; CAS latency less CAS latency',
+    sort: 'First word latency asc; Price desc',
+  }),
+  rule('memory of the brand', [part('Core/Memory'), part('Core/Memory')], {
+    match: 'Brand equals Brand; Module count equals Module count',
+    sort: 'Module size desc; Price asc',
+    excludeSameGroup: false,
+  }),
+  rule('webcams for the same computers', [part('Peripherals/Webcams'), part('Peripherals')], {
+    match: 'Operating system equals Operating system; Resolution notEquals Resolution',
+    sort: 'Resolution desc; Operating system asc',
+    twoWay: true,
+  }),
+  rule(
+    'cooling at a price',
+    [part('Core/Processors'), all(part('Cooling'), has('Price', 'between', [20, 60]))],
+    { sort: 'Noise max asc; Fan speed max desc' },
+  ),
+  rule('nothing: no such category', [all(), part('Sewing machines')], {}),
+];
+
+const DEMO = [
+  rule('tyres', [under('Bicycles'), under('Bicycle parts/Tyres')], {
+    match: 'Wheel size equals Wheel size; Tyre width lessOrEqual Maximum tyre width',
+    sort: 'Tyre width desc; Price asc',
+    twoWay: true,
+  }),
+  rule('inner tubes', [under('Bicycle parts/Tyres'), under('Bicycle parts/Inner tubes')], {
+    match: 'Wheel size equals Wheel size; Fits tyres from lessOrEqual Tyre width',
+    sort: 'Price asc',
+  }),
+  rule('cards', [under('Photo/Cameras'), under('Photo/Memory cards')], {
+    match: 'Card type equals Card type',
+    sort: 'Storage capacity desc; Price asc',
+    twoWay: true,
+  }),
+  rule('other boots', [under('Shoes/Hiking boots'), under('Shoes')], {
+    match: 'Shoe size equals Shoe size; Brand notEquals Brand; Price greater Price',
+    sort: 'Colour desc; Price asc',
+    twoWay: true,
+  }),
+];
+
+function* chunks<Element>(list: readonly Element[], size: number): Generator<Element[]> {
+  for (let at = 0; at < list.length; at += size) yield list.slice(at, at + size);
+}
+
+/** Evenly from the whole catalog, with all that have an attribute several times. */
+function pickSources(products: readonly FileProduct[]): string[] {
+  const step = Math.floor(products.length / SOURCES);
+  const isRepeated = ({ attributes = [] }: FileProduct) =>
+    new Set(attributes.map(({ key }) => key)).size < attributes.length;
+  const picked = products.filter((product, at) => at % step === 0 || isRepeated(product));
+  return [...picked.map(({ identifier }) => identifier), 'never there'];
+}
+
+/** Creates the relations and waits until each is built. */
+async function create(catalog: TestCatalog, definitions: readonly Definition[]): Promise<Made[]> {
+  const made: Made[] = [];
+  for (const definition of definitions) {
+    const path = `/management/projects/${catalog.projectId}/relations`;
+    const { status, body } = await service().call('POST', path, { body: definition });
+    assert.equal(status, 201, JSON.stringify(body));
+    made.push({ id: body.id, definition });
+  }
+  await built(catalog, made);
+  return made;
+}
+
+async function built(catalog: TestCatalog, made: readonly Made[]): Promise<void> {
+  const latest = Date.now() + BUILD_LIMIT_MS;
+  for (const { id } of made) {
+    const path = `/management/projects/${catalog.projectId}/relations/${id}`;
+    let { body } = await service().call('GET', path);
+    while (body.state === 'building') {
+      assert.ok(Date.now() < latest, `the relation ${id} was not built within ${BUILD_LIMIT_MS} ms`);
+      await setTimeout(50);
+      ({ body } = await service().call('GET', path));
+    }
+    assert.equal(body.state, 'ready', JSON.stringify(body));
+  }
+}
+
+/** Shows the oracle these products under the ontology of the project. */
+async function consult(
+  catalog: TestCatalog,
+  made: readonly Made[],
+  products: readonly OracleProduct[],
+): Promise<Checked[]> {
+  const { body } = await service().call('GET', `/management/projects/${catalog.projectId}/ontology`);
+  const oracle = new RelationOracle(products, body.attributes);
+  return made.map((one) => ({ ...one, relate: oracle.relate(one.definition) }));
+}
+
+async function askBulk(catalog: TestCatalog, request: object): Promise<Map<string, Answered[]>> {
+  const { status, body } = await catalog.post('/search/relations/bulk-results', request);
+  assert.equal(status, 200, JSON.stringify(body));
+  const answers = Object.entries(body as Record<string, { tags: { relations: Answered[] }[] }>);
+  return new Map(
+    answers.map(([identifier, { tags }]) => [identifier, tags.flatMap(({ relations }) => relations)]),
+  );
+}
+
+async function askSingle(catalog: TestCatalog, identifier: string, request: object): Promise<Answered[]> {
+  const query = Object.entries(request).map(
+    ([name, value]) => `${name}=${encodeURIComponent(JSON.stringify(value))}`,
+  );
+  const path = `/search/relations/result?identifier=${encodeURIComponent(identifier)}&${query.join('&')}`;
+  const { status, body } = await catalog.call('GET', path);
+  assert.equal(status, 200, JSON.stringify(body));
+  const relations = (body.tags as { relations: Answered<RelatedItem>[] }[]).flatMap((tag) => tag.relations);
+  return relations.map((one) => ({ ...one, searchResult: one.searchResult.map((entry) => [entry]) }));
+}
+
+/** Asserts that a product's answer holds for these relations what the oracle finds, and no others. */
+function compare(answered: readonly Answered[], expected: readonly Expected[], view: View): void {
+  const found = new Map(answered.map((relation) => [relation.id, relation]));
+  assert.equal(found.size, answered.length, 'each relation is answered once');
+  const wanted = new Set(expected.map(({ id }) => id));
+  assert.deepEqual(
+    [...found.keys()].filter((id) => !wanted.has(id)),
+    [],
+    'no relation but those asked for',
+  );
+  for (const { id, definition, related } of expected) {
+    const actual = describeAnswered(found.get(id));
+    const should = describeExpected(related, view);
+    // A deep comparison of a million entries takes long; their text tells the same.
+    if (JSON.stringify(actual) === JSON.stringify(should)) continue;
+    const about = { relation: definition.name, source: view.source, limit: view.limit };
+    assert.deepEqual({ ...about, answer: actual }, { ...about, answer: should });
+  }
+}
+
+function describeAnswered(relation: Answered | undefined) {
+  return (
+    relation && {
+      matchType: relation.matchType,
+      groups: relation.searchResult.map((group) => group.map(({ identifier }) => identifier)),
+      relevance: relation.searchResult.flat().map(({ relevance }) => relevance),
+    }
+  );
+}
+
+function describeExpected(related: Related | undefined, { limit, isSingle }: View) {
+  if (related === undefined) return undefined;
+  const groups = isSingle ? cutSingle(related, limit).map((one) => [one]) : cutBulk(related, limit);
+  const relevance = groups.flat().map((_, position) => 1_000_000 - position);
+  return { matchType: related.matchType, groups, relevance };
+}
+
+const expect = (relations: readonly Checked[], source: string): Expected[] =>
+  relations.map(({ id, definition, relate }) => ({ id, definition, related: relate?.(source) }));
+
+/** Every relation for every source and limit. */
+async function compareBulk(
+  catalog: TestCatalog,
+  relations: readonly Checked[],
+  sources: readonly string[],
+): Promise<void> {
+  for (const some of chunks(sources, BULK)) {
+    const expected = new Map(some.map((source) => [source, expect(relations, source)]));
+    for (const limit of LIMITS) {
+      // Answers of the highest limit come to 100 MB for a single relation.
+      const perCall = limit > 10 && sources.length > BULK ? 1 : relations.length;
+      for (let at = 0; at < relations.length; at += perCall)
+        await compareAnswers(catalog, expected, { limit, from: at, to: at + perCall });
+    }
+  }
+}
+
+/** One bulk call, for the sources of `expected` and a slice of its relations. */
+async function compareAnswers(
+  catalog: TestCatalog,
+  expected: ReadonlyMap<string, readonly Expected[]>,
+  { limit, from, to }: { limit: number; from: number; to: number },
+): Promise<void> {
+  const [relations = []] = expected.values();
+  const includeRelations = relations.slice(from, to).map(({ id }) => ({ id, limit }));
+  const answers = await askBulk(catalog, { identifiers: [...expected.keys()], includeRelations });
+  assert.equal(answers.size, expected.size);
+  for (const [source, all] of expected) {
+    const answered = answers.get(source) ?? assert.fail(`no answer for ${source}`);
+    compare(answered, all.slice(from, to), { source, limit, isSingle: false });
+  }
+}
+
+test('relations over a catalog of real size lead where a nested loop over its products leads', async (t) => {
+  const { products, isReal } = readCatalog(10_000);
+  const definitions = isReal ? PC_PARTS : DEMO;
+  const catalog = await createCatalog(service());
+  const loaded = await service().loadCatalog(products, catalog.projectId);
+  assert.equal(loaded.taskStatus, 'FINISHED', JSON.stringify(loaded));
+  const ids = new Map<string, number>();
+  for (const some of chunks(products, 1_000)) {
+    const found = await catalog.find(...some.map(({ identifier }) => identifier));
+    for (const { identifier, id } of found) ids.set(identifier, id);
+  }
+  const made = await create(catalog, definitions);
+  const known = products.map((product) => ({ ...product, id: ids.get(product.identifier) ?? Number.NaN }));
+  const relations = await consult(catalog, made, known);
+  const sources = pickSources(products);
+
+  await t.test(
+    'bulk answers hold the groups that it finds, in its order (§4.8 rules 1 to 5, §12.2, §12.3, §12.5 rules 1 and 4)',
+    () => compareBulk(catalog, relations, sources),
+  );
+
+  await t.test(
+    'single answers hold the best variant of each of these groups (§12.5 rules 3 and 4)',
+    async () => {
+      const step = Math.ceil(sources.length / SINGLE_SOURCES);
+      for (const source of sources.filter((_, at) => at % step === 0)) {
+        const expected = expect(relations, source);
+        for (const limit of LIMITS) {
+          const includeRelations = relations.map(({ id }) => ({ id, limit }));
+          const answered = await askSingle(catalog, source, { includeRelations });
+          compare(answered, expected, { source, limit, isSingle: true });
+        }
+      }
+    },
+  );
+});
+
+// Random catalogs: few attributes and values, so that products meet, and some values that make no fact.
+
+const NUMBERS = [-1, 0, 1, 1.5, 2, 3, 10];
+const WORDS = ['red', 'Red', 'reddish', 'blue', 'Äther', 'äther', '\uFF5Ewave', '😀', '10'];
+const COMPARISONS: Comparison[] = ['equals', 'notEquals', 'less', 'lessOrEqual', 'greater', 'greaterOrEqual'];
+const EXACT: Comparison[] = ['equals', 'notEquals'];
+
+const written = (tail: string) => NUMBERS.map((number) => `${number}${tail}`);
+
+/** What values of an attribute look like, how they compare and what filters say of them. */
+interface Kind {
+  readonly values: readonly string[];
+  readonly operators: readonly Comparison[];
+  readonly wanted: readonly unknown[];
+  readonly comparable: readonly string[];
+}
+
+const LENGTHS = ['Length', 'Depth'];
+const COUNTS = ['Slots', 'Count'];
+const TEXTS = ['Colour', 'Finish'];
+
+const length: Kind = {
+  values: [...written(' mm'), '1e1 mm', '+2 mm', '2', '2 cm', 'two mm', '2  mm'],
+  operators: COMPARISONS,
+  wanted: [...NUMBERS, ...written(' mm')],
+  comparable: LENGTHS,
+};
+const count: Kind = {
+  values: [...written(''), '2.0', '3 mm', 'few'],
+  operators: COMPARISONS,
+  wanted: NUMBERS,
+  comparable: COUNTS,
+};
+const text: Kind = { values: WORDS, operators: EXACT, wanted: WORDS, comparable: TEXTS };
+const cost: Kind = {
+  values: ['1 €', '1,5 €', '1.5 €', '2,0 €', '3 €', '10', '-1 €'],
+  operators: COMPARISONS,
+  wanted: NUMBERS,
+  comparable: ['Cost'],
+};
+const ready: Kind = {
+  values: ['true', 'false', 'TRUE', 'False', 'yes'],
+  operators: EXACT,
+  wanted: [true, false, 'true', 'false'],
+  comparable: ['Ready'],
+};
+
+const KINDS: Record<string, Kind> = {
+  ...{ Length: length, Depth: length, Slots: count, Count: count },
+  ...{ Colour: text, Finish: text, Cost: cost, Ready: ready },
+};
+const ATTRIBUTES = Object.keys(KINDS);
+
+const numeric = (name: string, unitName?: string): OracleAttribute => ({
+  name,
+  type: 'NUMERIC_ATTRIBUTE',
+  ...(unitName !== undefined && { unitName }),
+});
+const ONTOLOGY: readonly OracleAttribute[] = [
+  ...LENGTHS.map((name) => numeric(name, 'mm')),
+  ...COUNTS.map((name) => numeric(name)),
+  { name: 'Colour', type: 'TEXT_ATTRIBUTE' },
+  { name: 'Finish', type: 'UNTYPED_ATTRIBUTE' },
+  { name: 'Ready', type: 'BOOLEAN_ATTRIBUTE' },
+];
+
+const identifiers = fc.nat({ max: 39 }).map((number) => `P${number}`);
+const groups = fc.constantFrom('G1', 'G2', 'G3', 'G4', 'P1', 'P2');
+const paths = [['A'], ['A', 'B'], ['A', 'B', 'C'], ['B'], ['a', 'B']];
+const categories = fc.array(fc.record({ path: fc.constantFrom(...paths) }), { maxLength: 2 });
+const attribute = fc
+  .constantFrom(...Object.entries(KINDS))
+  .chain(([key, { values }]) => fc.record({ key: fc.constant(key), value: fc.constantFrom(...values) }));
+const attributes = fc.array(attribute, { maxLength: 16, size: 'max' });
+const product = fc
+  .record(
+    { identifier: identifiers, groupIdentifier: groups, categories, attributes },
+    { requiredKeys: ['identifier', 'attributes'] },
+  )
+  .map((fields) => ({ name: fields.identifier, ...fields }));
+const productsOf = (minLength: number, maxLength: number) =>
+  fc.uniqueArray(product, { minLength, maxLength, size: 'max', selector: ({ identifier }) => identifier });
+
+/** A product of a partial update: for an attribute none, one or several values, perhaps another group or category. */
+const patch = fc.record(
+  {
+    identifier: identifiers,
+    groupIdentifier: groups,
+    categories,
+    attributes: fc.record(
+      Object.fromEntries(ATTRIBUTES.map((name) => [name, patchOf(KINDS[name]?.values ?? [])])),
+      { requiredKeys: ['Length'] },
+    ),
+  },
+  { requiredKeys: ['identifier', 'attributes'] },
+);
+
+function patchOf(values: readonly string[]) {
+  const value = fc.constantFrom(...values);
+  return fc.oneof(fc.constant(null), value, fc.array(value, { minLength: 1, maxLength: 3 }));
+}
+
+const condition = fc.constantFrom(...Object.entries(KINDS)).chain(([name, kind]) => {
+  const wanted = fc.constantFrom(...kind.wanted);
+  const of = (operator: Condition['operator'], value: fc.Arbitrary<unknown>) =>
+    value.map((one) => has(name, operator, one));
+  const some = fc.array(wanted, { minLength: 1, maxLength: 3 });
+  const pair = fc
+    .tuple(fc.constantFrom(...NUMBERS), fc.constantFrom(...NUMBERS))
+    .map(([a, b]) => [Math.min(a, b), Math.max(a, b)]);
+  return fc.oneof(
+    { weight: 4, arbitrary: fc.constantFrom(...kind.operators).chain((operator) => of(operator, wanted)) },
+    { weight: 1, arbitrary: of('exists', fc.constant(undefined)) },
+    { weight: kind === ready ? 0 : 1, arbitrary: of('in', some) },
+    { weight: kind.operators === COMPARISONS ? 1 : 0, arbitrary: of('between', pair) },
+    {
+      weight: kind === text ? 3 : 0,
+      arbitrary: of('contains', fc.constantFrom('RED', 'ed', 'äT', 'ÄT', '😀')),
+    },
+  );
+});
+
+const leaf: fc.Arbitrary<Filter> = fc.oneof(
+  { weight: 4, arbitrary: condition },
+  { weight: 1, arbitrary: fc.record({ category: fc.constantFrom(...paths) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ identifiers: fc.uniqueArray(identifiers, { minLength: 1, maxLength: 20 }) }),
+  },
+);
+
+function filterOf(depth: number): fc.Arbitrary<Filter> {
+  if (depth === 1) return leaf;
+  const inner = filterOf(depth - 1);
+  return fc.oneof(
+    leaf,
+    fc.record({ all: fc.array(inner, { maxLength: 3 }) }),
+    fc.record({ any: fc.array(inner, { minLength: 1, maxLength: 3 }) }),
+    fc.record({ not: inner }),
+  );
+}
+
+const filter = fc.oneof(fc.constant(all()), filterOf(3));
+const match = fc.constantFrom(...Object.values(KINDS)).chain(({ comparable, operators }) =>
+  fc.record({
+    target: fc.constantFrom(...comparable),
+    operator: fc.constantFrom(...operators),
+    source: fc.constantFrom(...comparable),
+  }),
+);
+const sort = fc.record({
+  attribute: fc.constantFrom(...ATTRIBUTES),
+  direction: fc.constantFrom<Sort['direction'][]>('asc', 'desc'),
+});
+const definition: fc.Arbitrary<Definition> = fc
+  .record(
+    {
+      source: filter,
+      target: filter,
+      match: fc.array(match, { maxLength: 3 }),
+      sort: fc.uniqueArray(sort, { maxLength: 2, selector: (one) => one.attribute }),
+      twoWay: fc.boolean(),
+      excludeSameGroup: fc.boolean(),
+    },
+    { requiredKeys: ['source', 'target', 'match', 'sort', 'twoWay'] },
+  )
+  .map((fields) => ({ name: 'random', tag: TAG, enabled: true, names: [], ...fields }));
+
+const change = fc.oneof(
+  fc.record({ update: productsOf(1, 5) }),
+  fc.record({
+    partial: fc.uniqueArray(patch, { minLength: 1, maxLength: 5, selector: (one) => one.identifier }),
+  }),
+  fc.record({ delete: fc.uniqueArray(identifiers, { minLength: 1, maxLength: 12 }) }),
+  fc.record({ commit: productsOf(5, 30) }),
+  fc.record({ decimal: fc.constantFrom('point' as const, 'comma' as const) }),
+  fc.constant({ restore: true as const }),
+);
+type Change = typeof change extends fc.Arbitrary<infer One> ? One : never;
+
+async function putOntology(catalog: TestCatalog, decimal: 'point' | 'comma'): Promise<void> {
+  const list = [...ONTOLOGY, { ...numeric('Cost', '€'), decimal }];
+  const path = `/management/projects/${catalog.projectId}/ontology`;
+  const { status, body } = await service().call('PUT', path, { body: { mode: 'own', attributes: list } });
+  assert.equal(status, 200, JSON.stringify(body));
+}
+
+/** @returns once the change took effect; without one where there is nothing to delete or to restore */
+async function apply(catalog: TestCatalog, one: Change): Promise<void> {
+  if ('decimal' in one) return putOntology(catalog, one.decimal);
+  const task = await start(catalog, one);
+  assert.equal(task?.taskStatus ?? 'FINISHED', 'FINISHED', JSON.stringify(task));
+}
+
+async function start(catalog: TestCatalog, one: Exclude<Change, { decimal: string }>) {
+  if ('update' in one) return catalog.update(...one.update);
+  if ('partial' in one) return catalog.patch(...one.partial);
+  if ('commit' in one) return catalog.load(...one.commit);
+  const answer =
+    'delete' in one
+      ? await catalog.call('DELETE', '/products', { body: { identifiers: one.delete } })
+      : await catalog.post('/products/batch/restore');
+  return answer.status === 400 ? undefined : catalog.done(answer);
+}
+
+/** Waits for all that the service does by itself. */
+async function settled(catalog: TestCatalog): Promise<void> {
+  for (const { id, finishTime } of await catalog.tasks()) if (finishTime === null) await service().ended(id);
+}
+
+async function compareCatalog(catalog: TestCatalog, made: readonly Made[]): Promise<void> {
+  const path = `/management/projects/${catalog.projectId}/products?limit=1000`;
+  const products: OracleProduct[] = (await service().call('GET', path)).body.items;
+  const relations = await consult(catalog, made, products);
+  const sources = ['never there', ...products.map(({ identifier }) => identifier)];
+  await compareBulk(catalog, relations, sources);
+  for (const [at, source] of sources.slice(0, 6).entries()) {
+    const limit = LIMITS[at % LIMITS.length] ?? 1;
+    const answered = await askSingle(catalog, source, {
+      includeTags: [{ tag: TAG, limitPerRelation: limit }],
+    });
+    compare(answered, expect(relations, source), { source, limit, isSingle: true });
+  }
+}
+
+test('random relations follow random catalogs through every kind of change (§3.3, §4.8, §11.5, §12.2, §12.3)', () =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.record({
+        products: productsOf(10, 30),
+        definitions: fc.array(definition, { minLength: 6, maxLength: 12, size: 'max' }),
+        changes: fc.array(change, { minLength: 1, maxLength: 5, size: 'max' }),
+        isDefinedFirst: fc.boolean(),
+      }),
+      async ({ products, definitions, changes, isDefinedFirst }) => {
+        const catalog = await createCatalog(service());
+        await putOntology(catalog, 'comma');
+        const early = isDefinedFirst ? await create(catalog, definitions) : undefined;
+        await catalog.load(...products);
+        const made = early ?? (await create(catalog, definitions));
+        await compareCatalog(catalog, made);
+        for (const one of changes) {
+          await apply(catalog, one);
+          if ('decimal' in one) {
+            await settled(catalog);
+            await built(catalog, made);
+          }
+          await compareCatalog(catalog, made);
+        }
+      },
+    ),
+    { numRuns: 25, interruptAfterTimeLimit: 600_000, markInterruptAsFailure: true },
+  ));

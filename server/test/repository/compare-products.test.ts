@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { streamDemoProducts } from '../../src/cli/demo/demo-catalog.ts';
+import { assertSameProducts } from '../support/compare-products.ts';
+
+const MEMORY_KB = 300 * 1024;
+
+const product = (identifier: string, name: string) => ({ identifier, name });
+const message = (pattern: RegExp) => ({ name: 'AssertionError', message: pattern });
+
+test('two catalogs that differ in every product are told apart by the first one, in little memory', () => {
+  const products = [...streamDemoProducts(25_000)];
+  const turned = products.map((product) => ({ ...product, images: product.images.toReversed() }));
+  const first = products[0]?.identifier;
+  assert.ok(first);
+  assert.throws(() => assertSameProducts(turned, products), message(new RegExp(`product 1, ${first}, `)));
+  const { maxRSS } = process.resourceUsage();
+  assert.ok(maxRSS < MEMORY_KB, `${Math.round(maxRSS / 1024)} MB`);
+});
+
+test('a product that is missing, one too many or another one is named, with what it has', () => {
+  const [a, b, c] = [product('A', 'one'), product('B', 'two'), product('C', 'three')];
+  assertSameProducts([a, b], [{ ...a }, { name: 'two', identifier: 'B' }]);
+  assert.throws(() => assertSameProducts([a], [a, b]), message(/product 2, B, /));
+  assert.throws(() => assertSameProducts([a, b, c], [a, b]), message(/the product C is one too many/));
+  assert.throws(
+    () => assertSameProducts([a, product('B', 'other')], [a, b]),
+    message(/product 2, B, .*'other'/s),
+  );
+});

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { readConfig } from '../../src/config.ts';
+
+/** What compose.yaml, the Dockerfile and deploy/ say must fit the program. No container engine is needed, and none is asked. */
+
+const root = new URL('../../../', import.meta.url);
+const SYSTEMD = 'deploy/systemd/';
+const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
+
+test('the image has the Node that the package names', () => {
+  const { dependencies } = JSON.parse(read('server/package.json'));
+  const dockerfile = read('Dockerfile');
+  const named = [...dockerfile.matchAll(/^FROM \S+ AS (\S+)/gm)].map(([, name]) => name);
+  const stages = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image);
+  assert.deepEqual(
+    new Set(stages.filter((image) => !named.includes(image))),
+    new Set([`node:${dependencies.node}-slim`]),
+  );
+});
+
+test('the image has the console, made by a stage that installs what builds it', () => {
+  const stages = read('Dockerfile').split(/^(?=FROM )/m);
+  const maker = stages.find((stage) => stage.includes('RUN npm run build')) ?? '';
+  const [, name] = /^FROM \S+ AS (\S+)/.exec(maker) ?? [];
+  assert.match(maker, /^RUN npm ci (?!.*--omit)/m);
+  assert.match(
+    stages.at(-1) ?? '',
+    new RegExp(`^COPY --from=${name} /opt/relata/console/dist console/dist$`, 'm'),
+  );
+});
+
+test('the settings of compose.yaml are settings of the service, and stand in its image', () => {
+  const settings = [
+    ...read('compose.yaml').matchAll(/^ {4,}(RELATA_[A-Z_]+): (?!\$)(.*)$/gm),
+    ...read('Dockerfile').matchAll(/^(?:ENV)? +(RELATA_[A-Z_]+)=(\S+?)(?: \\)?$/gm),
+  ].map(([, name = '', value = '']) => [name, value]);
+  assert.ok(settings.length >= 5, `${settings}`);
+  const config = readConfig(Object.fromEntries(settings));
+  assert.equal(config.database?.url, 'postgres://relata@postgres:5432/relata');
+  assert.equal(config.host, '0.0.0.0');
+});
+
+test('a secret of compose.yaml has no default: without it nothing starts', () => {
+  const places = [...read('compose.yaml').matchAll(/^ *([A-Z_]*(?:PASSWORD|KEY)): (.*)$/gm)];
+  assert.deepEqual(
+    places.map(([, name]) => name),
+    ['PGPASSWORD', 'RELATA_ACCOUNT_KEY', 'POSTGRES_PASSWORD'],
+  );
+  for (const [line, , value = ''] of places) {
+    assert.match(value, /^\$\{(?:POSTGRES_PASSWORD|RELATA_ACCOUNT_KEY):\?/, line);
+  }
+});
+
+test('the image is made of the service and the console alone', () => {
+  const lines = read('.dockerignore')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'));
+  assert.equal(lines[0], '*', 'what nobody names stays out, e.g. .env and data');
+  for (const [, path = ''] of read('Dockerfile').matchAll(/^COPY (?!--from)(\S+)/gm)) {
+    assert.ok(
+      lines.some((line) => line.startsWith('!') && path.split('/')[0] === line.slice(1)),
+      path,
+    );
+  }
+});
+
+test('the connections of a process are one number wherever they are said', () => {
+  const { database, writerThreads, readerThreads } = readConfig({
+    RELATA_DATABASE_URL: 'postgres://db/relata',
+  });
+  // Four that parse, as on five cores or more, one that scans, one more that reads relations and one that surveys them;
+  // each run reads its file by one more.
+  const threads = 4 + writerThreads + readerThreads + 3;
+  const wanted = `${(database?.connections ?? 0) + 2 * threads + 6}`;
+  const texts = [read('docs/operating.md'), read('compose.yaml')].join('\n').replaceAll('\n', ' ');
+  const said = [...texts.matchAll(/up to (\d+) connections/g)].map(([, number]) => number);
+  assert.deepEqual(said, [wanted, wanted]);
+});
+
+/** The files of systemd for this checkout, with a data directory that is not there. */
+function installUnits(t: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), 'relata-units-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const names = readdirSync(new URL(SYSTEMD, root));
+  for (const name of names) {
+    const text = read(SYSTEMD + name)
+      .replaceAll('/opt/relata', fileURLToPath(root).replace(/\/$/, ''))
+      .replaceAll('/etc/relata.env', join(folder, 'relata.env'))
+      .replaceAll('/var/lib/relata', join(folder, 'data'))
+      .replaceAll('/var/backups/relata', folder);
+    writeFileSync(join(folder, name), text);
+  }
+  return { folder, units: names.filter((name) => /\.(service|timer)$/.test(name)) };
+}
+
+/** With what stands in a file of settings, as systemd and the shell read it. */
+function runShell(folder: string, script: string, ...args: string[]) {
+  const env = { PATH: `${join(folder, 'bin')}:${process.env.PATH}` };
+  const shell = ['-c', script, 'sh', ...args];
+  const { stdout, stderr, status } = spawnSync('sh', shell, { env, cwd: root, encoding: 'utf8' });
+  return { said: `${stdout}${stderr}`.trim(), status };
+}
+
+test('the settings for systemd are settings of the service, those that are left out too', (t) => {
+  const { folder } = installUnits(t);
+  const path = join(folder, 'relata.env');
+  writeFileSync(path, readFileSync(path, 'utf8').replaceAll(/^# (?=[A-Z_]+=)/gm, ''));
+  const { said } = runShell(folder, `set -a; . ${path}; env`);
+  const found = said.split('\n').map((line) => line.split(/=(.*)/s).slice(0, 2) as [string, string]);
+  const settings = found.filter(([name]) => name.startsWith('RELATA_'));
+  assert.ok(settings.length >= 5, said);
+  const config = readConfig(Object.fromEntries(settings));
+  assert.equal(config.database?.url, 'postgres://relata@db.example/relata?sslmode=verify-full');
+});
+
+test('systemd takes the units', (t) => {
+  const { folder, units } = installUnits(t);
+  const paths = units.map((name) => join(folder, name));
+  const { error, stdout, stderr } = spawnSync('systemd-analyze', ['verify', ...paths], { encoding: 'utf8' });
+  if (error) return t.skip('systemd is not installed');
+  const said = `${stdout}${stderr}`.split('\n').filter((line) => line.includes(folder));
+  assert.deepEqual(said, []);
+});
+
+test('docs/operating.md installs every file for systemd', () => {
+  const installed = [...read('docs/operating.md').matchAll(/^install -m \d+ (.*) \S+$/gm)].map(
+    ([, names = '']) => names,
+  );
+  const names = installed.flatMap((line) =>
+    line.split(' ').filter((word) => word.startsWith('relata') && word !== 'relata.env'),
+  );
+  assert.deepEqual(
+    [...names, 'relata.env'].sort(),
+    ['relata', ...readdirSync(new URL(SYSTEMD, root))].sort(),
+  );
+});
+
+test('the command for the shell and the backup of the night run the program with the settings', (t) => {
+  const { folder } = installUnits(t);
+  mkdirSync(join(folder, 'bin'));
+  // There may be no sudo and no such user here: this one takes the name and runs the rest.
+  writeFileSync(
+    join(folder, 'bin/sudo'),
+    '#!/bin/sh\n[ "$1 $2" = "-u relata" ] || exit 9\nshift 2\nexec "$@"\n',
+  );
+  chmodSync(join(folder, 'bin/sudo'), 0o755);
+  const refused = `The data folder ${join(folder, 'data')} holds no store, there is no control.db: set RELATA_DATA_DIR.`;
+  const command = join(folder, 'relata');
+  assert.deepEqual(runShell(folder, `sh ${command} key create --scope account --name 'A key'`), {
+    said: refused,
+    status: 1,
+  });
+  const unit = readFileSync(join(folder, 'relata-backup.service'), 'utf8');
+  const backup = /^ExecStart=(.*)$/m.exec(unit)?.[1]?.replaceAll('%%', '%') ?? '';
+  assert.deepEqual(runShell(folder, `set -a; . ${folder}/relata.env; ${backup}`), {
+    said: refused,
+    status: 1,
+  });
+  const tidy = /^ExecStartPost=(.*)$/m.exec(unit)?.[1] ?? '';
+  for (const name of ['old', 'new']) mkdirSync(join(folder, name, 'catalogs'), { recursive: true });
+  runShell(folder, `touch -d '20 days ago' ${folder}/old; ${tidy}`);
+  const left = readdirSync(folder).filter((name) => ['old', 'new'].includes(name));
+  assert.deepEqual(left, ['new']);
+});

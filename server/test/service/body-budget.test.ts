@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { byUpload, byUrl, createPipelineProject } from '../support/pipeline-project.ts';
+import { shareService } from '../support/shared-service.ts';
+
+/** One body takes all of it. */
+const service = shareService({
+  settings: { RELATA_BODY_BUDGET_MIB: '1', RELATA_SOURCE_MAX_MIB: '1', RELATA_UPLOAD_MAX_MIB: '1' },
+});
+const MIB = 1024 * 1024;
+const PATIENCE_MS = 10_000;
+const CHUNKED = 'Transfer-Encoding: chunked';
+const chunk = (bytes: number) => `${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n`;
+
+interface Sender {
+  readonly socket: Socket;
+  /** @returns the status of the answer */
+  readonly answered: Promise<number>;
+}
+
+/** Sends a request that never ends by itself. */
+async function send(path: string, header: string, body: string): Promise<Sender> {
+  const socket = connect(Number(new URL(service().address).port), '127.0.0.1');
+  await once(socket, 'connect');
+  socket.on('error', () => {});
+  const head = [`POST ${path} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${service().key}`, header, '', ''];
+  socket.write(head.join('\r\n') + body);
+  const answered = once(socket, 'data').then(([data]) => Number(String(data).split(' ')[1]));
+  answered.catch(() => {});
+  return { socket, answered };
+}
+
+/** A body of any kind waits while no memory is free. */
+async function assertRoom(what: string): Promise<void> {
+  const call = service().call('POST', '/management/project-groups', { body: { name: 'G' } });
+  const inTime = delay(PATIENCE_MS, undefined, { ref: false });
+  assert.equal((await Promise.race([call, inTime]))?.status, 201, what);
+}
+
+test('what is announced and does not come keeps nobody out (§7.2 rule 8)', async (t) => {
+  const project = await createPipelineProject(service());
+  const files = await project.create(byUpload());
+  const upload = `/management/projects/${project.projectId}/pipelines/${files.id}/upload`;
+  const paths = [`/products?projectId=${project.projectId}`, '/management/project-groups', upload];
+  const length = `Content-Length: ${MIB}`;
+  const held = await Promise.all(
+    paths.flatMap((path) => [send(path, length, '{'), send(path, CHUNKED, chunk(1))]),
+  );
+  t.after(() => held.map(({ socket }) => socket.destroy()));
+  await delay(100);
+  await assertRoom('six bodies are half here');
+});
+
+test('a body that is refused on the way gives its memory back, announced or not (§7.2)', async (t) => {
+  const project = await createPipelineProject(service());
+  const files = await project.create(byUpload());
+  const path = `/management/projects/${project.projectId}/pipelines/${files.id}/upload`;
+  const announced = await send(path, `Content-Length: ${100 * MIB}`, 'x');
+  const silent = await send(path, CHUNKED, chunk(MIB).concat(chunk(1)));
+  t.after(() => [announced, silent].map(({ socket }) => socket.destroy()));
+  assert.deepEqual([await announced.answered, await silent.answered], [413, 413]);
+  await assertRoom('both senders are still there');
+});
+
+test('a file that no pipeline takes gives its memory back before it is sent to its end (§13.1)', async (t) => {
+  const project = await createPipelineProject(service());
+  const fetched = await project.create(byUrl('https://erp.example/feed.csv'));
+  const path = `/management/projects/${project.projectId}/pipelines/${fetched.id}/upload`;
+  const { socket, answered } = await send(path, CHUNKED, chunk(1));
+  t.after(() => socket.destroy());
+  assert.equal(await answered, 400);
+  await assertRoom('the sender is still there');
+});
+
+test('who leaves while a body waits for memory takes none along, and starts nothing (§7.2)', async () => {
+  const project = await createPipelineProject(service());
+  const files = await project.create(byUpload());
+  const path = `/management/projects/${project.projectId}/pipelines/${files.id}/upload`;
+  const first = await send(path, CHUNKED, chunk(MIB - 1));
+  await delay(100);
+  const waiting = await Promise.all([1, 2, 3].map(() => send(path, CHUNKED, chunk(MIB / 2))));
+  await delay(100);
+  for (const { socket } of [...waiting, first]) socket.destroy();
+  await assertRoom('all have left');
+  assert.equal((await project.read(files)).lastRun, null);
+});
+
+test('who needs no key takes none of the memory: at the sign-in, at paths that there are not (§8)', async (t) => {
+  const paths = ['/management/session', '/management/owner', '/management/invitations/accept', '/nowhere'];
+  const length = 'Content-Length: 16384';
+  const strangers = await Promise.all(
+    paths.flatMap((path) => [1, 2].flatMap(() => [send(path, length, '{'), send(path, CHUNKED, chunk(1))])),
+  );
+  t.after(() => strangers.map(({ socket }) => socket.destroy()));
+  await delay(100);
+  await assertRoom('all strangers are still sending');
+  const large = await send('/management/session', 'Content-Length: 16385', '{');
+  t.after(() => large.socket.destroy());
+  assert.equal(await large.answered, 413);
+});

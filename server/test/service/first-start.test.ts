@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+/** What docs/operating.md tells whoever starts or upgrades a service does what it says, from a fresh checkout on. */
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const operating = readFileSync(join(root, 'docs/operating.md'), 'utf8');
+
+/** @returns the commands of the first shell block of a section, a line each */
+function readCommands(title: string): string[] {
+  const section = operating.split(/^## /m).find((text) => text.startsWith(`${title}\n`));
+  const block = /^```sh\n(.*?)^```$/ms.exec(section ?? '')?.[1] ?? '';
+  return block.split('\n').filter((line) => line !== '');
+}
+
+/** The files of the repository as a clone has them, also those that are not committed yet. */
+function cloneRepository(t: TestContext): string {
+  const clone = mkdtempSync(join(tmpdir(), 'relata-clone-'));
+  t.after(() => rmSync(clone, { recursive: true, force: true }));
+  const listed = execFileSync('git', ['ls-files', '-coz', '--exclude-standard'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  for (const path of new Set(listed.split('\0'))) {
+    if (path !== '' && existsSync(join(root, path))) cpSync(join(root, path), join(clone, path));
+  }
+  return clone;
+}
+
+/** Of a shell in which nobody runs npm or has settings; packages that npm has at hand are not fetched again. */
+function shellEnvironment(settings: Record<string, string>): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env).filter(([name]) => !/^(?:npm_|RELATA_|NODE_|INIT_CWD)/i.test(name));
+  return { ...Object.fromEntries(own), npm_config_prefer_offline: 'true', ...settings };
+}
+
+test('the commands of "First start" bring a service whose owner link leads to the console', async (t) => {
+  const [install = '', start = '', ask = '', ...rest] = readCommands('First start');
+  assert.deepEqual([start, rest], ['npm start', []]);
+  const cwd = cloneRepository(t);
+  const env = shellEnvironment({ RELATA_PORT: '0' });
+  await promisify(execFile)('sh', ['-c', install], { cwd, env, timeout: 600_000 });
+  assert.ok(!existsSync(join(cwd, 'node_modules/vite')), 'what only builds is gone');
+
+  const child = spawn('sh', ['-c', start], {
+    cwd,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  });
+  const ended = once(child, 'close');
+  t.after(async () => {
+    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');
+    await ended;
+  });
+  const lines: string[] = [];
+  let address: string | undefined;
+  for await (const line of createInterface({ input: child.stdout })) {
+    lines.push(line);
+    address = /"address":"([^"]+)"/.exec(line)?.[1];
+    if (address !== undefined) break;
+  }
+  assert.ok(address, lines.join('\n'));
+  const link = /"link":"([^"]+)"/.exec(lines.join('\n'))?.[1] ?? '';
+  assert.ok(link.startsWith(`${address}/console/#/welcome/`), lines.join('\n'));
+  assert.equal((await fetch(link)).status, 200);
+  assert.ok(!lines.some((line) => line.includes('not built')));
+  const asked = ask.replace(/^curl http:\/\/[\w.:]+/, address);
+  assert.equal((await fetch(asked)).status, 200, ask);
+});
+
+test('an upgrade makes packages and console as the first start does', () => {
+  const [install] = readCommands('First start');
+  assert.ok(readCommands('Upgrade').includes(install ?? ''), `${install} of ${readCommands('Upgrade')}`);
+});

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { createCatalog, shareService, type TestCatalog } from '../support/shared-service.ts';
+
+/** Bodies that are small when packed and cost most when looked at, to every route that takes one. */
+const UPLOAD_MIB = 16;
+const service = shareService({ settings: { RELATA_UPLOAD_MAX_MIB: String(UPLOAD_MIB) } });
+
+const MIB = 1024 * 1024;
+/** Ten times and more what it takes on a machine that does nothing else; before, bodies of 8 MiB took seven seconds. */
+const LONGEST_PAUSE_MS = 1_500;
+const LARGEST_ANSWER = 64 * 1024;
+
+/** Largest bodies, unpacked, where they are larger than 1 MiB. Source: docs/interface.md §8. */
+const LARGE: Readonly<Record<string, number>> = {
+  'POST /products': UPLOAD_MIB,
+  'POST /products/batch/upload': UPLOAD_MIB,
+  'DELETE /products': 32,
+  'POST /product-service/products-by-sku': 4,
+  'POST /search/relations/bulk-results': 8,
+  'POST /search/relations/result': 8,
+  'PUT /management/projects/{id}/ontology': 16,
+  'POST /management/projects/{id}/pipelines': 2,
+  'PUT /management/projects/{id}/pipelines/{pipelineId}': 2,
+  'POST /management/projects/{id}/pipelines/preview': 16,
+};
+const SIGN_IN = /^POST \/management\/(session|owner|invitations\/accept)$/;
+const largestMib = (route: string) => {
+  if (SIGN_IN.test(route)) return 1 / 64;
+  return LARGE[route] ?? (/relations(\/|$)/.test(route) ? 16 : 1);
+};
+
+interface HostileRoute {
+  readonly name: string;
+  readonly method: string;
+  readonly path: string;
+  readonly bytes: number;
+  /** A field of the body that holds a list, or any. */
+  readonly list: string;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a document that is read field by field.
+type Schema = any;
+
+/** @returns every route that takes JSON */
+async function listRoutes({ projectId }: TestCatalog): Promise<HostileRoute[]> {
+  const { body: document } = await service().call('GET', '/openapi.json');
+  const resolve = (schema: Schema): Schema =>
+    schema.$ref ? document.components.schemas[schema.$ref.split('/').at(-1)] : schema;
+  return Object.entries<Schema>(document.paths).flatMap(([path, operations]) =>
+    Object.entries<Schema>(operations).flatMap(([method, { requestBody }]) => {
+      const sent = requestBody?.content['application/json']?.schema;
+      if (sent === undefined) return [];
+      const schema = [resolve(sent)].flatMap((one) => [one, ...(one.anyOf ?? [])]);
+      const fields = schema.flatMap((one: Schema) => Object.entries<Schema>(one.properties ?? {}));
+      const [list = fields[0]?.[0] ?? 'field'] = fields
+        .filter(([, { type }]) => type === 'array')
+        .map(([name]) => name);
+      const name = `${method.toUpperCase()} ${path}`;
+      const filled = path.replace('{id}', String(projectId)).replace(/\{\w+\}/g, '1');
+      const bytes = largestMib(name) * MIB - 64;
+      return { name, method: method.toUpperCase(), path: filled, bytes, list };
+    }),
+  );
+}
+
+const repeat = (text: string, bytes: number) => text.repeat(Math.floor(bytes / text.length));
+const inList = (one: string) => (bytes: number, list: string) =>
+  `{"${list}":[${repeat(`${one},`, bytes)}${one}]}`;
+/** Distinct names, which a parser keeps; they do not pack well, and a MiB is beyond what a body may hold. */
+const nameFields = (bytes: number) => {
+  const fields = Array.from(
+    { length: Math.floor(Math.min(bytes, MIB) / 12) },
+    (_, at) => `"${at.toString(36)}":0`,
+  );
+  return `{${fields.join(',')}}`;
+};
+const bodies: Readonly<Record<string, (bytes: number, list: string) => string>> = {
+  'numbers in a list': inList('0'),
+  'empty objects in a list': inList('{}'),
+  'empty objects': (bytes) => `[${repeat('{},', bytes)}{}]`,
+  'lists in lists': (bytes) => '['.repeat(bytes),
+  'unknown fields': nameFields,
+  // Some routes look for whatever text they are given.
+  'long texts': (bytes, list) => inList(`"${'x'.repeat(bytes / 20)}"`)(bytes * 0.94, list),
+  'products of numbers': (bytes) =>
+    `[${repeat(`{"identifier":"A","attributes":[${'0,'.repeat(1_999)}0]},`, bytes - 5_000)}0]`,
+};
+
+/** @returns the longest time in which the serving thread, which is this one, did nothing else */
+async function findLongestPause(work: () => Promise<void>): Promise<number> {
+  let last = performance.now();
+  let longest = 0;
+  const look = () => {
+    const now = performance.now();
+    longest = Math.max(longest, now - last);
+    last = now;
+  };
+  const timer = setInterval(look, 5);
+  await work();
+  clearInterval(timer);
+  look();
+  return longest;
+}
+
+for (const [kind, make] of Object.entries(bodies)) {
+  test(`${kind}, as large as a body may be, hold up nobody and are answered in a few words (§8)`, async () => {
+    const catalog = await createCatalog(service());
+    const routes = await listRoutes(catalog);
+    assert.ok(routes.length >= 25, 'all routes are tried');
+    const packed = new Map<string, Uint8Array>();
+    for (const { name, method, path, bytes, list } of routes) {
+      const place = `${bytes} ${list}`;
+      const body = packed.get(place) ?? gzipSync(make(bytes, list), { level: 1 });
+      packed.set(place, body);
+      await new Promise((resolve) => setImmediate(resolve));
+      const pause = await findLongestPause(async () => {
+        const sent = `${path}${path.includes('?') ? '&' : '?'}projectId=${catalog.projectId}`;
+        const checked = service().call(method, sent, { body, headers: { 'content-encoding': 'gzip' } });
+        const health = await service().call('GET', '/health/live');
+        assert.equal(health.status, 200);
+        const { status, body: answer } = await checked;
+        assert.ok(status < 500, `${name}: ${status} ${JSON.stringify(answer).slice(0, 500)}`);
+        assert.notEqual(status, 413, `${name} takes a body of this size`);
+        const length = Buffer.byteLength(JSON.stringify(answer));
+        assert.ok(length < LARGEST_ANSWER, `${name}: an answer of ${length} bytes`);
+      });
+      assert.ok(pause < LONGEST_PAUSE_MS, `${name}: nobody else was served for ${pause} ms`);
+    }
+  });
+}

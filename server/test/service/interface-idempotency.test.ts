@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assertRefused, createCatalog, shareService } from '../support/shared-service.ts';
+import { TestClock } from '../support/test-service.ts';
+
+const clock = new TestClock();
+const service = shareService({ clock });
+
+const product = (identifier: string, more: object = {}) => ({ identifier, name: identifier, ...more });
+const once = (key: string) => ({ 'idempotency-key': key });
+
+test('a repeated update gets the first answer and is done once (§7.5 rule 2)', async () => {
+  const catalog = await createCatalog(service());
+  const send = () => catalog.post('/products', [product('A')], once('update'));
+  const first = await send();
+  await catalog.done(first);
+  await catalog.patch({ identifier: 'A', name: 'later' });
+  const second = await send();
+  assert.deepEqual([second.status, second.body], [first.status, first.body]);
+  assert.equal((await catalog.find('A'))[0].name, 'later');
+  assert.equal((await catalog.tasks()).length, 2);
+});
+
+test('repetitions at the same time are done once (§7.5 rule 2)', async () => {
+  const catalog = await createCatalog(service());
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, () => catalog.post('/products', [product('A')], once('parallel'))),
+  );
+  assert.equal(new Set(answers.map(({ body }) => JSON.stringify(body))).size, 1);
+  assert.equal((await catalog.tasks()).length, 1);
+});
+
+test('the same key with another body, path, mode or project is no repetition: 422 (§7.5 rule 3)', async () => {
+  const catalog = await createCatalog(service());
+  const other = await createCatalog(service());
+  await catalog.done(await catalog.post('/products', [product('A')], once('other')));
+  assertRefused(await catalog.post('/products', [product('B')], once('other')), 422);
+  assertRefused(await catalog.post('/products?partial=true', [product('A')], once('other')), 422);
+  assertRefused(await other.post('/products', [product('A')], once('other')), 422);
+  assertRefused(await catalog.call('DELETE', '/products', { body: ['A'], headers: once('other') }), 422);
+  assert.deepEqual(await catalog.list(), ['A']);
+  assert.deepEqual(await other.tasks(), []);
+});
+
+test('a refused request may be sent again, corrected, under its key (§7.5)', async () => {
+  const catalog = await createCatalog(service());
+  assertRefused(await catalog.post('/products', [{}], once('refused')), 400);
+  await catalog.done(await catalog.post('/products', [product('A')], once('refused')));
+  assert.deepEqual(await catalog.list(), ['A']);
+});
+
+test('after 24 hours a key is free again (§7.5 rule 2)', async () => {
+  const catalog = await createCatalog(service());
+  const send = async () => (await catalog.post('/products', [product('A')], once('old'))).body.task.id;
+  const first = await send();
+  clock.pass(24 * 3_600_000 - 1);
+  assert.equal(await send(), first);
+  clock.pass(1);
+  assert.notEqual(await send(), first);
+});
+
+test('a delete is repeated without being done or recorded again (§7.5 rule 2, §14.4)', async () => {
+  const catalog = await createCatalog(service());
+  await catalog.load(product('A'), product('B'));
+  const send = () => catalog.call('DELETE', '/products', { body: ['A'], headers: once('delete') });
+  const first = await send();
+  await catalog.done(first);
+  await catalog.update(product('A'));
+  assert.deepEqual((await send()).body, first.body);
+  assert.deepEqual(await catalog.list(), ['A', 'B']);
+  const { body } = await service().call('GET', '/management/audit-log?limit=1000');
+  const entries = body.items.filter(
+    ({ action, subject }: { action: string; subject: { id: number } }) =>
+      action === 'products.deleted' && subject.id === catalog.projectId,
+  );
+  assert.equal(entries.length, 1);
+});
+
+test('every step of a full update may be repeated (§7.5 rule 1)', async () => {
+  const catalog = await createCatalog(service());
+  const twice = async (path: string, body?: unknown) => {
+    const answers = [1, 2].map(() => catalog.post(path, body, once(path)));
+    const [first, second] = await Promise.all(answers);
+    const third = await catalog.post(path, body, once(path));
+    assert.equal(first?.status, 200, JSON.stringify(first?.body));
+    assert.deepEqual([second?.body, third.body], [first?.body, first?.body]);
+    return third;
+  };
+  await twice('/products/batch/initiate');
+  const batch = [product('A')];
+  const uploaded = await twice('/products/batch/upload', batch);
+  assert.equal((await catalog.tasks()).length, 1);
+  const again = await catalog.post('/products/batch/initiate', undefined, once('/products/batch/initiate'));
+  assert.equal(again.status, 200);
+  assert.equal((await catalog.tasks())[0].taskStatus, 'PENDING', 'a late repetition discards nothing');
+  await catalog.done(await twice('/products/batch/start'));
+  assert.deepEqual(await catalog.list(), ['A']);
+  assert.deepEqual(
+    (await catalog.post('/products/batch/upload', batch, once('/products/batch/upload'))).body,
+    uploaded.body,
+  );
+  await catalog.done(await twice('/products/batch/restore'));
+  assert.deepEqual(await catalog.list(), []);
+});
+
+test('a repetition with the key in the URL instead of the header is one (§7.5, §5.1 rule 3)', async () => {
+  const catalog = await createCatalog(service());
+  const first = await catalog.post('/products', [product('A')], once('ways'));
+  const path = `/products?apiKey=${service().key}&projectId=${catalog.projectId}`;
+  const body = JSON.stringify([product('A')]);
+  const second = await service().call('POST', path, { body, key: null, headers: once('ways') });
+  assert.deepEqual(second.body, first.body);
+});
+
+test('an Idempotency-Key of 256 characters is refused (§7.5)', async () => {
+  const catalog = await createCatalog(service());
+  assertRefused(await catalog.post('/products', [product('A')], once('k'.repeat(256))), 400);
+  assert.equal((await catalog.post('/products', [product('A')], once('k'.repeat(255)))).status, 200);
+});

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Browser, PASSWORD } from '../support/browser.ts';
+import { createCatalog, shareService } from '../support/shared-service.ts';
+
+/** Answers that go on for long, or that nobody takes: docs/interface.md §5.1 and §8. */
+
+const service = shareService();
+
+/** Sends a request. @returns the socket once the answer began */
+async function begin(t: TestContext, path: string, credentials: string): Promise<Socket> {
+  const socket = connect(Number(new URL(service().address).port), '127.0.0.1').on('error', () => {});
+  t.after(() => socket.destroy());
+  await once(socket, 'connect');
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n${credentials}\r\n\r\n`);
+  const [head] = await once(socket, 'data');
+  socket.pause();
+  assert.match(String(head), /^HTTP\/1.1 200/);
+  return socket;
+}
+
+/** More of these than sockets hold. */
+const LONG = [{ key: 'Text', value: 'x'.repeat(60_000) }];
+
+const ended = (socket: Socket) => new Promise((resolve) => socket.once('close', resolve));
+
+test('events and exports end within seconds once their key or session may call no more (§5.1 rule 12)', async (t) => {
+  const [account] = await service().app.projects.findAccounts();
+  const token = await service().app.access.makeOwnerLink(account?.id ?? 0, 'test');
+  const browser = new Browser(service().address);
+  await browser.succeed('POST', '/management/owner', {
+    token,
+    email: 'ada@shop.example',
+    name: 'Ada',
+    password: PASSWORD,
+  });
+  const given = { name: 'Doomed', scope: { type: 'account' } };
+  const key = (await service().call('POST', '/management/api-keys', { body: given })).body;
+  const catalog = await createCatalog(service());
+  await catalog.load(...Array.from({ length: 400 }, (_, at) => ({ identifier: `P${at}`, attributes: LONG })));
+  const release = await catalog.hold();
+  const [task] = await catalog.tasks();
+  const events = `/tasks/${task.id}/events`;
+  const withKey = `Authorization: Bearer ${key.key}`;
+  const lines = `/management/projects/${catalog.projectId}/products?format=ndjson`;
+  const held = await Promise.all([
+    begin(t, events, withKey),
+    begin(t, events, `Cookie: ${browser.cookie}`),
+    begin(t, lines, withKey),
+  ]);
+  const kept = await begin(t, events, `Authorization: Bearer ${service().key}`);
+  const allEnded = Promise.all(held.map(ended));
+  await service().call('DELETE', `/management/api-keys/${key.id}`);
+  await browser.succeed('DELETE', '/management/session');
+  while (service().log.filter((line) => /may call no more/.test(line)).length < held.length) await delay(50);
+  for (const socket of held) socket.resume();
+  await allEnded;
+  const told = once(kept.resume(), 'data');
+  await release();
+  assert.match(String(await told), /FINISHED/, 'who still may is told on');
+});

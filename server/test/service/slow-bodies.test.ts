@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Browser, PASSWORD } from '../support/browser.ts';
+import { byUpload, createPipelineProject } from '../support/pipeline-project.ts';
+import { shareService } from '../support/shared-service.ts';
+
+/** Bodies that come over a long time, while what was decided at their head changes: docs/interface.md §7.2. */
+
+const service = shareService();
+/** For so long what was decided holds. */
+const HOLDS_MS = 1_000;
+const BODY = JSON.stringify({ name: 'Back door', scope: { type: 'account' } });
+
+async function addOwner(email: string) {
+  const [account] = await service().app.projects.findAccounts();
+  const token = await service().app.access.makeOwnerLink(account?.id ?? 0, 'test');
+  const browser = new Browser(service().address);
+  const given = { token, email, name: 'Ada', password: PASSWORD };
+  return { browser, id: (await browser.succeed('POST', '/management/owner', given)).user.id as number };
+}
+
+/** Sends the head of a request, by default one that makes an account key, and some of its body. */
+async function begin(t: TestContext, credentials: string[], path = '/management/api-keys'): Promise<Socket> {
+  const socket = connect(Number(new URL(service().address).port), '127.0.0.1').setEncoding('utf8');
+  t.after(() => socket.destroy());
+  await once(socket, 'connect');
+  const head = [`POST ${path} HTTP/1.1`, 'Host: x', `Content-Length: ${BODY.length}`, ...credentials];
+  socket.write(`${head.join('\r\n')}\r\n\r\n${BODY.slice(0, 9)}`);
+  return socket;
+}
+
+const withSession = ({ cookie, csrfToken }: Browser) => [`Cookie: ${cookie}`, `X-CSRF-Token: ${csrfToken}`];
+const withKey = (key: string) => [`Authorization: Bearer ${key}`];
+
+async function end(socket: Socket): Promise<string> {
+  socket.write(BODY.slice(9));
+  const [answer] = await once(socket, 'data');
+  return String(answer).split(' ')[1] ?? '';
+}
+
+test('who may call no more by the end of a slow body is refused (§7.2 rule 1, §5.6 rule 6)', async (t) => {
+  const [owner, user] = [await addOwner('ada@shop.example'), await addOwner('eve@shop.example')];
+  const key = await owner.browser.succeed('POST', '/management/api-keys', JSON.parse(BODY));
+  const held = [await begin(t, withSession(user.browser)), await begin(t, withKey(key.key))];
+  const kept = await begin(t, withKey(service().key));
+  await delay(HOLDS_MS + 100);
+  await owner.browser.succeed('DELETE', `/management/users/${user.id}`);
+  await owner.browser.succeed('DELETE', `/management/api-keys/${key.id}`);
+  assert.deepEqual(await Promise.all(held.map(end)), ['401', '401']);
+  assert.equal(await end(kept), '201', 'who still may is served');
+});
+
+test('a file of somebody who may call no more by its end starts no run (§7.2 rule 1, §13.1)', async (t) => {
+  const [owner, user] = [await addOwner('adb@shop.example'), await addOwner('evf@shop.example')];
+  const project = await createPipelineProject(service());
+  const files = await project.create(byUpload());
+  const path = `/management/projects/${project.projectId}/pipelines/${files.id}/upload`;
+  const held = await begin(t, withSession(user.browser), path);
+  await delay(HOLDS_MS + 100);
+  await owner.browser.succeed('PATCH', `/management/users/${user.id}`, { role: 'viewer' });
+  assert.equal(await end(held), '403');
+  assert.equal((await project.read(files)).lastRun, null);
+  assert.deepEqual(await service().store.listBodies(), []);
+});
+
+test('a body that is under way ends when its key is deleted (§7.2 rule 9)', async (t) => {
+  const owner = await addOwner('adc@shop.example');
+  const project = await createPipelineProject(service());
+  const files = await project.create(byUpload());
+  const { browser } = owner;
+  const key = await browser.succeed('POST', '/management/api-keys', JSON.parse(BODY));
+  const upload = `/management/projects/${project.projectId}/pipelines/${files.id}/upload`;
+  const paths = ['/management/api-keys', `/products?projectId=${project.projectId}`, upload];
+  const held = await Promise.all(paths.map((path) => begin(t, withKey(key.key), path)));
+  await browser.succeed('DELETE', `/management/api-keys/${key.id}`);
+  const answers = await Promise.all(held.map((socket) => once(socket, 'data')));
+  assert.deepEqual(
+    answers.map(([text]) => String(text).split(' ')[1]),
+    ['401', '401', '401'],
+  );
+  assert.equal((await project.read(files)).lastRun, null);
+});

@@ -1,0 +1,246 @@
+import assert from 'node:assert/strict';
+import type { CatalogStore } from '../../src/catalog/port.ts';
+import { createSqliteSnapshots } from '../../src/catalog/store/sqlite/reader-store.ts';
+import type { CatalogSnapshots } from '../../src/catalog/snapshot.ts';
+import type { BatchDerivation, Derivation, PlacedDocument } from '../../src/catalog/derivation.ts';
+import {
+  createPostgresCatalogStore,
+  postgresWriterOperations,
+} from '../../src/catalog/store/postgres/catalog-store.ts';
+import { createPostgresSnapshots } from '../../src/catalog/store/postgres/snapshot-store.ts';
+import {
+  createSqliteCatalogStore,
+  readerOperations,
+  writerOperations,
+} from '../../src/catalog/store/sqlite/catalog-store.ts';
+import { CatalogFile } from '../../src/storage/sqlite/catalog-files.ts';
+import {
+  type CatalogFiles,
+  createByteCache,
+  type Operation,
+  type Postgres,
+  type ThreadPool,
+} from '../../src/storage/storage.ts';
+
+/** One project's catalog in a store, as its processes use it, with a look at its tables that no process has. */
+export interface CatalogUnderTest {
+  readonly projectId: number;
+  readonly store: CatalogStore;
+  readonly snapshots: CatalogSnapshots;
+  /** What was derived: of each document, its product. */
+  readonly derived: Map<number, number>;
+  rows<Table extends keyof CatalogTables>(table: Table): Promise<CatalogTables[Table][]>;
+  /** @returns all rows of all tables that have rows of a project's catalog */
+  readAll(): Promise<Record<string, unknown[]>>;
+}
+
+/** The tables of a catalog, in both stores alike. */
+export interface CatalogTables {
+  readonly product: ProductRow;
+  readonly document: { id: number; product_id: number; answer: string; raw: string };
+  readonly staged_product: StagedRow;
+  readonly staged_batch: { full_update_id: number; batch: number; extracted_by: string; report: string };
+  readonly committed_full_update: { full_update_id: number };
+  readonly undo_log: { id: number; task_number: number; at: number };
+  readonly undo_change: UndoRow;
+  readonly garbage_document: { document_id: number; identifier: string };
+}
+
+export interface ProductRow {
+  readonly id: number;
+  readonly identifier: string;
+  readonly document_id: number;
+  /** Hexadecimal. */
+  readonly hash: string;
+  readonly ontology_revision: number;
+  readonly updated_at: number;
+  readonly updated_by: number;
+}
+
+interface StagedRow {
+  readonly full_update_id: number;
+  readonly identifier: string;
+  readonly batch: number;
+  readonly document_id: number;
+  readonly is_fresh: number;
+  readonly ontology_revision: number;
+}
+
+interface UndoRow {
+  readonly undo_id: number;
+  readonly product_id: number;
+  readonly identifier: string;
+  readonly document_before: number | null;
+  readonly document_after: number | null;
+  readonly revision_before: number | null;
+}
+
+const TABLES = [
+  ...['product', 'document', 'staged_product', 'staged_batch', 'committed_full_update'],
+  ...['undo_log', 'undo_change', 'garbage_document'],
+] as const;
+
+const CACHE_BYTES = 4 * 1024 * 1024;
+
+/** Runs what threads would do on this one: nothing runs before the one that calls waits. */
+const inThisThread = (operations: Record<string, Operation>): ThreadPool => ({
+  async run<Output>(name: string, input: unknown) {
+    const { output } = (await operations[name]?.(input as never)) ?? {};
+    return output as Output;
+  },
+  async close() {},
+  async end() {},
+});
+
+/** A catalog of the embedded store, in memory. */
+export function openEmbeddedCatalog(projectId: number): CatalogUnderTest {
+  const files = keepInMemory();
+  const derived = new Map<number, number>();
+  const derivation = recordEach(derived);
+  const read = (sql: string) => files.open(projectId).prepare(sql).all().map(toRow);
+  const rows = async (table: string) =>
+    read(
+      table === 'committed_full_update'
+        ? "select cast(substr(name, 11) as integer) as full_update_id from meta where name like 'committed:%'"
+        : `select * from ${table}`,
+    );
+  return {
+    ...{ projectId, derived },
+    store: createSqliteCatalogStore({
+      files,
+      writers: inThisThread(writerOperations({ files, derivation })),
+      readers: inThisThread(readerOperations(files)),
+      cache: createByteCache(CACHE_BYTES),
+    }),
+    snapshots: createSqliteSnapshots({ files, payloads: '', derivation }),
+    rows: rows as CatalogUnderTest['rows'],
+    readAll: () => collect(TABLES, rows),
+  };
+}
+
+/** The catalog files of a thread, without a file. */
+function keepInMemory(): CatalogFiles {
+  const files = new Map<number, CatalogFile>();
+  const remove = (projectId: number) => {
+    files.get(projectId)?.database.close();
+    files.delete(projectId);
+  };
+  return {
+    open(projectId) {
+      const file = files.get(projectId) ?? new CatalogFile(':memory:');
+      files.set(projectId, file);
+      return file;
+    },
+    close() {},
+    closeAll: () => [...files.keys()].forEach(remove),
+    pathOf: () => ':memory:',
+    remove,
+  };
+}
+
+/** Looks up and writes as `postgres` says; catalogs of the same `projectId` are one, seen by several processes. */
+export function openPostgresCatalog(
+  postgres: Postgres,
+  projectId: number,
+  derived = new Map<number, number>(),
+): CatalogUnderTest {
+  const derivation = recordAll(derived);
+  const writers = inThisThread(postgresWriterOperations({ postgres, derivation }));
+  const rows = async (table: string) => {
+    const found = await postgres.rows<Record<string, unknown>>(
+      `select * from ${table} where project_id = $1`,
+      [projectId],
+    );
+    return found.map(toRow);
+  };
+  return {
+    ...{ projectId, derived },
+    store: createPostgresCatalogStore({
+      postgres,
+      readPostgres: () => postgres,
+      writers,
+      cache: createByteCache(CACHE_BYTES),
+    }),
+    snapshots: createPostgresSnapshots({
+      postgres,
+      derivation,
+      readPayload: async () => new Uint8Array(),
+    }),
+    rows: rows as CatalogUnderTest['rows'],
+    async readAll() {
+      const tables = await postgres.rows<{ name: string }>(
+        `select table_name as name from information_schema.columns
+         where table_schema = 'public' and column_name = 'project_id' order by 1`,
+      );
+      return collect(
+        tables.map(({ name }) => name),
+        rows,
+      );
+    },
+  };
+}
+
+async function collect(
+  tables: readonly string[],
+  rows: (table: string) => Promise<unknown[]>,
+): Promise<Record<string, unknown[]>> {
+  const all: Record<string, unknown[]> = {};
+  for (const table of tables) all[table] = sortRows(await rows(table));
+  return all;
+}
+
+const sortRows = (rows: readonly unknown[]) =>
+  rows
+    .map((row) => [JSON.stringify(row), row] as const)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, row]) => row);
+
+/** The same row for the same content, in both stores. */
+function toRow({ project_id: _, ...row }: Record<string, unknown>): Record<string, unknown> {
+  const columns = Object.entries(row).map(([name, value]) => [name, readColumn(name, value)]);
+  return Object.fromEntries(columns) as Record<string, unknown>;
+}
+
+/** The embedded store keeps texts of documents as bytes. */
+function readColumn(name: string, value: unknown): unknown {
+  if (!(value instanceof Uint8Array)) return value;
+  const bytes = Buffer.from(value);
+  return bytes.toString(name === 'answer' || name === 'raw' ? 'utf8' : 'hex');
+}
+
+/** Derivations that note what they are told. */
+function recordEach(derived: Map<number, number>): Derivation {
+  const note = notes(derived);
+  return {
+    open: () => ({ revision: 0, derive: () => '' }),
+    place: (_, document) => note.place(document),
+    copy: (_, from, document) => note.copy(from, document),
+    move: (_, document) => note.place(document),
+    remove: (_, documents) => documents.forEach(note.remove),
+  };
+}
+
+function recordAll(derived: Map<number, number>): BatchDerivation {
+  const note = notes(derived);
+  return {
+    open: async () => ({ revision: 0, derive: () => '' }),
+    place: async (_tx, _projectId, placed) => placed.forEach(note.place),
+    async copy(_tx, _projectId, copies) {
+      for (const { from, to } of copies) note.copy(from, to);
+    },
+    move: async (_tx, _projectId, documents) => documents.forEach(note.place),
+    remove: async (_tx, _projectId, documents) => documents.forEach(note.remove),
+  };
+}
+
+function notes(derived: Map<number, number>) {
+  const place = ({ id, productId }: PlacedDocument) => void derived.set(id, productId);
+  return {
+    place,
+    copy(from: number, to: PlacedDocument): void {
+      assert.ok(derived.has(from), 'what is copied is there');
+      place(to);
+    },
+    remove: (id: number) => void derived.delete(id),
+  };
+}

@@ -1,0 +1,676 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import type { ChangeCounts, CommitOrder } from '../../src/catalog/port.ts';
+import type { CatalogSnapshot, PresentProduct } from '../../src/catalog/snapshot.ts';
+import { HASH_BYTES, type PackedProducts, ProductPacker, type Row } from '../../src/catalog/products/packed-products.ts';
+import type { CatalogTables, CatalogUnderTest, ProductRow } from './catalog-under-test.ts';
+
+/** A product in the model: what was uploaded, and its id. */
+interface ModelProduct {
+  readonly id: number;
+  readonly content: number;
+}
+type Model = ReadonlyMap<string, ModelProduct>;
+type ProductRows = ReadonlyMap<string, ProductRow>;
+
+interface UndoEntry {
+  /** undefined: the product was created. */
+  readonly before: Map<string, ModelProduct | undefined>;
+  readonly rows: ProductRows;
+}
+
+export interface Batch {
+  readonly batch: number;
+  readonly products: ReadonlyMap<string, number>;
+  /** Extracted, and not staged yet: the catalog may change in between. */
+  packed: PackedProducts | undefined;
+}
+
+export interface Session {
+  readonly fullUpdateId: number;
+  readonly batches: Batch[];
+}
+
+export const IDENTIFIERS = ['a', 'b', 'c', 'd'] as const;
+export const NAMES = ['x', 'y', 'z'] as const;
+export const PATHS = ['["p"]', '["p","q"]', '["r"]'] as const;
+export const EXTRACTED_BY = '{"revision":1,"drafts":[]}';
+/** Of refreshed facts: no task's instant. */
+const REFRESHED_AT = 7;
+const REFRESHED_BY = 1_000_000;
+/** More than any catalog here has. */
+const ALL = 10_000;
+/** Source: docs/interface.md §4.4. */
+const PREVIEWED = 100;
+const FIRST_CATEGORY_ID = 1_000_000_001;
+
+export const rawOf = (identifier: string, content: number) => JSON.stringify({ identifier, content });
+/** As with real facts, not every revision of the ontology makes another answer. */
+const editionOf = (revision: number) => revision >> 1;
+/** Members of an object, without its braces. */
+const answerOf = (raw: string, edition: number) =>
+  JSON.stringify({ ...JSON.parse(raw), edition }).slice(1, -1);
+const hashOf = (raw: string) => createHash('sha256').update(raw).digest().subarray(0, HASH_BYTES);
+
+const frameOf = (head: string, tail: string) => ({ head: Buffer.from(head), tail: Buffer.from(tail) });
+
+/** A catalog beside its model: every change is made to both, and every check compares them. */
+export class CatalogWorld {
+  readonly catalog: CatalogUnderTest;
+  readonly keptCommits: number;
+  model: Model = new Map();
+  sessions: Session[] = [];
+  private undo: UndoEntry[] = [];
+  /** Every id that a product ever had. */
+  private readonly ids = new Set<number>();
+  private readonly reserved = new Map<string, number>();
+  /** Whether an extraction of outdated facts is due. */
+  private isOutdated = false;
+  private lastTask = 0;
+  private lastFullUpdate = 0;
+
+  constructor(catalog: CatalogUnderTest, keptCommits: number) {
+    this.catalog = catalog;
+    this.keptCommits = keptCommits;
+  }
+
+  private get store() {
+    return this.catalog.store;
+  }
+
+  private get projectId() {
+    return this.catalog.projectId;
+  }
+
+  nextOrder() {
+    this.lastTask += 1;
+    return { taskNumber: this.lastTask, at: 1_000 + this.lastTask };
+  }
+
+  /** Does it, and once more as after a crash: the second time nothing may change. */
+  private async twice<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = await work();
+    const before = await this.catalog.readAll();
+    assert.deepEqual(await work(), result, 'a repetition answers what the first run did');
+    assert.deepEqual(await this.catalog.readAll(), before, 'a repetition changes nothing');
+    return result;
+  }
+
+  private read<Result>(work: (snapshot: CatalogSnapshot) => Promise<Result>): Promise<Result> {
+    return this.catalog.snapshots.read(this.projectId, work);
+  }
+
+  private readOntology() {
+    return this.store.getOntology(this.projectId);
+  }
+
+  /** As the parsing thread does it. `gains`: facts of attributes that the full update creates. */
+  extract(products: ReadonlyMap<string, number>, gains = false): Promise<PackedProducts> {
+    return this.read(async (snapshot) => {
+      const { revision } = await snapshot.readOntology();
+      const findPresent = await snapshot.findPresent([...products.keys()]);
+      const packer = new ProductPacker(4096);
+      for (const [identifier, content] of products) {
+        const sent = { identifier, raw: rawOf(identifier, content), revision, gains };
+        pack(packer, sent, findPresent(identifier));
+      }
+      return packer.pack();
+    });
+  }
+
+  initiate(): void {
+    if (this.sessions.length === 2) this.sessions.shift();
+    this.lastFullUpdate += 1;
+    this.sessions.push({ fullUpdateId: this.lastFullUpdate, batches: [] });
+  }
+
+  async accept(session: Session, products: ReadonlyMap<string, number>): Promise<void> {
+    const packed = await this.extract(products);
+    session.batches.push({ batch: session.batches.length + 1, products, packed });
+  }
+
+  /** A batch whose products changed meanwhile is extracted anew, and then fits. */
+  async stage({ fullUpdateId }: Session, batch: Batch): Promise<void> {
+    const staged = {
+      fullUpdateId,
+      batch: batch.batch,
+      observed: '[]',
+      extractedBy: EXTRACTED_BY,
+      report: `of batch ${batch.batch}\n`,
+      derivationRevision: 0,
+    };
+    const put = (packed: PackedProducts, derivationRevision = 0) =>
+      this.store.stageBatch(this.projectId, { ...staged, packed, derivationRevision });
+    const wasStaged = await this.isStaged(fullUpdateId, batch.batch);
+    const isTaken = await put(await this.extract(batch.products), 1);
+    assert.equal(isTaken, wasStaged, 'what was derived otherwise is not staged');
+    const isStaged =
+      (await put(batch.packed ?? (await this.extract(batch.products)))) ||
+      (await put(await this.extract(batch.products)));
+    assert.ok(isStaged, 'a batch that was just extracted can be staged');
+    batch.packed = undefined;
+  }
+
+  async commit(session: Session): Promise<void> {
+    for (const batch of session.batches) await this.stage(session, batch);
+    if (session.batches.length === 0) return;
+    await this.settle(session);
+    const { fullUpdateId, batches } = session;
+    const { mode, revision } = await this.readOntology();
+    const order = {
+      ...{ fullUpdateId, batches: batches.length, mode, revision, newAttributes: [] },
+      ...{ maxDeletePercent: 100, keptCommits: this.keptCommits },
+    };
+    await this.checkPreview(session);
+    const staged = (await this.rowsOf('staged_product', fullUpdateId)).filter((row) => row.is_fresh === 1);
+    const task = this.nextOrder();
+    // Not always: a commit that was refused has prepared the next one.
+    if (task.taskNumber % 2 === 0) await this.checkRefused({ ...task, ...order }, expectedOf(session));
+    const before = await this.readRows();
+    const result = await this.twice(() => this.store.commit(this.projectId, { ...task, ...order }));
+    assert.ok(result.kind === 'done');
+    this.isOutdated ||= result.needsExtraction;
+    const after = await this.readRows();
+    const counts = this.checkRows(before, after, task);
+    const unchanged = expectedOf(session).size - counts.created - counts.changed;
+    assert.deepEqual(result.counts, { ...counts, unchanged });
+    const made = [...after.values()].filter((row) => row.updated_by === task.taskNumber);
+    const isBehind = made.some((row) => row.ontology_revision < revision);
+    assert.equal(result.needsExtraction, isBehind, 'whether facts are to follow');
+    const old = this.model;
+    this.change(expectedOf(session), { before, after, isKept: true });
+    this.learnNewFacts(old, { before, after, revision });
+    this.sessions = this.sessions.filter((other) => other !== session);
+    const answers = await this.readAnswers();
+    for (const { identifier } of staged) {
+      const answer = answers.get(after.get(identifier)?.document_id ?? 0);
+      assert.equal(JSON.parse(`{${answer}}`).edition, editionOf(revision), `${identifier} has its new facts`);
+    }
+  }
+
+  /** What a caller is told before: facts of equal uploads alone are no change there. */
+  private async checkPreview(session: Session): Promise<void> {
+    const wanted = expectedOf(session);
+    const isPresent = (identifier: string) => this.model.has(identifier);
+    const isEqual = (identifier: string) => this.model.get(identifier)?.content === wanted.get(identifier);
+    const found = [...wanted.keys()].sort();
+    const describe = (all: string[]) => ({ count: all.length, identifiers: all.slice(0, PREVIEWED) });
+    const expected = {
+      present: this.model.size,
+      created: describe(found.filter((one) => !isPresent(one))),
+      changed: describe(found.filter((one) => isPresent(one) && !isEqual(one))),
+      unchanged: describe(found.filter((one) => isPresent(one) && isEqual(one))),
+      deleted: describe([...this.model.keys()].filter((one) => !wanted.has(one)).sort()),
+    };
+    const compare = (withIdentifiers: boolean) =>
+      this.store.compareStaged(this.projectId, session.fullUpdateId, withIdentifiers);
+    assert.deepEqual(await compare(true), expected);
+    const { count: deleted } = (await compare(false)).deleted;
+    assert.equal(deleted, expected.deleted.count);
+  }
+
+  /** Commits that must not happen change nothing that a reader sees. */
+  private async checkRefused(
+    order: CommitOrder & { taskNumber: number; at: number },
+    wanted: ReadonlyMap<string, number>,
+  ): Promise<void> {
+    const before = await this.readRows();
+    const other = order.mode === 'own' ? 'automatic' : 'own';
+    for (const stale of [
+      { batches: order.batches + 1 },
+      { revision: order.revision + 1 },
+      { mode: other } as const,
+    ]) {
+      const result = await this.store.commit(this.projectId, { ...order, ...stale });
+      assert.equal(result.kind, 'stale', `not with ${JSON.stringify(stale)}`);
+    }
+    const deleted = [...this.model.keys()].filter((one) => !wanted.has(one)).length;
+    const guarded = await this.store.commit(this.projectId, { ...order, allowDeletes: deleted + 1 });
+    assert.deepEqual(guarded, { kind: 'guarded', present: this.model.size, deleted });
+    assert.deepEqual(await this.readRows(), before);
+  }
+
+  /**
+   * Whoever changed a product is written at it, and what a task did not change is as it was.
+   * @returns how many rows the task changed
+   */
+  private checkRows(
+    before: ProductRows,
+    after: ProductRows,
+    task: { taskNumber: number; at: number },
+  ): Omit<ChangeCounts, 'unchanged'> {
+    for (const [identifier, row] of after) {
+      if (row.updated_by === task.taskNumber) assert.equal(row.updated_at, task.at);
+      else assert.deepEqual(row, before.get(identifier), `${identifier} did not change`);
+    }
+    const changed = [...after.values()].filter((row) => row.updated_by === task.taskNumber);
+    const created = changed.filter(({ identifier }) => !before.has(identifier)).length;
+    const deleted = [...before.keys()].filter((identifier) => !after.has(identifier)).length;
+    return { created, changed: changed.length - created, deleted };
+  }
+
+  /** An equal upload may bring newer facts than a product has, which is a change too; the store says whether it did. */
+  private learnNewFacts(
+    old: Model,
+    { before, after, revision }: { before: ProductRows; after: ProductRows; revision: number },
+  ): void {
+    for (const [identifier, product] of this.model) {
+      const row = before.get(identifier);
+      if (old.get(identifier) !== product || row === undefined) continue;
+      const isNew = after.get(identifier)?.document_id !== row.document_id;
+      if (isNew) {
+        assert.ok(row.ontology_revision < revision, `${identifier} had the newest facts`);
+        this.undo.at(-1)?.before.set(identifier, product);
+      }
+    }
+  }
+
+  private async readRows(): Promise<ProductRows> {
+    const rows = await this.catalog.rows('product');
+    return new Map(rows.map((row) => [row.identifier, row]));
+  }
+
+  private async rowsOf<Table extends 'staged_product' | 'staged_batch'>(
+    table: Table,
+    fullUpdateId: number,
+  ): Promise<CatalogTables[Table][]> {
+    const rows = await this.catalog.rows(table);
+    return rows.filter((row) => row.full_update_id === fullUpdateId);
+  }
+
+  /** Makes the answers of staged products anew when the ontology changed since. */
+  private async settle({ fullUpdateId, batches }: Session): Promise<void> {
+    for (const { batch } of batches) {
+      const staged = await this.read((snapshot) => snapshot.listStagedDocuments({ fullUpdateId, batch }));
+      const own = (await this.rowsOf('staged_product', fullUpdateId)).filter((row) => row.batch === batch);
+      assert.deepEqual(
+        staged.map(({ identifier, isFresh }) => [identifier, isFresh]),
+        own.map((row) => [row.identifier, row.is_fresh]).sort(),
+      );
+      const rows = staged.filter(({ isFresh }) => isFresh === 1);
+      const documents = Float64Array.from(rows, ({ document }) => document);
+      const packed = await this.extractStored(rows);
+      const report = `of batch ${batch}, anew\n`;
+      const restaged = { fullUpdateId, batch, packed, documents, extractedBy: EXTRACTED_BY, report };
+      await this.store.restageBatch(this.projectId, restaged);
+    }
+    const reports = await this.store.readStagedReports(this.projectId, fullUpdateId);
+    assert.deepEqual(
+      reports,
+      batches.map(({ batch }) => `of batch ${batch}, anew\n`),
+    );
+  }
+
+  async extractStored(
+    rows: readonly { identifier: string; document: number; raw: string }[],
+    following?: number,
+  ): Promise<PackedProducts> {
+    const revision = following ?? (await this.readOntology()).revision;
+    const packer = new ProductPacker(4096);
+    for (const { identifier, document, raw } of rows) {
+      const row = { identifier, product: 0, hash: new Uint8Array(HASH_BYTES), document, revision };
+      addFresh(packer, row, raw);
+    }
+    return packer.pack();
+  }
+
+  async apply(products: ReadonlyMap<string, number>): Promise<void> {
+    const { revision } = await this.readOntology();
+    const task = this.nextOrder();
+    const change = { ...task, revision, derivationRevision: 0, packed: await this.extract(products) };
+    const before = await this.readRows();
+    for (const other of [{ revision: revision - 1 }, { derivationRevision: 1 }]) {
+      const result = await this.store.applyProducts(this.projectId, { ...change, ...other });
+      assert.deepEqual(result, { stale: true });
+    }
+    const result = await this.twice(() => this.store.applyProducts(this.projectId, change));
+    const after = await this.readRows();
+    const counts = this.checkRows(before, after, task);
+    assert.deepEqual(result, { ...counts, unchanged: products.size - counts.created - counts.changed });
+    const others = [...this.model].map(([identifier, { content }]) => [identifier, content] as const);
+    this.change(new Map([...others, ...products]), { before, after, isKept: false });
+  }
+
+  async delete(identifiers: readonly string[]): Promise<void> {
+    const task = this.nextOrder();
+    const change = { ...task, identifiers, keptCommits: this.keptCommits };
+    const before = await this.readRows();
+    const { deleted, unknown } = await this.twice(() => this.store.deleteProducts(this.projectId, change));
+    const after = await this.readRows();
+    assert.deepEqual(this.checkRows(before, after, task), { created: 0, changed: 0, deleted });
+    const wanted = [...new Set(identifiers)];
+    assert.equal(deleted, wanted.filter((identifier) => this.model.has(identifier)).length);
+    assert.deepEqual([...unknown].sort(), wanted.filter((one) => !this.model.has(one)).sort());
+    if (deleted === 0) return;
+    const left = [...this.model].filter(([identifier]) => !identifiers.includes(identifier));
+    const contents = new Map(left.map(([identifier, { content }]) => [identifier, content]));
+    this.change(contents, { before, after, isKept: true });
+  }
+
+  async restore(): Promise<void> {
+    const order = this.nextOrder();
+    assert.equal(await this.store.canRestore(this.projectId), this.undo.length > 0);
+    const overwritten = await this.findOverwritten();
+    const { revision } = await this.readOntology();
+    const before = await this.readRows();
+    const result = await this.twice(() => this.store.restore(this.projectId, order));
+    const entry = this.undo.pop();
+    assert.equal(result === undefined, entry === undefined, 'an entry is kept or not');
+    if (entry === undefined || result === undefined) return;
+    const after = await this.readRows();
+    const model = new Map(this.model);
+    for (const [identifier, product] of entry.before) {
+      if (product === undefined) model.delete(identifier);
+      else model.set(identifier, product);
+      assert.deepEqual(after.get(identifier), product && entry.rows.get(identifier), 'it is as it was');
+    }
+    for (const [identifier, row] of before)
+      if (!entry.before.has(identifier)) assert.deepEqual(after.get(identifier), row, 'others stay');
+    const restored = [...entry.before].flatMap(([identifier, product]) =>
+      product === undefined ? [] : (after.get(identifier) ?? []),
+    );
+    const needsExtraction = restored.some((row) => row.ontology_revision < revision);
+    assert.deepEqual(result, { restored: restored.length, overwritten, needsExtraction });
+    this.isOutdated ||= needsExtraction;
+    this.model = model;
+  }
+
+  /** @returns the products that are not as the last commit or delete left them */
+  private async findOverwritten(): Promise<string[]> {
+    const last = Math.max(...(await this.catalog.rows('undo_log')).map(({ id }) => id));
+    const changes = (await this.catalog.rows('undo_change')).filter((row) => row.undo_id === last);
+    const rows = await this.readRows();
+    const isOther = (row: CatalogTables['undo_change']) =>
+      (rows.get(row.identifier)?.document_id ?? null) !== row.document_after;
+    return changes
+      .filter(isOther)
+      .map(({ identifier }) => identifier)
+      .sort();
+  }
+
+  async changeOntology(): Promise<void> {
+    const before = await this.readOntology();
+    const { mode, attributes, revision } = before;
+    const [first] = attributes;
+    const synonyms = [`revision ${revision}`];
+    const wanted = {
+      mode,
+      attributes: [{ ...(first ?? { name: NAMES[0], type: 'TEXT_ATTRIBUTE' as const }), synonyms }],
+    };
+    const { ontology, changed } = await this.store.replaceOntology(this.projectId, wanted);
+    assert.ok(changed);
+    assert.equal(ontology.revision, revision + 1);
+    assert.deepEqual(await this.readOntology(), ontology);
+    this.learnIds(new Map(ontology.attributes.map(({ name, id }) => [name, id])));
+    const again = await this.store.replaceOntology(this.projectId, wanted);
+    assert.deepEqual(again, { ontology, changed: false }, 'the same ontology is no change');
+    this.isOutdated = true;
+  }
+
+  async reserveIds(names: readonly string[], paths: readonly string[]): Promise<void> {
+    this.learnIds(await this.store.reserveIds(this.projectId, { names, paths }));
+    const known = await this.read((snapshot) => snapshot.findCategories(PATHS));
+    this.learnIds(known);
+    for (const path of paths) assert.ok((known.get(path) ?? 0) >= FIRST_CATEGORY_ID);
+  }
+
+  /** An id is given once, for ever. */
+  private learnIds(ids: ReadonlyMap<string, number>): void {
+    for (const [name, id] of ids) {
+      const known = this.reserved.get(name);
+      if (known === undefined) assert.ok(![...this.reserved.values()].includes(id), `${id} is another's`);
+      else assert.equal(id, known, `${name} has its id for ever`);
+      this.reserved.set(name, id);
+    }
+  }
+
+  /** Extracts outdated facts; `meanwhile` changes the catalog before they are written, and stays. */
+  async refresh(meanwhile = async () => {}): Promise<void> {
+    const { revision } = await this.readOntology();
+    const rows = await this.read((snapshot) => snapshot.listOutdated({ revision, after: 0, limit: ALL }));
+    const expected = [...(await this.readRows()).values()].filter((row) => row.ontology_revision < revision);
+    assert.deepEqual(
+      rows.map(({ id }) => id),
+      expected.map(({ id }) => id).sort((a, b) => a - b),
+      'all whose facts are outdated, by id',
+    );
+    const column = (of: 'id' | 'document') => Float64Array.from(rows, (row) => row[of]);
+    const packed = await this.extractStored(rows);
+    await meanwhile();
+    const before = await this.readRows();
+    const answers = await this.readAnswers();
+    await this.store.refreshFacts(this.projectId, {
+      ...{ products: column('id'), documents: column('document'), packed, at: REFRESHED_AT },
+      taskNumber: REFRESHED_BY,
+    });
+    const outdated = new Set(rows.map(({ document }) => document));
+    const [after, refreshed] = [await this.readRows(), await this.readAnswers()];
+    assert.equal(after.size, before.size);
+    for (const [identifier, row] of before) {
+      const isRefreshed = outdated.has(row.document_id) && row.ontology_revision < revision;
+      const isOther = answers.get(row.document_id) !== refreshed.get(row.document_id);
+      const changed = isOther ? { updated_at: REFRESHED_AT, updated_by: REFRESHED_BY } : {};
+      const expected = isRefreshed ? { ...row, ontology_revision: revision, ...changed } : row;
+      assert.deepEqual(after.get(identifier), expected);
+    }
+    const present = await this.readOntology();
+    this.isOutdated &&= [...after.values()].some((row) => row.ontology_revision < present.revision);
+  }
+
+  private async readAnswers(): Promise<Map<number, string>> {
+    return new Map((await this.catalog.rows('document')).map(({ id, answer }) => [id, answer]));
+  }
+
+  /** @returns whether there may be more garbage; otherwise no full update that is over is left */
+  async collect(): Promise<boolean> {
+    const live = this.sessions.map(({ fullUpdateId }) => fullUpdateId);
+    const limits = { live, keptCommits: this.keptCommits };
+    const isMore = await this.store.collectGarbage(this.projectId, limits);
+    if (isMore) return true;
+    for (const table of ['staged_product', 'staged_batch'] as const) {
+      const left = await this.catalog.rows(table);
+      assert.ok(
+        left.every((row) => live.includes(row.full_update_id)),
+        `${table} is tidied up`,
+      );
+    }
+    return false;
+  }
+
+  /** Applies a change to the model. New products have an id that no product ever had. */
+  private change(
+    wanted: ReadonlyMap<string, number>,
+    { before: rows, after, isKept }: { before: ProductRows; after: ProductRows; isKept: boolean },
+  ): void {
+    const before = new Map<string, ModelProduct | undefined>();
+    const model = new Map<string, ModelProduct>();
+    for (const identifier of [...new Set([...this.model.keys(), ...wanted.keys()])].sort()) {
+      const old = this.model.get(identifier);
+      const product = this.become(old, wanted.get(identifier), after.get(identifier)?.id);
+      if (product !== old) before.set(identifier, old);
+      if (product !== undefined) model.set(identifier, product);
+    }
+    this.model = model;
+    if (!isKept) return;
+    this.undo.push({ before, rows });
+    this.undo = this.keptCommits === 0 ? [] : this.undo.slice(-this.keptCommits);
+  }
+
+  private become(
+    old: ModelProduct | undefined,
+    content: number | undefined,
+    id: number | undefined,
+  ): ModelProduct | undefined {
+    if (content === undefined || content === old?.content) return content === undefined ? undefined : old;
+    if (old !== undefined) return { id: old.id, content };
+    assert.ok(id !== undefined, 'a created product is there');
+    assert.ok(!this.ids.has(id), `the id ${id} was another product's`);
+    this.ids.add(id);
+    return { id, content };
+  }
+
+  private async isStaged(fullUpdateId: number, batch: number): Promise<boolean> {
+    const staged = await this.rowsOf('staged_batch', fullUpdateId);
+    return staged.some((row) => row.batch === batch);
+  }
+
+  async check(): Promise<void> {
+    const { revision } = await this.readOntology();
+    const rows = await this.readRows();
+    const stored = await this.store.listProducts(this.projectId, undefined, ALL);
+    assert.deepEqual(
+      stored.map(({ id, raw }) => ({ id, raw })),
+      [...this.model]
+        .sort()
+        .map(([identifier, { id, content }]) => ({ id, raw: rawOf(identifier, content) })),
+      'every product is what the model says, and its document is there',
+    );
+    for (const { identifier, answer, raw } of stored) {
+      const { ontology_revision: followed = 0, hash } = rows.get(identifier) ?? {};
+      const { edition } = JSON.parse(`{${answer}}`);
+      assert.equal(hash, hashOf(raw).toString('hex'), 'a hash is that of its upload');
+      assert.equal(answer, answerOf(raw, edition), 'an answer is that of its upload');
+      assert.ok(edition >= editionOf(followed), 'an answer follows no older ontology than its product says');
+      assert.ok(followed === revision || this.isOutdated, 'nobody would extract the facts again');
+    }
+    await this.checkLookups(rows);
+    const documents = new Map((await this.catalog.rows('document')).map((row) => [row.id, row]));
+    this.checkDerived(rows, documents);
+    await this.checkUndo(documents);
+    for (const session of this.sessions) await this.checkStaged(session, documents);
+  }
+
+  /** Backwards, so that the order is the caller's; once out of the store and once, maybe, out of memory. */
+  private async checkLookups(rows: ProductRows): Promise<void> {
+    const stored = await this.store.listProducts(this.projectId, undefined, ALL);
+    const [first, second] = stored;
+    const page = await this.store.listProducts(this.projectId, first?.identifier, 1);
+    assert.deepEqual(page[0], first && second);
+    const expected = stored.toReversed().map(({ id, answer, updatedAt, identifier, updatedBy }) => {
+      const row = rows.get(identifier);
+      assert.deepEqual([updatedAt, updatedBy], [row?.updated_at, row?.updated_by]);
+      return { id, ...JSON.parse(`{${answer}}`), lastUpdateTs: updatedAt };
+    });
+    const asked = ['z', ...IDENTIFIERS, 'a', ...this.model.keys()].sort().reverse();
+    for (let time = 0; time < 2; time += 1) {
+      const found = await this.store.findAnswers(this.projectId, asked, frameOf('[', ']'));
+      assert.deepEqual(JSON.parse(Buffer.from(found.bytes).toString()), expected);
+      found.release();
+    }
+    assert.equal(await this.store.countProducts(this.projectId), this.model.size);
+    assert.equal(await this.store.hasAny(this.projectId, asked), this.model.size > 0);
+  }
+
+  private checkDerived(rows: ProductRows, documents: ReadonlyMap<number, CatalogTables['document']>): void {
+    const { derived } = this.catalog;
+    for (const { id, document_id: document } of rows.values()) {
+      assert.equal(documents.get(document)?.product_id, id, 'a document knows its product');
+      assert.equal(derived.get(document), id, 'so does what was derived for it');
+    }
+    for (const document of derived.keys())
+      assert.ok(documents.has(document), 'nothing is derived of nothing');
+  }
+
+  private async checkUndo(documents: ReadonlyMap<number, CatalogTables['document']>): Promise<void> {
+    const kept = new Set((await this.catalog.rows('undo_log')).map(({ id }) => id));
+    const changes = (await this.catalog.rows('undo_change')).filter(
+      (row) => kept.has(row.undo_id) && row.document_before !== null,
+    );
+    changes.sort((a, b) => a.undo_id - b.undo_id || (a.identifier < b.identifier ? -1 : 1));
+    const expected = this.undo.flatMap(({ before }) =>
+      [...before]
+        .sort()
+        .flatMap(([identifier, old]) => (old ? { id: old.id, raw: rawOf(identifier, old.content) } : [])),
+    );
+    assert.deepEqual(
+      changes.map((row) => ({
+        id: row.product_id,
+        raw: documents.get(row.document_before ?? 0)?.raw ?? 'gone',
+      })),
+      expected,
+      'what a restore would bring back is there',
+    );
+  }
+
+  private async checkStaged(
+    { fullUpdateId, batches }: Session,
+    documents: ReadonlyMap<number, CatalogTables['document']>,
+  ): Promise<void> {
+    const staged = await this.store.listStagedBatches(this.projectId, fullUpdateId);
+    const known = batches.filter(({ batch }) => staged.some((row) => row.batch === batch));
+    const rows = await this.rowsOf('staged_product', fullUpdateId);
+    const found = rows.map((row) => [row.identifier, documents.get(row.document_id)?.raw] as const);
+    const expected = expectedOf({ fullUpdateId, batches: known });
+    assert.deepEqual(
+      found.sort(([a], [b]) => (a < b ? -1 : 1)),
+      [...expected].sort().map(([identifier, content]) => [identifier, rawOf(identifier, content)]),
+      'staged is what the last accepted batch held, and its document is there',
+    );
+  }
+
+  /** Ends everything, removes all that can be removed, and looks whether only what is needed is left. */
+  async finish(): Promise<void> {
+    this.sessions = [];
+    for (let steps = 0; await this.collect(); steps += 1)
+      assert.ok(steps < 1_000, 'the removal comes to an end');
+    await this.check();
+    const undone = await this.catalog.rows('undo_change');
+    const kept = (await this.catalog.rows('undo_log')).map(({ id }) => id);
+    assert.ok(
+      undone.every((row) => kept.includes(row.undo_id)),
+      'nothing of a forgotten commit is left',
+    );
+    const needed = [
+      ...[...(await this.readRows()).values()].map((row) => row.document_id),
+      ...undone.flatMap((row) => row.document_before ?? []),
+    ];
+    const documents = await this.catalog.rows('document');
+    assert.deepEqual(
+      new Set(documents.map(({ id }) => id)),
+      new Set(needed),
+      'no other document is left, and each of these is',
+    );
+    for (const table of [
+      'garbage_document',
+      'staged_product',
+      'staged_batch',
+      'committed_full_update',
+    ] as const)
+      assert.deepEqual(await this.catalog.rows(table), [], `${table} is empty`);
+    await this.store.removeCatalog(this.projectId);
+    assert.deepEqual(
+      Object.values(await this.catalog.readAll()).flat(),
+      [],
+      'nothing of a removed catalog is left',
+    );
+  }
+}
+
+function pack(
+  packer: ProductPacker,
+  { identifier, raw, revision, gains }: { identifier: string; raw: string; revision: number; gains: boolean },
+  present: PresentProduct | undefined,
+): void {
+  const hash = hashOf(raw);
+  const row = { identifier, product: present?.id ?? 0, hash, document: 0, revision };
+  if (present === undefined || Buffer.compare(present.hash, hash) !== 0) addFresh(packer, row, raw);
+  else if (gains) addFresh(packer, { ...row, revision: -revision }, raw);
+  else packer.addPresent({ ...row, ...present });
+}
+
+function addFresh(packer: ProductPacker, row: Row, raw: string): void {
+  const answer = answerOf(raw, editionOf(row.revision));
+  packer.addFresh(
+    row,
+    { raw, derived: 'derived' },
+    {
+      bound: Buffer.byteLength(answer),
+      write: (target, start) => start + target.write(answer, start),
+    },
+  );
+}
+
+/** The last accepted batch wins. */
+function expectedOf({ batches }: Session): Map<string, number> {
+  return new Map(batches.flatMap(({ products }) => [...products]));
+}

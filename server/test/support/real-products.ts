@@ -1,0 +1,51 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
+import { streamDemoProducts } from '../../src/cli/demo/demo-catalog.ts';
+
+/** A product of the catalog's file: every field of the upload shape that the file uses. */
+export type FileProduct = {
+  identifier: string;
+  groupIdentifier: string;
+  name: string;
+  productUrl: string;
+  images: { url: string; type: string }[];
+  categories: { path: string[] }[];
+  attributes: { key: string; value: string; userGroups?: string[] }[];
+};
+
+const DEMO_PRODUCTS = 25_000;
+
+export interface ReadCatalog {
+  readonly products: FileProduct[];
+  /** By attribute; known of the real catalog alone. */
+  readonly units: ReadonlyMap<string, string>;
+  readonly isReal: boolean;
+}
+
+/** @returns the folder of the real catalog, where it is at hand */
+export function findRealCatalog(): string | undefined {
+  const folder =
+    process.env.RELATA_TEST_DATA ?? fileURLToPath(new URL('../../../../shared/data', import.meta.url));
+  return existsSync(join(folder, 'pc-parts.ndjson.gz')) ? folder : undefined;
+}
+
+/** The real catalog, or else so many products of the generated one: the default makes several batches. */
+export function readCatalog(generated = DEMO_PRODUCTS): ReadCatalog {
+  const folder = findRealCatalog();
+  if (folder === undefined)
+    return { products: [...streamDemoProducts(generated)], units: new Map(), isReal: false };
+  const lines = gunzipSync(readFileSync(join(folder, 'pc-parts.ndjson.gz')))
+    .toString()
+    .split('\n');
+  const units = JSON.parse(readFileSync(join(folder, 'pc-parts.units.json'), 'utf8')) as Record<
+    string,
+    string
+  >;
+  return {
+    products: lines.filter((line) => line !== '').map((line) => JSON.parse(line)),
+    units: new Map(Object.entries(units)),
+    isReal: true,
+  };
+}

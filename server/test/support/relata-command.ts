@@ -1,0 +1,21 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { processEnvironment } from './service-process.ts';
+import { embeddedStoreAt } from './test-store.ts';
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+export interface CommandEnd {
+  readonly code: number;
+  readonly said: string;
+}
+
+/** `relata …` as a process of its own. */
+export function runRelata(dataDir: string, ...args: string[]): Promise<CommandEnd> {
+  const env = processEnvironment(embeddedStoreAt(dataDir));
+  const { promise, resolve } = Promise.withResolvers<CommandEnd>();
+  execFile(process.execPath, [main, ...args], { env, timeout: 60_000 }, (error, out, complaint) =>
+    resolve({ code: Number(error?.code ?? 0), said: `${out}${complaint}`.trim() }),
+  );
+  return promise;
+}

@@ -1,0 +1,160 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import { catalogPath, dataFolderAt } from '../../src/storage/data-folder.ts';
+import { migrate } from '../../src/storage/migrate.ts';
+import { NOT_MOVED_COLUMNS } from '../../src/transfer/move-layout.ts';
+
+/** Whole data folders: filled with something in every column, and read for a comparison. */
+
+/** By `file, table`: how many rows it has and a hash of them in the order of its key. */
+export type StoredRows = Record<string, string>;
+
+/** Reads a data folder that nobody uses. Each value counts with its type. */
+export function readStoredRows(root: string): StoredRows {
+  const folder = dataFolderAt(root);
+  const stored: StoredRows = {};
+  readFile(folder.control, 'control', stored);
+  for (const name of readdirSync(folder.catalogs).sort()) {
+    if (name.endsWith('.db')) readFile(join(folder.catalogs, name), name, stored);
+  }
+  return stored;
+}
+
+function readFile(path: string, file: string, stored: StoredRows): void {
+  const database = new DatabaseSync(path);
+  const tables = database.prepare("select name from sqlite_schema where type = 'table'").all();
+  for (const { name } of tables) {
+    const columns = listColumns(database, String(name));
+    const key = columns.filter(({ key }) => key > 0).sort((one, other) => one.key - other.key);
+    const order = (key.length > 0 ? key : columns).map((column) => `"${column.name}"`).join();
+    const hash = createHash('sha256');
+    let rows = 0;
+    for (const row of database.prepare(`select * from "${name}" order by ${order}`).iterate()) {
+      rows += 1;
+      for (const [column, value] of Object.entries(row))
+        hash.update(describeValue(`${name}.${column}`, value));
+    }
+    if (rows > 0) stored[`${file}, ${name}`] = `${rows} rows, ${hash.digest('hex')}`;
+  }
+  database.close();
+}
+
+function describeValue(column: string, value: unknown): string {
+  if (NOT_MOVED_COLUMNS.has(column)) return '';
+  return value instanceof Uint8Array
+    ? `${column}=x${Buffer.from(value).toString('hex')};`
+    : `${column}=${JSON.stringify(value)};`;
+}
+
+interface StoredColumn {
+  readonly name: string;
+  readonly type: string;
+  readonly key: number;
+  readonly isRequired: number;
+}
+
+const listColumns = (database: DatabaseSync, table: string): StoredColumn[] =>
+  database
+    .prepare(
+      `select name, lower(type) as type, pk as key, "notnull" as isRequired from pragma_table_info('${table}') order by cid`,
+    )
+    .all() as unknown as StoredColumn[];
+
+const TEXTS = ['', 'plain', 'ÄÖÜ ß', '😀 surrogates', 'line\nbreak\ttab\\N', '"quoted"', '\u0001\u007f'];
+/** Of each kind something that one of the two stores could take for something else. */
+const BYTES = [[], [0], [0xff, 0xfe], [0x5c, 0x78], [0, 1, 2, 0, 0]].map((bytes) => Uint8Array.from(bytes));
+
+/** What a column holds where any value would be refused or be of no use. */
+type Fixed = Readonly<Record<string, (row: number) => SQLInputValue>>;
+
+const ONE = () => 1;
+const FIXED: Readonly<Record<string, Fixed>> = {
+  project_group: { account_id: ONE },
+  project: { account_id: ONE, project_group_id: ONE },
+  api_key: { account_id: ONE },
+  console_user: { account_id: ONE },
+  console_session: { user_id: ONE },
+  owner_link: { account_id: ONE },
+  invitation: { account_id: ONE },
+  task: {
+    status: (row) => (row === 3 ? 'RUNNING' : 'FINISHED'),
+    lease_until: () => null,
+    progress: (row) => (row % 2 === 0 ? 33.25 : 100),
+    payload: (row) => (row === 3 ? '{"source":{"payloadName":"task.body"}}' : '{}'),
+  },
+  full_update_batch: { project_id: ONE, full_update_id: ONE, payload_name: (row) => `batch-${row}.body` },
+};
+
+/** Counters that are higher than any row, as after rows have gone. */
+const AHEAD = 1_000;
+
+/**
+ * Makes a data folder with rows in every table of the schema, whatever its columns are, and bodies: those of an open
+ * task and of full updates, and one that nobody needs. @param catalogs rows of each table of the catalogs 1, 2, …
+ */
+export function fillDataFolder(root: string, catalogs: readonly number[]): void {
+  const folder = dataFolderAt(root);
+  for (const path of [folder.catalogs, folder.payloads]) mkdirSync(path, { recursive: true });
+  fillFile(folder.control, 'control', { rows: 24 });
+  for (const [at, rows] of catalogs.entries()) fillFile(catalogPath(folder, at + 1), 'catalog', { rows });
+  for (const name of ['task', 'batch-1', 'batch-2', 'nobody']) {
+    writeFileSync(join(folder.payloads, `${name}.body`), Buffer.alloc(100_000, name));
+  }
+}
+
+function fillFile(path: string, kind: 'control' | 'catalog', { rows }: { rows: number }): void {
+  const database = new DatabaseSync(path);
+  database.exec('pragma journal_mode = wal');
+  migrate(database, kind);
+  const tables = database
+    .prepare(
+      "select name from sqlite_schema where type = 'table' and name not in ('meta', 'sqlite_sequence')",
+    )
+    .all();
+  database.exec('begin');
+  for (const { name } of tables) fillTable(database, String(name), rows);
+  database.exec(`update sqlite_sequence set seq = seq + ${AHEAD} where seq % 2 = 0`);
+  if (kind === 'catalog') fillMeta(database);
+  database.exec('commit');
+  database.close();
+}
+
+function fillTable(database: DatabaseSync, table: string, rows: number): void {
+  const columns = listColumns(database, table);
+  const insert = database.prepare(
+    `insert into "${table}" (${columns.map(({ name }) => `"${name}"`)}) values (${columns.map(() => '?')})`,
+  );
+  for (let row = 1; row <= rows; row += 1) {
+    insert.run(
+      ...columns.map((column, at) => FIXED[table]?.[column.name]?.(row) ?? makeValue(column, row, at)),
+    );
+  }
+}
+
+function makeValue(column: StoredColumn, row: number, at: number): SQLInputValue {
+  const { name, type, key, isRequired } = column;
+  const choice = row + at;
+  if (key === 0 && isRequired === 0 && choice % 3 === 0) return null;
+  if (type === 'integer') return makeInteger(key > 0, row, choice);
+  const text = `${TEXTS[choice % TEXTS.length]}${name} ${row}`;
+  if (type === 'text') return text;
+  // The answer and the upload of a product are text, kept as bytes.
+  if (name === 'answer' || name === 'raw') return Buffer.from(text);
+  const bytes = BYTES[choice % BYTES.length] ?? new Uint8Array();
+  return key > 0 ? Buffer.concat([bytes, Buffer.from([row >> 8, row & 255])]) : bytes;
+}
+
+function makeInteger(isKey: boolean, row: number, choice: number): number {
+  if (isKey) return row;
+  return choice % 4 === 0 ? Number.MAX_SAFE_INTEGER - row : -row;
+}
+
+function fillMeta(file: DatabaseSync): void {
+  file.exec(`
+    update meta set value = value + 7 where typeof(value) <> 'text';
+    update meta set value = '{"ü":1}' where name = 'last_task_result';
+    insert into meta (name, value) values ('committed:7', 1), ('committed:12', 1);
+  `);
+}

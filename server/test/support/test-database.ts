@@ -1,0 +1,93 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import pg from 'pg';
+import { migratePostgres } from '../../src/storage/postgres/migrate.ts';
+import { openPostgres } from '../../src/storage/postgres/connections.ts';
+import { query } from './postgres-server.ts';
+
+/** A database for one test. */
+export interface TestDatabase {
+  readonly url: string;
+  /** Ends all sessions on it. */
+  drop(): Promise<void>;
+}
+
+/**
+ * @param adminUrl a database of the server, as a user who may create others
+ * @returns a database with the newest schema, copied from one that is migrated once, or without anything
+ */
+export async function createDatabase(
+  adminUrl: string,
+  { isEmpty = false }: { isEmpty?: boolean } = {},
+): Promise<TestDatabase> {
+  const template = isEmpty ? 'template0' : await provideTemplate(adminUrl);
+  const name = `relata_test_${randomBytes(8).toString('hex')}`;
+  const strategy = (await readVersion(adminUrl)) >= 15 ? 'strategy file_copy' : '';
+  await query(adminUrl, `create database ${name} template ${template} ${strategy}`);
+  return {
+    url: onDatabase(adminUrl, name),
+    async drop() {
+      await query(adminUrl, `drop database if exists ${name} with (force)`);
+    },
+  };
+}
+
+function onDatabase(adminUrl: string, name: string): string {
+  const url = new URL(adminUrl);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+const versions = new Map<string, Promise<number>>();
+
+/** @returns e.g. 15; as file_copy a database is copied in half the time, and 14 has no other way */
+function readVersion(adminUrl: string): Promise<number> {
+  const known =
+    versions.get(adminUrl) ??
+    query<{ version: number }>(
+      adminUrl,
+      "select current_setting('server_version_num')::int / 10000 as version",
+    ).then(([row]) => row?.version ?? 0);
+  versions.set(adminUrl, known);
+  return known;
+}
+
+const templates = new Map<string, Promise<string>>();
+
+function provideTemplate(adminUrl: string): Promise<string> {
+  const known = templates.get(adminUrl) ?? createTemplate(adminUrl);
+  templates.set(adminUrl, known);
+  return known;
+}
+
+/** Test files that run at the same time share one; a changed schema has another name. */
+async function createTemplate(adminUrl: string): Promise<string> {
+  const name = `relata_template_${hashMigrations()}`;
+  const admin = new pg.Client({ connectionString: adminUrl });
+  await admin.connect();
+  try {
+    await admin.query('select pg_advisory_lock($1)', [TEMPLATE_LOCK]);
+    const { rows } = await admin.query('select datistemplate from pg_database where datname = $1', [name]);
+    if (rows[0]?.datistemplate) return name;
+    await admin.query(`drop database if exists ${name} with (force)`);
+    await admin.query(`create database ${name} template template0`);
+    const postgres = openPostgres({ url: onDatabase(adminUrl, name), connections: 1, prepares: false });
+    await migratePostgres(postgres).finally(() => postgres.close());
+    // Whoever is connected to a template keeps others from copying it, autovacuum too.
+    await admin.query(`alter database ${name} with is_template true allow_connections false`);
+    return name;
+  } finally {
+    await admin.end();
+  }
+}
+
+/** Any number that nobody else locks. */
+const TEMPLATE_LOCK = 8_135_772_001;
+
+function hashMigrations(): string {
+  const hash = createHash('sha256');
+  const folder = new URL('../../migrations/postgres/', import.meta.url);
+  for (const name of readdirSync(folder).sort()) hash.update(readFileSync(new URL(name, folder)));
+  hash.update(readFileSync(new URL('../../src/storage/postgres/migrate.ts', import.meta.url)));
+  return hash.digest('hex').slice(0, 16);
+}

@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { type App, createApp, type Replacements, type Role } from '../../src/app/app.ts';
+import { readConfig } from '../../src/config.ts';
+import type { Clock } from '../../src/kernel/clock.ts';
+import type { WireTask } from '../../src/tasks/tasks.ts';
+import { makeTestStore, type TestStore } from './test-store.ts';
+
+/** A product as tests write it; the upload shape of docs/interface.md §2.3. */
+export interface TestProduct {
+  identifier: string;
+  name?: string;
+  [field: string]: unknown;
+}
+
+export interface Answer<Body> {
+  status: number;
+  headers: Headers;
+  body: Body;
+}
+
+export interface CallOptions {
+  /** Sent as JSON; a string or bytes go as they are. */
+  body?: unknown;
+  /** null: none. */
+  key?: string | null;
+  headers?: Record<string, string>;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
+type AnyBody = any;
+
+export interface TestService {
+  readonly app: App;
+  readonly address: string;
+  /** An account key. */
+  readonly key: string;
+  readonly projectId: number;
+  readonly store: TestStore;
+  /** Everything that the service logged, a JSON line each. */
+  readonly log: string[];
+  call(method: string, path: string, options?: CallOptions): Promise<Answer<AnyBody>>;
+  /** A full update with these products, until its commit ended. @returns the commit's task */
+  loadCatalog(products: readonly TestProduct[], projectId?: number): Promise<WireTask>;
+  /** @returns the task once it ended */
+  ended(taskId: string): Promise<WireTask>;
+  /** @returns the report's lines of an ended task */
+  report(taskId: string): Promise<AnyBody[]>;
+  /** @returns the products found, as the lookup answers them */
+  lookUp(identifiers: readonly string[], projectId?: number): Promise<AnyBody[]>;
+  createProject(name: string, settings?: object): Promise<number>;
+  /** Ends it before the test does. */
+  stop(): Promise<void>;
+}
+
+export interface TestServiceOptions {
+  /** RELATA_ settings beside those of the store. */
+  settings?: Record<string, string>;
+  clock?: Clock;
+  /** Where it keeps everything, e.g. with others or after one that stopped; else a store of its own that goes with it. */
+  store?: TestStore;
+  role?: Role;
+  /** What stands in front of the disk. */
+  replace?: Replacements;
+}
+
+/** The longest, a run over a catalog of real size, takes 20 seconds on two idle cores. */
+const TASK_MINUTES = 5;
+const KEY = 'test-key-of-at-least-thirty-two-characters';
+
+/** The whole service on a free port of loopback; it stops with the test. */
+export async function startTestService(
+  t: TestContext,
+  options: TestServiceOptions = {},
+): Promise<TestService> {
+  const store = options.store ?? (await makeTestStore());
+  if (options.store === undefined) t.after(store.remove);
+  const log: string[] = [];
+  const config = readConfig({
+    ...store.settings,
+    RELATA_PORT: '0',
+    RELATA_PARSER_THREADS: '1',
+    RELATA_WRITER_THREADS: '2',
+    RELATA_LOG_LEVEL: 'debug',
+    ...options.settings,
+  });
+  const app = await createApp({
+    config,
+    logTo: { write: (line) => void log.push(line) },
+    ...(options.role && { role: options.role }),
+    ...(options.clock && { clock: options.clock }),
+    ...(options.replace && { replace: options.replace }),
+  });
+  await app.access.createFirstAccount(KEY);
+  const address = await app.start();
+  let stopped: Promise<void> | undefined;
+  const stop = () => {
+    stopped ??= app.stop();
+    return stopped;
+  };
+  store.onRemove(stop);
+  if (options.store !== undefined) t.after(stop);
+
+  async function call(method: string, path: string, { body, key = KEY, headers = {} }: CallOptions = {}) {
+    const isRaw = typeof body === 'string' || body instanceof Uint8Array;
+    const response = await fetch(`${address}${path}`, {
+      method,
+      headers: {
+        ...(key !== null && { authorization: `Bearer ${key}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: (isRaw ? body : JSON.stringify(body)) as string }),
+    });
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
+    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+  }
+
+  async function succeed(method: string, path: string, body?: unknown): Promise<AnyBody> {
+    const answer = await call(method, path, { body });
+    assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  }
+
+  async function createProject(name: string, settings?: object): Promise<number> {
+    const group = await succeed('POST', '/management/project-groups', { name: `Group of ${name}` });
+    const wanted = { name, projectGroupId: group.id, locale: 'de-DE', ...(settings && { settings }) };
+    return (await succeed('POST', '/management/projects', wanted)).id;
+  }
+
+  const known = await succeed('GET', '/management/projects');
+  const projectId: number = known.items[0]?.id ?? (await createProject('Test project'));
+
+  async function ended(taskId: string): Promise<WireTask> {
+    for (let minute = 1; minute <= TASK_MINUTES; minute += 1) {
+      const { task } = await succeed('GET', `/tasks/${taskId}?wait=60`);
+      if (task.finishTime !== null) return task;
+    }
+    return assert.fail(`the task ${taskId} did not end within ${TASK_MINUTES} minutes`);
+  }
+
+  return {
+    app,
+    address,
+    key: KEY,
+    projectId,
+    store,
+    log,
+    call,
+    ended,
+    createProject,
+    stop,
+    async loadCatalog(products, project = projectId) {
+      await succeed('POST', `/products/batch/initiate?projectId=${project}`);
+      for (let at = 0; at < products.length; at += 10_000) {
+        const batch = products
+          .slice(at, at + 10_000)
+          .map((product) => ({ name: product.identifier, ...product }));
+        await succeed('POST', `/products/batch/upload?projectId=${project}`, { products: batch });
+      }
+      const started = await succeed('POST', `/products/batch/start?projectId=${project}`);
+      return ended(started.data.task.id);
+    },
+    async report(taskId) {
+      const { body } = await call('GET', `/tasks/${taskId}/report`);
+      return String(body)
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line));
+    },
+    async lookUp(identifiers, project = projectId) {
+      const path = `/product-service/products-by-sku?projectId=${project}`;
+      return (await succeed('POST', path, { identifiers })).products;
+    },
+  };
+}
+
+/** Time that stands still until a test moves it. */
+export class TestClock implements Clock {
+  private present: number;
+  constructor(present = Date.UTC(2026, 0, 1)) {
+    this.present = present;
+  }
+  now(): number {
+    return this.present;
+  }
+  pass(ms: number): void {
+    this.present += ms;
+  }
+}

@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { readConfig } from '../../src/config.ts';
+import { openStorage, type Storage } from '../../src/storage/storage.ts';
+import { query, startPostgres } from './postgres-server.ts';
+import { createDatabase, type TestDatabase } from './test-database.ts';
+
+/**
+ * Where services under test keep everything: the embedded store, or PostgreSQL when RELATA_TEST_STORE says `postgres`.
+ * Whoever imports this runs on both (run-tests.ts).
+ */
+export interface TestStore {
+  readonly kind: StoreKind;
+  readonly dataDir: string;
+  /** RELATA_ settings of a service that uses it. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** As a service opens it. */
+  open(): Promise<Storage>;
+  /** @returns what a statement reads in the tables of a project's catalog, of that project alone */
+  readCatalog<Row>(projectId: number, sql: string): Promise<Row[]>;
+  /** Runs statements on the service's own tables. */
+  change(sql: string): Promise<void>;
+  /** @returns the names of accepted bodies whose tasks have not ended */
+  listBodies(): Promise<string[]>;
+  /** @returns all that is stored, for a search */
+  readAll(): Promise<Buffer>;
+  /** Keeps everybody from changing a project's catalog until the function that it returns is called. */
+  lockCatalog(projectId: number): Promise<() => Promise<void>>;
+  /** Makes a change, and keeps the tasks that it brings from writing to the project's catalog until they are released. */
+  holdBack<Result>(projectId: number, change: () => Promise<Result>): Promise<Held<Result>>;
+  /** Has something stopped before the store is removed. */
+  onRemove(stop: () => Promise<unknown>): void;
+  remove(): Promise<void>;
+}
+
+export interface Held<Result> {
+  readonly answer: Result;
+  release(): Promise<void>;
+}
+
+export type StoreKind = 'embedded' | 'postgres';
+
+/** What the tests of this process run on. */
+export const testedStore = readKind(process.env.RELATA_TEST_STORE || 'embedded');
+
+function readKind(text: string): StoreKind {
+  assert.ok(text === 'embedded' || text === 'postgres', `RELATA_TEST_STORE=${text} is no store`);
+  return text;
+}
+
+/** Options of a test that says nothing about PostgreSQL. @param reason why */
+export const embeddedOnly = (reason: string) => ({
+  skip: testedStore !== 'embedded' && `only for the embedded store: ${reason}`,
+});
+
+/** A store without anything in it, until the test ends. */
+export async function createTestStore(t: TestContext): Promise<TestStore> {
+  const store = await makeTestStore();
+  t.after(store.remove);
+  return store;
+}
+
+/** The same, removed by the caller. */
+export async function makeTestStore(): Promise<TestStore> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'relata-test-'));
+  return testedStore === 'embedded'
+    ? embeddedStoreAt(dataDir)
+    : postgresStoreOn(await createDatabase(await findServer()), dataDir);
+}
+
+let ownServer: Promise<string> | undefined;
+
+/** @returns the server of all test files; alone a test file starts one, which ends with its process */
+export async function findServer(): Promise<string> {
+  const given = process.env.RELATA_TEST_DATABASE_URL;
+  if (given) return given;
+  ownServer ??= startPostgres().then(({ url }) => url);
+  return ownServer;
+}
+
+/** The embedded store in a folder, e.g. one that a backup made. */
+export function embeddedStoreAt(dataDir: string): TestStore {
+  const catalogOf = (projectId: number) => join(dataDir, 'catalogs', `${projectId}.db`);
+  return {
+    kind: 'embedded',
+    dataDir,
+    settings: { RELATA_DATA_DIR: dataDir },
+    open: () => openStorage({ dataDir, database: undefined }),
+    async readCatalog<Row>(projectId: number, sql: string) {
+      return withFile(catalogOf(projectId), (file) => file.prepare(sql).all() as Row[]);
+    },
+    change: (sql) => changeFile(join(dataDir, 'control.db'), sql),
+    listBodies: () => readdir(join(dataDir, 'payloads')),
+    async readAll() {
+      const entries = await readdir(dataDir, { recursive: true, withFileTypes: true });
+      const files = entries
+        .filter((entry) => entry.isFile())
+        .map(({ parentPath, name }) => join(parentPath, name));
+      return Buffer.concat(await Promise.all(files.map((file) => readFile(file))));
+    },
+    lockCatalog: async (projectId) => lockFile(catalogOf(projectId)),
+    async holdBack(projectId, change) {
+      const answer = await change();
+      // Without waiting: steps of the service's tasks begin on this thread, none begins before the lock is there.
+      return { answer, release: lockFile(catalogOf(projectId)) };
+    },
+    ...removal(() => rm(dataDir, { recursive: true, force: true })),
+  };
+}
+
+const LOCK_TIMEOUT_MS = 10_000;
+const HELD_AT_MOST_MS = 60_000;
+
+const LOCKED = 5;
+
+/** Whoever waits for a lock stops this thread, and a transaction of a service on this thread would never end. */
+async function changeFile(path: string, sql: string): Promise<void> {
+  for (const start = performance.now(); ; await delay(10)) {
+    try {
+      return withFile(path, (file) => file.exec(sql), 0);
+    } catch (error) {
+      const isLocked = (error as { errcode?: number }).errcode === LOCKED;
+      if (!isLocked || performance.now() - start > LOCK_TIMEOUT_MS) throw error;
+    }
+  }
+}
+
+function withFile<Result>(
+  path: string,
+  work: (file: DatabaseSync) => Result,
+  timeout = LOCK_TIMEOUT_MS,
+): Result {
+  const file = new DatabaseSync(path, { timeout });
+  try {
+    return work(file);
+  } finally {
+    file.close();
+  }
+}
+
+function lockFile(path: string): () => Promise<void> {
+  const file = new DatabaseSync(path, { timeout: LOCK_TIMEOUT_MS });
+  file.exec('begin immediate');
+  return async () => {
+    file.exec('rollback');
+    file.close();
+  };
+}
+
+/** A database, with a folder for what a process keeps to itself. */
+export function postgresStoreOn(database: TestDatabase, dataDir: string): TestStore {
+  const { url } = database;
+  const settings = { RELATA_DATA_DIR: dataDir, RELATA_DATABASE_URL: url };
+  return {
+    kind: 'postgres',
+    dataDir,
+    settings,
+    open: () => openStorage(readConfig(settings)),
+    readCatalog: (projectId, sql) => readProject(url, projectId, sql),
+    change: async (sql) => void (await query(url, sql)),
+    async listBodies() {
+      const rows = await query<{ name: string }>(url, 'select distinct name from payload order by name');
+      return rows.map(({ name }) => name);
+    },
+    async readAll() {
+      const tables = await query<{ name: string }>(
+        url,
+        "select tablename as name from pg_tables where schemaname = 'public'",
+      );
+      const sql = tables.map(({ name }) => `select ${name}::text as row from ${name}`).join(' union all ');
+      return Buffer.from((await query<{ row: string }>(url, sql)).map(({ row }) => row).join('\n'));
+    },
+    lockCatalog: (projectId) =>
+      lock(
+        url,
+        `insert into catalog (project_id) values (${projectId}) on conflict do nothing;
+         select from catalog where project_id = ${projectId} for update`,
+      ),
+    async holdBack(_, change) {
+      // By the time a change is answered its tasks may be done; what they write no change writes by itself.
+      const release = await lock(
+        url,
+        'lock table document, relation_document, relation_member in share mode',
+      );
+      return { answer: await change(), release };
+    },
+    ...removal(async () => {
+      await database.drop();
+      await rm(dataDir, { recursive: true, force: true });
+    }),
+  };
+}
+
+/** @returns what gives the lock up */
+async function lock(url: string, sql: string): Promise<() => Promise<void>> {
+  // What a failed test leaves locked would keep the service from stopping for ever.
+  const options = `-c idle_in_transaction_session_timeout=${HELD_AT_MOST_MS}`;
+  const client = new pg.Client({ connectionString: url, options });
+  client.on('error', () => {});
+  await client.connect();
+  await client.query('begin');
+  await client.query(sql);
+  return async () => {
+    await client.query('rollback');
+    await client.end();
+  };
+}
+
+/** The hooks of a test run first come, first served: a store is made first, and goes when nobody uses it any more. */
+function removal(remove: () => Promise<void>): Pick<TestStore, 'onRemove' | 'remove'> {
+  const stops: (() => Promise<unknown>)[] = [];
+  return {
+    onRemove: (stop) => void stops.push(stop),
+    async remove() {
+      for (const stop of stops) await stop();
+      await remove();
+    },
+  };
+}
+
+/** Views of the same names that hide other projects, so that a statement is the same for both stores. */
+async function readProject<Row>(url: string, projectId: number, sql: string): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const { rows } = await client.query(
+      "select table_name from information_schema.columns where table_schema = 'public' and column_name = 'project_id'",
+    );
+    for (const { table_name: name } of rows) {
+      const where = `where project_id = ${Number(projectId)}`;
+      await client.query(`create temp view ${name} as select * from public.${name} ${where}`);
+    }
+    return (await client.query(sql)).rows as Row[];
+  } finally {
+    await client.end();
+  }
+}
