@@ -3,11 +3,11 @@ import type { createAccess } from '../access/access.ts';
 import { apiKeyRoutes } from '../access/keys/api-key-routes.ts';
 import { sessionRoutes } from '../access/users/session-routes.ts';
 import { userRoutes } from '../access/users/user-routes.ts';
+import { productRoutes } from '../catalog/browse/product-routes.ts';
+import { surveyRoutes } from '../catalog/browse/survey-routes.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { lookupRoutes } from '../catalog/lookup/lookup-routes.ts';
 import { ontologyRoutes } from '../catalog/ontology/ontology-routes.ts';
-import { productRoutes } from '../catalog/browse/product-routes.ts';
-import { surveyRoutes } from '../catalog/browse/survey-routes.ts';
 import { fullUpdateRoutes, productUpdateRoutes } from '../catalog/updates/update-routes.ts';
 import type { Config } from '../config.ts';
 import {
@@ -20,7 +20,6 @@ import {
 } from '../http/http.ts';
 import { type Caller, type ChosenProject, originOf } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { addPipelineRoutes } from './pipeline-parts.ts';
 import type { Pipelines } from '../pipelines/pipelines.ts';
 import { projectRoutes } from '../projects/project-routes.ts';
 import type { Projects } from '../projects/projects.ts';
@@ -33,6 +32,7 @@ import { statisticsRoutes } from '../statistics/statistics-routes.ts';
 import type { ControlTransaction, Storage } from '../storage/storage.ts';
 import { taskRoutes } from '../tasks/task-routes.ts';
 import type { createTasks } from '../tasks/tasks.ts';
+import { addPipelineRoutes } from './pipeline-parts.ts';
 
 /** Never from the `Host` header: whoever makes a request would choose where a link leads. */
 export function baseUrlOf({ publicUrl, host, port }: Config, server?: Server): string {

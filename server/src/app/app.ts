@@ -4,10 +4,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { createAccess } from '../access/access.ts';
-import { addRoutes } from './app-routes.ts';
 import { type CatalogStore, createCatalog, createIngest, createScans } from '../catalog/catalog.ts';
 import type { Config } from '../config.ts';
-import { addHealthRoutes } from '../http/server/health-routes.ts';
 import {
   createMetrics,
   createServer,
@@ -19,15 +17,17 @@ import {
   type Server,
   serveMetrics,
 } from '../http/http.ts';
+import { addHealthRoutes } from '../http/server/health-routes.ts';
 import { type Clock, systemClock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
-import { openPipelines } from './pipeline-parts.ts';
 import { createProjects, type Projects } from '../projects/projects.ts';
 import { createRelations } from '../relations/relations.ts';
 import { createStatistics, type Statistics } from '../statistics/statistics.ts';
 import type { Readers, Storage } from '../storage/storage.ts';
-import { openOwnStorage, openReaders, openStores, type Role } from './stores.ts';
 import { createTasks, type Task } from '../tasks/tasks.ts';
+import { addRoutes } from './app-routes.ts';
+import { openPipelines } from './pipeline-parts.ts';
+import { openOwnStorage, openReaders, openStores, type Role } from './stores.ts';
 import { startUpkeep } from './upkeep.ts';
 
 export const VERSION = (
@@ -52,8 +52,8 @@ export interface Replacements {
   store?(real: CatalogStore): CatalogStore;
 }
 
-export { baseUrlOf } from './app-routes.ts';
 export { refuseTakenAddress } from '../http/http.ts';
+export { baseUrlOf } from './app-routes.ts';
 export type { Role } from './stores.ts';
 
 export type App = Awaited<ReturnType<typeof createApp>>;

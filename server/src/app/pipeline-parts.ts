@@ -10,7 +10,6 @@ import type { Caller, ChosenProject } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { pipelineRoutes } from '../pipelines/definitions/pipeline-routes.ts';
-import { pipelineRunRoutes } from '../pipelines/runs/pipeline-run-routes.ts';
 import {
   createPipelines,
   createRunThreads,
@@ -21,11 +20,12 @@ import {
   type SourceSettings,
   showDefinition,
 } from '../pipelines/pipelines.ts';
+import { pipelineRunRoutes } from '../pipelines/runs/pipeline-run-routes.ts';
 import { webhookRoutes } from '../pipelines/runs/webhook-routes.ts';
 import { describeChange, type Projects } from '../projects/projects.ts';
 import type { Storage } from '../storage/storage.ts';
-import { threadEntry, threadPlaceOf } from './stores.ts';
 import type { Tasks } from '../tasks/tasks.ts';
+import { threadEntry, threadPlaceOf } from './stores.ts';
 
 const MIB = 1024 * 1024;
 

@@ -6,36 +6,34 @@
  */
 import type { CatalogFiles } from '../storage/storage.ts';
 import type { Task } from '../tasks/tasks.ts';
-import type { CatalogParts } from './parts.ts';
-import type { CatalogSnapshots } from './snapshot.ts';
-import { FullUpdates } from './updates/full-update.ts';
-import { listBatchPayloads, listLiveFullUpdates } from './updates/full-update-store.ts';
-import { gatherWrites, type WriteMode } from './updates/gathered-writes.ts';
-import { ingestOperations } from './ingest/ingest-thread.ts';
-import { createOntologyChanges } from './ontology/ontology-changes.ts';
 import { createProductLists } from './browse/product-lists.ts';
 import { readProductPage } from './browse/product-page.ts';
 import { scanOperations } from './browse/product-scan.ts';
-import { ProductUpdates } from './updates/product-updates.ts';
-import { readerOperations } from './store/sqlite/catalog-store.ts';
-import { Staging } from './updates/staging.ts';
 import { surveyOperations } from './browse/survey.ts';
+import { ingestOperations } from './ingest/ingest-thread.ts';
+import { createOntologyChanges } from './ontology/ontology-changes.ts';
+import type { CatalogParts } from './parts.ts';
+import type { CatalogSnapshots } from './snapshot.ts';
+import { readerOperations } from './store/sqlite/catalog-store.ts';
+import { FullUpdates } from './updates/full-update.ts';
+import { listBatchPayloads, listLiveFullUpdates } from './updates/full-update-store.ts';
+import { gatherWrites, type WriteMode } from './updates/gathered-writes.ts';
+import { ProductUpdates } from './updates/product-updates.ts';
+import { Staging } from './updates/staging.ts';
 
-export type { CatalogSettings } from './parts.ts';
-export type { CatalogStore } from './port.ts';
-export {
-  createSqliteSnapshots,
-  readCatalogVersion,
-  readMeta,
-  readOntology,
-} from './store/sqlite/reader-store.ts';
-export type { CatalogSnapshots } from './snapshot.ts';
-export { raiseVersion, writeMeta } from './store/sqlite/writer-store.ts';
+export { describeBriefly } from './browse/product-list.ts';
+export { createScans } from './browse/scan-client.ts';
 export type { BatchDerivation, Derivation, OpenDerivation, PlacedDocument } from './derivation.ts';
-export type { GatheredWrites, WriteMode } from './updates/gathered-writes.ts';
-export { readIdentifierList } from './products/identifiers.ts';
 export { createIngest } from './ingest/ingest-client.ts';
 export { type Attribute, indexByKey, type Ontology, readNumber, readValue } from './ontology/attribute.ts';
+export type { CatalogSettings } from './parts.ts';
+export type { CatalogStore } from './port.ts';
+export { readIdentifierList } from './products/identifiers.ts';
+export type { UploadedProduct } from './products/product.ts';
+export { listProductErrors } from './products/product-check.ts';
+export { PRODUCTS_PER_REQUEST } from './products/product-schemas.ts';
+export { passOnReport } from './report-lines.ts';
+export type { CatalogSnapshots } from './snapshot.ts';
 export {
   type CatalogRow,
   lockCatalog,
@@ -45,13 +43,15 @@ export {
 } from './store/postgres/catalog-row-store.ts';
 export { createPostgresCatalogStore, postgresWriterOperations } from './store/postgres/catalog-store.ts';
 export { createPostgresSnapshots } from './store/postgres/snapshot-store.ts';
-export type { UploadedProduct } from './products/product.ts';
-export { listProductErrors } from './products/product-check.ts';
-export { describeBriefly } from './browse/product-list.ts';
-export { PRODUCTS_PER_REQUEST } from './products/product-schemas.ts';
-export { passOnReport } from './report-lines.ts';
-export { createScans } from './browse/scan-client.ts';
 export { createSqliteCatalogStore, writerOperations } from './store/sqlite/catalog-store.ts';
+export {
+  createSqliteSnapshots,
+  readCatalogVersion,
+  readMeta,
+  readOntology,
+} from './store/sqlite/reader-store.ts';
+export { raiseVersion, writeMeta } from './store/sqlite/writer-store.ts';
+export type { GatheredWrites, WriteMode } from './updates/gathered-writes.ts';
 
 export type Catalog = ReturnType<typeof createCatalog>;
 

@@ -1,7 +1,7 @@
-import type { ListedRange } from './port.ts';
+import type { IdentifierRange, ListedRow } from './browse/product-list.ts';
 import type { OpenDerivation } from './derivation.ts';
 import type { Ontology } from './ontology/attribute.ts';
-import type { IdentifierRange, ListedRow } from './browse/product-list.ts';
+import type { ListedRange } from './port.ts';
 
 /** What an update must know of a present product. */
 export interface PresentProduct {

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { readConfig } from '../config.ts';
-import { createBackup, restoreBackup, restoreCatalog } from '../storage/storage.ts';
+import { createBackup, restoreBackup, restoreCatalog } from '../transfer/transfer.ts';
 
 /** `relata backup DIR`: may run beside a serving process. */
 export async function backupCommand(target: string): Promise<number> {

@@ -1,5 +1,5 @@
 import { ServiceError } from '../kernel/errors.ts';
-import { type MoveOptions, type MoveSummary, moveStore } from '../storage/storage.ts';
+import { type MoveOptions, type MoveSummary, moveStore } from '../transfer/transfer.ts';
 import { ProgressLine } from './progress-line.ts';
 
 /** More are not read; the first ones say where to look. */

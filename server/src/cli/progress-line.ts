@@ -1,4 +1,4 @@
-import type { MoveProgress } from '../storage/storage.ts';
+import type { MoveProgress } from '../transfer/transfer.ts';
 
 /** Where progress is written: a terminal has columns, a file or a pipe has none. */
 export interface ProgressStream {

@@ -19,13 +19,23 @@ import type { RateState } from './guards/guards.ts';
 
 export { type AnswerOnce, createAnswerOnce, type RecordAnswer } from './answers/answer-once.ts';
 export { dropAnswersBefore as dropOldAnswers } from './answers/answer-store.ts';
-export type { RawBody } from './bodies/body.ts';
-export { signalOf } from './guards/caller-signal.ts';
 export { ErrorAnswer, ListQuery, ProjectQuery } from './answers/common-schemas.ts';
-export { serveConsole } from './server/console-files.ts';
 export { describeRefusal, type FailureBody } from './answers/error-mapper.ts';
-export { chargeRequest, type Guards, type PresentedKey, type RateState, readPresentedKey } from './guards/guards.ts';
 export { IfMatch, readIfMatch, sendMark } from './answers/if-match.ts';
+export type { RawBody } from './bodies/body.ts';
+export { describeServer, documentServer, serveDocuments } from './docs/openapi.ts';
+export { signalOf } from './guards/caller-signal.ts';
+export {
+  chargeRequest,
+  type Guards,
+  type PresentedKey,
+  type RateState,
+  readPresentedKey,
+} from './guards/guards.ts';
+export { type CountLook, createLookCount } from './guards/open-looks.ts';
+export { createSessionCookie, csrfTokenOf, type SessionCookie } from './guards/session-cookie.ts';
+export { whileCallerWaits } from './guards/waiting-caller.ts';
+export { serveConsole } from './server/console-files.ts';
 export { listenOn, refuseTakenAddress } from './server/listen.ts';
 export {
   createMetrics,
@@ -35,11 +45,7 @@ export {
   measureRequests,
   serveMetrics,
 } from './server/metrics.ts';
-export { type CountLook, createLookCount } from './guards/open-looks.ts';
-export { describeServer, documentServer, serveDocuments } from './docs/openapi.ts';
 export { createServer, type ServerSettings } from './server/server.ts';
-export { createSessionCookie, csrfTokenOf, type SessionCookie } from './guards/session-cookie.ts';
-export { whileCallerWaits } from './guards/waiting-caller.ts';
 
 export type Server = FastifyInstance<
   RawServerDefault,

@@ -1,8 +1,8 @@
 import type { ExpectedStates } from '../storage/storage.ts';
-import type { ProductRelation, ProductRelationsInput } from './search/product-relations.ts';
 import type { RelateInput } from './answers/related-answers.ts';
 import type { Relation, RelationDefinition } from './definitions/relation.ts';
 import type { BuildOrder, BuildPage } from './memberships/relation-plan.ts';
+import type { ProductRelation, ProductRelationsInput } from './search/product-relations.ts';
 import type { ExplainInput, RelationExplanation } from './search/relation-questions.ts';
 import type { RelationSurvey } from './search/relation-survey.ts';
 

@@ -8,24 +8,20 @@ import type { Kysely, RawBuilder, Transaction } from 'kysely';
 import { ServiceError } from '../kernel/errors.ts';
 import { dataFolderAt, makeDataFolder } from './data-folder.ts';
 import { migrate } from './migrate.ts';
-import { migratePostgres } from './postgres/migrate.ts';
-import { refuseUnfinishedMove, refuseUnfinishedMoveIn } from '../transfer/move.ts';
-import { openSqlite } from './sqlite/open-sqlite.ts';
 import { createPayloadFiles, type PayloadFiles } from './payloads/payload-files.ts';
 import { createPayloadRows } from './payloads/payload-rows.ts';
 import { openPostgres, type Postgres, type PostgresSettings } from './postgres/connections.ts';
 import { openPostgresDatabase } from './postgres/control-database.ts';
+import { migratePostgres } from './postgres/migrate.ts';
 import type { ControlSchema } from './schema.ts';
 import { CONTROL_PRAGMAS, openControlDatabase } from './sqlite/control-database.ts';
+import { openSqlite } from './sqlite/open-sqlite.ts';
+import { refuseUnfinishedMove, refuseUnfinishedMoveIn } from './unfinished-move.ts';
 
-export { type BackupSummary, createBackup, restoreBackup } from '../transfer/backup.ts';
 export { type ByteCache, type CacheSpace, createByteCache } from './byte-cache.ts';
-export { type CatalogFile, type CatalogFiles, createCatalogFiles } from './sqlite/catalog-files.ts';
-export { CopyRows, copyInto } from './postgres/copy-rows.ts';
 export { dataFolderAt, existingDataFolder, tightenDataFolder } from './data-folder.ts';
 export { lockDataFolder } from './data-lock.ts';
 export { refuseNewerFiles } from './migrate.ts';
-export { type MoveOptions, type MoveProgress, type MoveSummary, moveStore } from '../transfer/move.ts';
 export type { PayloadFiles } from './payloads/payload-files.ts';
 export { createPayloadRows } from './payloads/payload-rows.ts';
 export {
@@ -36,10 +32,11 @@ export {
   type SqlTransaction,
   type SqlValue,
 } from './postgres/connections.ts';
+export { CopyRows, copyInto } from './postgres/copy-rows.ts';
 export { isTimedOut } from './postgres/postgres-errors.ts';
 export { createReaders, type Readers } from './postgres/replicas.ts';
-export { restoreCatalog } from '../transfer/restore-catalog.ts';
 export type { ControlSchema } from './schema.ts';
+export { type CatalogFile, type CatalogFiles, createCatalogFiles } from './sqlite/catalog-files.ts';
 export { extensionOf } from './sqlite/control-database.ts';
 export { type ExpectedStates, markOf, refuseOtherState } from './state-mark.ts';
 export { type Operation, type OperationAnswer, serveOperations } from './threads/thread-entry.ts';

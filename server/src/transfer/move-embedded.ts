@@ -1,13 +1,23 @@
 import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
-import { CatalogFile } from '../storage/sqlite/catalog-files.ts';
 import { catalogPath, type DataFolder } from '../storage/data-folder.ts';
 import { migrate } from '../storage/migrate.ts';
+import { createPayloadFiles } from '../storage/payloads/payload-files.ts';
+import { CatalogFile } from '../storage/sqlite/catalog-files.ts';
+import { CONTROL_PRAGMAS } from '../storage/sqlite/control-database.ts';
+import { openSqlite } from '../storage/sqlite/open-sqlite.ts';
+import { translateSqliteError } from '../storage/sqlite-errors.ts';
+import {
+  findMoveIn,
+  hasProgress,
+  MOVE_ROW as MOVE,
+  MOVE_PROGRESS,
+  SERVICE,
+} from '../storage/unfinished-move.ts';
 import { readMetaRows, writeMetaRows, writeSequence } from './move-catalog-row.ts';
 import type { Counters, MovedPayload, MoveEnd, Progress, Step, Unit, UnitSize } from './move-ends.ts';
-import { MOVE_ROW as MOVE, SERVICE } from './move-ends.ts';
-import { CATALOG_ROW, COMMITTED, MOVE_PROGRESS, type MovedColumn, type MovedTable } from './move-layout.ts';
+import { CATALOG_ROW, COMMITTED, type MovedColumn, type MovedTable } from './move-layout.ts';
 import {
   type MovedRow,
   PAGE_BYTES,
@@ -18,27 +28,10 @@ import {
   sizeOf,
   writePlace,
 } from './move-rows.ts';
-import { openSqlite } from '../storage/sqlite/open-sqlite.ts';
-import { createPayloadFiles } from '../storage/payloads/payload-files.ts';
-import { CONTROL_PRAGMAS } from '../storage/sqlite/control-database.ts';
-import { translateSqliteError } from '../storage/sqlite-errors.ts';
 
 const quoted = (name: string) => `"${name}"`;
 const listed = (columns: readonly MovedColumn[]) => columns.map(({ name }) => quoted(name)).join(', ');
 const isOfMeta = ({ name }: MovedTable) => name === CATALOG_ROW || name === COMMITTED;
-
-/** @returns the identity of the store that is moved to this data folder */
-export function findMoveIn(control: DatabaseSync): { identity: string; isCompared: boolean } | undefined {
-  if (!hasProgress(control)) return undefined;
-  const row = control
-    .prepare(`select place as identity, is_done as isCompared from ${MOVE_PROGRESS} where table_name = ?`)
-    .get(MOVE);
-  return row && { identity: String(row.identity), isCompared: row.isCompared === 1 };
-}
-
-const hasProgress = (database: DatabaseSync): boolean =>
-  database.prepare("select 1 from sqlite_schema where type = 'table' and name = ?").get(MOVE_PROGRESS) !==
-  undefined;
 
 const CREATE_PROGRESS = `create table if not exists ${MOVE_PROGRESS} (
   project_id integer not null, table_name text not null, row_count integer not null, place text, is_done integer not null,

@@ -7,12 +7,6 @@ export interface Unit {
   readonly projectId: number;
 }
 
-/** In place of a project: ids of projects begin at 1. */
-export const SERVICE = 0;
-
-/** Among the rows of `move_progress`, whose other ones are of tables: that of the move itself. */
-export const MOVE_ROW = 'move';
-
 export interface UnitSize extends Unit {
   readonly rows: number;
   readonly bytes: number;

@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { migrate } from '../storage/migrate.ts';
 import type { SqlSession } from '../storage/postgres/connections.ts';
+import { MOVE_PROGRESS } from '../storage/unfinished-move.ts';
 
 /**
  * What a move copies, read from the two schemas themselves, so that a new table or column is either moved or refused,
@@ -24,9 +25,6 @@ export interface MovedColumn {
 
 export type Engine = 'embedded' | 'postgres';
 export type ValueKind = 'integer' | 'number' | 'text' | 'bytes';
-
-/** Where a move is; only in its target and only until it is compared. */
-export const MOVE_PROGRESS = 'move_progress';
 
 /** Tables of PostgreSQL alone that no move takes along, and why. */
 export const NOT_MOVED: ReadonlyMap<string, string> = new Map([

@@ -1,5 +1,5 @@
+import { SERVICE } from '../storage/unfinished-move.ts';
 import type { Unit, UnitSize } from './move-ends.ts';
-import { SERVICE } from './move-ends.ts';
 import { ROW_COST_BYTES } from './move-rows.ts';
 
 /** How far a move is. */

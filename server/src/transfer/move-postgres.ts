@@ -1,7 +1,9 @@
+import { createPayloadRows } from '../storage/payloads/payload-rows.ts';
+import type { Postgres, SqlSession, SqlTransaction, SqlValue } from '../storage/postgres/connections.ts';
 import { CopyRows, copyInto } from '../storage/postgres/copy-rows.ts';
+import { findMoveRow, MOVE_ROW as MOVE, MOVE_PROGRESS, SERVICE } from '../storage/unfinished-move.ts';
 import type { Counters, MovedPayload, MoveEnd, Progress, Step, Unit, UnitSize } from './move-ends.ts';
-import { MOVE_ROW as MOVE, SERVICE } from './move-ends.ts';
-import { MOVE_PROGRESS, type MovedColumn, type MovedTable } from './move-layout.ts';
+import type { MovedColumn, MovedTable } from './move-layout.ts';
 import {
   addToCopy,
   type MovedRow,
@@ -13,8 +15,6 @@ import {
   sizeOf,
   writePlace,
 } from './move-rows.ts';
-import { createPayloadRows } from '../storage/payloads/payload-rows.ts';
-import type { Postgres, SqlSession, SqlTransaction, SqlValue } from '../storage/postgres/connections.ts';
 
 const quoted = (name: string) => `"${name}"`;
 const listed = (columns: readonly MovedColumn[]) => columns.map(({ name }) => quoted(name)).join(', ');
@@ -41,21 +41,6 @@ export async function refuseServed(postgres: SqlSession, name: string): Promise<
       `${name} is served: stop every process that uses it. After a crash wait half a minute, or say --force`,
     );
   }
-}
-
-/** Of a session, so that the service asks it too. @returns the identity of what is moved to the database */
-export async function findMoveRow(
-  postgres: SqlSession,
-): Promise<{ identity: string; isCompared: boolean } | undefined> {
-  const [table] = await postgres.rows<{ name: string | null }>('select to_regclass($1)::text as name', [
-    MOVE_PROGRESS,
-  ]);
-  if (!table?.name) return undefined;
-  const [row] = await postgres.rows<{ identity: string; isCompared: number }>(
-    `select place as identity, is_done as "isCompared" from ${MOVE_PROGRESS} where project_id = $1 and table_name = $2`,
-    [SERVICE, MOVE],
-  );
-  return row && { identity: row.identity, isCompared: row.isCompared === 1 };
 }
 
 export function createPostgresEnd(

@@ -1,17 +1,17 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { DatabaseSync } from 'node:sqlite';
 import { dataFolderAt } from '../storage/data-folder.ts';
 import { lockDataFolder } from '../storage/data-lock.ts';
 import { refuseNewerFiles } from '../storage/migrate.ts';
+import { openPostgres, type Postgres } from '../storage/postgres/connections.ts';
 import { migratePostgres } from '../storage/postgres/migrate.ts';
+import { unfinished } from '../storage/unfinished-move.ts';
 import { type Compared, compareEnds } from './move-comparison.ts';
-import { EmbeddedEnd, findMoveIn } from './move-embedded.ts';
+import { EmbeddedEnd } from './move-embedded.ts';
 import type { MovedPayload, MoveEnd, Progress, UnitSize } from './move-ends.ts';
 import { describeMove } from './move-layout.ts';
 import { describeUnit, MoveMeter, type MoveProgress } from './move-meter.ts';
-import { createPostgresEnd, findMoveRow, MOVE_SESSION, refuseServed } from './move-postgres.ts';
-import { openPostgres, type Postgres, type SqlSession } from '../storage/postgres/connections.ts';
+import { createPostgresEnd, MOVE_SESSION, refuseServed } from './move-postgres.ts';
 
 export type { MoveProgress } from './move-meter.ts';
 
@@ -162,21 +162,6 @@ async function enterTarget(target: MoveEnd, identity: string): Promise<MoveState
 
 const filled = (target: MoveEnd, what: string | undefined): Error =>
   new Error(`${target.name} is not empty, name an empty one (${what})`);
-
-const unfinished = (name: string): Error =>
-  new Error(
-    `${name} holds a part of a store that is moved to it: run relata migrate-store again until it has ended, or empty it`,
-  );
-
-/** For whoever opens the database to serve it. @throws Error when it is the target of a move that has not ended */
-export async function refuseUnfinishedMove(postgres: SqlSession): Promise<void> {
-  if ((await findMoveRow(postgres)) !== undefined) throw unfinished('The database');
-}
-
-/** The same for a data folder, by its control database. */
-export function refuseUnfinishedMoveIn(control: DatabaseSync): void {
-  if (findMoveIn(control) !== undefined) throw unfinished('The data directory');
-}
 
 interface Ends {
   readonly source: MoveEnd;

@@ -11,15 +11,10 @@ import { fillDataFolder, readStoredRows } from '../../test/support/stored-rows.t
 import { createDatabase } from '../../test/support/test-database.ts';
 import { findServer } from '../../test/support/test-store.ts';
 import { lockDataFolder } from '../storage/data-lock.ts';
-import {
-  type MoveOptions,
-  type MoveProgress,
-  moveStore,
-  refuseUnfinishedMove,
-  refuseUnfinishedMoveIn,
-} from './move.ts';
-import { describeMove, listUnknown, MOVE_PROGRESS, NOT_MOVED } from './move-layout.ts';
 import { openPostgres } from '../storage/postgres/connections.ts';
+import { MOVE_PROGRESS, refuseUnfinishedMove, refuseUnfinishedMoveIn } from '../storage/unfinished-move.ts';
+import { type MoveOptions, type MoveProgress, moveStore } from './move.ts';
+import { describeMove, listUnknown, NOT_MOVED } from './move-layout.ts';
 
 /** Moving a store between its two engines (docs/operating.md, "Moving a store"). Each test uses both engines. */
 

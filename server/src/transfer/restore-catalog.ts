@@ -1,9 +1,9 @@
 import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { openBackup } from './backup.ts';
-import { CatalogFile } from '../storage/sqlite/catalog-files.ts';
 import { catalogPath, existingDataFolder } from '../storage/data-folder.ts';
 import { isNewest, migrate, refuseNewerDatabase } from '../storage/migrate.ts';
+import { CatalogFile } from '../storage/sqlite/catalog-files.ts';
+import { openBackup } from './backup.ts';
 
 /** A commit of the service may be under way. */
 const WAIT_MS = 300_000;

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test as runTest, type TestContext } from 'node:test';
-import { createBackup, restoreBackup } from '../../src/storage/storage.ts';
+import { createBackup, restoreBackup } from '../../src/transfer/transfer.ts';
 import { byUpload, CSV, createPipelineProject } from '../support/pipeline-project.ts';
 import { runRelata } from '../support/relata-command.ts';
 import { createCatalog, type TestCatalog } from '../support/shared-service.ts';

@@ -8,7 +8,12 @@ import { type TestContext, test } from 'node:test';
 import type { Replacements } from '../../src/app/app.ts';
 import { ServiceError } from '../../src/kernel/errors.ts';
 import { Browser, PASSWORD } from '../support/browser.ts';
-import { CatalogModel, type Change, describeDifferences, type ModelProduct } from '../support/catalog-model.ts';
+import {
+  CatalogModel,
+  type Change,
+  describeDifferences,
+  type ModelProduct,
+} from '../support/catalog-model.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { assertRefused, createCatalog } from '../support/shared-service.ts';
 import { startTestService } from '../support/test-service.ts';

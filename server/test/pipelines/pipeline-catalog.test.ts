@@ -3,7 +3,14 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { type CatalogTable, toCsv, toTable, toXml, toXmlMapping, writeXlsx } from '../support/catalog-files.ts';
+import {
+  type CatalogTable,
+  toCsv,
+  toTable,
+  toXml,
+  toXmlMapping,
+  writeXlsx,
+} from '../support/catalog-files.ts';
 import { assertSameProducts } from '../support/compare-products.ts';
 import { createPipeline } from '../support/pipeline-under-test.ts';
 import { readCatalog } from '../support/real-products.ts';

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { createRelationCatalog, product, type RelationCatalog, rule, under } from '../support/relation-catalog.ts';
+import {
+  createRelationCatalog,
+  product,
+  type RelationCatalog,
+  rule,
+  under,
+} from '../support/relation-catalog.ts';
 import { assertRefused, shareService } from '../support/shared-service.ts';
 import { startTestService, TestClock } from '../support/test-service.ts';
 import { createTestStore } from '../support/test-store.ts';

@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { relative } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { listEmbedded, listInstalled, listOneSided, listPostgres, listReadingCatalog } from '../test-files.ts';
+import {
+  listEmbedded,
+  listInstalled,
+  listOneSided,
+  listPostgres,
+  listReadingCatalog,
+} from '../test-files.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const shown = (paths: readonly string[]) => paths.map((path) => relative(root, path));

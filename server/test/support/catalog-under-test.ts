@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import type { CatalogStore } from '../../src/catalog/port.ts';
-import { createSqliteSnapshots } from '../../src/catalog/store/sqlite/reader-store.ts';
-import type { CatalogSnapshots } from '../../src/catalog/snapshot.ts';
 import type { BatchDerivation, Derivation, PlacedDocument } from '../../src/catalog/derivation.ts';
+import type { CatalogStore } from '../../src/catalog/port.ts';
+import type { CatalogSnapshots } from '../../src/catalog/snapshot.ts';
 import {
   createPostgresCatalogStore,
   postgresWriterOperations,
@@ -13,6 +12,7 @@ import {
   readerOperations,
   writerOperations,
 } from '../../src/catalog/store/sqlite/catalog-store.ts';
+import { createSqliteSnapshots } from '../../src/catalog/store/sqlite/reader-store.ts';
 import { CatalogFile } from '../../src/storage/sqlite/catalog-files.ts';
 import {
   type CatalogFiles,

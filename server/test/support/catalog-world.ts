@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import type { ChangeCounts, CommitOrder } from '../../src/catalog/port.ts';
+import {
+  HASH_BYTES,
+  type PackedProducts,
+  ProductPacker,
+  type Row,
+} from '../../src/catalog/products/packed-products.ts';
 import type { CatalogSnapshot, PresentProduct } from '../../src/catalog/snapshot.ts';
-import { HASH_BYTES, type PackedProducts, ProductPacker, type Row } from '../../src/catalog/products/packed-products.ts';
 import type { CatalogTables, CatalogUnderTest, ProductRow } from './catalog-under-test.ts';
 
 /** A product in the model: what was uploaded, and its id. */

@@ -3,7 +3,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { ServiceError } from '../../src/kernel/errors.ts';
 import type { Database } from '../../src/storage/storage.ts';
-import { createTasks, type Task, type TaskDefinition, type TaskRun, type Tasks } from '../../src/tasks/tasks.ts';
+import {
+  createTasks,
+  type Task,
+  type TaskDefinition,
+  type TaskRun,
+  type Tasks,
+} from '../../src/tasks/tasks.ts';
 import type { TestStore } from './test-store.ts';
 
 /**

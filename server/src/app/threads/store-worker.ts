@@ -7,7 +7,12 @@ import {
   relationDerivation,
   relationWriterOperations,
 } from '../../relations/relations.ts';
-import { createCatalogFiles, openPostgres, serveOperations, type ThreadPlace } from '../../storage/storage.ts';
+import {
+  createCatalogFiles,
+  openPostgres,
+  serveOperations,
+  type ThreadPlace,
+} from '../../storage/storage.ts';
 
 const place = workerData as ThreadPlace;
 if (place.kind === 'embedded') {

@@ -1,6 +1,12 @@
 import { type Tasks, toWireTask, type WireTask } from '../../tasks/tasks.ts';
+import {
+  type Attribute,
+  describeNotExtracted,
+  indexByKey,
+  type Ontology,
+  readValue,
+} from '../ontology/attribute.ts';
 import type { CatalogStore, StoredProduct } from '../port.ts';
-import { type Attribute, describeNotExtracted, indexByKey, type Ontology, readValue } from '../ontology/attribute.ts';
 import type { AttributeValue, UploadedProduct } from '../products/product.ts';
 import { computeValueId } from '../products/value-id.ts';
 

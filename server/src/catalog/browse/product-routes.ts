@@ -4,6 +4,7 @@ import { type CountLook, ErrorAnswer, type Routes, type Server, whileCallerWaits
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Catalog } from '../catalog.ts';
+import { indexByKey } from '../ontology/attribute.ts';
 import {
   CategoryListQuery,
   CategoryPage,
@@ -14,7 +15,6 @@ import {
   ProjectParams,
 } from '../products/catalog-schemas.ts';
 import { exportLine } from './export.ts';
-import { indexByKey } from '../ontology/attribute.ts';
 import type { AttributeFilter, ProductFilter } from './product-list.ts';
 import { type FoundPart, isScanned, type WantedList } from './product-lists.ts';
 

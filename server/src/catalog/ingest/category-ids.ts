@@ -1,5 +1,5 @@
-import type { CatalogSnapshot } from '../snapshot.ts';
 import type { SentPatch, SentProduct } from '../products/product.ts';
+import type { CatalogSnapshot } from '../snapshot.ts';
 
 type Categorised = Pick<SentProduct | SentPatch, 'categories'>;
 

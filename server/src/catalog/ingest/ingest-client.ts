@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto';
 import type { RawBody } from '../../http/http.ts';
 import type { PayloadFiles, ThreadPool } from '../../storage/storage.ts';
-import type { CheckInput, CheckResult, IngestSource, RefreshPage, Survey } from './ingest-thread.ts';
 import type { Attribute } from '../ontology/attribute.ts';
 import { type BodyForm, checkBody } from '../products/product-check.ts';
+import type { CheckInput, CheckResult, IngestSource, RefreshPage, Survey } from './ingest-thread.ts';
 import type { Extracted } from './product-extraction.ts';
 
 /** The parsing threads as the serving thread sees them. */

@@ -1,9 +1,7 @@
 import type { Operation } from '../../storage/storage.ts';
-import type { CatalogSnapshot, CatalogSnapshots } from '../snapshot.ts';
-import { CategoryIds, keepLatest } from './category-ids.ts';
 import type { OpenDerivation } from '../derivation.ts';
-import { Extractor } from '../ontology/extraction.ts';
 import { type Attribute, indexByKey, type Ontology } from '../ontology/attribute.ts';
+import { Extractor } from '../ontology/extraction.ts';
 import { joinObserved, type Observed, observeValue } from '../ontology/ontology-draft.ts';
 import type { PackedProducts } from '../products/packed-products.ts';
 import {
@@ -14,6 +12,8 @@ import {
   type UploadedProduct,
 } from '../products/product.ts';
 import { type BodyForm, type CheckedBody, checkBody } from '../products/product-check.ts';
+import type { CatalogSnapshot, CatalogSnapshots } from '../snapshot.ts';
+import { CategoryIds, keepLatest } from './category-ids.ts';
 import { type CompiledOntology, extractStored, ProductExtraction } from './product-extraction.ts';
 
 /**

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
-import type { PresentProduct } from '../snapshot.ts';
 import type { OpenDerivation } from '../derivation.ts';
-import { answerBound, type Extractor } from '../ontology/extraction.ts';
 import type { Attribute, Ontology } from '../ontology/attribute.ts';
+import { answerBound, type Extractor } from '../ontology/extraction.ts';
 import { HASH_BYTES, type PackedProducts, ProductPacker, transferOf } from '../products/packed-products.ts';
 import type { UploadedProduct } from '../products/product.ts';
+import type { PresentProduct } from '../snapshot.ts';
 import { ReportWriter } from './report-writer.ts';
 
 /** A project's ontology made ready for extraction. */

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ByteCache, CacheSpace } from '../../storage/storage.ts';
-import { type AnswerBuffers, createAnswerBuffers } from './answer-buffers.ts';
 import type { Frame, JoinedAnswers } from '../port.ts';
+import { type AnswerBuffers, createAnswerBuffers } from './answer-buffers.ts';
 
 const COMMA = 0x2c;
 /** Source: docs/interface.md §8. */

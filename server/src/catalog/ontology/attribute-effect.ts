@@ -1,8 +1,8 @@
 import { ServiceError } from '../../kernel/errors.ts';
-import { Examples, judge, type Problem, ProblemTally, type ValueExample } from './coverage.ts';
-import { type Attribute, indexByKey } from './attribute.ts';
-import { findNumericOnly, type WantedAttribute } from './ontology-check.ts';
 import type { UploadedProduct } from '../products/product.ts';
+import { type Attribute, indexByKey } from './attribute.ts';
+import { Examples, judge, type Problem, ProblemTally, type ValueExample } from './coverage.ts';
+import { findNumericOnly, type WantedAttribute } from './ontology-check.ts';
 
 /** What a changed attribute would do to the facts of a catalog. Source: docs/interface.md §11.6. */
 

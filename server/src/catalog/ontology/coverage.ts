@@ -1,3 +1,4 @@
+import type { UploadedProduct } from '../products/product.ts';
 import {
   type Attribute,
   describeNotExtracted,
@@ -5,7 +6,6 @@ import {
   type NotExtracted,
   readValue,
 } from './attribute.ts';
-import type { UploadedProduct } from '../products/product.ts';
 
 /** How an ontology fits a catalog, counted product by product. Source: docs/interface.md §11.6. */
 

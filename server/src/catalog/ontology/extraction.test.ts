@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { answerBound, describeUnextracted, Extractor, type Unextracted } from './extraction.ts';
-import { type Attribute, readValue } from './attribute.ts';
 import { type AttributeValue, normaliseProduct, type UploadedProduct } from '../products/product.ts';
 import { computeValueId } from '../products/value-id.ts';
+import { type Attribute, readValue } from './attribute.ts';
+import { answerBound, describeUnextracted, Extractor, type Unextracted } from './extraction.ts';
 
 const ATTRIBUTES: readonly Attribute[] = [
   { id: 1, name: 'Colour', type: 'TEXT_ATTRIBUTE', synonyms: ['Farbe'] },

@@ -1,3 +1,5 @@
+import type { AttributeValue, UploadedProduct } from '../products/product.ts';
+import { computeValueId } from '../products/value-id.ts';
 import {
   type Attribute,
   describeNotExtracted,
@@ -5,8 +7,6 @@ import {
   type NotExtracted,
   readValue,
 } from './attribute.ts';
-import type { AttributeValue, UploadedProduct } from '../products/product.ts';
-import { computeValueId } from '../products/value-id.ts';
 
 /** A value that made no fact, and why. */
 export interface Unextracted {

@@ -3,9 +3,9 @@ import { refuseOtherState } from '../../storage/storage.ts';
 import type { TaskDefinition, TaskRun } from '../../tasks/tasks.ts';
 import type { CatalogParts } from '../parts.ts';
 import type { WantedOntology } from '../port.ts';
+import { passOnReport } from '../report-lines.ts';
 import type { Ontology } from './attribute.ts';
 import { markOfOntology } from './ontology-change.ts';
-import { passOnReport } from '../report-lines.ts';
 
 /** Changes of the ontology by a person and the extraction that follows. Source: docs/interface.md §11.5. */
 export interface OntologyChanges {

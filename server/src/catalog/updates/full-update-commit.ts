@@ -1,12 +1,12 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { PartRequest, TaskDefinition, TaskRun } from '../../tasks/tasks.ts';
+import type { OntologyChanges } from '../ontology/ontology-changes.ts';
 import type { CatalogParts } from '../parts.ts';
 import type { ChangeCounts, CommitResult, DeleteLimit } from '../port.ts';
+import { passOnReport } from '../report-lines.ts';
 import { refuseDeletes } from './delete-guard.ts';
 import type { FullUpdateClosing } from './full-update-closing.ts';
 import { beginCommit, findFullUpdate, listBatches } from './full-update-store.ts';
-import type { OntologyChanges } from '../ontology/ontology-changes.ts';
-import { passOnReport } from '../report-lines.ts';
 import type { Staging } from './staging.ts';
 
 interface CommitPayload {

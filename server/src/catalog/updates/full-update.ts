@@ -3,6 +3,8 @@ import type { RawBody, RecordAnswer } from '../../http/http.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { PartRequest, Task, TaskDefinition } from '../../tasks/tasks.ts';
+import type { ListedRow } from '../browse/product-list.ts';
+import type { OntologyChanges } from '../ontology/ontology-changes.ts';
 import type { CatalogParts } from '../parts.ts';
 import type { DeleteLimit, Difference } from '../port.ts';
 import { isGuarded, refuseDeletes } from './delete-guard.ts';
@@ -18,8 +20,6 @@ import {
   listBatches,
   openFullUpdate,
 } from './full-update-store.ts';
-import type { OntologyChanges } from '../ontology/ontology-changes.ts';
-import type { ListedRow } from '../browse/product-list.ts';
 import type { Staging } from './staging.ts';
 import { answerToUpdate, initiateAnswer, SUCCESS_TEXTS, startAnswer } from './update-answers.ts';
 

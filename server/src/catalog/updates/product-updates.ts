@@ -3,13 +3,13 @@ import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ControlTransaction } from '../../storage/storage.ts';
 import type { PartRequest, Task, TaskDefinition, TaskRun } from '../../tasks/tasks.ts';
+import type { IngestSource } from '../ingest/ingest-thread.ts';
+import type { Extracted } from '../ingest/product-extraction.ts';
 import type { CatalogParts } from '../parts.ts';
 import type { ChangeCounts } from '../port.ts';
-import { isGuarded, refuseDeletes } from './delete-guard.ts';
-import type { IngestSource } from '../ingest/ingest-thread.ts';
 import { countRows } from '../products/packed-products.ts';
-import type { Extracted } from '../ingest/product-extraction.ts';
 import { passOnReport } from '../report-lines.ts';
+import { isGuarded, refuseDeletes } from './delete-guard.ts';
 import { answerToUpdate, SUCCESS_TEXTS } from './update-answers.ts';
 
 interface UpdatePayload {

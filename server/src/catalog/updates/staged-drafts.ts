@@ -1,5 +1,5 @@
-import type { StagedBatch } from '../port.ts';
 import type { Attribute } from '../ontology/attribute.ts';
+import type { StagedBatch } from '../port.ts';
 import type { ExtractedBy } from './staging.ts';
 
 /** Whether a batch holds values of attributes that the commit creates, and was extracted without them. */

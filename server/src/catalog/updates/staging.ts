@@ -2,9 +2,8 @@ import { setTimeout } from 'node:timers/promises';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { Database } from '../../storage/storage.ts';
-import type { CatalogStore, StagedBatch } from '../port.ts';
-import type { IngestSource } from '../ingest/ingest-thread.ts';
 import type { Ingest } from '../ingest/ingest-client.ts';
+import type { IngestSource } from '../ingest/ingest-thread.ts';
 import { type Attribute, indexByKey, type Ontology } from '../ontology/attribute.ts';
 import {
   describeDefinition,
@@ -14,6 +13,7 @@ import {
   type Observations,
   type Observed,
 } from '../ontology/ontology-draft.ts';
+import type { CatalogStore, StagedBatch } from '../port.ts';
 
 /** With which definitions the facts of a batch were made. */
 export interface ExtractedBy {

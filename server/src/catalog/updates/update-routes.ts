@@ -9,6 +9,7 @@ import {
 } from '../../http/http.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ControlTransaction } from '../../storage/storage.ts';
+import { toListItem } from '../browse/product-list.ts';
 import type { Catalog } from '../catalog.ts';
 import {
   DeleteBody,
@@ -25,9 +26,8 @@ import {
   UpdateQuery,
   UploadBody,
 } from '../products/catalog-schemas.ts';
-import type { FailedBatch } from './failed-batch-store.ts';
-import { toListItem } from '../browse/product-list.ts';
 import { PRODUCTS_PER_REQUEST } from '../products/product-schemas.ts';
+import type { FailedBatch } from './failed-batch-store.ts';
 import { startAnswer } from './update-answers.ts';
 
 export interface UpdateRouteParts {

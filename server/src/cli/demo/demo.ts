@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApp } from '../../app/app.ts';
 import { readConfig } from '../../config.ts';
+import { makeFirstOwnerLink, untilStopped } from '../serve.ts';
 import { generateDemoCatalog } from './demo-catalog.ts';
 import { DEMO_PIPELINES, describeDemoFiles } from './demo-pipelines.ts';
 import { DEMO_RELATIONS } from './demo-relations.ts';
-import { makeFirstOwnerLink, untilStopped } from '../serve.ts';
 
 const PRODUCTS_PER_BATCH = 2_000;
 

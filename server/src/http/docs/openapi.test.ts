@@ -4,7 +4,6 @@ import { type TestContext, test } from 'node:test';
 import { Type } from 'typebox';
 import type { KeyCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { addHealthRoutes } from '../server/health-routes.ts';
 import {
   createMetrics,
   createServer,
@@ -18,6 +17,7 @@ import {
   serveDocuments,
   serveMetrics,
 } from '../http.ts';
+import { addHealthRoutes } from '../server/health-routes.ts';
 
 const caller: KeyCaller = {
   accountId: 1,

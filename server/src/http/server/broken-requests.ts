@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { countUnderWay } from './connections.ts';
 import type { Server } from '../http.ts';
+import { countUnderWay } from './connections.ts';
 
 /** So long a sender may take to read the answer. */
 const LINGER_MS = 1_000;

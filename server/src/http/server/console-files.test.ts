@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import Fastify from 'fastify';
-import { serveConsole } from './console-files.ts';
 import { replyWithError } from '../answers/error-mapper.ts';
 import type { Server } from '../http.ts';
+import { serveConsole } from './console-files.ts';
 
 const FILES = {
   'index.html': '<!doctype html><title>Console</title>',

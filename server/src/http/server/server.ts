@@ -5,19 +5,25 @@ import { Ajv } from 'ajv';
 import Fastify, { type FastifyError, type FastifyRequest, type RouteOptions } from 'fastify';
 import { nameCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { createAnswerMemory } from './answer-memory.ts';
+import { replyWithError } from '../answers/error-mapper.ts';
+import { describeSchemaErrors } from '../answers/schema-errors.ts';
 import { JSON_LIMITS, MIB, parseJsonBody, readBody } from '../bodies/body.ts';
 import { CHECKS, createBodyChecks } from '../bodies/body-check.ts';
 import { streamBody } from '../bodies/body-stream.ts';
+import { createMemoryBudget, type HeldMemory, type MemoryBudget } from '../bodies/memory-budget.ts';
+import {
+  checkCallerLate,
+  createGuardHook,
+  findCallerRefusal,
+  type Guards,
+  watchStream,
+} from '../guards/guards.ts';
+import { createSessionCookie } from '../guards/session-cookie.ts';
+import type { Server } from '../http.ts';
+import { createAnswerMemory } from './answer-memory.ts';
 import { createBrokenRequestHandler } from './broken-requests.ts';
 import { boundConnections, connectionOptions, READER_MS } from './connections.ts';
-import { replyWithError } from '../answers/error-mapper.ts';
-import { checkCallerLate, createGuardHook, findCallerRefusal, type Guards, watchStream } from '../guards/guards.ts';
-import type { Server } from '../http.ts';
-import { createMemoryBudget, type HeldMemory, type MemoryBudget } from '../bodies/memory-budget.ts';
 import { RequestLog } from './request-log.ts';
-import { describeSchemaErrors } from '../answers/schema-errors.ts';
-import { createSessionCookie } from '../guards/session-cookie.ts';
 
 export interface ServerSettings {
   readonly logLevel: string;

@@ -1,8 +1,8 @@
 /** How pipelines and their runs are answered. */
 import { type Task, toWireTask } from '../../tasks/tasks.ts';
+import { maskSource } from '../sources/sources.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { PipelineRun } from './pipeline-definitions.ts';
-import { maskSource } from '../sources/sources.ts';
 
 /** Where webhooks are called. */
 export type FindBaseUrl = () => string;

@@ -9,11 +9,10 @@ import {
   planMapping,
 } from '../mapping/mapping.ts';
 import type { CheckedTexts, TextProblems } from '../mapping/mapping-check.ts';
-import type { PipelineDefinition, Trigger } from './pipeline.ts';
-import type { TriedDefinition } from '../runs/pipeline-runs.ts';
+import { checkSource, MASK, type Source, unmaskSource } from '../sources/sources.ts';
+import type { PipelineDefinition, TriedDefinition, Trigger } from './pipeline.ts';
 import { checkSchedule } from './pipeline-schedule.ts';
 import type { SentPipeline, SentPreview } from './pipeline-schemas.ts';
-import { checkSource, MASK, type Source, unmaskSource } from '../sources/sources.ts';
 
 const DEFAULT_MIN_SECONDS = 3_600;
 const DEFAULT_DELETE_PERCENT = 30;

@@ -13,6 +13,7 @@ import {
 import type { Task, Tasks } from '../../tasks/tasks.ts';
 import type { Asker } from '../account-places.ts';
 import type { TextChecks } from '../mapping/mapping-check.ts';
+import { maskSource } from '../sources/sources.ts';
 import { markOfPipeline, type Pipeline, type PipelineDefinition } from './pipeline.ts';
 import { checkPipeline, fillHeaders } from './pipeline-check.ts';
 import { listLastRuns, listRunPlaces, type RunPlace } from './pipeline-history-store.ts';
@@ -29,7 +30,6 @@ import {
   removePipeline,
   updatePipeline,
 } from './pipeline-store.ts';
-import { maskSource } from '../sources/sources.ts';
 
 /** A run that began, whatever became of it; its task has what it counted. */
 export interface PipelineRun extends Omit<RunPlace, 'taskNumber'> {

@@ -1,9 +1,9 @@
 import type { AnswerOnce } from '../../http/http.ts';
 import type { Caller, ChosenProject } from '../../kernel/caller.ts';
 import type { ControlTransaction } from '../../storage/storage.ts';
+import type { Pipelines } from '../pipelines.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { FindBaseUrl } from './pipeline-answers.ts';
-import type { Pipelines } from '../pipelines.ts';
 
 /** Whoever sends a request. */
 interface Asking {

@@ -1,8 +1,7 @@
 import type { ControlTransaction, Database } from '../../storage/storage.ts';
 import type { Task } from '../../tasks/tasks.ts';
-import type { Pipeline, RunStart, UploadedFile } from './pipeline.ts';
-import type { ReadSummary } from '../runs/run-client.ts';
 import type { SourceStamp } from '../sources/sources.ts';
+import type { Pipeline, ReadSummary, RunStart, UploadedFile } from './pipeline.ts';
 
 type TaskKey = Pick<Task, 'projectId' | 'number'>;
 

@@ -3,8 +3,8 @@ import { ListQuery } from '../../http/http.ts';
 import { WireTaskSchema } from '../../tasks/tasks.ts';
 import { type Format, FormatSchema } from '../formats/format.ts';
 import { MappingSchema } from '../mapping/mapping.ts';
-import type { Trigger } from './pipeline.ts';
 import { type Source, SourceSchema } from '../sources/sources.ts';
+import type { Trigger } from './pipeline.ts';
 
 const closed = { additionalProperties: false } as const;
 const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });

@@ -2,8 +2,8 @@ import { type ExpressionBuilder, type Selectable, sql } from 'kysely';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import type { PagePlace } from '../../projects/projects.ts';
 import type { ControlSchema, ControlTransaction, Database } from '../../storage/storage.ts';
-import type { Pipeline, PipelineDefinition } from './pipeline.ts';
 import type { SourceStamp } from '../sources/sources.ts';
+import type { Pipeline, PipelineDefinition } from './pipeline.ts';
 
 type Rows = Database['read'] | ControlTransaction;
 type PipelineRow = Selectable<ControlSchema['pipeline']>;

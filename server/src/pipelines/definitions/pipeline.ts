@@ -1,4 +1,5 @@
 import { markOf } from '../../storage/storage.ts';
+import type { ReportLine } from '../../tasks/tasks.ts';
 import type { Format } from '../formats/format.ts';
 import type { Mapping, PipelineMode } from '../mapping/mapping.ts';
 import type { Source, SourceStamp } from '../sources/sources.ts';
@@ -71,4 +72,24 @@ export interface RunCounts {
   readonly deleted: number;
   /** The source is what it was at the last run. */
   readonly nothingNew?: true;
+}
+
+/** A definition to be tried; without a mapping one is suggested. */
+export type TriedDefinition = Pick<PipelineDefinition, 'source' | 'format' | 'mapping' | 'mode'>;
+
+export interface BatchCounts {
+  readonly rows: number;
+  readonly products: number;
+  readonly filtered: number;
+  readonly rejected: number;
+}
+
+/** What was read of a source, and what of it was rejected. */
+export interface ReadSummary extends BatchCounts {
+  readonly stamp: SourceStamp | undefined;
+  /** The first lines of the report; the rest is counted. */
+  readonly report: readonly ReportLine[];
+  readonly unreported: number;
+  /** Of the pipeline that was read. */
+  readonly revision: number;
 }

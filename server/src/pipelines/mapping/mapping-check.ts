@@ -4,9 +4,14 @@
  */
 
 import { AccountPlaces, type Asker } from '../account-places.ts';
-import type { CompiledMapping } from './mapping.ts';
 import { type Child, startChild } from './expressions/expression-child.ts';
-import { EXPRESSION_LIMITS, type ExpressionLimits, isLost, loadExpressions } from './expressions/expressions.ts';
+import {
+  EXPRESSION_LIMITS,
+  type ExpressionLimits,
+  isLost,
+  loadExpressions,
+} from './expressions/expressions.ts';
+import type { CompiledMapping } from './mapping.ts';
 import { PATTERN_STEPS, PATTERNS, type PatternReading } from './mapping-patterns.ts';
 
 /** What is wrong with texts of a mapping, by the text. */

@@ -4,9 +4,9 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { type ColumnValue, createColumns, type SourceRow } from '../formats/source-row.ts';
+import { EXPRESSION_LIMITS, openExpressions } from './expressions/expressions.ts';
 import { compileMapping, type Mapping, MappingProblem } from './mapping.ts';
 import { checkTexts } from './mapping-check.ts';
-import { EXPRESSION_LIMITS, openExpressions } from './expressions/expressions.ts';
 import { PatternList } from './mapping-patterns.ts';
 import { createRowMapper } from './mapping-rows.ts';
 

@@ -1,6 +1,6 @@
 import type { SourceRow } from '../formats/source-row.ts';
-import type { CompiledMapping, RowOutcome } from './mapping.ts';
 import { type ExpressionOptions, type Expressions, openExpressions } from './expressions/expressions.ts';
+import type { CompiledMapping, RowOutcome } from './mapping.ts';
 
 export interface RowMapper {
   /**

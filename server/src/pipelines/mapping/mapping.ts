@@ -4,8 +4,8 @@
  */
 import { Value } from 'typebox/value';
 import type { RowProblem, SourceRow } from '../formats/source-row.ts';
-import { type CellProblem, MappingProblem, MappingTexts, type RowView } from './mapping-columns.ts';
 import type { ExpressionResult } from './expressions/expressions.ts';
+import { type CellProblem, MappingProblem, MappingTexts, type RowView } from './mapping-columns.ts';
 import { compileRowFilter, type RowFilterTest } from './mapping-filter.ts';
 import { type MappedProduct, readText } from './mapping-parts.ts';
 import type { PatternList } from './mapping-patterns.ts';

@@ -1,5 +1,11 @@
 import type { FastifyRequest } from 'fastify';
-import { type BodyStream, ErrorAnswer, type RecordAnswer, type Routes, type Server } from '../../http/http.ts';
+import {
+  type BodyStream,
+  ErrorAnswer,
+  type RecordAnswer,
+  type Routes,
+  type Server,
+} from '../../http/http.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ControlTransaction } from '../../storage/storage.ts';
 import type { Task } from '../../tasks/tasks.ts';

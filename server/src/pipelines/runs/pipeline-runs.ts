@@ -3,12 +3,12 @@ import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ControlTransaction, Database, PayloadFiles } from '../../storage/storage.ts';
 import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
+import type { Pipeline, ReadSummary, RunCounts, RunStart, UploadedFile } from '../definitions/pipeline.ts';
+import { findRun, hasOpenRun, insertRun, saveRead, saveStamp } from '../definitions/pipeline-run-store.ts';
 import type { SourceRow } from '../formats/source-row.ts';
 import type { CellProblem, MappedProduct } from '../mapping/mapping.ts';
 import type { SuggestedMapping } from '../mapping/suggestions/suggestions.ts';
-import type { Pipeline, PipelineDefinition, RunCounts, RunStart, UploadedFile } from '../definitions/pipeline.ts';
-import { findRun, hasOpenRun, insertRun, saveRead, saveStamp } from '../definitions/pipeline-run-store.ts';
-import type { ReadSummary, RunThreads } from './run-client.ts';
+import type { RunThreads } from './run-client.ts';
 
 export interface RunRequest {
   readonly startedBy: RunStart;
@@ -18,9 +18,6 @@ export interface RunRequest {
   /** Written in the transaction that accepts the run. */
   readonly alongside?: (tx: ControlTransaction, task: Task) => Promise<void>;
 }
-
-/** A definition to be tried; without a mapping one is suggested. */
-export type TriedDefinition = Pick<PipelineDefinition, 'source' | 'format' | 'mapping' | 'mode'>;
 
 export interface PreviewRow extends Pick<SourceRow, 'number' | 'values'> {
   readonly product?: MappedProduct;

@@ -4,8 +4,13 @@ import type { Database, PayloadFiles } from '../../storage/storage.ts';
 import type { Task } from '../../tasks/tasks.ts';
 import type { Pipeline, UploadedFile } from '../definitions/pipeline.ts';
 import { hasOpenRun } from '../definitions/pipeline-run-store.ts';
+import {
+  countTrigger,
+  type FoundPipeline,
+  findByTrigger,
+  findWindow,
+} from '../definitions/pipeline-store.ts';
 import type { PipelineRuns, RunRequest } from './pipeline-runs.ts';
-import { countTrigger, type FoundPipeline, findByTrigger, findWindow } from '../definitions/pipeline-store.ts';
 import { removePieces, storePieces } from './upload-pieces.ts';
 
 export interface TriggerParts {

@@ -1,5 +1,6 @@
 import { listProductErrors, PRODUCTS_PER_REQUEST, type WriteMode } from '../../catalog/catalog.ts';
 import { REPORT_LINES, type ReportLine } from '../../tasks/tasks.ts';
+import type { BatchCounts } from '../definitions/pipeline.ts';
 import type { SourceRow } from '../formats/source-row.ts';
 import type { CellProblem, RowOutcome } from '../mapping/mapping.ts';
 
@@ -12,13 +13,6 @@ export interface RunBatch {
   readonly report: readonly ReportLine[];
   /** Lines beyond those that the report of a run holds. */
   readonly unreported: number;
-}
-
-export interface BatchCounts {
-  readonly rows: number;
-  readonly products: number;
-  readonly filtered: number;
-  readonly rejected: number;
 }
 
 /** In characters; a batch is parsed and written at once. */

@@ -2,27 +2,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../../kernel/errors.ts';
 import { createThreadPool, type ThreadPlace, type ThreadPool } from '../../storage/storage.ts';
 import type { ReportLine, TaskRun } from '../../tasks/tasks.ts';
-import type { RejectedRowPolicy } from '../definitions/pipeline.ts';
+import type { BatchCounts, ReadSummary, RejectedRowPolicy } from '../definitions/pipeline.ts';
+import type { SourceSettings } from '../sources/sources.ts';
 import type { Preview } from './pipeline-runs.ts';
-import type { BatchCounts, RunBatch } from './run-batch.ts';
+import type { RunBatch } from './run-batch.ts';
 import type { PreviewOrder } from './run-preview.ts';
 import type { ReadOrder, ReadStep } from './run-reading.ts';
-import type { SourceSettings, SourceStamp } from '../sources/sources.ts';
 
 /** What the thread of a run is started with. */
 export interface RunThreadData {
   readonly place: ThreadPlace;
   readonly sources: SourceSettings;
-}
-
-/** What was read of a source, and what of it was rejected. */
-export interface ReadSummary extends BatchCounts {
-  readonly stamp: SourceStamp | undefined;
-  /** The first lines of the report; the rest is counted. */
-  readonly report: readonly ReportLine[];
-  readonly unreported: number;
-  /** Of the pipeline that was read. */
-  readonly revision: number;
 }
 
 /** Objects of a thread: 600 MB are enough for any format, with what the mapping makes of it. */

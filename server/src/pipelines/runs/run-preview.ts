@@ -1,12 +1,13 @@
 import { listProductErrors } from '../../catalog/catalog.ts';
+import type { TriedDefinition } from '../definitions/pipeline.ts';
 import { findDefaultMapping } from '../formats/read-rows.ts';
 import type { SourceRow } from '../formats/source-row.ts';
 import type { Mapping, RowOutcome } from '../mapping/mapping.ts';
 import { suggestMapping } from '../mapping/suggestions/suggestions.ts';
-import type { Preview, PreviewRow, TriedDefinition } from './pipeline-runs.ts';
+import { type SourceFile, SourceProblem } from '../sources/sources.ts';
+import type { Preview, PreviewRow } from './pipeline-runs.ts';
 import { formOf } from './run-batch.ts';
 import { openPlan, openReading, type ReadingParts, translateProblem } from './run-reading.ts';
-import { type SourceFile, SourceProblem } from '../sources/sources.ts';
 
 export interface PreviewOrder extends TriedDefinition {
   readonly projectId: number;

@@ -1,5 +1,6 @@
 import type { WriteMode } from '../../catalog/catalog.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import type { TriedDefinition, UploadedFile } from '../definitions/pipeline.ts';
 import type { Format } from '../formats/format.ts';
 import { FormatProblem } from '../formats/format-problem.ts';
 import { findDefaultMapping, readRows, type SourceReading } from '../formats/read-rows.ts';
@@ -12,9 +13,6 @@ import {
   type RowOutcome,
 } from '../mapping/mapping.ts';
 import { createRowMapper } from '../mapping/mapping-rows.ts';
-import type { UploadedFile } from '../definitions/pipeline.ts';
-import type { TriedDefinition } from './pipeline-runs.ts';
-import { BatchBuilder, type RunBatch, takeNative } from './run-batch.ts';
 import {
   type OpenedSource,
   type Source,
@@ -23,6 +21,7 @@ import {
   type SourceStamp,
   type Sources,
 } from '../sources/sources.ts';
+import { BatchBuilder, type RunBatch, takeNative } from './run-batch.ts';
 
 /** What a thread reads for a run. */
 export interface ReadOrder {

@@ -1,6 +1,6 @@
+import { createSources, type SourceSettings } from '../sources/sources.ts';
 import { type PreviewOrder, previewSource } from './run-preview.ts';
 import { type ReadingParts, type ReadOrder, type ReadStep, readSource } from './run-reading.ts';
-import { createSources, type SourceSettings } from '../sources/sources.ts';
 
 export interface RunThreadParts {
   readonly sources: SourceSettings;

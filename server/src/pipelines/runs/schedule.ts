@@ -3,9 +3,9 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { ControlTransaction, Database } from '../../storage/storage.ts';
 import type { Pipeline } from '../definitions/pipeline.ts';
-import type { PipelineRuns } from './pipeline-runs.ts';
 import { findNextRun } from '../definitions/pipeline-schedule.ts';
 import { type FoundPipeline, listDue, moveSchedule, readNow } from '../definitions/pipeline-store.ts';
+import type { PipelineRuns } from './pipeline-runs.ts';
 
 export interface ScheduleParts {
   readonly database: Database;

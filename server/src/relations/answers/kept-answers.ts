@@ -1,6 +1,6 @@
 import type { ByteCache, CacheSpace } from '../../storage/storage.ts';
-import type { RelateInput, RelateOutput } from './related-answers.ts';
 import type { Frame } from '../port.ts';
+import type { RelateInput, RelateOutput } from './related-answers.ts';
 
 /** Requests that ask the same of other products share their number: the kept answers are of a request and a product. */
 const KEPT_SIGNATURES = 10_000;

@@ -1,13 +1,13 @@
 import type { FastifyRequest } from 'fastify';
 import { ErrorAnswer, type Routes, whileCallerWaits } from '../../http/http.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
+import type { Relations } from '../relations.ts';
 import {
   ProductRelationParams,
   ProductRelations,
   ProductRelationsQuery,
 } from './product-relation-schemas.ts';
 import { DEFAULT_LIMIT } from './related-request.ts';
-import type { Relations } from '../relations.ts';
 
 export interface ProductRelationRouteParts {
   readonly relations: Relations;

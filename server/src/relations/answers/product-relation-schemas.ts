@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
-import { explainedPair, limit } from '../definitions/relation-schemas.ts';
+import { explainedPair } from '../definitions/relation-schemas.ts';
+import { limit } from './related-schemas.ts';
 
 /** Source: docs/interface.md §12.7. */
 export const ProductRelationParams = Type.Object({ id: Type.Integer(), identifier: Type.String() });

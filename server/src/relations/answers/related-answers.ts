@@ -1,12 +1,12 @@
 import type { Attribute, UploadedProduct } from '../../catalog/catalog.ts';
-import { type AnswerForm, describeItem } from './related-items.ts';
-import type { WantedTag } from './related-request.ts';
+import type { Operator } from '../definitions/relation.ts';
+import { type BoundRule, compileRule } from '../definitions/rule.ts';
+import type { ServedRelation } from '../memberships/relation-plan.ts';
 import { type FoundGroups, type SearchedRelation, searchRelated } from '../search/related-search.ts';
 import type { FoundSource, RelationView } from '../search/related-view.ts';
-import type { Operator } from '../definitions/relation.ts';
 import { explainPair, type PairExplanation } from '../search/relation-explain.ts';
-import type { ServedRelation } from '../memberships/relation-plan.ts';
-import { type BoundRule, compileRule } from '../definitions/rule.ts';
+import { type AnswerForm, describeItem } from './related-items.ts';
+import type { WantedTag } from './related-request.ts';
 
 export interface RelateInput {
   readonly projectId: number;

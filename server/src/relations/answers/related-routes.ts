@@ -5,6 +5,7 @@ import { readIdentifierList } from '../../catalog/catalog.ts';
 import { ErrorAnswer, type Routes, whileCallerWaits } from '../../http/http.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import type { AskedRelations, RelatedSteps, Relations } from '../relations.ts';
 import { checkSources, type IncludedRelations, LARGEST_LIMIT } from './related-request.ts';
 import {
   BulkAnswer,
@@ -15,8 +16,7 @@ import {
   SingleAnswer,
   SingleBody,
   SingleQuery,
-} from '../definitions/relation-schemas.ts';
-import type { AskedRelations, RelatedSteps, Relations } from '../relations.ts';
+} from './related-schemas.ts';
 
 const config = { guard: 'project', access: 'read' } as const;
 const tags = ['Related products'];

@@ -13,6 +13,7 @@ import {
 } from '../../http/http.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import type { ControlTransaction } from '../../storage/storage.ts';
+import type { Relations } from '../relations.ts';
 import { checkDefinition, type SentDefinition } from './definition-check.ts';
 import { markOfRelation, type Relation } from './relation.ts';
 import {
@@ -28,7 +29,6 @@ import {
   toWireRelation,
   WireRelation,
 } from './relation-schemas.ts';
-import type { Relations } from '../relations.ts';
 
 export interface RelationRouteParts {
   readonly relations: Relations;

@@ -1,8 +1,8 @@
 import type { PlacedDocument } from '../../catalog/catalog.ts';
-import { UNMATCHED_KEY } from './member-key.ts';
-import { type Membership, packMemberships, unpackMemberships } from './membership.ts';
 import type { Side } from '../definitions/relation.ts';
 import { COMPARISONS_PER_RULE } from '../definitions/rule.ts';
+import { UNMATCHED_KEY } from './member-key.ts';
+import { type Membership, packMemberships, unpackMemberships } from './membership.ts';
 
 /** The rows of the join index that stand for a document, whichever store keeps them. */
 export interface MemberRow {

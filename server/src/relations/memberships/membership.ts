@@ -1,9 +1,14 @@
 import type { UploadedProduct } from '../../catalog/catalog.ts';
-import { type Comparable, compareValues, type RuleAttribute, readComparable } from '../definitions/comparable.ts';
+import {
+  type Comparable,
+  compareValues,
+  type RuleAttribute,
+  readComparable,
+} from '../definitions/comparable.ts';
 import { COMPARISONS, type ProductView } from '../definitions/filter.ts';
-import { encodeKey, encodeRank, encodeValue } from './member-key.ts';
 import type { Operator, Side } from '../definitions/relation.ts';
 import { attributeOf, type BoundRule, type CompiledRule, compileRule } from '../definitions/rule.ts';
+import { encodeKey, encodeRank, encodeValue } from './member-key.ts';
 
 /**
  * On which sides of which relations a product stands, and what the join index must know of it there. Pure: the same

@@ -1,8 +1,13 @@
 import type { Attribute, PlacedDocument, UploadedProduct } from '../../catalog/catalog.ts';
+import {
+  type Relation,
+  type RelationDefinition,
+  type RelationState,
+  ruleOf,
+} from '../definitions/relation.ts';
+import { type BoundRule, bindRule } from '../definitions/rule.ts';
 import type { PlacedMemberships } from './member-row.ts';
 import type { Membership, Memberships } from './membership.ts';
-import { type Relation, type RelationDefinition, type RelationState, ruleOf } from '../definitions/relation.ts';
-import { type BoundRule, bindRule } from '../definitions/rule.ts';
 
 /** What rows of relations and builds mean, and what a change does to them, whichever store keeps them. */
 

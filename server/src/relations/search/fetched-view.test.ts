@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FetchedView } from './fetched-view.ts';
 import type { Membership } from '../memberships/membership.ts';
+import { FetchedView } from './fetched-view.ts';
 import type { Wanted } from './related-view.ts';
 
 const opposite: Membership = { build: 1, side: 'source', rank: '', compared: [], keys: ['AQ=='] };

@@ -1,11 +1,11 @@
 import type { UploadedProduct } from '../../catalog/catalog.ts';
 import { describeBriefly } from '../../catalog/catalog.ts';
+import type { Side } from '../definitions/relation.ts';
+import { compileRule } from '../definitions/rule.ts';
+import type { ServedRelation } from '../memberships/relation-plan.ts';
 import { type SearchedRelation, searchSide } from './related-search.ts';
 import type { RelationView } from './related-view.ts';
-import type { Side } from '../definitions/relation.ts';
 import { explainPair, type PairExplanation } from './relation-explain.ts';
-import type { ServedRelation } from '../memberships/relation-plan.ts';
-import { compileRule } from '../definitions/rule.ts';
 
 /** What a product leads to and what leads to it, relation by relation, with the reason. Source: docs/interface.md §12.7. */
 

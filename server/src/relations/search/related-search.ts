@@ -1,6 +1,6 @@
+import type { Operator, Side } from '../definitions/relation.ts';
 import { isMatch, type Membership } from '../memberships/membership.ts';
 import type { FoundSource, RelationView, Variant, Wanted } from './related-view.ts';
-import type { Operator, Side } from '../definitions/relation.ts';
 
 export type MatchType = 'FIRST_WAY' | 'SECOND_WAY';
 

@@ -1,5 +1,10 @@
 import type { UploadedProduct } from '../../catalog/catalog.ts';
-import { type Comparable, compareValues, type RuleAttribute, readComparable } from '../definitions/comparable.ts';
+import {
+  type Comparable,
+  compareValues,
+  type RuleAttribute,
+  readComparable,
+} from '../definitions/comparable.ts';
 import { COMPARISONS, compileFilter, listConditions, type ProductView } from '../definitions/filter.ts';
 import type { Filter, Match, Side } from '../definitions/relation.ts';
 import { type BoundRule, compileRule } from '../definitions/rule.ts';

@@ -1,9 +1,9 @@
 import type { UploadedProduct } from '../../catalog/catalog.ts';
+import { compileRule } from '../definitions/rule.ts';
+import type { ServedRelation } from '../memberships/relation-plan.ts';
 import { type MatchType, searchRelated } from './related-search.ts';
 import type { RelationView } from './related-view.ts';
 import { explainPair, type PairExplanation } from './relation-explain.ts';
-import type { ServedRelation } from '../memberships/relation-plan.ts';
-import { compileRule } from '../definitions/rule.ts';
 
 /** Why a product is among the results of another, or is not. Source: docs/interface.md §12.6. */
 

@@ -1,10 +1,10 @@
 import type { PlacedDocument, UploadedProduct } from '../../catalog/catalog.ts';
+import type { RelationDefinition, Side } from '../definitions/relation.ts';
+import { type BoundRule, compileRule } from '../definitions/rule.ts';
 import type { PlacedMemberships } from '../memberships/member-row.ts';
 import { Memberships } from '../memberships/membership.ts';
 import { type FoundGroups, type SearchedRelation, searchRelated } from './related-search.ts';
 import type { RelationView, StoredUpload } from './related-view.ts';
-import type { RelationDefinition, Side } from '../definitions/relation.ts';
-import { type BoundRule, compileRule } from '../definitions/rule.ts';
 import { isTooLong, type WorkLimit } from './work-limit.ts';
 
 /** How a relation does on a catalog. Source: docs/interface.md §12.6. */

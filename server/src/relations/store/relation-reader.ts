@@ -1,19 +1,24 @@
 import type { Attribute } from '../../catalog/catalog.ts';
 import type { Operation, StopFlag } from '../../storage/storage.ts';
+import type { CatalogRelations, RelateInput } from '../answers/related-answers.ts';
+import { type RelationDefinition, ruleOf } from '../definitions/relation.ts';
+import { bindRule } from '../definitions/rule.ts';
+import type { ServedRelation } from '../memberships/relation-plan.ts';
+import type { CatalogMark } from '../port.ts';
 import {
   type ProductRelation,
   type ProductRelationsInput,
   relateProduct,
   toSearched,
 } from '../search/product-relations.ts';
-import type { CatalogRelations, RelateInput } from '../answers/related-answers.ts';
 import type { RelationView } from '../search/related-view.ts';
-import { type RelationDefinition, ruleOf } from '../definitions/relation.ts';
-import type { ServedRelation } from '../memberships/relation-plan.ts';
-import type { CatalogMark } from '../port.ts';
 import { type ExplainInput, explainRelation } from '../search/relation-questions.ts';
-import { type SurveyedCatalog, surveyRelation, type TriedCatalog, tryRule } from '../search/relation-survey.ts';
-import { bindRule } from '../definitions/rule.ts';
+import {
+  type SurveyedCatalog,
+  surveyRelation,
+  type TriedCatalog,
+  tryRule,
+} from '../search/relation-survey.ts';
 import { WorkLimit } from '../search/work-limit.ts';
 
 /** What a request asks, and what its caller has just met of the catalog. */

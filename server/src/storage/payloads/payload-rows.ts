@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { zstdCompress, zstdDecompress } from 'node:zlib';
-import type { PayloadFiles } from './payload-files.ts';
 import type { Postgres } from '../postgres/connections.ts';
+import type { PayloadFiles } from './payload-files.ts';
 
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);

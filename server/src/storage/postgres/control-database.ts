@@ -7,9 +7,9 @@ import {
   PostgresQueryCompiler,
   sql,
 } from 'kysely';
-import type { Postgres, SqlConnection } from './connections.ts';
 import type { ControlSchema } from '../schema.ts';
 import type { Database } from '../storage.ts';
+import type { Postgres, SqlConnection } from './connections.ts';
 
 /** The service's own tables in PostgreSQL, which other processes read and write too. */
 export function openPostgresDatabase(postgres: Postgres): Database {

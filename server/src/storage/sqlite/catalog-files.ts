@@ -2,8 +2,8 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { migrate } from '../migrate.ts';
-import { openSqlite } from './open-sqlite.ts';
 import { translateSqliteError } from '../sqlite-errors.ts';
+import { openSqlite } from './open-sqlite.ts';
 
 /**
  * page_size 16384: products of 1 to 4 KB then fill pages without overflow chains. cache_size in KiB. The WAL grows to

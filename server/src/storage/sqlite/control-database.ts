@@ -11,10 +11,10 @@ import {
   SqliteQueryCompiler,
   sql,
 } from 'kysely';
-import { openSqlite } from './open-sqlite.ts';
 import type { ControlSchema } from '../schema.ts';
 import type { Database } from '../storage.ts';
 import { createThreadPool, type ThreadPool } from '../threads/thread-pool.ts';
+import { openSqlite } from './open-sqlite.ts';
 
 /** WAL lets readers run while the one writer commits. */
 export const CONTROL_PRAGMAS = `

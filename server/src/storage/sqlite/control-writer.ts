@@ -1,8 +1,8 @@
 import type { SQLInputValue, StatementSync } from 'node:sqlite';
 import { workerData } from 'node:worker_threads';
-import { openSqlite } from './open-sqlite.ts';
-import { CONTROL_PRAGMAS } from './control-database.ts';
 import { serveOperations } from '../threads/thread-entry.ts';
+import { CONTROL_PRAGMAS } from './control-database.ts';
+import { openSqlite } from './open-sqlite.ts';
 
 /** The thread that holds the one writing connection of the control database. */
 const database = openSqlite((workerData as { path: string }).path, CONTROL_PRAGMAS);

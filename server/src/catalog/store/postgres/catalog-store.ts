@@ -1,18 +1,13 @@
 import { isStorableText } from '../../../kernel/storable-text.ts';
 import type { ByteCache, Operation, Postgres, ThreadPool } from '../../../storage/storage.ts';
+import { LookupAnswers } from '../../lookup/lookup-answers.ts';
+import { createSharedReads } from '../../lookup/shared-reads.ts';
 import type { CatalogStore, ChangeOrder } from '../../port.ts';
 import { createCatalogWrites } from '../catalog-writes.ts';
-import { LookupAnswers } from '../../lookup/lookup-answers.ts';
 import { readPostgresOntology } from './catalog-row-store.ts';
 import { findCategoryPath, listCategoryPaths, lookIntoCategories } from './category-path-store.ts';
 import { commit } from './commit-store.ts';
-import {
-  listCategory,
-  listDeleted,
-  listRange,
-  readWalkState,
-  walkCategories,
-} from './product-list-store.ts';
+import { listCategory, listDeleted, listRange, readWalkState, walkCategories } from './product-list-store.ts';
 import { applyProducts, refreshFacts } from './product-store.ts';
 import {
   canRestore,
@@ -30,7 +25,6 @@ import {
 import { restageBatch, stageBatch } from './staging-store.ts';
 import { collectGarbage, deleteProducts, removeCatalog, restore } from './upkeep-store.ts';
 import { type PostgresWriter, replaceOntology, reserveIds } from './writer-store.ts';
-import { createSharedReads } from '../../lookup/shared-reads.ts';
 
 export interface PostgresCatalogParts {
   readonly postgres: Postgres;

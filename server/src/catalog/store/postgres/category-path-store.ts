@@ -1,6 +1,6 @@
 import type { Postgres, SqlSession } from '../../../storage/storage.ts';
-import type { ListedPath, LookedCategories, LookedCategory, PathRange } from '../../port.ts';
 import { writePath } from '../../browse/category-path.ts';
+import type { ListedPath, LookedCategories, LookedCategory, PathRange } from '../../port.ts';
 import { planForParts } from './planning-store.ts';
 
 /** The beginning that is in the index of paths. */

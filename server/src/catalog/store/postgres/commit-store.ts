@@ -1,15 +1,10 @@
 import type { ChangeCounts, ChangeOrder, CommitOrder, CommitResult } from '../../port.ts';
 import { isGuarded } from '../../updates/delete-guard.ts';
+import { isUnseen } from '../../updates/staged-drafts.ts';
 import { planForWholeTables } from './planning-store.ts';
 import { listStagedBatches } from './reader-store.ts';
 import { CHANGED_BY_STAGED, dropUndoBeyond, openUndo, STAGED_PRESENT } from './undo-store.ts';
-import {
-  applyOnce,
-  type CatalogChange,
-  insertAttributes,
-  type PostgresWriter,
-} from './writer-store.ts';
-import { isUnseen } from '../../updates/staged-drafts.ts';
+import { applyOnce, type CatalogChange, insertAttributes, type PostgresWriter } from './writer-store.ts';
 
 type Order = ChangeOrder & CommitOrder;
 

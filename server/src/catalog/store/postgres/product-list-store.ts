@@ -1,5 +1,4 @@
 import type { Postgres, SqlSession } from '../../../storage/storage.ts';
-import type { CategoryPart, DeletedPage, ListedCategory, ListedRange } from '../../port.ts';
 import {
   advance,
   type CategoryWalk,
@@ -14,11 +13,17 @@ import {
   type WalkState,
   type WalkStep,
 } from '../../browse/category-walk.ts';
+import {
+  FRONT_END,
+  type IdentifierRange,
+  type ListedRow,
+  type PlacedRow,
+} from '../../browse/product-list.ts';
+import type { CategoryPart, DeletedPage, ListedCategory, ListedRange } from '../../port.ts';
 import { placePaths } from './category-path-store.ts';
 import { planForParts, planForWholeTables } from './planning-store.ts';
 import { WANTED_DOCUMENTS } from './reader-store.ts';
 import { type CatalogChange, changeCatalog, type PostgresWriter } from './writer-store.ts';
-import { FRONT_END, type IdentifierRange, type ListedRow, type PlacedRow } from '../../browse/product-list.ts';
 
 /** Lists of products in PostgreSQL, and the index of categories, which is a step of its own at a time. */
 

@@ -1,6 +1,6 @@
 import type { Postgres, SqlSession } from '../../../storage/storage.ts';
-import type { Difference, StagedBatch, StoredProduct } from '../../port.ts';
 import type { ServedAnswer } from '../../lookup/lookup-answers.ts';
+import type { Difference, StagedBatch, StoredProduct } from '../../port.ts';
 import { planForWholeTables } from './planning-store.ts';
 
 /** Statements that read catalogs in PostgreSQL for those who ask over HTTP and for tasks. */

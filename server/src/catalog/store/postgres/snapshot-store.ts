@@ -1,4 +1,5 @@
 import type { Postgres, SqlSession } from '../../../storage/storage.ts';
+import type { BatchDerivation } from '../../derivation.ts';
 import type {
   CatalogSnapshot,
   CatalogSnapshots,
@@ -7,7 +8,6 @@ import type {
   PresentProduct,
   StagedDocument,
 } from '../../snapshot.ts';
-import type { BatchDerivation } from '../../derivation.ts';
 import { readPostgresOntology } from './catalog-row-store.ts';
 import { planForParts } from './planning-store.ts';
 import { countRange, listById, listRange, readLargestId } from './product-list-store.ts';

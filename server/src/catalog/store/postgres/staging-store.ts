@@ -1,7 +1,14 @@
 import { CopyRows, copyInto } from '../../../storage/storage.ts';
 import type { RestagedProducts, StagedProducts } from '../../port.ts';
-import { type KeyedRow, sortedRows } from '../sqlite/writer-store.ts';
-import { answerTextsOf, hashOf, identifiersOf, type PackedProducts } from '../../products/packed-products.ts';
+import {
+  answerTextsOf,
+  hashOf,
+  identifiersOf,
+  type KeyedRow,
+  type PackedProducts,
+  sortedRows,
+} from '../../products/packed-products.ts';
+import { keepRequestLines } from '../../report-lines.ts';
 import { updateCatalog } from './catalog-row-store.ts';
 import {
   type CatalogChange,
@@ -10,7 +17,6 @@ import {
   type PostgresWriter,
   replaceAnswers,
 } from './writer-store.ts';
-import { keepRequestLines } from '../../report-lines.ts';
 
 /** Products of open full updates in PostgreSQL; each function one transaction. */
 

@@ -3,12 +3,7 @@ import type { ChangeOrder, RestoreResult } from '../../port.ts';
 import { planForParts, planForWholeTables } from './planning-store.ts';
 import { WANTED_PRODUCTS } from './reader-store.ts';
 import { dropUndoBeyond, openUndo, playBack } from './undo-store.ts';
-import {
-  applyOnce,
-  type CatalogChange,
-  changeCatalog,
-  type PostgresWriter,
-} from './writer-store.ts';
+import { applyOnce, type CatalogChange, changeCatalog, type PostgresWriter } from './writer-store.ts';
 
 /** Deleting, restoring and removing what nothing points to in PostgreSQL; each function one transaction. */
 

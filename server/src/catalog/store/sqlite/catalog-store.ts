@@ -1,5 +1,18 @@
-import type { ByteCache, CatalogFile, CatalogFiles, Operation, ThreadPool } from '../../../storage/storage.ts';
+import type {
+  ByteCache,
+  CatalogFile,
+  CatalogFiles,
+  Operation,
+  ThreadPool,
+} from '../../../storage/storage.ts';
+import type { Derivation } from '../../derivation.ts';
+import { LookupAnswers } from '../../lookup/lookup-answers.ts';
 import type { CatalogStore, DeletedPage } from '../../port.ts';
+import { createCatalogWrites } from '../catalog-writes.ts';
+import { findCategoryPath, listCategoryPaths, lookIntoCategories } from './category-path-store.ts';
+import { commit } from './commit-store.ts';
+import { listCategory, listDeleted, listRange, readWalkState, walkCategories } from './product-list-store.ts';
+import { applyProducts, refreshFacts } from './product-store.ts';
 import {
   compareStaged,
   countProducts,
@@ -12,17 +25,10 @@ import {
   readOntology,
   readStagedReports,
 } from './reader-store.ts';
-import { collectGarbage, deleteProducts, replaceOntology, restore } from './upkeep-store.ts';
-import { reserveIds } from './writer-store.ts';
-import { createCatalogWrites } from '../catalog-writes.ts';
-import { findCategoryPath, listCategoryPaths, lookIntoCategories } from './category-path-store.ts';
-import { commit } from './commit-store.ts';
-import type { Derivation } from '../../derivation.ts';
-import { LookupAnswers } from '../../lookup/lookup-answers.ts';
-import { listCategory, listDeleted, listRange, readWalkState, walkCategories } from './product-list-store.ts';
-import { applyProducts, refreshFacts } from './product-store.ts';
 import { restageBatch, stageBatch } from './staging-store.ts';
 import { canRestore } from './undo-store.ts';
+import { collectGarbage, deleteProducts, replaceOntology, restore } from './upkeep-store.ts';
+import { reserveIds } from './writer-store.ts';
 
 export interface SqliteCatalogParts {
   /** Those of the serving thread. */

@@ -1,6 +1,6 @@
 import type { CatalogFile } from '../../../storage/storage.ts';
-import type { ListedPath, LookedCategories, LookedCategory, PathRange } from '../../port.ts';
 import { writePath } from '../../browse/category-path.ts';
+import type { ListedPath, LookedCategories, LookedCategory, PathRange } from '../../port.ts';
 
 /** Asks first which are missing: to insert what is there costs the walk 10 %. */
 export function placePaths(file: CatalogFile, paths: ReadonlyMap<number, readonly string[]>): void {

@@ -1,11 +1,11 @@
 import type { CatalogFile } from '../../../storage/storage.ts';
-import type { ChangeCounts, ChangeOrder, CommitOrder, CommitResult } from '../../port.ts';
-import { countProducts, listStagedBatches, readMeta } from './reader-store.ts';
-import { applyOnce, insertAttribute, writeMeta } from './writer-store.ts';
-import { isGuarded } from '../../updates/delete-guard.ts';
 import type { Derivation } from '../../derivation.ts';
+import type { ChangeCounts, ChangeOrder, CommitOrder, CommitResult } from '../../port.ts';
+import { isGuarded } from '../../updates/delete-guard.ts';
 import { isUnseen } from '../../updates/staged-drafts.ts';
+import { countProducts, listStagedBatches, readMeta } from './reader-store.ts';
 import { CHANGED_BY_STAGED, dropUndoBeyond, openUndo } from './undo-store.ts';
+import { applyOnce, insertAttribute, writeMeta } from './writer-store.ts';
 
 /** The set-based difference of staged and present products, in one transaction. Source: docs/interface.md §4.4. */
 export function commit(

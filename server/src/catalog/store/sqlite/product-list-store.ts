@@ -1,6 +1,4 @@
 import type { CatalogFile } from '../../../storage/storage.ts';
-import type { CategoryPart, DeletedPage, ListedCategory, ListedRange } from '../../port.ts';
-import { placePaths } from './category-path-store.ts';
 import {
   advance,
   type CategoryWalk,
@@ -15,7 +13,14 @@ import {
   type WalkState,
   type WalkStep,
 } from '../../browse/category-walk.ts';
-import { FRONT_END, type IdentifierRange, type ListedRow, type PlacedRow } from '../../browse/product-list.ts';
+import {
+  FRONT_END,
+  type IdentifierRange,
+  type ListedRow,
+  type PlacedRow,
+} from '../../browse/product-list.ts';
+import type { CategoryPart, DeletedPage, ListedCategory, ListedRange } from '../../port.ts';
+import { placePaths } from './category-path-store.ts';
 
 /** Lists of products in a catalog's file, and the index of categories, which is a step of its own at a time. */
 

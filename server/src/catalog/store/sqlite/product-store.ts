@@ -1,16 +1,9 @@
 import type { CatalogFile } from '../../../storage/storage.ts';
-import type { AppliedProducts, ChangeCounts, ChangeOrder, RefreshedFacts, Stale } from '../../port.ts';
-import { readMeta } from './reader-store.ts';
-import {
-  applyOnce,
-  insertDocument,
-  type KeyedRow,
-  raiseVersion,
-  sortedRows,
-  writeMeta,
-} from './writer-store.ts';
 import type { Derivation } from '../../derivation.ts';
-import { answerOf, hashOf } from '../../products/packed-products.ts';
+import type { AppliedProducts, ChangeCounts, ChangeOrder, RefreshedFacts, Stale } from '../../port.ts';
+import { answerOf, hashOf, type KeyedRow, sortedRows } from '../../products/packed-products.ts';
+import { readMeta } from './reader-store.ts';
+import { applyOnce, insertDocument, raiseVersion, writeMeta } from './writer-store.ts';
 
 /** Changes of present products outside a full update; each function one transaction. */
 

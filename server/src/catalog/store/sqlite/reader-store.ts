@@ -1,6 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CatalogFile, CatalogFiles } from '../../../storage/storage.ts';
+import type { Derivation } from '../../derivation.ts';
+import {
+  type AttributeRow,
+  type Ontology,
+  type OntologyMode,
+  toAttribute,
+} from '../../ontology/attribute.ts';
 import type { Difference, StagedBatch, StoredProduct } from '../../port.ts';
 import type {
   CatalogSnapshot,
@@ -9,8 +16,6 @@ import type {
   PresentProduct,
   StagedDocument,
 } from '../../snapshot.ts';
-import type { Derivation } from '../../derivation.ts';
-import { type AttributeRow, type Ontology, type OntologyMode, toAttribute } from '../../ontology/attribute.ts';
 import { countRange, listById, listRange, readLargestId } from './product-list-store.ts';
 
 /** Statements that only read a catalog file; used by the thread that serves and by those that parse. */

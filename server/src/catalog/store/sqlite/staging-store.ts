@@ -1,10 +1,17 @@
 import type { CatalogFile } from '../../../storage/storage.ts';
-import type { RestagedProducts, StagedProducts } from '../../port.ts';
-import { readMeta } from './reader-store.ts';
-import { insertDocument, type KeyedRow, sortedRows, writeMeta } from './writer-store.ts';
 import type { Derivation } from '../../derivation.ts';
-import { answerOf, hashOf, identifiersOf, type PackedProducts } from '../../products/packed-products.ts';
+import type { RestagedProducts, StagedProducts } from '../../port.ts';
+import {
+  answerOf,
+  hashOf,
+  identifiersOf,
+  type KeyedRow,
+  type PackedProducts,
+  sortedRows,
+} from '../../products/packed-products.ts';
 import { keepRequestLines } from '../../report-lines.ts';
+import { readMeta } from './reader-store.ts';
+import { insertDocument, writeMeta } from './writer-store.ts';
 
 /** Products of open full updates; each function one transaction. */
 

@@ -1,11 +1,11 @@
 import { type CatalogFile, refuseOtherState } from '../../../storage/storage.ts';
-import type { ChangeOrder, RestoreResult, WantedOntology } from '../../port.ts';
-import { readMeta, readOntology } from './reader-store.ts';
-import { applyOnce, insertAttribute, raiseVersion, writeMeta } from './writer-store.ts';
 import type { Derivation } from '../../derivation.ts';
 import type { Ontology } from '../../ontology/attribute.ts';
 import { identifyAttributes, isSameOntology, markOfOntology } from '../../ontology/ontology-change.ts';
+import type { ChangeOrder, RestoreResult, WantedOntology } from '../../port.ts';
+import { readMeta, readOntology } from './reader-store.ts';
 import { dropUndoBeyond, openUndo, playBack } from './undo-store.ts';
+import { applyOnce, insertAttribute, raiseVersion, writeMeta } from './writer-store.ts';
 
 /** Deleting, restoring, changing the ontology and removing what nothing points to; each function one transaction. */
 

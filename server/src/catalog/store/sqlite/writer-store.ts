@@ -1,9 +1,9 @@
 import type { CatalogFile } from '../../../storage/storage.ts';
-import type { ChangeOrder } from '../../port.ts';
-import { findCategoryId, readMeta } from './reader-store.ts';
 import type { Derivation } from '../../derivation.ts';
 import type { Attribute } from '../../ontology/attribute.ts';
-import { answerOf, derivedOf, identifiersOf, type PackedProducts, rawOf } from '../../products/packed-products.ts';
+import type { ChangeOrder } from '../../port.ts';
+import { answerOf, derivedOf, type PackedProducts, rawOf } from '../../products/packed-products.ts';
+import { findCategoryId, readMeta } from './reader-store.ts';
 
 /** What the statements that change a catalog file share; run by the thread that writes. */
 
@@ -74,18 +74,6 @@ export function insertAttribute(file: CatalogFile, attribute: Attribute): void {
       attribute.decimal ?? null,
       JSON.stringify(attribute.synonyms ?? []),
     );
-}
-
-/** A row of packed products with its key. */
-export interface KeyedRow {
-  readonly row: number;
-  readonly identifier: string;
-}
-
-/** Sorted keys make an index grow page by page instead of all over: 1.6 to 3 times faster on large catalogs. */
-export function sortedRows(packed: PackedProducts): KeyedRow[] {
-  const rows = identifiersOf(packed).map((identifier, row) => ({ row, identifier }));
-  return rows.sort((a, b) => (a.identifier < b.identifier ? -1 : a.identifier > b.identifier ? 1 : 0));
 }
 
 /** Writes the document of a row, with what was derived for it. @returns its id */

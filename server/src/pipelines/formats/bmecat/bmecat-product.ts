@@ -1,6 +1,6 @@
-import type { BmecatIndex } from './bmecat-index.ts';
 import { type Columns, type ColumnValue, RowValues } from '../source-row.ts';
 import type { XmlElement } from '../xml/xml-elements.ts';
+import type { BmecatIndex } from './bmecat-index.ts';
 
 /** Between the names of a category path; one that holds it is written without its spaces. */
 export const CATEGORY_SEPARATOR = ' > ';

@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createTempDir, readAll, readInEveryWay, readValues } from '../../../../test/support/format-reading.ts';
-import { BmecatIndex } from './bmecat-index.ts';
+import {
+  createTempDir,
+  readAll,
+  readInEveryWay,
+  readValues,
+} from '../../../../test/support/format-reading.ts';
 import { XmlElements } from '../xml/xml-elements.ts';
+import { BmecatIndex } from './bmecat-index.ts';
 
 const bmecat = { type: 'bmecat' } as const;
 

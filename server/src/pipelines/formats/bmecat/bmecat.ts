@@ -1,6 +1,4 @@
 import type { FileHandle } from 'node:fs/promises';
-import { BmecatIndex } from './bmecat-index.ts';
-import { CATEGORY_SEPARATOR, readProduct } from './bmecat-product.ts';
 import { type ByteStream, cutChunks, parseText } from '../chunks.ts';
 import { decodeText } from '../decode.ts';
 import type { DefaultMapping } from '../format.ts';
@@ -9,6 +7,8 @@ import type { ReadingNotes, SourceRow } from '../source-row.ts';
 import { openNamelessFile, readSpool, type SpoolPlace, writeSpool } from '../spool.ts';
 import { toSource } from '../xml/xml.ts';
 import { type XmlElement, XmlElements } from '../xml/xml-elements.ts';
+import { BmecatIndex } from './bmecat-index.ts';
+import { CATEGORY_SEPARATOR, readProduct } from './bmecat-product.ts';
 
 /** Columns have the names of BMEcat 2005 for catalogs of 1.2 too. */
 export const BMECAT_MAPPING: DefaultMapping = {

@@ -1,6 +1,6 @@
 import Papa from 'papaparse';
-import type { Dialect } from './csv-rows.ts';
 import { FormatProblem } from '../format-problem.ts';
+import type { Dialect } from './csv-rows.ts';
 
 export const DELIMITERS = [',', ';', '\t', '|'] as const;
 

@@ -8,8 +8,8 @@ import {
   readInEveryWay,
   readValues,
 } from '../../../../test/support/format-reading.ts';
-import { CsvSplitter } from './csv-rows.ts';
 import { FormatProblem } from '../format-problem.ts';
+import { CsvSplitter } from './csv-rows.ts';
 
 const csv = { type: 'csv' } as const;
 

@@ -1,6 +1,4 @@
 import { parseText, readAfterPeek, type TextStream } from '../chunks.ts';
-import { type DialectOptions, findDialect, readSeparatorLine, SAMPLE_CHARACTERS } from './csv-dialect.ts';
-import { type CsvRow, CsvSplitter, type Dialect } from './csv-rows.ts';
 import { FormatProblem, fieldTooLarge, LIMITS, tooManyColumns } from '../format-problem.ts';
 import {
   type ColumnValue,
@@ -11,6 +9,8 @@ import {
   readHeader,
   type SourceRow,
 } from '../source-row.ts';
+import { type DialectOptions, findDialect, readSeparatorLine, SAMPLE_CHARACTERS } from './csv-dialect.ts';
+import { type CsvRow, CsvSplitter, type Dialect } from './csv-rows.ts';
 
 export interface CsvOptions extends DialectOptions {
   /** The first line that may hold the names, default 1; 0: there are none, and columns are called Column 1, … */

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readAll, readCutAnywhere, readInEveryWay, readValues } from '../../../../test/support/format-reading.ts';
+import {
+  readAll,
+  readCutAnywhere,
+  readInEveryWay,
+  readValues,
+} from '../../../../test/support/format-reading.ts';
 
 const google = { type: 'google-merchant' } as const;
 

@@ -1,7 +1,7 @@
 import { FIELD_OVERHEAD, fieldTooLarge, LIMITS, rowTooLarge, tooDeep } from '../format-problem.ts';
-import type { Token } from './json-tokens.ts';
 import { writePlainNumber } from '../plain-number.ts';
 import { type Columns, type ColumnValue, createColumns, RowValues } from '../source-row.ts';
+import type { Token } from './json-tokens.ts';
 
 type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
 interface JsonObject extends Columns<JsonValue> {}

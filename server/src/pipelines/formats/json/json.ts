@@ -1,8 +1,8 @@
 import { type ChunkParser, parseText, type TextStream } from '../chunks.ts';
 import { FormatProblem, LIMITS, tooDeep } from '../format-problem.ts';
+import type { ReadingNotes, SourceRow } from '../source-row.ts';
 import { type JsonRow, JsonRowBuilder } from './json-object.ts';
 import { JsonTokenizer, type Token } from './json-tokens.ts';
-import type { ReadingNotes, SourceRow } from '../source-row.ts';
 
 export interface JsonOptions {
   /** Keys that lead to the list, joined by dots, as `data.products`; default: the first list that holds objects. */

@@ -1,8 +1,8 @@
 import { parseText, type TextStream } from '../chunks.ts';
 import { FormatProblem, LIMITS } from '../format-problem.ts';
+import { createColumns, type RowProblem, type SourceRow } from '../source-row.ts';
 import { type JsonRow, JsonRowBuilder } from './json-object.ts';
 import { JsonTokenizer } from './json-tokens.ts';
-import { createColumns, type RowProblem, type SourceRow } from '../source-row.ts';
 
 /** A line each; a line that is no object is an error of its own and no other's. */
 export async function* readNdjson(text: TextStream): AsyncGenerator<SourceRow[]> {

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listProblems, readAll, readInEveryWay, readValues } from '../../../../test/support/format-reading.ts';
+import {
+  listProblems,
+  readAll,
+  readInEveryWay,
+  readValues,
+} from '../../../../test/support/format-reading.ts';
 
 const shopify = { type: 'shopify-csv' } as const;
 

@@ -2,7 +2,6 @@ import type { TextStream } from '../chunks.ts';
 import { type CsvOptions, readCsv } from '../csv/csv.ts';
 import type { DefaultMapping } from '../format.ts';
 import { FormatProblem } from '../format-problem.ts';
-import { partOf, toShopifyName } from './shopify-names.ts';
 import {
   type Columns,
   type ColumnValue,
@@ -11,6 +10,7 @@ import {
   RowValues,
   type SourceRow,
 } from '../source-row.ts';
+import { partOf, toShopifyName } from './shopify-names.ts';
 
 /** Source: Shopify Help Center, "Using CSV files to import and export products". */
 export const SHOPIFY_MAPPING: DefaultMapping = {

@@ -4,10 +4,10 @@ import { decodeText } from '../decode.ts';
 import { FormatProblem } from '../format-problem.ts';
 import { copyText, ReadingNotes } from '../source-row.ts';
 import { TextStore } from '../text-store.ts';
-import { type NumberStyle, readNumberStyle } from './xlsx-numbers.ts';
 import { chooseByPath } from '../xml/xml.ts';
 import { type XmlChoice, type XmlElement, XmlElements } from '../xml/xml-elements.ts';
 import type { ZipParts } from '../zip-parts.ts';
+import { type NumberStyle, readNumberStyle } from './xlsx-numbers.ts';
 
 /** Excel allows 64,000 styles. */
 const STYLES = 65_536;

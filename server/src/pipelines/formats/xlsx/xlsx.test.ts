@@ -11,7 +11,12 @@ import {
   writeZip,
   type ZipPart,
 } from '../../../../test/support/format-files.ts';
-import { createTempDir, listProblems, readAll, readInEveryWay } from '../../../../test/support/format-reading.ts';
+import {
+  createTempDir,
+  listProblems,
+  readAll,
+  readInEveryWay,
+} from '../../../../test/support/format-reading.ts';
 import type { Format } from '../format.ts';
 import { readRows } from '../read-rows.ts';
 

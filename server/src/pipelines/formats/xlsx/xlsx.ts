@@ -11,10 +11,10 @@ import {
   type SourceRow,
 } from '../source-row.ts';
 import { openNamelessFile, type SpoolPlace, writeSpool } from '../spool.ts';
-import { readBook, readTexts, type Sheet } from './xlsx-book.ts';
-import { type Cell, CellReader } from './xlsx-cells.ts';
 import { type XmlElement, XmlElements } from '../xml/xml-elements.ts';
 import { ZipParts } from '../zip-parts.ts';
+import { readBook, readTexts, type Sheet } from './xlsx-book.ts';
+import { type Cell, CellReader } from './xlsx-cells.ts';
 
 export interface XlsxOptions {
   /** Name of a sheet or its place from 1; default: the first that is not hidden. */

@@ -5,8 +5,8 @@
  */
 
 import { MappingProblem } from '../mapping-columns.ts';
-import { type Child, type Lost, startChild } from './expression-child.ts';
 import { type PatternReading, TEXT_LENGTH } from '../mapping-patterns.ts';
+import { type Child, type Lost, startChild } from './expression-child.ts';
 
 /** What an expression gives for a row. */
 export type ExpressionResult =

@@ -1,13 +1,7 @@
 import type { SourceRow } from '../../formats/source-row.ts';
 import type { Mapping } from '../mapping-schemas.ts';
 import { COLUMN_NAMES, type SuggestedField } from './suggestion-names.ts';
-import {
-  findImageSplit,
-  findNumberFormat,
-  findPathFormat,
-  isImageUrl,
-  isUrl,
-} from './suggestion-values.ts';
+import { findImageSplit, findNumberFormat, findPathFormat, isImageUrl, isUrl } from './suggestion-values.ts';
 
 export interface SuggestedMapping {
   /** Without `identifier` or `name` where no column looks like one: then a person has to choose. */

@@ -1,8 +1,17 @@
-import { type CatalogRow, lockCatalog, readPostgresOntology, updateCatalog } from '../../../catalog/catalog.ts';
-import { type Postgres, refuseOtherState, type SqlSession, type SqlTransaction } from '../../../storage/storage.ts';
-import { Memberships } from '../../memberships/membership.ts';
-import { extendMemberships, findMemberships, listBuilds } from './membership-store.ts';
+import {
+  type CatalogRow,
+  lockCatalog,
+  readPostgresOntology,
+  updateCatalog,
+} from '../../../catalog/catalog.ts';
+import {
+  type Postgres,
+  refuseOtherState,
+  type SqlSession,
+  type SqlTransaction,
+} from '../../../storage/storage.ts';
 import { markOfRelation, type Relation } from '../../definitions/relation.ts';
+import { Memberships } from '../../memberships/membership.ts';
 import {
   type Binding,
   type BuildOrder,
@@ -21,6 +30,7 @@ import {
 } from '../../memberships/relation-plan.ts';
 import type { RemovedRelation, SavedRelation } from '../../port.ts';
 import type { ListedRelations } from '../threaded-relations.ts';
+import { extendMemberships, findMemberships, listBuilds } from './membership-store.ts';
 
 /** Definitions and their builds in PostgreSQL; each exported function that writes is one transaction. */
 

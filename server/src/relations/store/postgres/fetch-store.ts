@@ -1,5 +1,5 @@
-import type { MembershipTables } from './membership-store.ts';
 import { SORTED_AT_MOST } from '../../search/related-view.ts';
+import type { MembershipTables } from './membership-store.ts';
 
 /**
  * The one statement that reads what answers about related products need: a request is one round trip, and what it

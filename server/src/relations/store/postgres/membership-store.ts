@@ -9,7 +9,12 @@ import {
   packDerived,
   unpackDerived,
 } from '../../memberships/member-row.ts';
-import { type BuildRule, Memberships, packMemberships, unpackMemberships } from '../../memberships/membership.ts';
+import {
+  type BuildRule,
+  Memberships,
+  packMemberships,
+  unpackMemberships,
+} from '../../memberships/membership.ts';
 import type { ExtendedDocument } from '../../memberships/relation-plan.ts';
 
 /** The join index in PostgreSQL, written beside the documents that it is derived from. */

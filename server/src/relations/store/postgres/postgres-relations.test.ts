@@ -1,15 +1,20 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { createRelationCatalog, product, type RelationCatalog, under } from '../../../../test/support/relation-catalog.ts';
+import {
+  createRelationCatalog,
+  product,
+  type RelationCatalog,
+  under,
+} from '../../../../test/support/relation-catalog.ts';
 import { shareService } from '../../../../test/support/shared-service.ts';
 import { testedStore } from '../../../../test/support/test-store.ts';
 import { openPostgres, type Postgres } from '../../../storage/storage.ts';
-import { describeFetch } from './fetch-store.ts';
-import { readMark } from './mark-store.ts';
-import { KEPT_TABLES } from './membership-store.ts';
 import type { RelateOutput } from '../../answers/related-answers.ts';
 import type { CatalogMark } from '../../port.ts';
 import { postgresRelationReaderOperations } from '../../relations.ts';
+import { describeFetch } from './fetch-store.ts';
+import { readMark } from './mark-store.ts';
+import { KEPT_TABLES } from './membership-store.ts';
 
 /** How related products are read: in which statements, and by which plans. */
 

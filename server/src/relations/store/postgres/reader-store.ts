@@ -6,6 +6,10 @@ import {
   type SqlSession,
   type SqlTransaction,
 } from '../../../storage/storage.ts';
+import { CatalogRelations } from '../../answers/related-answers.ts';
+import type { SurveyedCatalog } from '../../search/relation-survey.ts';
+import type { WorkLimit } from '../../search/work-limit.ts';
+import { type MetRelateInput, type RelationCatalogs, readerOperations } from '../relation-reader.ts';
 import { readMark } from './mark-store.ts';
 import {
   analyzeTriedTables,
@@ -16,17 +20,7 @@ import {
   TRIED_TABLES,
 } from './membership-store.ts';
 import { type Ahead, CatalogMoved, readCatalog } from './search-store.ts';
-import {
-  countMembers,
-  listBuilt,
-  listTargetBuilds,
-  listUploads,
-  sampleSources,
-} from './survey-store.ts';
-import { CatalogRelations } from '../../answers/related-answers.ts';
-import { type MetRelateInput, type RelationCatalogs, readerOperations } from '../relation-reader.ts';
-import type { SurveyedCatalog } from '../../search/relation-survey.ts';
-import type { WorkLimit } from '../../search/work-limit.ts';
+import { countMembers, listBuilt, listTargetBuilds, listUploads, sampleSources } from './survey-store.ts';
 
 export interface PostgresReaders {
   /** The primary: what is tried out needs tables of its own. */

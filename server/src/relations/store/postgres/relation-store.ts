@@ -1,4 +1,6 @@
 import type { Operation, Postgres } from '../../../storage/storage.ts';
+import type { RelationStore } from '../../port.ts';
+import { createThreadedRelations, type RelationThreads, writerOperations } from '../threaded-relations.ts';
 import {
   bindRelations,
   buildPage,
@@ -12,8 +14,6 @@ import {
 } from './definition-store.ts';
 import { readMark } from './mark-store.ts';
 import type { PostgresReaders } from './reader-store.ts';
-import type { RelationStore } from '../../port.ts';
-import { createThreadedRelations, type RelationThreads, writerOperations } from '../threaded-relations.ts';
 
 /** What the writing threads do for relations, with the connections of their thread. */
 export function postgresRelationWriterOperations(postgres: Postgres): Record<string, Operation> {

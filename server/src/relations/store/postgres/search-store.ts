@@ -1,8 +1,16 @@
 import { isStorableText } from '../../../kernel/storable-text.ts';
 import type { SqlSession } from '../../../storage/storage.ts';
-import { FetchedView, type RankedPlace, type WantedPage } from '../../search/fetched-view.ts';
+import type { Operator, Side } from '../../definitions/relation.ts';
 import { sideNumber } from '../../memberships/member-row.ts';
 import { type PackedMembership, toMemberships, unpackMemberships } from '../../memberships/membership.ts';
+import { FetchedView, type RankedPlace, type WantedPage } from '../../search/fetched-view.ts';
+import type { SearchedRelation } from '../../search/related-search.ts';
+import {
+  type Candidate,
+  expectCandidates,
+  type RelationView,
+  SQL_OPERATORS,
+} from '../../search/related-view.ts';
 import {
   describeFetch,
   FETCHED,
@@ -11,9 +19,6 @@ import {
   type SourceListOrder,
 } from './fetch-store.ts';
 import { KEPT_TABLES, type MembershipTables } from './membership-store.ts';
-import type { SearchedRelation } from '../../search/related-search.ts';
-import { type Candidate, expectCandidates, type RelationView, SQL_OPERATORS } from '../../search/related-view.ts';
-import type { Operator, Side } from '../../definitions/relation.ts';
 
 /** Reading the join index in PostgreSQL: in as few statements as it takes. */
 

@@ -1,9 +1,9 @@
 import type { SqlSession } from '../../../storage/storage.ts';
-import { sideNumber } from '../../memberships/member-row.ts';
-import type { MembershipTables } from './membership-store.ts';
 import type { Side } from '../../definitions/relation.ts';
+import { sideNumber } from '../../memberships/member-row.ts';
 import { type ServedRelation, type ServedRow, toServed } from '../../memberships/relation-plan.ts';
 import type { PresentUpload } from '../../search/relation-survey.ts';
+import type { MembershipTables } from './membership-store.ts';
 
 /** Reading whole sides of relations, and whole catalogs, in PostgreSQL. */
 

@@ -1,8 +1,7 @@
 import { raiseVersion, readMeta, readOntology, writeMeta } from '../../../catalog/catalog.ts';
 import { type CatalogFile, refuseOtherState } from '../../../storage/storage.ts';
-import { Memberships } from '../../memberships/membership.ts';
-import { extendMemberships, findMemberships, listBuilds } from './membership-store.ts';
 import { markOfRelation, type Relation, type RelationDefinition } from '../../definitions/relation.ts';
+import { Memberships } from '../../memberships/membership.ts';
 import {
   type Binding,
   type BuildOrder,
@@ -22,6 +21,7 @@ import {
   type WantedBuild,
 } from '../../memberships/relation-plan.ts';
 import type { RemovedRelation, SavedRelation } from '../../port.ts';
+import { extendMemberships, findMemberships, listBuilds } from './membership-store.ts';
 
 /** Definitions and their builds in the catalog's file; each exported function that writes is one transaction. */
 

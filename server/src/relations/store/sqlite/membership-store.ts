@@ -8,7 +8,12 @@ import {
   packDerived,
   unpackDerived,
 } from '../../memberships/member-row.ts';
-import { type BuildRule, Memberships, packMemberships, unpackMemberships } from '../../memberships/membership.ts';
+import {
+  type BuildRule,
+  Memberships,
+  packMemberships,
+  unpackMemberships,
+} from '../../memberships/membership.ts';
 import type { ExtendedDocument } from '../../memberships/relation-plan.ts';
 
 /** The join index in the catalog's file, written beside the documents that it is derived from. */

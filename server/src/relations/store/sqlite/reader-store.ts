@@ -1,18 +1,12 @@
 import { readCatalogVersion, readOntology } from '../../../catalog/catalog.ts';
 import type { CatalogFile, CatalogFiles, Operation } from '../../../storage/storage.ts';
-import { KEPT_TABLES, type MembershipTables, placeMemberships, withTriedTables } from './membership-store.ts';
 import { CatalogRelations } from '../../answers/related-answers.ts';
-import {
-  countMembers,
-  createFileView,
-  hasMembers,
-  listUploads,
-  sampleMembers,
-} from './search-store.ts';
-import { type RelationCatalogs, readerOperations } from '../relation-reader.ts';
-import { listBuilt } from './definition-store.ts';
 import type { SurveyedCatalog } from '../../search/relation-survey.ts';
 import type { WorkLimit } from '../../search/work-limit.ts';
+import { type RelationCatalogs, readerOperations } from '../relation-reader.ts';
+import { listBuilt } from './definition-store.ts';
+import { KEPT_TABLES, type MembershipTables, placeMemberships, withTriedTables } from './membership-store.ts';
+import { countMembers, createFileView, hasMembers, listUploads, sampleMembers } from './search-store.ts';
 
 /** What the threads that answer relations do with catalogs in files. */
 export function relationReaderOperations(files: CatalogFiles): Record<string, Operation> {

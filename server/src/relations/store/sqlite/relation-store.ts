@@ -1,6 +1,7 @@
 import { readCatalogVersion } from '../../../catalog/catalog.ts';
 import type { CatalogFiles, Operation } from '../../../storage/storage.ts';
 import type { RelationStore } from '../../port.ts';
+import { createThreadedRelations, type RelationThreads, writerOperations } from '../threaded-relations.ts';
 import {
   bindRelations,
   buildPage,
@@ -11,7 +12,6 @@ import {
   listUnbuilt,
   saveRelation,
 } from './definition-store.ts';
-import { createThreadedRelations, type RelationThreads, writerOperations } from '../threaded-relations.ts';
 
 /** What the writing threads do for relations. */
 export function relationWriterOperations(files: CatalogFiles): Record<string, Operation> {

@@ -1,7 +1,7 @@
 import type { CatalogFile } from '../../../storage/storage.ts';
+import type { Side } from '../../definitions/relation.ts';
 import { sideNumber } from '../../memberships/member-row.ts';
 import { unpackMemberships } from '../../memberships/membership.ts';
-import { KEPT_TABLES, type MembershipTables } from './membership-store.ts';
 import {
   type Candidate,
   expectCandidates,
@@ -15,9 +15,9 @@ import {
   type Variant,
   type Wanted,
 } from '../../search/related-view.ts';
-import type { Side } from '../../definitions/relation.ts';
 import type { PresentUpload } from '../../search/relation-survey.ts';
 import type { WorkLimit } from '../../search/work-limit.ts';
+import { KEPT_TABLES, type MembershipTables } from './membership-store.ts';
 
 /** Reading the join index of a catalog's file; every function works on the snapshot of its caller. */
 
