@@ -10,15 +10,13 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { besideUploads } from './ingest/beside-uploads.ts';
 import { commit } from './ingest/commit.ts';
-import { growth } from './lookup/growth.ts';
 import { ingest } from './ingest/ingest.ts';
-import { lists } from './lookup/lists.ts';
-import { lookup } from './lookup/lookup.ts';
-import { describeMachine } from './support/machine.ts';
-import { watchOthers } from './support/machine-load.ts';
-import type { Bench, Measurement, Sizes } from './support/measurement.ts';
 import { memory } from './ingest/memory.ts';
 import { partial } from './ingest/partial.ts';
+import { repeat } from './ingest/repeat.ts';
+import { growth } from './lookup/growth.ts';
+import { lists } from './lookup/lists.ts';
+import { lookup } from './lookup/lookup.ts';
 import { pipelines } from './pipelines/pipelines.ts';
 import { postgresIngest } from './postgres/postgres-ingest.ts';
 import { postgresLookup } from './postgres/postgres-lookup.ts';
@@ -26,8 +24,15 @@ import { postgresMillion } from './postgres/postgres-million.ts';
 import { postgresProcesses } from './postgres/postgres-processes.ts';
 import { postgresRelations } from './postgres/postgres-relations.ts';
 import { relations } from './relations/relations.ts';
-import { repeat } from './ingest/repeat.ts';
-import { describeResults, describeTable, type MeasuredFigures, type Results } from './support/results-page.ts';
+import { describeMachine } from './support/machine.ts';
+import { watchOthers } from './support/machine-load.ts';
+import type { Bench, Measurement, Sizes } from './support/measurement.ts';
+import {
+  describeResults,
+  describeTable,
+  type MeasuredFigures,
+  type Results,
+} from './support/results-page.ts';
 import { type BenchService, startService } from './support/service.ts';
 
 const MEASUREMENTS: readonly Measurement[] = [

@@ -1,7 +1,7 @@
 import { type BenchCatalog, openRealCatalog, openSyntheticCatalog } from '../support/catalogs.ts';
-import { type IngestRound, measureIngest } from './ingest-rounds.ts';
 import type { Bench, Figure, Measurement } from '../support/measurement.ts';
 import { round, spreadOf } from '../support/statistics.ts';
+import { type IngestRound, measureIngest } from './ingest-rounds.ts';
 
 /** How near a full update over HTTP comes to what the machine could do at most. */
 export const ingest: Measurement = {

@@ -1,7 +1,7 @@
 import { type BenchCatalog, openRealCatalog, openSyntheticCatalog } from '../support/catalogs.ts';
-import { type IngestRound, measureIngest } from './ingest-rounds.ts';
 import type { Bench, Figure, Measurement } from '../support/measurement.ts';
 import { round, spreadOf } from '../support/statistics.ts';
+import { type IngestRound, measureIngest } from './ingest-rounds.ts';
 
 /** What a full update costs that brings hardly anything new: the nightly case. */
 export const repeat: Measurement = {

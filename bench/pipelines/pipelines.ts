@@ -1,4 +1,9 @@
-import { type CatalogTable, type FileProduct, toCsv, toTable } from '../../server/test/support/catalog-files.ts';
+import {
+  type CatalogTable,
+  type FileProduct,
+  toCsv,
+  toTable,
+} from '../../server/test/support/catalog-files.ts';
 import { type BenchCatalog, openRealCatalog } from '../support/catalogs.ts';
 import type { Bench, Figure, Measurement } from '../support/measurement.ts';
 import { readCpuMs, waitUntilQuiet } from '../support/process-usage.ts';

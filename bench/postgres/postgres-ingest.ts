@@ -1,5 +1,7 @@
 import { type BenchCatalog, openRealCatalog, openSyntheticCatalog } from '../support/catalogs.ts';
 import type { Bench, Figure, Measurement } from '../support/measurement.ts';
+import { runFullUpdate } from '../support/service-client.ts';
+import { round, spreadOf } from '../support/statistics.ts';
 import { describePostgres } from './postgres-server.ts';
 import {
   type Cpu,
@@ -10,8 +12,6 @@ import {
   type StoreKind,
   type Stores,
 } from './postgres-stores.ts';
-import { runFullUpdate } from '../support/service-client.ts';
-import { round, spreadOf } from '../support/statistics.ts';
 
 /** What a full update costs on PostgreSQL, of what it costs on the embedded store. */
 export const postgresIngest: Measurement = {

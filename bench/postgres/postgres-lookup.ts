@@ -3,6 +3,9 @@ import { type Child, startChild } from '../support/child-process.ts';
 import type { LoadOrder, LoadResult } from '../support/lookup-load.ts';
 import { listPaths, lookupPath, REQUESTS_OF_100 } from '../support/lookup-paths.ts';
 import type { Bench, Figure, Measurement } from '../support/measurement.ts';
+import type { Settings } from '../support/service.ts';
+import { runFullUpdate } from '../support/service-client.ts';
+import { round, spreadOf } from '../support/statistics.ts';
 import { describePostgres } from './postgres-server.ts';
 import {
   type BenchStore,
@@ -14,9 +17,6 @@ import {
   type StoreKind,
   type Stores,
 } from './postgres-stores.ts';
-import type { Settings } from '../support/service.ts';
-import { runFullUpdate } from '../support/service-client.ts';
-import { round, spreadOf } from '../support/statistics.ts';
 
 const CONNECTIONS = 8;
 const PER_REQUEST = 100;

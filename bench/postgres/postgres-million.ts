@@ -1,17 +1,17 @@
+import { ALL_DIFFER, type Change, type CommitFound, FEW_DIFFER, measureCommit } from '../ingest/commit.ts';
 import { PRODUCTS_PER_BATCH, streamBodies } from '../support/catalogs.ts';
 import { type Child, startChild } from '../support/child-process.ts';
-import { ALL_DIFFER, type Change, type CommitFound, FEW_DIFFER, measureCommit } from '../ingest/commit.ts';
 import type { LoadResult } from '../support/lookup-load.ts';
 import { listPaths, lookupPath } from '../support/lookup-paths.ts';
 import type { Bench, Figure, Measurement } from '../support/measurement.ts';
 import { identifiersBelow } from '../support/million.ts';
-import { type DatabaseSize, describePostgres } from './postgres-server.ts';
-import { type Cpu, openPostgres, type PostgresBenchStore, perPiece } from './postgres-stores.ts';
 import { type Memory, readMemory } from '../support/process-usage.ts';
 import type { BenchService } from '../support/service.ts';
 import { type FullUpdateTime, runFullUpdate } from '../support/service-client.ts';
 import { round, spreadOf } from '../support/statistics.ts';
 import { FIRST_VERSION } from '../support/synthetic-products.ts';
+import { type DatabaseSize, describePostgres } from './postgres-server.ts';
+import { type Cpu, openPostgres, type PostgresBenchStore, perPiece } from './postgres-stores.ts';
 
 /** What larger installations are reasoned from (docs/operating.md): one large catalog beside two smaller ones. */
 export const postgresMillion: Measurement = {

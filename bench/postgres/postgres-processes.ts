@@ -3,11 +3,11 @@ import { openSyntheticCatalog } from '../support/catalogs.ts';
 import { type Child, startChild } from '../support/child-process.ts';
 import type { LoadOrder, LoadResult } from '../support/lookup-load.ts';
 import type { Bench, Figure, Measurement } from '../support/measurement.ts';
+import type { Settings } from '../support/service.ts';
+import { round, spreadOf } from '../support/statistics.ts';
 import { MEMORIES, prepareOrder, warmUp } from './postgres-lookup.ts';
 import { describePostgres } from './postgres-server.ts';
 import { type Cpu, openPostgres, type PostgresBenchStore, perPiece } from './postgres-stores.ts';
-import type { Settings } from '../support/service.ts';
-import { round, spreadOf } from '../support/statistics.ts';
 
 /** A core for each process, for each load generator and as many for PostgreSQL. */
 const CORES_TO_SPARE = 8;

@@ -1,7 +1,16 @@
+import {
+  createRelatedProject,
+  forgetAnswers,
+  listBulkPaths,
+  type RelatedCatalog,
+} from '../relations/relation-catalogs.ts';
+import { TEN_RELATIONS } from '../relations/relation-rules.ts';
 import { openSyntheticCatalog, PRODUCTS_PER_BATCH } from '../support/catalogs.ts';
 import { type Child, startChild } from '../support/child-process.ts';
 import type { LoadOrder } from '../support/lookup-load.ts';
 import type { Bench, Figure, Measurement } from '../support/measurement.ts';
+import { runFullUpdate } from '../support/service-client.ts';
+import { round, spreadOf } from '../support/statistics.ts';
 import { measureSpeed, type Speed } from './postgres-lookup.ts';
 import { describePostgres } from './postgres-server.ts';
 import {
@@ -12,15 +21,6 @@ import {
   type StoreKind,
   type Stores,
 } from './postgres-stores.ts';
-import {
-  createRelatedProject,
-  forgetAnswers,
-  listBulkPaths,
-  type RelatedCatalog,
-} from '../relations/relation-catalogs.ts';
-import { TEN_RELATIONS } from '../relations/relation-rules.ts';
-import { runFullUpdate } from '../support/service-client.ts';
-import { round, spreadOf } from '../support/statistics.ts';
 
 const BULK = { perRequest: 100, limit: 5, requests: 200 };
 const WARM_UP_SECONDS = 1;

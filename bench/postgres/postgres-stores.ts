@@ -1,7 +1,7 @@
 import type { Bench } from '../support/measurement.ts';
-import { type BenchDatabase, openPostgresServer } from './postgres-server.ts';
 import { readCpuMs, waitUntilIdle } from '../support/process-usage.ts';
 import type { BenchService, Settings } from '../support/service.ts';
+import { type BenchDatabase, openPostgresServer } from './postgres-server.ts';
 
 /** A service on one store or the other, empty at the start. */
 export interface BenchStore {

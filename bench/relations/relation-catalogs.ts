@@ -2,10 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { RelationDefinition } from '../../server/src/relations/definitions/relation.ts';
 import { streamBodies } from '../support/catalogs.ts';
 import { waitUntilQuiet } from '../support/process-usage.ts';
-import { ATTRIBUTES, TAGS } from './relation-rules.ts';
 import type { BenchService } from '../support/service.ts';
 import { type Bodies, runFullUpdate, type TaskAnswer, waitUntilFinished } from '../support/service-client.ts';
 import { FIRST_VERSION, identifierOf } from '../support/synthetic-products.ts';
+import { ATTRIBUTES, TAGS } from './relation-rules.ts';
 
 /** Synthetic products of a project with relations, the products 0 to `count`. */
 export interface RelatedCatalog {

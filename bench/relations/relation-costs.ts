@@ -1,12 +1,12 @@
+import { updateMany } from '../ingest/partial.ts';
 import { openSyntheticCatalog, PRODUCTS_PER_BATCH } from '../support/catalogs.ts';
 import type { Bench, Figure } from '../support/measurement.ts';
-import { updateMany } from '../ingest/partial.ts';
 import { waitUntilQuiet } from '../support/process-usage.ts';
-import { createRelatedProject, type RelatedCatalog } from './relation-catalogs.ts';
-import { TEN_RELATIONS } from './relation-rules.ts';
 import type { BenchService } from '../support/service.ts';
 import { runFullUpdate } from '../support/service-client.ts';
 import { round, spreadOf } from '../support/statistics.ts';
+import { createRelatedProject, type RelatedCatalog } from './relation-catalogs.ts';
+import { TEN_RELATIONS } from './relation-rules.ts';
 
 const UPDATES_PER_ROUND = 3;
 

@@ -3,6 +3,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Child, startChild } from '../support/child-process.ts';
 import type { LoadOrder, LoadResult } from '../support/lookup-load.ts';
 import type { Bench, Figure } from '../support/measurement.ts';
+import type { BenchService } from '../support/service.ts';
+import { round, spreadOf } from '../support/statistics.ts';
+import { describeProduct, FIRST_VERSION, identifierOf } from '../support/synthetic-products.ts';
 import {
   forgetAnswers,
   listBulkPaths,
@@ -12,9 +15,6 @@ import {
   sourceAt,
 } from './relation-catalogs.ts';
 import { FRUITLESS_RELATIONS, GREATEST_WIDTH_MM, THIRTY_RELATIONS } from './relation-rules.ts';
-import type { BenchService } from '../support/service.ts';
-import { round, spreadOf } from '../support/statistics.ts';
-import { describeProduct, FIRST_VERSION, identifierOf } from '../support/synthetic-products.ts';
 
 /** Small lookups a second, at fixed instants. */
 const RATE = 200;

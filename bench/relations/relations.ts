@@ -3,6 +3,7 @@ import { type Child, startChild } from '../support/child-process.ts';
 import type { LoadOrder, LoadResult } from '../support/lookup-load.ts';
 import type { Bench, Figure, Measurement } from '../support/measurement.ts';
 import { readCpuMs } from '../support/process-usage.ts';
+import { round, spreadOf } from '../support/statistics.ts';
 import {
   forgetAnswers,
   listBulkPaths,
@@ -13,7 +14,6 @@ import {
 import { measureCosts } from './relation-costs.ts';
 import { measureFruitless, measureLarge } from './relation-extremes.ts';
 import { FRUITLESS_RELATIONS, TEN_RELATIONS } from './relation-rules.ts';
-import { round, spreadOf } from '../support/statistics.ts';
 
 /** Answers that the bare server holds and sends in turn. */
 const BARE_ANSWERS = 200;

@@ -1,9 +1,9 @@
 import { Suspense, useEffect, useRef } from 'react';
+import { Invitation, Welcome } from './account/enter.tsx';
+import { SignIn } from './account/sign-in.tsx';
 import { Frame } from './parts/frame.tsx';
 import { Loading } from './parts/page.tsx';
-import { Invitation, Welcome } from './account/enter.tsx';
 import { findScreen, ProjectScreen } from './screens.tsx';
-import { SignIn } from './account/sign-in.tsx';
 import { useRoute } from './state/route.ts';
 import { useSession } from './state/session.tsx';
 

@@ -1,9 +1,9 @@
 import { type ComponentType, lazy, Suspense } from 'react';
+import { Overview } from './overview/overview.tsx';
 import { Answer, Card, Empty, Loading, Page } from './parts/page.tsx';
+import { Projects } from './projects/projects.tsx';
 import { ProjectContext, useProjects } from './state/project.ts';
 import { linkTo } from './state/route.ts';
-import { Overview } from './overview/overview.tsx';
-import { Projects } from './projects/projects.tsx';
 
 /** Each view comes with its own file, when somebody goes there. */
 const load = <Name extends string>(

@@ -1,6 +1,6 @@
 import { useState } from 'react';
-import { SuggestField } from './suggest-field.tsx';
 import { useCategories } from '../state/categories.ts';
+import { SuggestField } from './suggest-field.tsx';
 
 /** A category path, chosen or typed: `Tools > Drills`. */
 export function CategoryField({

@@ -1,12 +1,12 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
+import { useProject } from '../state/project.ts';
+import { linkTo } from '../state/route.ts';
+import { useRelata, useRights, useSession } from '../state/session.tsx';
 import { Button, LinkButton } from './button.tsx';
 import { Empty, ErrorNote } from './page.tsx';
 import { Code } from './show.tsx';
 import { useTell } from './toasts.tsx';
-import { useProject } from '../state/project.ts';
-import { linkTo } from '../state/route.ts';
-import { useRelata, useRights, useSession } from '../state/session.tsx';
 
 const WATCH_MS = 2_000;
 

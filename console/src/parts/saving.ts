@@ -1,9 +1,9 @@
 import { RelataError, type Tagged } from '@relata/client';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { useTell } from './toasts.tsx';
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo } from '../state/route.ts';
+import { useTell } from './toasts.tsx';
 
 interface Saving<Value> {
   what: 'relation' | 'pipeline';

@@ -2,8 +2,8 @@ import type { MappedColumn, Mapping } from '@relata/client';
 import { useState } from 'react';
 import { IconButton } from '../parts/button.tsx';
 import { SwitchField, TextField } from '../parts/field.tsx';
-import { type MappedAttributes, readAttributes, withField, writeAttributes } from './pipeline-draft.ts';
 import { ColumnField } from './pipeline-column.tsx';
+import { type MappedAttributes, readAttributes, withField, writeAttributes } from './pipeline-draft.ts';
 
 interface Shape {
   mapping: Mapping;

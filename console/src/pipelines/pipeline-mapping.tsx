@@ -4,9 +4,9 @@ import { Button } from '../parts/button.tsx';
 import { AreaField, TextField } from '../parts/field.tsx';
 import { Card } from '../parts/page.tsx';
 import { useMistake } from './mistakes.ts';
-import { needOfMapping, withField } from './pipeline-draft.ts';
 import { MappedAttributesFields } from './pipeline-attributes.tsx';
 import { ColumnField } from './pipeline-column.tsx';
+import { needOfMapping, withField } from './pipeline-draft.ts';
 import type { PipelineShape } from './pipeline-form.tsx';
 
 /** As an identifier is needed, a mapping that has none yet is one too while it is being made. */

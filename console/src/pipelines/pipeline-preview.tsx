@@ -4,10 +4,10 @@ import { useEffect, useRef, useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { Card, Empty, ErrorNote, Loading } from '../parts/page.tsx';
 import { formatCount } from '../state/format.ts';
-import { needOfMapping, typeOf } from './pipeline-draft.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
+import { needOfMapping, typeOf } from './pipeline-draft.ts';
 
 /** So many rows are shown besides those with problems. */
 const FIRST_ROWS = 3;

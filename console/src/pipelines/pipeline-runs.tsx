@@ -4,10 +4,10 @@ import { Button } from '../parts/button.tsx';
 import { Answer, Card } from '../parts/page.tsx';
 import { Ago, Meter, TaskStatus } from '../parts/show.tsx';
 import { formatDuration } from '../state/format.ts';
-import { describeCounts, typeOf } from './pipeline-draft.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
+import { describeCounts, typeOf } from './pipeline-draft.ts';
 import { isRunning } from './pipelines.tsx';
 
 const BUSY_MS = 1_000;

@@ -7,10 +7,10 @@ import { Answer, Card, Page } from '../parts/page.tsx';
 import { Code } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { formatMoment, formatPercent } from '../state/format.ts';
-import { describeSource, describeTrigger, MODES, nameFormat, textOf, typeOf } from './pipeline-draft.ts';
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
+import { describeSource, describeTrigger, MODES, nameFormat, textOf, typeOf } from './pipeline-draft.ts';
 import { PipelineRuns } from './pipeline-runs.tsx';
 import { isRunning } from './pipelines.tsx';
 

@@ -4,10 +4,10 @@ import { LinkButton } from '../parts/button.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
 import { Ago, TaskStatus } from '../parts/show.tsx';
 import { formatMoment } from '../state/format.ts';
-import { describeCounts, describeSource, describeTrigger, nameFormat } from './pipeline-draft.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
+import { describeCounts, describeSource, describeTrigger, nameFormat } from './pipeline-draft.ts';
 
 /** As many as a project may have. Source: docs/interface.md §13.1 rule 17. */
 const MOST = 1_000;

@@ -5,10 +5,10 @@ import { ErrorNote } from '../parts/page.tsx';
 import { Meter } from '../parts/show.tsx';
 import { readPath } from '../state/category-path.ts';
 import { formatCount } from '../state/format.ts';
-import { type ProductFilters, readAttribute } from './product-filters.ts';
-import { type ProductRow, toRow } from './product-rows.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
+import { type ProductFilters, readAttribute } from './product-filters.ts';
+import { type ProductRow, toRow } from './product-rows.ts';
 import { ProductGrid } from './product-table.tsx';
 
 /** So many hits are enough to see that the filter is too wide; then the search waits to be sent on. */

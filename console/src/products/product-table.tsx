@@ -1,17 +1,17 @@
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useState } from 'react';
 import { Button } from '../parts/button.tsx';
+import { FirstProducts } from '../parts/first-products.tsx';
 import { Empty, ErrorNote, Loading } from '../parts/page.tsx';
 import { Ago, Thumb } from '../parts/show.tsx';
 import { VirtualGrid } from '../parts/virtual-grid.tsx';
 import { readPath } from '../state/category-path.ts';
 import { formatCount } from '../state/format.ts';
-import type { ProductFilters } from './product-filters.ts';
-import { bindPages, type ProductRow, toRow } from './product-rows.ts';
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
-import { FirstProducts } from '../parts/first-products.tsx';
+import type { ProductFilters } from './product-filters.ts';
+import { bindPages, type ProductRow, toRow } from './product-rows.ts';
 
 /** Small enough to be read in a few milliseconds, large enough that scrolling seldom waits. */
 const PAGE_ROWS = 500;

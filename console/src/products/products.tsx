@@ -1,11 +1,11 @@
 import { useDeferredValue, useState } from 'react';
 import { Button } from '../parts/button.tsx';
+import { CategoryField } from '../parts/category-field.tsx';
 import { TextField } from '../parts/field.tsx';
 import { Card, Page } from '../parts/page.tsx';
-import { PRODUCT_FILTERS, type ProductFilters, readAttribute } from './product-filters.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo, linkWith, replaceWith, useRoute } from '../state/route.ts';
-import { CategoryField } from '../parts/category-field.tsx';
+import { PRODUCT_FILTERS, type ProductFilters, readAttribute } from './product-filters.ts';
 import { ProductScan } from './product-scan.tsx';
 import { ProductTable } from './product-table.tsx';
 

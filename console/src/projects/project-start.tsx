@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { LinkButton } from '../parts/button.tsx';
+import { FirstProducts } from '../parts/first-products.tsx';
 import { Answer, Card, Page } from '../parts/page.tsx';
 import { Figure } from '../parts/show.tsx';
 import { formatCount } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
-import { FirstProducts } from '../parts/first-products.tsx';
 import { TaskTable, useTasks } from '../updates/updates.tsx';
 
 const SHOWN_TASKS = 8;

@@ -1,6 +1,7 @@
 import type { Attribute, Condition, Filter, Operator } from '@relata/client';
 import { useState } from 'react';
 import { Button, IconButton } from '../parts/button.tsx';
+import { CategoryField } from '../parts/category-field.tsx';
 import { SelectField, TextField } from '../parts/field.tsx';
 import { SuggestField } from '../parts/suggest-field.tsx';
 import { readPath, writePath } from '../state/category-path.ts';
@@ -14,7 +15,6 @@ import {
   showValue,
   writeGroup,
 } from '../state/filters.ts';
-import { CategoryField } from '../parts/category-field.tsx';
 
 const KINDS = [
   ['all', 'All of these hold'],

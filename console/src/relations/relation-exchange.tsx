@@ -9,8 +9,8 @@ import { useTell } from '../parts/toasts.tsx';
 import { saveFile } from '../state/csv.ts';
 import { formatCount } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
-import { foreseeImport, type ImportEffect, readImport } from './relation-import.ts';
 import { useRelata } from '../state/session.tsx';
+import { foreseeImport, type ImportEffect, readImport } from './relation-import.ts';
 
 const NAMED = 5;
 

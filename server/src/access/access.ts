@@ -6,22 +6,34 @@
 import type { Clock } from '../kernel/clock.ts';
 import { commandAuthor, type Projects } from '../projects/projects.ts';
 import type { Database, Postgres } from '../storage/storage.ts';
-import { makeKeyValue } from './keys/api-key.ts';
-import { hasAnyKey, removeKeysOf } from './keys/api-key-store.ts';
-import { createKeyFinder, type KeyFinder } from './keys/key-finder.ts';
-import { createKeyManagement, type KeyManagement } from './keys/key-management.ts';
-import { createLastUse } from './keys/last-use.ts';
-import { createSessionFinder, type SessionFinder } from './users/console-session.ts';
-import { dropInvitationsUpTo } from './users/invitation-store.ts';
-import { createInvitations, type Invitations } from './users/invitations.ts';
-import { createOwnerLinks, type OwnerLinks } from './users/owner-link.ts';
-import { dropOwnerLinksUpTo } from './users/owner-link-store.ts';
-import { createPasswordLimit } from './users/password-limit.ts';
-import { createSignIn, type SignIn } from './users/sign-in.ts';
-import { createUserManagement, type UserManagement } from './users/user-management.ts';
+import {
+  createKeyFinder,
+  createKeyManagement,
+  createLastUse,
+  hasAnyKey,
+  type KeyFinder,
+  type KeyManagement,
+  makeKeyValue,
+  removeKeysOf,
+} from './keys/keys.ts';
+import {
+  createInvitations,
+  createOwnerLinks,
+  createPasswordLimit,
+  createSessionFinder,
+  createSignIn,
+  createUserManagement,
+  dropInvitationsUpTo,
+  dropOwnerLinksUpTo,
+  type Invitations,
+  type OwnerLinks,
+  type SessionFinder,
+  type SignIn,
+  type UserManagement,
+} from './users/users.ts';
 
-export type { NewKey } from './keys/api-key.ts';
-export { ownerLinkUrl } from './users/console-links.ts';
+export type { NewKey } from './keys/keys.ts';
+export { ownerLinkUrl } from './users/users.ts';
 
 type Keys = Omit<KeyFinder, 'dropCache' | 'dropEndedWindows'> & Omit<KeyManagement, 'addKey'>;
 type Users = Pick<SessionFinder, 'findUser'> & SignIn & OwnerLinks & UserManagement & Invitations;

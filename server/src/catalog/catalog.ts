@@ -6,52 +6,51 @@
  */
 import type { CatalogFiles } from '../storage/storage.ts';
 import type { Task } from '../tasks/tasks.ts';
-import { createProductLists } from './browse/product-lists.ts';
-import { readProductPage } from './browse/product-page.ts';
-import { scanOperations } from './browse/product-scan.ts';
-import { surveyOperations } from './browse/survey.ts';
-import { ingestOperations } from './ingest/ingest-thread.ts';
-import { createOntologyChanges } from './ontology/ontology-changes.ts';
+import { createProductLists, readProductPage, scanOperations, surveyOperations } from './browse/browse.ts';
+import { ingestOperations } from './ingest/ingest.ts';
+import { createOntologyChanges } from './ontology/ontology.ts';
 import type { CatalogParts } from './parts.ts';
 import type { CatalogSnapshots } from './snapshot.ts';
-import { readerOperations } from './store/sqlite/catalog-store.ts';
-import { FullUpdates } from './updates/full-update.ts';
-import { listBatchPayloads, listLiveFullUpdates } from './updates/full-update-store.ts';
-import { gatherWrites, type WriteMode } from './updates/gathered-writes.ts';
-import { ProductUpdates } from './updates/product-updates.ts';
-import { Staging } from './updates/staging.ts';
+import { readerOperations } from './store/store.ts';
+import {
+  FullUpdates,
+  gatherWrites,
+  listBatchPayloads,
+  listLiveFullUpdates,
+  ProductUpdates,
+  Staging,
+  type WriteMode,
+} from './updates/updates.ts';
 
-export { describeBriefly } from './browse/product-list.ts';
-export { createScans } from './browse/scan-client.ts';
+export { createScans, describeBriefly } from './browse/browse.ts';
 export type { BatchDerivation, Derivation, OpenDerivation, PlacedDocument } from './derivation.ts';
-export { createIngest } from './ingest/ingest-client.ts';
-export { type Attribute, indexByKey, type Ontology, readNumber, readValue } from './ontology/attribute.ts';
+export { createIngest } from './ingest/ingest.ts';
+export { type Attribute, indexByKey, type Ontology, readNumber, readValue } from './ontology/ontology.ts';
 export type { CatalogSettings } from './parts.ts';
 export type { CatalogStore } from './port.ts';
-export { readIdentifierList } from './products/identifiers.ts';
-export type { UploadedProduct } from './products/product.ts';
-export { listProductErrors } from './products/product-check.ts';
-export { PRODUCTS_PER_REQUEST } from './products/product-schemas.ts';
+export type { UploadedProduct } from './products/products.ts';
+export { listProductErrors, PRODUCTS_PER_REQUEST, readIdentifierList } from './products/products.ts';
 export { passOnReport } from './report-lines.ts';
 export type { CatalogSnapshots } from './snapshot.ts';
 export {
   type CatalogRow,
-  lockCatalog,
-  readCatalogRow,
-  readPostgresOntology,
-  updateCatalog,
-} from './store/postgres/catalog-row-store.ts';
-export { createPostgresCatalogStore, postgresWriterOperations } from './store/postgres/catalog-store.ts';
-export { createPostgresSnapshots } from './store/postgres/snapshot-store.ts';
-export { createSqliteCatalogStore, writerOperations } from './store/sqlite/catalog-store.ts';
-export {
+  createPostgresCatalogStore,
+  createPostgresSnapshots,
+  createSqliteCatalogStore,
   createSqliteSnapshots,
+  lockCatalog,
+  postgresWriterOperations,
+  raiseVersion,
+  readCatalogRow,
   readCatalogVersion,
   readMeta,
   readOntology,
-} from './store/sqlite/reader-store.ts';
-export { raiseVersion, writeMeta } from './store/sqlite/writer-store.ts';
-export type { GatheredWrites, WriteMode } from './updates/gathered-writes.ts';
+  readPostgresOntology,
+  updateCatalog,
+  writeMeta,
+  writerOperations,
+} from './store/store.ts';
+export type { GatheredWrites, WriteMode } from './updates/updates.ts';
 
 export type Catalog = ReturnType<typeof createCatalog>;
 

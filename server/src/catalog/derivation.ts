@@ -1,5 +1,5 @@
 import type { CatalogFile, SqlSession, SqlTransaction } from '../storage/storage.ts';
-import type { UploadedProduct } from './products/product.ts';
+import type { UploadedProduct } from './products/products.ts';
 
 /**
  * What rooms to the right derive from products and keep in the catalog's file, e.g. on which sides of relations a

@@ -3,8 +3,8 @@ import type { FailureCode } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Database, PayloadFiles } from '../storage/storage.ts';
 import type { TaskRun, Tasks } from '../tasks/tasks.ts';
-import type { Scans } from './browse/scan-client.ts';
-import type { Ingest } from './ingest/ingest-client.ts';
+import type { Scans } from './browse/browse.ts';
+import type { Ingest } from './ingest/ingest.ts';
 import type { CatalogStore, ChangeCounts } from './port.ts';
 
 /** Settings of a project that concern its catalog. Source: docs/interface.md §14.2. */

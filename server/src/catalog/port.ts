@@ -1,8 +1,7 @@
 import type { ExpectedStates } from '../storage/storage.ts';
-import type { WalkState, WalkStep } from './browse/category-walk.ts';
-import type { IdentifierRange, ListedRow, PlacedRow } from './browse/product-list.ts';
-import type { Attribute, Ontology, OntologyMode } from './ontology/attribute.ts';
-import type { PackedProducts } from './products/packed-products.ts';
+import type { IdentifierRange, ListedRow, PlacedRow, WalkState, WalkStep } from './browse/browse.ts';
+import type { Attribute, Ontology, OntologyMode } from './ontology/ontology.ts';
+import type { PackedProducts } from './products/products.ts';
 
 /** What a full update or a delete did to the catalog. */
 export interface ChangeCounts {

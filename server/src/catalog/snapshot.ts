@@ -1,6 +1,6 @@
-import type { IdentifierRange, ListedRow } from './browse/product-list.ts';
+import type { IdentifierRange, ListedRow } from './browse/browse.ts';
 import type { OpenDerivation } from './derivation.ts';
-import type { Ontology } from './ontology/attribute.ts';
+import type { Ontology } from './ontology/ontology.ts';
 import type { ListedRange } from './port.ts';
 
 /** What an update must know of a present product. */

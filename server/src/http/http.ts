@@ -14,38 +14,52 @@ import type {
 } from 'fastify';
 import type { Access, Caller, ChosenProject, Role } from '../kernel/caller.ts';
 import type { JsonLimits } from '../kernel/json-scan.ts';
-import type { RawBody } from './bodies/body.ts';
+import type { RawBody } from './bodies/bodies.ts';
 import type { RateState } from './guards/guards.ts';
 
-export { type AnswerOnce, createAnswerOnce, type RecordAnswer } from './answers/answer-once.ts';
-export { dropAnswersBefore as dropOldAnswers } from './answers/answer-store.ts';
-export { ErrorAnswer, ListQuery, ProjectQuery } from './answers/common-schemas.ts';
-export { describeRefusal, type FailureBody } from './answers/error-mapper.ts';
-export { IfMatch, readIfMatch, sendMark } from './answers/if-match.ts';
-export type { RawBody } from './bodies/body.ts';
-export { describeServer, documentServer, serveDocuments } from './docs/openapi.ts';
-export { signalOf } from './guards/caller-signal.ts';
 export {
+  type AnswerOnce,
+  createAnswerOnce,
+  describeRefusal,
+  dropAnswersBefore as dropOldAnswers,
+  ErrorAnswer,
+  type FailureBody,
+  IfMatch,
+  ListQuery,
+  ProjectQuery,
+  type RecordAnswer,
+  readIfMatch,
+  sendMark,
+} from './answers/answers.ts';
+export type { RawBody } from './bodies/bodies.ts';
+export { describeServer, documentServer, serveDocuments } from './docs/docs.ts';
+export {
+  type CountLook,
   chargeRequest,
+  createLookCount,
+  createSessionCookie,
+  csrfTokenOf,
   type Guards,
   type PresentedKey,
   type RateState,
   readPresentedKey,
+  type SessionCookie,
+  signalOf,
+  whileCallerWaits,
 } from './guards/guards.ts';
-export { type CountLook, createLookCount } from './guards/open-looks.ts';
-export { createSessionCookie, csrfTokenOf, type SessionCookie } from './guards/session-cookie.ts';
-export { whileCallerWaits } from './guards/waiting-caller.ts';
-export { serveConsole } from './server/console-files.ts';
-export { listenOn, refuseTakenAddress } from './server/listen.ts';
 export {
   createMetrics,
+  createServer,
+  listenOn,
   type MeasuredRequest,
   type MetricSources,
   type Metrics,
   measureRequests,
+  refuseTakenAddress,
+  type ServerSettings,
+  serveConsole,
   serveMetrics,
-} from './server/metrics.ts';
-export { createServer, type ServerSettings } from './server/server.ts';
+} from './server/server.ts';
 
 export type Server = FastifyInstance<
   RawServerDefault,

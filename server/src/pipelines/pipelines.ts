@@ -11,22 +11,24 @@ import type { Logger } from '../kernel/logger.ts';
 import type { Database, PayloadFiles } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 import { AccountPlaces } from './account-places.ts';
-import { checkTried, fillHeaders } from './definitions/pipeline-check.ts';
-import { createPipelineChanges, createPipelineLists } from './definitions/pipeline-definitions.ts';
-import { dropForgottenRuns, listOpenPieces } from './definitions/pipeline-history-store.ts';
-import type { SentPreview } from './definitions/pipeline-schemas.ts';
-import { findPipeline, removePipelinesOf } from './definitions/pipeline-store.ts';
-import { createTextChecks } from './mapping/mapping-check.ts';
-import { PipelineRuns, type Preview } from './runs/pipeline-runs.ts';
-import { createPipelineTriggers } from './runs/pipeline-triggers.ts';
-import type { RunThreads } from './runs/run-client.ts';
-import { createSchedule } from './runs/schedule.ts';
+import type { SentPreview } from './definitions/definitions.ts';
+import {
+  checkTried,
+  createPipelineChanges,
+  createPipelineLists,
+  dropForgottenRuns,
+  fillHeaders,
+  findPipeline,
+  listOpenPieces,
+  removePipelinesOf,
+} from './definitions/definitions.ts';
+import { createTextChecks } from './mapping/mapping.ts';
+import type { RunThreads } from './runs/runs.ts';
+import { createPipelineTriggers, createSchedule, PipelineRuns, type Preview } from './runs/runs.ts';
 
-export type { Pipeline } from './definitions/pipeline.ts';
-export { showDefinition } from './definitions/pipeline-definitions.ts';
-export type { PipelineRouteParts } from './definitions/pipeline-route-parts.ts';
-export { createRunThreads, type RunThreadData } from './runs/run-client.ts';
-export { runThreadOperations } from './runs/run-thread.ts';
+export type { Pipeline, PipelineRouteParts } from './definitions/definitions.ts';
+export { showDefinition } from './definitions/definitions.ts';
+export { createRunThreads, type RunThreadData, runThreadOperations } from './runs/runs.ts';
 export { SOURCE_LIMITS, type SourceSettings } from './sources/sources.ts';
 
 export interface PipelineParts {

@@ -1,10 +1,14 @@
 import type { ExpectedStates } from '../storage/storage.ts';
-import type { RelateInput } from './answers/related-answers.ts';
-import type { Relation, RelationDefinition } from './definitions/relation.ts';
-import type { BuildOrder, BuildPage } from './memberships/relation-plan.ts';
-import type { ProductRelation, ProductRelationsInput } from './search/product-relations.ts';
-import type { ExplainInput, RelationExplanation } from './search/relation-questions.ts';
-import type { RelationSurvey } from './search/relation-survey.ts';
+import type { RelateInput } from './answers/answers.ts';
+import type { Relation, RelationDefinition } from './definitions/definitions.ts';
+import type { BuildOrder, BuildPage } from './memberships/memberships.ts';
+import type {
+  ExplainInput,
+  ProductRelation,
+  ProductRelationsInput,
+  RelationExplanation,
+  RelationSurvey,
+} from './search/search.ts';
 
 /** What stands before and behind the answers of one step. */
 export interface Frame {

@@ -11,25 +11,24 @@ import { ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { refuseOtherState } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
-import type { RelateInput } from './answers/related-answers.ts';
-import type { AnswerForm } from './answers/related-items.ts';
-import { checkIncluded, checkSize, type IncludedRelations, planTags } from './answers/related-request.ts';
-import { markOfRelation, type Relation, type RelationDefinition, ruleOf } from './definitions/relation.ts';
-import { createRelationBuilds } from './memberships/relation-tasks.ts';
+import type { AnswerForm, RelateInput } from './answers/answers.ts';
+import { checkIncluded, checkSize, type IncludedRelations, planTags } from './answers/answers.ts';
+import { markOfRelation, type Relation, type RelationDefinition, ruleOf } from './definitions/definitions.ts';
+import { createRelationBuilds } from './memberships/memberships.ts';
 import type { RelationStore, RemovedRelation, WaitingCaller } from './port.ts';
-import type { ProductRelationsInput } from './search/product-relations.ts';
-import type { ExplainInput, RelationExplanation } from './search/relation-questions.ts';
+import type { ExplainInput, ProductRelationsInput, RelationExplanation } from './search/search.ts';
 
-export type { Relation, RelationDefinition } from './definitions/relation.ts';
-export { relationBatchDerivation } from './store/postgres/membership-store.ts';
-export { postgresRelationReaderOperations } from './store/postgres/reader-store.ts';
+export type { Relation, RelationDefinition } from './definitions/definitions.ts';
 export {
   createPostgresRelationStore,
+  createSqliteRelationStore,
+  postgresRelationReaderOperations,
   postgresRelationWriterOperations,
-} from './store/postgres/relation-store.ts';
-export { relationDerivation } from './store/sqlite/membership-store.ts';
-export { relationReaderOperations } from './store/sqlite/reader-store.ts';
-export { createSqliteRelationStore, relationWriterOperations } from './store/sqlite/relation-store.ts';
+  relationBatchDerivation,
+  relationDerivation,
+  relationReaderOperations,
+  relationWriterOperations,
+} from './store/store.ts';
 
 export interface RelationParts {
   readonly store: RelationStore;

@@ -8,39 +8,71 @@ import type { Kysely, RawBuilder, Transaction } from 'kysely';
 import { ServiceError } from '../kernel/errors.ts';
 import { dataFolderAt, makeDataFolder } from './data-folder.ts';
 import { migrate } from './migrate.ts';
-import { createPayloadFiles, type PayloadFiles } from './payloads/payload-files.ts';
-import { createPayloadRows } from './payloads/payload-rows.ts';
-import { openPostgres, type Postgres, type PostgresSettings } from './postgres/connections.ts';
-import { openPostgresDatabase } from './postgres/control-database.ts';
-import { migratePostgres } from './postgres/migrate.ts';
+import { createPayloadFiles, createPayloadRows, type PayloadFiles } from './payloads/payloads.ts';
+import {
+  migratePostgres,
+  openPostgres,
+  openPostgresDatabase,
+  type Postgres,
+  type PostgresSettings,
+} from './postgres/postgres.ts';
 import type { ControlSchema } from './schema.ts';
-import { CONTROL_PRAGMAS, openControlDatabase } from './sqlite/control-database.ts';
-import { openSqlite } from './sqlite/open-sqlite.ts';
+import { CONTROL_PRAGMAS, openControlDatabase, openSqlite } from './sqlite/sqlite.ts';
 import { refuseUnfinishedMove, refuseUnfinishedMoveIn } from './unfinished-move.ts';
 
 export { type ByteCache, type CacheSpace, createByteCache } from './byte-cache.ts';
-export { dataFolderAt, existingDataFolder, tightenDataFolder } from './data-folder.ts';
-export { lockDataFolder } from './data-lock.ts';
-export { refuseNewerFiles } from './migrate.ts';
-export type { PayloadFiles } from './payloads/payload-files.ts';
-export { createPayloadRows } from './payloads/payload-rows.ts';
 export {
+  catalogPath,
+  type DataFolder,
+  dataFolderAt,
+  existingDataFolder,
+  tightenDataFolder,
+} from './data-folder.ts';
+export { lockDataFolder } from './data-lock.ts';
+export { type DatabaseKind, isNewest, migrate, refuseNewerDatabase, refuseNewerFiles } from './migrate.ts';
+export { createPayloadFiles, createPayloadRows, type PayloadFiles } from './payloads/payloads.ts';
+export {
+  CopyRows,
+  copyInto,
+  createReaders,
+  isTimedOut,
+  migratePostgres,
   openPostgres,
   type Postgres,
   type PostgresSettings,
+  type Readers,
   type SqlSession,
   type SqlTransaction,
   type SqlValue,
-} from './postgres/connections.ts';
-export { CopyRows, copyInto } from './postgres/copy-rows.ts';
-export { isTimedOut } from './postgres/postgres-errors.ts';
-export { createReaders, type Readers } from './postgres/replicas.ts';
+} from './postgres/postgres.ts';
 export type { ControlSchema } from './schema.ts';
-export { type CatalogFile, type CatalogFiles, createCatalogFiles } from './sqlite/catalog-files.ts';
-export { extensionOf } from './sqlite/control-database.ts';
+export {
+  CatalogFile,
+  type CatalogFiles,
+  CONTROL_PRAGMAS,
+  createCatalogFiles,
+  extensionOf,
+  openSqlite,
+} from './sqlite/sqlite.ts';
+export { translateSqliteError } from './sqlite-errors.ts';
 export { type ExpectedStates, markOf, refuseOtherState } from './state-mark.ts';
-export { type Operation, type OperationAnswer, serveOperations } from './threads/thread-entry.ts';
-export { createThreadPool, type StopFlag, type ThreadPool } from './threads/thread-pool.ts';
+export {
+  createThreadPool,
+  type Operation,
+  type OperationAnswer,
+  type StopFlag,
+  serveOperations,
+  type ThreadPool,
+} from './threads/threads.ts';
+export {
+  findMoveIn,
+  findMoveRow,
+  hasProgress,
+  MOVE_PROGRESS,
+  MOVE_ROW,
+  SERVICE,
+  unfinished,
+} from './unfinished-move.ts';
 
 export type ControlTransaction = Transaction<ControlSchema>;
 

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { SqlSession } from './postgres/connections.ts';
+import type { SqlSession } from './postgres/postgres.ts';
 
 /** What `relata migrate-store` leaves in its target until it is complete, and the refusal to serve such a store. */
 /** Where a move is; only in its target and only until it is compared. */

@@ -2,9 +2,16 @@ import { existsSync } from 'node:fs';
 import { copyFile, mkdir, mkdtemp, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
-import { catalogPath, type DataFolder, dataFolderAt, existingDataFolder } from '../storage/data-folder.ts';
-import { lockDataFolder } from '../storage/data-lock.ts';
-import { type DatabaseKind, refuseNewerDatabase, refuseNewerFiles } from '../storage/migrate.ts';
+import {
+  catalogPath,
+  type DatabaseKind,
+  type DataFolder,
+  dataFolderAt,
+  existingDataFolder,
+  lockDataFolder,
+  refuseNewerDatabase,
+  refuseNewerFiles,
+} from '../storage/storage.ts';
 
 /**
  * Backup while the service runs, and bringing all of it back. The control database is copied first, then the bodies of

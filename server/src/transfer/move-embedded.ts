@@ -1,20 +1,21 @@
 import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
-import { catalogPath, type DataFolder } from '../storage/data-folder.ts';
-import { migrate } from '../storage/migrate.ts';
-import { createPayloadFiles } from '../storage/payloads/payload-files.ts';
-import { CatalogFile } from '../storage/sqlite/catalog-files.ts';
-import { CONTROL_PRAGMAS } from '../storage/sqlite/control-database.ts';
-import { openSqlite } from '../storage/sqlite/open-sqlite.ts';
-import { translateSqliteError } from '../storage/sqlite-errors.ts';
 import {
+  CatalogFile,
+  CONTROL_PRAGMAS,
+  catalogPath,
+  createPayloadFiles,
+  type DataFolder,
   findMoveIn,
   hasProgress,
   MOVE_ROW as MOVE,
   MOVE_PROGRESS,
+  migrate,
+  openSqlite,
   SERVICE,
-} from '../storage/unfinished-move.ts';
+  translateSqliteError,
+} from '../storage/storage.ts';
 import { readMetaRows, writeMetaRows, writeSequence } from './move-catalog-row.ts';
 import type { Counters, MovedPayload, MoveEnd, Progress, Step, Unit, UnitSize } from './move-ends.ts';
 import { CATALOG_ROW, COMMITTED, type MovedColumn, type MovedTable } from './move-layout.ts';

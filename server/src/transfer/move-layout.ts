@@ -1,7 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
-import { migrate } from '../storage/migrate.ts';
-import type { SqlSession } from '../storage/postgres/connections.ts';
-import { MOVE_PROGRESS } from '../storage/unfinished-move.ts';
+import type { SqlSession } from '../storage/storage.ts';
+import { MOVE_PROGRESS, migrate } from '../storage/storage.ts';
 
 /**
  * What a move copies, read from the two schemas themselves, so that a new table or column is either moved or refused,

@@ -1,4 +1,4 @@
-import { SERVICE } from '../storage/unfinished-move.ts';
+import { SERVICE } from '../storage/storage.ts';
 import type { Unit, UnitSize } from './move-ends.ts';
 import { ROW_COST_BYTES } from './move-rows.ts';
 

@@ -1,7 +1,13 @@
-import { createPayloadRows } from '../storage/payloads/payload-rows.ts';
-import type { Postgres, SqlSession, SqlTransaction, SqlValue } from '../storage/postgres/connections.ts';
-import { CopyRows, copyInto } from '../storage/postgres/copy-rows.ts';
-import { findMoveRow, MOVE_ROW as MOVE, MOVE_PROGRESS, SERVICE } from '../storage/unfinished-move.ts';
+import type { Postgres, SqlSession, SqlTransaction, SqlValue } from '../storage/storage.ts';
+import {
+  CopyRows,
+  copyInto,
+  createPayloadRows,
+  findMoveRow,
+  MOVE_ROW as MOVE,
+  MOVE_PROGRESS,
+  SERVICE,
+} from '../storage/storage.ts';
 import type { Counters, MovedPayload, MoveEnd, Progress, Step, Unit, UnitSize } from './move-ends.ts';
 import type { MovedColumn, MovedTable } from './move-layout.ts';
 import {

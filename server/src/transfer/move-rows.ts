@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { CopyRows } from '../storage/postgres/copy-rows.ts';
+import type { CopyRows } from '../storage/storage.ts';
 import type { MovedColumn, MovedTable } from './move-layout.ts';
 
 export type MovedValue = number | string | Uint8Array | null;

@@ -1,11 +1,14 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { dataFolderAt } from '../storage/data-folder.ts';
-import { lockDataFolder } from '../storage/data-lock.ts';
-import { refuseNewerFiles } from '../storage/migrate.ts';
-import { openPostgres, type Postgres } from '../storage/postgres/connections.ts';
-import { migratePostgres } from '../storage/postgres/migrate.ts';
-import { unfinished } from '../storage/unfinished-move.ts';
+import {
+  dataFolderAt,
+  lockDataFolder,
+  migratePostgres,
+  openPostgres,
+  type Postgres,
+  refuseNewerFiles,
+  unfinished,
+} from '../storage/storage.ts';
 import { type Compared, compareEnds } from './move-comparison.ts';
 import { EmbeddedEnd } from './move-embedded.ts';
 import type { MovedPayload, MoveEnd, Progress, UnitSize } from './move-ends.ts';

@@ -1,8 +1,13 @@
 import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { catalogPath, existingDataFolder } from '../storage/data-folder.ts';
-import { isNewest, migrate, refuseNewerDatabase } from '../storage/migrate.ts';
-import { CatalogFile } from '../storage/sqlite/catalog-files.ts';
+import {
+  CatalogFile,
+  catalogPath,
+  existingDataFolder,
+  isNewest,
+  migrate,
+  refuseNewerDatabase,
+} from '../storage/storage.ts';
 import { openBackup } from './backup.ts';
 
 /** A commit of the service may be under way. */

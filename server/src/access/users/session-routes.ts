@@ -3,7 +3,7 @@ import { csrfTokenOf, ErrorAnswer, type Routes, type Server, type SessionCookie 
 import { isUser, type UserCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Access } from '../access.ts';
-import { DoneAnswer } from '../keys/api-key-schemas.ts';
+import { DoneAnswer } from '../keys/keys.ts';
 import type { OpenedSession } from './console-session.ts';
 import type { Visitor } from './sign-in.ts';
 import {

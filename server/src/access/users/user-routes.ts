@@ -1,7 +1,7 @@
 import { type AnswerOnce, ErrorAnswer, ListQuery, type Routes, type Server } from '../../http/http.ts';
 import type { Beside } from '../../projects/projects.ts';
 import type { Access } from '../access.ts';
-import { DoneAnswer } from '../keys/api-key-schemas.ts';
+import { DoneAnswer } from '../keys/keys.ts';
 import { invitationUrl } from './console-links.ts';
 import type { Invitation } from './invitation-store.ts';
 import type { User } from './user.ts';

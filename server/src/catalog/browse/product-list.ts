@@ -1,5 +1,5 @@
-import type { UploadedProduct } from '../products/product.ts';
-import { computeValueId } from '../products/value-id.ts';
+import type { UploadedProduct } from '../products/products.ts';
+import { computeValueId } from '../products/products.ts';
 
 /** Which products a list shows, and how. Source: docs/interface.md §14.3. */
 export interface ProductFilter {

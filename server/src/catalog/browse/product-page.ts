@@ -5,10 +5,10 @@ import {
   indexByKey,
   type Ontology,
   readValue,
-} from '../ontology/attribute.ts';
+} from '../ontology/ontology.ts';
 import type { CatalogStore, StoredProduct } from '../port.ts';
-import type { AttributeValue, UploadedProduct } from '../products/product.ts';
-import { computeValueId } from '../products/value-id.ts';
+import type { AttributeValue, UploadedProduct } from '../products/products.ts';
+import { computeValueId } from '../products/products.ts';
 
 /** All there is to say about one product. Source: docs/interface.md §14.3. */
 

@@ -4,7 +4,7 @@ import { type CountLook, ErrorAnswer, type Routes, type Server, whileCallerWaits
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Catalog } from '../catalog.ts';
-import { indexByKey } from '../ontology/attribute.ts';
+import { indexByKey } from '../ontology/ontology.ts';
 import {
   CategoryListQuery,
   CategoryPage,
@@ -13,7 +13,7 @@ import {
   ProductPage,
   ProductParams,
   ProjectParams,
-} from '../products/catalog-schemas.ts';
+} from '../products/products.ts';
 import { exportLine } from './export.ts';
 import type { AttributeFilter, ProductFilter } from './product-list.ts';
 import { type FoundPart, isScanned, type WantedList } from './product-lists.ts';

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type CountLook, ErrorAnswer, type Routes, whileCallerWaits } from '../../http/http.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import type { Catalog } from '../catalog.ts';
-import { ProjectParams } from '../products/catalog-schemas.ts';
+import { ProjectParams } from '../products/products.ts';
 import type { SurveyPart, SurveyQuestion, SurveyResult } from './survey.ts';
 import { ChangedAttribute, Coverage, Effect, SurveyQuery } from './survey-schemas.ts';
 

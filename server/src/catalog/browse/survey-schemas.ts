@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { AttributeSchema } from '../products/catalog-schemas.ts';
+import { AttributeSchema } from '../products/products.ts';
 
 /** Source: docs/interface.md §11.6. */
 export const SurveyQuery = Type.Object({

@@ -1,9 +1,8 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Operation } from '../../storage/storage.ts';
-import { EffectTally, planChange } from '../ontology/attribute-effect.ts';
-import { CoverageTally } from '../ontology/coverage.ts';
-import type { WantedAttribute } from '../ontology/ontology-check.ts';
-import type { UploadedProduct } from '../products/product.ts';
+import type { WantedAttribute } from '../ontology/ontology.ts';
+import { CoverageTally, EffectTally, planChange } from '../ontology/ontology.ts';
+import type { UploadedProduct } from '../products/products.ts';
 import type { CatalogSnapshot, CatalogSnapshots } from '../snapshot.ts';
 import { planRange } from './product-list.ts';
 

@@ -1,4 +1,4 @@
-import type { SentPatch, SentProduct } from '../products/product.ts';
+import type { SentPatch, SentProduct } from '../products/products.ts';
 import type { CatalogSnapshot } from '../snapshot.ts';
 
 type Categorised = Pick<SentProduct | SentPatch, 'categories'>;

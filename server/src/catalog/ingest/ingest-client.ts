@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import type { RawBody } from '../../http/http.ts';
 import type { PayloadFiles, ThreadPool } from '../../storage/storage.ts';
-import type { Attribute } from '../ontology/attribute.ts';
-import { type BodyForm, checkBody } from '../products/product-check.ts';
+import type { Attribute } from '../ontology/ontology.ts';
+import { type BodyForm, checkBody } from '../products/products.ts';
 import type { CheckInput, CheckResult, IngestSource, RefreshPage, Survey } from './ingest-thread.ts';
 import type { Extracted } from './product-extraction.ts';
 

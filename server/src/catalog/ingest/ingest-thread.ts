@@ -1,17 +1,25 @@
 import type { Operation } from '../../storage/storage.ts';
 import type { OpenDerivation } from '../derivation.ts';
-import { type Attribute, indexByKey, type Ontology } from '../ontology/attribute.ts';
-import { Extractor } from '../ontology/extraction.ts';
-import { joinObserved, type Observed, observeValue } from '../ontology/ontology-draft.ts';
-import type { PackedProducts } from '../products/packed-products.ts';
 import {
+  type Attribute,
+  Extractor,
+  indexByKey,
+  joinObserved,
+  type Observed,
+  type Ontology,
+  observeValue,
+} from '../ontology/ontology.ts';
+import type { PackedProducts } from '../products/products.ts';
+import {
+  type BodyForm,
+  type CheckedBody,
+  checkBody,
   normaliseProduct,
   patchProduct,
   type SentPatch,
   type SentProduct,
   type UploadedProduct,
-} from '../products/product.ts';
-import { type BodyForm, type CheckedBody, checkBody } from '../products/product-check.ts';
+} from '../products/products.ts';
 import type { CatalogSnapshot, CatalogSnapshots } from '../snapshot.ts';
 import { CategoryIds, keepLatest } from './category-ids.ts';
 import { type CompiledOntology, extractStored, ProductExtraction } from './product-extraction.ts';

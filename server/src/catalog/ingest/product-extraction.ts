@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import type { OpenDerivation } from '../derivation.ts';
-import type { Attribute, Ontology } from '../ontology/attribute.ts';
-import { answerBound, type Extractor } from '../ontology/extraction.ts';
-import { HASH_BYTES, type PackedProducts, ProductPacker, transferOf } from '../products/packed-products.ts';
-import type { UploadedProduct } from '../products/product.ts';
+import type { Attribute, Ontology } from '../ontology/ontology.ts';
+import { answerBound, type Extractor } from '../ontology/ontology.ts';
+import type { UploadedProduct } from '../products/products.ts';
+import { HASH_BYTES, type PackedProducts, ProductPacker, transferOf } from '../products/products.ts';
 import type { PresentProduct } from '../snapshot.ts';
 import { ReportWriter } from './report-writer.ts';
 

@@ -1,4 +1,4 @@
-import { describeUnextracted, type ExtractionListener, type Unextracted } from '../ontology/extraction.ts';
+import { describeUnextracted, type ExtractionListener, type Unextracted } from '../ontology/ontology.ts';
 
 /** A task's report ends at as many lines anyway. Source: docs/interface.md §4.7. */
 const REPORT_LINES = 100_000;

@@ -4,13 +4,14 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { Catalog } from '../catalog.ts';
 import type { Frame, JoinedAnswers } from '../port.ts';
 import {
+  checkIdentifiers,
   IdentifierQuery,
   IdentifiersBody,
   IdentifiersQuery,
   LookupProduct,
   ProductList,
-} from '../products/catalog-schemas.ts';
-import { checkIdentifiers, readIdentifiers } from '../products/identifiers.ts';
+  readIdentifiers,
+} from '../products/products.ts';
 
 const tags = ['Lookup'];
 const failures = { '4xx': ErrorAnswer };

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../kernel/errors.ts';
-import type { UploadedProduct } from '../products/product.ts';
+import type { UploadedProduct } from '../products/products.ts';
 import { type Attribute, indexByKey } from './attribute.ts';
 import { Examples, judge, type Problem, ProblemTally, type ValueExample } from './coverage.ts';
 import { findNumericOnly, type WantedAttribute } from './ontology-check.ts';

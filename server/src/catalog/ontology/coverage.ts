@@ -1,4 +1,4 @@
-import type { UploadedProduct } from '../products/product.ts';
+import type { UploadedProduct } from '../products/products.ts';
 import {
   type Attribute,
   describeNotExtracted,

@@ -1,5 +1,5 @@
-import type { AttributeValue, UploadedProduct } from '../products/product.ts';
-import { computeValueId } from '../products/value-id.ts';
+import type { AttributeValue, UploadedProduct } from '../products/products.ts';
+import { computeValueId } from '../products/products.ts';
 import {
   type Attribute,
   describeNotExtracted,

@@ -11,7 +11,7 @@ import {
 import type { ChosenProject } from '../../kernel/caller.ts';
 import type { ControlTransaction } from '../../storage/storage.ts';
 import type { Catalog } from '../catalog.ts';
-import { OntologyDocument, ProjectParams } from '../products/catalog-schemas.ts';
+import { OntologyDocument, ProjectParams } from '../products/products.ts';
 import type { Ontology } from './attribute.ts';
 import { markOfOntology } from './ontology-change.ts';
 import { checkOntology } from './ontology-check.ts';

@@ -1,6 +1,6 @@
 import type { ThreadPool } from '../../storage/storage.ts';
 import type { CatalogStore } from '../port.ts';
-import { type PackedProducts, transferOf } from '../products/packed-products.ts';
+import { type PackedProducts, transferOf } from '../products/products.ts';
 
 /** The writes of a catalog store, done by its writing threads under the same names. */
 export function createCatalogWrites(

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { PartRequest, TaskDefinition, TaskRun } from '../../tasks/tasks.ts';
-import type { OntologyChanges } from '../ontology/ontology-changes.ts';
+import type { OntologyChanges } from '../ontology/ontology.ts';
 import type { CatalogParts } from '../parts.ts';
 import type { ChangeCounts, CommitResult, DeleteLimit } from '../port.ts';
 import { passOnReport } from '../report-lines.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { RawBody } from '../../http/http.ts';
 import type { ControlTransaction } from '../../storage/storage.ts';
 import type { Task } from '../../tasks/tasks.ts';
-import type { IngestSource } from '../ingest/ingest-thread.ts';
+import type { IngestSource } from '../ingest/ingest.ts';
 import type { CatalogParts } from '../parts.ts';
 import type { FullUpdates } from './full-update.ts';
 import type { ProductUpdates } from './product-updates.ts';

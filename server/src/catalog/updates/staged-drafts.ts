@@ -1,4 +1,4 @@
-import type { Attribute } from '../ontology/attribute.ts';
+import type { Attribute } from '../ontology/ontology.ts';
 import type { StagedBatch } from '../port.ts';
 import type { ExtractedBy } from './staging.ts';
 

@@ -2,17 +2,18 @@ import { setTimeout } from 'node:timers/promises';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { Database } from '../../storage/storage.ts';
-import type { Ingest } from '../ingest/ingest-client.ts';
-import type { IngestSource } from '../ingest/ingest-thread.ts';
-import { type Attribute, indexByKey, type Ontology } from '../ontology/attribute.ts';
+import type { Ingest, IngestSource } from '../ingest/ingest.ts';
 import {
+  type Attribute,
   describeDefinition,
   draftAttribute,
+  indexByKey,
   joinObservations,
   joinObserved,
   type Observations,
   type Observed,
-} from '../ontology/ontology-draft.ts';
+  type Ontology,
+} from '../ontology/ontology.ts';
 import type { CatalogStore, StagedBatch } from '../port.ts';
 
 /** With which definitions the facts of a batch were made. */

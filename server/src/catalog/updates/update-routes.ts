@@ -9,7 +9,7 @@ import {
 } from '../../http/http.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ControlTransaction } from '../../storage/storage.ts';
-import { toListItem } from '../browse/product-list.ts';
+import { toListItem } from '../browse/browse.ts';
 import type { Catalog } from '../catalog.ts';
 import {
   DeleteBody,
@@ -17,6 +17,7 @@ import {
   DeletedQuery,
   FullUpdateQuery,
   InitiateAnswer,
+  PRODUCTS_PER_REQUEST,
   PreviewAnswer,
   StartAnswer,
   StartQuery,
@@ -25,8 +26,7 @@ import {
   UpdateBody,
   UpdateQuery,
   UploadBody,
-} from '../products/catalog-schemas.ts';
-import { PRODUCTS_PER_REQUEST } from '../products/product-schemas.ts';
+} from '../products/products.ts';
 import type { FailedBatch } from './failed-batch-store.ts';
 import { startAnswer } from './update-answers.ts';
 

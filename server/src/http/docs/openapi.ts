@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import swagger from '@fastify/swagger';
 import type { FastifyContextConfig, FastifySchema, RouteOptions } from 'fastify';
-import { ErrorAnswer } from '../answers/common-schemas.ts';
+import { ErrorAnswer } from '../answers/answers.ts';
 import type { Server } from '../http.ts';
 import { shareTitledSchemas } from './openapi-components.ts';
 import type { ApiOperation, OpenApiDocument } from './openapi-document.ts';

@@ -11,8 +11,13 @@ import {
   type UserCaller,
 } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { describeRefusal } from '../answers/error-mapper.ts';
+import { describeRefusal } from '../answers/answers.ts';
 import { changesSomething, refuseForged, type SessionCookie } from './session-cookie.ts';
+
+export { signalOf } from './caller-signal.ts';
+export { type CountLook, createLookCount } from './open-looks.ts';
+export { changesSomething, createSessionCookie, csrfTokenOf, type SessionCookie } from './session-cookie.ts';
+export { whileCallerWaits } from './waiting-caller.ts';
 
 /** A key as it came in a request, and by which way. */
 export interface PresentedKey {

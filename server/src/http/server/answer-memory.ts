@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { nameCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { createMemoryBudget } from '../bodies/memory-budget.ts';
-import { changesSomething } from '../guards/session-cookie.ts';
+import { createMemoryBudget } from '../bodies/bodies.ts';
+import { changesSomething } from '../guards/guards.ts';
 
 /** Smaller answers fit into the buffers of their sockets, or nearly so: counting them would cost more than they do. */
 const COUNTED_BYTES = 64 * 1024;

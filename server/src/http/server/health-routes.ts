@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { ServiceError } from '../../kernel/errors.ts';
-import { ErrorAnswer } from '../answers/common-schemas.ts';
+import { ErrorAnswer } from '../answers/answers.ts';
 import type { Server } from '../http.ts';
 
 const HealthAnswer = Type.Object({ status: Type.Literal('ok') }, { title: 'Health' });

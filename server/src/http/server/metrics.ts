@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Caller } from '../../kernel/caller.ts';
 import { type FailureCode, ServiceError } from '../../kernel/errors.ts';
-import { ErrorAnswer } from '../answers/common-schemas.ts';
+import { ErrorAnswer } from '../answers/answers.ts';
 import type { Server } from '../http.ts';
 
 /** What the parts of the service count. Names and labels: docs/operating.md. */

@@ -5,25 +5,43 @@ import { Ajv } from 'ajv';
 import Fastify, { type FastifyError, type FastifyRequest, type RouteOptions } from 'fastify';
 import { nameCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { replyWithError } from '../answers/error-mapper.ts';
-import { describeSchemaErrors } from '../answers/schema-errors.ts';
-import { JSON_LIMITS, MIB, parseJsonBody, readBody } from '../bodies/body.ts';
-import { CHECKS, createBodyChecks } from '../bodies/body-check.ts';
-import { streamBody } from '../bodies/body-stream.ts';
-import { createMemoryBudget, type HeldMemory, type MemoryBudget } from '../bodies/memory-budget.ts';
+import { describeSchemaErrors, replyWithError } from '../answers/answers.ts';
+import {
+  CHECKS,
+  createBodyChecks,
+  createMemoryBudget,
+  type HeldMemory,
+  JSON_LIMITS,
+  type MemoryBudget,
+  MIB,
+  parseJsonBody,
+  readBody,
+  streamBody,
+} from '../bodies/bodies.ts';
 import {
   checkCallerLate,
   createGuardHook,
+  createSessionCookie,
   findCallerRefusal,
   type Guards,
   watchStream,
 } from '../guards/guards.ts';
-import { createSessionCookie } from '../guards/session-cookie.ts';
 import type { Server } from '../http.ts';
 import { createAnswerMemory } from './answer-memory.ts';
 import { createBrokenRequestHandler } from './broken-requests.ts';
 import { boundConnections, connectionOptions, READER_MS } from './connections.ts';
 import { RequestLog } from './request-log.ts';
+
+export { serveConsole } from './console-files.ts';
+export { listenOn, refuseTakenAddress } from './listen.ts';
+export {
+  createMetrics,
+  type MeasuredRequest,
+  type MetricSources,
+  type Metrics,
+  measureRequests,
+  serveMetrics,
+} from './metrics.ts';
 
 export interface ServerSettings {
   readonly logLevel: string;

@@ -1,6 +1,7 @@
 /** What a definition must be to be stored, where a schema cannot say it. Source: docs/interface.md §13.1. */
 import { ServiceError } from '../../kernel/errors.ts';
-import { findDefaultMapping } from '../formats/read-rows.ts';
+import { findDefaultMapping } from '../formats/formats.ts';
+import type { CheckedTexts, TextProblems } from '../mapping/mapping.ts';
 import {
   type CompiledMapping,
   type Mapping,
@@ -8,7 +9,6 @@ import {
   type PipelineMode,
   planMapping,
 } from '../mapping/mapping.ts';
-import type { CheckedTexts, TextProblems } from '../mapping/mapping-check.ts';
 import { checkSource, MASK, type Source, unmaskSource } from '../sources/sources.ts';
 import type { PipelineDefinition, TriedDefinition, Trigger } from './pipeline.ts';
 import { checkSchedule } from './pipeline-schedule.ts';

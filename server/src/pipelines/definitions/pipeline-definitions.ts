@@ -12,7 +12,7 @@ import {
 } from '../../storage/storage.ts';
 import type { Task, Tasks } from '../../tasks/tasks.ts';
 import type { Asker } from '../account-places.ts';
-import type { TextChecks } from '../mapping/mapping-check.ts';
+import type { TextChecks } from '../mapping/mapping.ts';
 import { maskSource } from '../sources/sources.ts';
 import { markOfPipeline, type Pipeline, type PipelineDefinition } from './pipeline.ts';
 import { checkPipeline, fillHeaders } from './pipeline-check.ts';

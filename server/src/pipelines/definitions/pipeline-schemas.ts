@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { ListQuery } from '../../http/http.ts';
 import { WireTaskSchema } from '../../tasks/tasks.ts';
-import { type Format, FormatSchema } from '../formats/format.ts';
+import { type Format, FormatSchema } from '../formats/formats.ts';
 import { MappingSchema } from '../mapping/mapping.ts';
 import { type Source, SourceSchema } from '../sources/sources.ts';
 import type { Trigger } from './pipeline.ts';

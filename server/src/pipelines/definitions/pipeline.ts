@@ -1,6 +1,6 @@
 import { markOf } from '../../storage/storage.ts';
 import type { ReportLine } from '../../tasks/tasks.ts';
-import type { Format } from '../formats/format.ts';
+import type { Format } from '../formats/formats.ts';
 import type { Mapping, PipelineMode } from '../mapping/mapping.ts';
 import type { Source, SourceStamp } from '../sources/sources.ts';
 

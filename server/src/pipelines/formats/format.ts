@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { DELIMITERS } from './csv/csv-dialect.ts';
+import { DELIMITERS } from './csv/csv.ts';
 import { ENCODINGS } from './decode.ts';
 
 const closed = { additionalProperties: false } as const;

@@ -1,4 +1,4 @@
-import type { ColumnValue } from '../formats/source-row.ts';
+import type { ColumnValue } from '../formats/formats.ts';
 import type { CompiledColumn, RowView } from './mapping-columns.ts';
 import {
   findTextProblem,

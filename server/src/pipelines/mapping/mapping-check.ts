@@ -4,12 +4,13 @@
  */
 
 import { AccountPlaces, type Asker } from '../account-places.ts';
-import { type Child, startChild } from './expressions/expression-child.ts';
 import {
+  type Child,
   EXPRESSION_LIMITS,
   type ExpressionLimits,
   isLost,
   loadExpressions,
+  startChild,
 } from './expressions/expressions.ts';
 import type { CompiledMapping } from './mapping.ts';
 import { PATTERN_STEPS, PATTERNS, type PatternReading } from './mapping-patterns.ts';

@@ -1,4 +1,4 @@
-import type { Columns, ColumnValue } from '../formats/source-row.ts';
+import type { Columns, ColumnValue } from '../formats/formats.ts';
 import type { ExpressionResult } from './expressions/expressions.ts';
 import { compileNumber } from './mapping-numbers.ts';
 import { PatternList, replacePattern, replaceText, TEXT_LENGTH } from './mapping-patterns.ts';

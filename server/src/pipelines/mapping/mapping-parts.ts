@@ -1,5 +1,5 @@
 import { isStorableText } from '../../kernel/storable-text.ts';
-import type { ColumnValue } from '../formats/source-row.ts';
+import type { ColumnValue } from '../formats/formats.ts';
 import type { CompiledColumn, RowView } from './mapping-columns.ts';
 
 /** A product as an update takes it; in mode partial only what is mapped, in mode delete the identifier alone. */

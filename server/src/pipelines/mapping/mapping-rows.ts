@@ -1,4 +1,4 @@
-import type { SourceRow } from '../formats/source-row.ts';
+import type { SourceRow } from '../formats/formats.ts';
 import { type ExpressionOptions, type Expressions, openExpressions } from './expressions/expressions.ts';
 import type { CompiledMapping, RowOutcome } from './mapping.ts';
 

@@ -3,7 +3,7 @@
  * expressions of the mapping gave for it (`mapping-rows.ts` has them evaluated, in a process of their own).
  */
 import { Value } from 'typebox/value';
-import type { RowProblem, SourceRow } from '../formats/source-row.ts';
+import type { RowProblem, SourceRow } from '../formats/formats.ts';
 import type { ExpressionResult } from './expressions/expressions.ts';
 import { type CellProblem, MappingProblem, MappingTexts, type RowView } from './mapping-columns.ts';
 import { compileRowFilter, type RowFilterTest } from './mapping-filter.ts';
@@ -12,9 +12,12 @@ import type { PatternList } from './mapping-patterns.ts';
 import { type ProductPlan, planProduct } from './mapping-product.ts';
 import { type Column, ColumnSchema, type Mapping, type PipelineMode } from './mapping-schemas.ts';
 
+export { type CheckedTexts, createTextChecks, type TextChecks, type TextProblems } from './mapping-check.ts';
 export { type CellProblem, MappingProblem } from './mapping-columns.ts';
 export type { MappedProduct } from './mapping-parts.ts';
+export { createRowMapper } from './mapping-rows.ts';
 export { type Column, type Mapping, MappingSchema, type PipelineMode } from './mapping-schemas.ts';
+export { type SuggestedMapping, suggestMapping } from './suggestions/suggestions.ts';
 
 export type RowOutcome =
   | { readonly row: number; readonly product: MappedProduct }

@@ -9,17 +9,17 @@ import {
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ControlTransaction } from '../../storage/storage.ts';
 import type { Task } from '../../tasks/tasks.ts';
-import type { Pipeline } from '../definitions/pipeline.ts';
-import { toTriggered, toWireRun } from '../definitions/pipeline-answers.ts';
-import type { PipelineRouteParts } from '../definitions/pipeline-route-parts.ts';
+import type { Pipeline, PipelineRouteParts } from '../definitions/definitions.ts';
 import {
   ListQuery,
   PipelineParams,
   RunPage,
   RunQuery,
   TriggeredAnswer,
+  toTriggered,
+  toWireRun,
   UploadQuery,
-} from '../definitions/pipeline-schemas.ts';
+} from '../definitions/definitions.ts';
 import { readFileName, readSentType } from './upload-name.ts';
 
 /** Who may change products may also have a pipeline change them. Source: docs/interface.md §14.1. */

@@ -3,11 +3,10 @@ import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ControlTransaction, Database, PayloadFiles } from '../../storage/storage.ts';
 import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
-import type { Pipeline, ReadSummary, RunCounts, RunStart, UploadedFile } from '../definitions/pipeline.ts';
-import { findRun, hasOpenRun, insertRun, saveRead, saveStamp } from '../definitions/pipeline-run-store.ts';
-import type { SourceRow } from '../formats/source-row.ts';
-import type { CellProblem, MappedProduct } from '../mapping/mapping.ts';
-import type { SuggestedMapping } from '../mapping/suggestions/suggestions.ts';
+import type { Pipeline, ReadSummary, RunCounts, RunStart, UploadedFile } from '../definitions/definitions.ts';
+import { findRun, hasOpenRun, insertRun, saveRead, saveStamp } from '../definitions/definitions.ts';
+import type { SourceRow } from '../formats/formats.ts';
+import type { CellProblem, MappedProduct, SuggestedMapping } from '../mapping/mapping.ts';
 import type { RunThreads } from './run-client.ts';
 
 export interface RunRequest {

@@ -2,14 +2,14 @@ import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Database, PayloadFiles } from '../../storage/storage.ts';
 import type { Task } from '../../tasks/tasks.ts';
-import type { Pipeline, UploadedFile } from '../definitions/pipeline.ts';
-import { hasOpenRun } from '../definitions/pipeline-run-store.ts';
+import type { Pipeline, UploadedFile } from '../definitions/definitions.ts';
 import {
   countTrigger,
   type FoundPipeline,
   findByTrigger,
   findWindow,
-} from '../definitions/pipeline-store.ts';
+  hasOpenRun,
+} from '../definitions/definitions.ts';
 import type { PipelineRuns, RunRequest } from './pipeline-runs.ts';
 import { removePieces, storePieces } from './upload-pieces.ts';
 

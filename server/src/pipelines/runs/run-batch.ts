@@ -1,7 +1,7 @@
 import { listProductErrors, PRODUCTS_PER_REQUEST, type WriteMode } from '../../catalog/catalog.ts';
 import { REPORT_LINES, type ReportLine } from '../../tasks/tasks.ts';
-import type { BatchCounts } from '../definitions/pipeline.ts';
-import type { SourceRow } from '../formats/source-row.ts';
+import type { BatchCounts } from '../definitions/definitions.ts';
+import type { SourceRow } from '../formats/formats.ts';
 import type { CellProblem, RowOutcome } from '../mapping/mapping.ts';
 
 /** What a run has read, a batch at a time. */

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../../kernel/errors.ts';
 import { createThreadPool, type ThreadPlace, type ThreadPool } from '../../storage/storage.ts';
 import type { ReportLine, TaskRun } from '../../tasks/tasks.ts';
-import type { BatchCounts, ReadSummary, RejectedRowPolicy } from '../definitions/pipeline.ts';
+import type { BatchCounts, ReadSummary, RejectedRowPolicy } from '../definitions/definitions.ts';
 import type { SourceSettings } from '../sources/sources.ts';
 import type { Preview } from './pipeline-runs.ts';
 import type { RunBatch } from './run-batch.ts';

@@ -1,9 +1,9 @@
 import { listProductErrors } from '../../catalog/catalog.ts';
-import type { TriedDefinition } from '../definitions/pipeline.ts';
-import { findDefaultMapping } from '../formats/read-rows.ts';
-import type { SourceRow } from '../formats/source-row.ts';
+import type { TriedDefinition } from '../definitions/definitions.ts';
+import type { SourceRow } from '../formats/formats.ts';
+import { findDefaultMapping } from '../formats/formats.ts';
 import type { Mapping, RowOutcome } from '../mapping/mapping.ts';
-import { suggestMapping } from '../mapping/suggestions/suggestions.ts';
+import { suggestMapping } from '../mapping/mapping.ts';
 import { type SourceFile, SourceProblem } from '../sources/sources.ts';
 import type { Preview, PreviewRow } from './pipeline-runs.ts';
 import { formOf } from './run-batch.ts';

@@ -1,18 +1,16 @@
 import type { WriteMode } from '../../catalog/catalog.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { TriedDefinition, UploadedFile } from '../definitions/pipeline.ts';
-import type { Format } from '../formats/format.ts';
-import { FormatProblem } from '../formats/format-problem.ts';
-import { findDefaultMapping, readRows, type SourceReading } from '../formats/read-rows.ts';
-import type { SourceRow } from '../formats/source-row.ts';
+import type { TriedDefinition, UploadedFile } from '../definitions/definitions.ts';
+import type { Format, SourceRow } from '../formats/formats.ts';
+import { FormatProblem, findDefaultMapping, readRows, type SourceReading } from '../formats/formats.ts';
 import {
   type CompiledMapping,
   compileMapping,
+  createRowMapper,
   type Mapping,
   MappingProblem,
   type RowOutcome,
 } from '../mapping/mapping.ts';
-import { createRowMapper } from '../mapping/mapping-rows.ts';
 import {
   type OpenedSource,
   type Source,

@@ -2,9 +2,14 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { ControlTransaction, Database } from '../../storage/storage.ts';
-import type { Pipeline } from '../definitions/pipeline.ts';
-import { findNextRun } from '../definitions/pipeline-schedule.ts';
-import { type FoundPipeline, listDue, moveSchedule, readNow } from '../definitions/pipeline-store.ts';
+import type { Pipeline } from '../definitions/definitions.ts';
+import {
+  type FoundPipeline,
+  findNextRun,
+  listDue,
+  moveSchedule,
+  readNow,
+} from '../definitions/definitions.ts';
 import type { PipelineRuns } from './pipeline-runs.ts';
 
 export interface ScheduleParts {

@@ -12,9 +12,8 @@ import {
 import { allows, type Caller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ControlTransaction } from '../../storage/storage.ts';
-import { toTriggered } from '../definitions/pipeline-answers.ts';
-import { TriggeredAnswer } from '../definitions/pipeline-schemas.ts';
-import type { FoundPipeline } from '../definitions/pipeline-store.ts';
+import type { FoundPipeline } from '../definitions/definitions.ts';
+import { TriggeredAnswer, toTriggered } from '../definitions/definitions.ts';
 import type { Pipelines } from '../pipelines.ts';
 
 export interface WebhookRouteParts {

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { explainedPair } from '../definitions/relation-schemas.ts';
+import { explainedPair } from '../definitions/definitions.ts';
 import { limit } from './related-schemas.ts';
 
 /** Source: docs/interface.md §12.7. */

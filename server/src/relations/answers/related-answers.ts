@@ -1,10 +1,15 @@
 import type { Attribute, UploadedProduct } from '../../catalog/catalog.ts';
-import type { Operator } from '../definitions/relation.ts';
-import { type BoundRule, compileRule } from '../definitions/rule.ts';
-import type { ServedRelation } from '../memberships/relation-plan.ts';
-import { type FoundGroups, type SearchedRelation, searchRelated } from '../search/related-search.ts';
-import type { FoundSource, RelationView } from '../search/related-view.ts';
-import { explainPair, type PairExplanation } from '../search/relation-explain.ts';
+import type { Operator } from '../definitions/definitions.ts';
+import { type BoundRule, compileRule } from '../definitions/definitions.ts';
+import type { ServedRelation } from '../memberships/memberships.ts';
+import type { FoundSource, RelationView } from '../search/search.ts';
+import {
+  explainPair,
+  type FoundGroups,
+  type PairExplanation,
+  type SearchedRelation,
+  searchRelated,
+} from '../search/search.ts';
 import { type AnswerForm, describeItem } from './related-items.ts';
 import type { WantedTag } from './related-request.ts';
 

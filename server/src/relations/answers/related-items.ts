@@ -1,5 +1,5 @@
 import { type Attribute, readValue, type UploadedProduct } from '../../catalog/catalog.ts';
-import type { ServedProduct } from '../search/related-view.ts';
+import type { ServedProduct } from '../search/search.ts';
 
 /** `bulk`: for many products, with data points; `single`: for one, flat. Source: docs/interface.md §2.5. */
 export type AnswerForm = 'bulk' | 'single';

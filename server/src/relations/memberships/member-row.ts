@@ -1,6 +1,6 @@
 import type { PlacedDocument } from '../../catalog/catalog.ts';
-import type { Side } from '../definitions/relation.ts';
-import { COMPARISONS_PER_RULE } from '../definitions/rule.ts';
+import type { Side } from '../definitions/definitions.ts';
+import { COMPARISONS_PER_RULE } from '../definitions/definitions.ts';
 import { UNMATCHED_KEY } from './member-key.ts';
 import { type Membership, packMemberships, unpackMemberships } from './membership.ts';
 

@@ -1,13 +1,17 @@
 import type { UploadedProduct } from '../../catalog/catalog.ts';
+import type { Operator, Side } from '../definitions/definitions.ts';
 import {
+  attributeOf,
+  type BoundRule,
+  COMPARISONS,
   type Comparable,
+  type CompiledRule,
   compareValues,
+  compileRule,
+  type ProductView,
   type RuleAttribute,
   readComparable,
-} from '../definitions/comparable.ts';
-import { COMPARISONS, type ProductView } from '../definitions/filter.ts';
-import type { Operator, Side } from '../definitions/relation.ts';
-import { attributeOf, type BoundRule, type CompiledRule, compileRule } from '../definitions/rule.ts';
+} from '../definitions/definitions.ts';
 import { encodeKey, encodeRank, encodeValue } from './member-key.ts';
 
 /**

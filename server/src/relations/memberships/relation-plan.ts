@@ -1,11 +1,12 @@
 import type { Attribute, PlacedDocument, UploadedProduct } from '../../catalog/catalog.ts';
 import {
+  type BoundRule,
+  bindRule,
   type Relation,
   type RelationDefinition,
   type RelationState,
   ruleOf,
-} from '../definitions/relation.ts';
-import { type BoundRule, bindRule } from '../definitions/rule.ts';
+} from '../definitions/definitions.ts';
 import type { PlacedMemberships } from './member-row.ts';
 import type { Membership, Memberships } from './membership.ts';
 

@@ -1,4 +1,4 @@
-import type { Membership } from '../memberships/membership.ts';
+import type { Membership } from '../memberships/memberships.ts';
 import {
   type Candidate,
   expectCandidates,

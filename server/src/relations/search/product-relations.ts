@@ -1,8 +1,8 @@
 import type { UploadedProduct } from '../../catalog/catalog.ts';
 import { describeBriefly } from '../../catalog/catalog.ts';
-import type { Side } from '../definitions/relation.ts';
-import { compileRule } from '../definitions/rule.ts';
-import type { ServedRelation } from '../memberships/relation-plan.ts';
+import type { Side } from '../definitions/definitions.ts';
+import { compileRule } from '../definitions/definitions.ts';
+import type { ServedRelation } from '../memberships/memberships.ts';
 import { type SearchedRelation, searchSide } from './related-search.ts';
 import type { RelationView } from './related-view.ts';
 import { explainPair, type PairExplanation } from './relation-explain.ts';

@@ -1,5 +1,5 @@
-import type { Operator, Side } from '../definitions/relation.ts';
-import { isMatch, type Membership } from '../memberships/membership.ts';
+import type { Operator, Side } from '../definitions/definitions.ts';
+import { isMatch, type Membership } from '../memberships/memberships.ts';
 import type { FoundSource, RelationView, Variant, Wanted } from './related-view.ts';
 
 export type MatchType = 'FIRST_WAY' | 'SECOND_WAY';

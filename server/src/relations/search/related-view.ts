@@ -1,5 +1,5 @@
-import type { Operator, Side } from '../definitions/relation.ts';
-import type { Membership } from '../memberships/membership.ts';
+import type { Operator, Side } from '../definitions/definitions.ts';
+import type { Membership } from '../memberships/memberships.ts';
 
 /**
  * One state of a catalog, as answers read it. A view may not have fetched yet what it is asked for: it then gives the

@@ -1,13 +1,17 @@
 import type { UploadedProduct } from '../../catalog/catalog.ts';
+import type { Filter, Match, Side } from '../definitions/definitions.ts';
 import {
+  type BoundRule,
+  COMPARISONS,
   type Comparable,
   compareValues,
+  compileFilter,
+  compileRule,
+  listConditions,
+  type ProductView,
   type RuleAttribute,
   readComparable,
-} from '../definitions/comparable.ts';
-import { COMPARISONS, compileFilter, listConditions, type ProductView } from '../definitions/filter.ts';
-import type { Filter, Match, Side } from '../definitions/relation.ts';
-import { type BoundRule, compileRule } from '../definitions/rule.ts';
+} from '../definitions/definitions.ts';
 
 /** Why two products are related or are not. Source: docs/interface.md §12.6. */
 export interface PairExplanation {

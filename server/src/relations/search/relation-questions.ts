@@ -1,6 +1,6 @@
 import type { UploadedProduct } from '../../catalog/catalog.ts';
-import { compileRule } from '../definitions/rule.ts';
-import type { ServedRelation } from '../memberships/relation-plan.ts';
+import { compileRule } from '../definitions/definitions.ts';
+import type { ServedRelation } from '../memberships/memberships.ts';
 import { type MatchType, searchRelated } from './related-search.ts';
 import type { RelationView } from './related-view.ts';
 import { explainPair, type PairExplanation } from './relation-explain.ts';

@@ -1,8 +1,8 @@
 import type { PlacedDocument, UploadedProduct } from '../../catalog/catalog.ts';
-import type { RelationDefinition, Side } from '../definitions/relation.ts';
-import { type BoundRule, compileRule } from '../definitions/rule.ts';
-import type { PlacedMemberships } from '../memberships/member-row.ts';
-import { Memberships } from '../memberships/membership.ts';
+import type { RelationDefinition, Side } from '../definitions/definitions.ts';
+import { type BoundRule, compileRule } from '../definitions/definitions.ts';
+import type { PlacedMemberships } from '../memberships/memberships.ts';
+import { Memberships } from '../memberships/memberships.ts';
 import { type FoundGroups, type SearchedRelation, searchRelated } from './related-search.ts';
 import type { RelationView, StoredUpload } from './related-view.ts';
 import { isTooLong, type WorkLimit } from './work-limit.ts';

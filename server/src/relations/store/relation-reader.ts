@@ -1,25 +1,23 @@
 import type { Attribute } from '../../catalog/catalog.ts';
 import type { Operation, StopFlag } from '../../storage/storage.ts';
-import type { CatalogRelations, RelateInput } from '../answers/related-answers.ts';
-import { type RelationDefinition, ruleOf } from '../definitions/relation.ts';
-import { bindRule } from '../definitions/rule.ts';
-import type { ServedRelation } from '../memberships/relation-plan.ts';
+import type { CatalogRelations, RelateInput } from '../answers/answers.ts';
+import { bindRule, type RelationDefinition, ruleOf } from '../definitions/definitions.ts';
+import type { ServedRelation } from '../memberships/memberships.ts';
 import type { CatalogMark } from '../port.ts';
+import type { RelationView } from '../search/search.ts';
 import {
+  type ExplainInput,
+  explainRelation,
   type ProductRelation,
   type ProductRelationsInput,
   relateProduct,
-  toSearched,
-} from '../search/product-relations.ts';
-import type { RelationView } from '../search/related-view.ts';
-import { type ExplainInput, explainRelation } from '../search/relation-questions.ts';
-import {
   type SurveyedCatalog,
   surveyRelation,
   type TriedCatalog,
+  toSearched,
   tryRule,
-} from '../search/relation-survey.ts';
-import { WorkLimit } from '../search/work-limit.ts';
+  WorkLimit,
+} from '../search/search.ts';
 
 /** What a request asks, and what its caller has just met of the catalog. */
 export type MetRelateInput = RelateInput & CatalogMark;

@@ -1,8 +1,8 @@
 import type { ByteCache, Operation, ThreadPool } from '../../storage/storage.ts';
-import { createKeptAnswers } from '../answers/kept-answers.ts';
-import type { RelateInput } from '../answers/related-answers.ts';
-import type { Relation } from '../definitions/relation.ts';
-import type { BuildOrder, BuildPage } from '../memberships/relation-plan.ts';
+import type { RelateInput } from '../answers/answers.ts';
+import { createKeptAnswers } from '../answers/answers.ts';
+import type { Relation } from '../definitions/definitions.ts';
+import type { BuildOrder, BuildPage } from '../memberships/memberships.ts';
 import type { CatalogMark, RelationStore, RemovedRelation, SavedRelation } from '../port.ts';
 
 /** What the serving thread reads itself. */

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { zstdCompress, zstdDecompress } from 'node:zlib';
-import type { Postgres } from '../postgres/connections.ts';
+import type { Postgres } from '../postgres/postgres.ts';
 import type { PayloadFiles } from './payload-files.ts';
 
 const compress = promisify(zstdCompress);

@@ -13,7 +13,7 @@ import {
 } from 'kysely';
 import type { ControlSchema } from '../schema.ts';
 import type { Database } from '../storage.ts';
-import { createThreadPool, type ThreadPool } from '../threads/thread-pool.ts';
+import { createThreadPool, type ThreadPool } from '../threads/threads.ts';
 import { openSqlite } from './open-sqlite.ts';
 
 /** WAL lets readers run while the one writer commits. */

@@ -1,6 +1,6 @@
 import type { SQLInputValue, StatementSync } from 'node:sqlite';
 import { workerData } from 'node:worker_threads';
-import { serveOperations } from '../threads/thread-entry.ts';
+import { serveOperations } from '../threads/threads.ts';
 import { CONTROL_PRAGMAS } from './control-database.ts';
 import { openSqlite } from './open-sqlite.ts';
 

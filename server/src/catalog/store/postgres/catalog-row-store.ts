@@ -1,10 +1,5 @@
 import type { SqlSession, SqlTransaction } from '../../../storage/storage.ts';
-import {
-  type AttributeRow,
-  type Ontology,
-  type OntologyMode,
-  toAttribute,
-} from '../../ontology/attribute.ts';
+import { type AttributeRow, type Ontology, type OntologyMode, toAttribute } from '../../ontology/ontology.ts';
 
 /** A project's row in `catalog`: what a catalog's file keeps in `meta`. A project without a row has these values. */
 export interface CatalogRow {

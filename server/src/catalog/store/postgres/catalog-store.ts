@@ -1,7 +1,6 @@
 import { isStorableText } from '../../../kernel/storable-text.ts';
 import type { ByteCache, Operation, Postgres, ThreadPool } from '../../../storage/storage.ts';
-import { LookupAnswers } from '../../lookup/lookup-answers.ts';
-import { createSharedReads } from '../../lookup/shared-reads.ts';
+import { createSharedReads, LookupAnswers } from '../../lookup/lookup.ts';
 import type { CatalogStore, ChangeOrder } from '../../port.ts';
 import { createCatalogWrites } from '../catalog-writes.ts';
 import { readPostgresOntology } from './catalog-row-store.ts';

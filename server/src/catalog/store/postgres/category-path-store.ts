@@ -1,5 +1,5 @@
 import type { Postgres, SqlSession } from '../../../storage/storage.ts';
-import { writePath } from '../../browse/category-path.ts';
+import { writePath } from '../../browse/browse.ts';
 import type { ListedPath, LookedCategories, LookedCategory, PathRange } from '../../port.ts';
 import { planForParts } from './planning-store.ts';
 

@@ -1,6 +1,5 @@
 import type { ChangeCounts, ChangeOrder, CommitOrder, CommitResult } from '../../port.ts';
-import { isGuarded } from '../../updates/delete-guard.ts';
-import { isUnseen } from '../../updates/staged-drafts.ts';
+import { isGuarded, isUnseen } from '../../updates/updates.ts';
 import { planForWholeTables } from './planning-store.ts';
 import { listStagedBatches } from './reader-store.ts';
 import { CHANGED_BY_STAGED, dropUndoBeyond, openUndo, STAGED_PRESENT } from './undo-store.ts';

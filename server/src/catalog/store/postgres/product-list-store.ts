@@ -6,19 +6,17 @@ import {
   DROPPING,
   deriveCategoryRows,
   FIRST_WALK,
+  FRONT_END,
+  type IdentifierRange,
   isOvergrown,
+  type ListedRow,
+  type PlacedRow,
   READ_FOR_PAGE,
   WALK_STEP,
   type WalkedDocument,
   type WalkState,
   type WalkStep,
-} from '../../browse/category-walk.ts';
-import {
-  FRONT_END,
-  type IdentifierRange,
-  type ListedRow,
-  type PlacedRow,
-} from '../../browse/product-list.ts';
+} from '../../browse/browse.ts';
 import type { CategoryPart, DeletedPage, ListedCategory, ListedRange } from '../../port.ts';
 import { placePaths } from './category-path-store.ts';
 import { planForParts, planForWholeTables } from './planning-store.ts';

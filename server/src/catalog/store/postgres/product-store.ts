@@ -1,6 +1,6 @@
 import { CopyRows, copyInto } from '../../../storage/storage.ts';
 import type { AppliedProducts, ChangeCounts, ChangeOrder, RefreshedFacts, Stale } from '../../port.ts';
-import { answerTextsOf, hashOf, sortedRows } from '../../products/packed-products.ts';
+import { answerTextsOf, hashOf, sortedRows } from '../../products/products.ts';
 import { updateCatalog } from './catalog-row-store.ts';
 import { WANTED_PRODUCTS } from './reader-store.ts';
 import {

@@ -1,5 +1,5 @@
 import type { Postgres, SqlSession } from '../../../storage/storage.ts';
-import type { ServedAnswer } from '../../lookup/lookup-answers.ts';
+import type { ServedAnswer } from '../../lookup/lookup.ts';
 import type { Difference, StagedBatch, StoredProduct } from '../../port.ts';
 import { planForWholeTables } from './planning-store.ts';
 

@@ -7,7 +7,7 @@ import {
   type KeyedRow,
   type PackedProducts,
   sortedRows,
-} from '../../products/packed-products.ts';
+} from '../../products/products.ts';
 import { keepRequestLines } from '../../report-lines.ts';
 import { updateCatalog } from './catalog-row-store.ts';
 import {

@@ -6,10 +6,10 @@ import {
   type SqlTransaction,
 } from '../../../storage/storage.ts';
 import type { BatchDerivation } from '../../derivation.ts';
-import type { Attribute, Ontology } from '../../ontology/attribute.ts';
-import { identifyAttributes, isSameOntology, markOfOntology } from '../../ontology/ontology-change.ts';
+import type { Attribute, Ontology } from '../../ontology/ontology.ts';
+import { identifyAttributes, isSameOntology, markOfOntology } from '../../ontology/ontology.ts';
 import type { ChangeOrder, WantedOntology } from '../../port.ts';
-import { answerOf, derivedOf, type PackedProducts, rawOf } from '../../products/packed-products.ts';
+import { answerOf, derivedOf, type PackedProducts, rawOf } from '../../products/products.ts';
 import { type CatalogRow, lockCatalog, readPostgresOntology, updateCatalog } from './catalog-row-store.ts';
 
 /** What the statements that change a catalog in PostgreSQL share. */

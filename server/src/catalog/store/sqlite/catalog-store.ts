@@ -6,7 +6,7 @@ import type {
   ThreadPool,
 } from '../../../storage/storage.ts';
 import type { Derivation } from '../../derivation.ts';
-import { LookupAnswers } from '../../lookup/lookup-answers.ts';
+import { LookupAnswers } from '../../lookup/lookup.ts';
 import type { CatalogStore, DeletedPage } from '../../port.ts';
 import { createCatalogWrites } from '../catalog-writes.ts';
 import { findCategoryPath, listCategoryPaths, lookIntoCategories } from './category-path-store.ts';

@@ -1,5 +1,5 @@
 import type { CatalogFile } from '../../../storage/storage.ts';
-import { writePath } from '../../browse/category-path.ts';
+import { writePath } from '../../browse/browse.ts';
 import type { ListedPath, LookedCategories, LookedCategory, PathRange } from '../../port.ts';
 
 /** Asks first which are missing: to insert what is there costs the walk 10 %. */

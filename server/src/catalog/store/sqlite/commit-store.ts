@@ -1,8 +1,7 @@
 import type { CatalogFile } from '../../../storage/storage.ts';
 import type { Derivation } from '../../derivation.ts';
 import type { ChangeCounts, ChangeOrder, CommitOrder, CommitResult } from '../../port.ts';
-import { isGuarded } from '../../updates/delete-guard.ts';
-import { isUnseen } from '../../updates/staged-drafts.ts';
+import { isGuarded, isUnseen } from '../../updates/updates.ts';
 import { countProducts, listStagedBatches, readMeta } from './reader-store.ts';
 import { CHANGED_BY_STAGED, dropUndoBeyond, openUndo } from './undo-store.ts';
 import { applyOnce, insertAttribute, writeMeta } from './writer-store.ts';

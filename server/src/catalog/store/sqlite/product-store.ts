@@ -1,7 +1,7 @@
 import type { CatalogFile } from '../../../storage/storage.ts';
 import type { Derivation } from '../../derivation.ts';
 import type { AppliedProducts, ChangeCounts, ChangeOrder, RefreshedFacts, Stale } from '../../port.ts';
-import { answerOf, hashOf, type KeyedRow, sortedRows } from '../../products/packed-products.ts';
+import { answerOf, hashOf, type KeyedRow, sortedRows } from '../../products/products.ts';
 import { readMeta } from './reader-store.ts';
 import { applyOnce, insertDocument, raiseVersion, writeMeta } from './writer-store.ts';
 

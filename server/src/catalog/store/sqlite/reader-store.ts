@@ -2,12 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CatalogFile, CatalogFiles } from '../../../storage/storage.ts';
 import type { Derivation } from '../../derivation.ts';
-import {
-  type AttributeRow,
-  type Ontology,
-  type OntologyMode,
-  toAttribute,
-} from '../../ontology/attribute.ts';
+import { type AttributeRow, type Ontology, type OntologyMode, toAttribute } from '../../ontology/ontology.ts';
 import type { Difference, StagedBatch, StoredProduct } from '../../port.ts';
 import type {
   CatalogSnapshot,

@@ -8,7 +8,7 @@ import {
   type KeyedRow,
   type PackedProducts,
   sortedRows,
-} from '../../products/packed-products.ts';
+} from '../../products/products.ts';
 import { keepRequestLines } from '../../report-lines.ts';
 import { readMeta } from './reader-store.ts';
 import { insertDocument, writeMeta } from './writer-store.ts';

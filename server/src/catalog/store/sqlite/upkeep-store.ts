@@ -1,7 +1,7 @@
 import { type CatalogFile, refuseOtherState } from '../../../storage/storage.ts';
 import type { Derivation } from '../../derivation.ts';
-import type { Ontology } from '../../ontology/attribute.ts';
-import { identifyAttributes, isSameOntology, markOfOntology } from '../../ontology/ontology-change.ts';
+import type { Ontology } from '../../ontology/ontology.ts';
+import { identifyAttributes, isSameOntology, markOfOntology } from '../../ontology/ontology.ts';
 import type { ChangeOrder, RestoreResult, WantedOntology } from '../../port.ts';
 import { readMeta, readOntology } from './reader-store.ts';
 import { dropUndoBeyond, openUndo, playBack } from './undo-store.ts';

@@ -1,8 +1,8 @@
 import type { CatalogFile } from '../../../storage/storage.ts';
 import type { Derivation } from '../../derivation.ts';
-import type { Attribute } from '../../ontology/attribute.ts';
+import type { Attribute } from '../../ontology/ontology.ts';
 import type { ChangeOrder } from '../../port.ts';
-import { answerOf, derivedOf, type PackedProducts, rawOf } from '../../products/packed-products.ts';
+import { answerOf, derivedOf, type PackedProducts, rawOf } from '../../products/products.ts';
 import { findCategoryId, readMeta } from './reader-store.ts';
 
 /** What the statements that change a catalog file share; run by the thread that writes. */

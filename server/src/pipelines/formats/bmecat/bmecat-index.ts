@@ -1,6 +1,6 @@
 import { FormatProblem } from '../format-problem.ts';
 import { copyText } from '../source-row.ts';
-import type { XmlElement } from '../xml/xml-elements.ts';
+import type { XmlElement } from '../xml/xml.ts';
 
 /** A wholesaler's catalog has some ten thousand groups. */
 const GROUPS = 200_000;

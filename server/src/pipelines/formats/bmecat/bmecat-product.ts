@@ -1,5 +1,5 @@
 import { type Columns, type ColumnValue, RowValues } from '../source-row.ts';
-import type { XmlElement } from '../xml/xml-elements.ts';
+import type { XmlElement } from '../xml/xml.ts';
 import type { BmecatIndex } from './bmecat-index.ts';
 
 /** Between the names of a category path; one that holds it is written without its spaces. */

@@ -5,8 +5,7 @@ import type { DefaultMapping } from '../format.ts';
 import { FormatProblem } from '../format-problem.ts';
 import type { ReadingNotes, SourceRow } from '../source-row.ts';
 import { openNamelessFile, readSpool, type SpoolPlace, writeSpool } from '../spool.ts';
-import { toSource } from '../xml/xml.ts';
-import { type XmlElement, XmlElements } from '../xml/xml-elements.ts';
+import { toSource, type XmlElement, XmlElements } from '../xml/xml.ts';
 import { BmecatIndex } from './bmecat-index.ts';
 import { CATEGORY_SEPARATOR, readProduct } from './bmecat-product.ts';
 

@@ -12,6 +12,8 @@ import {
 import { type DialectOptions, findDialect, readSeparatorLine, SAMPLE_CHARACTERS } from './csv-dialect.ts';
 import { type CsvRow, CsvSplitter, type Dialect } from './csv-rows.ts';
 
+export { DELIMITERS } from './csv-dialect.ts';
+
 export interface CsvOptions extends DialectOptions {
   /** The first line that may hold the names, default 1; 0: there are none, and columns are called Column 1, … */
   readonly headerRow?: number | undefined;

@@ -3,8 +3,7 @@ import { readCsv } from '../csv/csv.ts';
 import type { DefaultMapping } from '../format.ts';
 import { FormatProblem } from '../format-problem.ts';
 import { type Columns, type ColumnValue, ReadingNotes, RowValues, type SourceRow } from '../source-row.ts';
-import { toSource } from '../xml/xml.ts';
-import { type XmlElement, XmlElements } from '../xml/xml-elements.ts';
+import { toSource, type XmlElement, XmlElements } from '../xml/xml.ts';
 
 /** Source: Google Merchant Center, product data specification. */
 export const GOOGLE_MERCHANT_MAPPING: DefaultMapping = {

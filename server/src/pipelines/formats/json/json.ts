@@ -4,6 +4,8 @@ import type { ReadingNotes, SourceRow } from '../source-row.ts';
 import { type JsonRow, JsonRowBuilder } from './json-object.ts';
 import { JsonTokenizer, type Token } from './json-tokens.ts';
 
+export { readNdjson } from './ndjson.ts';
+
 export interface JsonOptions {
   /** Keys that lead to the list, joined by dots, as `data.products`; default: the first list that holds objects. */
   readonly path?: string | undefined;

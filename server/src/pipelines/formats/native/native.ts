@@ -1,6 +1,5 @@
 import { readAfterPeek, type TextStream } from '../chunks.ts';
-import { readJson } from '../json/json.ts';
-import { readNdjson } from '../json/ndjson.ts';
+import { readJson, readNdjson } from '../json/json.ts';
 import type { ReadingNotes, SourceRow } from '../source-row.ts';
 
 /** Enough to see how the list begins. */

@@ -4,8 +4,7 @@ import { decodeText } from '../decode.ts';
 import { FormatProblem } from '../format-problem.ts';
 import { copyText, ReadingNotes } from '../source-row.ts';
 import { TextStore } from '../text-store.ts';
-import { chooseByPath } from '../xml/xml.ts';
-import { type XmlChoice, type XmlElement, XmlElements } from '../xml/xml-elements.ts';
+import { chooseByPath, type XmlChoice, type XmlElement, XmlElements } from '../xml/xml.ts';
 import type { ZipParts } from '../zip-parts.ts';
 import { type NumberStyle, readNumberStyle } from './xlsx-numbers.ts';
 

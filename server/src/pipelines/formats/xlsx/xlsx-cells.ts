@@ -1,6 +1,6 @@
 import type { RowProblem } from '../source-row.ts';
 import type { TextStore } from '../text-store.ts';
-import type { XmlElement } from '../xml/xml-elements.ts';
+import type { XmlElement } from '../xml/xml.ts';
 import { type Book, readText, unescapeText } from './xlsx-book.ts';
 import { type NumberStyle, writeNumber } from './xlsx-numbers.ts';
 

@@ -11,7 +11,7 @@ import {
   type SourceRow,
 } from '../source-row.ts';
 import { openNamelessFile, type SpoolPlace, writeSpool } from '../spool.ts';
-import { type XmlElement, XmlElements } from '../xml/xml-elements.ts';
+import { type XmlElement, XmlElements } from '../xml/xml.ts';
 import { ZipParts } from '../zip-parts.ts';
 import { readBook, readTexts, type Sheet } from './xlsx-book.ts';
 import { type Cell, CellReader } from './xlsx-cells.ts';

@@ -11,6 +11,8 @@ import {
 import { type XmlElement, XmlElements } from './xml-elements.ts';
 import { findRepeatedElement, SAMPLE_CHARACTERS } from './xml-sample.ts';
 
+export { type XmlChoice, type XmlElement, XmlElements } from './xml-elements.ts';
+
 export interface XmlOptions {
   /** Name of the repeated element, or the names that lead to it from the root, as `catalog/products/product`. */
   readonly record?: string | undefined;

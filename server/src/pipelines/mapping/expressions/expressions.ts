@@ -8,6 +8,8 @@ import { MappingProblem } from '../mapping-columns.ts';
 import { type PatternReading, TEXT_LENGTH } from '../mapping-patterns.ts';
 import { type Child, type Lost, startChild } from './expression-child.ts';
 
+export { type Child, startChild } from './expression-child.ts';
+
 /** What an expression gives for a row. */
 export type ExpressionResult =
   | null

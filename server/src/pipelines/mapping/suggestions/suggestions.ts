@@ -1,4 +1,4 @@
-import type { SourceRow } from '../../formats/source-row.ts';
+import type { SourceRow } from '../../formats/formats.ts';
 import type { Mapping } from '../mapping-schemas.ts';
 import { COLUMN_NAMES, type SuggestedField } from './suggestion-names.ts';
 import { findImageSplit, findNumberFormat, findPathFormat, isImageUrl, isUrl } from './suggestion-values.ts';

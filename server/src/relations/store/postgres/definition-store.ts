@@ -10,8 +10,7 @@ import {
   type SqlSession,
   type SqlTransaction,
 } from '../../../storage/storage.ts';
-import { markOfRelation, type Relation } from '../../definitions/relation.ts';
-import { Memberships } from '../../memberships/membership.ts';
+import { markOfRelation, type Relation } from '../../definitions/definitions.ts';
 import {
   type Binding,
   type BuildOrder,
@@ -20,6 +19,7 @@ import {
   derivePage,
   describePage,
   isUnbuilt,
+  Memberships,
   NOTHING_TO_BUILD,
   planBinding,
   planExtension,
@@ -27,7 +27,7 @@ import {
   toRelation,
   type WalkedDocument,
   type WantedBuild,
-} from '../../memberships/relation-plan.ts';
+} from '../../memberships/memberships.ts';
 import type { RemovedRelation, SavedRelation } from '../../port.ts';
 import type { ListedRelations } from '../threaded-relations.ts';
 import { extendMemberships, findMemberships, listBuilds } from './membership-store.ts';

@@ -1,4 +1,4 @@
-import { SORTED_AT_MOST } from '../../search/related-view.ts';
+import { SORTED_AT_MOST } from '../../search/search.ts';
 import type { MembershipTables } from './membership-store.ts';
 
 /**

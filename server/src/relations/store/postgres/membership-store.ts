@@ -1,21 +1,19 @@
 import { type BatchDerivation, type PlacedDocument, readCatalogRow } from '../../../catalog/catalog.ts';
 import { CopyRows, copyInto, type SqlSession, type SqlTransaction } from '../../../storage/storage.ts';
-import { UNMATCHED_KEY } from '../../memberships/member-key.ts';
+import type { ExtendedDocument } from '../../memberships/memberships.ts';
 import {
+  type BuildRule,
   COMPARED_COLUMNS,
   listMembers,
   type MemberRow,
+  Memberships,
   type PlacedMemberships,
   packDerived,
-  unpackDerived,
-} from '../../memberships/member-row.ts';
-import {
-  type BuildRule,
-  Memberships,
   packMemberships,
+  UNMATCHED_KEY,
+  unpackDerived,
   unpackMemberships,
-} from '../../memberships/membership.ts';
-import type { ExtendedDocument } from '../../memberships/relation-plan.ts';
+} from '../../memberships/memberships.ts';
 
 /** The join index in PostgreSQL, written beside the documents that it is derived from. */
 

@@ -6,9 +6,8 @@ import {
   type SqlSession,
   type SqlTransaction,
 } from '../../../storage/storage.ts';
-import { CatalogRelations } from '../../answers/related-answers.ts';
-import type { SurveyedCatalog } from '../../search/relation-survey.ts';
-import type { WorkLimit } from '../../search/work-limit.ts';
+import { CatalogRelations } from '../../answers/answers.ts';
+import type { SurveyedCatalog, WorkLimit } from '../../search/search.ts';
 import { type MetRelateInput, type RelationCatalogs, readerOperations } from '../relation-reader.ts';
 import { readMark } from './mark-store.ts';
 import {

@@ -1,16 +1,22 @@
 import { isStorableText } from '../../../kernel/storable-text.ts';
 import type { SqlSession } from '../../../storage/storage.ts';
-import type { Operator, Side } from '../../definitions/relation.ts';
-import { sideNumber } from '../../memberships/member-row.ts';
-import { type PackedMembership, toMemberships, unpackMemberships } from '../../memberships/membership.ts';
-import { FetchedView, type RankedPlace, type WantedPage } from '../../search/fetched-view.ts';
-import type { SearchedRelation } from '../../search/related-search.ts';
+import type { Operator, Side } from '../../definitions/definitions.ts';
+import {
+  type PackedMembership,
+  sideNumber,
+  toMemberships,
+  unpackMemberships,
+} from '../../memberships/memberships.ts';
+import type { SearchedRelation } from '../../search/search.ts';
 import {
   type Candidate,
   expectCandidates,
+  FetchedView,
+  type RankedPlace,
   type RelationView,
   SQL_OPERATORS,
-} from '../../search/related-view.ts';
+  type WantedPage,
+} from '../../search/search.ts';
 import {
   describeFetch,
   FETCHED,

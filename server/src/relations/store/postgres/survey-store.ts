@@ -1,8 +1,7 @@
 import type { SqlSession } from '../../../storage/storage.ts';
-import type { Side } from '../../definitions/relation.ts';
-import { sideNumber } from '../../memberships/member-row.ts';
-import { type ServedRelation, type ServedRow, toServed } from '../../memberships/relation-plan.ts';
-import type { PresentUpload } from '../../search/relation-survey.ts';
+import type { Side } from '../../definitions/definitions.ts';
+import { type ServedRelation, type ServedRow, sideNumber, toServed } from '../../memberships/memberships.ts';
+import type { PresentUpload } from '../../search/search.ts';
 import type { MembershipTables } from './membership-store.ts';
 
 /** Reading whole sides of relations, and whole catalogs, in PostgreSQL. */

@@ -1,7 +1,6 @@
 import { raiseVersion, readMeta, readOntology, writeMeta } from '../../../catalog/catalog.ts';
 import { type CatalogFile, refuseOtherState } from '../../../storage/storage.ts';
-import { markOfRelation, type Relation, type RelationDefinition } from '../../definitions/relation.ts';
-import { Memberships } from '../../memberships/membership.ts';
+import { markOfRelation, type Relation, type RelationDefinition } from '../../definitions/definitions.ts';
 import {
   type Binding,
   type BuildOrder,
@@ -9,6 +8,7 @@ import {
   derivePage,
   describePage,
   isUnbuilt,
+  Memberships,
   NOTHING_TO_BUILD,
   planBinding,
   planExtension,
@@ -19,7 +19,7 @@ import {
   toServed,
   type WalkedDocument,
   type WantedBuild,
-} from '../../memberships/relation-plan.ts';
+} from '../../memberships/memberships.ts';
 import type { RemovedRelation, SavedRelation } from '../../port.ts';
 import { extendMemberships, findMemberships, listBuilds } from './membership-store.ts';
 

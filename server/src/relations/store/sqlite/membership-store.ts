@@ -1,20 +1,18 @@
 import { type Derivation, type PlacedDocument, readMeta } from '../../../catalog/catalog.ts';
 import type { CatalogFile } from '../../../storage/storage.ts';
+import type { ExtendedDocument } from '../../memberships/memberships.ts';
 import {
+  type BuildRule,
   COMPARED_COLUMNS,
   listMembers,
   type MemberRow,
+  Memberships,
   type PlacedMemberships,
   packDerived,
-  unpackDerived,
-} from '../../memberships/member-row.ts';
-import {
-  type BuildRule,
-  Memberships,
   packMemberships,
+  unpackDerived,
   unpackMemberships,
-} from '../../memberships/membership.ts';
-import type { ExtendedDocument } from '../../memberships/relation-plan.ts';
+} from '../../memberships/memberships.ts';
 
 /** The join index in the catalog's file, written beside the documents that it is derived from. */
 

@@ -1,8 +1,7 @@
 import { readCatalogVersion, readOntology } from '../../../catalog/catalog.ts';
 import type { CatalogFile, CatalogFiles, Operation } from '../../../storage/storage.ts';
-import { CatalogRelations } from '../../answers/related-answers.ts';
-import type { SurveyedCatalog } from '../../search/relation-survey.ts';
-import type { WorkLimit } from '../../search/work-limit.ts';
+import { CatalogRelations } from '../../answers/answers.ts';
+import type { SurveyedCatalog, WorkLimit } from '../../search/search.ts';
 import { type RelationCatalogs, readerOperations } from '../relation-reader.ts';
 import { listBuilt } from './definition-store.ts';
 import { KEPT_TABLES, type MembershipTables, placeMemberships, withTriedTables } from './membership-store.ts';

@@ -1,7 +1,7 @@
 import type { CatalogFile } from '../../../storage/storage.ts';
-import type { Side } from '../../definitions/relation.ts';
-import { sideNumber } from '../../memberships/member-row.ts';
-import { unpackMemberships } from '../../memberships/membership.ts';
+import type { Side } from '../../definitions/definitions.ts';
+import { sideNumber, unpackMemberships } from '../../memberships/memberships.ts';
+import type { PresentUpload, WorkLimit } from '../../search/search.ts';
 import {
   type Candidate,
   expectCandidates,
@@ -14,9 +14,7 @@ import {
   type StoredUpload,
   type Variant,
   type Wanted,
-} from '../../search/related-view.ts';
-import type { PresentUpload } from '../../search/relation-survey.ts';
-import type { WorkLimit } from '../../search/work-limit.ts';
+} from '../../search/search.ts';
 import { KEPT_TABLES, type MembershipTables } from './membership-store.ts';
 
 /** Reading the join index of a catalog's file; every function works on the snapshot of its caller. */

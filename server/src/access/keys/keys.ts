@@ -1,0 +1,11 @@
+/**
+ * The door of keys: API keys, their scope and access, how often they may call, and whom a presented key stands for.
+ * Never knows a password or a session.
+ */
+
+export { makeKeyValue, type NewKey } from './api-key.ts';
+export { DoneAnswer } from './api-key-schemas.ts';
+export { hasAnyKey, removeKeysOf } from './api-key-store.ts';
+export { createKeyFinder, type KeyFinder } from './key-finder.ts';
+export { createKeyManagement, type KeyManagement } from './key-management.ts';
+export { createLastUse } from './last-use.ts';

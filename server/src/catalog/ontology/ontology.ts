@@ -1,0 +1,37 @@
+/**
+ * The door of the ontology: attributes with types and units, the facts they make of raw values, and what a change of them
+ * means for a catalog.
+ */
+
+export {
+  type Attribute,
+  type AttributeRow,
+  describeNotExtracted,
+  indexByKey,
+  type Ontology,
+  type OntologyMode,
+  readNumber,
+  readValue,
+  toAttribute,
+} from './attribute.ts';
+export { EffectTally, planChange } from './attribute-effect.ts';
+export { CoverageTally } from './coverage.ts';
+export {
+  answerBound,
+  describeUnextracted,
+  type ExtractionListener,
+  Extractor,
+  type Unextracted,
+} from './extraction.ts';
+export { identifyAttributes, isSameOntology, markOfOntology } from './ontology-change.ts';
+export { createOntologyChanges, type OntologyChanges } from './ontology-changes.ts';
+export type { WantedAttribute } from './ontology-check.ts';
+export {
+  describeDefinition,
+  draftAttribute,
+  joinObservations,
+  joinObserved,
+  type Observations,
+  type Observed,
+  observeValue,
+} from './ontology-draft.ts';

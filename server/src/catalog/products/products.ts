@@ -1,0 +1,60 @@
+/**
+ * The door of products: what a product is on the wire and in a pack, how it is checked, and the ids computed from it.
+ * Pure rules, without I/O.
+ */
+export {
+  AttributeSchema,
+  CategoryListQuery,
+  CategoryPage,
+  DeleteBody,
+  DeletedAnswer,
+  DeletedQuery,
+  FullUpdateQuery,
+  IdentifierQuery,
+  IdentifiersBody,
+  IdentifiersQuery,
+  InitiateAnswer,
+  LookupProduct,
+  OntologyDocument,
+  PreviewAnswer,
+  ProductDetail,
+  ProductList,
+  ProductListQuery,
+  ProductPage,
+  ProductParams,
+  ProjectParams,
+  StartAnswer,
+  StartQuery,
+  TaskStarted,
+  UpdateAnswer,
+  UpdateBody,
+  UpdateQuery,
+  UploadBody,
+} from './catalog-schemas.ts';
+export { checkIdentifiers, readIdentifierList, readIdentifiers } from './identifiers.ts';
+export {
+  answerOf,
+  answerTextsOf,
+  countRows,
+  derivedOf,
+  HASH_BYTES,
+  hashOf,
+  identifiersOf,
+  type KeyedRow,
+  type PackedProducts,
+  ProductPacker,
+  rawOf,
+  sortedRows,
+  transferOf,
+} from './packed-products.ts';
+export {
+  type AttributeValue,
+  normaliseProduct,
+  patchProduct,
+  type SentPatch,
+  type SentProduct,
+  type UploadedProduct,
+} from './product.ts';
+export { type BodyForm, type CheckedBody, checkBody, listProductErrors } from './product-check.ts';
+export { PRODUCTS_PER_REQUEST } from './product-schemas.ts';
+export { computeValueId } from './value-id.ts';

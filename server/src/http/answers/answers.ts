@@ -1,0 +1,9 @@
+/**
+ * The door of answers: refusals with their status and text, answers kept for an `Idempotency-Key`, ETags.
+ */
+export { type AnswerOnce, createAnswerOnce, type RecordAnswer } from './answer-once.ts';
+export { dropAnswersBefore } from './answer-store.ts';
+export { ErrorAnswer, ListQuery, ProjectQuery } from './common-schemas.ts';
+export { describeRefusal, type FailureBody, replyWithError } from './error-mapper.ts';
+export { IfMatch, readIfMatch, sendMark } from './if-match.ts';
+export { describeSchemaErrors } from './schema-errors.ts';

@@ -1,0 +1,41 @@
+/**
+ * The door of definitions: pipelines as they are stored, checked, listed and answered. Never reads a source.
+ */
+
+export type {
+  BatchCounts,
+  Pipeline,
+  ReadSummary,
+  RejectedRowPolicy,
+  RunCounts,
+  RunStart,
+  TriedDefinition,
+  UploadedFile,
+} from './pipeline.ts';
+export { toTriggered, toWireRun } from './pipeline-answers.ts';
+export { checkTried, fillHeaders } from './pipeline-check.ts';
+export { createPipelineChanges, createPipelineLists, showDefinition } from './pipeline-definitions.ts';
+export { dropForgottenRuns, listOpenPieces } from './pipeline-history-store.ts';
+export type { PipelineRouteParts } from './pipeline-route-parts.ts';
+export { findRun, hasOpenRun, insertRun, saveRead, saveStamp } from './pipeline-run-store.ts';
+export { findNextRun } from './pipeline-schedule.ts';
+export {
+  ListQuery,
+  PipelineParams,
+  RunPage,
+  RunQuery,
+  type SentPreview,
+  TriggeredAnswer,
+  UploadQuery,
+} from './pipeline-schemas.ts';
+export {
+  countTrigger,
+  type FoundPipeline,
+  findByTrigger,
+  findPipeline,
+  findWindow,
+  listDue,
+  moveSchedule,
+  readNow,
+  removePipelinesOf,
+} from './pipeline-store.ts';

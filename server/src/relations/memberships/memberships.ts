@@ -1,0 +1,44 @@
+/**
+ * The door of memberships: which products stand on which side of which relation, by keys that sort as values do.
+ */
+export { UNMATCHED_KEY } from './member-key.ts';
+export {
+  COMPARED_COLUMNS,
+  listMembers,
+  type MemberRow,
+  type PlacedMemberships,
+  packDerived,
+  sideNumber,
+  unpackDerived,
+} from './member-row.ts';
+export {
+  type BuildRule,
+  isMatch,
+  type Membership,
+  Memberships,
+  type PackedMembership,
+  packMemberships,
+  toMemberships,
+  unpackMemberships,
+} from './membership.ts';
+export {
+  type Binding,
+  type BuildOrder,
+  type BuildPage,
+  type DerivedDocument,
+  derivePage,
+  describePage,
+  type ExtendedDocument,
+  isUnbuilt,
+  NOTHING_TO_BUILD,
+  planBinding,
+  planExtension,
+  type RelationRow,
+  type ServedRelation,
+  type ServedRow,
+  toRelation,
+  toServed,
+  type WalkedDocument,
+  type WantedBuild,
+} from './relation-plan.ts';
+export { createRelationBuilds } from './relation-tasks.ts';

@@ -1,0 +1,35 @@
+/**
+ * The door of search: related products found from memberships, why they are found, and surveys of a whole relation.
+ */
+export { FetchedView, type RankedPlace, type WantedPage } from './fetched-view.ts';
+export {
+  type ProductRelation,
+  type ProductRelationsInput,
+  relateProduct,
+  toSearched,
+} from './product-relations.ts';
+export { type FoundGroups, type SearchedRelation, searchRelated } from './related-search.ts';
+export {
+  type Candidate,
+  expectCandidates,
+  type FoundSource,
+  growPage,
+  type RelationView,
+  type ServedProduct,
+  SORTED_AT_MOST,
+  SQL_OPERATORS,
+  type StoredUpload,
+  type Variant,
+  type Wanted,
+} from './related-view.ts';
+export { explainPair, type PairExplanation } from './relation-explain.ts';
+export { type ExplainInput, explainRelation, type RelationExplanation } from './relation-questions.ts';
+export {
+  type PresentUpload,
+  type RelationSurvey,
+  type SurveyedCatalog,
+  surveyRelation,
+  type TriedCatalog,
+  tryRule,
+} from './relation-survey.ts';
+export { WorkLimit } from './work-limit.ts';

@@ -1,0 +1,5 @@
+/**
+ * The door of payloads: accepted bodies until their task has ended, as files or as rows.
+ */
+export { createPayloadFiles, type PayloadFiles } from './payload-files.ts';
+export { createPayloadRows } from './payload-rows.ts';

@@ -1,0 +1,16 @@
+/**
+ * The door of PostgreSQL: connections, the control database on it, replicas, bulk copies.
+ */
+export {
+  openPostgres,
+  type Postgres,
+  type PostgresSettings,
+  type SqlSession,
+  type SqlTransaction,
+  type SqlValue,
+} from './connections.ts';
+export { openPostgresDatabase } from './control-database.ts';
+export { CopyRows, copyInto } from './copy-rows.ts';
+export { migratePostgres } from './migrate.ts';
+export { isTimedOut } from './postgres-errors.ts';
+export { createReaders, type Readers } from './replicas.ts';

@@ -1,0 +1,5 @@
+/**
+ * The door of threads: pools of workers that carry out named operations.
+ */
+export { type Operation, type OperationAnswer, serveOperations } from './thread-entry.ts';
+export { createThreadPool, type StopFlag, type ThreadPool } from './thread-pool.ts';
