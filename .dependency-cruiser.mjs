@@ -1,6 +1,8 @@
+import { existsSync, globSync } from 'node:fs';
+
 /**
- * The architecture as a check. A folder imports only from its left, and only through the file that carries its
- * name. `server/test/architecture.test.ts` plants one violation of each rule.
+ * The architecture as a check. A room imports only from its left, and only through the file that carries its name; the same
+ * holds for the rooms within a room. `server/test/repository/architecture.test.ts` plants one violation of each rule.
  *
  * dependency-cruiser reads TypeScript through an installed `typescript` package. When it cannot load one it
  * cruises 0 modules and passes, so the test also checks that modules were seen.
@@ -16,20 +18,61 @@ const order = [
   'catalog',
   'relations',
   'pipelines',
+  'transfer',
+  'app',
+  'cli',
 ];
+
+/** Rooms within rooms, each in its line. Files beside them, e.g. a port, may be used by all of them; a door is not. */
+const lines = {
+  'server/src/storage': ['threads', 'sqlite', 'postgres', 'payloads'],
+  'server/src/http': ['answers', 'bodies', 'guards', 'docs', 'server'],
+  'server/src/access': ['keys', 'users'],
+  'server/src/catalog': ['products', 'ontology', 'lookup', 'browse', 'ingest', 'updates', 'store'],
+  'server/src/catalog/store': ['sqlite', 'postgres'],
+  'server/src/relations': ['definitions', 'memberships', 'search', 'answers', 'store'],
+  'server/src/relations/store': ['sqlite', 'postgres'],
+  'server/src/pipelines': ['sources', 'formats', 'mapping', 'definitions', 'runs'],
+  'server/src/pipelines/formats': [
+    'csv',
+    'json',
+    'xml',
+    'xlsx',
+    'bmecat',
+    'google-merchant',
+    'shopify-csv',
+    'native',
+  ],
+  'server/src/pipelines/mapping': ['expressions', 'suggestions'],
+  'server/src/app': ['threads'],
+  'server/src/cli': ['demo'],
+  bench: ['support', 'ingest', 'lookup', 'relations', 'postgres', 'pipelines'],
+  'console/src': [
+    'state',
+    'parts',
+    'ontology',
+    'products',
+    'relations',
+    'pipelines',
+    'updates',
+    'access',
+    'account',
+    'overview',
+    'projects',
+  ],
+};
 
 const src = '^server/src';
 const test = '[.]test[.]ts$';
 const routes = '-routes[.]ts$';
-const app = `${src}/(?:app|app-routes|stores|thread-snapshots|pipeline-parts|upkeep)[.]ts$`;
-const worker = `${src}/[^/]+-worker[.]ts$`;
-const cli = `${src}/cli/`;
+const rooms = order.filter((room) => room !== 'app' && room !== 'cli');
+const app = `${src}/app/`;
+const threadEntry = `${src}/app/threads/`;
 const main = `${src}/main[.]ts$`;
-/** What puts the parts together: the composition root, the entries of the worker threads, the commands. */
-const composition = [app, worker, cli, main];
-/** The one file another folder may import: catalog/catalog.ts, storage/storage.ts, … */
-const door = `${src}/([^/]+)/\\1[.]ts$`;
-const known = `${src}/(?:(?:${order.join('|')}|cli)/|(?:app|app-routes|stores|thread-snapshots|pipeline-parts|upkeep|config|main|[^/]+-worker)[.]ts$|[^/]+${test})`;
+/** The one file another room may import: catalog/catalog.ts, catalog/store/store.ts, … */
+const doorOf = (room) => `^${room}/${room.split('/').at(-1)}[.]ts$`;
+const known = `${src}/(?:(?:${order.join('|')})/|(?:config|main)[.]ts$|[^/]+${test})`;
+const inner = Object.entries(lines).flatMap(([room, line]) => line.map((name) => `${room}/${name}`));
 
 /** A package by its name, whether or not it is installed. */
 const packages = (...names) => `(?:^|node_modules/)(?:${names.join('|')})(?:/|$)`;
@@ -39,41 +82,41 @@ const valuesOnly = { dependencyTypesNot: ['type-only'] };
 const foreign = (name) => [`^${name}/`, packages(`@relata/${name}`)];
 
 const leftOnly = [
-  ...order.map((folder, at) => ({
-    name: `${folder}-imports-left-only`,
-    comment: 'R1: a folder imports only from the folders to its left.',
-    from: { path: `${src}/${folder}/` },
-    to: {
-      path: [...order.slice(at + 1).map((right) => `${src}/${right}/`), ...composition],
-    },
+  ...order.map((room, at) => ({
+    name: `${room}-imports-left-only`,
+    comment: 'R1: a room imports only from the rooms to its left.',
+    from: { path: `${src}/${room}/` },
+    to: { path: [...order.slice(at + 1).map((right) => `${src}/${right}/`), main] },
   })),
+  ...Object.entries(lines).flatMap(([room, line]) =>
+    line.slice(0, -1).map((name, at) => ({
+      name: 'rooms-within-import-left-only',
+      comment: 'R1: rooms within a room stand in one line as rooms do.',
+      from: { path: `^${room}/${name}/`, pathNot: test },
+      to: { path: line.slice(at + 1).map((right) => `^${room}/${right}/`) },
+    })),
+  ),
   {
-    name: 'app-imports-left-only',
-    comment: 'R1: app.ts and the entries of the worker threads know the folders; only commands know app.ts.',
-    from: { path: [app, worker] },
-    to: { path: [cli, main, worker] },
-  },
-  {
-    name: 'cli-imports-left-only',
-    comment: 'R1: a command knows all but main.ts, which calls it, and the threads, which the app starts.',
-    from: { path: cli },
-    to: { path: [main, worker] },
+    name: 'thread-entries-are-started',
+    comment: 'R1: the entry of a thread is named by its address and imported by nobody.',
+    from: { path: src },
+    to: { path: threadEntry },
   },
   {
     name: 'settings-are-handed-over',
-    comment: 'R1: config.ts is read by the composition files; a folder gets its settings as parameters.',
-    from: { path: `${src}/(?:${order.join('|')})/`, pathNot: test },
+    comment: 'R1: config.ts is read by app and cli; a room gets its settings as parameters.',
+    from: { path: `${src}/(?:${rooms.join('|')})/`, pathNot: test },
     to: { path: `${src}/config[.]ts$`, ...valuesOnly },
   },
   {
-    name: 'config-knows-no-folder',
+    name: 'config-knows-no-room',
     comment: 'R1: config.ts describes settings and does nothing with them.',
     from: { path: `${src}/config[.]ts$` },
     to: { path: src, pathNot: `${src}/kernel/` },
   },
   {
     name: 'every-file-has-a-place',
-    comment: 'R1: the order cannot hold for a folder or a root file that it does not name.',
+    comment: 'R1: the order cannot hold for a room or a root file that it does not name.',
     from: { path: src },
     to: { path: src, pathNot: known },
   },
@@ -83,28 +126,54 @@ const leftOnly = [
     from: { path: src, pathNot: known },
     to: {},
   },
+  ...[
+    ...order.map((room) => `server/src/${room}`),
+    ...inner.filter((room) => room.startsWith('server/')),
+  ].map((room) => ({
+    name: 'every-room-within-has-a-place',
+    comment: 'R1: a folder within a room is named in its line.',
+    from: { path: `^${room}/[^/]+/`, pathNot: (lines[room] ?? []).map((name) => `^${room}/${name}/`) },
+    to: {},
+  })),
 ];
 
 const throughTheDoor = [
-  {
-    name: 'through-the-door',
-    comment: 'R2: another folder is used through the file that carries its name; kernel is all door.',
-    from: { path: `${src}/([^/]+)`, pathNot: test },
-    to: { path: `${src}/[^/]+/`, pathNot: [`${src}/$1/`, `${src}/kernel/`, door, routes] },
-  },
+  ...[...rooms.filter((room) => room !== 'kernel').map((room) => `server/src/${room}`), ...inner]
+    .filter((room) => room.startsWith('server/') && room !== 'server/src/app/threads')
+    .map((room) => ({
+      name: 'through-the-door',
+      comment: 'R2: a room is entered through the file that carries its name; kernel is all door.',
+      from: { path: '^server/src/', pathNot: [`^${room}/`, test] },
+      to: { path: `^${room}/`, pathNot: [doorOf(room), routes] },
+    })),
   {
     name: 'routes-are-wired-by-the-app',
-    comment: 'R2: only app.ts imports the routes of a folder.',
+    comment: 'R2: only app imports the routes of a room.',
     from: { path: src, pathNot: [app, test] },
     to: { path: `${src}/.*${routes}` },
   },
+  {
+    name: 'engines-apart',
+    comment: 'R2: neither engine imports the other; what both need stands beside them.',
+    from: { path: '^(server/src/.*)/(sqlite|postgres)/', pathNot: test },
+    to: { path: '^$1/(?:sqlite|postgres)/', pathNot: '^$1/$2/' },
+  },
+  ...globSync('server/src/*/store/sqlite/*-store.ts')
+    .filter((path) => !existsSync(path.replace('/sqlite/', '/postgres/')))
+    .map((path) => ({
+      name: 'engines-have-twins',
+      comment:
+        'R2: what SQLite has a file for, PostgreSQL has in one of the same name. It may have more, e.g. for its planner.',
+      from: { path: `^${path}$` },
+      to: {},
+    })),
 ];
 
 const technologyHasAPlace = [
   {
     name: 'sql-lives-in-stores',
-    comment: 'R3: a database is reached only from *-store.ts and storage/.',
-    from: { path: src, pathNot: [`${src}/storage/`, '-store[.]ts$', test] },
+    comment: 'R3: a database is reached only from *-store.ts, storage/ and transfer/.',
+    from: { path: src, pathNot: [`${src}/storage/`, `${src}/transfer/`, '-store[.]ts$', test] },
     to: { path: [packages('kysely', 'pg', 'pg-copy-streams'), '^(?:node:)?sqlite$'], ...valuesOnly },
   },
   {
@@ -115,7 +184,7 @@ const technologyHasAPlace = [
   },
   {
     name: 'http-lives-in-routes',
-    comment: 'R3: the server is used only by *-routes.ts, their schemas and app.ts.',
+    comment: 'R3: the server is used only by *-routes.ts, their schemas and app.',
     from: { path: src, pathNot: [`${src}/http/`, app, routes, '-schemas[.]ts$', test] },
     to: { path: `${src}/http/`, ...valuesOnly },
   },
@@ -162,6 +231,19 @@ export default {
       comment: 'The same, of Node.',
       from: { path: '^console/src/', pathNot: test },
       to: { dependencyTypes: ['core'] },
+    },
+    {
+      name: 'views-are-opened-by-screens',
+      comment:
+        'R2: what all views share is in state/ and parts/; only screens.tsx and app.tsx know every feature.',
+      from: { path: '^console/src/(?:state|parts)/' },
+      to: { path: '^console/src/(?:screens|app)[.]tsx$' },
+    },
+    {
+      name: 'tests-share-support',
+      comment: 'R1: folders of tests share what is in support/ and nothing else.',
+      from: { path: '^server/test/([^/]+)/' },
+      to: { path: '^server/test/[^/]+/', pathNot: ['^server/test/$1/', '^server/test/support/'] },
     },
     {
       name: 'service-needs-no-test',

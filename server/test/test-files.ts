@@ -8,8 +8,8 @@ import { fileURLToPath } from 'node:url';
  */
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
-const TEST_STORE = join(ROOT, 'test/test-store.ts');
-const REAL_PRODUCTS = join(ROOT, 'test/real-products.ts');
+const TEST_STORE = join(ROOT, 'test/support/test-store.ts');
+const REAL_PRODUCTS = join(ROOT, 'test/support/real-products.ts');
 
 /** @returns paths, sorted; those of all test files but those about PostgreSQL */
 export const listEmbedded = (): string[] => listAll().filter((path) => !isAbout(path, 'postgres'));

@@ -57,7 +57,7 @@ export interface RouteNeeds {
   readonly consoleFolder: string | undefined;
 }
 
-/** All routes of the folders; those of the service itself are in `app.ts`. */
+/** All routes of the folders; those of the service itself are in `app/app.ts`. */
 export function addRoutes(server: Server, needs: RouteNeeds): void {
   const { config, clock, storage, projects, access, statistics, tasks, catalog, relations, consoleFolder } =
     needs;

@@ -58,7 +58,7 @@ const THREAD_CONNECTIONS = 2;
 
 /** Where the code of a thread is. */
 export const threadEntry = (name: string) =>
-  new URL(`./${name}${extensionOf(import.meta.url)}`, import.meta.url);
+  new URL(`./threads/${name}${extensionOf(import.meta.url)}`, import.meta.url);
 
 /** What a thread opens by itself. */
 export function threadPlaceOf({ database }: Config, { place }: Storage): ThreadPlace {

@@ -1,5 +1,5 @@
 /**
- * Every refusal the service makes on purpose. `http/error-mapper.ts` gives each its status and its text, so a code
+ * Every refusal the service makes on purpose. `http/answers/error-mapper.ts` gives each its status and its text, so a code
  * without them does not compile. Source: docs/interface.md §7.
  */
 export type FailureCode =

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
  * The checks of the architecture, checked: each rule must refuse a violation planted for it. The house below is
  * small and keeps every rule.
  */
-const repository = fileURLToPath(new URL('../..', import.meta.url));
+const repository = fileURLToPath(new URL('../../..', import.meta.url));
 
 type Files = Readonly<Record<string, string>>;
 
@@ -20,9 +20,9 @@ const house: Files = {
   'kernel/errors.ts': `export const code = 'token_missing';`,
   'storage/storage.ts': `import { sql } from 'kysely';
     import { code } from '../kernel/errors.ts';
-    import { open } from './sqlite.ts';
+    import { open } from './sqlite/sqlite.ts';
     export const storage = [sql, code, open];`,
-  'storage/sqlite.ts': `import { DatabaseSync } from 'node:sqlite';
+  'storage/sqlite/sqlite.ts': `import { DatabaseSync } from 'node:sqlite';
     export const open = DatabaseSync;`,
   'http/http.ts': `import fastify from 'fastify';
     export type Routes = () => void;
@@ -31,42 +31,68 @@ const house: Files = {
     export const tasks = storage;`,
   'catalog/catalog.ts': `import { tasks } from '../tasks/tasks.ts';
     import type { Routes } from '../http/http.ts';
-    import { findProduct } from './product-store.ts';
-    export type Product = string;
-    export const catalog: [unknown, unknown, Routes?] = [tasks, findProduct];`,
-  'catalog/product-store.ts': `import { sql } from 'kysely';
-    import type { Product } from './catalog.ts';
+    import { readName } from './products/products.ts';
+    import { findProduct } from './store/store.ts';
+    export type { Product } from './port.ts';
+    export const catalog: [unknown, unknown, unknown, Routes?] = [tasks, findProduct, readName];`,
+  'catalog/port.ts': 'export type Product = string;',
+  'catalog/products/products.ts': `export { readName } from './name.ts';`,
+  'catalog/products/name.ts': `import type { Product } from '../port.ts';
+    export const readName = (product: Product) => product;`,
+  'catalog/updates/updates.ts': `import { readName } from '../products/products.ts';
+    export const update = readName;`,
+  'catalog/store/store.ts': `import { findProduct } from './sqlite/sqlite.ts';
+    import { findRow } from './postgres/postgres.ts';
+    export { findProduct, findRow };`,
+  'catalog/store/sqlite/sqlite.ts': `export { findProduct } from './product-store.ts';`,
+  'catalog/store/sqlite/product-store.ts': `import { sql } from 'kysely';
+    import type { Product } from '../../port.ts';
     export const findProduct = (product: Product) => [sql, product];`,
+  'catalog/store/postgres/postgres.ts': `export { findRow } from './product-store.ts';`,
+  'catalog/store/postgres/product-store.ts': `import { sql } from 'kysely';
+    export const findRow = sql;`,
   'catalog/catalog-routes.ts': `import { server } from '../http/http.ts';
     import { catalog } from './catalog.ts';
     export const catalogRoutes = () => [server, catalog];`,
   'catalog/catalog.test.ts': `import 'fastify';
     import 'kysely';
     import { server } from '../http/http.ts';
-    import { open } from '../storage/sqlite.ts';
+    import { open } from '../storage/sqlite/sqlite.ts';
     export const rules = [server, open];`,
   'relations/relations.ts': `import { catalog } from '../catalog/catalog.ts';
     export const relations = catalog;`,
+  'transfer/transfer.ts': `import { DatabaseSync } from 'node:sqlite';
+    export const backup = DatabaseSync;`,
   'config.ts': readsEnvironment,
-  'app.ts': `import { catalogRoutes } from './catalog/catalog-routes.ts';
-    import { readConfig } from './config.ts';
-    import { server } from './http/http.ts';
-    import { relations } from './relations/relations.ts';
+  'app/app.ts': `import { catalogRoutes } from '../catalog/catalog-routes.ts';
+    import { readConfig } from '../config.ts';
+    import { server } from '../http/http.ts';
+    import { relations } from '../relations/relations.ts';
     export const app = [catalogRoutes, readConfig, server, relations];`,
-  'ingest-worker.ts': `import { catalog } from './catalog/catalog.ts';
+  'app/threads/ingest-worker.ts': `import { catalog } from '../../catalog/catalog.ts';
     export const ingest = catalog;`,
-  'cli/cli.ts': `import { app } from '../app.ts';
+  'cli/cli.ts': `import { app } from '../app/app.ts';
     import { storage } from '../storage/storage.ts';
     export const commands = [app, storage];`,
   'main.ts': `import { commands } from './cli/cli.ts';
     export const run = commands;`,
+  'server/test/support/service.ts': 'export const service = 1;',
+  'server/test/catalog/lookup.test.ts': `import '../support/service.ts';`,
+  'bench/support/statistics.ts': 'export const median = 1;',
+  'bench/ingest/ingest.ts': `import { median } from '../support/statistics.ts';
+    export const ingest = median;`,
   'client/src/wire.ts': 'export const wire = 1;',
   'client/src/client.ts': `import { wire } from './wire.ts';
     export const client = wire;`,
   'client/test/client.test.ts': `import 'node:fs';
     import '../src/client.ts';`,
   'console/src/main.tsx': `import '@relata/client';
-    import 'react';`,
+    import 'react';
+    import './screens.tsx';`,
+  'console/src/screens.tsx': `import './products/products.tsx';`,
+  'console/src/parts/button.tsx': 'export const button = 1;',
+  'console/src/products/products.tsx': `import { button } from '../parts/button.tsx';
+    export const products = button;`,
   'console/test/flows.test.ts': `import 'node:fs';
     import '../src/main.tsx';`,
 };
@@ -89,22 +115,22 @@ const violations: readonly { rule: string; refused: string; file: string; lines:
     lines: `import type { relations } from '../relations/relations.ts'; export type Facts = typeof relations;`,
   },
   {
-    refused: 'R1: a folder that imports the app',
+    refused: 'R1: a room that imports the app',
     rule: 'tasks-imports-left-only',
     file: 'tasks/task-runner.ts',
-    lines: `import '../app.ts';`,
+    lines: `import '../app/app.ts';`,
   },
   {
     refused: 'R1: an app that imports a command',
     rule: 'app-imports-left-only',
-    file: 'app.ts',
-    lines: `import './cli/cli.ts';`,
+    file: 'app/app.ts',
+    lines: `import '../cli/cli.ts';`,
   },
   {
-    refused: 'R1: a command that imports the entry of a worker',
-    rule: 'cli-imports-left-only',
+    refused: 'R1: a command that imports the entry of a thread',
+    rule: 'thread-entries-are-started',
     file: 'cli/demo.ts',
-    lines: `import '../ingest-worker.ts';`,
+    lines: `import '../app/threads/ingest-worker.ts';`,
   },
   {
     refused: 'R1: a folder that reads the settings itself',
@@ -114,7 +140,7 @@ const violations: readonly { rule: string; refused: string; file: string; lines:
   },
   {
     refused: 'R1: settings that use a folder',
-    rule: 'config-knows-no-folder',
+    rule: 'config-knows-no-room',
     file: 'config.ts',
     lines: `import './storage/storage.ts';`,
   },
@@ -134,19 +160,109 @@ const violations: readonly { rule: string; refused: string; file: string; lines:
     refused: 'R2: a folder that reaches inside another',
     rule: 'through-the-door',
     file: 'relations/related-search.ts',
-    lines: `import '../catalog/product-store.ts';`,
+    lines: `import '../catalog/products/name.ts';`,
   },
   {
     refused: 'R2: an app that reaches inside a folder',
     rule: 'through-the-door',
-    file: 'app.ts',
-    lines: `import './storage/sqlite.ts';`,
+    file: 'app/app.ts',
+    lines: `import '../catalog/port.ts';`,
   },
   {
-    refused: 'R2: a worker that reaches inside a folder',
+    refused: 'R2: a thread that reaches inside a room',
     rule: 'through-the-door',
-    file: 'ingest-worker.ts',
-    lines: `import './catalog/product-store.ts';`,
+    file: 'app/threads/ingest-worker.ts',
+    lines: `import '../../catalog/port.ts';`,
+  },
+  {
+    refused: 'R2: a room that reaches inside a room within it',
+    rule: 'through-the-door',
+    file: 'catalog/names.ts',
+    lines: `import './products/name.ts';`,
+  },
+  {
+    refused: 'R2: a room within that reaches inside its neighbour',
+    rule: 'through-the-door',
+    file: 'catalog/updates/names.ts',
+    lines: `import '../products/name.ts';`,
+  },
+  {
+    refused: 'R2: the use of a room within from another room',
+    rule: 'through-the-door',
+    file: 'relations/names.ts',
+    lines: `import '../catalog/products/products.ts';`,
+  },
+  {
+    refused: 'R1: a room within that imports from its right',
+    rule: 'rooms-within-import-left-only',
+    file: 'catalog/products/batch.ts',
+    lines: `import '../updates/updates.ts';`,
+  },
+  {
+    refused: 'R1: a room within that imports a type from its right',
+    rule: 'rooms-within-import-left-only',
+    file: 'catalog/products/batch-types.ts',
+    lines: `import type { update } from '../updates/updates.ts'; export type Batch = typeof update;`,
+  },
+  {
+    refused: 'R1: a folder within a room that no line names',
+    rule: 'every-room-within-has-a-place',
+    file: 'catalog/misc/text.ts',
+    lines: `import '../port.ts';`,
+  },
+  {
+    refused: 'R1: a folder within a room that has no rooms within',
+    rule: 'every-room-within-has-a-place',
+    file: 'tasks/misc/text.ts',
+    lines: `import '../tasks.ts';`,
+  },
+  {
+    refused: 'R2: PostgreSQL that imports from SQLite',
+    rule: 'engines-apart',
+    file: 'catalog/store/postgres/commit-store.ts',
+    lines: `import '../sqlite/sqlite.ts';`,
+  },
+  {
+    refused: 'R2: SQLite that imports from PostgreSQL',
+    rule: 'engines-apart',
+    file: 'catalog/store/sqlite/commit-store.ts',
+    lines: `import type { findRow } from '../postgres/postgres.ts'; export type Row = typeof findRow;`,
+  },
+  {
+    refused: 'R2: a file of SQLite without its twin of PostgreSQL',
+    rule: 'engines-have-twins',
+    file: 'catalog/store/sqlite/undo-store.ts',
+    lines: `import '../../port.ts';`,
+  },
+  {
+    refused: 'R1: tests of one subject that import those of another',
+    rule: 'tests-share-support',
+    file: 'server/test/relations/search.test.ts',
+    lines: `import '../catalog/lookup.test.ts';`,
+  },
+  {
+    refused: 'R1: support of tests that imports a test',
+    rule: 'tests-share-support',
+    file: 'server/test/support/rows.ts',
+    lines: `import '../catalog/lookup.test.ts';`,
+  },
+  {
+    refused: 'R1: support of measurements that imports a measurement',
+    rule: 'rooms-within-import-left-only',
+    file: 'bench/support/rounds.ts',
+    lines: `import '../ingest/ingest.ts';`,
+  },
+  {
+    refused: 'R1: parts of the console that import a feature',
+    rule: 'rooms-within-import-left-only',
+    file: 'console/src/parts/card.tsx',
+    lines: `import '../products/products.tsx';`,
+  },
+  {
+    refused: 'R2: parts of the console that know the screens',
+    rule: 'views-are-opened-by-screens',
+    file: 'console/src/parts/menu.tsx',
+    lines: `import '../screens.tsx';`,
   },
   {
     refused: 'R2: the use of routes outside the app',
@@ -176,7 +292,7 @@ const violations: readonly { rule: string; refused: string; file: string; lines:
   {
     refused: 'R3: an app that builds the server itself',
     rule: 'fastify-lives-in-routes',
-    file: 'app.ts',
+    file: 'app/app.ts',
     lines: `import '@fastify/cors';`,
   },
   {
@@ -188,8 +304,8 @@ const violations: readonly { rule: string; refused: string; file: string; lines:
   {
     refused: 'R4: two files that need each other',
     rule: 'no-cycles',
-    file: 'catalog/product-store.ts',
-    lines: `import './catalog.ts';`,
+    file: 'catalog/store/sqlite/product-store.ts',
+    lines: `import '../../catalog.ts';`,
   },
   {
     refused: 'R4: a server that imports the source of the client',
@@ -304,7 +420,8 @@ async function build(t: TestContext, files: Files): Promise<string> {
 }
 
 /** Most files of the small house are the server's. */
-const placeOf = (file: string) => (/^(?:client|console)\//.test(file) ? file : join('server/src', file));
+const placeOf = (file: string) =>
+  /^(?:client|console|bench|server)\//.test(file) ? file : join('server/src', file);
 
 interface Outcome {
   readonly failed: boolean;
@@ -315,9 +432,10 @@ function cruise(directory: string): Promise<Outcome> {
   return run(directory, 'dependency-cruiser/bin/dependency-cruiser.mjs', [
     '--config',
     '.dependency-cruiser.mjs',
-    'server/src',
+    'server',
     'client',
     'console',
+    'bench',
   ]);
 }
 

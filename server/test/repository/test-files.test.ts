@@ -28,15 +28,20 @@ test('test files are found by what they import and by their names', () => {
     listPostgres(),
     listInstalled(),
   ].map(shown);
-  for (const path of ['test/interface-lookup.test.ts', 'src/access/access.test.ts', 'test/crash.test.ts']) {
+  for (const path of [
+    'test/catalog/interface-lookup.test.ts',
+    'src/access/access.test.ts',
+    'test/durability/crash.test.ts',
+  ]) {
     assert.ok(embedded.includes(path) && postgres.includes(path), path);
   }
-  assert.ok(installed.includes('test/interface-updates.test.ts'));
-  assert.ok(embedded.includes('src/catalog/extraction.test.ts'));
-  assert.equal(postgres.includes('src/catalog/extraction.test.ts'), false, 'it touches no store');
-  assert.equal(embedded.includes('test/postgres-schema.test.ts'), false);
+  assert.ok(installed.includes('test/catalog/interface-updates.test.ts'));
+  assert.ok(embedded.includes('src/catalog/ontology/extraction.test.ts'));
+  assert.equal(postgres.includes('src/catalog/ontology/extraction.test.ts'), false, 'it touches no store');
+  assert.equal(embedded.includes('test/postgres/postgres-schema.test.ts'), false);
   assert.ok(
-    postgres.includes('test/postgres-schema.test.ts') && installed.includes('test/postgres-schema.test.ts'),
+    postgres.includes('test/postgres/postgres-schema.test.ts') &&
+      installed.includes('test/postgres/postgres-schema.test.ts'),
   );
   assert.deepEqual(
     installed.filter((path) => !postgres.includes(path)),
@@ -46,8 +51,8 @@ test('test files are found by what they import and by their names', () => {
 
 test('test files that read the real catalog are found, for the pass without it', () => {
   assert.deepEqual(shown(listReadingCatalog()), [
-    'test/pipeline-catalog.test.ts',
-    'test/real-catalog.test.ts',
-    'test/relations-oracle.test.ts',
+    'test/pipelines/pipeline-catalog.test.ts',
+    'test/catalog/real-catalog.test.ts',
+    'test/relations/relations-oracle.test.ts',
   ]);
 });

@@ -207,7 +207,7 @@ export function packMemberships(memberships: readonly Membership[]): string {
   );
 }
 
-/** PostgreSQL reads it too: the statements of `postgres-fetch-store.ts` know the places of its parts. */
+/** PostgreSQL reads it too: the statements of `fetch-store.ts` know the places of its parts. */
 export type PackedMembership = [number, 0 | 1, string, (string | null)[], string[]];
 
 export const unpackMemberships = (packed: string): Membership[] =>

@@ -79,7 +79,7 @@ const jsonataUrl = import.meta.resolve('jsonata');
 const re2Url = import.meta.resolve('re2js');
 
 function forkWithoutRights(memoryMib: number): ChildProcess {
-  const entry = new URL(`./mapping-expression-process${extensionOf(import.meta.url)}`, import.meta.url);
+  const entry = new URL(`./expression-process${extensionOf(import.meta.url)}`, import.meta.url);
   const readable = [
     fileURLToPath(entry),
     findPackageJSON(import.meta.url),

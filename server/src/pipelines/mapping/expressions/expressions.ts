@@ -1,5 +1,5 @@
 /**
- * Evaluates the expressions of a mapping in a process without rights (`mapping-expression-process.ts`), row by row, bounded
+ * Evaluates the expressions of a mapping in a process without rights (`expression-process.ts`), row by row, bounded
  * in time and memory. A row whose expressions run away is answered with the reason; the process, if it was lost, is
  * replaced and the rows behind it go on.
  */

@@ -30,7 +30,7 @@ import {
 } from '../../memberships/memberships.ts';
 import type { RemovedRelation, SavedRelation } from '../../port.ts';
 import type { ListedRelations } from '../threaded-relations.ts';
-import { extendMemberships, findMemberships, listBuilds } from './membership-store.ts';
+import { extendMemberships, findMemberships, findUnusedBuild, listBuilds } from './membership-store.ts';
 
 /** Definitions and their builds in PostgreSQL; each exported function that writes is one transaction. */
 
@@ -288,9 +288,9 @@ const STEP = 5_000;
 
 /** Removes a part of the rows of builds that no relation has any more. @returns whether there may be more */
 export async function dropBuilds(postgres: Postgres, projectId: number): Promise<boolean> {
-  if ((await findOver(postgres, projectId)) === undefined) return false;
+  if ((await findUnusedBuild(postgres, projectId)) === undefined) return false;
   return changeCatalog(postgres, projectId, async ({ tx }) => {
-    const over = await findOver(tx, projectId);
+    const over = await findUnusedBuild(tx, projectId);
     if (over === undefined) return false;
     const changed = await tx.run(
       `delete from relation_member where project_id = $1 and ctid = any(array(
@@ -301,13 +301,4 @@ export async function dropBuilds(postgres: Postgres, projectId: number): Promise
       await tx.run('delete from relation_build where project_id = $1 and id = $2', [projectId, over]);
     return true;
   });
-}
-
-async function findOver(session: SqlSession, projectId: number): Promise<number | undefined> {
-  const [over] = await session.rows<{ id: number }>(
-    `select b.id from relation_build b where b.project_id = $1 and not exists (
-       select from relation r where r.project_id = $1 and b.id in (r.active_build, r.wanted_build)) limit 1`,
-    [projectId],
-  );
-  return over?.id;
 }

@@ -213,7 +213,7 @@ export async function findMemberships(
 
 /**
  * Their keys are read from what is kept beside the documents, with conditions that keep the estimate small, as in
- * `postgres-fetch-store.ts`. By row address, so that no plan walks through the index
+ * `fetch-store.ts`. By row address, so that no plan walks through the index
  * of a whole project; the project's one writer holds its lock, so that no address changes meanwhile.
  */
 async function removeMemberships(
@@ -241,4 +241,14 @@ async function removeMemberships(
     projectId,
     documents,
   ]);
+}
+
+/** @returns a build that no relation has any more */
+export async function findUnusedBuild(session: SqlSession, projectId: number): Promise<number | undefined> {
+  const [over] = await session.rows<{ id: number }>(
+    `select b.id from relation_build b where b.project_id = $1 and not exists (
+       select from relation r where r.project_id = $1 and b.id in (r.active_build, r.wanted_build)) limit 1`,
+    [projectId],
+  );
+  return over?.id;
 }
