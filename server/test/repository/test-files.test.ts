@@ -51,8 +51,8 @@ test('test files are found by what they import and by their names', () => {
 
 test('test files that read the real catalog are found, for the pass without it', () => {
   assert.deepEqual(shown(listReadingCatalog()), [
-    'test/pipelines/pipeline-catalog.test.ts',
     'test/catalog/real-catalog.test.ts',
+    'test/pipelines/pipeline-catalog.test.ts',
     'test/relations/relations-oracle.test.ts',
   ]);
 });
