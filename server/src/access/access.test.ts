@@ -294,6 +294,21 @@ test('no key gives more access than its own (§5.2 rule 6)', async (context) => 
   assert.equal((await room.access.changeKey(author, { id: made.id, access: 'read' })).access, 'read');
 });
 
+test('a key with a rate limit or an end makes no user, who has neither (§14.6 rule 1)', async (context) => {
+  const room = await startRoom(context);
+  const scope = { type: 'account' } as const;
+  const limits = [{ rateLimit: { requestsPerMinute: 60 } }, { expiresAt: room.clock.time + 86_400_000 }];
+  const authorOf = ({ id: keyId }: { id: number }) =>
+    ({ accountId: 1, keyId, keyName: 'Any', scope, access: 'manage' }) as const;
+  const invitation = { email: 'new@shop.example', role: 'viewer' } as const;
+  for (const limit of limits) {
+    const author = authorOf(await room.make(scope, limit));
+    await assert.rejects(room.access.invite(author, invitation), { code: 'key_beyond_own' });
+  }
+  const { email } = await room.access.invite(authorOf(await room.make(scope)), invitation);
+  assert.equal(email, invitation.email);
+});
+
 test('no key takes its own limits away, nor gives wider ones to another (§5.2 rule 6)', async (context) => {
   const room = await startRoom(context);
   const day = 86_400_000;

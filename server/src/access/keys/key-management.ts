@@ -241,6 +241,21 @@ async function refuseWider(
   refuseWiderLimits(own, { ...own, ...wanted });
 }
 
+/**
+ * Users have neither a rate limit nor an end: a key that has one of them would leave it behind by making a user.
+ * @throws key_beyond_own, scope_refused
+ */
+export async function refuseLimited(tx: ControlTransaction, author: Author): Promise<void> {
+  if (!('keyId' in author)) return;
+  const own = await findKeyInReach(tx, author, author.keyId);
+  if (own === undefined) throw new ServiceError('scope_refused');
+  if (own.requestsPerMinute === null && own.expiresAt === null) return;
+  const details = [
+    'a key with a rate limit or an end makes no users, who have neither: use a key without, or an owner',
+  ];
+  throw new ServiceError('key_beyond_own', { details });
+}
+
 /** @returns those that a change touches: a key that has more already may be renamed */
 function listChanged(before: KeyLimits, after: KeyLimits): Partial<KeyLimits> {
   return {

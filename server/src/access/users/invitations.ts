@@ -11,6 +11,7 @@ import {
   toPage,
 } from '../../projects/projects.ts';
 import type { ControlTransaction, Database } from '../../storage/storage.ts';
+import { refuseLimited } from '../keys/keys.ts';
 import { type OpenedSession, openSession } from './console-session.ts';
 import {
   findInvitation,
@@ -43,7 +44,7 @@ interface Acceptance {
 
 /** Links by which people become users of the caller's account. Source: docs/interface.md §14.6. */
 export interface Invitations {
-  /** In the place of one to the same address. @throws email_taken for a user of the account */
+  /** In the place of one to the same address. @throws email_taken for a user of the account, key_beyond_own */
   invite(
     author: Caller,
     given: { email: string; role: Role },
@@ -62,6 +63,7 @@ export function createInvitations(parts: UserManagementParts): Invitations {
     async invite(author, given, beside) {
       refuseUnlessOwner(author);
       return database.write(async (tx) => {
+        await refuseLimited(tx, author);
         const { token, ...invitation } = await insertMade(parts, { tx, author, given });
         const { email, role, expiresAt } = invitation;
         const details = { email, role, expiresAt };

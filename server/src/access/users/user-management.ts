@@ -13,6 +13,7 @@ import {
   toPage,
 } from '../../projects/projects.ts';
 import type { ControlTransaction, Database } from '../../storage/storage.ts';
+import { refuseLimited } from '../keys/keys.ts';
 import { removeSessionsOf } from './console-session-store.ts';
 import { removeInvitationsBy } from './invitation-store.ts';
 import { writeSessions } from './sign-in.ts';
@@ -31,7 +32,7 @@ interface UserChange {
  */
 export interface UserManagement {
   listUsers(caller: Caller, wish: PageWish): Promise<ListPage<User>>;
-  /** Holds from the next request on. @throws not_found, last_owner */
+  /** Holds from the next request on. @throws not_found, last_owner, key_beyond_own */
   changeUser(author: Caller, given: UserChange, beside?: Beside<User>): Promise<User>;
   /** Their sessions and the invitations that they made go with them. @throws not_found, last_owner */
   deleteUser(author: Caller, id: number, beside?: Beside<User>): Promise<void>;
@@ -58,6 +59,7 @@ export function createUserManagement(parts: UserManagementParts): UserManagement
       return writeSessions(parts, async (tx) => {
         const before = await getUser(tx, author, id);
         const after = { ...before, ...change };
+        if (!includesRole(before.role, after.role)) await refuseLimited(tx, author);
         if (before.role === 'owner' && after.role !== 'owner') {
           await refuseLastOwner(tx, before);
           await removeInvitationsBy(tx, id);
