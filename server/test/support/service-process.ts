@@ -52,6 +52,8 @@ export function processEnvironment(
     RELATA_PORT: '0',
     RELATA_ACCOUNT_KEY: PROCESS_KEY,
     RELATA_PARSER_THREADS: '1',
+    // A machine that is busy may take ten times as long; relation-work.test.ts is about the limit.
+    RELATA_RELATION_SECONDS: '1200',
     RELATA_WRITER_THREADS: '1',
     ...settings,
   };

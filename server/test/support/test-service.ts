@@ -80,6 +80,8 @@ export async function startTestService(
     ...store.settings,
     RELATA_PORT: '0',
     RELATA_PARSER_THREADS: '1',
+    // A machine that is busy may take ten times as long; relation-work.test.ts is about the limit.
+    RELATA_RELATION_SECONDS: '1200',
     RELATA_WRITER_THREADS: '2',
     RELATA_LOG_LEVEL: 'debug',
     ...options.settings,
