@@ -28,7 +28,7 @@ const BULK = 100;
 /** The rules are the same on both stores, what is asked of them differs in SQL only. */
 const SOURCES = Number(process.env.RELATA_TEST_SOURCES ?? (testedStore === 'embedded' ? 2_000 : 500));
 const SINGLE_SOURCES = 100;
-const BUILD_LIMIT_MS = 120_000;
+const BUILD_LIMIT_MS = 600_000;
 
 type FileProduct = TestProduct & Omit<OracleProduct, 'id'>;
 
