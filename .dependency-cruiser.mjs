@@ -35,7 +35,9 @@ const lines = {
   'server/src/pipelines': ['sources', 'formats', 'mapping', 'definitions', 'runs'],
   'server/src/pipelines/formats': [
     'csv',
+    'tsv',
     'json',
+    'ndjson',
     'xml',
     'xlsx',
     'bmecat',

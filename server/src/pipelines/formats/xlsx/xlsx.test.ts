@@ -17,8 +17,8 @@ import {
   readAll,
   readInEveryWay,
 } from '../../../../test/support/format-reading.ts';
-import type { Format } from '../format.ts';
-import { readRows } from '../read-rows.ts';
+import type { Format } from '../formats.ts';
+import { readRows } from '../formats.ts';
 
 const xlsx = { type: 'xlsx' } as const;
 
