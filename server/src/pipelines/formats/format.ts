@@ -1,4 +1,4 @@
-import { type Static, type TLiteral, type TObject, type TProperties, type TSchema, Type } from 'typebox';
+import { type Static, type TLiteral, type TObject, type TProperties, Type } from 'typebox';
 import type { ByteStream, TextStream } from './chunks.ts';
 import { ENCODINGS } from './decode.ts';
 import type { ReadingNotes, SourceRow } from './source-row.ts';
@@ -39,16 +39,18 @@ interface FormatParts<Type extends string, Options extends TProperties> {
   readonly endings: readonly string[];
   /** All columns are known from the head: a mapping that names another one is refused. */
   readonly isTable?: true;
-  open(reading: FormatReading, options: Static<TObject<Options>>): AsyncIterable<readonly SourceRow[]>;
+  open(
+    reading: FormatReading,
+    options: { type: Type } & Static<TObject<Options>>,
+  ): AsyncIterable<readonly SourceRow[]>;
 }
 
-/** A format whose options are not known at compile time. */
-export interface FeedFormat {
+/** One format of the list, as those see it who deal with any; `Format` is what a definition may say of one. */
+export interface FeedFormat<Format> {
   readonly type: string;
   readonly mapping: 'needed' | 'none' | DefaultMapping;
   readonly isTable?: true;
-  readonly schema: TSchema;
-  open(reading: FormatReading, options: never): AsyncIterable<readonly SourceRow[]>;
+  open(reading: FormatReading, options: Format): AsyncIterable<readonly SourceRow[]>;
 }
 
 /** Adds the schema of what a definition says of its format. */

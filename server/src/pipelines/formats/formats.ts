@@ -30,10 +30,12 @@ const FORMATS = [csv, tsv, json, ndjson, xml, xlsx, googleMerchant, shopifyCsv, 
 export const FormatSchema = Type.Union(FORMATS.map(({ schema }) => schema));
 export type Format = Static<(typeof FORMATS)[number]['schema']>;
 
-const byType: ReadonlyMap<string, FeedFormat> = new Map(FORMATS.map((format) => [format.type, format]));
+const byType: ReadonlyMap<string, FeedFormat<Format>> = new Map(
+  FORMATS.map((format) => [format.type, format]),
+);
 
 /** @throws Error for a type that is none: what is stored was checked */
-export function getFormat(type: Format['type']): FeedFormat {
+export function getFormat(type: Format['type']): FeedFormat<Format> {
   const format = byType.get(type);
   if (format === undefined) throw new Error(`There is no format ${type}`);
   return format;
@@ -79,8 +81,7 @@ export function readRows(format: Format, bytes: ByteStream, place: ReadingPlace)
       return notes.columns;
     },
     found: notes.found,
-    // Options belong to the format that their type names; the compiler cannot tell one of several from another.
-    [Symbol.asyncIterator]: () => noteRows(getFormat(format.type).open(reading, format as never), notes),
+    [Symbol.asyncIterator]: () => noteRows(getFormat(format.type).open(reading, format), notes),
   };
 }
 
