@@ -79,7 +79,9 @@ function chooseSheet(sheets: readonly Sheet[], wanted: string | number | undefin
 
 function findSheet(sheets: readonly Sheet[], wanted: string | number | undefined): Sheet | undefined {
   if (wanted === undefined) return sheets.find(({ isHidden }) => !isHidden) ?? sheets[0];
-  return typeof wanted === 'number' ? sheets[wanted - 1] : sheets.find(({ name }) => name === wanted);
+  const named = sheets.find(({ name }) => name === wanted);
+  // A form sends the number as a text; a sheet of that name goes first.
+  return named ?? sheets[Number(wanted) - 1];
 }
 
 async function* readSheetRows(bytes: ByteStream, table: SheetTable): AsyncGenerator<SourceRow[]> {
