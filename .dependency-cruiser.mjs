@@ -43,6 +43,7 @@ const lines = {
     'bmecat',
     'google-merchant',
     'shopify-csv',
+    'woocommerce-csv',
     'native',
   ],
   'server/src/pipelines/mapping': ['expressions', 'suggestions'],

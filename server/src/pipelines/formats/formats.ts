@@ -16,6 +16,7 @@ import { shopifyCsv } from './shopify-csv/shopify-csv.ts';
 import { ReadingNotes, reportDamage, type SourceRow } from './source-row.ts';
 import type { SpoolPlace } from './spool.ts';
 import { tsv } from './tsv/tsv.ts';
+import { woocommerceCsv } from './woocommerce-csv/woocommerce-csv.ts';
 import { xlsx } from './xlsx/xlsx.ts';
 import { xml } from './xml/xml.ts';
 
@@ -24,7 +25,19 @@ export { FormatProblem } from './format-problem.ts';
 export type { Columns, ColumnValue, RowProblem, SourceRow } from './source-row.ts';
 
 /** Everything else that knows formats follows from this list: docs/openapi.json, the console, suggestions, the runs. */
-const FORMATS = [csv, tsv, json, ndjson, xml, xlsx, googleMerchant, shopifyCsv, bmecat, native] as const;
+const FORMATS = [
+  csv,
+  tsv,
+  json,
+  ndjson,
+  xml,
+  xlsx,
+  googleMerchant,
+  shopifyCsv,
+  woocommerceCsv,
+  bmecat,
+  native,
+] as const;
 
 /** How a source is written. */
 export const FormatSchema = Type.Union(FORMATS.map(({ schema }) => schema));
