@@ -1,8 +1,10 @@
 /**
  * Writes `src/wire.ts` from docs/openapi.json: the types of what goes over the wire, and method and path of each
- * operation. `node client/make-wire.ts --check` says whether the file is what the document says.
+ * operation. Writes `src/choices.ts`: the kinds and options that a form offers. `node client/make-wire.ts --check` says
+ * whether both are what the document says.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
+import type { Choice, ChoiceOption } from './src/choice.ts';
 
 interface Schema {
   readonly $ref?: string;
@@ -12,6 +14,12 @@ interface Schema {
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
   readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly examples?: readonly unknown[];
+  /** The name for people; what has none is in no form. */
+  readonly 'x-label'?: string;
+  readonly 'x-mapping'?: 'needed' | 'own' | 'none';
+  readonly 'x-endings'?: readonly string[];
   readonly items?: Schema;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
@@ -37,6 +45,7 @@ interface Document {
 
 const DOCUMENT = new URL('../docs/openapi.json', import.meta.url);
 const WIRE = new URL('src/wire.ts', import.meta.url);
+const CHOICES = new URL('src/choices.ts', import.meta.url);
 /** JSON Schema in the document cannot say this; it is written by hand in `src/filter.ts`. */
 const BY_HAND = new Set(['Filter']);
 
@@ -155,9 +164,65 @@ function indent(text: string): string {
   return lines.join('\n');
 }
 
-const text = indent(write(JSON.parse(readFileSync(DOCUMENT, 'utf8')) as Document));
-if (!process.argv.includes('--check')) writeFileSync(WIRE, text);
-else if (readFileSync(WIRE, 'utf8') !== text) {
-  process.stderr.write('client/src/wire.ts is not what docs/openapi.json says: npm run wire\n');
-  process.exitCode = 1;
+/** @returns a schema whose members have names for people as choices; undefined for any other */
+function choicesOf({ oneOf = [] }: Schema, { components }: Document): Choice[] | undefined {
+  const kinds = oneOf.map(({ $ref, ...kind }) =>
+    $ref === undefined ? kind : { ...components.schemas[$ref.replace('#/components/schemas/', '')], ...kind },
+  );
+  const choices = kinds.flatMap((kind) => choiceOf(kind) ?? []);
+  return choices.length > 0 ? choices : undefined;
+}
+
+function choiceOf(kind: Schema): Choice | undefined {
+  const { 'x-label': label, 'x-mapping': mapping, 'x-endings': endings, description = '' } = kind;
+  if (label === undefined) return undefined;
+  const options = Object.entries(kind.properties ?? {}).flatMap(([name, schema]) =>
+    schema['x-label'] === undefined ? [] : [optionOf(name, schema, kind)],
+  );
+  const type = String(kind.properties?.type?.const);
+  return { type, label, description, ...(mapping && { mapping }), ...(endings && { endings }), options };
+}
+
+function optionOf(name: string, schema: Schema, { required = [] }: Schema): ChoiceOption {
+  const { 'x-label': label = name, description = '', examples = [] } = schema;
+  return {
+    ...{ name, label, description },
+    isRequired: required.includes(name),
+    isNumber: schema.type === 'integer' || schema.type === 'number',
+    values: (schema.enum ?? examples).map(String),
+  };
+}
+
+function writeChoices(document: Document): string {
+  const named = Object.entries(document.components.schemas).flatMap(([name, schema]) => {
+    const choices = choicesOf(schema, document);
+    return choices === undefined ? [] : [{ name, choices }];
+  });
+  const lines = named.flatMap(({ name, choices }) => [
+    `  ${name}: [`,
+    ...choices.map((choice) => `    ${JSON.stringify(choice)},`),
+    '  ],',
+  ]);
+  const names = named.map(({ name }) => `'${name}'`).join(' | ');
+  return [
+    '/** Written by `npm run wire` from docs/openapi.json. Not to be changed by hand. */',
+    "import type { Choice } from './choice.ts';",
+    '',
+    `export const choices: Readonly<Record<${names}, readonly Choice[]>> = {`,
+    ...lines,
+    '};',
+    '',
+  ].join('\n');
+}
+
+const document = JSON.parse(readFileSync(DOCUMENT, 'utf8')) as Document;
+for (const [file, text] of [
+  [WIRE, indent(write(document))],
+  [CHOICES, writeChoices(document)],
+] as const) {
+  if (!process.argv.includes('--check')) writeFileSync(file, text);
+  else if (readFileSync(file, 'utf8') !== text) {
+    process.stderr.write(`${file.pathname} is not what docs/openapi.json says: npm run wire\n`);
+    process.exitCode = 1;
+  }
 }

@@ -10,6 +10,8 @@ import { createSession, createUsers } from './session.ts';
 import { createTasks } from './tasks.ts';
 import { type ClientOptions, createTransport } from './transport.ts';
 
+export type { Choice, ChoiceOption } from './choice.ts';
+export { choices } from './choices.ts';
 export type { Condition, Filter, Operator } from './filter.ts';
 export type { FullUpdateOptions, FullUpdatePreview, FullUpdateResult } from './full-update.ts';
 export type { SpanQuery } from './management.ts';

@@ -1,5 +1,13 @@
 /** Pipelines in the words of the console. Source: docs/interface.md §13. */
-import type { MappedColumn, Mapping, Pipeline, PipelineDefinition, RunCounts } from '@relata/client';
+import {
+  type Choice,
+  choices,
+  type MappedColumn,
+  type Mapping,
+  type Pipeline,
+  type PipelineDefinition,
+  type RunCounts,
+} from '@relata/client';
 import { formatCount } from '../state/format.ts';
 
 /** Of a pipeline each of source, format and trigger: what else it has depends on its type. */
@@ -16,34 +24,34 @@ export function withOption(part: Typed, name: string, value: unknown): Record<st
   return value === '' || value === undefined ? others : { ...others, [name]: value };
 }
 
-export const FORMATS = [
-  ['csv', 'CSV'],
-  ['tsv', 'TSV'],
-  ['json', 'JSON'],
-  ['ndjson', 'NDJSON'],
-  ['xml', 'XML'],
-  ['xlsx', 'Excel (xlsx)'],
-  ['google-merchant', 'Google Merchant'],
-  ['shopify-csv', 'Shopify CSV'],
-  ['bmecat', 'BMEcat'],
-  ['native', 'Relata'],
-] as const;
+/** The same, but an empty value is one: an option is left out only by undefined. */
+export const withValue = (part: Typed, name: string, value: unknown): Record<string, unknown> =>
+  value === '' ? { ...part, [name]: value } : withOption(part, name, value);
+
+const toChoice = ({ type, label }: Choice) => [type, label] as const;
+export const FORMATS = choices.PipelineFormat.map(toChoice);
+export const SOURCES = choices.PipelineSource.map(toChoice);
+
+const findChoice = (kind: keyof typeof choices, part: Typed) =>
+  choices[kind].find(({ type }) => type === typeOf(part));
+
+/** @returns the options of a format or source that have a field each */
+export const optionsOf = (kind: keyof typeof choices, part: Typed) => findChoice(kind, part)?.options ?? [];
+
+export const hintOf = (kind: keyof typeof choices, part: Typed) =>
+  asHint(findChoice(kind, part)?.description ?? '');
+
+export const asHint = (description: string) => description.charAt(0).toUpperCase() + description.slice(1);
 
 /** @returns the format that a name ends like, packed or not: `feed.xml.gz` is xml */
 export function guessFormat(fileName: string): string | undefined {
   const ending = /\.([a-z]+)(?:\.gz)?$/.exec(fileName.toLowerCase())?.[1] ?? '';
-  if (ending === 'jsonl') return 'ndjson';
-  return ['csv', 'tsv', 'json', 'ndjson', 'xml', 'xlsx'].find((type) => type === ending);
+  return choices.PipelineFormat.find(({ endings }) => endings?.includes(ending))?.type;
 }
-
-const OWN_MAPPING = new Set(['google-merchant', 'shopify-csv', 'bmecat']);
 
 /** Whether a mapping must be there, may be, or must not. Source: docs/interface.md §13.1 rule 13. */
-export function needOfMapping(format: Typed): 'needed' | 'own' | 'none' {
-  const type = typeOf(format);
-  if (type === 'native') return 'none';
-  return OWN_MAPPING.has(type) ? 'own' : 'needed';
-}
+export const needOfMapping = (format: Typed): 'needed' | 'own' | 'none' =>
+  findChoice('PipelineFormat', format)?.mapping ?? 'needed';
 
 export const MODES = [
   ['full', 'Full: the file is the whole catalog'],
@@ -79,7 +87,7 @@ export function describeTrigger({ trigger, source }: Kind): string {
 }
 
 export const nameFormat = (format: Typed): string =>
-  FORMATS.find(([type]) => type === typeOf(format))?.[1] ?? typeOf(format);
+  findChoice('PipelineFormat', format)?.label ?? typeOf(format);
 
 /** What a run did, without what is zero. */
 export function describeCounts(counts: RunCounts | null): string {

@@ -3,15 +3,19 @@ import { Button, IconButton } from '../parts/button.tsx';
 import { SelectField, SwitchField, TextField } from '../parts/field.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
 import { useMistake } from './mistakes.ts';
-import { EMPTY_PIPELINE, guessFormat, textOf, typeOf, withOption } from './pipeline-draft.ts';
+import { OptionField } from './option-field.tsx';
+import {
+  EMPTY_PIPELINE,
+  guessFormat,
+  hintOf,
+  optionsOf,
+  SOURCES,
+  typeOf,
+  withOption,
+  withValue,
+} from './pipeline-draft.ts';
 import type { PipelineShape } from './pipeline-form.tsx';
 import type { Tried } from './pipeline-preview.tsx';
-
-const SOURCES = [
-  ['upload', 'A file that is sent in'],
-  ['http', 'A URL that is fetched'],
-  ['directory', 'A directory of the service'],
-] as const;
 
 /** What a preview takes. Source: docs/interface.md §13.5 rule 2. */
 const MOST_BYTES = 8 * 1024 * 1024;
@@ -19,57 +23,42 @@ const MOST_BYTES = 8 * 1024 * 1024;
 /** What a new pipeline says before anybody has chosen. */
 const START_FORMAT = typeOf(EMPTY_PIPELINE.format);
 
-const START: Readonly<Record<string, Record<string, unknown>>> = {
-  upload: { type: 'upload' },
-  http: { type: 'http', url: '' },
-  directory: { type: 'directory', pattern: '*' },
-};
+/** What a required option says first; the others are empty. */
+const START: Readonly<Record<string, string>> = { pattern: '*' };
+
+function startSource(type: string): Record<string, unknown> {
+  const needed = optionsOf('PipelineSource', { type }).filter(({ isRequired }) => isRequired);
+  return { type, ...Object.fromEntries(needed.map(({ name }) => [name, START[name] ?? ''])) };
+}
 
 export function SourceCard({ draft, onChange, tried }: PipelineShape & { tried: Tried }) {
   const { source } = draft;
   const mistake = useMistake();
   const type = typeOf(source);
-  const set = (name: string, value: unknown) => onChange({ source: withOption(source, name, value) });
   return (
     <Card title="Source">
       <div className="fields">
         <SelectField
           label="Where the file comes from"
+          hint={hintOf('PipelineSource', source)}
           choices={SOURCES}
           value={type}
-          onChange={({ target }) => onChange({ source: START[target.value] ?? source })}
+          onChange={({ target }) => onChange({ source: startSource(target.value) })}
         />
-        {type === 'http' && (
-          <TextField
-            label="URL"
-            type="url"
-            value={textOf(source, 'url')}
-            placeholder="https://erp.example/export.csv"
-            mistake={mistake('/source/url')}
-            onChange={({ target }) => onChange({ source: { ...source, url: target.value } })}
+        {optionsOf('PipelineSource', source).map((option) => (
+          <OptionField
+            key={option.name}
+            option={option}
+            value={source[option.name]}
+            mistake={mistake(`/source/${option.name}`)}
+            onChange={(value) => onChange({ source: withValue(source, option.name, value) })}
           />
-        )}
-        {type === 'directory' && (
-          <TextField
-            label="Files"
-            hint="A pattern with *, ? and ** for folders, below the import directory of the project."
-            value={textOf(source, 'pattern')}
-            mistake={mistake('/source/pattern')}
-            onChange={({ target }) => onChange({ source: { ...source, pattern: target.value } })}
-          />
-        )}
-        <TextField
-          label="File in a zip archive"
-          hint="A pattern; only where there are several."
-          value={textOf(source, 'entry')}
-          mistake={mistake('/source/entry')}
-          onChange={({ target }) => set('entry', target.value)}
-        />
+        ))}
         {type === 'directory' && (
           <SwitchField
             label="Only the newest file"
             checked={source.take === 'newest'}
-            onChange={(isOn) => set('take', isOn ? 'newest' : undefined)}
+            onChange={(isOn) => onChange({ source: withOption(source, 'take', isOn ? 'newest' : undefined) })}
           />
         )}
       </div>

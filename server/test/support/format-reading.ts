@@ -4,8 +4,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { Format } from '../../src/pipelines/formats/format.ts';
-import { readRows } from '../../src/pipelines/formats/read-rows.ts';
+import { type Format, readRows } from '../../src/pipelines/formats/formats.ts';
 import type { SourceRow } from '../../src/pipelines/formats/source-row.ts';
 
 export interface ReadSource {

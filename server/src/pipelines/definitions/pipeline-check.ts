@@ -1,6 +1,6 @@
 /** What a definition must be to be stored, where a schema cannot say it. Source: docs/interface.md §13.1. */
 import { ServiceError } from '../../kernel/errors.ts';
-import { findDefaultMapping } from '../formats/formats.ts';
+import { getFormat } from '../formats/formats.ts';
 import type { CheckedTexts, TextProblems } from '../mapping/mapping.ts';
 import {
   type CompiledMapping,
@@ -93,10 +93,11 @@ function checkNeedOfMapping({
   format: { type },
   mapping,
 }: Pick<SentPipeline, 'format' | 'mapping'>): string[] {
-  if (type === 'native') {
-    return mapping === undefined ? [] : ['/mapping: must be left out: a native file holds products already'];
+  const need = getFormat(type).mapping;
+  if (need === 'none') {
+    return mapping === undefined ? [] : [`/mapping: must be left out: a ${type} file holds products already`];
   }
-  const isNeeded = mapping === undefined && findDefaultMapping(type) === undefined;
+  const isNeeded = mapping === undefined && need === 'needed';
   return isNeeded ? [`/mapping: is needed for the format ${type}, which has none of its own`] : [];
 }
 

@@ -1,8 +1,120 @@
 /**
  * The door of formats: a file becomes rows. Nothing of a file is trusted: sizes, depths and counts are bounded.
  */
+import { type Static, Type } from 'typebox';
+import { bmecat } from './bmecat/bmecat.ts';
+import { type ByteStream, cutChunks, readAfterPeek, type TextStream } from './chunks.ts';
+import { csv } from './csv/csv.ts';
+import { decodeText } from './decode.ts';
+import type { DefaultMapping, FeedFormat, FormatReading } from './format.ts';
+import { FormatProblem } from './format-problem.ts';
+import { googleMerchant } from './google-merchant/google-merchant.ts';
+import { json } from './json/json.ts';
+import { native } from './native/native.ts';
+import { ndjson } from './ndjson/ndjson.ts';
+import { shopifyCsv } from './shopify-csv/shopify-csv.ts';
+import { ReadingNotes, reportDamage, type SourceRow } from './source-row.ts';
+import type { SpoolPlace } from './spool.ts';
+import { tsv } from './tsv/tsv.ts';
+import { woocommerceCsv } from './woocommerce-csv/woocommerce-csv.ts';
+import { xlsx } from './xlsx/xlsx.ts';
+import { xml } from './xml/xml.ts';
 
-export { type Format, FormatSchema } from './format.ts';
+export type { DefaultMapping } from './format.ts';
 export { FormatProblem } from './format-problem.ts';
-export { findDefaultMapping, readRows, type SourceReading } from './read-rows.ts';
 export type { Columns, ColumnValue, RowProblem, SourceRow } from './source-row.ts';
+
+/** Everything else that knows formats follows from this list: docs/openapi.json, the console, suggestions, the runs. */
+const FORMATS = [
+  csv,
+  tsv,
+  json,
+  ndjson,
+  xml,
+  xlsx,
+  googleMerchant,
+  shopifyCsv,
+  woocommerceCsv,
+  bmecat,
+  native,
+] as const;
+
+/** How a source is written. */
+export const FormatSchema = Type.Union(FORMATS.map(({ schema }) => schema));
+export type Format = Static<(typeof FORMATS)[number]['schema']>;
+
+const byType: ReadonlyMap<string, FeedFormat<Format>> = new Map(
+  FORMATS.map((format) => [format.type, format]),
+);
+
+/** @throws Error for a type that is none: what is stored was checked */
+export function getFormat(type: Format['type']): FeedFormat<Format> {
+  const format = byType.get(type);
+  if (format === undefined) throw new Error(`There is no format ${type}`);
+  return format;
+}
+
+/** @returns undefined where the columns are not known before the file is seen */
+export function findDefaultMapping(type: Format['type']): DefaultMapping | undefined {
+  const { mapping } = getFormat(type);
+  return typeof mapping === 'string' ? undefined : mapping;
+}
+
+/** The mappings that formats bring: names of columns that files of other formats have as well. */
+export const DEFAULT_MAPPINGS: readonly DefaultMapping[] = FORMATS.flatMap(
+  ({ type }) => findDefaultMapping(type) ?? [],
+);
+
+export interface SourceReading extends AsyncIterable<readonly SourceRow[]> {
+  /** Names of columns in the order of their first appearance, as far as rows were read. */
+  readonly columns: readonly string[];
+  /** What was found out about the file: `encoding`, `delimiter`, `path`, `record`, `sheet`, `feed`. */
+  readonly found: Readonly<Record<string, string>>;
+}
+
+export interface ReadingPlace extends SpoolPlace {
+  /** As whoever sent the file named its encoding; a hint where the file is not UTF-8. */
+  readonly charset?: string | undefined;
+}
+
+/**
+ * Reads a source, which is already unpacked, in batches of rows. What is held at a time is bounded whatever the size of
+ * the source; a batch is what one chunk of the source makes. To be iterated once; leaving the loop lets go of the source.
+ * @throws FormatProblem while it is iterated, also after many rows: then none of them may take effect; what the source
+ * itself throws passes through
+ */
+export function readRows(format: Format, bytes: ByteStream, place: ReadingPlace): SourceReading {
+  const notes = new ReadingNotes();
+  const { charset, signal } = place;
+  const decode = (encoding?: string, isMarkup = false): TextStream =>
+    refuseWebPage(decodeText(cutChunks(bytes, signal), notes, { encoding, charset, isMarkup }));
+  const reading: FormatReading = { bytes, notes, place, decode };
+  return {
+    get columns() {
+      return notes.columns;
+    },
+    found: notes.found,
+    [Symbol.asyncIterator]: () => noteRows(getFormat(format.type).open(reading, format), notes),
+  };
+}
+
+const PAGE_HEAD_CHARACTERS = 512;
+const WEB_PAGE = /^\s*<(?:!doctype\s+)?html[\s>]/i;
+
+/** What a server sends in place of a file: a page to sign in, or one that says that something is not there. */
+function refuseWebPage(text: TextStream): TextStream {
+  return readAfterPeek(text, PAGE_HEAD_CHARACTERS, (head, whole) => {
+    if (WEB_PAGE.test(head)) throw new FormatProblem('refused', 'The file is a web page (HTML)');
+    return whole;
+  });
+}
+
+async function* noteRows(
+  batches: AsyncIterable<readonly SourceRow[]>,
+  notes: ReadingNotes,
+): AsyncGenerator<readonly SourceRow[]> {
+  for await (const rows of batches) {
+    notes.noteRows(rows);
+    yield notes.isDamaged ? rows.map(reportDamage) : rows;
+  }
+}

@@ -7,6 +7,7 @@ import type { Pipeline, ReadSummary, RunCounts, RunStart, UploadedFile } from '.
 import { findRun, hasOpenRun, insertRun, saveRead, saveStamp } from '../definitions/definitions.ts';
 import type { SourceRow } from '../formats/formats.ts';
 import type { CellProblem, MappedProduct, SuggestedMapping } from '../mapping/mapping.ts';
+import { describeSource, takesFile } from '../sources/sources.ts';
 import type { RunThreads } from './run-client.ts';
 
 export interface RunRequest {
@@ -81,7 +82,7 @@ export class PipelineRuns {
   ): Promise<Task> {
     // A schedule or a webhook finds out by a failed run: nobody is there who could send a file.
     const isAsked = startedBy === 'manual' || startedBy === 'upload';
-    if (definition.source.type === 'upload' && upload === undefined && isAsked)
+    if (takesFile(definition.source) && upload === undefined && isAsked)
       throw new ServiceError('pipeline_file_missing');
     return this.parts.tasks.accept(this.runTask, {
       project,
@@ -219,10 +220,3 @@ const refuseWhileRunning = () =>
     details: ['a run of this pipeline is going on'],
     retryAfterSeconds: RUNNING_RETRY_SECONDS,
   });
-
-/** The query of a URL may be secret. */
-function describeSource(source: Pipeline['definition']['source']): string {
-  if (source.type === 'upload') return 'the file that was sent in';
-  if (source.type === 'directory') return `files that match ${source.pattern}`;
-  return source.url.split(/[?#]/, 1)[0] ?? '';
-}

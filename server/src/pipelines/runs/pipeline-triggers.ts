@@ -10,6 +10,7 @@ import {
   findWindow,
   hasOpenRun,
 } from '../definitions/definitions.ts';
+import { takesFile } from '../sources/sources.ts';
 import type { PipelineRuns, RunRequest } from './pipeline-runs.ts';
 import { removePieces, storePieces } from './upload-pieces.ts';
 
@@ -109,7 +110,7 @@ export function createPipelineTriggers({ database, payloads, runs }: TriggerPart
 }
 
 function refuseFileOf({ definition: { source } }: Pipeline): void {
-  if (source.type === 'upload') return;
+  if (takesFile(source)) return;
   const details = [
     `the source of this pipeline is ${source.type}: only one whose source is upload takes a file`,
   ];

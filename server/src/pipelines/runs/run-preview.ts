@@ -1,7 +1,7 @@
 import { listProductErrors } from '../../catalog/catalog.ts';
 import type { TriedDefinition } from '../definitions/definitions.ts';
 import type { SourceRow } from '../formats/formats.ts';
-import { findDefaultMapping } from '../formats/formats.ts';
+import { findDefaultMapping, getFormat } from '../formats/formats.ts';
 import type { Mapping, RowOutcome } from '../mapping/mapping.ts';
 import { suggestMapping } from '../mapping/mapping.ts';
 import { type SourceFile, SourceProblem } from '../sources/sources.ts';
@@ -73,7 +73,8 @@ function sentFile({ name, bytes }: NonNullable<PreviewOrder['file']>): SourceFil
 
 /** A suggestion may lack what a mapping needs; then the rows stand alone. */
 async function mapSample(order: PreviewOrder, rows: readonly SourceRow[]): Promise<PreviewRow[]> {
-  if (order.format.type !== 'native' && order.mapping?.identifier === undefined) return rows.map(showRow);
+  const isMapped = getFormat(order.format.type).mapping !== 'none';
+  if (isMapped && order.mapping?.identifier === undefined) return rows.map(showRow);
   const plan = openPlan(order);
   try {
     const outcomes = await plan.mapRows(rows);

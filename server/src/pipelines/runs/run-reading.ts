@@ -2,7 +2,13 @@ import type { WriteMode } from '../../catalog/catalog.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { TriedDefinition, UploadedFile } from '../definitions/definitions.ts';
 import type { Format, SourceRow } from '../formats/formats.ts';
-import { FormatProblem, findDefaultMapping, readRows, type SourceReading } from '../formats/formats.ts';
+import {
+  FormatProblem,
+  findDefaultMapping,
+  getFormat,
+  readRows,
+  type SourceReading,
+} from '../formats/formats.ts';
 import {
   type CompiledMapping,
   compileMapping,
@@ -54,9 +60,6 @@ export type ReadStep =
       /** Read by the mapping and in no row. */
       readonly missing: readonly string[];
     };
-
-/** Formats whose columns are all known from the head: a name that is not among them is a mistake. */
-const TABLES: ReadonlySet<Format['type']> = new Set(['csv', 'tsv', 'xlsx']);
 
 /**
  * Reads a source to its end, in steps that wait until they are asked for.
@@ -124,8 +127,9 @@ async function* mapFile(
   { format }: ReadOrder,
   plan: MappingPlan,
 ): AsyncGenerator<RowOutcome> {
+  const { isTable } = getFormat(format.type);
   for await (const rows of reading) {
-    if (TABLES.has(format.type)) plan.checkColumns(reading.columns);
+    if (isTable) plan.checkColumns(reading.columns);
     yield* await plan.mapRows(rows);
   }
 }
@@ -149,7 +153,7 @@ export interface MappingPlan {
 
 /** @throws MappingProblem when the mapping cannot be used, or there is none and the format needs one */
 export function openPlan({ format, mapping, mode }: Omit<TriedDefinition, 'source'>): MappingPlan {
-  if (format.type === 'native')
+  if (getFormat(format.type).mapping === 'none')
     return {
       columns: [],
       mapRows: async (rows) => rows.map(takeNative),

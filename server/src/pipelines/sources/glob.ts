@@ -31,6 +31,12 @@ export function checkGlob(pattern: string): string | undefined {
   return hasWildName || names.at(-1) === '**' ? '** stands for folders, as in **/*.csv' : undefined;
 }
 
+/** @returns the same as a sentence, for the details of a refusal */
+export function globProblem(pattern: string): string | undefined {
+  const problem = checkGlob(pattern);
+  return problem === undefined ? undefined : `A pattern ${problem}`;
+}
+
 /** `pattern` has passed `checkGlob`. */
 export function compileGlob(pattern: string): Glob {
   const names = pattern.normalize('NFC').split('/');

@@ -2,17 +2,19 @@
  * Where pipelines read: one GET of a URL, files of a directory, a file sent in. Opens what is new since the last run as
  * streams of bytes, bounded in size and time, and undoes gzip and zip. What is in a file the formats know, not this.
  */
+import { type Static, Type } from 'typebox';
 import { allowAddresses } from './address.ts';
 import type { ByteStream } from './byte-streams.ts';
-import { openDirectorySource } from './directory-source.ts';
-import { openHttpSource } from './http-source.ts';
-import type { WaitLimits } from './patience.ts';
-import type { Resolve } from './pinned-request.ts';
-import { type OpenedSource, type SourceFile, SourceProblem, type SourceStamp } from './source.ts';
-import type { Source } from './source-schemas.ts';
+import { directory } from './directory.ts';
+import { globProblem } from './glob.ts';
+import { http } from './http.ts';
+import type { OpenedSource, SourceFile } from './source.ts';
+import type { FileSource, SourceRun, SourceSettings } from './source-record.ts';
 import { unpackBytes } from './unpack.ts';
+import { upload } from './upload.ts';
 
 export type { ByteStream } from './byte-streams.ts';
+export { MASK } from './http.ts';
 export {
   type OpenedSource,
   type SourceFile,
@@ -20,21 +22,58 @@ export {
   type SourceReason,
   type SourceStamp,
 } from './source.ts';
-export { checkSource, MASK, maskSource, type Source, SourceSchema, unmaskSource } from './source-schemas.ts';
+export type { SourceSettings } from './source-record.ts';
 
-export interface SourceSettings extends WaitLimits {
-  /** Has a folder for each project; undefined: directories are not read. */
-  readonly importDir: string | undefined;
-  /** A folder that exists; a zip archive is kept there, without a name, while it is read. */
-  readonly tempDir: string;
-  /** `RELATA_FETCH_ALLOW`: CIDR ranges that are fetched from although they are not public. */
-  readonly allow: readonly string[];
-  readonly userAgent: string;
-  /** As it comes over the line or lies on the disk. */
-  readonly maxPackedBytes: number;
-  readonly maxUnpackedBytes: number;
-  /** Looks names up; without it the system does. */
-  readonly resolve?: Resolve;
+/** Everything else that knows sources follows from this list: docs/openapi.json, checks, masks, the console's choice. */
+const SOURCES = [http, upload, directory] as const;
+
+/** Source: docs/interface.md §13.1. */
+export const SourceSchema = Type.Union(SOURCES.map(({ schema }) => schema));
+export type Source = Static<(typeof SOURCES)[number]['schema']>;
+
+const byType: ReadonlyMap<string, FileSource<Source>> = new Map(
+  SOURCES.map((source) => [source.type, source]),
+);
+
+/** @throws Error for a type that is none: what is stored was checked */
+function getSource({ type }: Source): FileSource<Source> {
+  const source = byType.get(type);
+  if (source === undefined) throw new Error(`There is no source ${type}`);
+  return source;
+}
+
+/** @returns what the schema cannot say is wrong with a source, for the details of a refusal */
+export function checkSource(source: Source): string[] {
+  const { entry } = source;
+  const problems = {
+    entry: entry === undefined ? undefined : globProblem(entry),
+    ...getSource(source).check(source),
+  };
+  return Object.entries(problems).flatMap(([option, problem]) =>
+    problem === undefined ? [] : [`/source/${option}: ${problem}`],
+  );
+}
+
+/** @returns whether a run needs the file that started it */
+export const takesFile = (source: Source): boolean => getSource(source).takesFile === true;
+
+/** @returns what a run reads, for its log; nothing of it is secret */
+export const describeSource = (source: Source): string => getSource(source).describe(source);
+
+/** @returns the source as it may be shown: what is secret of it is write-only */
+export function maskSource<Any extends Source>(source: Any): Any {
+  const { secrets } = getSource(source);
+  return secrets === undefined ? source : (secrets.mask(source) as Any);
+}
+
+/**
+ * Fills in the values that a definition, read and sent back, has masked.
+ * @returns undefined when there is no such value
+ */
+export function unmaskSource<Any extends Source>(sent: Any, stored: Source | undefined): Any | undefined {
+  const { secrets } = getSource(sent);
+  const known = stored?.type === sent.type ? stored : undefined;
+  return secrets === undefined ? sent : (secrets.unmask(sent, known) as Any | undefined);
 }
 
 const GIB = 1024 * 1024 * 1024;
@@ -48,15 +87,6 @@ export const SOURCE_LIMITS = {
   maxUnpackedBytes: 8 * GIB,
 } as const;
 
-export interface SourceRun {
-  readonly projectId: number;
-  /** The stamp of the last run that ended well, unless the definition of the pipeline changed since. */
-  readonly last?: SourceStamp | undefined;
-  /** The body that an upload source was sent. */
-  readonly upload?: SourceFile | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
-
 export interface Sources {
   /**
    * @returns undefined when nothing is new since the last run
@@ -69,26 +99,11 @@ export interface Sources {
 
 /** @throws Error for a range in `allow` that is none: settings are checked at the start */
 export function createSources(settings: SourceSettings): Sources {
-  const fetchSettings = { ...settings, allows: allowAddresses(settings.allow) };
-  const { importDir, tempDir, maxPackedBytes, maxUnpackedBytes } = settings;
+  const opening = { ...settings, allows: allowAddresses(settings.allow) };
+  const { tempDir, maxPackedBytes, maxUnpackedBytes } = settings;
   return {
-    async open(source, run) {
-      switch (source.type) {
-        case 'http':
-          return openHttpSource(source, fetchSettings, run);
-        case 'directory':
-          return openDirectorySource(source, { ...run, importDir, maxBytes: maxPackedBytes });
-        case 'upload':
-          return openUpload(run.upload);
-      }
-    },
+    open: async (source, run) => getSource(source).open(source, run, opening),
     unpack: (file, { entry }) =>
       unpackBytes(file.bytes, { entry, tempDir, maxPackedBytes, maxUnpackedBytes }),
   };
-}
-
-/** A file that somebody sends in is meant to be read, whether or not it was sent before. */
-function openUpload(upload: SourceFile | undefined): OpenedSource {
-  if (upload === undefined) throw new SourceProblem('no_file', 'No file has been sent in for this run');
-  return { files: [upload], stamp: undefined, close: async () => {} };
 }

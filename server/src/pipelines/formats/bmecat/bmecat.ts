@@ -1,7 +1,8 @@
 import type { FileHandle } from 'node:fs/promises';
+import { Type } from 'typebox';
 import { type ByteStream, cutChunks, parseText } from '../chunks.ts';
 import { decodeText } from '../decode.ts';
-import type { DefaultMapping } from '../format.ts';
+import { defineFormat } from '../format.ts';
 import { FormatProblem } from '../format-problem.ts';
 import type { ReadingNotes, SourceRow } from '../source-row.ts';
 import { openNamelessFile, readSpool, type SpoolPlace, writeSpool } from '../spool.ts';
@@ -9,16 +10,35 @@ import { toSource, type XmlElement, XmlElements } from '../xml/xml.ts';
 import { BmecatIndex } from './bmecat-index.ts';
 import { CATEGORY_SEPARATOR, readProduct } from './bmecat-product.ts';
 
-/** Columns have the names of BMEcat 2005 for catalogs of 1.2 too. */
-export const BMECAT_MAPPING: DefaultMapping = {
-  identifier: 'SUPPLIER_PID',
-  name: 'DESCRIPTION_SHORT',
-  images: ['images'],
-  categories: { from: 'categories', separator: CATEGORY_SEPARATOR },
-  attributes: '*',
-};
+export const bmecat = defineFormat({
+  type: 'bmecat',
+  label: 'BMEcat',
+  description:
+    'a row is a product of BMEcat 1.2 or 2005; names of 2005, features by their names with units, images, categories',
+  options: {
+    language: Type.Optional(
+      Type.String({
+        minLength: 2,
+        maxLength: 10,
+        'x-label': 'Language',
+        description:
+          'as the file names it, for texts in several languages; default: the language of the catalog',
+      }),
+    ),
+  },
+  /** Columns have the names of BMEcat 2005 for catalogs of 1.2 too. */
+  mapping: {
+    identifier: 'SUPPLIER_PID',
+    name: 'DESCRIPTION_SHORT',
+    images: ['images'],
+    categories: { from: 'categories', separator: CATEGORY_SEPARATOR },
+    attributes: '*',
+  },
+  endings: [],
+  open: ({ bytes, notes, place }, options) => readBmecat(bytes, notes, { ...options, ...place }),
+});
 
-export interface BmecatOptions {
+interface BmecatOptions {
   /** Which of several texts is taken; default: the language that the catalog names. */
   readonly language?: string | undefined;
 }
@@ -27,7 +47,7 @@ export interface BmecatOptions {
  * Reads a catalog twice: which product is in which group stands behind the last product. The first time it is written to
  * a file. A DOCTYPE that names the DTD of the standard is common and passed over.
  */
-export async function* readBmecat(
+async function* readBmecat(
   bytes: ByteStream,
   notes: ReadingNotes,
   { tempDir, signal, language }: BmecatOptions & SpoolPlace,

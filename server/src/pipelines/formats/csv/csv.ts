@@ -1,4 +1,6 @@
+import { Type } from 'typebox';
 import { parseText, readAfterPeek, type TextStream } from '../chunks.ts';
+import { defineFormat, encoding, headerRow } from '../format.ts';
 import { FormatProblem, fieldTooLarge, LIMITS, tooManyColumns } from '../format-problem.ts';
 import {
   type ColumnValue,
@@ -9,10 +11,43 @@ import {
   readHeader,
   type SourceRow,
 } from '../source-row.ts';
-import { type DialectOptions, findDialect, readSeparatorLine, SAMPLE_CHARACTERS } from './csv-dialect.ts';
+import {
+  DELIMITERS,
+  type DialectOptions,
+  findDialect,
+  readSeparatorLine,
+  SAMPLE_CHARACTERS,
+} from './csv-dialect.ts';
 import { type CsvRow, CsvSplitter, type Dialect } from './csv-rows.ts';
 
-export { DELIMITERS } from './csv-dialect.ts';
+export const delimiter = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: 1,
+    pattern: '^[^\\r\\n"\\u0000\\uFEFF]$',
+    'x-label': 'Delimiter',
+    description: `default: found among ${DELIMITERS.map((sign) => JSON.stringify(sign)).join(', ')}`,
+    examples: DELIMITERS,
+  }),
+);
+
+export const quote = Type.Optional(
+  Type.Enum(['"', "'", ''], {
+    'x-label': 'Quotes',
+    description: 'default: found; "" where quotes mean nothing',
+  }),
+);
+
+export const csv = defineFormat({
+  type: 'csv',
+  label: 'CSV',
+  description: 'a row is a line; columns by the header, or Column 1, … with headerRow 0',
+  options: { delimiter, quote, encoding, headerRow },
+  mapping: 'needed',
+  endings: ['csv'],
+  isTable: true,
+  open: ({ decode, notes }, options) => readCsv(decode(options.encoding), notes, options),
+});
 
 export interface CsvOptions extends DialectOptions {
   /** The first line that may hold the names, default 1; 0: there are none, and columns are called Column 1, … */

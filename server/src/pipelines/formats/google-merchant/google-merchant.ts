@@ -1,25 +1,33 @@
 import { parseText, readAfterPeek, type TextStream } from '../chunks.ts';
 import { readCsv } from '../csv/csv.ts';
-import type { DefaultMapping } from '../format.ts';
+import { defineFormat, encoding } from '../format.ts';
 import { FormatProblem } from '../format-problem.ts';
 import { type Columns, type ColumnValue, ReadingNotes, RowValues, type SourceRow } from '../source-row.ts';
 import { toSource, type XmlElement, XmlElements } from '../xml/xml.ts';
 
 /** Source: Google Merchant Center, product data specification. */
-export const GOOGLE_MERCHANT_MAPPING: DefaultMapping = {
-  identifier: 'id',
-  groupIdentifier: 'item_group_id',
-  name: 'title',
-  productUrl: 'link',
-  images: ['image_link', 'additional_image_link'],
-  categories: { from: 'product_type', separator: ' > ' },
-  attributes: '*',
-};
+export const googleMerchant = defineFormat({
+  type: 'google-merchant',
+  label: 'Google Merchant',
+  description: 'a row is an item of RSS, Atom or text with tabs; columns without g:',
+  options: { encoding },
+  mapping: {
+    identifier: 'id',
+    groupIdentifier: 'item_group_id',
+    name: 'title',
+    productUrl: 'link',
+    images: ['image_link', 'additional_image_link'],
+    categories: { from: 'product_type', separator: ' > ' },
+    attributes: '*',
+  },
+  endings: [],
+  open: ({ decode, notes }, options) => readGoogleMerchant(decode(options.encoding, true), notes),
+});
 
 const HEAD_CHARACTERS = 1_024;
 
 /** A product feed as RSS, Atom or text with tabs; which one it is shows at its beginning. */
-export function readGoogleMerchant(text: TextStream, notes: ReadingNotes): AsyncGenerator<SourceRow[]> {
+function readGoogleMerchant(text: TextStream, notes: ReadingNotes): AsyncGenerator<SourceRow[]> {
   return readAfterPeek(text, HEAD_CHARACTERS, (head, whole) =>
     head.trimStart().startsWith('<') ? readFeed(whole, notes) : readTable(whole, notes),
   );

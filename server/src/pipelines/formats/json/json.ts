@@ -1,10 +1,32 @@
+import { Type } from 'typebox';
 import { type ChunkParser, parseText, type TextStream } from '../chunks.ts';
+import { defineFormat } from '../format.ts';
 import { FormatProblem, LIMITS, tooDeep } from '../format-problem.ts';
 import type { ReadingNotes, SourceRow } from '../source-row.ts';
 import { type JsonRow, JsonRowBuilder } from './json-object.ts';
 import { JsonTokenizer, type Token } from './json-tokens.ts';
 
-export { readNdjson } from './ndjson.ts';
+export { type JsonRow, JsonRowBuilder } from './json-object.ts';
+export { JsonTokenizer } from './json-tokens.ts';
+
+export const json = defineFormat({
+  type: 'json',
+  label: 'JSON',
+  description: 'a row is an object of the list; nested values have dotted names, as price.value',
+  options: {
+    path: Type.Optional(
+      Type.String({
+        maxLength: 1_000,
+        'x-label': 'Path to the list',
+        description:
+          'keys that lead to the list, as data.products; $ for the root; default: the first list of objects',
+      }),
+    ),
+  },
+  mapping: 'needed',
+  endings: ['json'],
+  open: ({ decode, notes }, options) => readJson(decode(), notes, options),
+});
 
 export interface JsonOptions {
   /** Keys that lead to the list, joined by dots, as `data.products`; default: the first list that holds objects. */

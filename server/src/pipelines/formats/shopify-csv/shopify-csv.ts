@@ -1,6 +1,6 @@
 import type { TextStream } from '../chunks.ts';
-import { type CsvOptions, readCsv } from '../csv/csv.ts';
-import type { DefaultMapping } from '../format.ts';
+import { type CsvOptions, delimiter, readCsv } from '../csv/csv.ts';
+import { defineFormat, encoding } from '../format.ts';
 import { FormatProblem } from '../format-problem.ts';
 import {
   type Columns,
@@ -13,14 +13,22 @@ import {
 import { partOf, toShopifyName } from './shopify-names.ts';
 
 /** Source: Shopify Help Center, "Using CSV files to import and export products". */
-export const SHOPIFY_MAPPING: DefaultMapping = {
-  identifier: 'Variant SKU',
-  groupIdentifier: 'Handle',
-  name: 'Title',
-  images: ['Image Src'],
-  categories: { from: 'Product Category', separator: ' > ' },
-  attributes: '*',
-};
+export const shopifyCsv = defineFormat({
+  type: 'shopify-csv',
+  label: 'Shopify CSV',
+  description: 'a row is a variant, in the group of its Handle',
+  options: { delimiter, encoding },
+  mapping: {
+    identifier: 'Variant SKU',
+    groupIdentifier: 'Handle',
+    name: 'Title',
+    images: ['Image Src'],
+    categories: { from: 'Product Category', separator: ' > ' },
+    attributes: '*',
+  },
+  endings: [],
+  open: ({ decode, notes }, options) => readShopify(decode(options.encoding), notes, options),
+});
 
 /** Shopify allows 2,048 variants and 250 pictures. */
 const ROWS_OF_PRODUCT = 2_500;
@@ -29,7 +37,7 @@ const ROWS_OF_PRODUCT = 2_500;
  * Rows that follow one another with the same Handle are one product: the first has its fields, and each may add a
  * variant, a picture, or both. One row comes out for each variant, with the fields and pictures of its product.
  */
-export async function* readShopify(
+async function* readShopify(
   text: TextStream,
   notes: ReadingNotes,
   options: CsvOptions = {},

@@ -17,8 +17,8 @@ import {
   readAll,
   readInEveryWay,
 } from '../../../../test/support/format-reading.ts';
-import type { Format } from '../format.ts';
-import { readRows } from '../read-rows.ts';
+import type { Format } from '../formats.ts';
+import { readRows } from '../formats.ts';
 
 const xlsx = { type: 'xlsx' } as const;
 
@@ -183,6 +183,7 @@ test('a sheet is chosen by name or number; by default it is the first that is no
   assert.equal(await read('Lists'), 'Lists');
   assert.equal(await read('More & more'), 'More &amp; more');
   assert.equal(await read(1), 'Lists');
+  assert.equal(await read('2'), 'Products', 'a number as a form sends it');
   await assert.rejects(read('Nothing'), {
     reason: 'not_found',
     message: /no sheet Nothing. It has "Lists", "Products"/,

@@ -1,5 +1,7 @@
+import { Type } from 'typebox';
 import { type ByteStream, cutChunks, parseText } from '../chunks.ts';
 import { decodeText } from '../decode.ts';
+import { defineFormat, headerRow } from '../format.ts';
 import { FormatProblem } from '../format-problem.ts';
 import {
   type ColumnValue,
@@ -16,7 +18,26 @@ import { ZipParts } from '../zip-parts.ts';
 import { readBook, readTexts, type Sheet } from './xlsx-book.ts';
 import { type Cell, CellReader } from './xlsx-cells.ts';
 
-export interface XlsxOptions {
+export const xlsx = defineFormat({
+  type: 'xlsx',
+  label: 'Excel (xlsx)',
+  description: 'a row of the sheet; dates as YYYY-MM-DD, numbers plain',
+  options: {
+    sheet: Type.Optional(
+      Type.Union(
+        [Type.String({ minLength: 1, maxLength: 1_000 }), Type.Integer({ minimum: 1, maximum: 10_000 })],
+        { 'x-label': 'Sheet', description: 'name or number from 1; default: the first that is not hidden' },
+      ),
+    ),
+    headerRow,
+  },
+  mapping: 'needed',
+  endings: ['xlsx'],
+  isTable: true,
+  open: ({ bytes, notes, place }, options) => readXlsx(bytes, notes, { ...options, ...place }),
+});
+
+interface XlsxOptions {
   /** Name of a sheet or its place from 1; default: the first that is not hidden. */
   readonly sheet?: string | number | undefined;
   /** The first row that may hold the names, default 1; 0: there are none, and columns are called Column 1, … */
@@ -24,7 +45,7 @@ export interface XlsxOptions {
 }
 
 /** @returns a batch of rows for each chunk of the sheet that ends some; empty rows are left out */
-export async function* readXlsx(
+async function* readXlsx(
   bytes: ByteStream,
   notes: ReadingNotes,
   { tempDir, signal, ...options }: XlsxOptions & SpoolPlace,
@@ -58,7 +79,9 @@ function chooseSheet(sheets: readonly Sheet[], wanted: string | number | undefin
 
 function findSheet(sheets: readonly Sheet[], wanted: string | number | undefined): Sheet | undefined {
   if (wanted === undefined) return sheets.find(({ isHidden }) => !isHidden) ?? sheets[0];
-  return typeof wanted === 'number' ? sheets[wanted - 1] : sheets.find(({ name }) => name === wanted);
+  const named = sheets.find(({ name }) => name === wanted);
+  // A form sends the number as a text; a sheet of that name goes first.
+  return named ?? sheets[Number(wanted) - 1];
 }
 
 async function* readSheetRows(bytes: ByteStream, table: SheetTable): AsyncGenerator<SourceRow[]> {

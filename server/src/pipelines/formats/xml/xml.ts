@@ -1,4 +1,6 @@
+import { Type } from 'typebox';
 import { parseText, readAfterPeek, type TextStream } from '../chunks.ts';
+import { defineFormat } from '../format.ts';
 import { FormatProblem } from '../format-problem.ts';
 import {
   type Columns,
@@ -13,13 +15,34 @@ import { findRepeatedElement, SAMPLE_CHARACTERS } from './xml-sample.ts';
 
 export { type XmlChoice, type XmlElement, XmlElements } from './xml-elements.ts';
 
-export interface XmlOptions {
+export const xml = defineFormat({
+  type: 'xml',
+  label: 'XML',
+  description:
+    'a row is an element; dotted names, attributes as @id, price.@currency; namespaces do not count',
+  options: {
+    record: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 1_000,
+        'x-label': 'Repeated element',
+        description:
+          'name of the element that is repeated, or its path as catalog/products/product; default: found',
+      }),
+    ),
+  },
+  mapping: 'needed',
+  endings: ['xml'],
+  open: ({ decode, notes }, options) => readXml(decode(undefined, true), notes, options),
+});
+
+interface XmlOptions {
   /** Name of the repeated element, or the names that lead to it from the root, as `catalog/products/product`. */
   readonly record?: string | undefined;
 }
 
 /** @returns a batch of rows for each chunk of text that ends some */
-export function readXml(
+function readXml(
   text: TextStream,
   notes: ReadingNotes,
   { record }: XmlOptions = {},

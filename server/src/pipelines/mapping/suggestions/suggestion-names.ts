@@ -7,8 +7,8 @@ export type SuggestedField =
   | 'categories';
 
 /**
- * Names that columns have in exports, the surest first; letters and digits only, in lower case. Taken from the feeds that the
- * service reads (Google Merchant, Shopify, BMEcat) and from what German and English shop and ERP systems write.
+ * Names that columns have in exports, the surest first; letters and digits only, in lower case. Taken from common feeds and
+ * from what German and English shop and ERP systems write. What formats map by themselves is known without standing here.
  */
 export const COLUMN_NAMES: Readonly<Record<SuggestedField, readonly string[]>> = {
   identifier: [

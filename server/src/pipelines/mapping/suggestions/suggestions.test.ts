@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { Value } from 'typebox/value';
+import { DEFAULT_MAPPINGS } from '../../formats/formats.ts';
 import { type ColumnValue, createColumns, type SourceRow } from '../../formats/source-row.ts';
 import { compileMapping, type Mapping, MappingSchema } from '../mapping.ts';
 import { suggestMapping } from './suggestions.ts';
@@ -37,6 +38,19 @@ test('an English export is understood by its header', () => {
     categories: { from: 'Category' },
     attributes: '*',
   });
+});
+
+test('the columns that a format maps by itself are found in files of other formats', () => {
+  for (const mapping of DEFAULT_MAPPINGS) {
+    const { attributes: _, images = [], categories, ...columns } = mapping;
+    const names = [...Object.values(columns), ...images, ...(categories ? [categories.from] : [])];
+    const found = suggest(names);
+    assert.deepEqual(
+      { ...found, categories: undefined },
+      { ...columns, images, attributes: '*', categories: undefined },
+    );
+    assert.equal(found.categories?.from, categories?.from);
+  }
 });
 
 test('a German export is understood by its header and its values', () => {

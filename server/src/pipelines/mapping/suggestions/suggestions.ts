@@ -1,4 +1,4 @@
-import type { SourceRow } from '../../formats/formats.ts';
+import { DEFAULT_MAPPINGS, type DefaultMapping, type SourceRow } from '../../formats/formats.ts';
 import type { Mapping } from '../mapping-schemas.ts';
 import { COLUMN_NAMES, type SuggestedField } from './suggestion-names.ts';
 import { findImageSplit, findNumberFormat, findPathFormat, isImageUrl, isUrl } from './suggestion-values.ts';
@@ -22,6 +22,19 @@ interface ColumnSample {
   readonly values: readonly string[];
   /** Every row has a value and no two the same. */
   readonly isUnique: boolean;
+}
+
+/** Behind the names that are listed come the columns that formats map by themselves. */
+const NAMES: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries(COLUMN_NAMES).map(([field, names]) => {
+    const own = DEFAULT_MAPPINGS.flatMap((mapping) => columnsOf(mapping[field as SuggestedField]));
+    return [field, [...names, ...own.map(plainName)]];
+  }),
+);
+
+function columnsOf(spec: DefaultMapping[SuggestedField]): readonly string[] {
+  if (spec === undefined) return [];
+  return typeof spec === 'object' && 'from' in spec ? [spec.from] : [spec].flat();
 }
 
 /** Twenty rows are what a preview shows; more say little more. */
@@ -131,7 +144,7 @@ function rankName(column: string, field: SuggestedField): number {
   // What leads to a value in JSON and XML stands before it, as `product/sku`, `g:id`.
   const spellings = [column, column.split(/[/.:@]/).at(-1) ?? ''].map(plainName);
   const wanted = field === 'images' ? spellings.map((name) => name.replace(/\d+$/, '')) : spellings;
-  return COLUMN_NAMES[field].findIndex((name) => wanted.includes(name));
+  return NAMES.get(field)?.findIndex((name) => wanted.includes(name)) ?? -1;
 }
 
 const isNamedImage = ({ name, values }: ColumnSample) =>

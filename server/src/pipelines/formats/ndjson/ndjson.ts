@@ -1,8 +1,18 @@
 import { parseText, type TextStream } from '../chunks.ts';
+import { defineFormat } from '../format.ts';
 import { FormatProblem, LIMITS } from '../format-problem.ts';
+import { type JsonRow, JsonRowBuilder, JsonTokenizer } from '../json/json.ts';
 import { createColumns, type RowProblem, type SourceRow } from '../source-row.ts';
-import { type JsonRow, JsonRowBuilder } from './json-object.ts';
-import { JsonTokenizer } from './json-tokens.ts';
+
+export const ndjson = defineFormat({
+  type: 'ndjson',
+  label: 'NDJSON',
+  description: 'a row is an object on a line of its own; columns as in json',
+  options: {},
+  mapping: 'needed',
+  endings: ['ndjson', 'jsonl'],
+  open: ({ decode }) => readNdjson(decode()),
+});
 
 /** A line each; a line that is no object is an error of its own and no other's. */
 export async function* readNdjson(text: TextStream): AsyncGenerator<SourceRow[]> {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createReadStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createReadStream, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -7,8 +7,7 @@ import { test } from 'node:test';
 import { Value } from 'typebox/value';
 import { type LargeFormat, makeLargeFile } from '../../../test/support/format-files.ts';
 import { createTempDir, readAll } from '../../../test/support/format-reading.ts';
-import { type Format, FormatSchema } from './format.ts';
-import { findDefaultMapping, readRows } from './read-rows.ts';
+import { type Format, FormatSchema, findDefaultMapping, readRows } from './formats.ts';
 
 const streamed: readonly LargeFormat[] = ['csv', 'json', 'ndjson', 'xml'];
 const TYPES: readonly Format['type'][] = [
@@ -134,6 +133,25 @@ test('every type has a schema that takes its options and no others', () => {
     { type: 'xml', record: '' },
   ];
   for (const format of bad) assert.ok(!Value.Check(FormatSchema, format), JSON.stringify(format));
+});
+
+test('the table of formats in docs/interface.md says what the records say (§13.7)', () => {
+  const docs = readFileSync(new URL('../../../../docs/interface.md', import.meta.url), 'utf8');
+  const section = docs.slice(docs.indexOf('### 13.7'), docs.indexOf('### 13.8'));
+  const rows = section.split('\n').filter((line) => /^\| [a-z]/.test(line));
+  const documented = rows.map((row) => {
+    const [type, options = '', mapping] = row
+      .split('|')
+      .slice(1)
+      .map((cell) => cell.trim());
+    const names = [...options.matchAll(/`(\w+)`/g)].map(([, name]) => name);
+    return { type, names, mapping };
+  });
+  const records = FormatSchema.anyOf.map((schema) => {
+    const { type, ...options } = schema.properties;
+    return { type: type.const, names: Object.keys(options), mapping: Reflect.get(schema, 'x-mapping') };
+  });
+  assert.deepEqual(documented, records);
 });
 
 test('formats whose columns are known have a mapping of their own', () => {

@@ -1,0 +1,21 @@
+/** One kind of a thing that a definition chooses by its `type`, e.g. a format of pipelines, as a form shows it. */
+export interface Choice {
+  readonly type: string;
+  readonly label: string;
+  readonly description: string;
+  /** Of a format: whether a definition has to bring a mapping, must not, or may, since the format has its own. */
+  readonly mapping?: 'needed' | 'own' | 'none';
+  /** Of a format: how names of such files end. */
+  readonly endings?: readonly string[];
+  readonly options: readonly ChoiceOption[];
+}
+
+export interface ChoiceOption {
+  readonly name: string;
+  readonly label: string;
+  readonly description: string;
+  readonly isRequired: boolean;
+  readonly isNumber: boolean;
+  /** What can be chosen, or is chosen mostly; empty where anything can. */
+  readonly values: readonly string[];
+}

@@ -1,0 +1,62 @@
+import type { ChoiceOption } from '@relata/client';
+import type { ChangeEvent } from 'react';
+import { type Choice, SelectField, TextField } from '../parts/field.tsx';
+import { asHint } from './pipeline-draft.ts';
+
+/** Values that nobody can see, in words. An empty one is another thing than nothing. */
+const WORDS: Readonly<Record<string, string>> = {
+  ',': 'comma',
+  ';': 'semicolon',
+  '\t': 'tab',
+  '|': 'pipe',
+  '': 'none',
+};
+/** Stands for the empty value in a list whose first entry is no value at all. */
+const EMPTY = 'none';
+
+const toChoice = (value: string): Choice => [value || EMPTY, WORDS[value] ?? value];
+
+interface OptionFieldProps {
+  option: ChoiceOption;
+  value: unknown;
+  mistake: string | undefined;
+  /** Without a value the option is to be left out. */
+  onChange(value: string | number | undefined): void;
+}
+
+/** An option of a format or a source, by what docs/openapi.json says of it. */
+export function OptionField({ option, value, mistake, onChange }: OptionFieldProps) {
+  const { label, values, isNumber, isRequired } = option;
+  const change = ({ target }: ChangeEvent<HTMLInputElement | HTMLSelectElement>) =>
+    onChange(readValue(option, target.value));
+  if (values.length > 0)
+    return (
+      <SelectField
+        label={label}
+        choices={[...(isRequired ? [] : [['', 'found by itself'] as const]), ...values.map(toChoice)]}
+        value={value === '' ? EMPTY : String(value ?? '')}
+        mistake={mistake}
+        onChange={change}
+      />
+    );
+  return (
+    <TextField
+      label={label}
+      hint={asHint(option.description)}
+      type={isNumber ? 'number' : 'text'}
+      min={0}
+      value={String(value ?? '')}
+      mistake={mistake}
+      onChange={change}
+    />
+  );
+}
+
+function readValue(
+  { values, isNumber, isRequired }: ChoiceOption,
+  text: string,
+): string | number | undefined {
+  if (values.includes('') && text === EMPTY) return '';
+  if (text === '') return isRequired ? '' : undefined;
+  return isNumber ? Number(text) : text;
+}
