@@ -1,26 +1,28 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
-import { pipeline } from 'node:stream/promises';
-import { type RunOptions, run } from 'node:test';
-import { spec } from 'node:test/reporters';
 import { watchMemory } from './support/memory-watch.ts';
 import { findInstalled, hasPackage } from './support/postgres-binaries.ts';
 import { type PostgresServer, startPostgres } from './support/postgres-server.ts';
 import { findRealCatalog } from './support/real-products.ts';
 import {
+  findWork,
   listEmbedded,
   listInstalled,
   listPostgres,
+  listQuick,
   listReadingCatalog,
   listWorkspace,
 } from './test-files.ts';
+import { type Outcome, runScript, runTestFile } from './test-process.ts';
+import { type Job, runJobs } from './test-schedule.ts';
 
 /**
- * All tests on the embedded store, those that touch a store on PostgreSQL too, and a part of them on an installed
- * PostgreSQL of an older version; those that read the real catalog once more without it; then those of the client and of
- * the console, which start the service as a process.
- * `node server/test/run-tests.ts postgres` runs only what it names: passes, or files.
+ * Every check and every test: those of the service on the embedded store, those that a store can decide on PostgreSQL too, a
+ * part of them on an installed PostgreSQL of an older version, and those that read the real catalog once more without it;
+ * then those of the client and of the console, which start the service as a process. All passes share the slots of
+ * one schedule.
+ * `node server/test/run-tests.ts postgres` runs only what it names: passes, or files; `quick` is what to run while working.
  */
 
 interface Pass {
@@ -30,133 +32,164 @@ interface Pass {
   readonly postgres?: string;
   /** Settings of its tests alone. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** How many files run at a time; undefined: as many as there are cores. */
-  readonly atOnce: number;
+  /** Scripts of package.json, one after the other. */
+  readonly scripts?: readonly string[];
+  /** The pass whose scripts make what its tests need. */
+  readonly after?: string;
 }
 
-interface Counts {
-  readonly passed: number;
-  readonly failed: number;
-  readonly skipped: number;
-  /** What failed, a line each. */
-  readonly failures: readonly string[];
-}
-
-/** A test with a thousand crashes may take long; one that hangs has to end. */
-const TIMEOUT_MS = 900_000;
 /** Of one process; the tests of whole catalogs take up to 1.4 GB. */
 const MEMORY_MB = Number(process.env.RELATA_TEST_MEMORY_MB ?? 2_048);
 /** What whoever has no real catalog beside the clone meets; what is asked of it is asked of fewer products. */
 const GENERATED = { RELATA_TEST_DATA: '/nonexistent', RELATA_TEST_SOURCES: '500' };
-/**
- * Files that run at a time. Many tests mostly wait, for processes to start and for the disk; those of several processes
- * for leases to run out too.
- */
-const SIDE_BY_SIDE = { embedded: 2, postgres: 3 } as const;
+/** A core is kept busy by one file; one that waits leaves most of it to others. */
+const SLOTS = { computes: Math.min(availableParallelism(), 8), waits: 3 };
 const OLDEST = 14;
 const NEWEST = 17;
+const CHECK_SECONDS = 60;
 
 function listPasses(): Pass[] {
   const given = process.env.RELATA_TEST_POSTGRES_BIN;
   const installed = given || findOldest();
-  const console = listWorkspace('console');
   return [
-    { name: 'embedded', files: listEmbedded(), atOnce: SIDE_BY_SIDE.embedded },
-    {
-      name: 'postgres',
-      files: listPostgres(),
-      postgres: hasPackage() ? 'npm' : (given ?? 'npm'),
-      atOnce: SIDE_BY_SIDE.postgres,
-    },
+    { name: 'check', files: [], scripts: ['check', 'build'] },
+    { name: 'embedded', files: listEmbedded() },
+    { name: 'postgres', files: listPostgres(), postgres: hasPackage() ? 'npm' : (given ?? 'npm') },
     ...(installed && existsSync(installed)
-      ? [{ name: 'installed', files: listInstalled(), postgres: installed, atOnce: SIDE_BY_SIDE.postgres }]
+      ? [{ name: 'installed', files: listInstalled(), postgres: installed }]
       : []),
     ...(findRealCatalog() === undefined
       ? []
-      : [
-          {
-            name: 'generated',
-            files: listReadingCatalog(),
-            settings: GENERATED,
-            atOnce: SIDE_BY_SIDE.embedded,
-          },
-        ]),
-    { name: 'client', files: listWorkspace('client'), atOnce: SIDE_BY_SIDE.embedded },
-    { name: 'console', files: console.filter((path) => !measures(path)), atOnce: SIDE_BY_SIDE.embedded },
-    { name: 'console-measured', files: console.filter(measures), atOnce: 1 },
+      : [{ name: 'generated', files: listReadingCatalog(), settings: GENERATED }]),
+    { name: 'client', files: listWorkspace('client') },
+    { name: 'console', files: listWorkspace('console'), after: 'check' },
   ];
 }
 
-/** What another browser beside it would disturb. */
-const measures = (path: string) => path.endsWith('long-table.test.ts');
+const QUICK: readonly Pass[] = [
+  { name: 'check', files: [], scripts: ['check'] },
+  { name: 'embedded', files: listQuick() },
+];
 
 /** @returns the one that differs most from the package's */
 function findOldest(): string | undefined {
   return [...findInstalled()].find(([version]) => version >= OLDEST && version <= NEWEST)?.[1];
 }
 
-async function runPass({ name, files, postgres, settings, atOnce }: Pass): Promise<Counts> {
-  let server: PostgresServer | undefined;
-  const { env } = process;
-  delete env.RELATA_TEST_POSTGRES_BIN;
-  if (postgres !== undefined && postgres !== 'npm') env.RELATA_TEST_POSTGRES_BIN = postgres;
-  env.RELATA_TEST_STORE = postgres === undefined ? 'embedded' : 'postgres';
-  const begun = performance.now();
-  let title = name === 'embedded' ? 'embedded store' : name;
-  if (postgres !== undefined) {
-    server = await startPostgres();
-    env.RELATA_TEST_DATABASE_URL = server.url;
-    title = `PostgreSQL ${server.version}, ${postgres}`;
-  }
-  say(`\n${title}: ${files.length} files\n`);
-  try {
-    const { failures, ...counts } = await runFiles({
-      files,
-      concurrency: atOnce,
-      env: { ...env, ...settings },
-    });
-    const seconds = Math.round((performance.now() - begun) / 1000);
-    say(`${title}: ${describe(counts)} in ${seconds} s`);
-    return { ...counts, failures: failures.map((failure) => `${title}: ${failure}`) };
-  } finally {
-    await server?.stop();
-    delete env.RELATA_TEST_DATABASE_URL;
-  }
+function choosePasses(wanted: readonly string[]): readonly Pass[] {
+  const files = wanted.filter((name) => name.endsWith('.test.ts')).map((path) => resolve(path));
+  if (files.length > 0) return [{ name: 'embedded', files }];
+  if (wanted.includes('quick')) return QUICK;
+  return listPasses().filter(({ name }) => wanted.length === 0 || wanted.includes(name));
 }
 
-/** As `node --test` does. */
-async function runFiles(chosen: Pick<RunOptions, 'files' | 'concurrency' | 'env'>): Promise<Counts> {
-  // The console and the tests of the client use the client's source: nothing has to be built for them.
-  const events = run({ ...chosen, timeout: TIMEOUT_MS, execArgv: ['--conditions=relata-source'] });
-  let counts = { passed: 0, failed: 1, skipped: 0 };
-  const failures: string[] = [];
-  const unwatch = watchMemory(MEMORY_MB, ({ file, megabytes }) => {
-    const failure = `${relative(process.cwd(), file)}: held ${megabytes} MB, more than ${MEMORY_MB}, and was ended`;
-    failures.push(failure);
-    say(`✖ ${failure}`);
+/** A pass with what its files get, and what became of them. */
+interface RunningPass extends Pass {
+  readonly title: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly server?: PostgresServer;
+  readonly outcomes: Outcome[];
+  open: number;
+}
+
+async function openPass(pass: Pass): Promise<RunningPass> {
+  const { name, postgres, settings, files, scripts = [] } = pass;
+  const common = { ...pass, outcomes: [], open: files.length + Math.sign(scripts.length) };
+  const { RELATA_TEST_POSTGRES_BIN: _, ...env } = process.env;
+  if (postgres === undefined) {
+    const title = name === 'embedded' ? 'embedded store' : name;
+    return { ...common, title, env: { ...env, RELATA_TEST_STORE: 'embedded', ...settings } };
+  }
+  const bin = postgres === 'npm' ? {} : { RELATA_TEST_POSTGRES_BIN: postgres };
+  delete process.env.RELATA_TEST_POSTGRES_BIN;
+  Object.assign(process.env, bin);
+  const server = await startPostgres();
+  return {
+    ...common,
+    title: `PostgreSQL ${server.version}, ${postgres}`,
+    env: { ...env, ...bin, RELATA_TEST_STORE: 'postgres', RELATA_TEST_DATABASE_URL: server.url, ...settings },
+    server,
+  };
+}
+
+function makeJobs(passes: readonly RunningPass[]): Job[] {
+  const scripts = new Map<string, Job>();
+  for (const pass of passes.filter((one) => one.scripts !== undefined)) {
+    scripts.set(pass.name, { kind: 'computes', seconds: CHECK_SECONDS, run: () => runScripts(pass) });
+  }
+  const jobs = passes.flatMap((pass) => {
+    const before = scripts.get(pass.after ?? '');
+    return pass.files.map((file) => ({
+      ...findWork(file),
+      ...(before && { after: [before] }),
+      run: () => conclude(pass, relative(process.cwd(), file), () => runTestFile(file, pass.env)),
+    }));
   });
-  events.on('test:fail', ({ name, file, details }) => {
-    const { failureType } = details.error as { failureType?: string };
-    if (failureType !== 'subtestsFailed') failures.push(`${relative(process.cwd(), file ?? '')}: ${name}`);
-  });
-  events.on('test:summary', ({ file, counts: found }) => {
-    // Each file has a summary too.
-    if (file !== undefined) return;
-    counts = {
-      passed: found.passed,
-      failed: found.tests - found.passed - found.skipped,
-      skipped: found.skipped,
+  return [...scripts.values(), ...jobs];
+}
+
+const runScripts = (pass: RunningPass) =>
+  conclude(pass, `npm run ${pass.scripts?.join(' && npm run ')}`, async () => {
+    const outcomes: Outcome[] = [];
+    for (const script of pass.scripts ?? []) outcomes.push(await runScript(script));
+    return {
+      ...addUp(outcomes),
+      failures: outcomes.flatMap(({ failures }) => failures),
+      said: outcomes.map(({ said }) => said).join(''),
     };
   });
-  await pipeline(events, new spec(), process.stdout, { end: false }).finally(unwatch);
-  return { ...counts, failures };
+
+/** Says what became of a file, and after the last one of the pass what became of that. */
+async function conclude(pass: RunningPass, what: string, work: () => Promise<Outcome>): Promise<void> {
+  const begun = performance.now();
+  const outcome = await work().catch((error: Error) => ({
+    ...{ passed: 0, failed: 1, skipped: 0, failures: [`${what}: ${error.message}`] },
+    said: `${error.stack}\n`,
+  }));
+  pass.outcomes.push(outcome);
+  const seconds = ((performance.now() - begun) / 1000).toFixed(1);
+  say(`\n${pass.title}: ${what}: ${describe(outcome)} in ${seconds} s\n${outcome.said.trimEnd()}`);
+  pass.open -= 1;
+  if (pass.open > 0) return;
+  await pass.server?.stop();
+  say(`\n${pass.title}: ${pass.files.length} files, ${describe(addUp(pass.outcomes))}`);
 }
 
-const describe = ({ passed, failed, skipped }: Omit<Counts, 'failures'>) =>
+type Counts = Pick<Outcome, 'passed' | 'failed' | 'skipped'>;
+
+function addUp(outcomes: readonly Counts[]): Counts {
+  const sum = (count: keyof Counts) => outcomes.reduce((total, one) => total + one[count], 0);
+  return { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') };
+}
+
+const describe = ({ passed, failed, skipped }: Counts) =>
   `${skipped} skipped, ${passed} passed, ${failed} failed`;
 
 function say(text: string): void {
   process.stdout.write(`${text}\n`);
+}
+
+/** @returns what failed, a line each, and the sum */
+async function runPasses(chosen: readonly Pass[]): Promise<{ failures: string[]; counts: Counts }> {
+  const passes: RunningPass[] = [];
+  const hungry: string[] = [];
+  const unwatch = watchMemory(MEMORY_MB, ({ file, megabytes }) => {
+    hungry.push(
+      `${relative(process.cwd(), file)}: held ${megabytes} MB, more than ${MEMORY_MB}, and was ended`,
+    );
+    say(`✖ ${hungry.at(-1)}`);
+  });
+  try {
+    for (const pass of chosen) passes.push(await openPass(pass));
+    await runJobs(makeJobs(passes), SLOTS);
+  } finally {
+    unwatch();
+    for (const { server } of passes) await server?.stop();
+  }
+  const failed = passes.flatMap(({ title, outcomes }) =>
+    outcomes.flatMap(({ failures }) => failures.map((failure) => `${title}: ${failure}`)),
+  );
+  return { failures: [...hungry, ...failed], counts: addUp(passes.flatMap(({ outcomes }) => outcomes)) };
 }
 
 // Hundreds of processes load the same files: compiled once, each starts in half the processor time.
@@ -165,23 +198,16 @@ process.on('exit', () => rmSync(compiled, { recursive: true, force: true }));
 process.env.NODE_COMPILE_CACHE = compiled;
 
 const wanted = process.argv.slice(2);
-const named = wanted.filter((name) => name.endsWith('.test.ts')).map((path) => resolve(path));
-const passes =
-  named.length > 0
-    ? [{ name: 'embedded', files: named, atOnce: 1 }]
-    : listPasses().filter(({ name }) => wanted.length === 0 || wanted.includes(name));
-if (passes.length === 0)
-  say(`There are no tests named ${wanted.join(' ')}: ${listPasses().map(({ name }) => name)}.`);
-const results: Counts[] = [];
-for (const pass of passes) {
-  results.push(
-    await runPass(pass).catch((error: Error) => {
-      say(`${pass.name}: ${error.stack}`);
-      return { passed: 0, failed: 1, skipped: 0, failures: [`${pass.name}: ${error.message}`] };
-    }),
+const chosen = choosePasses(wanted);
+if (chosen.length === 0)
+  say(
+    `There are no tests named ${wanted.join(' ')}: quick ${listPasses()
+      .map(({ name }) => name)
+      .join(' ')}.`,
   );
-}
-const sum = (count: 'passed' | 'failed' | 'skipped') => results.reduce((total, one) => total + one[count], 0);
-for (const failure of results.flatMap(({ failures }) => failures)) say(`✖ ${failure}`);
-say(`\nall: ${describe({ passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') })}`);
-process.exitCode = sum('failed') === 0 && sum('passed') > 0 ? 0 : 1;
+const begun = performance.now();
+const { failures, counts } = await runPasses(chosen);
+for (const failure of failures) say(`✖ ${failure}`);
+say(`\n${Math.round((performance.now() - begun) / 1000)} s`);
+say(`all: ${describe(counts)}`);
+process.exitCode = counts.failed === 0 && counts.passed > 0 ? 0 : 1;

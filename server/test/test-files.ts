@@ -1,10 +1,12 @@
 import { globSync, readFileSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { LONG_WORK, RULES_ABOVE_THE_STORES } from './test-lists.ts';
 
 /**
- * Which test files run on which store. Nobody keeps a list: a file whose imports lead to test-store.ts gets its store
- * from there and runs on both. `sqlite-*.test.ts` and `postgres-*.test.ts` are about one of them.
+ * Which test files run on which store. A file whose imports lead to test-store.ts gets its store from there and runs on
+ * both, unless RULES_ABOVE_THE_STORES says that no store can decide what it tests. `sqlite-*.test.ts` and
+ * `postgres-*.test.ts` are about one of them.
  */
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
@@ -14,9 +16,21 @@ const REAL_PRODUCTS = join(ROOT, 'test/support/real-products.ts');
 /** @returns paths, sorted; those of all test files but those about PostgreSQL */
 export const listEmbedded = (): string[] => listAll().filter((path) => !isAbout(path, 'postgres'));
 
-/** @returns those about PostgreSQL, and those that get a store */
-export const listPostgres = (): string[] =>
-  listAll().filter((path) => isAbout(path, 'postgres') || (!isAbout(path, 'sqlite') && getsStore(path)));
+/** @returns those about PostgreSQL, and those that get a store which could decide what they test */
+export const listPostgres = (): string[] => {
+  const chosen = new Set(listGettingStore().filter((path) => !(nameOf(path) in RULES_ABOVE_THE_STORES)));
+  return listAll().filter((path) => isAbout(path, 'postgres') || chosen.has(path));
+};
+
+/** @returns those that run on whichever store they are given */
+export const listGettingStore = (): string[] =>
+  listAll().filter((path) => !isAbout(path, 'sqlite') && !isAbout(path, 'postgres') && getsStore(path));
+
+/** @returns what to run while working: the tests beside their subjects, and those of the interface */
+export const listQuick = (): string[] =>
+  listEmbedded().filter(
+    (path) => path.startsWith(join(ROOT, 'src/')) || basename(path).startsWith('interface-'),
+  );
 
 /** @returns those about PostgreSQL, and of the others as many as it takes to meet each statement */
 export const listInstalled = (): string[] =>
@@ -45,6 +59,9 @@ export const listOneSided = (): string[] =>
       ),
   );
 
+/** @returns how a file is listed here: `test/service/body-budget.test.ts` */
+const nameOf = (path: string) => relative(ROOT, path);
+
 const listAll = () =>
   globSync('{src,test}/**/*.test.ts', { cwd: ROOT })
     .map((path) => join(ROOT, path))
@@ -64,3 +81,7 @@ function leadsTo(path: string, there: string, seen = new Set<string>()): boolean
   );
   return [...imports].some(([, target = '']) => leadsTo(resolve(dirname(path), target), there, seen));
 }
+
+/** What is known of a file's work. */
+export const findWork = (path: string) =>
+  LONG_WORK[nameOf(path)] ?? { kind: 'computes' as const, seconds: 5 };

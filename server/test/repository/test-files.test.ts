@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict';
-import { relative } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import {
   listEmbedded,
+  listGettingStore,
   listInstalled,
   listOneSided,
   listPostgres,
+  listQuick,
   listReadingCatalog,
 } from '../test-files.ts';
+import { LONG_WORK, RULES_ABOVE_THE_STORES } from '../test-lists.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const shown = (paths: readonly string[]) => paths.map((path) => relative(root, path));
@@ -18,7 +22,7 @@ const ONE_SIDED: Readonly<Record<string, string>> = {
   'src/storage/migrate.test.ts': 'the versions of files; of PostgreSQL see postgres-schema.test.ts',
 };
 
-test('a test that touches a store gets it from test-store.ts, and so runs on both', () => {
+test('a test that touches a store gets it from test-store.ts, and so can run on both', () => {
   assert.deepEqual(shown(listOneSided()), Object.keys(ONE_SIDED));
 });
 
@@ -47,6 +51,35 @@ test('test files are found by what they import and by their names', () => {
     installed.filter((path) => !postgres.includes(path)),
     [],
   );
+});
+
+test('PostgreSQL runs all test files that get a store but those that say why not', () => {
+  const left = Object.keys(RULES_ABOVE_THE_STORES);
+  const [embedded = [], postgres = []] = [listEmbedded(), listPostgres()].map(shown);
+  assert.deepEqual(
+    left.filter((path) => !embedded.includes(path) || postgres.includes(path)),
+    [],
+    'what PostgreSQL does not run the embedded store runs',
+  );
+  assert.deepEqual(
+    shown(listGettingStore())
+      .filter((path) => !postgres.includes(path))
+      .sort(),
+    left.sort(),
+  );
+});
+
+test('the quick run has all tests beside their subjects and those of the interface', () => {
+  const quick = shown(listQuick());
+  assert.deepEqual(
+    shown(listEmbedded()).filter((path) => !quick.includes(path) && /^src\/|\/interface-/.test(path)),
+    [],
+  );
+});
+
+test('files that take long are there', () => {
+  const paths = Object.keys(LONG_WORK).filter((path) => !existsSync(join(root, path)));
+  assert.deepEqual(paths, []);
 });
 
 test('test files that read the real catalog are found, for the pass without it', () => {

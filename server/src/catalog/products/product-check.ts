@@ -39,30 +39,38 @@ const checks = { products: compileChecks(UploadProduct), patches: compileChecks(
 
 interface Checks {
   /** For bodies whose strings hold no escape: what UTF-8 cannot hold can only be written with one. */
-  readonly passesPlain: ValidateFunction;
-  readonly passesEscaped: ValidateFunction;
-  readonly passes: ValidateFunction;
-  readonly explains: ValidateFunction;
+  passesPlain(): ValidateFunction;
+  passesEscaped(): ValidateFunction;
+  passes(): ValidateFunction;
+  explains(): ValidateFunction;
 }
 
+type CheckOptions = AjvOptions & { isText?: (value: string) => boolean };
+
 /**
- * One schema, compiled four times. The first two stop at the first error and count UTF-16 units, which is quick and
+ * One schema, compiled up to four times. The first two stop at the first error and count UTF-16 units, which is quick and
  * never less than characters; what they refuse is looked at again by the third, which counts characters. The last names
  * every error: up to three a value, each with a text of its own.
  */
 function compileChecks(schema: object): Checks {
   return {
-    passesPlain: compile(schema, { unicode: false }),
-    passesEscaped: compile(schema, { unicode: false, isText: isStorableText }),
-    passes: compile(schema, { verbose: true, isText: isStorableText }),
-    explains: compile(schema, { allErrors: true, verbose: true, isText: isStorableText }),
+    passesPlain: compileOnce(schema, { unicode: false }),
+    passesEscaped: compileOnce(schema, { unicode: false, isText: isStorableText }),
+    passes: compileOnce(schema, { verbose: true, isText: isStorableText }),
+    explains: compileOnce(schema, { allErrors: true, verbose: true, isText: isStorableText }),
   };
 }
 
-function compile(
-  schema: object,
-  { isText, ...options }: AjvOptions & { isText?: (value: string) => boolean },
-): ValidateFunction {
+/** When it is first needed: every thread loads this file and few check a product, and all eight take 200 ms. */
+function compileOnce(schema: object, options: CheckOptions): () => ValidateFunction {
+  let compiled: ValidateFunction | undefined;
+  return () => {
+    compiled ??= compile(schema, options);
+    return compiled;
+  };
+}
+
+function compile(schema: object, { isText, ...options }: CheckOptions): ValidateFunction {
   const ajv = new Ajv({ ...options, strict: false, messages: true, logger: false });
   if (isText === undefined) return ajv.addKeyword('isText').compile(schema);
   ajv.addKeyword({
@@ -89,8 +97,8 @@ export function checkBody(source: BodySource, form: BodyForm): CheckedBody<SentP
     throw new ServiceError('too_many_products', { values: [list.length, PRODUCTS_PER_REQUEST] });
   }
   const { passesPlain, passesEscaped, passes } = checks[form];
-  const isGood = text.includes('\\u') ? passesEscaped : passesPlain;
-  const bad = list.flatMap((product, index) => (isGood(product) || passes(product) ? [] : [index]));
+  const isGood = text.includes('\\u') ? passesEscaped() : passesPlain();
+  const bad = list.flatMap((product, index) => (isGood(product) || passes()(product) ? [] : [index]));
   if (bad.length > 0) throw refuseProducts(list, bad, form);
   return withoutRepetitions(list as (SentProduct | SentPatch)[]);
 }
@@ -98,12 +106,12 @@ export function checkBody(source: BodySource, form: BodyForm): CheckedBody<SentP
 /** @returns what is wrong with one product; nothing when a body of this form may hold it */
 export function listProductErrors(product: unknown, form: BodyForm): string[] {
   const { passesEscaped, passes } = checks[form];
-  return passesEscaped(product) || passes(product) ? [] : explainProduct(product, form);
+  return passesEscaped()(product) || passes()(product) ? [] : explainProduct(product, form);
 }
 
 function explainProduct(product: unknown, form: BodyForm): string[] {
   const { passes, explains } = checks[form];
-  const explain = holdsMoreThan(SMALL_PRODUCT_VALUES, product) ? passes : explains;
+  const explain = holdsMoreThan(SMALL_PRODUCT_VALUES, product) ? passes() : explains();
   explain(product);
   return describeErrors(explain.errors ?? []);
 }

@@ -17,15 +17,19 @@ export function createBodyChecks(): (schema: object) => BodyCheck {
   const all = new Ajv({ ...shared, allErrors: true });
   const first = new Ajv(shared);
   return (schema) => {
-    const listsAll = all.compile(schema);
-    // Most routes never get a large body; compiling takes some milliseconds.
+    // Many routes get no body in the life of a process, and most no large one; compiling takes some milliseconds.
+    let lists: ValidateFunction | undefined;
     let stops: ValidateFunction | undefined;
+    const listsAll = () => {
+      lists ??= all.compile(schema);
+      return lists;
+    };
     const stopsAtFirst = () => {
       stops ??= first.compile(schema);
       return stops;
     };
     const check: BodyCheck = (body) => {
-      const validate = holdsMoreThan(SMALL_BODY_VALUES, body) ? stopsAtFirst() : listsAll;
+      const validate = holdsMoreThan(SMALL_BODY_VALUES, body) ? stopsAtFirst() : listsAll();
       const passes = validate(body);
       check.errors = validate.errors ?? null;
       return passes;

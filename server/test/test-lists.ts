@@ -1,0 +1,36 @@
+import type { Job } from './test-schedule.ts';
+
+/**
+ * What the runner has to be told of test files. PostgreSQL runs every file that gets a store, except those whose rules stand
+ * above the port: both stores would answer them in the same way. A test of a store belongs in another file.
+ */
+export const RULES_ABOVE_THE_STORES: Readonly<Record<string, string>> = {
+  'test/durability/backup.test.ts': 'PostgreSQL is backed up with its own tools',
+  'test/durability/file-modes.test.ts': 'PostgreSQL keeps its own files',
+  'test/durability/newer-files.test.ts': 'the versions of files; of PostgreSQL see postgres-schema.test.ts',
+  'test/pipelines/pipeline-catalog.test.ts':
+    'what formats make of rows; real-catalog.test.ts stores as many, pipeline-runs.test.ts runs',
+  'test/repository/demo.test.ts': 'the products and pipelines of the demo, which serves the embedded store',
+  'test/service/body-budget.test.ts': 'memory of bodies, before anything is stored',
+  'test/service/hostile-bodies.test.ts': 'bodies that a parsing thread refuses',
+};
+
+/** `seconds`: by itself, on the store where it takes longer. */
+type Work = Pick<Job, 'kind' | 'seconds'>;
+
+/** Files that take about half a minute and more, on two cores, and what must not be disturbed: the longest begin first. */
+export const LONG_WORK: Readonly<Record<string, Work>> = {
+  'test/durability/chaos.test.ts': { kind: 'waits', seconds: 150 },
+  'test/durability/crash.test.ts': { kind: 'computes', seconds: 110 },
+  'test/pipelines/pipeline-catalog.test.ts': { kind: 'computes', seconds: 75 },
+  'test/postgres/processes.test.ts': { kind: 'waits', seconds: 70 },
+  'test/durability/backup.test.ts': { kind: 'computes', seconds: 55 },
+  'test/pipelines/pipeline-crash.test.ts': { kind: 'waits', seconds: 50 },
+  'test/relations/relations-oracle.test.ts': { kind: 'computes', seconds: 50 },
+  'test/durability/disk-full.test.ts': { kind: 'waits', seconds: 40 },
+  'test/catalog/real-catalog.test.ts': { kind: 'computes', seconds: 35 },
+  // Measures how long a page does not answer.
+  '../console/test/long-table.test.ts': { kind: 'alone', seconds: 25 },
+  '../console/test/flows.test.ts': { kind: 'computes', seconds: 40 },
+  'test/durability/failed-batch.test.ts': { kind: 'waits', seconds: 30 },
+};
