@@ -24,8 +24,29 @@ import {
 
 export { createScans, describeBriefly } from './browse/browse.ts';
 export type { BatchDerivation, Derivation, OpenDerivation, PlacedDocument } from './derivation.ts';
+export {
+  COMPARISONS,
+  type Comparable,
+  type ComparableValue,
+  type ComparedAttribute,
+  ComparisonProblem,
+  checkFilter,
+  compareValues,
+  compileFilter,
+  describeAttribute,
+  type Filter,
+  kindOf,
+  listConditions,
+  OPERATORS,
+  type Operator,
+  type ProductTest,
+  type ProductView,
+  readComparable,
+  readComparables,
+  viewUpload,
+} from './filters/filters.ts';
 export { createIngest } from './ingest/ingest.ts';
-export { type Attribute, indexByKey, type Ontology, readNumber, readValue } from './ontology/ontology.ts';
+export { type Attribute, indexByKey, type Ontology, readValue } from './ontology/ontology.ts';
 export type { CatalogSettings } from './parts.ts';
 export type { CatalogStore } from './port.ts';
 export type { UploadedProduct } from './products/products.ts';
