@@ -50,7 +50,13 @@ export { type Attribute, indexByKey, type Ontology, readValue } from './ontology
 export type { CatalogSettings } from './parts.ts';
 export type { CatalogStore } from './port.ts';
 export type { UploadedProduct } from './products/products.ts';
-export { listProductErrors, PRODUCTS_PER_REQUEST, readIdentifierList } from './products/products.ts';
+export {
+  listProductErrors,
+  mainCategory,
+  mainImage,
+  PRODUCTS_PER_REQUEST,
+  readIdentifierList,
+} from './products/products.ts';
 export { passOnReport } from './report-lines.ts';
 export type { CatalogSnapshots } from './snapshot.ts';
 export {

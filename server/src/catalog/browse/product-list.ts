@@ -1,5 +1,5 @@
 import type { UploadedProduct } from '../products/products.ts';
-import { computeValueId } from '../products/products.ts';
+import { computeValueId, mainCategory, mainImage } from '../products/products.ts';
 
 /** Which products a list shows, and how. Source: docs/interface.md §14.3. */
 export interface ProductFilter {
@@ -106,17 +106,9 @@ export const describeBriefly = ({ identifier, groupIdentifier, name, images, cat
   identifier,
   groupId: groupIdentifier,
   name,
-  image: (images.find(({ type }) => type === 'LARGE') ?? images[0])?.url ?? '',
-  category: findMainCategory(categories),
+  image: mainImage(images)?.url ?? '',
+  category: mainCategory(categories)?.path ?? [],
 });
-
-function findMainCategory(categories: UploadFront['categories']): readonly string[] {
-  let main = categories[0];
-  for (const category of categories) {
-    if ((category.priority ?? Infinity) < (main?.priority ?? Infinity)) main = category;
-  }
-  return main?.path ?? [];
-}
 
 /** @returns the number by which products under a category path are found; 53 bits, so that no two paths of a catalog share it */
 export const keyOfCategory = (path: readonly string[]): number => computeValueId(0, JSON.stringify(path));
