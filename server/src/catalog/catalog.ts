@@ -26,14 +26,18 @@ export { createScans, describeBriefly } from './browse/browse.ts';
 export type { BatchDerivation, Derivation, OpenDerivation, PlacedDocument } from './derivation.ts';
 export {
   COMPARISONS,
+  CONDITIONS_PER_FILTER,
   type Comparable,
   type ComparableValue,
   type ComparedAttribute,
   ComparisonProblem,
   checkFilter,
+  combineTests,
   compareValues,
   compileFilter,
+  compileOperator,
   describeAttribute,
+  FILTER_DEPTH,
   type Filter,
   kindOf,
   listConditions,
@@ -43,6 +47,7 @@ export {
   type ProductView,
   readComparable,
   readComparables,
+  type Test,
   viewUpload,
 } from './filters/filters.ts';
 export { createIngest } from './ingest/ingest.ts';

@@ -24,6 +24,11 @@ export {
 export { checkFilter } from './filter-check.ts';
 export {
   COMPARISONS,
+  CONDITIONS_PER_FILTER,
+  combineTests,
+  compileOperator,
+  FILTER_DEPTH,
   OPERATORS,
   type Operator,
+  type Test,
 } from './operators.ts';
