@@ -28,7 +28,7 @@ const lines = {
   'server/src/storage': ['threads', 'sqlite', 'postgres', 'payloads'],
   'server/src/http': ['answers', 'bodies', 'guards', 'docs', 'server'],
   'server/src/access': ['keys', 'users'],
-  'server/src/catalog': ['products', 'ontology', 'lookup', 'browse', 'ingest', 'updates', 'store'],
+  'server/src/catalog': ['products', 'ontology', 'filters', 'lookup', 'browse', 'ingest', 'updates', 'store'],
   'server/src/catalog/store': ['sqlite', 'postgres'],
   'server/src/relations': ['definitions', 'memberships', 'search', 'answers', 'store'],
   'server/src/relations/store': ['sqlite', 'postgres'],

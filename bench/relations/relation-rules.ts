@@ -1,8 +1,5 @@
-import type {
-  Filter,
-  Operator,
-  RelationDefinition,
-} from '../../server/src/relations/definitions/relation.ts';
+import type { Filter, Operator } from '../../server/src/catalog/catalog.ts';
+import type { RelationDefinition } from '../../server/src/relations/definitions/relation.ts';
 
 /**
  * Relations over the synthetic products. Of the ten a product stands on three sides on average: on the source side of

@@ -24,12 +24,44 @@ import {
 
 export { createScans, describeBriefly } from './browse/browse.ts';
 export type { BatchDerivation, Derivation, OpenDerivation, PlacedDocument } from './derivation.ts';
+export {
+  COMPARISONS,
+  CONDITIONS_PER_FILTER,
+  type Comparable,
+  type ComparableValue,
+  type ComparedAttribute,
+  ComparisonProblem,
+  checkFilter,
+  combineTests,
+  compareValues,
+  compileFilter,
+  compileOperator,
+  describeAttribute,
+  FILTER_DEPTH,
+  type Filter,
+  kindOf,
+  listConditions,
+  OPERATORS,
+  type Operator,
+  type ProductTest,
+  type ProductView,
+  readComparable,
+  readComparables,
+  type Test,
+  viewUpload,
+} from './filters/filters.ts';
 export { createIngest } from './ingest/ingest.ts';
-export { type Attribute, indexByKey, type Ontology, readNumber, readValue } from './ontology/ontology.ts';
+export { type Attribute, indexByKey, type Ontology, readValue } from './ontology/ontology.ts';
 export type { CatalogSettings } from './parts.ts';
 export type { CatalogStore } from './port.ts';
 export type { UploadedProduct } from './products/products.ts';
-export { listProductErrors, PRODUCTS_PER_REQUEST, readIdentifierList } from './products/products.ts';
+export {
+  listProductErrors,
+  mainCategory,
+  mainImage,
+  PRODUCTS_PER_REQUEST,
+  readIdentifierList,
+} from './products/products.ts';
 export { passOnReport } from './report-lines.ts';
 export type { CatalogSnapshots } from './snapshot.ts';
 export {

@@ -1,5 +1,12 @@
+import {
+  type ComparedAttribute,
+  compileFilter,
+  compileOperator,
+  type Filter,
+  viewUpload,
+} from '../filters/filters.ts';
 import type { UploadedProduct } from '../products/products.ts';
-import { computeValueId } from '../products/products.ts';
+import { computeValueId, mainCategory, mainImage } from '../products/products.ts';
 
 /** Which products a list shows, and how. Source: docs/interface.md §14.3. */
 export interface ProductFilter {
@@ -73,27 +80,27 @@ function findEnd(prefix: string): string | undefined {
 /** Whether the front of an upload is too little for it. */
 export const needsAttributes = (filter: ProductFilter): boolean => (filter.attributes ?? []).length > 0;
 
-/** @returns a test for all of a filter but the prefix, by which rows are read */
-export function compileFilter(filter: ProductFilter): (product: UploadFront & object) => boolean {
-  const tests: ((product: UploadedProduct) => boolean)[] = [];
-  const { category, name, attributes = [] } = filter;
-  if (category !== undefined)
-    tests.push(({ categories }) => categories.some(({ path }) => isUnder(path, category)));
-  if (name !== undefined) {
-    const part = name.toLowerCase();
-    tests.push((product) => product.name.toLowerCase().includes(part));
-  }
-  for (const one of attributes) {
-    const [keys, part] = [new Set(one.keys), one.contains.toLowerCase()];
-    tests.push((product) =>
-      product.attributes.some(({ key, value }) => keys.has(key) && value.toLowerCase().includes(part)),
-    );
-  }
-  return (product) => tests.every((holds) => holds(product as UploadedProduct));
+/**
+ * @returns a test for all of a filter except the prefix, by which rows are read. Category and attributes are conditions of
+ * the language of filters: `contains`, of values taken as text whatever their type. It has no word for the name.
+ */
+export function compileListFilter({ category, name = '', attributes = [] }: ProductFilter) {
+  const compared = attributes.map(toTextAttribute);
+  const conditions = attributes.map(
+    ({ contains }, at): Filter => ({ attribute: `${at}`, operator: 'contains', value: contains }),
+  );
+  const all = category === undefined ? conditions : [{ category }, ...conditions];
+  const holds = compileFilter({ all }, (at) => compared[Number(at)] as ComparedAttribute);
+  const isNamed = compileOperator('contains', [name]);
+  return (product: UploadFront): boolean =>
+    isNamed(product.name) && holds(viewUpload(product as UploadedProduct));
 }
 
-const isUnder = (path: readonly string[], category: readonly string[]) =>
-  category.every((name, at) => path[at] === name);
+const toTextAttribute = ({ keys }: AttributeFilter): ComparedAttribute => ({
+  name: '',
+  type: 'UNTYPED_ATTRIBUTE',
+  keys,
+});
 
 /** Upload shape with id and lastUpdateTs, or a line of a table. */
 export function toListItem(row: ListedRow, form: ListForm, parsed: object = JSON.parse(row.text)): object {
@@ -106,17 +113,9 @@ export const describeBriefly = ({ identifier, groupIdentifier, name, images, cat
   identifier,
   groupId: groupIdentifier,
   name,
-  image: (images.find(({ type }) => type === 'LARGE') ?? images[0])?.url ?? '',
-  category: findMainCategory(categories),
+  image: mainImage(images)?.url ?? '',
+  category: mainCategory(categories)?.path ?? [],
 });
-
-function findMainCategory(categories: UploadFront['categories']): readonly string[] {
-  let main = categories[0];
-  for (const category of categories) {
-    if ((category.priority ?? Infinity) < (main?.priority ?? Infinity)) main = category;
-  }
-  return main?.path ?? [];
-}
 
 /** @returns the number by which products under a category path are found; 53 bits, so that no two paths of a catalog share it */
 export const keyOfCategory = (path: readonly string[]): number => computeValueId(0, JSON.stringify(path));

@@ -3,7 +3,7 @@ import type { CatalogStore } from '../port.ts';
 import { createCategoryIndex } from './category-index.ts';
 import { type CategoryPage, pageOfCategories, type WantedCategories } from './category-list.ts';
 import {
-  compileFilter,
+  compileListFilter,
   keyOfCategory,
   type ListForm,
   needsAttributes,
@@ -116,7 +116,7 @@ async function pageOfCategory(
   const isWhole = form === 'upload';
   const wanted = { key, after, limit: limit + 1, isWhole };
   const { rows: found, reached } = await store.listCategory(projectId, wanted);
-  const holds = compileFilter(filter);
+  const holds = compileListFilter(filter);
   const page = found.slice(0, limit);
   const items = page.flatMap((row) => {
     const product = JSON.parse(row.text);

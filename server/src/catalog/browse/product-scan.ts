@@ -1,7 +1,7 @@
 import type { Operation } from '../../storage/storage.ts';
 import type { CatalogSnapshots } from '../snapshot.ts';
 import {
-  compileFilter,
+  compileListFilter,
   type ListedRow,
   type ListForm,
   needsAttributes,
@@ -50,7 +50,7 @@ export function scanOperations(snapshots: CatalogSnapshots): Record<string, Oper
 function scanProducts(snapshots: CatalogSnapshots, order: ScanOrder): Promise<ScannedPart> {
   const { projectId, filter, form, limit, most } = order;
   const isWhole = form === 'upload' || needsAttributes(filter);
-  const holds = compileFilter(filter);
+  const holds = compileListFilter(filter);
   return snapshots.read(projectId, async (snapshot) => {
     const items: object[] = [];
     let last = order.after;

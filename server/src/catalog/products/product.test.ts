@@ -3,6 +3,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import {
   type AttributeValue,
+  mainCategory,
+  mainImage,
   normaliseProduct,
   patchProduct,
   type SentPatch,
@@ -204,4 +206,20 @@ test('an image becomes LARGE and stands first (§2.3)', () => {
   const images = [{ url: 'a', type: 'LARGE' as const }];
   const { images: placed } = normaliseProduct({ identifier: 'A', image: 'b', images });
   assert.deepEqual(placed, [{ url: 'b', type: 'LARGE' }, ...images]);
+});
+
+test('the main category has the smallest priority; without priorities it is the first (§12.5 rule 7)', () => {
+  const [a, b, c] = [{ path: ['a'] }, { path: ['b'], priority: 2 }, { path: ['c'], priority: -1 }];
+  assert.equal(mainCategory([a, b, c]), c);
+  assert.equal(mainCategory([a, b]), b);
+  assert.equal(mainCategory([b, { ...b }]), b);
+  assert.equal(mainCategory([a, { path: ['d'] }]), a);
+  assert.equal(mainCategory([]), undefined);
+});
+
+test('the main image is the first LARGE one, else the first (§12.5 rule 8)', () => {
+  const image = (url: string, type: 'LARGE' | 'THUMB') => ({ url, type });
+  assert.equal(mainImage([image('a', 'THUMB'), image('b', 'LARGE'), image('c', 'LARGE')])?.url, 'b');
+  assert.equal(mainImage([image('a', 'THUMB'), image('b', 'THUMB')])?.url, 'a');
+  assert.equal(mainImage([]), undefined);
 });

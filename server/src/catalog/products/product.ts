@@ -173,3 +173,22 @@ function readPatchValue(key: string, given: SentPartialValue): SentValue {
   if (given === null || typeof given === 'string') return { key, value: given };
   return { key, value: given.value, userGroups: given.userGroups };
 }
+
+interface Prioritised extends Pick<UploadedCategory, 'path'> {
+  readonly priority?: number | undefined;
+}
+
+/** @returns the one with the smallest priority, without priorities the first. Source: docs/interface.md §12.5 rule 7 */
+export function mainCategory<Category extends Prioritised>(
+  categories: readonly Category[],
+): Category | undefined {
+  let [main] = categories;
+  for (const category of categories) {
+    if ((category.priority ?? Infinity) < (main?.priority ?? Infinity)) main = category;
+  }
+  return main;
+}
+
+/** @returns the first LARGE one, without one the first. Source: docs/interface.md §12.5 rule 8 */
+export const mainImage = (images: readonly Image[]): Image | undefined =>
+  images.find(({ type }) => type === 'LARGE') ?? images[0];

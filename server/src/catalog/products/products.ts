@@ -49,6 +49,8 @@ export {
 } from './packed-products.ts';
 export {
   type AttributeValue,
+  mainCategory,
+  mainImage,
   normaliseProduct,
   patchProduct,
   type SentPatch,

@@ -11,6 +11,7 @@ const cells: Record<string, ColumnValue> = {
   Colour: ['red', 'dark blue'],
   Empty: '',
   Text: 'Drill 18 V',
+  Smile: '\u{1f600}',
 };
 
 function takes(filter: unknown): boolean {
@@ -43,6 +44,10 @@ const cases: [object, boolean][] = [
   [{ column: 'Stock', operator: 'between', value: [12, 13] }, true],
   [{ column: 'Stock', operator: 'between', value: [13, 20] }, false],
   [{ column: 'Stock', operator: 'in', value: [1, 12] }, true],
+  [{ column: 'Stock', operator: 'in', value: ['x', 12] }, true],
+  [{ column: 'Text', operator: 'in', value: [12, 'Drill 18 V'] }, true],
+  [{ column: 'Smile', operator: 'greater', value: '\uffff' }, true],
+  [{ column: 'Smile', operator: 'between', value: ['a', '\uffff'] }, false],
   [{ column: 'Stock', operator: 'less', value: 12 }, false],
   [{ column: 'Stock', operator: 'lessOrEqual', value: 12 }, true],
   [{ column: 'Text', operator: 'greater', value: 1 }, false],

@@ -1,4 +1,12 @@
 import {
+  CONDITIONS_PER_FILTER,
+  type Comparable,
+  combineTests,
+  compileOperator,
+  FILTER_DEPTH,
+  type Test,
+} from '../../catalog/catalog.ts';
+import {
   type CompiledColumn,
   compileColumn,
   MappingProblem,
@@ -10,15 +18,13 @@ import { matchPattern } from './mapping-patterns.ts';
 import {
   type Column,
   EXPRESSION_LENGTH,
-  FILTER_CONDITIONS,
-  FILTER_DEPTH,
   PATTERN_LENGTH,
   ROW_OPERATORS,
   type RowCondition,
   type RowOperator,
 } from './mapping-schemas.ts';
 
-type RowTest = (row: RowView) => boolean;
+type RowTest = Test<RowView>;
 
 export interface RowFilterTest {
   readonly takes: RowTest;
@@ -37,8 +43,8 @@ interface FilterPlace extends FilterInput {
 }
 
 /**
- * The rules are those of relations (docs/interface.md §12.2): no condition holds without a value, and of several values
- * one is enough.
+ * Operators and comparison are those of all filters (docs/interface.md §12.2): no condition holds without a value, and of
+ * several values one is enough. `startsWith`, `matches` and expressions are for rows only.
  * @throws MappingProblem
  */
 export function compileRowFilter(filter: unknown, input: FilterInput): RowFilterTest {
@@ -46,8 +52,8 @@ export function compileRowFilter(filter: unknown, input: FilterInput): RowFilter
   let conditions = 0;
   function compileOne(one: Record<string, unknown>): RowTest {
     conditions += 1;
-    if (conditions > FILTER_CONDITIONS)
-      throw new MappingProblem(`filter has more than ${FILTER_CONDITIONS} conditions`);
+    if (conditions > CONDITIONS_PER_FILTER)
+      throw new MappingProblem(`filter has more than ${CONDITIONS_PER_FILTER} conditions`);
     return 'expression' in one
       ? compileTest(one.expression as string, place)
       : compileCondition(one as unknown as RowCondition, place);
@@ -57,16 +63,9 @@ export function compileRowFilter(filter: unknown, input: FilterInput): RowFilter
     const { kind, filter: one } = readFilter(given);
     if (kind === 'expression' || kind === 'column') return compileOne(one);
     const parts = [one[kind]].flat().map((part) => compile(part, depth + 1));
-    return combine(kind, parts);
+    return combineTests(kind, parts);
   }
   return { takes: compile(filter, 1), uses: place.uses };
-}
-
-/** `not` has one part. */
-function combine(kind: 'all' | 'any' | 'not', tests: readonly RowTest[]): RowTest {
-  if (kind === 'all') return (row) => tests.every((test) => test(row));
-  if (kind === 'any') return (row) => tests.some((test) => test(row));
-  return (row) => !tests.some((test) => test(row));
 }
 
 type FilterKind = 'all' | 'any' | 'not' | 'expression' | 'column';
@@ -135,73 +134,49 @@ function compileCondition({ column, operator, value }: RowCondition, place: Filt
   };
 }
 
-type Holds = (present: string) => boolean;
-type Ordered = Exclude<RowOperator, 'between' | 'in' | 'contains' | 'startsWith' | 'matches' | 'exists'>;
-
-const ORDERS: Readonly<Record<Ordered, (order: number) => boolean>> = {
-  equals: (order) => order === 0,
-  notEquals: (order) => order !== 0,
-  less: (order) => order < 0,
-  lessOrEqual: (order) => order <= 0,
-  greater: (order) => order > 0,
-  greaterOrEqual: (order) => order >= 0,
-};
+type Holds = Test<string>;
 
 const VALUES = 10_000;
 
 function compileComparison(operator: Exclude<RowOperator, 'exists' | 'matches'>, value: unknown): Holds {
-  switch (operator) {
-    case 'in':
-      return compileIn(readList(operator, value));
-    case 'between': {
-      const [low, high, ...more] = readList(operator, value);
-      if (high === undefined || more.length > 0 || typeof low !== typeof high)
-        throw new MappingProblem('filter: between takes two numbers or two texts');
-      const [from, to] = [compileOrder('greaterOrEqual', low), compileOrder('lessOrEqual', high)];
-      return (present) => from(present) && to(present);
-    }
-    case 'contains': {
-      const part = readText(operator, value).toLowerCase();
-      return (present) => present.toLowerCase().includes(part);
-    }
-    case 'startsWith': {
-      const start = readText(operator, value);
-      return (present) => present.startsWith(start);
-    }
-    default:
-      return compileOrder(operator, value);
+  if (operator === 'startsWith') {
+    const start = readText(operator, value);
+    return (present) => present.startsWith(start);
   }
+  const operands = readOperands(operator, value);
+  const texts = operands.filter((one) => typeof one === 'string');
+  const numbers = operands.filter((one) => typeof one === 'number');
+  const tests: Holds[] = [];
+  if (texts.length > 0) tests.push(compileOperator(operator, texts));
+  if (numbers.length > 0) tests.push(compileNumbers(compileOperator(operator, numbers)));
+  return combineTests('any', tests);
 }
 
 const compileMatches = (pattern: unknown, { texts }: FilterPlace): Holds =>
   matchPattern(texts.patterns.add(readText('matches', pattern), { field: 'filter' }));
 
-/** As `equals` with each: numbers as numbers, texts as texts. */
-function compileIn(values: readonly unknown[]): Holds {
-  const numbers = new Set(values.filter((one) => typeof one === 'number' && Number.isFinite(one)));
-  const texts = new Set<unknown>();
-  for (const one of values) if (!numbers.has(one)) texts.add(readText('in', one, true));
+const readPlain = compileNumber({ decimal: 'point', group: '' });
+
+/** A column has no type: a number in the condition reads it as one, and what is no number does not satisfy it. */
+function compileNumbers(holds: Test<Comparable>): Holds {
   return (present) => {
-    if (texts.has(present)) return true;
-    const number = numbers.size === 0 ? undefined : readPlain(present);
-    return number !== undefined && numbers.has(Number(number));
+    const number = readPlain(present);
+    return number !== undefined && holds(Number(number));
   };
 }
 
-const readPlain = compileNumber({ decimal: 'point', group: '' });
-
-/** What is no number satisfies no condition with one. Texts are ordered by code unit. */
-function compileOrder(operator: Ordered, value: unknown): Holds {
-  const holds = ORDERS[operator];
-  if (typeof value === 'number' && Number.isFinite(value)) {
-    return (present) => {
-      const number = readPlain(present);
-      return number !== undefined && holds(Number(number) - value);
-    };
-  }
-  const text = readText(operator, value, true);
-  return (present) => holds(present === text ? 0 : present < text ? -1 : 1);
+function readOperands(operator: RowOperator, value: unknown): Comparable[] {
+  if (operator === 'contains') return [readText(operator, value)];
+  if (operator !== 'in' && operator !== 'between') return [readOperand(operator, value)];
+  const operands = readList(operator, value).map((one) => readOperand(operator, one));
+  const kinds = new Set(operands.map((one) => typeof one));
+  if (operator === 'between' && (operands.length !== 2 || kinds.size > 1))
+    throw new MappingProblem('filter: between takes two numbers or two texts');
+  return operands;
 }
+
+const readOperand = (operator: string, value: unknown): Comparable =>
+  typeof value === 'number' && Number.isFinite(value) ? value : readText(operator, value, true);
 
 function readText(operator: string, value: unknown, mayBeEmpty = false): string {
   const isGood = typeof value === 'string' && value.length <= PATTERN_LENGTH && (mayBeEmpty || value !== '');

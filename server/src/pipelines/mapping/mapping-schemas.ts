@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { CONDITIONS_PER_FILTER, FILTER_DEPTH, OPERATORS } from '../../catalog/catalog.ts';
 
 const closed = { additionalProperties: false } as const;
 
@@ -143,7 +144,7 @@ const AttributeColumn = Type.Union(
 const oneOrMore = <Schema extends Parameters<typeof Type.Array>[0]>(schema: Schema, maxItems: number) =>
   Type.Union([schema, Type.Array(schema, { minItems: 1, maxItems })]);
 
-/** Looked at more closely by `compileFilter`: a filter stands in itself. */
+/** Looked at more closely by `compileRowFilter`: a filter stands in itself. */
 export type RowFilter =
   | { readonly all: readonly RowFilter[] }
   | { readonly any: readonly RowFilter[] }
@@ -158,18 +159,15 @@ export interface RowCondition {
 }
 
 export const ROW_OPERATORS = [
-  ...(['equals', 'notEquals', 'less', 'lessOrEqual', 'greater', 'greaterOrEqual'] as const),
+  ...OPERATORS,
   ...(['between', 'in', 'contains', 'startsWith', 'matches', 'exists'] as const),
 ] as const;
 export type RowOperator = (typeof ROW_OPERATORS)[number];
 
-export const FILTER_CONDITIONS = 100;
-export const FILTER_DEPTH = 10;
-
 const FilterSchema = Type.Unsafe<RowFilter>({
   type: 'object',
   title: 'RowFilter',
-  description: `Which rows are taken: {"all":[RowFilter…]}, {"any":[…]}, {"not":RowFilter}, {"expression": JSONata that gives true or false} or {"column": MappedColumn, "operator", "value"?}; at most ${FILTER_CONDITIONS} conditions, depth ${FILTER_DEPTH}. Operators: ${ROW_OPERATORS.join(', ')}. With a number as value the column is compared as a number, otherwise as text; between and in take a list, matches a pattern of RE2, exists no value. contains ignores case. A column without a value satisfies no condition.`,
+  description: `Which rows are taken: {"all":[RowFilter…]}, {"any":[…]}, {"not":RowFilter}, {"expression": JSONata that gives true or false} or {"column": MappedColumn, "operator", "value"?}; at most ${CONDITIONS_PER_FILTER} conditions, depth ${FILTER_DEPTH}. Operators: ${ROW_OPERATORS.join(', ')}. With a number as value the column is compared as a number, otherwise as text; between and in take a list, matches a pattern of RE2, exists no value. contains ignores case. A column without a value satisfies no condition.`,
 });
 
 export const MappingSchema = Type.Object(

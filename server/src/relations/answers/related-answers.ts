@@ -1,5 +1,4 @@
-import type { Attribute, UploadedProduct } from '../../catalog/catalog.ts';
-import type { Operator } from '../definitions/definitions.ts';
+import type { Attribute, Operator, UploadedProduct } from '../../catalog/catalog.ts';
 import { type BoundRule, compileRule } from '../definitions/definitions.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';
 import type { FoundSource, RelationView } from '../search/search.ts';

@@ -1,4 +1,10 @@
-import { type Attribute, readValue, type UploadedProduct } from '../../catalog/catalog.ts';
+import {
+  type Attribute,
+  mainCategory,
+  mainImage,
+  readValue,
+  type UploadedProduct,
+} from '../../catalog/catalog.ts';
 import type { ServedProduct } from '../search/search.ts';
 
 /** `bulk`: for many products, with data points; `single`: for one, flat. Source: docs/interface.md §2.5. */
@@ -33,7 +39,7 @@ export interface ItemSettings {
 export function describeItem(productId: number, served: ServedProduct, settings: ItemSettings): string {
   const product = JSON.parse(`{${served.answer}}`) as LookupAnswer;
   const main = findMainCategory(product, served.raw);
-  const image = (product.images.find(({ type }) => type === 'LARGE') ?? product.images[0])?.url ?? '';
+  const image = mainImage(product.images)?.url ?? '';
   const { identifier, groupId, name, link, images } = product;
   const item =
     settings.form === 'bulk'
@@ -48,17 +54,14 @@ export function describeItem(productId: number, served: ServedProduct, settings:
   return `${JSON.stringify(item).slice(0, -1)},"relevance":`;
 }
 
-/** The smallest priority; without priorities, the first. The lookup's answer has none, the upload may. */
+/** The lookup's answer has no priorities, the upload may. */
 function findMainCategory(
   { categories }: LookupAnswer,
   raw: string,
 ): LookupAnswer['categories'][number] | undefined {
   if (categories.length < 2 || !raw.includes('"priority":')) return categories[0];
   const uploaded = (JSON.parse(raw) as UploadedProduct).categories;
-  const priorityOf = (at: number) => uploaded[at]?.priority ?? Number.POSITIVE_INFINITY;
-  let main = 0;
-  for (let at = 1; at < categories.length; at += 1) if (priorityOf(at) < priorityOf(main)) main = at;
-  return categories[main];
+  return mainCategory(categories.map((category, at) => ({ ...category, priority: uploaded[at]?.priority })));
 }
 
 function findBrand({ facts }: LookupAnswer, { brandAttribute }: ItemSettings): string {

@@ -1,13 +1,9 @@
 /**
  * The door of definitions: a relation as somebody wrote it, checked, and as the rule that it means. Pure, except for routes.
  */
-export { type Comparable, compareValues, type RuleAttribute, readComparable } from './comparable.ts';
-export { COMPARISONS, compileFilter, listConditions, type ProductView } from './filter.ts';
 export {
-  type Filter,
   type Match,
   markOfRelation,
-  type Operator,
   type Relation,
   type RelationDefinition,
   type RelationState,

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
-import type { Filter, Relation } from './relation.ts';
+import { type Filter, OPERATORS } from '../../catalog/catalog.ts';
+import type { Relation } from './relation.ts';
 
 const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
@@ -17,8 +18,6 @@ const WireFilter = Type.Unsafe<Filter>({
   description:
     '{"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]}',
 });
-
-const OPERATORS = ['equals', 'notEquals', 'less', 'lessOrEqual', 'greater', 'greaterOrEqual'] as const;
 
 /** Source: docs/interface.md §12.1. */
 const definition = {

@@ -1,3 +1,4 @@
+import type { Filter, Operator } from '../../catalog/catalog.ts';
 import { markOf } from '../../storage/storage.ts';
 
 /** What goes with what, as a person defines it. Source: docs/interface.md §12. */
@@ -14,23 +15,6 @@ export interface RelationDefinition {
   readonly names: readonly RelationName[];
   readonly excludeSameGroup: boolean;
 }
-
-export type Filter =
-  | { readonly all: readonly Filter[] }
-  | { readonly any: readonly Filter[] }
-  | { readonly not: Filter }
-  | AttributeCondition
-  | { readonly category: readonly string[] }
-  | { readonly identifiers: readonly string[] };
-
-export interface AttributeCondition {
-  readonly attribute: string;
-  readonly operator: FilterOperator;
-  readonly value?: unknown;
-}
-
-export type Operator = 'equals' | 'notEquals' | 'less' | 'lessOrEqual' | 'greater' | 'greaterOrEqual';
-export type FilterOperator = Operator | 'in' | 'contains' | 'exists' | 'between';
 
 /** Read from the target: its attribute, the operator, the attribute of the source. */
 export interface Match {

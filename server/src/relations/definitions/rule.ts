@@ -1,7 +1,15 @@
-import { type Attribute, indexByKey } from '../../catalog/catalog.ts';
-import { kindOf, type RuleAttribute } from './comparable.ts';
-import { compileFilter, describe, RuleProblem, type Test } from './filter.ts';
-import type { Match, Operator, RelationRule, Side } from './relation.ts';
+import {
+  type Attribute,
+  type ComparedAttribute,
+  ComparisonProblem,
+  compileFilter,
+  describeAttribute,
+  indexByKey,
+  kindOf,
+  type Operator,
+  type ProductTest,
+} from '../../catalog/catalog.ts';
+import type { Match, RelationRule, Side } from './relation.ts';
 
 /**
  * A rule with the attributes as they were when it was compiled. With them it says for ever the same of the same
@@ -9,7 +17,7 @@ import type { Match, Operator, RelationRule, Side } from './relation.ts';
  */
 export interface BoundRule {
   readonly rule: RelationRule;
-  readonly attributes: readonly RuleAttribute[];
+  readonly attributes: readonly ComparedAttribute[];
 }
 
 /** @returns the rule with its attributes, or why it cannot work (docs/interface.md §12.4) */
@@ -18,11 +26,11 @@ export function bindRule(
   attributes: readonly Attribute[],
 ): { readonly bound: BoundRule } | { readonly problem: string } {
   const byName = new Map(attributes.map((attribute) => [attribute.name, attribute]));
-  const used = new Map<string, RuleAttribute>();
+  const used = new Map<string, ComparedAttribute>();
   const keys = listKeys(attributes);
   const find = (name: string) => {
     const attribute = byName.get(name);
-    if (attribute === undefined) throw new RuleProblem(`there is no attribute ${JSON.stringify(name)}`);
+    if (attribute === undefined) throw new ComparisonProblem(`there is no attribute ${JSON.stringify(name)}`);
     const { type, unitName, decimal } = attribute;
     const known = used.get(name) ?? {
       name,
@@ -37,7 +45,7 @@ export function bindRule(
   try {
     compileWith(rule, find);
   } catch (error) {
-    if (error instanceof RuleProblem) return { problem: error.message };
+    if (error instanceof ComparisonProblem) return { problem: error.message };
     throw error;
   }
   return { bound: { rule, attributes: [...used.values()] } };
@@ -54,18 +62,18 @@ export const COMPARISONS_PER_RULE = 8;
 
 /** A match between attributes, read from the target. */
 export interface CompiledMatch {
-  readonly target: RuleAttribute;
+  readonly target: ComparedAttribute;
   readonly operator: Operator;
-  readonly source: RuleAttribute;
+  readonly source: ComparedAttribute;
 }
 
 export interface CompiledSort {
-  readonly attribute: RuleAttribute;
+  readonly attribute: ComparedAttribute;
   readonly direction: 'asc' | 'desc';
 }
 
 export interface CompiledRule {
-  readonly isOn: Readonly<Record<Side, Test>>;
+  readonly isOn: Readonly<Record<Side, ProductTest>>;
   /** As written. */
   readonly matches: readonly CompiledMatch[];
   readonly equalities: readonly CompiledMatch[];
@@ -83,12 +91,12 @@ export function compileRule({ rule, attributes }: BoundRule): CompiledRule {
   });
 }
 
-function compileWith(rule: RelationRule, find: (name: string) => RuleAttribute): CompiledRule {
+function compileWith(rule: RelationRule, find: (name: string) => ComparedAttribute): CompiledRule {
   const matches = rule.match.map((match) => compileMatch(match, find));
   const of = (...operators: Operator[]) => matches.filter(({ operator }) => operators.includes(operator));
   const comparisons = [...of('less', 'lessOrEqual', 'greater', 'greaterOrEqual'), ...of('notEquals')];
   if (comparisons.length > COMPARISONS_PER_RULE) {
-    throw new RuleProblem(
+    throw new ComparisonProblem(
       `${comparisons.length} matches compare other than by equals, at most ${COMPARISONS_PER_RULE} can`,
     );
   }
@@ -103,12 +111,14 @@ function compileWith(rule: RelationRule, find: (name: string) => RuleAttribute):
 
 function compileMatch(
   { target, operator, source }: Match,
-  find: (name: string) => RuleAttribute,
+  find: (name: string) => ComparedAttribute,
 ): CompiledMatch {
   const [ofTarget, ofSource] = [find(target), find(source)];
   const isComparable = kindOf(ofTarget) === kindOf(ofSource) && ofTarget.unitName === ofSource.unitName;
   if (isComparable) return { target: ofTarget, operator, source: ofSource };
-  throw new RuleProblem(`${describe(ofTarget)} and ${describe(ofSource)}: they cannot be compared`);
+  throw new ComparisonProblem(
+    `${describeAttribute(ofTarget)} and ${describeAttribute(ofSource)}: they cannot be compared`,
+  );
 }
 
 export const attributeOf = (match: CompiledMatch, side: Side) =>

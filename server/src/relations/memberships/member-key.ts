@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Comparable } from '../definitions/definitions.ts';
+import type { Comparable } from '../../catalog/catalog.ts';
 
 /**
  * Values as bytes that a store compares from the left: equal keys are equal values, ranks and compared values sort as

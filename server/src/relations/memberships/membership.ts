@@ -1,16 +1,19 @@
-import type { UploadedProduct } from '../../catalog/catalog.ts';
-import type { Operator, Side } from '../definitions/definitions.ts';
+import {
+  COMPARISONS,
+  type Comparable,
+  type ComparedAttribute,
+  compareValues,
+  type Operator,
+  type ProductView,
+  readComparable,
+  type UploadedProduct,
+} from '../../catalog/catalog.ts';
 import {
   attributeOf,
   type BoundRule,
-  COMPARISONS,
-  type Comparable,
   type CompiledRule,
-  compareValues,
   compileRule,
-  type ProductView,
-  type RuleAttribute,
-  readComparable,
+  type Side,
 } from '../definitions/definitions.ts';
 import { encodeKey, encodeRank, encodeValue } from './member-key.ts';
 
@@ -47,7 +50,7 @@ const CACHED_VALUES = 20_000;
 
 /** An attribute that rules use, with what its values were read as: most values of a catalog repeat. */
 interface ReadAttribute {
-  readonly attribute: RuleAttribute;
+  readonly attribute: ComparedAttribute;
   readonly read: Map<string, Comparable | undefined>;
 }
 
@@ -57,7 +60,7 @@ export class Memberships {
   private readonly byKey = new Map<string, ReadAttribute[]>();
 
   constructor(builds: readonly BuildRule[]) {
-    const shared = new Map<string, RuleAttribute>();
+    const shared = new Map<string, ComparedAttribute>();
     this.rules = builds.map(({ build, bound }) => ({
       build,
       rule: compileRule({ ...bound, attributes: bound.attributes.map((one) => shareAttribute(shared, one)) }),
@@ -81,14 +84,13 @@ export class Memberships {
     );
   }
 
-  view({ identifier, groupIdentifier, categories, attributes }: UploadedProduct): ProductView {
-    const values = new Map<RuleAttribute, Comparable[]>();
+  view({ identifier, categories, attributes }: UploadedProduct): ProductView {
+    const values = new Map<ComparedAttribute, Comparable[]>();
     for (const { key, value } of attributes) {
       for (const one of this.byKey.get(key) ?? []) addValue(values, one.attribute, readCached(one, value));
     }
     return {
       identifier,
-      groupIdentifier,
       categories: categories.map(({ path }) => path),
       valuesOf: (attribute) => values.get(attribute) ?? [],
     };
@@ -96,8 +98,8 @@ export class Memberships {
 }
 
 function addValue(
-  values: Map<RuleAttribute, Comparable[]>,
-  attribute: RuleAttribute,
+  values: Map<ComparedAttribute, Comparable[]>,
+  attribute: ComparedAttribute,
   value: Comparable | undefined,
 ): void {
   if (value === undefined) return;
@@ -109,7 +111,10 @@ function addValue(
 const SIDES = ['source', 'target'] as const;
 
 /** Rules that use the same attribute in the same way share what was read of it. */
-function shareAttribute(shared: Map<string, RuleAttribute>, attribute: RuleAttribute): RuleAttribute {
+function shareAttribute(
+  shared: Map<string, ComparedAttribute>,
+  attribute: ComparedAttribute,
+): ComparedAttribute {
   const signature = JSON.stringify(attribute);
   const known = shared.get(signature) ?? attribute;
   shared.set(signature, known);

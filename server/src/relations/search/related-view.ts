@@ -1,4 +1,5 @@
-import type { Operator, Side } from '../definitions/definitions.ts';
+import type { Operator } from '../../catalog/catalog.ts';
+import type { Side } from '../definitions/definitions.ts';
 import type { Membership } from '../memberships/memberships.ts';
 
 /**

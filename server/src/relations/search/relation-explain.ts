@@ -1,17 +1,17 @@
-import type { UploadedProduct } from '../../catalog/catalog.ts';
-import type { Filter, Match, Side } from '../definitions/definitions.ts';
 import {
-  type BoundRule,
   COMPARISONS,
-  type Comparable,
+  type ComparableValue,
+  type ComparedAttribute,
   compareValues,
   compileFilter,
-  compileRule,
+  type Filter,
   listConditions,
-  type ProductView,
-  type RuleAttribute,
-  readComparable,
-} from '../definitions/definitions.ts';
+  readComparables,
+  type UploadedProduct,
+  viewUpload,
+} from '../../catalog/catalog.ts';
+import type { Match, Side } from '../definitions/definitions.ts';
+import { type BoundRule, compileRule } from '../definitions/definitions.ts';
 
 /** Why two products are related or are not. Source: docs/interface.md §12.6. */
 export interface PairExplanation {
@@ -40,12 +40,6 @@ export interface MatchExplanation extends Match {
   readonly sourceValues: readonly string[];
 }
 
-/** A value as it was uploaded and as it compares. */
-interface ReadValue {
-  readonly text: string;
-  readonly comparable: Comparable;
-}
-
 export function explainPair(
   bound: BoundRule,
   { source, target }: Readonly<Record<Side, UploadedProduct>>,
@@ -57,15 +51,15 @@ export function explainPair(
     return attribute;
   };
   const explainSide = (filter: Filter, product: UploadedProduct): SideExplanation => ({
-    holds: compileFilter(filter, find)(viewOf(product)),
+    holds: compileFilter(filter, find)(viewUpload(product)),
     conditions: listConditions(filter).map((condition) => explainCondition(condition, product, find)),
   });
   return {
     source: explainSide(bound.rule.source, source),
     target: explainSide(bound.rule.target, target),
     match: compileRule(bound).matches.map((match) => {
-      const [left, right] = [readValues(target, match.target), readValues(source, match.source)];
-      const holds = (a: ReadValue, b: ReadValue) =>
+      const [left, right] = [readComparables(target, match.target), readComparables(source, match.source)];
+      const holds = (a: ComparableValue, b: ComparableValue) =>
         COMPARISONS[match.operator](compareValues(a.comparable, b.comparable));
       const ofTarget = left.filter((a) => right.some((b) => holds(a, b)));
       const ofSource = right.filter((b) => left.some((a) => holds(a, b)));
@@ -84,33 +78,19 @@ export function explainPair(
 function explainCondition(
   condition: Filter,
   product: UploadedProduct,
-  find: (name: string) => RuleAttribute,
+  find: (name: string) => ComparedAttribute,
 ): ConditionExplanation {
   const test = compileFilter(condition, find);
-  const view = viewOf(product);
+  const view = viewUpload(product);
   const holds = test(view);
   if (!('attribute' in condition)) {
     const values = 'category' in condition ? product.categories.map(({ path }) => path.join(' > ')) : [];
     return { condition, holds, values: 'identifiers' in condition ? [product.identifier] : values };
   }
-  const values = readValues(product, find(condition.attribute));
+  const values = readComparables(product, find(condition.attribute));
   const satisfying = values.filter(({ comparable }) => test({ ...view, valuesOf: () => [comparable] }));
   return { condition, holds, values: textsOf(satisfying, values) };
 }
 
-const textsOf = (satisfying: readonly ReadValue[], all: readonly ReadValue[]) =>
+const textsOf = (satisfying: readonly ComparableValue[], all: readonly ComparableValue[]) =>
   (satisfying.length > 0 ? satisfying : all).map(({ text }) => text);
-
-function readValues({ attributes }: UploadedProduct, attribute: RuleAttribute): ReadValue[] {
-  return attributes.flatMap(({ key, value: text }) => {
-    const comparable = attribute.keys.includes(key) ? readComparable(text, attribute) : undefined;
-    return comparable === undefined ? [] : [{ text, comparable }];
-  });
-}
-
-const viewOf = (product: UploadedProduct): ProductView => ({
-  identifier: product.identifier,
-  groupIdentifier: product.groupIdentifier,
-  categories: product.categories.map(({ path }) => path),
-  valuesOf: (attribute) => readValues(product, attribute).map(({ comparable }) => comparable),
-});

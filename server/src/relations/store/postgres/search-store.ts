@@ -1,6 +1,7 @@
+import type { Operator } from '../../../catalog/catalog.ts';
 import { isStorableText } from '../../../kernel/storable-text.ts';
 import type { SqlSession } from '../../../storage/storage.ts';
-import type { Operator, Side } from '../../definitions/definitions.ts';
+import type { Side } from '../../definitions/definitions.ts';
 import {
   type PackedMembership,
   sideNumber,

@@ -1,12 +1,13 @@
-import { type Attribute, readNumber, readValue } from '../../catalog/catalog.ts';
+import { type Attribute, readNumber, readValue } from '../ontology/ontology.ts';
+import type { UploadedProduct } from '../products/products.ts';
 
 /** A value that can be compared: text by code point, numbers, instants in ms, true as 1 and false as 0. */
 export type Comparable = string | number;
 
-export type Kind = 'text' | 'number' | 'boolean' | 'date';
+type Kind = 'text' | 'number' | 'boolean' | 'date';
 
-/** What a rule must know of an attribute; the keys are those of an upload that mean it. */
-export interface RuleAttribute extends Pick<Attribute, 'name' | 'type' | 'unitName' | 'decimal'> {
+/** What must be known of an attribute to compare its values; the keys are those of an upload that mean it. */
+export interface ComparedAttribute extends Pick<Attribute, 'name' | 'type' | 'unitName' | 'decimal'> {
   readonly keys: readonly string[];
 }
 
@@ -18,10 +19,10 @@ const KINDS = {
   DATE_ATTRIBUTE: 'date',
 } as const;
 
-export const kindOf = ({ type }: Pick<RuleAttribute, 'type'>): Kind => KINDS[type];
+export const kindOf = ({ type }: Pick<ComparedAttribute, 'type'>): Kind => KINDS[type];
 
 /** @returns a value of an upload as the attribute understands it; undefined when it makes no fact (§11.3) */
-export function readComparable(value: string, attribute: RuleAttribute): Comparable | undefined {
+export function readComparable(value: string, attribute: ComparedAttribute): Comparable | undefined {
   const read = readValue(value, attribute as unknown as Attribute);
   switch (read.kind) {
     case 'text':
@@ -48,7 +49,7 @@ function readInstant(value: string): number {
  * A value of a filter as the attribute understands it: a number in the attribute's unit, or a text that carries the
  * unit; true and false; text. Source: docs/interface.md §12.2 rules 4 to 6.
  */
-export function readOperand(value: unknown, attribute: RuleAttribute): Comparable | undefined {
+export function readOperand(value: unknown, attribute: ComparedAttribute): Comparable | undefined {
   const kind = kindOf(attribute);
   if (kind === 'number' && typeof value === 'number') return value + 0;
   if (kind === 'boolean' && typeof value === 'boolean') return value ? 1 : 0;
@@ -59,7 +60,7 @@ export function readOperand(value: unknown, attribute: RuleAttribute): Comparabl
 }
 
 /** A filter is written by a program: its numbers may have a point whatever the uploads have. */
-function readWithPoint(value: string, { unitName }: RuleAttribute): number | undefined {
+function readWithPoint(value: string, { unitName }: ComparedAttribute): number | undefined {
   const suffix = unitName === undefined ? '' : ` ${unitName}`;
   return value.endsWith(suffix)
     ? readNumber(value.slice(0, value.length - suffix.length), 'point')
@@ -78,4 +79,29 @@ export function compareValues(a: Comparable, b: Comparable): number {
     return unitOfA - unitOfB;
   }
   return a.length - b.length;
+}
+
+/** A value as it was uploaded and as it compares. */
+export interface ComparableValue {
+  readonly text: string;
+  readonly comparable: Comparable;
+}
+
+/** @returns the values of an upload that make facts of the attribute, in their order */
+export function readComparables(
+  { attributes }: Pick<UploadedProduct, 'attributes'>,
+  attribute: ComparedAttribute,
+): ComparableValue[] {
+  return attributes.flatMap(({ key, value: text }) => {
+    const comparable = attribute.keys.includes(key) ? readComparable(text, attribute) : undefined;
+    return comparable === undefined ? [] : [{ text, comparable }];
+  });
+}
+
+const NAMES = { text: 'text', number: 'a number', boolean: 'true or false', date: 'a date' } as const;
+
+/** @returns what an attribute holds, for the reason of a problem */
+export function describeAttribute(attribute: ComparedAttribute): string {
+  const unit = attribute.unitName === undefined ? '' : ` with the unit ${attribute.unitName}`;
+  return `the attribute ${JSON.stringify(attribute.name)} is ${NAMES[kindOf(attribute)]}${unit}`;
 }

@@ -1,0 +1,34 @@
+/**
+ * The door of filters: the one language that says which things are meant, and the one comparison of values. Relations, lists
+ * of products and mappings use it. Pure.
+ */
+export {
+  type Comparable,
+  type ComparableValue,
+  type ComparedAttribute,
+  compareValues,
+  describeAttribute,
+  kindOf,
+  readComparable,
+  readComparables,
+} from './comparable.ts';
+export {
+  ComparisonProblem,
+  compileFilter,
+  type Filter,
+  listConditions,
+  type ProductTest,
+  type ProductView,
+  viewUpload,
+} from './filter.ts';
+export { checkFilter } from './filter-check.ts';
+export {
+  COMPARISONS,
+  CONDITIONS_PER_FILTER,
+  combineTests,
+  compileOperator,
+  FILTER_DEPTH,
+  OPERATORS,
+  type Operator,
+  type Test,
+} from './operators.ts';
