@@ -23,7 +23,7 @@ import {
 } from './updates/updates.ts';
 
 export { createScans, describeBriefly } from './browse/browse.ts';
-export type { BatchDerivation, Derivation, OpenDerivation, PlacedDocument } from './derivation.ts';
+export type { BatchDerivation, Derivation, PlacedDocument } from './derivation.ts';
 export { createIngest } from './ingest/ingest.ts';
 export { type Attribute, indexByKey, type Ontology, readNumber, readValue } from './ontology/ontology.ts';
 export type { CatalogSettings } from './parts.ts';
@@ -33,21 +33,16 @@ export { listProductErrors, PRODUCTS_PER_REQUEST, readIdentifierList } from './p
 export { passOnReport } from './report-lines.ts';
 export type { CatalogSnapshots } from './snapshot.ts';
 export {
-  type CatalogRow,
+  type ChangedCatalog,
+  changePostgresCatalog,
+  changeSqliteCatalog,
   createPostgresCatalogStore,
   createPostgresSnapshots,
   createSqliteCatalogStore,
   createSqliteSnapshots,
-  lockCatalog,
   postgresWriterOperations,
-  raiseVersion,
-  readCatalogRow,
   readCatalogVersion,
-  readMeta,
   readOntology,
-  readPostgresOntology,
-  updateCatalog,
-  writeMeta,
   writerOperations,
 } from './store/store.ts';
 export type { GatheredWrites, WriteMode } from './updates/updates.ts';

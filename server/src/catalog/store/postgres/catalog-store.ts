@@ -1,9 +1,16 @@
 import { isStorableText } from '../../../kernel/storable-text.ts';
-import type { ByteCache, Operation, Postgres, ThreadPool } from '../../../storage/storage.ts';
+import {
+  type ByteCache,
+  type Operation,
+  type Postgres,
+  performOn,
+  type ThreadPool,
+} from '../../../storage/storage.ts';
 import { createSharedReads, LookupAnswers } from '../../lookup/lookup.ts';
 import type { CatalogStore, ChangeOrder } from '../../port.ts';
 import { createCatalogWrites } from '../catalog-writes.ts';
-import { readPostgresOntology } from './catalog-row-store.ts';
+import { replaceOntology, reserveIds } from '../ontology-store.ts';
+import { readOntology } from '../state-store.ts';
 import { findCategoryPath, listCategoryPaths, lookIntoCategories } from './category-path-store.ts';
 import { commit } from './commit-store.ts';
 import { listCategory, listDeleted, listRange, readWalkState, walkCategories } from './product-list-store.ts';
@@ -23,7 +30,7 @@ import {
 } from './reader-store.ts';
 import { restageBatch, stageBatch } from './staging-store.ts';
 import { collectGarbage, deleteProducts, removeCatalog, restore } from './upkeep-store.ts';
-import { type PostgresWriter, replaceOntology, reserveIds } from './writer-store.ts';
+import { changing, type PostgresWriter } from './writer-store.ts';
 
 export interface PostgresCatalogParts {
   readonly postgres: Postgres;
@@ -48,8 +55,8 @@ export function postgresWriterOperations(writer: PostgresWriter): Record<string,
     deleteProducts: write(deleteProducts),
     refreshFacts: write(refreshFacts),
     removeCatalog: write(removeCatalog),
-    replaceOntology: write(replaceOntology),
-    reserveIds: write(reserveIds),
+    replaceOntology: write(changing(replaceOntology)),
+    reserveIds: write(changing(reserveIds)),
     restageBatch: write(restageBatch),
     restore: write<ChangeOrder, unknown>(restore),
     stageBatch: write(stageBatch),
@@ -101,7 +108,7 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
     countKnown: (projectId, identifiers) =>
       countKnown(postgres, projectId, identifiers.filter(isStorableText)),
     hasAny: (projectId, identifiers) => hasAny(postgres, projectId, identifiers.filter(isStorableText)),
-    getOntology: (projectId) => readPostgresOntology(postgres, projectId),
+    getOntology: (projectId) => performOn(postgres, projectId, readOntology()),
     listStagedBatches: (projectId, fullUpdateId) => listStagedBatches(postgres, projectId, fullUpdateId),
     readStagedReports: (projectId, fullUpdateId) => readStagedReports(postgres, projectId, fullUpdateId),
     compareStaged: (projectId, fullUpdateId, withIdentifiers) =>

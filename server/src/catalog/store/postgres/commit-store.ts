@@ -1,29 +1,30 @@
+import { performOn } from '../../../storage/storage.ts';
 import type { ChangeCounts, ChangeOrder, CommitOrder, CommitResult } from '../../port.ts';
 import { isGuarded, isUnseen } from '../../updates/updates.ts';
+import { insertAttributes } from '../ontology-store.ts';
 import { planForWholeTables } from './planning-store.ts';
 import { listStagedBatches } from './reader-store.ts';
 import { CHANGED_BY_STAGED, dropUndoBeyond, openUndo, STAGED_PRESENT } from './undo-store.ts';
-import { applyOnce, type CatalogChange, insertAttributes, type PostgresWriter } from './writer-store.ts';
+import { applyTask, type CatalogChange, type PostgresWriter } from './writer-store.ts';
 
 type Order = ChangeOrder & CommitOrder;
 
 /** The set-based difference of staged and present products, in one transaction. Source: docs/interface.md §4.4. */
 export function commit(writer: PostgresWriter, projectId: number, order: Order): Promise<CommitResult> {
-  return applyOnce<CommitResult>(writer, { projectId, ...order }, async (change) => {
+  return applyTask<CommitResult>(writer, { projectId, ...order }, async (change) => {
     if (!(await isPrepared(change, order))) return { result: { kind: 'stale' }, isDone: false };
     await planForWholeTables(change.tx);
-    const nextDocumentId = await adoptReplaced(change, order.fullUpdateId);
+    await adoptReplaced(change, order.fullUpdateId);
     const difference = await compareCounts(change, order.fullUpdateId);
     const { present, deleted } = difference;
     if (isGuarded(order, present, deleted)) {
-      return { result: { kind: 'guarded', present, deleted }, isDone: false, counters: { nextDocumentId } };
+      return { result: { kind: 'guarded', present, deleted }, isDone: false };
     }
-    const nextProductId = await adoptIds(change, order.fullUpdateId);
-    await insertAttributes(change.tx, projectId, order.newAttributes);
-    const { counts, nextUndoId } = await commitRows(change, order, difference);
+    await adoptIds(change, order.fullUpdateId);
+    await performOn(change.tx, projectId, insertAttributes(order.newAttributes));
+    const counts = await commitRows(change, order, difference);
     const needsExtraction = (await outdateUnseen(change, order)) || (await hasOutdated(change, order));
-    const counters = { nextDocumentId, nextProductId, nextUndoId };
-    return { result: { kind: 'done', counts, needsExtraction }, isDone: true, counters };
+    return { result: { kind: 'done', counts, needsExtraction }, isDone: true };
   });
 }
 
@@ -40,9 +41,8 @@ async function isPrepared({ tx, projectId, row }: CatalogChange, order: CommitOr
 /**
  * Products that were staged as unchanged and are another by now get a document of their own: the old one belongs to
  * the undo log or is garbage, and a document with two owners would be removed by one of them.
- * @returns the next id of a document
  */
-async function adoptReplaced(change: CatalogChange, fullUpdateId: number): Promise<number> {
+async function adoptReplaced(change: CatalogChange, fullUpdateId: number): Promise<void> {
   const { tx, projectId, row, derivation } = change;
   const replaced = await tx.rows<{ identifier: string; document: number; productId: number }>(
     `select s.identifier, s.document_id as document, s.product_id as "productId"
@@ -50,9 +50,9 @@ async function adoptReplaced(change: CatalogChange, fullUpdateId: number): Promi
      where s.project_id = $1 and s.full_update_id = $2 and s.is_fresh = 0 and p.hash is distinct from s.hash`,
     [projectId, fullUpdateId],
   );
-  if (replaced.length === 0) return row.nextDocumentId;
+  if (replaced.length === 0) return;
   const documents = replaced.map(({ document }) => document);
-  const copies = replaced.map((_, at) => row.nextDocumentId + at);
+  const copies = replaced.map(() => row.nextDocumentId++);
   const copied = await tx.run(
     `insert into document (project_id, id, product_id, answer, raw)
      select $1, c.copy, d.product_id, d.answer, d.raw from unnest($2::bigint[], $3::bigint[]) c (document, copy)
@@ -74,15 +74,13 @@ async function adoptReplaced(change: CatalogChange, fullUpdateId: number): Promi
       to: { id: copies[at] as number, productId },
     })),
   );
-  return row.nextDocumentId + replaced.length;
 }
 
 /**
  * A product got its id when it was staged. Since then it may have come another way, with another id, or one that was
  * there may have gone: an id is never given twice, so it comes back under a new one.
- * @returns the next id of a product
  */
-async function adoptIds(change: CatalogChange, fullUpdateId: number): Promise<number> {
+async function adoptIds(change: CatalogChange, fullUpdateId: number): Promise<void> {
   const { tx, projectId, row, derivation } = change;
   const differing = await tx.rows<{ identifier: string; document: number; id: number | null }>(
     `select s.identifier, s.document_id as document, p.id
@@ -91,12 +89,11 @@ async function adoptIds(change: CatalogChange, fullUpdateId: number): Promise<nu
        and (p.id <> s.product_id or (p.id is null and s.is_reserved = 0))`,
     [projectId, fullUpdateId],
   );
-  if (differing.length === 0) return row.nextProductId;
-  let next = row.nextProductId;
+  if (differing.length === 0) return;
   const moved = differing.map(({ identifier, document, id }) => ({
     identifier,
     id: document,
-    productId: id ?? next++,
+    productId: id ?? row.nextProductId++,
   }));
   await tx.run(
     `update staged_product s set product_id = m.product_id, is_reserved = 1
@@ -117,7 +114,6 @@ async function adoptIds(change: CatalogChange, fullUpdateId: number): Promise<nu
     [projectId, moved.map(({ id }) => id), moved.map(({ productId }) => productId)],
   );
   await derivation.move(tx, projectId, moved);
-  return next;
 }
 
 /**
@@ -172,8 +168,8 @@ async function commitRows(
   change: CatalogChange,
   order: Order,
   { staged, deleted, created }: Counts,
-): Promise<{ counts: ChangeCounts; nextUndoId: number }> {
-  const { tx, projectId, row } = change;
+): Promise<ChangeCounts> {
+  const { tx, projectId } = change;
   const { fullUpdateId, taskNumber, at } = order;
   const values = [projectId, fullUpdateId];
   const undo = await openUndo(change, order);
@@ -211,7 +207,7 @@ async function commitRows(
     values,
   );
   const unchanged = staged - created - changed;
-  return { counts: { created, changed, unchanged, deleted }, nextUndoId: row.nextUndoId + undo.usedIds };
+  return { created, changed, unchanged, deleted };
 }
 
 /** Sorted keys make the index grow page by page instead of all over. */

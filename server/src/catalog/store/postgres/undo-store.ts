@@ -19,8 +19,6 @@ export const STAGED_PRESENT = `staged_product s join product p
   on p.project_id = $1 and p.identifier = s.identifier where s.project_id = $1 and s.full_update_id = $2`;
 
 export interface Undo {
-  /** 1 when the entry takes up an undo id. */
-  readonly usedIds: number;
   /** Before a commit changes products: those that it will change. */
   recordChanged(fullUpdateId: number): Promise<void>;
   /** Before a commit deletes products: those that it will delete. */
@@ -35,7 +33,7 @@ export async function openUndo(
   { taskNumber, at, keptCommits }: ChangeOrder & { keptCommits: number },
 ): Promise<Undo> {
   const isKept = keptCommits > 0;
-  const undoId = row.nextUndoId;
+  const undoId = isKept ? row.nextUndoId++ : 0;
   if (isKept) {
     await tx.run('insert into undo_log (project_id, id, task_number, at) values ($1, $2, $3, $4)', [
       ...[projectId, undoId, taskNumber, at],
@@ -55,7 +53,6 @@ export async function openUndo(
         );
 
   return {
-    usedIds: isKept ? 1 : 0,
     async recordChanged(fullUpdateId) {
       await keep('s.document_id', `${STAGED_PRESENT} and ${CHANGED_BY_STAGED}`, fullUpdateId);
     },

@@ -3,7 +3,7 @@ import type { ChangeOrder, RestoreResult } from '../../port.ts';
 import { planForParts, planForWholeTables } from './planning-store.ts';
 import { WANTED_PRODUCTS } from './reader-store.ts';
 import { dropUndoBeyond, openUndo, playBack } from './undo-store.ts';
-import { applyOnce, type CatalogChange, changeCatalog, type PostgresWriter } from './writer-store.ts';
+import { applyTask, type CatalogChange, changeCatalog, type PostgresWriter } from './writer-store.ts';
 
 /** Deleting, restoring and removing what nothing points to in PostgreSQL; each function one transaction. */
 
@@ -12,8 +12,8 @@ export function deleteProducts(
   projectId: number,
   change: ChangeOrder & { identifiers: readonly string[]; keptCommits: number },
 ): Promise<{ deleted: number; unknown: readonly string[] }> {
-  return applyOnce(writer, { projectId, ...change }, async (catalog) => {
-    const { tx, row } = catalog;
+  return applyTask(writer, { projectId, ...change }, async (catalog) => {
+    const { tx } = catalog;
     await planForParts(tx);
     const wanted = [...new Set(change.identifiers)];
     const values = [projectId, wanted.filter(isStorableText)];
@@ -32,8 +32,7 @@ export function deleteProducts(
       'delete from product where project_id = $1 and identifier = any($2)',
       values,
     );
-    const counters = { nextUndoId: row.nextUndoId + undo.usedIds };
-    return { result: { deleted, unknown }, isDone: true, counters };
+    return { result: { deleted, unknown }, isDone: true };
   });
 }
 
@@ -43,7 +42,7 @@ export async function restore(
   projectId: number,
   change: ChangeOrder,
 ): Promise<RestoreResult | undefined> {
-  const { result } = await applyOnce<{ result: RestoreResult | null }>(
+  const { result } = await applyTask<{ result: RestoreResult | null }>(
     writer,
     { projectId, ...change },
     async (catalog) => {

@@ -9,6 +9,8 @@ import type { Derivation } from '../../derivation.ts';
 import { LookupAnswers } from '../../lookup/lookup.ts';
 import type { CatalogStore, DeletedPage } from '../../port.ts';
 import { createCatalogWrites } from '../catalog-writes.ts';
+import { replaceOntology, reserveIds } from '../ontology-store.ts';
+import { readOntology } from '../state-store.ts';
 import { findCategoryPath, listCategoryPaths, lookIntoCategories } from './category-path-store.ts';
 import { commit } from './commit-store.ts';
 import { listCategory, listDeleted, listRange, readWalkState, walkCategories } from './product-list-store.ts';
@@ -22,13 +24,12 @@ import {
   listStagedBatches,
   listStored,
   readCatalogVersion,
-  readOntology,
   readStagedReports,
 } from './reader-store.ts';
 import { restageBatch, stageBatch } from './staging-store.ts';
 import { canRestore } from './undo-store.ts';
-import { collectGarbage, deleteProducts, replaceOntology, restore } from './upkeep-store.ts';
-import { reserveIds } from './writer-store.ts';
+import { collectGarbage, deleteProducts, restore } from './upkeep-store.ts';
+import { changing } from './writer-store.ts';
 
 export interface SqliteCatalogParts {
   /** Those of the serving thread. */
@@ -58,8 +59,8 @@ export function writerOperations({ files, derivation }: WriterThreadParts): Reco
     commit: write(commit),
     deleteProducts: write(deleteProducts),
     refreshFacts: write(refreshFacts),
-    replaceOntology: write(replaceOntology),
-    reserveIds: write(reserveIds),
+    replaceOntology: write(changing(replaceOntology)),
+    reserveIds: write(changing(reserveIds)),
     restageBatch: write(restageBatch),
     restore: write(restore),
     stageBatch: write(stageBatch),
@@ -126,10 +127,7 @@ export function createSqliteCatalogStore({
     countKnown: async (projectId, identifiers) =>
       identifiers.filter((one) => one.isWellFormed() && findPresent(files.open(projectId), one) !== undefined)
         .length,
-    async getOntology(projectId) {
-      const file = files.open(projectId);
-      return file.snapshot(() => readOntology(file));
-    },
+    getOntology: async (projectId) => files.open(projectId).perform(readOntology()),
     listStagedBatches: async (projectId, fullUpdateId) =>
       listStagedBatches(files.open(projectId), fullUpdateId),
     readStagedReports: async (projectId, fullUpdateId) =>

@@ -2,9 +2,10 @@ import type { CatalogFile } from '../../../storage/storage.ts';
 import type { Derivation } from '../../derivation.ts';
 import type { ChangeCounts, ChangeOrder, CommitOrder, CommitResult } from '../../port.ts';
 import { isGuarded, isUnseen } from '../../updates/updates.ts';
+import { insertAttributes } from '../ontology-store.ts';
 import { countProducts, listStagedBatches, readMeta } from './reader-store.ts';
 import { CHANGED_BY_STAGED, dropUndoBeyond, openUndo } from './undo-store.ts';
-import { applyOnce, insertAttribute, writeMeta } from './writer-store.ts';
+import { applyTask, writeMeta } from './writer-store.ts';
 
 /** The set-based difference of staged and present products, in one transaction. Source: docs/interface.md §4.4. */
 export function commit(
@@ -12,7 +13,7 @@ export function commit(
   order: ChangeOrder & CommitOrder,
   derivation: Derivation,
 ): CommitResult {
-  return applyOnce<CommitResult>(file, order, () => {
+  return applyTask<CommitResult>(file, order, () => {
     if (!isPrepared(file, order)) return { result: { kind: 'stale' }, isDone: false };
     adoptReplaced(file, order.fullUpdateId, derivation);
     const difference = compareStagedCounts(file, order.fullUpdateId);
@@ -20,7 +21,7 @@ export function commit(
     if (isGuarded(order, present, deleted))
       return { result: { kind: 'guarded', present, deleted }, isDone: false };
     adoptIds(file, order.fullUpdateId, derivation);
-    for (const attribute of order.newAttributes) insertAttribute(file, attribute);
+    file.perform(insertAttributes(order.newAttributes));
     const counts = commitRows(file, order, difference);
     const needsExtraction = outdateUnseen(file, order) || hasOutdated(file, order);
     return { result: { kind: 'done', counts, needsExtraction }, isDone: true };

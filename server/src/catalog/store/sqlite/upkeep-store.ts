@@ -1,19 +1,16 @@
-import { type CatalogFile, refuseOtherState } from '../../../storage/storage.ts';
+import type { CatalogFile } from '../../../storage/storage.ts';
 import type { Derivation } from '../../derivation.ts';
-import type { Ontology } from '../../ontology/ontology.ts';
-import { identifyAttributes, isSameOntology, markOfOntology } from '../../ontology/ontology.ts';
-import type { ChangeOrder, RestoreResult, WantedOntology } from '../../port.ts';
-import { readMeta, readOntology } from './reader-store.ts';
+import type { ChangeOrder, RestoreResult } from '../../port.ts';
 import { dropUndoBeyond, openUndo, playBack } from './undo-store.ts';
-import { applyOnce, insertAttribute, raiseVersion, writeMeta } from './writer-store.ts';
+import { applyTask } from './writer-store.ts';
 
-/** Deleting, restoring, changing the ontology and removing what nothing points to; each function one transaction. */
+/** Deleting, restoring and removing what nothing points to; each function one transaction. */
 
 export function deleteProducts(
   file: CatalogFile,
   change: ChangeOrder & { identifiers: readonly string[]; keptCommits: number },
 ): { deleted: number; unknown: readonly string[] } {
-  return applyOnce(file, change, () => {
+  return applyTask(file, change, () => {
     const list = JSON.stringify(change.identifiers);
     const unknown = file
       .prepare(
@@ -35,44 +32,11 @@ export function deleteProducts(
 
 /** @returns undefined when nothing is left to restore */
 export function restore(file: CatalogFile, change: ChangeOrder): RestoreResult | undefined {
-  const { result } = applyOnce<{ result: RestoreResult | null }>(file, change, () => ({
+  const { result } = applyTask<{ result: RestoreResult | null }>(file, change, () => ({
     result: { result: playBack(file) ?? null },
     isDone: true,
   }));
   return result ?? undefined;
-}
-
-/** Takes the whole list; what is missing is removed. @returns whether anything differs @throws changed_meanwhile */
-export function replaceOntology(
-  file: CatalogFile,
-  wanted: WantedOntology,
-): { ontology: Ontology; changed: boolean } {
-  return file.transaction(() => {
-    const present = readOntology(file);
-    refuseOtherState(wanted.expected, markOfOntology(present));
-    const plan = identifyAttributes(present.attributes, wanted.attributes, {
-      known: findAttributeIds(file, wanted),
-      nextId: Number(readMeta(file, 'next_attribute_id')),
-    });
-    const isSame = isSameOntology(present, { mode: wanted.mode, attributes: plan.attributes });
-    if (isSame) return { ontology: present, changed: false };
-    for (const name of plan.forgotten) file.prepare('delete from attribute_id where name = ?').run(name);
-    for (const [name, id] of plan.named)
-      file.prepare('insert or replace into attribute_id (name, id) values (?, ?)').run(name, id);
-    writeMeta(file, 'next_attribute_id', plan.nextId);
-    file.prepare('delete from attribute').run();
-    for (const attribute of plan.attributes) insertAttribute(file, attribute);
-    writeMeta(file, 'ontology_mode', wanted.mode);
-    writeMeta(file, 'ontology_revision', present.revision + 1);
-    raiseVersion(file);
-    return { ontology: readOntology(file), changed: true };
-  });
-}
-
-function findAttributeIds(file: CatalogFile, { attributes }: WantedOntology): Map<string, number> {
-  const find = file.prepare('select id from attribute_id where name = ?');
-  const found = attributes.map(({ name }) => [name, find.get(name)?.id] as const);
-  return new Map(found.filter((pair): pair is [string, number] => pair[1] !== undefined));
 }
 
 /** Rows a step: short enough that an update of the same project hardly waits for it. */
