@@ -63,6 +63,18 @@ export const changePostgresCatalog = <Result>(
     ),
   );
 
+/** The same for a program that does the work of an ordered task, which `plan` readies the transaction for. */
+export const applying =
+  <Input extends ChangeOrder, Result extends object>(
+    work: (row: CatalogState, input: Input) => Program<{ result: Result; isDone: boolean }>,
+    plan: (tx: SqlTransaction) => Promise<void>,
+  ) =>
+  (writer: PostgresWriter, projectId: number, input: Input): Promise<Result> =>
+    applyTask(writer, { projectId, ...input }, async ({ tx, row }) => {
+      await plan(tx);
+      return performOn(tx, projectId, work(row, input));
+    });
+
 export const applyTask = <Result extends object>(
   { postgres, derivation }: PostgresWriter,
   { projectId, ...order }: ChangeOrder & { projectId: number },

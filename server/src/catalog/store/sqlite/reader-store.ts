@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CatalogFile, CatalogFiles } from '../../../storage/storage.ts';
 import type { Derivation } from '../../derivation.ts';
-import type { Difference, StagedBatch, StoredProduct } from '../../port.ts';
+import type { Difference, StoredProduct } from '../../port.ts';
 import type {
   CatalogSnapshot,
   CatalogSnapshots,
@@ -103,14 +103,6 @@ export function listStagedDocuments(
        where s.full_update_id = ? and s.batch = ? order by s.identifier`,
     )
     .all(fullUpdateId, batch) as never;
-}
-
-export function listStagedBatches(file: CatalogFile, fullUpdateId: number): StagedBatch[] {
-  return file
-    .prepare(
-      `select batch, observed, extracted_by as extractedBy from staged_batch where full_update_id = ? order by batch`,
-    )
-    .all(fullUpdateId) as unknown as StagedBatch[];
 }
 
 export function readStagedReports(file: CatalogFile, fullUpdateId: number): string[] {

@@ -25,11 +25,19 @@ export const changing =
 export const changeSqliteCatalog = <Result>(file: CatalogFile, work: CatalogWork<Result>): Result =>
   file.transaction(() => file.perform(changeFromOutside(work)));
 
+/** The same for a program that does the work of an ordered task. */
+export const applying =
+  <Input extends ChangeOrder, Result extends object>(
+    work: (state: CatalogState, input: Input) => Program<{ result: Result; isDone: boolean }>,
+  ) =>
+  (file: CatalogFile, input: Input): Result =>
+    file.transaction(() => file.perform(applyOnce(input, (state) => work(state, input))));
+
 export const applyTask = <Result extends object>(
   file: CatalogFile,
   order: ChangeOrder,
-  work: () => { result: Result; isDone: boolean },
-): Result => file.transaction(() => file.perform(applyOnce(order, () => ask(work))));
+  work: (state: CatalogState) => { result: Result; isDone: boolean },
+): Result => applying((state) => ask(() => work(state)))(file, order);
 
 /** Writes the document of a row, with what was derived for it. @returns its id */
 export function insertDocument(
