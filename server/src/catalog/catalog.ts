@@ -23,7 +23,7 @@ import {
 } from './updates/updates.ts';
 
 export { createScans, describeBriefly } from './browse/browse.ts';
-export type { BatchDerivation, Derivation, OpenDerivation, PlacedDocument } from './derivation.ts';
+export type { BatchDerivation, Derivation, PlacedDocument } from './derivation.ts';
 export {
   COMPARISONS,
   CONDITIONS_PER_FILTER,
@@ -65,21 +65,16 @@ export {
 export { passOnReport } from './report-lines.ts';
 export type { CatalogSnapshots } from './snapshot.ts';
 export {
-  type CatalogRow,
+  type ChangedCatalog,
+  changePostgresCatalog,
+  changeSqliteCatalog,
   createPostgresCatalogStore,
   createPostgresSnapshots,
   createSqliteCatalogStore,
   createSqliteSnapshots,
-  lockCatalog,
   postgresWriterOperations,
-  raiseVersion,
-  readCatalogRow,
   readCatalogVersion,
-  readMeta,
   readOntology,
-  readPostgresOntology,
-  updateCatalog,
-  writeMeta,
   writerOperations,
 } from './store/store.ts';
 export type { GatheredWrites, WriteMode } from './updates/updates.ts';

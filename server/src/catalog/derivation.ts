@@ -8,7 +8,7 @@ import type { UploadedProduct } from './products/products.ts';
  */
 export interface Derivation {
   /** @returns what is derived by now; call it on a snapshot */
-  open(file: CatalogFile): OpenDerivation;
+  open(file: CatalogFile): Derive;
   /** Writes what was derived for a document. */
   place(file: CatalogFile, document: PlacedDocument, derived: string): void;
   /** A document got a copy. */
@@ -21,7 +21,7 @@ export interface Derivation {
 
 /** The same for a store that works in batches: PostgreSQL. Every call is in the transaction that writes the documents. */
 export interface BatchDerivation {
-  open(session: SqlSession, projectId: number): Promise<OpenDerivation>;
+  open(session: SqlSession, projectId: number): Promise<Derive>;
   place(
     tx: SqlTransaction,
     projectId: number,
@@ -39,9 +39,11 @@ export interface BatchDerivation {
 export interface OpenDerivation {
   /** Raised when anything is derived otherwise; what was derived by another revision is not written. */
   readonly revision: number;
-  /** Pure. @returns text to be kept with the product; '' when there is nothing to keep */
-  derive(product: UploadedProduct): string;
+  readonly derive: Derive;
 }
+
+/** Pure. @returns text to be kept with the product; '' when there is nothing to keep */
+export type Derive = (product: UploadedProduct) => string;
 
 export interface PlacedDocument {
   readonly id: number;

@@ -45,7 +45,22 @@ export {
   type SqlTransaction,
   type SqlValue,
 } from './postgres/postgres.ts';
+export { ask, type Program, performOn, row, rows, run } from './program.ts';
 export type { ControlSchema } from './schema.ts';
+export {
+  among,
+  byEngine,
+  insertInto,
+  joined,
+  listed,
+  own,
+  ownKey,
+  PROJECT,
+  type Sql,
+  sql,
+  tabled,
+  text,
+} from './sql-statement.ts';
 export {
   CatalogFile,
   type CatalogFiles,

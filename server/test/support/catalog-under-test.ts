@@ -212,7 +212,7 @@ function readColumn(name: string, value: unknown): unknown {
 function recordEach(derived: Map<number, number>): Derivation {
   const note = notes(derived);
   return {
-    open: () => ({ revision: 0, derive: () => '' }),
+    open: () => () => '',
     place: (_, document) => note.place(document),
     copy: (_, from, document) => note.copy(from, document),
     move: (_, document) => note.place(document),
@@ -223,7 +223,7 @@ function recordEach(derived: Map<number, number>): Derivation {
 function recordAll(derived: Map<number, number>): BatchDerivation {
   const note = notes(derived);
   return {
-    open: async () => ({ revision: 0, derive: () => '' }),
+    open: async () => () => '',
     place: async (_tx, _projectId, placed) => placed.forEach(note.place),
     async copy(_tx, _projectId, copies) {
       for (const { from, to } of copies) note.copy(from, to);

@@ -1,5 +1,5 @@
 import type { ThreadPool } from '../../storage/storage.ts';
-import type { CatalogStore } from '../port.ts';
+import type { CatalogStore, RestoreResult } from '../port.ts';
 import { type PackedProducts, transferOf } from '../products/products.ts';
 
 /** The writes of a catalog store, done by its writing threads under the same names. */
@@ -33,7 +33,10 @@ export function createCatalogWrites(
     replaceOntology: (projectId, wanted) => write('replaceOntology', projectId, wanted),
     reserveIds: (projectId, wanted) => write('reserveIds', projectId, wanted),
     restageBatch: (projectId, staged) => write('restageBatch', projectId, staged),
-    restore: (projectId, change) => write('restore', projectId, change),
+    async restore(projectId, change) {
+      const { result } = await write<{ result: RestoreResult | null }>('restore', projectId, change);
+      return result ?? undefined;
+    },
     stageBatch: (projectId, staged) => write('stageBatch', projectId, staged),
     walkCategories: (projectId) => write('walkCategories', projectId, {}),
   };

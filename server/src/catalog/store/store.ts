@@ -3,23 +3,17 @@
  * beside this file; neither engine imports the other.
  */
 export {
-  type CatalogRow,
+  changePostgresCatalog,
   createPostgresCatalogStore,
   createPostgresSnapshots,
-  lockCatalog,
   postgresWriterOperations,
-  readCatalogRow,
-  readPostgresOntology,
-  updateCatalog,
 } from './postgres/postgres.ts';
 export {
+  changeSqliteCatalog,
   createSqliteCatalogStore,
   createSqliteSnapshots,
-  raiseVersion,
   readCatalogVersion,
   readerOperations,
-  readMeta,
-  readOntology,
-  writeMeta,
   writerOperations,
 } from './sqlite/sqlite.ts';
+export { type ChangedCatalog, readOntology } from './state-store.ts';

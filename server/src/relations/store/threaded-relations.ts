@@ -1,18 +1,27 @@
-import type { ByteCache, Operation, ThreadPool } from '../../storage/storage.ts';
+import type { ByteCache, Operation, Program, ThreadPool } from '../../storage/storage.ts';
 import type { RelateInput } from '../answers/answers.ts';
 import { createKeptAnswers } from '../answers/answers.ts';
 import type { Relation } from '../definitions/definitions.ts';
-import type { BuildOrder, BuildPage } from '../memberships/memberships.ts';
+import type { BuildOrder } from '../memberships/memberships.ts';
 import type { CatalogMark, RelationStore, RemovedRelation, SavedRelation } from '../port.ts';
+import { buildPage, type ChangedIndex, dropBuilds, findUnusedBuild } from './build-store.ts';
+import {
+  bindRelations,
+  deleteRelation,
+  findRelation,
+  listRelations,
+  listUnbuilt,
+  readListed,
+  saveRelation,
+} from './definition-store.ts';
 
-/** What the serving thread reads itself. */
+/** How the serving thread reads. */
 export interface RelationReads {
   readMark(projectId: number): Promise<CatalogMark>;
-  /** The relations with the version that they are of. */
-  readListed(projectId: number): Promise<ListedRelations>;
-  list(projectId: number): Promise<readonly Relation[]>;
-  find(projectId: number, id: number): Promise<Relation | undefined>;
-  listUnbuilt(projectId: number): Promise<readonly number[]>;
+  /** What is decided upon, and what was just made. */
+  read<Result>(projectId: number, program: Program<Result>): Promise<Result>;
+  /** What answers may be made of: it may be as old as they may be. */
+  readForAnswers<Result>(projectId: number, program: Program<Result>): Promise<Result>;
 }
 
 export interface ListedRelations {
@@ -32,28 +41,43 @@ export interface RelationThreads {
   readonly cache: ByteCache;
 }
 
-/** What the writing threads do, whichever store they write to; each is one transaction. */
-export interface RelationWrites {
-  bind(projectId: number): Promise<number[]> | number[];
-  buildPage(projectId: number, order: BuildOrder): Promise<BuildPage> | BuildPage;
-  remove(projectId: number, removed: RemovedRelation): Promise<boolean> | boolean;
-  dropBuilds(projectId: number): Promise<boolean> | boolean;
-  save(projectId: number, saved: SavedRelation): Promise<Relation | undefined> | Relation | undefined;
+/** How a writing thread reads catalogs and changes them, each in one transaction. */
+export interface RelationWriter {
+  read<Result>(projectId: number, program: Program<Result>): Result | Promise<Result>;
+  change<Result>(
+    projectId: number,
+    work: (changed: ChangedIndex) => Program<Result>,
+  ): Result | Promise<Result>;
 }
 
-export function writerOperations(writes: RelationWrites): Record<string, Operation> {
-  const operation =
-    <Input, Output>(work: (projectId: number, input: Input) => Output) =>
-    async ({ projectId, input }: { projectId: number; input: Input }) => ({
-      output: await work(projectId, input),
-    });
+/** What the writing threads do, whichever store they write to. What finds nothing to do waits for no other change. */
+export function writerOperations({ read, change }: RelationWriter): Record<string, Operation> {
   return {
-    bindRelations: operation(writes.bind),
-    buildRelationPage: operation(writes.buildPage),
-    deleteRelation: operation(writes.remove),
-    dropRelationBuilds: operation(writes.dropBuilds),
-    saveRelation: operation(writes.save),
+    bindRelations: async ({ projectId }: { projectId: number }) => ({
+      output:
+        (await read(projectId, listRelations())).length === 0
+          ? []
+          : await change(projectId, ({ catalog }) => bindRelations(catalog)),
+    }),
+    buildRelationPage: async ({ projectId, input }: WriterInput<BuildOrder>) => ({
+      output: await change(projectId, (changed) => buildPage(changed, input)),
+    }),
+    deleteRelation: async ({ projectId, input }: WriterInput<RemovedRelation>) => ({
+      output: await change(projectId, ({ catalog }) => deleteRelation(catalog, input)),
+    }),
+    dropRelationBuilds: async ({ projectId }: { projectId: number }) => ({
+      output:
+        (await read(projectId, findUnusedBuild())) !== undefined && (await change(projectId, dropBuilds)),
+    }),
+    saveRelation: async ({ projectId, input }: WriterInput<SavedRelation>) => ({
+      output: await change(projectId, ({ catalog }) => saveRelation(catalog, input)),
+    }),
   };
+}
+
+interface WriterInput<Input> {
+  readonly projectId: number;
+  readonly input: Input;
 }
 
 const LISTED_PROJECTS = 1_000;
@@ -79,15 +103,15 @@ export function createThreadedRelations(
   const listed = new Map<number, ListedRelations>();
 
   return {
-    list: reads.list,
-    find: reads.find,
-    listUnbuilt: reads.listUnbuilt,
+    list: (projectId) => reads.read(projectId, listRelations()),
+    find: (projectId, id) => reads.read(projectId, findRelation(id)),
+    listUnbuilt: (projectId) => reads.read(projectId, listUnbuilt()),
     /** Every request for related products asks for them; they change with the catalog's version. */
     async lookAt(projectId) {
       const mark = await reads.readMark(projectId);
       const known = listed.get(projectId);
       if (known?.version === mark.version) return { mark, relations: known.relations };
-      const found = await reads.readListed(projectId);
+      const found = await reads.readForAnswers(projectId, readListed());
       if (listed.size >= LISTED_PROJECTS) listed.clear();
       listed.set(projectId, found);
       return { mark: { ...mark, version: found.version }, relations: found.relations };

@@ -1,7 +1,9 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { migrate } from '../migrate.ts';
+import { type Program, type ProgramSession, performNow } from '../program.ts';
+import { renderFor, type Sql } from '../sql-statement.ts';
 import { translateSqliteError } from '../sqlite-errors.ts';
 import { openSqlite } from './open-sqlite.ts';
 
@@ -22,6 +24,10 @@ const CATALOG_PRAGMAS = `
 export class CatalogFile {
   readonly database: DatabaseSync;
   private readonly prepared = new Map<string, StatementSync>();
+  private readonly session: ProgramSession = {
+    rows: (statement) => this.bind(statement, (prepared, values) => prepared.all(...values)),
+    run: (statement) => this.bind(statement, (prepared, values) => Number(prepared.run(...values).changes)),
+  };
 
   /** @throws storage_full */
   constructor(path: string) {
@@ -38,6 +44,19 @@ export class CatalogFile {
     const known = this.prepared.get(sql) ?? this.database.prepare(sql);
     this.prepared.set(sql, known);
     return known;
+  }
+
+  private bind<Answer>(
+    statement: Sql,
+    ask: (prepared: StatementSync, values: SQLInputValue[]) => Answer,
+  ): Answer {
+    const { text, values } = renderFor('sqlite', statement);
+    return ask(this.prepare(text), values as SQLInputValue[]);
+  }
+
+  /** What a program asks is answered at once. */
+  perform<Result>(program: Program<Result>): Result {
+    return performNow(program, this.session);
   }
 
   /** Runs `work` in one transaction; rolled back when it throws. */

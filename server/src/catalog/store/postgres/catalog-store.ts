@@ -1,29 +1,38 @@
 import { isStorableText } from '../../../kernel/storable-text.ts';
-import type { ByteCache, Operation, Postgres, ThreadPool } from '../../../storage/storage.ts';
+import {
+  type ByteCache,
+  type Operation,
+  type Postgres,
+  performOn,
+  type ThreadPool,
+} from '../../../storage/storage.ts';
 import { createSharedReads, LookupAnswers } from '../../lookup/lookup.ts';
-import type { CatalogStore, ChangeOrder } from '../../port.ts';
+import type { CatalogStore } from '../../port.ts';
 import { createCatalogWrites } from '../catalog-writes.ts';
-import { readPostgresOntology } from './catalog-row-store.ts';
+import { listStagedBatches } from '../commit-store.ts';
+import { replaceOntology, reserveIds } from '../ontology-store.ts';
+import { readOntology } from '../state-store.ts';
+import { canRestore } from '../undo-store.ts';
+import { deleteProducts, restore } from '../upkeep-store.ts';
 import { findCategoryPath, listCategoryPaths, lookIntoCategories } from './category-path-store.ts';
 import { commit } from './commit-store.ts';
+import { planForParts, planForWholeTables } from './planning-store.ts';
 import { listCategory, listDeleted, listRange, readWalkState, walkCategories } from './product-list-store.ts';
 import { applyProducts, refreshFacts } from './product-store.ts';
 import {
-  canRestore,
   compareStaged,
   countKnown,
   countProducts,
   findServed,
   findStored,
   hasAny,
-  listStagedBatches,
   listStored,
   readStagedReports,
   readVersions,
 } from './reader-store.ts';
 import { restageBatch, stageBatch } from './staging-store.ts';
-import { collectGarbage, deleteProducts, removeCatalog, restore } from './upkeep-store.ts';
-import { type PostgresWriter, replaceOntology, reserveIds } from './writer-store.ts';
+import { collectGarbage, removeCatalog } from './upkeep-store.ts';
+import { applying, changing, type PostgresWriter } from './writer-store.ts';
 
 export interface PostgresCatalogParts {
   readonly postgres: Postgres;
@@ -45,13 +54,13 @@ export function postgresWriterOperations(writer: PostgresWriter): Record<string,
     applyProducts: write(applyProducts),
     collectGarbage: write(collectGarbage),
     commit: write(commit),
-    deleteProducts: write(deleteProducts),
+    deleteProducts: write(applying(deleteProducts, planForParts)),
     refreshFacts: write(refreshFacts),
     removeCatalog: write(removeCatalog),
-    replaceOntology: write(replaceOntology),
-    reserveIds: write(reserveIds),
+    replaceOntology: write(changing(replaceOntology)),
+    reserveIds: write(changing(reserveIds)),
     restageBatch: write(restageBatch),
-    restore: write<ChangeOrder, unknown>(restore),
+    restore: write(applying(restore, planForWholeTables)),
     stageBatch: write(stageBatch),
     walkCategories: write(walkCategories),
   };
@@ -101,13 +110,14 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
     countKnown: (projectId, identifiers) =>
       countKnown(postgres, projectId, identifiers.filter(isStorableText)),
     hasAny: (projectId, identifiers) => hasAny(postgres, projectId, identifiers.filter(isStorableText)),
-    getOntology: (projectId) => readPostgresOntology(postgres, projectId),
-    listStagedBatches: (projectId, fullUpdateId) => listStagedBatches(postgres, projectId, fullUpdateId),
+    getOntology: (projectId) => performOn(postgres, projectId, readOntology()),
+    listStagedBatches: (projectId, fullUpdateId) =>
+      performOn(postgres, projectId, listStagedBatches(fullUpdateId)),
     readStagedReports: (projectId, fullUpdateId) => readStagedReports(postgres, projectId, fullUpdateId),
     compareStaged: (projectId, fullUpdateId, withIdentifiers) =>
       compareStaged(postgres, { projectId, fullUpdateId, withIdentifiers }),
     listDeleted: (projectId, wanted) => listDeleted(postgres, projectId, wanted),
-    canRestore: (projectId) => canRestore(postgres, projectId),
+    canRestore: (projectId) => performOn(postgres, projectId, canRestore()),
     async removeCatalog(projectId) {
       await writers.run('removeCatalog', { projectId, input: {} }, { key: projectId });
     },

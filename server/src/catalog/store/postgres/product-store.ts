@@ -1,10 +1,9 @@
 import { CopyRows, copyInto } from '../../../storage/storage.ts';
 import type { AppliedProducts, ChangeCounts, ChangeOrder, RefreshedFacts, Stale } from '../../port.ts';
 import { answerTextsOf, hashOf, sortedRows } from '../../products/products.ts';
-import { updateCatalog } from './catalog-row-store.ts';
 import { WANTED_PRODUCTS } from './reader-store.ts';
 import {
-  applyOnce,
+  applyTask,
   type CatalogChange,
   changeCatalog,
   copyDocuments,
@@ -29,7 +28,7 @@ export function applyProducts(
   projectId: number,
   change: Change,
 ): Promise<ChangeCounts | Stale> {
-  return applyOnce<ChangeCounts | Stale>(writer, { projectId, ...change }, async (catalog) => {
+  return applyTask<ChangeCounts | Stale>(writer, { projectId, ...change }, async (catalog) => {
     const { row } = catalog;
     const isStale =
       row.ontologyRevision !== change.revision || row.derivationRevision !== change.derivationRevision;
@@ -40,14 +39,12 @@ export function applyProducts(
     const changed = products.filter(({ before }) => before !== undefined);
     await insertProducts(catalog, change, created);
     await updateProducts(catalog, change, changed);
+    row.nextProductId += created.length;
+    row.nextDocumentId += products.length;
     const unchanged = change.packed.documents.length - products.length;
     return {
       result: { created: created.length, changed: changed.length, unchanged, deleted: 0 },
       isDone: true,
-      counters: {
-        nextProductId: row.nextProductId + created.length,
-        nextDocumentId: row.nextDocumentId + products.length,
-      },
     };
   });
 }
@@ -163,6 +160,6 @@ export function refreshFacts(
       projectId,
       [...documents].flatMap((id, at) => (isFollowed.has(id) ? { id, answer: answers[at] ?? '' } : [])),
     );
-    await updateCatalog(tx, projectId, { catalogVersion: row.catalogVersion + 1 });
+    row.catalogVersion += 1;
   });
 }

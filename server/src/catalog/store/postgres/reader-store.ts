@@ -1,6 +1,6 @@
 import type { Postgres, SqlSession } from '../../../storage/storage.ts';
 import type { ServedAnswer } from '../../lookup/lookup.ts';
-import type { Difference, StagedBatch, StoredProduct } from '../../port.ts';
+import type { Difference, StoredProduct } from '../../port.ts';
 import { planForWholeTables } from './planning-store.ts';
 
 /** Statements that read catalogs in PostgreSQL for those who ask over HTTP and for tasks. */
@@ -110,17 +110,6 @@ export async function countKnown(
   return rows[0]?.known ?? 0;
 }
 
-export const listStagedBatches = (
-  session: SqlSession,
-  projectId: number,
-  fullUpdateId: number,
-): Promise<StagedBatch[]> =>
-  session.rows(
-    `select batch, observed, extracted_by as "extractedBy" from staged_batch
-     where project_id = $1 and full_update_id = $2 order by batch`,
-    [projectId, fullUpdateId],
-  );
-
 export async function readStagedReports(
   session: SqlSession,
   projectId: number,
@@ -177,9 +166,4 @@ interface ComparedUpdate {
   readonly projectId: number;
   readonly fullUpdateId: number;
   readonly withIdentifiers: boolean;
-}
-
-export async function canRestore(session: SqlSession, projectId: number): Promise<boolean> {
-  const rows = await session.rows('select 1 from undo_log where project_id = $1 limit 1', [projectId]);
-  return rows.length > 0;
 }

@@ -1,4 +1,4 @@
-import type { Postgres, SqlSession } from '../../../storage/storage.ts';
+import { type Postgres, performOn, type SqlSession } from '../../../storage/storage.ts';
 import type { BatchDerivation } from '../../derivation.ts';
 import type {
   CatalogSnapshot,
@@ -8,7 +8,7 @@ import type {
   PresentProduct,
   StagedDocument,
 } from '../../snapshot.ts';
-import { readPostgresOntology } from './catalog-row-store.ts';
+import { readDerivationRevision, readOntology } from '../state-store.ts';
 import { planForParts } from './planning-store.ts';
 import { countRange, listById, listRange, readLargestId } from './product-list-store.ts';
 import { WANTED_DOCUMENTS, WANTED_PRODUCTS } from './reader-store.ts';
@@ -35,8 +35,11 @@ const documentOf = (row: string) =>
 
 function snapshotOf(session: SqlSession, projectId: number, derivation: BatchDerivation): CatalogSnapshot {
   return {
-    readOntology: () => readPostgresOntology(session, projectId),
-    openDerivation: () => derivation.open(session, projectId),
+    readOntology: () => performOn(session, projectId, readOntology()),
+    openDerivation: async () => ({
+      revision: await performOn(session, projectId, readDerivationRevision()),
+      derive: await derivation.open(session, projectId),
+    }),
     findPresent: async (identifiers) =>
       byIdentifier(
         await session.rows<PresentProduct & { identifier: string }>(

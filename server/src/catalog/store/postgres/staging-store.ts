@@ -9,7 +9,6 @@ import {
   sortedRows,
 } from '../../products/products.ts';
 import { keepRequestLines } from '../../report-lines.ts';
-import { updateCatalog } from './catalog-row-store.ts';
 import {
   type CatalogChange,
   changeCatalog,
@@ -149,10 +148,8 @@ async function writeRows(
   await replaceRows(change, staged, owned.filter(isReplacing));
   const added = owned.filter((row) => !isReplacing(row));
   await tx.copyIn(STAGED, packRows(projectId, staged, added));
-  await updateCatalog(tx, projectId, {
-    nextProductId: change.row.nextProductId + reserved.length,
-    nextDocumentId: change.row.nextDocumentId + fresh.length,
-  });
+  change.row.nextProductId += reserved.length;
+  change.row.nextDocumentId += fresh.length;
 }
 
 async function replaceRows(

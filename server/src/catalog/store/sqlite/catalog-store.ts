@@ -9,6 +9,11 @@ import type { Derivation } from '../../derivation.ts';
 import { LookupAnswers } from '../../lookup/lookup.ts';
 import type { CatalogStore, DeletedPage } from '../../port.ts';
 import { createCatalogWrites } from '../catalog-writes.ts';
+import { listStagedBatches } from '../commit-store.ts';
+import { replaceOntology, reserveIds } from '../ontology-store.ts';
+import { readOntology } from '../state-store.ts';
+import { canRestore } from '../undo-store.ts';
+import { deleteProducts, restore } from '../upkeep-store.ts';
 import { findCategoryPath, listCategoryPaths, lookIntoCategories } from './category-path-store.ts';
 import { commit } from './commit-store.ts';
 import { listCategory, listDeleted, listRange, readWalkState, walkCategories } from './product-list-store.ts';
@@ -19,16 +24,13 @@ import {
   findPresent,
   findServed,
   findStored,
-  listStagedBatches,
   listStored,
   readCatalogVersion,
-  readOntology,
   readStagedReports,
 } from './reader-store.ts';
 import { restageBatch, stageBatch } from './staging-store.ts';
-import { canRestore } from './undo-store.ts';
-import { collectGarbage, deleteProducts, replaceOntology, restore } from './upkeep-store.ts';
-import { reserveIds } from './writer-store.ts';
+import { collectGarbage } from './upkeep-store.ts';
+import { applying, changing } from './writer-store.ts';
 
 export interface SqliteCatalogParts {
   /** Those of the serving thread. */
@@ -56,12 +58,12 @@ export function writerOperations({ files, derivation }: WriterThreadParts): Reco
     applyProducts: write(applyProducts),
     collectGarbage: write(collectGarbage),
     commit: write(commit),
-    deleteProducts: write(deleteProducts),
+    deleteProducts: write(applying(deleteProducts)),
     refreshFacts: write(refreshFacts),
-    replaceOntology: write(replaceOntology),
-    reserveIds: write(reserveIds),
+    replaceOntology: write(changing(replaceOntology)),
+    reserveIds: write(changing(reserveIds)),
     restageBatch: write(restageBatch),
-    restore: write(restore),
+    restore: write(applying(restore)),
     stageBatch: write(stageBatch),
     walkCategories: write(walkCategories),
     closeCatalog({ projectId }: { projectId: number }) {
@@ -126,12 +128,9 @@ export function createSqliteCatalogStore({
     countKnown: async (projectId, identifiers) =>
       identifiers.filter((one) => one.isWellFormed() && findPresent(files.open(projectId), one) !== undefined)
         .length,
-    async getOntology(projectId) {
-      const file = files.open(projectId);
-      return file.snapshot(() => readOntology(file));
-    },
+    getOntology: async (projectId) => files.open(projectId).perform(readOntology()),
     listStagedBatches: async (projectId, fullUpdateId) =>
-      listStagedBatches(files.open(projectId), fullUpdateId),
+      files.open(projectId).perform(listStagedBatches(fullUpdateId)),
     readStagedReports: async (projectId, fullUpdateId) =>
       readStagedReports(files.open(projectId), fullUpdateId),
     compareStaged: (projectId, fullUpdateId, withIdentifiers) =>
@@ -142,7 +141,7 @@ export function createSqliteCatalogStore({
       ),
     listDeleted: (projectId, wanted) =>
       readers.run('listDeleted', { projectId, ...wanted }, { key: projectId, unordered: true }),
-    canRestore: async (projectId) => canRestore(files.open(projectId)),
+    canRestore: async (projectId) => files.open(projectId).perform(canRestore()),
     async removeCatalog(projectId) {
       files.close(projectId);
       await writers.run('removeCatalog', { projectId }, { key: projectId });

@@ -3,7 +3,7 @@ import type { Derivation } from '../../derivation.ts';
 import type { AppliedProducts, ChangeCounts, ChangeOrder, RefreshedFacts, Stale } from '../../port.ts';
 import { answerOf, hashOf, type KeyedRow, sortedRows } from '../../products/products.ts';
 import { readMeta } from './reader-store.ts';
-import { applyOnce, insertDocument, raiseVersion, writeMeta } from './writer-store.ts';
+import { applyTask, insertDocument, raiseVersion, writeMeta } from './writer-store.ts';
 
 /** Changes of present products outside a full update; each function one transaction. */
 
@@ -13,7 +13,7 @@ export function applyProducts(
   change: ChangeOrder & AppliedProducts,
   derivation: Derivation,
 ): ChangeCounts | Stale {
-  return applyOnce<ChangeCounts | Stale>(file, change, () => {
+  return applyTask<ChangeCounts | Stale>(file, change, () => {
     const isStale =
       Number(readMeta(file, 'ontology_revision')) !== change.revision ||
       Number(readMeta(file, 'derivation_revision')) !== change.derivationRevision;

@@ -2,8 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CatalogFile, CatalogFiles } from '../../../storage/storage.ts';
 import type { Derivation } from '../../derivation.ts';
-import { type AttributeRow, type Ontology, type OntologyMode, toAttribute } from '../../ontology/ontology.ts';
-import type { Difference, StagedBatch, StoredProduct } from '../../port.ts';
+import type { Difference, StoredProduct } from '../../port.ts';
 import type {
   CatalogSnapshot,
   CatalogSnapshots,
@@ -11,6 +10,7 @@ import type {
   PresentProduct,
   StagedDocument,
 } from '../../snapshot.ts';
+import { readDerivationRevision, readOntology } from '../state-store.ts';
 import { countRange, listById, listRange, readLargestId } from './product-list-store.ts';
 
 /** Statements that only read a catalog file; used by the thread that serves and by those that parse. */
@@ -23,18 +23,6 @@ export function readMeta(file: CatalogFile, name: string): number | string | und
 /** Raised by every change that a reader can see. */
 export function readCatalogVersion(file: CatalogFile): number {
   return Number(readMeta(file, 'catalog_version'));
-}
-
-/** Call it on one snapshot or in a transaction: it takes several statements. */
-export function readOntology(file: CatalogFile): Ontology {
-  return {
-    mode: readMeta(file, 'ontology_mode') as OntologyMode,
-    revision: Number(readMeta(file, 'ontology_revision')),
-    attributes: file
-      .prepare('select id, name, type, unit_name as unitName, decimal, synonyms from attribute order by id')
-      .all()
-      .map((row) => toAttribute(row as unknown as AttributeRow)),
-  };
 }
 
 /** What the lookup serves of one product. Relies on the unique index of identifier. */
@@ -117,14 +105,6 @@ export function listStagedDocuments(
     .all(fullUpdateId, batch) as never;
 }
 
-export function listStagedBatches(file: CatalogFile, fullUpdateId: number): StagedBatch[] {
-  return file
-    .prepare(
-      `select batch, observed, extracted_by as extractedBy from staged_batch where full_update_id = ? order by batch`,
-    )
-    .all(fullUpdateId) as unknown as StagedBatch[];
-}
-
 export function readStagedReports(file: CatalogFile, fullUpdateId: number): string[] {
   const statement = file.prepare('select report from staged_batch where full_update_id = ? order by batch');
   return statement.all(fullUpdateId).map(({ report }) => report as string);
@@ -183,8 +163,11 @@ export function createSqliteSnapshots(parts: {
 
 function snapshotOf(file: CatalogFile, derivation: Derivation): CatalogSnapshot {
   return {
-    readOntology: async () => readOntology(file),
-    openDerivation: async () => derivation.open(file),
+    readOntology: async () => file.perform(readOntology()),
+    openDerivation: async () => ({
+      revision: file.perform(readDerivationRevision()),
+      derive: derivation.open(file),
+    }),
     async findPresent() {
       return isCatalogEmpty(file) ? () => undefined : (identifier) => findPresent(file, identifier);
     },

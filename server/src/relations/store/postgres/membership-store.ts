@@ -1,8 +1,14 @@
-import { type BatchDerivation, type PlacedDocument, readCatalogRow } from '../../../catalog/catalog.ts';
-import { CopyRows, copyInto, type SqlSession, type SqlTransaction } from '../../../storage/storage.ts';
+import type { BatchDerivation, PlacedDocument } from '../../../catalog/catalog.ts';
+import {
+  ask,
+  CopyRows,
+  copyInto,
+  performOn,
+  type SqlSession,
+  type SqlTransaction,
+} from '../../../storage/storage.ts';
 import type { ExtendedDocument } from '../../memberships/memberships.ts';
 import {
-  type BuildRule,
   COMPARED_COLUMNS,
   listMembers,
   type MemberRow,
@@ -14,20 +20,10 @@ import {
   unpackDerived,
   unpackMemberships,
 } from '../../memberships/memberships.ts';
+import type { JoinIndex } from '../build-store.ts';
+import { listBuildNumbers, listBuilds } from '../definition-store.ts';
 
 /** The join index in PostgreSQL, written beside the documents that it is derived from. */
-
-const LIVE_BUILDS = `from relation_build b join relation r on r.project_id = b.project_id and r.id = b.relation_id
-  where b.project_id = $1 and (b.id = r.active_build or b.id = r.wanted_build)`;
-
-/** The rules whose index is there or is being made: what is written now must be in both. */
-export async function listBuilds(session: SqlSession, projectId: number): Promise<BuildRule[]> {
-  const found = await session.rows<{ build: number; rule: string }>(
-    `select b.id as build, b.rule ${LIVE_BUILDS} order by b.id`,
-    [projectId],
-  );
-  return found.map(({ build, rule }) => ({ build, bound: JSON.parse(rule) }));
-}
 
 /** Rules made ready, of so many projects. */
 const KEPT_PROJECTS = 64;
@@ -38,23 +34,15 @@ export function relationBatchDerivation(): BatchDerivation {
 
   return {
     async open(session, projectId) {
-      const { derivationRevision: revision } = await readCatalogRow(session, projectId);
-      const [found] = await session.rows<{ builds: string | null }>(
-        `select string_agg(b.id::text, ',' order by b.id) as builds ${LIVE_BUILDS}`,
-        [projectId],
-      );
-      const builds = found?.builds ?? '';
+      const builds = await performOn(session, projectId, listBuildNumbers());
       let known = opened.get(projectId);
       if (known?.builds !== builds) {
-        known = { builds, memberships: new Memberships(await listBuilds(session, projectId)) };
+        known = { builds, memberships: new Memberships(await performOn(session, projectId, listBuilds())) };
         if (opened.size >= KEPT_PROJECTS) opened.clear();
         opened.set(projectId, known);
       }
       const { memberships } = known;
-      return {
-        revision,
-        derive: (product) => packDerived(product.groupIdentifier, memberships.of(product)),
-      };
+      return (product) => packDerived(product.groupIdentifier, memberships.of(product));
     },
     place: (tx, projectId, placed) =>
       placeMemberships(tx, projectId, {
@@ -124,8 +112,17 @@ export async function placeMemberships(
 
 export type PlacedRow = PlacedDocument & PlacedMemberships;
 
-/** Adds to documents memberships that they do not have yet. */
-export async function extendMemberships(
+/** The join index for programs. */
+export const indexIn = (tx: SqlTransaction, projectId: number): JoinIndex => ({
+  findMemberships: (documents) =>
+    ask(async () => {
+      const found = await findMemberships(tx, projectId, documents);
+      return new Map([...found].map(([id, { memberships }]) => [id, memberships]));
+    }),
+  extend: (extended) => ask(() => extendMemberships(tx, projectId, extended)),
+});
+
+async function extendMemberships(
   tx: SqlTransaction,
   projectId: number,
   extended: readonly ExtendedDocument[],
@@ -198,7 +195,7 @@ interface FoundRow {
 }
 
 /** @returns what was derived for these documents, by document; those without anything are left out */
-export async function findMemberships(
+async function findMemberships(
   session: SqlSession,
   projectId: number,
   documents: readonly number[],
@@ -241,14 +238,4 @@ async function removeMemberships(
     projectId,
     documents,
   ]);
-}
-
-/** @returns a build that no relation has any more */
-export async function findUnusedBuild(session: SqlSession, projectId: number): Promise<number | undefined> {
-  const [over] = await session.rows<{ id: number }>(
-    `select b.id from relation_build b where b.project_id = $1 and not exists (
-       select from relation r where r.project_id = $1 and b.id in (r.active_build, r.wanted_build)) limit 1`,
-    [projectId],
-  );
-  return over?.id;
 }

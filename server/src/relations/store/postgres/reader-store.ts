@@ -1,13 +1,15 @@
-import { readPostgresOntology } from '../../../catalog/catalog.ts';
+import { readOntology } from '../../../catalog/catalog.ts';
 import {
   isTimedOut,
   type Operation,
   type Postgres,
+  performOn,
   type SqlSession,
   type SqlTransaction,
 } from '../../../storage/storage.ts';
 import { CatalogRelations } from '../../answers/answers.ts';
 import type { SurveyedCatalog, WorkLimit } from '../../search/search.ts';
+import { listBuilt } from '../definition-store.ts';
 import { type MetRelateInput, type RelationCatalogs, readerOperations } from '../relation-reader.ts';
 import { readMark } from './mark-store.ts';
 import {
@@ -19,7 +21,7 @@ import {
   TRIED_TABLES,
 } from './membership-store.ts';
 import { type Ahead, CatalogMoved, readCatalog } from './search-store.ts';
-import { countMembers, listBuilt, listTargetBuilds, listUploads, sampleSources } from './survey-store.ts';
+import { countMembers, listTargetBuilds, listUploads, sampleSources } from './survey-store.ts';
 
 export interface PostgresReaders {
   /** The primary: what is tried out needs tables of its own. */
@@ -78,8 +80,8 @@ function openCatalogs({ postgres, readPostgres }: PostgresReaders): RelationCata
           work({
             ...(await openSurvey(session, projectId, KEPT_TABLES)),
             findBuilt: async (id) =>
-              (await listBuilt(session, projectId)).find((relation) => relation.id === id),
-            listBuilt: () => listBuilt(session, projectId),
+              (await performOn(session, projectId, listBuilt())).find((relation) => relation.id === id),
+            listBuilt: () => performOn(session, projectId, listBuilt()),
           });
         return readPostgres().snapshot(inspect, signal);
       }),
@@ -101,7 +103,7 @@ async function tryOut<Result>(
   await createTriedTables(tx);
   return work({
     ...(await openSurvey(tx, projectId, TRIED_TABLES)),
-    listAttributes: async () => (await readPostgresOntology(tx, projectId)).attributes,
+    listAttributes: async () => (await performOn(tx, projectId, readOntology())).attributes,
     listUploads: (after, limit) => listUploads(tx, projectId, { after, limit }),
     place: (placed) => placeMemberships(tx, projectId, { placed, tables: TRIED_TABLES }),
     endPlacing: () => analyzeTriedTables(tx),
@@ -111,8 +113,8 @@ async function tryOut<Result>(
 /** On one snapshot: it takes several statements. */
 async function readRelations(session: SqlSession, projectId: number): Promise<CatalogRelations> {
   const { version } = await readMark(session, projectId);
-  const { attributes } = await readPostgresOntology(session, projectId);
-  const relations = await listBuilt(session, projectId);
+  const { attributes } = await performOn(session, projectId, readOntology());
+  const relations = await performOn(session, projectId, listBuilt());
   const builds = relations.map(({ build }) => build);
   const targets = new Set(await listTargetBuilds(session, projectId, builds));
   return new CatalogRelations({ version, attributes, relations, hasTargets: (build) => targets.has(build) });

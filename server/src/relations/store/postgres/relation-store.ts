@@ -1,30 +1,20 @@
-import type { Operation, Postgres } from '../../../storage/storage.ts';
+import { changePostgresCatalog } from '../../../catalog/catalog.ts';
+import { type Operation, type Postgres, performOn } from '../../../storage/storage.ts';
 import type { RelationStore } from '../../port.ts';
 import { createThreadedRelations, type RelationThreads, writerOperations } from '../threaded-relations.ts';
-import {
-  bindRelations,
-  buildPage,
-  deleteRelation,
-  dropBuilds,
-  findRelation,
-  listRelations,
-  listUnbuilt,
-  readListed,
-  saveRelation,
-} from './definition-store.ts';
 import { readMark } from './mark-store.ts';
+import { indexIn } from './membership-store.ts';
 import type { PostgresReaders } from './reader-store.ts';
 
 /** What the writing threads do for relations, with the connections of their thread. */
-export function postgresRelationWriterOperations(postgres: Postgres): Record<string, Operation> {
-  return writerOperations({
-    bind: (projectId) => bindRelations(postgres, projectId),
-    buildPage: (projectId, order) => buildPage(postgres, projectId, order),
-    remove: (projectId, removed) => deleteRelation(postgres, projectId, removed),
-    dropBuilds: (projectId) => dropBuilds(postgres, projectId),
-    save: (projectId, saved) => saveRelation(postgres, projectId, saved),
+export const postgresRelationWriterOperations = (postgres: Postgres): Record<string, Operation> =>
+  writerOperations({
+    read: (projectId, program) => performOn(postgres, projectId, program),
+    change: (projectId, work) =>
+      changePostgresCatalog(postgres, projectId, (catalog, tx) =>
+        work({ catalog, index: indexIn(tx, projectId) }),
+      ),
   });
-}
 
 /** Relations in PostgreSQL. Answers may be read from replicas; what is decided upon, and what was just made, is not. */
 export function createPostgresRelationStore({
@@ -35,10 +25,8 @@ export function createPostgresRelationStore({
   return createThreadedRelations(
     {
       readMark: (projectId) => readMark(readPostgres(), projectId),
-      readListed: (projectId) => readListed(readPostgres(), projectId),
-      list: (projectId) => listRelations(postgres, projectId),
-      find: (projectId, id) => findRelation(postgres, projectId, id),
-      listUnbuilt: (projectId) => listUnbuilt(postgres, projectId),
+      read: (projectId, program) => performOn(postgres, projectId, program),
+      readForAnswers: (projectId, program) => performOn(readPostgres(), projectId, program),
     },
     threads,
   );

@@ -1,6 +1,6 @@
 import type { SqlSession } from '../../../storage/storage.ts';
 import type { Side } from '../../definitions/definitions.ts';
-import { type ServedRelation, type ServedRow, sideNumber, toServed } from '../../memberships/memberships.ts';
+import { sideNumber } from '../../memberships/memberships.ts';
 import type { PresentUpload } from '../../search/search.ts';
 import type { MembershipTables } from './membership-store.ts';
 
@@ -65,15 +65,3 @@ export const listUploads = (
      where p.project_id = $1 and p.id > $2 order by p.id limit $3`,
     [projectId, after, limit],
   );
-
-/** @returns relations that are well configured and built, whether or not they are enabled */
-export async function listBuilt(session: SqlSession, projectId: number): Promise<ServedRelation[]> {
-  const rows = await session.rows<ServedRow>(
-    `select r.id, r.definition, b.id as build, b.rule, b.two_way as "twoWay",
-       b.exclude_same_group as "excludeSameGroup"
-     from relation r join relation_build b on b.project_id = r.project_id and b.id = r.active_build
-     where r.project_id = $1 and r.problem is null order by r.id`,
-    [projectId],
-  );
-  return rows.map(toServed);
-}

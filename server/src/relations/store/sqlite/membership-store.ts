@@ -1,8 +1,7 @@
-import { type Derivation, type PlacedDocument, readMeta } from '../../../catalog/catalog.ts';
-import type { CatalogFile } from '../../../storage/storage.ts';
+import type { Derivation, PlacedDocument } from '../../../catalog/catalog.ts';
+import { ask, type CatalogFile } from '../../../storage/storage.ts';
 import type { ExtendedDocument } from '../../memberships/memberships.ts';
 import {
-  type BuildRule,
   COMPARED_COLUMNS,
   listMembers,
   type MemberRow,
@@ -13,26 +12,12 @@ import {
   unpackDerived,
   unpackMemberships,
 } from '../../memberships/memberships.ts';
+import type { JoinIndex } from '../build-store.ts';
+import { listBuildNumbers, listBuilds } from '../definition-store.ts';
 
 /** The join index in the catalog's file, written beside the documents that it is derived from. */
 
 const KEY = 'build_id, side, match_key, rank, product_id, document_id';
-
-const LIVE_BUILDS = `from relation_build b join relation r on r.id = b.relation_id
-  where b.id = r.active_build or b.id = r.wanted_build`;
-
-function listBuildNumbers(file: CatalogFile): string {
-  const found = file.prepare(`select group_concat(b.id order by b.id) as numbers ${LIVE_BUILDS}`).get();
-  return String(found?.numbers ?? '');
-}
-
-/** The rules whose index is there or is being made: what is written now must be in both. */
-export function listBuilds(file: CatalogFile): BuildRule[] {
-  return file
-    .prepare(`select b.id as build, b.rule ${LIVE_BUILDS} order by b.id`)
-    .all()
-    .map(({ build, rule }) => ({ build: Number(build), bound: JSON.parse(String(rule)) }));
-}
 
 /** What the catalog's threads know of relations. */
 export function relationDerivation(): Derivation {
@@ -40,19 +25,14 @@ export function relationDerivation(): Derivation {
 
   return {
     open(file) {
-      const revision = Number(readMeta(file, 'derivation_revision'));
-      // By number and not by revision: a build that nothing needs any more raises none, and is derived no longer.
-      const builds = listBuildNumbers(file);
+      const builds = file.perform(listBuildNumbers());
       let known = opened.get(file);
       if (known?.builds !== builds) {
-        known = { builds, memberships: new Memberships(listBuilds(file)) };
+        known = { builds, memberships: new Memberships(file.perform(listBuilds())) };
         opened.set(file, known);
       }
       const { memberships } = known;
-      return {
-        revision,
-        derive: (product) => packDerived(product.groupIdentifier, memberships.of(product)),
-      };
+      return (product) => packDerived(product.groupIdentifier, memberships.of(product));
     },
     place: (file, document, derived) => placeMemberships(file, document, unpackDerived(derived)),
     copy(file, from, to) {
@@ -121,8 +101,17 @@ export function placeMemberships(
   writeMembers(file, listMembers(document, placed), tables.member);
 }
 
-/** Adds to a document memberships that it does not have yet. */
-export function extendMemberships(file: CatalogFile, { document, placed, added }: ExtendedDocument): void {
+/** The join index for programs, row by row: that costs nothing here. */
+export const indexIn = (file: CatalogFile): JoinIndex => ({
+  findMemberships: (documents) =>
+    ask(() => new Map(documents.map((id) => [id, findMemberships(file, id)?.memberships ?? []]))),
+  extend: (extended) =>
+    ask(() => {
+      for (const one of extended) extendMemberships(file, one);
+    }),
+});
+
+function extendMemberships(file: CatalogFile, { document, placed, added }: ExtendedDocument): void {
   writeDocument(file, document, { placed, table: KEPT_TABLES.document });
   writeMembers(file, listMembers(document, added), KEPT_TABLES.member);
 }
@@ -151,7 +140,7 @@ function writeMembers(file: CatalogFile, members: readonly MemberRow[], table: s
   }
 }
 
-export function findMemberships(
+function findMemberships(
   file: CatalogFile,
   document: number,
 ): (PlacedMemberships & { readonly productId: number }) | undefined {

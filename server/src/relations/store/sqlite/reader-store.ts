@@ -2,8 +2,8 @@ import { readCatalogVersion, readOntology } from '../../../catalog/catalog.ts';
 import type { CatalogFile, CatalogFiles, Operation } from '../../../storage/storage.ts';
 import { CatalogRelations } from '../../answers/answers.ts';
 import type { SurveyedCatalog, WorkLimit } from '../../search/search.ts';
+import { listBuilt } from '../definition-store.ts';
 import { type RelationCatalogs, readerOperations } from '../relation-reader.ts';
-import { listBuilt } from './definition-store.ts';
 import { KEPT_TABLES, type MembershipTables, placeMemberships, withTriedTables } from './membership-store.ts';
 import { countMembers, createFileView, hasMembers, listUploads, sampleMembers } from './search-store.ts';
 
@@ -32,8 +32,8 @@ function openCatalogs(files: CatalogFiles): RelationCatalogs {
       return file.snapshot(() =>
         work({
           ...surveyed(file, { tables: KEPT_TABLES, limit }),
-          findBuilt: async (id) => listBuilt(file).find((relation) => relation.id === id),
-          listBuilt: async () => listBuilt(file),
+          findBuilt: async (id) => file.perform(listBuilt()).find((relation) => relation.id === id),
+          listBuilt: async () => file.perform(listBuilt()),
         }),
       );
     },
@@ -43,7 +43,7 @@ function openCatalogs(files: CatalogFiles): RelationCatalogs {
         withTriedTables(file, (tables) =>
           work({
             ...surveyed(file, { tables, limit }),
-            listAttributes: async () => readOntology(file).attributes,
+            listAttributes: async () => file.perform(readOntology()).attributes,
             listUploads: async (after, limit) => listUploads(file, after, limit),
             async place(placed, reading) {
               for (const { id, productId, ...rest } of placed) {
@@ -62,8 +62,8 @@ function openCatalogs(files: CatalogFiles): RelationCatalogs {
 const readRelations = (file: CatalogFile, version: number) =>
   new CatalogRelations({
     version,
-    attributes: readOntology(file).attributes,
-    relations: listBuilt(file),
+    attributes: file.perform(readOntology()).attributes,
+    relations: file.perform(listBuilt()),
     hasTargets: (build) => hasMembers(file, build, 'target'),
   });
 

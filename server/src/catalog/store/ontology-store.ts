@@ -1,0 +1,112 @@
+import {
+  among,
+  byEngine,
+  insertInto,
+  listed,
+  own,
+  ownKey,
+  type Program,
+  refuseOtherState,
+  rows,
+  run,
+  sql,
+  tabled,
+} from '../../storage/storage.ts';
+import {
+  type Attribute,
+  identifyAttributes,
+  isSameOntology,
+  markOfOntology,
+  type Ontology,
+} from '../ontology/ontology.ts';
+import type { WantedOntology } from '../port.ts';
+import { type CatalogState, readOntology } from './state-store.ts';
+
+/** Attributes and categories, and the ids that they have for ever; each in a transaction that has the catalog's lock. */
+
+/** Takes the whole list; what is missing is removed. @returns whether anything differs @throws changed_meanwhile */
+export function* replaceOntology(
+  state: CatalogState,
+  wanted: WantedOntology,
+): Program<{ ontology: Ontology; changed: boolean }> {
+  const present = yield* readOntology();
+  refuseOtherState(wanted.expected, markOfOntology(present));
+  const plan = identifyAttributes(present.attributes, wanted.attributes, {
+    known: yield* findAttributeIds(wanted.attributes.map(({ name }) => name)),
+    nextId: state.nextAttributeId,
+  });
+  if (isSameOntology(present, { mode: wanted.mode, attributes: plan.attributes }))
+    return { ontology: present, changed: false };
+  yield* run(sql`delete from attribute_id where ${own()} and name ${among(plan.forgotten)}`);
+  yield* saveAttributeIds(plan.named);
+  yield* run(sql`delete from attribute where ${own()}`);
+  yield* insertAttributes(plan.attributes);
+  state.ontologyMode = wanted.mode;
+  state.ontologyRevision += 1;
+  state.nextAttributeId = plan.nextId;
+  state.catalogVersion += 1;
+  const { attributes } = yield* readOntology();
+  return { ontology: { mode: wanted.mode, revision: state.ontologyRevision, attributes }, changed: true };
+}
+
+/** @returns the id that each name has for ever */
+export function* reserveIds(
+  state: CatalogState,
+  { names, paths }: { names: readonly string[]; paths: readonly string[] },
+): Program<ReadonlyMap<string, number>> {
+  yield* reserveCategories(state, paths);
+  const ids = new Map(yield* findAttributeIds(names));
+  const missing = [...new Set(names)].filter((name) => !ids.has(name));
+  const named = missing.map((name) => [name, state.nextAttributeId++] as const);
+  yield* saveAttributeIds(named);
+  return new Map([...ids, ...named]);
+}
+
+function* reserveCategories(state: CatalogState, paths: readonly string[]): Program<void> {
+  if (paths.length === 0) return;
+  const wanted = listed('w', 'text', paths);
+  const known = yield* rows<{ path: string }>(
+    byEngine({
+      sqlite: sql`select path from category where path in (select value from ${wanted})`,
+      postgres: sql`select w.value as path from ${wanted} cross join lateral (select from category
+        where ${own()} and md5(path) = md5(w.value) and path = w.value limit 1) c`,
+    }),
+  );
+  const there = new Set(known.map(({ path }) => path));
+  const missing = [...new Set(paths)].filter((path) => !there.has(path));
+  const categories = missing.map((path) => [state.nextCategoryId++, path] as const);
+  const made = tabled('c', { id: 'bigint', path: 'text' }, categories);
+  if (missing.length > 0) yield* run(insertInto('category', 'id, path', sql`id, path from ${made}`));
+}
+
+function* findAttributeIds(names: readonly string[]): Program<ReadonlyMap<string, number>> {
+  if (names.length === 0) return new Map();
+  const found = yield* rows<{ name: string; id: number }>(
+    sql`select name, id from attribute_id where ${own()} and name ${among(names)}`,
+  );
+  return new Map(found.map(({ name, id }) => [name, id]));
+}
+
+function* saveAttributeIds(named: readonly (readonly [name: string, id: number])[]): Program<void> {
+  if (named.length === 0) return;
+  const saved = tabled('n', { name: 'text', id: 'bigint' }, named);
+  yield* run(
+    insertInto(
+      'attribute_id',
+      'name, id',
+      sql`name, id from ${saved} where true on conflict ${ownKey('name')} do update set id = excluded.id`,
+    ),
+  );
+}
+
+export function* insertAttributes(attributes: readonly Attribute[]): Program<void> {
+  if (attributes.length === 0) return;
+  const made = tabled(
+    'a',
+    { id: 'bigint', name: 'text', type: 'text', unit_name: 'text', decimal: 'text', synonyms: 'text' },
+    attributes.map(({ id, name, type, unitName, decimal, synonyms }) => [
+      ...[id, name, type, unitName ?? null, decimal ?? null, JSON.stringify(synonyms ?? [])],
+    ]),
+  );
+  yield* run(insertInto('attribute', 'id, name, type, unit_name, decimal, synonyms', sql`a.* from ${made}`));
+}

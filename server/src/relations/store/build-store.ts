@@ -1,0 +1,107 @@
+import type { ChangedCatalog } from '../../catalog/catalog.ts';
+import { byEngine, own, type Program, row, rows, run, sql } from '../../storage/storage.ts';
+import {
+  type BuildOrder,
+  type BuildPage,
+  derivePage,
+  describePage,
+  type ExtendedDocument,
+  isUnbuilt,
+  type Membership,
+  Memberships,
+  NOTHING_TO_BUILD,
+  planExtension,
+  type WalkedDocument,
+  type WantedBuild,
+} from '../memberships/memberships.ts';
+import { listBuilds } from './definition-store.ts';
+
+/** How the join index of a rule is made of documents that are older than it, and removed when no relation has it any more. */
+
+/** The join index as an engine keeps it. */
+export interface JoinIndex {
+  /** @returns what was derived for these documents, by document */
+  findMemberships(documents: readonly number[]): Program<ReadonlyMap<number, readonly Membership[]>>;
+  /** Adds to documents memberships that they do not have yet. */
+  extend(extended: readonly ExtendedDocument[]): Program<void>;
+}
+
+export interface ChangedIndex {
+  readonly catalog: ChangedCatalog;
+  readonly index: JoinIndex;
+}
+
+/** Walks a part of the older documents of a relation's wanted build; the last part makes it the one that answers. */
+export function* buildPage(
+  { catalog, index }: ChangedIndex,
+  { relationId, after, limit }: BuildOrder,
+): Program<BuildPage> {
+  const found = yield* findWantedBuild(relationId);
+  if (found === undefined || !isUnbuilt(found)) return NOTHING_TO_BUILD;
+  const { wanted: build, rule, last } = found;
+  const from = after.build === build ? after.document : 0;
+  const page = yield* listDocuments({ from, last, limit });
+  yield* extendDocuments(index, page, new Memberships([{ build, bound: JSON.parse(rule) }]));
+  const { isComplete, ...described } = describePage({ build, last, limit, page });
+  if (isComplete) {
+    yield* run(sql`update relation set active_build = ${build} where ${own()} and id = ${relationId}`);
+    catalog.affect('answers');
+  }
+  return described;
+}
+
+const findWantedBuild = (relationId: number) =>
+  row<WantedBuild>(
+    sql`select r.active_build as active, b.id as wanted, b.rule, b.last_document as last
+      from relation r join relation_build b on ${own('b')} and b.id = r.wanted_build
+      where ${own('r')} and r.id = ${relationId}`,
+  );
+
+const RAW = byEngine({ sqlite: sql`cast(raw as text) as raw`, postgres: sql`raw` });
+
+const listDocuments = ({ from, last, limit }: { from: number; last: number; limit: number }) =>
+  rows<WalkedDocument>(
+    sql`select id, product_id as "productId", ${RAW} from document
+      where ${own()} and id > ${from} and id <= ${last} order by id limit ${limit}`,
+  );
+
+function* extendDocuments(
+  index: JoinIndex,
+  page: readonly WalkedDocument[],
+  memberships: Memberships,
+): Program<void> {
+  const derived = derivePage(page, memberships);
+  if (derived.length === 0) return;
+  const kept = yield* index.findMemberships(derived.map(({ document }) => document.id));
+  const live = new Set((yield* listBuilds()).map(({ build }) => build));
+  const extended = planExtension(derived, live, (id) => kept.get(id) ?? []);
+  if (extended.length > 0) yield* index.extend(extended);
+}
+
+/** @returns a build that no relation has any more */
+export function* findUnusedBuild(): Program<number | undefined> {
+  const found = yield* row<{ id: number }>(
+    sql`select b.id from relation_build b where ${own('b')} and not exists (
+      select 1 from relation r where ${own('r')} and b.id in (r.active_build, r.wanted_build)) limit 1`,
+  );
+  return found?.id;
+}
+
+const STEP = 5_000;
+const KEY = sql`build_id, side, match_key, rank, product_id, document_id`;
+
+/** Removes a part of the rows of builds that no relation has any more. @returns whether there may be more */
+export function* dropBuilds(): Program<boolean> {
+  const over = yield* findUnusedBuild();
+  if (over === undefined) return false;
+  const changed = yield* run(
+    byEngine({
+      sqlite: sql`delete from relation_member where (${KEY}) in
+        (select ${KEY} from relation_member where build_id = ${over} limit ${STEP})`,
+      postgres: sql`delete from relation_member where ${own()} and ctid = any(array(
+        select ctid from relation_member where ${own()} and build_id = ${over} limit ${STEP}))`,
+    }),
+  );
+  if (changed < STEP) yield* run(sql`delete from relation_build where ${own()} and id = ${over}`);
+  return true;
+}

@@ -1,0 +1,187 @@
+import type { ChangedCatalog } from '../../catalog/catalog.ts';
+import {
+  byEngine,
+  insertInto,
+  own,
+  type Program,
+  refuseOtherState,
+  row,
+  rows,
+  run,
+  sql,
+} from '../../storage/storage.ts';
+import { markOfRelation, type Relation } from '../definitions/definitions.ts';
+import {
+  type Binding,
+  type BuildRule,
+  isUnbuilt,
+  planBinding,
+  type RelationRow,
+  type ServedRelation,
+  type ServedRow,
+  toRelation,
+  toServed,
+} from '../memberships/memberships.ts';
+import type { RemovedRelation, SavedRelation } from '../port.ts';
+import type { ListedRelations } from './threaded-relations.ts';
+
+/** Definitions of relations, in the catalog's file or in PostgreSQL; what changes them is in a transaction of the catalog. */
+
+const RELATION = sql`select id, definition, problem, active_build as active, wanted_build as wanted,
+  created_at as "createdAt", updated_at as "updatedAt" from relation where ${own()}`;
+
+export function* listRelations(): Program<Relation[]> {
+  return (yield* listRows()).map(toRelation);
+}
+
+const listRows = () => rows<RelationRow>(sql`${RELATION} order by id`);
+
+const VERSION = byEngine({
+  sqlite: sql`select value from meta where name = 'catalog_version'`,
+  postgres: sql`select catalog_version from catalog where ${own()}`,
+});
+
+/** One statement: the relations are of the version that comes with them. */
+export function* readListed(): Program<ListedRelations> {
+  const found = yield* rows<{ version: number | null } & RelationRow>(
+    sql`select (${VERSION}) as version, r.* from (select 1) one left join (${RELATION}) r on true order by r.id`,
+  );
+  const relations = found.filter(({ id }) => id !== null).map(toRelation);
+  return { version: found[0]?.version ?? 0, relations };
+}
+
+export function* findRelation(id: number): Program<Relation | undefined> {
+  const found = yield* findRow(id);
+  return found && toRelation(found);
+}
+
+const findRow = (id: number) => row<RelationRow>(sql`${RELATION} and id = ${id}`);
+
+/** Relations that want another index than the one that answers. */
+export function* listUnbuilt(): Program<number[]> {
+  return (yield* listRows()).filter(isUnbuilt).map(({ id }) => id);
+}
+
+/** @returns relations that are well configured and built, whether or not they are enabled */
+export function* listBuilt(): Program<ServedRelation[]> {
+  const found = yield* rows<ServedRow>(
+    sql`select r.id, r.definition, b.id as build, b.rule, b.two_way as "twoWay",
+        b.exclude_same_group as "excludeSameGroup"
+      from relation r join relation_build b on ${own('b')} and b.id = r.active_build
+      where ${own('r')} and r.problem is null order by r.id`,
+  );
+  return found.map(toServed);
+}
+
+const LIVE_BUILDS = sql`from relation_build b join relation r on ${own('r')} and r.id = b.relation_id
+  where ${own('b')} and (b.id = r.active_build or b.id = r.wanted_build)`;
+
+/** The rules whose index is there or is being made: what is written now must be in both. */
+export function* listBuilds(): Program<BuildRule[]> {
+  const found = yield* rows<{ build: number; rule: string }>(
+    sql`select b.id as build, b.rule ${LIVE_BUILDS} order by b.id`,
+  );
+  return found.map(({ build, rule }) => ({ build, bound: JSON.parse(rule) }));
+}
+
+/** By number and not by revision: a build that nothing needs any more raises none, and is derived no longer. */
+export function* listBuildNumbers(): Program<string> {
+  const found = yield* rows<{ build: number }>(sql`select b.id as build ${LIVE_BUILDS} order by b.id`);
+  return found.map(({ build }) => build).join();
+}
+
+/** Creates a relation, or replaces one. @returns undefined when the one to be replaced is not there */
+export function* saveRelation(
+  catalog: ChangedCatalog,
+  { id, expected, definition, at }: SavedRelation,
+): Program<Relation | undefined> {
+  const present = id === undefined ? undefined : yield* findRelation(id);
+  if (id !== undefined && present === undefined) return undefined;
+  if (present !== undefined) refuseOtherState(expected, markOfRelation(present));
+  const known = id ?? catalog.takeId('relation');
+  const text = JSON.stringify(definition);
+  yield* run(
+    present === undefined
+      ? insertInto('relation', 'id, definition, created_at, updated_at', sql`${known}, ${text}, ${at}, ${at}`)
+      : sql`update relation set definition = ${text}, updated_at = ${at} where ${own()} and id = ${known}`,
+  );
+  yield* bindRelation(catalog, known);
+  catalog.affect('answers');
+  return yield* findRelation(known);
+}
+
+/** @returns whether it was there */
+export function* deleteRelation(
+  catalog: ChangedCatalog,
+  { id, expected }: RemovedRelation,
+): Program<boolean> {
+  const present = yield* findRelation(id);
+  if (present === undefined) return false;
+  refuseOtherState(expected, markOfRelation(present));
+  yield* run(sql`delete from relation where ${own()} and id = ${id}`);
+  catalog.affect('answers');
+  return true;
+}
+
+/** Follows the ontology as it is. @returns relations whose index must be made */
+export function* bindRelations(catalog: ChangedCatalog): Program<number[]> {
+  const unbuilt: number[] = [];
+  for (const { id } of yield* listRows()) if (yield* bindRelation(catalog, id)) unbuilt.push(id);
+  return unbuilt;
+}
+
+/** @returns whether the relation's index must be made */
+function* bindRelation(catalog: ChangedCatalog, id: number): Program<boolean> {
+  const relation = yield* findRow(id);
+  if (relation === undefined) return false;
+  const builds = yield* rows<{ id: number; rule: string }>(
+    sql`select id, rule from relation_build where ${own()} and id in (${relation.active}, ${relation.wanted})
+      order by id`,
+  );
+  const { attributes } = yield* catalog.readOntology();
+  const binding = planBinding(relation, attributes, builds);
+  switch (binding.kind) {
+    case 'same':
+      return false;
+    case 'problem':
+      yield* run(
+        sql`update relation set problem = ${binding.problem}, active_build = null, wanted_build = null
+          where ${own()} and id = ${id}`,
+      );
+      catalog.affect('answers');
+      return false;
+    case 'build':
+      return yield* bindToBuild(catalog, relation, binding);
+  }
+}
+
+function* bindToBuild(
+  catalog: ChangedCatalog,
+  { id, active }: RelationRow,
+  { build, rule, twoWay, excludeSameGroup }: Extract<Binding, { kind: 'build' }>,
+): Program<boolean> {
+  const wanted = build ?? (yield* insertBuild(catalog, id, rule));
+  yield* run(
+    sql`update relation_build set two_way = ${twoWay}, exclude_same_group = ${excludeSameGroup}
+      where ${own()} and id = ${wanted}`,
+  );
+  yield* run(sql`update relation set problem = null, wanted_build = ${wanted} where ${own()} and id = ${id}`);
+  return isUnbuilt({ active, wanted });
+}
+
+/**
+ * From now on what is written has rows for it, because what was derived before must be derived anew; older documents
+ * are walked by `buildPage`.
+ */
+function* insertBuild(catalog: ChangedCatalog, relationId: number, rule: string): Program<number> {
+  const build = catalog.takeId('build');
+  catalog.affect('derivation');
+  yield* run(
+    insertInto(
+      'relation_build',
+      'id, relation_id, rule, two_way, exclude_same_group, last_document',
+      sql`${build}, ${relationId}, ${rule}, 0, 0, ${catalog.newestDocument}`,
+    ),
+  );
+  return build;
+}

@@ -1,0 +1,62 @@
+import type { SqlSession } from './postgres/postgres.ts';
+import { renderFor, type Sql } from './sql-statement.ts';
+
+/**
+ * Control flow that is written once for both engines: a generator that asks for statements and is given their rows, at once
+ * by a file, in turn by PostgreSQL. docs/decisions/0019-one-program-two-dialects.md says why it is no async function.
+ */
+export type Program<Result> = Generator<Step, Result, unknown>;
+
+type Step = (session: ProgramSession) => unknown;
+
+/** What a driver hands in: answers, or promises of them. */
+export interface ProgramSession {
+  rows(statement: Sql): unknown;
+  run(statement: Sql): unknown;
+}
+
+export function* rows<Row>(statement: Sql): Program<Row[]> {
+  return (yield (session) => session.rows(statement)) as Row[];
+}
+
+/** @returns the first row, if there is one */
+export function* row<Row>(statement: Sql): Program<Row | undefined> {
+  return (yield* rows<Row>(statement))[0];
+}
+
+/** @returns how many rows were changed */
+export function* run(statement: Sql): Program<number> {
+  return (yield (session) => session.run(statement)) as number;
+}
+
+/** What an engine does in its own way, e.g. in bulk. */
+export function* ask<Result>(work: () => Result | Promise<Result>): Program<Result> {
+  return (yield () => work()) as Result;
+}
+
+/** Without a turn for anything else in between, so that no other work meets an open transaction. */
+export function performNow<Result>(program: Program<Result>, session: ProgramSession): Result {
+  let next = program.next();
+  while (!next.done) {
+    const answer = next.value(session);
+    if (answer instanceof Promise) throw new Error('a program on a file must not wait');
+    next = program.next(answer);
+  }
+  return next.value;
+}
+
+/** On a project's rows in PostgreSQL. */
+export async function performOn<Result>(
+  session: SqlSession,
+  projectId: number,
+  program: Program<Result>,
+): Promise<Result> {
+  const answer = (ask: 'rows' | 'run') => (statement: Sql) => {
+    const { text, values } = renderFor('postgres', statement, projectId);
+    return session[ask](text, values);
+  };
+  const ready: ProgramSession = { rows: answer('rows'), run: answer('run') };
+  let next = program.next();
+  while (!next.done) next = program.next(await next.value(ready));
+  return next.value;
+}

@@ -1,0 +1,126 @@
+import type { SqlValue } from './postgres/postgres.ts';
+
+/**
+ * Statements that both engines run. A value is a hole of the template and becomes a parameter; `own` and its like are what
+ * the engines write differently, above all the project that a row of PostgreSQL belongs to and a file has for itself.
+ */
+export type Sql = Text | Difference;
+
+type Hole = Sql | SqlValue;
+export type Engine = 'sqlite' | 'postgres';
+
+class Text {
+  readonly parts: readonly string[];
+  readonly holes: readonly Hole[];
+  constructor(parts: readonly string[], holes: readonly Hole[]) {
+    this.parts = parts;
+    this.holes = holes;
+  }
+}
+
+class Difference {
+  readonly sqlite: Sql;
+  readonly postgres: Sql;
+  constructor({ sqlite, postgres }: Record<Engine, Sql>) {
+    this.sqlite = sqlite;
+    this.postgres = postgres;
+  }
+}
+
+/** Whose rows the statement is about; only where PostgreSQL runs it. */
+export const PROJECT = Symbol('project') as never;
+
+export const sql = (parts: TemplateStringsArray, ...holes: Hole[]): Sql => new Text(parts, holes);
+
+/** Part of a statement; never of a caller. */
+export const text = (part: string): Sql => new Text([part], []);
+
+export const byEngine = (difference: Record<Engine, Sql>): Sql => new Difference(difference);
+
+/** Whether a row is of the project that the statement is about. */
+export const own = (alias?: string): Sql =>
+  new Difference({
+    sqlite: text('true'),
+    postgres: new Text([`${alias === undefined ? '' : `${alias}.`}project_id = `, ''], [PROJECT]),
+  });
+
+/** The columns of a key, as `on conflict` names them. */
+export const ownKey = (columns: string): Sql =>
+  new Difference({ sqlite: text(`(${columns})`), postgres: text(`(project_id, ${columns})`) });
+
+/** `insert into … (…) select …`; `from` begins with the values of the columns, and has a condition when it names a table. */
+export const insertInto = (table: string, columns: string, from: Sql): Sql =>
+  new Difference({
+    sqlite: sql`${text(`insert into ${table} (${columns}) select `)}${from}`,
+    postgres: sql`${text(`insert into ${table} (project_id, ${columns}) select `)}${PROJECT}, ${from}`,
+  });
+
+/** `in` a list that comes as a parameter. */
+export const among = (values: readonly (number | string)[]): Sql =>
+  new Difference({
+    sqlite: sql`in (select value from json_each(${JSON.stringify(values)}))`,
+    postgres: sql`= any(${values})`,
+  });
+
+/** Rows that come as parameters, `${name}.value`. */
+export const listed = (name: string, type: 'bigint' | 'text', values: readonly (number | string)[]): Sql =>
+  new Difference({
+    sqlite: sql`json_each(${JSON.stringify(values)}) ${text(name)}`,
+    postgres: sql`unnest(${values}${text(`::${type}[]`)}) ${text(`${name} (value)`)}`,
+  });
+
+type Cell = number | string | null;
+
+/** Rows of several columns that come as parameters, `name.column`. */
+export function tabled(
+  name: string,
+  columns: Readonly<Record<string, 'bigint' | 'text'>>,
+  rows: readonly (readonly Cell[])[],
+): Sql {
+  const names = Object.keys(columns);
+  const cells = names.map((column, at) => `value ->> ${at} as ${column}`).join(', ');
+  const casts = Object.values(columns).map((type) => `::${type}[]`);
+  const last = `${casts.at(-1)}) ${name} (${names.join(', ')})`;
+  return new Difference({
+    sqlite: new Text([`(select ${cells} from json_each(`, `)) ${name}`], [JSON.stringify(rows)]),
+    postgres: new Text(
+      ['unnest(', ...casts.slice(0, -1).map((cast) => `${cast}, `), last],
+      names.map((_, at) => rows.map((row) => row[at] ?? null)),
+    ),
+  });
+}
+
+/** Parts one behind another, with `comma` between. */
+export const joined = (parts: readonly Sql[], comma: string): Sql =>
+  new Text(['', ...parts.map((_, at) => (at < parts.length - 1 ? comma : ''))], parts);
+
+export interface RenderedStatement {
+  readonly text: string;
+  readonly values: readonly SqlValue[];
+}
+
+/** The text is the same for the same template, whatever the values, so that it is prepared once. */
+export function renderFor(engine: Engine, statement: Sql, projectId?: number): RenderedStatement {
+  const values: SqlValue[] = [];
+  const mark = engine === 'sqlite' ? () => '?' : () => `$${values.length}`;
+  let project: string | undefined;
+  function place(hole: Hole): string {
+    if (hole instanceof Text || hole instanceof Difference) return render(hole);
+    if (hole !== PROJECT) {
+      values.push(hole);
+      return mark();
+    }
+    if (project === undefined) {
+      values.push(projectId as number);
+      project = mark();
+    }
+    return project;
+  }
+  function render(part: Sql): string {
+    if (part instanceof Difference) return render(part[engine]);
+    return part.parts
+      .map((piece, at) => (at === 0 ? '' : place(part.holes[at - 1] as Hole)) + piece)
+      .join('');
+  }
+  return { text: render(statement), values };
+}
