@@ -11,8 +11,8 @@ export interface CategoryIndex {
   complete(projectId: number): Promise<void>;
 }
 
-/** How long a list waits for the index, before it looks through the products instead. */
-const PATIENCE_MS = 300;
+/** How long a list waits for the index before it scans the products instead. */
+const INDEX_TIMEOUT_MS = 300;
 
 export function createCategoryIndex(store: CatalogStore, logger: Logger): CategoryIndex {
   const walks = new Map<number, Promise<boolean>>();
@@ -43,7 +43,7 @@ export function createCategoryIndex(store: CatalogStore, logger: Logger): Catego
 
   return {
     isReady: async (projectId) =>
-      (await isUpToDate(projectId)) || Promise.race([walk(projectId), setTimeout(PATIENCE_MS, false)]),
+      (await isUpToDate(projectId)) || Promise.race([walk(projectId), setTimeout(INDEX_TIMEOUT_MS, false)]),
     async complete(projectId) {
       if (!(await isUpToDate(projectId))) await walk(projectId);
     },

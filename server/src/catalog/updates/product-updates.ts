@@ -166,7 +166,7 @@ export class ProductUpdates {
 
   private async extract(projectId: number, source: IngestSource): Promise<Extracted> {
     const { ingest, store } = this.parts;
-    const { paths } = await ingest.survey(projectId, source);
+    const { paths } = await ingest.findUnknownNames(projectId, source);
     if (paths.length > 0) await store.reserveIds(projectId, { names: [], paths });
     return source.form === 'products'
       ? ingest.extractProducts(projectId, source, [])

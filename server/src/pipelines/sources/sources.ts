@@ -6,10 +6,10 @@ import { allowAddresses } from './address.ts';
 import type { ByteStream } from './byte-streams.ts';
 import { openDirectorySource } from './directory-source.ts';
 import { openHttpSource } from './http-source.ts';
-import type { WaitLimits } from './patience.ts';
 import type { Resolve } from './pinned-request.ts';
 import { type OpenedSource, type SourceFile, SourceProblem, type SourceStamp } from './source.ts';
 import type { Source } from './source-schemas.ts';
+import type { WaitLimits } from './timeouts.ts';
 import { unpackBytes } from './unpack.ts';
 
 export type { ByteStream } from './byte-streams.ts';

@@ -30,7 +30,7 @@ const projectEntries = (id: string): readonly Entry[] => [
 ];
 
 /** Navigation and content; the same for every view of somebody who is signed in. */
-export function Frame({ children }: { children: ReactNode }) {
+export function AppShell({ children }: { children: ReactNode }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
@@ -41,7 +41,7 @@ export function Frame({ children }: { children: ReactNode }) {
         <Brand />
         <IconButton icon="menu" label="Open the navigation" onClick={() => setOpen(true)} />
       </header>
-      <div className="frame">
+      <div className="app-shell">
         <aside aria-label="Navigation">
           <Side />
         </aside>
