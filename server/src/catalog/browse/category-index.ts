@@ -3,7 +3,7 @@ import type { Logger } from '../../kernel/logger.ts';
 import type { CatalogStore } from '../port.ts';
 import { isComplete } from './category-walk.ts';
 
-/** Keeps the index of categories up to date for those who ask; nobody waits for it but them. */
+/** Updates the index of categories on demand; only requests for categories wait for it. */
 export interface CategoryIndex {
   /** @returns whether it is complete, which a change of a few thousand products hardly delays */
   isReady(projectId: number): Promise<boolean>;

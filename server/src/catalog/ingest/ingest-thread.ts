@@ -89,7 +89,7 @@ export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Op
   };
 }
 
-/** The state of one parsing thread: bodies on their way, and what it knows of each project. */
+/** The state of one parsing thread: bodies in progress, and caches per project. */
 class IngestThread {
   private readonly snapshots: CatalogSnapshots;
   private readonly kept = new Map<number, { body: ProductBody; bytes: number }>();
@@ -166,7 +166,7 @@ class IngestThread {
     });
   }
 
-  /** Answers of one staged batch, made anew. */
+  /** Makes the answers of one staged batch again. */
   async restage({ projectId, fullUpdateId, batch, drafts }: RestageInput) {
     return this.onSnapshot(projectId, drafts, async (snapshot, parts) =>
       this.extractRows(projectId, snapshot, {

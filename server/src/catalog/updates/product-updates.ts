@@ -173,7 +173,7 @@ export class ProductUpdates {
       : ingest.extractPatches(projectId, source);
   }
 
-  /** An incremental or partial update of what was checked before, as a part of a task. */
+  /** An incremental or partial update with a body validated before, as a part of a task. */
   updateAsPart = (source: IngestSource): PartRequest => ({
     definition: this.updateTask as never,
     payload: { source } satisfies UpdatePayload,

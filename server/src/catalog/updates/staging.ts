@@ -84,7 +84,7 @@ export class Staging {
     }
   }
 
-  /** Waits until everything accepted is staged; what is missing, e.g. after a crash, is staged now. */
+  /** Waits until all accepted batches are staged; missing ones, e.g. after a crash, are staged now. */
   async complete(projectId: number, fullUpdateId: number, batches: readonly AcceptedBatch[]): Promise<void> {
     const session = await this.openSession(projectId, fullUpdateId);
     const turn = session.turn.then(() => this.stageMissing(session, fullUpdateId, batches));
@@ -93,7 +93,7 @@ export class Staging {
   }
 
   /**
-   * Makes the facts anew that a later batch or a change of the ontology overturned.
+   * Makes facts again that a later batch or a change of the ontology made obsolete.
    * @returns the attributes to create; undefined when the ontology changed meanwhile
    */
   async settle(
@@ -242,12 +242,12 @@ export class Staging {
 
   private fail(session: Session, fullUpdateId: number, error: unknown): void {
     session.failure ??= error;
-    // Of a full update that was closed meanwhile the bodies are gone.
+    // The bodies of a full update that was closed meanwhile are removed.
     if (this.sessions.get(fullUpdateId) === session) this.logFailure(fullUpdateId, error);
   }
 
   private logFailure(fullUpdateId: number, error: unknown): void {
-    // The process stops; what is missing is staged when it starts again.
+    // The process stops; missing batches are staged when it starts again.
     if (error instanceof ServiceError && error.code === 'not_ready') return;
     this.parts.logger.error(
       { err: error, fullUpdateId },
