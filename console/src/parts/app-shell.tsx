@@ -105,8 +105,8 @@ function ProjectNav({ id }: { id: string }) {
         <span className="cut">{present?.name ?? `Project ${id}`}</span>
         {others.length > 0 && (
           <Menu
-            label="Go to another project"
-            trigger={<IconButton icon="down" label="Go to another project" />}
+            label="Switch project"
+            trigger={<IconButton icon="down" label="Switch project" />}
             entries={others.map((project) => ({ words: project.name, href: linkTo('projects', project.id) }))}
           />
         )}

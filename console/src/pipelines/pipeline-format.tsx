@@ -41,12 +41,20 @@ const OPTION: Readonly<Record<string, Option>> = {
     name: 'headerRow',
     label: 'Header row',
     isNumber: true,
-    hint: 'With the names of the columns: 1 when left empty, 0 for none.',
+    hint: 'Row with the column names. Empty: row 1; 0: none.',
   },
-  path: { name: 'path', label: 'Path to the list', hint: 'Keys with dots, as data.products; else found.' },
-  record: { name: 'record', label: 'Repeated element', hint: 'Name or path; else found.' },
-  sheet: { name: 'sheet', label: 'Sheet', hint: 'By its name; else the first.' },
-  language: { name: 'language', label: 'Language', hint: 'As the file names it; else that of the catalog.' },
+  path: {
+    name: 'path',
+    label: 'Path to the list',
+    hint: 'Keys with dots, for example data.products. Empty: detected.',
+  },
+  record: { name: 'record', label: 'Repeated element', hint: 'Name or path. Empty: detected.' },
+  sheet: { name: 'sheet', label: 'Sheet', hint: 'Name of the sheet. Empty: the first.' },
+  language: {
+    name: 'language',
+    label: 'Language',
+    hint: 'As written in the file. Empty: that of the catalog.',
+  },
 };
 
 const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
@@ -98,7 +106,7 @@ export function FormatCard({ draft, onChange, found }: PipelineShape & { found: 
       </div>
       {found && Object.keys(found).length > 0 && (
         <p className="soft small">
-          Found in the file:{' '}
+          Detected in the file:{' '}
           {Object.entries(found)
             .map(([name, value]) => `${name} ${value === '\t' ? 'tab' : value}`)
             .join(', ')}

@@ -8,9 +8,9 @@ import type { PipelineShape } from './pipeline-form.tsx';
 import type { Tried } from './pipeline-preview.tsx';
 
 const SOURCES = [
-  ['upload', 'A file that is sent in'],
-  ['http', 'A URL that is fetched'],
-  ['directory', 'A directory of the service'],
+  ['upload', 'File upload'],
+  ['http', 'URL'],
+  ['directory', 'Import directory'],
 ] as const;
 
 /** What a preview takes. Source: docs/interface.md §13.5 rule 2. */
@@ -34,7 +34,7 @@ export function SourceCard({ draft, onChange, tried }: PipelineShape & { tried: 
     <Card title="Source">
       <div className="fields">
         <SelectField
-          label="Where the file comes from"
+          label="Source of the file"
           choices={SOURCES}
           value={type}
           onChange={({ target }) => onChange({ source: START[target.value] ?? source })}
@@ -60,7 +60,7 @@ export function SourceCard({ draft, onChange, tried }: PipelineShape & { tried: 
         )}
         <TextField
           label="File in a zip archive"
-          hint="A pattern; only where there are several."
+          hint="A pattern; only needed if there are several."
           value={textOf(source, 'entry')}
           mistake={mistake('/source/entry')}
           onChange={({ target }) => set('entry', target.value)}
@@ -121,7 +121,7 @@ function Headers({ draft: { source }, onChange }: PipelineShape) {
       ))}
       {refused && <p className="mistake small">{refused}</p>}
       {rows.some(([, value]) => value === '***') && (
-        <p className="soft small">Stored values are never shown: *** keeps them.</p>
+        <p className="soft small">Stored values are never shown. Leave *** to keep a value.</p>
       )}
       <div className="row">
         <Button icon="plus" look="quiet" onClick={() => setRows([...rows, ['', '']])}>
@@ -137,7 +137,7 @@ function FileToTry({ draft, onChange, tried }: PipelineShape & { tried: Tried })
   const choose = async (file: File | undefined) => {
     setError(undefined);
     if (file === undefined) return;
-    if (file.size > MOST_BYTES) throw new Error('A preview takes up to 8 MiB: choose a part of the file.');
+    if (file.size > MOST_BYTES) throw new Error('A preview takes up to 8 MiB. Choose a part of the file.');
     const type = guessFormat(file.name);
     if (draft.mapping === undefined && type !== undefined && typeOf(draft.format) === START_FORMAT)
       onChange({ format: { type } });
@@ -146,8 +146,8 @@ function FileToTry({ draft, onChange, tried }: PipelineShape & { tried: Tried })
   return (
     <>
       <TextField
-        label="A file to try it with"
-        hint="It is only looked at. Its columns are found and a mapping is suggested."
+        label="File to try"
+        hint="It is not imported. It is used to detect columns and suggest a mapping."
         type="file"
         onChange={({ target }) => void choose(target.files?.[0]).catch(setError)}
       />
