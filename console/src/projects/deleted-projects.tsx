@@ -22,7 +22,7 @@ export function DeletedProjects() {
     tell.good(`${name} is restored`);
   };
   return (
-    <Card title="Deleted projects" isBare>
+    <Card title="Recently deleted" isBare>
       <div className="table-box">
         <table className="table">
           <tbody>
