@@ -1,7 +1,7 @@
 import { Suspense, useEffect, useRef } from 'react';
 import { Invitation, Welcome } from './account/enter.tsx';
 import { SignIn } from './account/sign-in.tsx';
-import { Frame } from './parts/frame.tsx';
+import { AppShell } from './parts/app-shell.tsx';
 import { Loading } from './parts/page.tsx';
 import { findScreen, ProjectScreen } from './screens.tsx';
 import { useRoute } from './state/route.ts';
@@ -16,9 +16,9 @@ export function App() {
   if (who === undefined) return null;
   if (who === null) return <SignIn />;
   return (
-    <Frame>
+    <AppShell>
       <Screen />
-    </Frame>
+    </AppShell>
   );
 }
 

@@ -1,5 +1,5 @@
 import './styles/base.css';
-import './styles/frame.css';
+import './styles/app-shell.css';
 import './styles/parts.css';
 import './styles/pictures.css';
 import './styles/tables.css';

@@ -78,11 +78,11 @@ export function ProjectScreen({ id, parts }: { id: number; parts: readonly strin
 
 function Unknown() {
   return (
-    <Page title="Nothing is here">
+    <Page title="Page not found">
       <Card>
-        <Empty icon="search" title="This address leads nowhere">
-          <p>It may be of a thing that was deleted, or of one that you do not reach.</p>
-          <a href={linkTo()}>To the overview</a>
+        <Empty icon="search" title="This address does not exist">
+          <p>It may have been deleted, or you may not have access.</p>
+          <a href={linkTo()}>Go to the overview</a>
         </Empty>
       </Card>
     </Page>

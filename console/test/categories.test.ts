@@ -29,7 +29,7 @@ test('categories are suggested where products are narrowed, and typing freely st
   await page.getByRole('option').click();
   await page.getByRole('link', { name: 'ODD' }).waitFor();
   await field.fill('Tools > bits');
-  await page.getByText('No product of this identifier or category').waitFor();
+  await page.getByText('No product with this identifier or category').waitFor();
   await field.fill('Tools > Bits');
   await page.getByText('15 products', { exact: true }).waitFor();
 });

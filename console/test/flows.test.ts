@@ -50,7 +50,7 @@ async function drawRelation(page: Page): Promise<void> {
   }
   await page.getByRole('button', { name: 'Match', exact: true }).click();
   await page.getByLabel('Attribute of the result').fill('Voltage');
-  await page.getByLabel('Attribute of the product asked for').fill('Voltage');
+  await page.getByLabel('Attribute of the requested product').fill('Voltage');
   await page.keyboard.press('Tab');
   await page.getByText('100% lead to something').waitFor();
 }
@@ -98,10 +98,10 @@ test('keys are made, shown once, rotated and deleted under API access (§14.5)',
   await page.getByRole('button', { name: 'New key' }).click();
   await page.getByLabel('Name', { exact: true }).fill('Shop connector');
   await page.getByLabel('Requests a minute').fill('600');
-  await page.getByRole('button', { name: 'Make the key' }).click();
-  const value = (await page.getByLabel('The value of the key', { exact: true }).textContent()) ?? '';
+  await page.getByRole('button', { name: 'Create the key' }).click();
+  const value = (await page.getByLabel('Value of the key', { exact: true }).textContent()) ?? '';
   assert.equal(await callWith(service.url, value, id), 200, 'the value works');
-  await page.getByRole('button', { name: 'I have kept it' }).click();
+  await page.getByRole('button', { name: 'I have saved it' }).click();
   await page.getByText('600 a minute').waitFor();
   assert.equal(await page.getByText(value).count(), 0, 'and is not shown again');
 
@@ -114,12 +114,12 @@ test('keys are made, shown once, rotated and deleted under API access (§14.5)',
   await choose(page, 'Shop connector', 'Rotate …');
   await page.getByLabel('The old value').selectOption('0');
   await page.getByRole('button', { name: 'Rotate' }).click();
-  const next = (await page.getByLabel('The value of the key', { exact: true }).textContent()) ?? '';
+  const next = (await page.getByLabel('Value of the key', { exact: true }).textContent()) ?? '';
   assert.deepEqual(
     [await callWith(service.url, value, id), await callWith(service.url, next, id)],
     [401, 200],
   );
-  await page.getByRole('button', { name: 'I have kept it' }).click();
+  await page.getByRole('button', { name: 'I have saved it' }).click();
 
   for (let left = await page.getByText('Shop connector').count(); left > 0; left -= 1) {
     await choose(page, 'Shop connector', 'Delete …');
@@ -150,7 +150,7 @@ test('a relation is built with a live preview, saved, explained and deleted (§1
   await page.getByRole('button', { name: 'Create the relation' }).click();
   await page.getByRole('heading', { name: 'Drills of the same voltage' }).waitFor();
   await untilBuilt(service.relata, id);
-  await page.getByRole('textbox', { name: 'Product asked for', exact: true }).fill('DRILL-118-BLUE');
+  await page.getByRole('textbox', { name: 'Requested product', exact: true }).fill('DRILL-118-BLUE');
   await page.getByLabel('Result', { exact: true }).fill('DRILL-218-RED');
   await page.getByRole('button', { name: 'Explain' }).click();
   await page.getByRole('alert').waitFor();
@@ -188,7 +188,7 @@ test('relations are exported, and an import says what it deletes before it does 
       .getByLabel('Exported file')
       .setInputFiles({ name: 'relations.json', mimeType: 'application/json', buffer: Buffer.from(text) });
   await choose('[]');
-  await page.getByText('it is not an export of relations').waitFor();
+  await page.getByText('is not an export of relations').waitFor();
   await choose(JSON.stringify(sent));
   const others = exported.relations.length - 1;
   await page.getByText(`1 made, 1 changed, ${others} deleted`).waitFor();
@@ -280,7 +280,7 @@ test('a project is changed, deleted by its name, and brought back (§14.2)', asy
   assert.equal(await confirm.isDisabled(), true);
   await page.getByLabel('Type the name of the project').fill('Hardware store AT');
   await confirm.click();
-  await page.getByRole('button', { name: 'Bring back' }).click();
+  await page.getByRole('button', { name: 'Restore' }).click();
   await page.getByRole('link', { name: 'Hardware store AT' }).waitFor();
 });
 

@@ -47,7 +47,7 @@ test(`no work of over ${BLOCKED_MS} ms while one scrolls and types in a table of
 
   await page.getByLabel('Name contains').fill('two batteries');
   await page.getByText(/^1,000 found, 1,000 of [\d,]+ looked at, more may follow$/).waitFor();
-  await page.getByRole('button', { name: 'Search on' }).click();
+  await page.getByRole('button', { name: 'Continue the search' }).click();
   await page.getByText(/^2,000 found, 2,000 of [\d,]+ looked at, more may follow$/).waitFor();
   await page.getByLabel('Name contains').fill('number 19999');
   await page.getByRole('link', { name: 'P-00019999', exact: true }).waitFor();

@@ -14,7 +14,7 @@ export async function signInByKey(page: Page, key: string): Promise<void> {
   await page.getByLabel('API key').fill(key);
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   await page.getByRole('main').waitFor();
-  await page.locator('.frame').waitFor();
+  await page.locator('.app-shell').waitFor();
 }
 
 const PASSWORD = 'a long and quiet river';

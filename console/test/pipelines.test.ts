@@ -19,9 +19,9 @@ test('a pipeline is made of a csv file by the suggested mapping, run, and its hi
   const page = await enter(`#/projects/${id}/pipelines`);
   await page.getByRole('link', { name: 'New pipeline' }).first().click();
   await page.getByLabel('Name', { exact: true }).first().fill('Saws');
-  await page.getByLabel('A file to try it with').setInputFiles(csv(FEED));
+  await page.getByLabel('File to try').setInputFiles(csv(FEED));
 
-  await page.getByText('Suggested by the names of the columns').waitFor();
+  await page.getByText('Suggested from the names').waitFor();
   const columnOf = (label: string) => page.getByRole('combobox', { name: label, exact: true }).inputValue();
   assert.deepEqual(await Promise.all(['Identifier', 'Name', 'Categories'].map(columnOf)), [
     'sku',
@@ -42,7 +42,7 @@ test('a pipeline is made of a csv file by the suggested mapping, run, and its hi
   await page.getByRole('button', { name: 'Create the pipeline' }).click();
 
   await page.getByRole('heading', { name: 'Saws', exact: true }).waitFor();
-  await page.getByLabel('File to send').setInputFiles(csv(FEED));
+  await page.getByLabel('File to upload').setInputFiles(csv(FEED));
   await page.getByText('2 created, 1 rejected').waitFor();
   await page.getByText('finished', { exact: true }).waitFor();
   await untilBuilt(service.relata, id);
@@ -91,7 +91,7 @@ test('the URL of a webhook is shown, and another one takes its place (§13.3)', 
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/pipelines/new`);
   await page.getByLabel('Name', { exact: true }).first().fill('Stock');
-  await page.getByLabel('Where the file comes from').selectOption('http');
+  await page.getByLabel('Source of the file').selectOption('http');
   await page.getByLabel('URL', { exact: true }).fill('https://erp.example/stock.csv');
   await page.getByText('The mapping as JSON').click();
   await page.getByRole('textbox', { name: 'Mapping' }).fill('{"identifier":"sku","attributes":"*"}');
@@ -104,8 +104,8 @@ test('the URL of a webhook is shown, and another one takes its place (§13.3)', 
   const first = (await shown.textContent()) ?? '';
   assert.ok(first.startsWith(`${service.url}/etl-triggers/webhook/`), first);
   await page.getByRole('button', { name: 'New URL …' }).click();
-  await page.getByRole('button', { name: 'Make a new URL' }).click();
-  await page.getByRole('dialog', { name: 'Give the webhook' }).waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Create a new URL' }).click();
+  await page.getByRole('dialog', { name: 'Change the URL of the webhook' }).waitFor({ state: 'detached' });
   const second = (await shown.textContent()) ?? '';
   const call = async (url: string) =>
     (await fetch(url, { method: 'POST', headers: { authorization: `Bearer ${service.key}` } })).status;
@@ -123,7 +123,7 @@ test('a source is tried over HTTP, and read again although it is what it was (§
   t.after(() => source.close());
   const page = await enter(`#/projects/${id}/pipelines/new`);
   await page.getByLabel('Name', { exact: true }).first().fill('Stock');
-  await page.getByLabel('Where the file comes from').selectOption('http');
+  await page.getByLabel('Source of the file').selectOption('http');
   const { port } = source.address() as AddressInfo;
   await page.getByLabel('URL', { exact: true }).fill(`http://127.0.0.1:${port}/stock.csv`);
   await page.getByRole('button', { name: 'Read the first rows' }).click();
@@ -158,7 +158,7 @@ test('of two changes of one pipeline the later one is told, and nothing is lost 
   };
   const { id: pipelineId } = await service.relata.pipelines.create(id, definition);
   const page = await enter(`#/projects/${id}/pipelines/${pipelineId}/edit`);
-  await page.getByLabel('Products at least').fill('7');
+  await page.getByLabel('Minimum products').fill('7');
   const place = { projectId: id, pipelineId };
   await service.relata.pipelines.put(place, { ...definition, name: 'Renamed by somebody else' });
   await page.getByRole('button', { name: 'Save' }).click();

@@ -14,7 +14,7 @@ test('the first owner comes by the link, invites an editor, and everybody signs 
   await owner.getByRole('link', { name: 'Account' }).click();
   await owner.getByRole('button', { name: 'Invite somebody' }).click();
   await fill(owner, { 'E-mail': 'ben@shop.example' });
-  await owner.getByRole('button', { name: 'Make the link' }).click();
+  await owner.getByRole('button', { name: 'Create the link' }).click();
   const invitation =
     (await owner.getByLabel('The link of the invitation', { exact: true }).textContent()) ?? '';
   assert.deepEqual(await findBarriers(owner), []);
@@ -23,8 +23,8 @@ test('the first owner comes by the link, invites an editor, and everybody signs 
   await editor.getByRole('link', { name: 'Create the first project' }).click();
   await fill(editor, { Name: 'Shop DE' });
   await editor.getByRole('button', { name: 'Create the project' }).click();
-  await editor.getByRole('button', { name: 'Make a key and put it in' }).click();
-  await editor.getByText('shown here this once').waitFor();
+  await editor.getByRole('button', { name: 'Create a key and use it in' }).click();
+  await editor.getByText('shown only now').waitFor();
   await editor.getByRole('button', { name: 'Load example products' }).click();
   await editor.getByText('Latest tasks').waitFor();
   assert.equal((await service.relata.tasks.list({ projectId: 1 })).tasks[0]?.origin, 'CONSOLE');
@@ -58,7 +58,7 @@ test('a password is changed, and all sessions end at once (§5.6)', async (t) =>
   // The session is a new one with a new token, and changes go on.
   await page.getByRole('button', { name: 'Invite somebody' }).click();
   await fill(page, { 'E-mail': 'ben@shop.example' });
-  await page.getByRole('button', { name: 'Make the link' }).click();
+  await page.getByRole('button', { name: 'Create the link' }).click();
   await page.getByLabel('The link of the invitation', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Sign out everywhere' }).click();
   await page.getByRole('heading', { name: 'Sign in to Relata' }).waitFor();
@@ -77,7 +77,7 @@ test('somebody whose session has ended comes to the sign-in (§5.6 rule 6)', asy
 
 /** What a button says that changes something, at its beginning. */
 const CHANGES =
-  /^(New|Create|Save|Delete|Load|Make|Invite|Remove|Withdraw|Rotate|Undo|Restore|Commit|Bring back|Cancel|Run|Add|What can be done)/;
+  /^(New|Create|Save|Delete|Load|Make|Invite|Remove|Withdraw|Rotate|Undo|Restore|Commit|Cancel|Run|Add|What can be done)/;
 /** A definition may be tried without being stored, and forms are drawn to be read. */
 const TRIED = [
   ...['relation', 'relation-new', 'attribute', 'project-new', 'api-key-new'],

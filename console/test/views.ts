@@ -90,7 +90,7 @@ SAW-3;Hand saw;19,90;;Tools > Saws
 
 async function tryFile(page: Page): Promise<void> {
   const file = { name: 'saws.csv', mimeType: 'text/csv', buffer: Buffer.from(FEED) };
-  await page.getByLabel('A file to try it with').setInputFiles(file);
+  await page.getByLabel('File to try').setInputFiles(file);
   await page.getByText('3 rows, 2 products, 1 with problems').waitFor();
 }
 

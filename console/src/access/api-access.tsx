@@ -42,7 +42,7 @@ export function ApiAccess() {
     <Page
       title="API access"
       crumbs={[[project.name, linkTo('projects', project.id)]]}
-      about="Keys of shops, connectors and programs. A value is shown once, when it is made."
+      about="Keys for shops, connectors and programs. A value is shown once, when the key is created."
       actions={create}
     >
       <NewValue shown={shown} onDone={() => setShown(undefined)} />
@@ -52,8 +52,8 @@ export function ApiAccess() {
           return (
             <Card isBare>
               {reaching.length === 0 ? (
-                <Empty icon="key" title="No key reaches this project">
-                  <p>Make one for each shop or program, so that it can be rotated or taken away by itself.</p>
+                <Empty icon="key" title="No key can access this project">
+                  <p>Create one for each shop or program, so that you can rotate or delete it separately.</p>
                   {create}
                 </Empty>
               ) : (
@@ -181,7 +181,7 @@ function KeyMenu({ apiKey, onRotated }: { apiKey: ApiKey; onRotated(shown: Shown
         onClose={() => setOpen(undefined)}
         onSubmit={rotate}
       >
-        <p>A new value is made, with the same scope, access and limit.</p>
+        <p>Creates a new value with the same scope, access and limit.</p>
         <SelectField
           label="The old value"
           choices={OVERLAPS}
@@ -198,7 +198,7 @@ function KeyMenu({ apiKey, onRotated }: { apiKey: ApiKey; onRotated(shown: Shown
         onSubmit={remove}
       >
         <p>
-          Whoever uses it is refused from now on. It was last used <Ago at={apiKey.lastUsedAt} />.
+          Requests with it will be refused from now on. It was last used <Ago at={apiKey.lastUsedAt} />.
         </p>
       </FormDialog>
     </>

@@ -19,13 +19,13 @@ export interface ShownKey {
 export function NewValue({ shown, onDone }: { shown: ShownKey | undefined; onDone(): void }) {
   if (shown === undefined) return null;
   return (
-    <Card title={`The value of “${shown.name}”`} actions={<Button onClick={onDone}>I have kept it</Button>}>
+    <Card title={`The value of “${shown.name}”`} actions={<Button onClick={onDone}>I have saved it</Button>}>
       {shown.key === undefined ? (
-        <p>The key was made, but its value was lost on the way. Delete it and make another.</p>
+        <p>The key was created, but its value was lost in transfer. Delete it and create another.</p>
       ) : (
         <>
-          <p className="soft">It is shown now and never again. Put it where the program reads its secrets.</p>
-          <Code text={shown.key} label="The value of the key" />
+          <p className="soft">It is shown only now. Store it where the program reads its secrets.</p>
+          <Code text={shown.key} label="Value of the key" />
         </>
       )}
     </Card>
@@ -62,7 +62,7 @@ export function NewKey({ isOpen, onClose, onMade }: Form) {
     <FormDialog
       title="New API key"
       isWide
-      action="Make the key"
+      action="Create the key"
       isOpen={isOpen}
       onClose={onClose}
       onSubmit={submit}

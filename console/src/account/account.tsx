@@ -10,8 +10,8 @@ import { useTell } from '../parts/toasts.tsx';
 import { useRelata, useRights, useSession } from '../state/session.tsx';
 
 const ROLES: readonly Choice[] = [
-  ['viewer', 'viewer: looks at everything'],
-  ['editor', 'editor: changes everything but users and account keys'],
+  ['viewer', 'viewer: read-only'],
+  ['editor', 'editor: changes everything except users and account keys'],
   ['owner', 'owner: everything'],
 ];
 
@@ -99,7 +99,7 @@ function Users({ self }: { self: number }) {
           await reread();
         }}
       >
-        <p>They are signed out everywhere at once. What they made stays.</p>
+        <p>They are signed out everywhere at once. What they created stays.</p>
       </FormDialog>
     </Card>
   );
@@ -134,14 +134,14 @@ function Invitations() {
     >
       {made && invitations.data?.items.some(({ id }) => id === made.id) && (
         <>
-          <p className="soft">Send this link to {made.email}. It is shown this once.</p>
+          <p className="soft">Send this link to {made.email}. It is shown only now.</p>
           <Code text={made.link} label="The link of the invitation" />
         </>
       )}
       <Answer of={invitations}>
         {({ items }) =>
           items.length === 0 ? (
-            <p className="soft">Nobody is invited at the moment.</p>
+            <p className="soft">No open invitations.</p>
           ) : (
             <ul className="stack">
               {items.map((one) => (
@@ -162,7 +162,7 @@ function Invitations() {
       </Answer>
       <FormDialog
         title="Invite somebody"
-        action="Make the link"
+        action="Create the link"
         isOpen={isOpen}
         onClose={() => setOpen(false)}
         onSubmit={invite}
@@ -233,7 +233,7 @@ function SignOuts() {
   const tell = useTell();
   return (
     <Card title="Sessions">
-      <p className="soft">Ends all of your sessions, on every device, this one included.</p>
+      <p className="soft">Ends all of your sessions on every device, including this one.</p>
       <div className="row">
         <Button look="danger" onClick={() => void signOut(true).catch(tell.bad)}>
           Sign out everywhere

@@ -19,7 +19,7 @@ export function Welcome({ token }: { token: string }) {
       title="Welcome to Relata"
       action="Create the owner"
       hasEmail
-      about="You are the first here. The owner manages everything, other users included."
+      about="You are the first user. The owner manages everything, including other users."
       enter={(relata, given) => relata.session.createOwner({ token, ...given })}
     />
   );
@@ -31,7 +31,7 @@ export function Invitation({ token }: { token: string }) {
     <EnterForm
       title="Join Relata"
       action="Accept the invitation"
-      about="Choose the name that others see and a password of your own."
+      about="Choose the name that others see, and a password."
       enter={(relata, { name, password }) => relata.session.acceptInvitation({ token, name, password })}
     />
   );
@@ -89,7 +89,7 @@ function EnterForm({ title, action, about, hasEmail, enter }: Shape) {
         </form>
       </Card>
       <LinkButton look="quiet" href={linkTo()}>
-        To the sign-in
+        Go to sign-in
       </LinkButton>
     </Door>
   );

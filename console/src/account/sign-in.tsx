@@ -41,7 +41,7 @@ export function SignIn() {
               type="password"
               required
               autoFocus
-              hint="It needs the access “manage”. It is kept in this tab only and forgotten by a reload."
+              hint="It needs the access “manage”. It is kept only in this tab, until you reload."
             />
           ) : (
             <>
@@ -78,8 +78,8 @@ export function SignIn() {
         {isByKey ? 'Sign in with e-mail and password' : 'Sign in with an API key'}
       </Button>
       <p className="soft small">
-        Nobody has signed up yet? The log of the service’s start has a link for the first owner;{' '}
-        <code>relata owner-link</code> makes another.
+        No users yet? The service logs an owner link at its start; <code>relata owner-link</code> creates
+        another.
       </p>
     </Door>
   );

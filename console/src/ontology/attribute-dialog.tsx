@@ -92,10 +92,10 @@ export function AttributeDialog({ attribute, coverage, onClose, onSave }: Shape)
           </>
         )}
         <TextField
-          label="Also called"
+          label="Synonyms"
           value={synonyms}
           placeholder="Color, Farbe"
-          hint="Other upload keys that mean this attribute, by commas"
+          hint="Other upload keys for this attribute, comma-separated"
           onChange={(event) => setSynonyms(event.target.value)}
         />
       </div>
@@ -123,7 +123,7 @@ function UsedBy({ attribute }: { attribute: string }) {
   if (using.length === 0) return null;
   return (
     <p className="soft small">
-      Relations look at it:{' '}
+      Relations that use it:{' '}
       {using.map(({ id, name }, at) => (
         <span key={id}>
           {at > 0 && ', '}
@@ -148,7 +148,7 @@ function RemoveAttribute({ onRemove }: { onRemove(): void }) {
     );
   return (
     <div className="note warn" role="alert">
-      <p>Its facts go, and a relation that looks at it is misconfigured until it is changed.</p>
+      <p>Its facts are removed, and relations that use it are misconfigured until you change them.</p>
       <div className="row">
         <Button onClick={() => setAsked(false)}>Keep it</Button>
         <Button look="danger" onClick={onRemove}>

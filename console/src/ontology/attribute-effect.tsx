@@ -24,7 +24,7 @@ export function AttributeEffect({ before, after }: { before: Attribute; after: A
   });
   if (!isChanged) return null;
   if (effect.error) return <ErrorNote error={effect.error} />;
-  if (!effect.data) return <Loading words="Counting what it would do …" />;
+  if (!effect.data) return <Loading words="Counting the effect …" />;
   return <Effect effect={effect.data} />;
 }
 
@@ -32,14 +32,14 @@ function Effect({ effect }: { effect: EffectAnswer }) {
   const { kept, gained, lost, sampled, sampledProducts } = effect;
   return (
     <div className="stack" aria-live="polite">
-      <h3>If it is saved{sampled && ` (of ${formatCount(sampledProducts)} products looked at)`}</h3>
+      <h3>Effect of saving{sampled && ` (of ${formatCount(sampledProducts)} products sampled)`}</h3>
       <dl className="figures">
-        <Figure label="Values that stay facts" value={formatCount(kept)} />
+        <Figure label="Values that remain facts" value={formatCount(kept)} />
         <Figure label="Become facts" value={formatCount(gained.count)} />
-        <Figure label="Cease to be facts" value={formatCount(lost.count)} />
+        <Figure label="No longer facts" value={formatCount(lost.count)} />
       </dl>
       <Examples title="Become facts" list={gained.examples} />
-      <Examples title="Cease to be facts" list={lost.examples} />
+      <Examples title="No longer facts" list={lost.examples} />
     </div>
   );
 }

@@ -56,7 +56,7 @@ function useSave({ value, etag }: Tagged<Ontology>) {
       if (!(error instanceof RelataError && error.status === 412)) throw error;
       await queries.invalidateQueries({ queryKey: ['ontology', project.id] });
       throw new Error(
-        'Somebody else has changed the ontology meanwhile. It was read anew: look at it and save again.',
+        'Somebody else has changed the ontology meanwhile. It was reloaded: check it and save again.',
       );
     }
     await queries.invalidateQueries({ queryKey: ['ontology', project.id] });
@@ -106,7 +106,7 @@ function Attributes({ read }: { read: Tagged<Ontology> }) {
           disabled={!canChange}
           choices={[
             ['automatic', 'become attributes by themselves'],
-            ['own', 'are left out: I keep the ontology'],
+            ['own', 'are ignored: I maintain the ontology'],
           ]}
           onChange={(event) => setMode(event.target.value)}
         />
@@ -129,8 +129,8 @@ function Attributes({ read }: { read: Tagged<Ontology> }) {
         {attributes.length === 0 ? (
           <Empty icon="ontology" title="No attributes yet">
             <p>
-              The first full update makes them from the keys that it holds. Numbers with one unit become
-              numeric by themselves.
+              The first full update creates them from its keys. Numbers with one unit become numeric
+              automatically.
             </p>
           </Empty>
         ) : (
@@ -174,7 +174,7 @@ function AttributeTable({
             <th>Attribute</th>
             <th>Type</th>
             <th className="wide-only">Unit</th>
-            <th className="wide-only">Also called</th>
+            <th className="wide-only">Synonyms</th>
             {coverage && <th>Coverage</th>}
             <th className="wide-only number">Id</th>
           </tr>

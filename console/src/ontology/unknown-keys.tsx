@@ -10,9 +10,9 @@ export function UnknownKeys({ coverage: { answer } }: { coverage: Coverage }) {
   const { unknown, sampledProducts } = answer;
   if (unknown.length === 0) return null;
   return (
-    <Card title={`${formatCount(unknown.length)} keys that are no attribute`}>
+    <Card title={`${formatCount(unknown.length)} keys without an attribute`}>
       <p className="soft">
-        Make an attribute of a key, or name it under “Also called” of one, and its values become facts.
+        Create an attribute for a key, or add the key to the synonyms of one, and its values become facts.
       </p>
       <ul className="bars">
         {unknown.slice(0, SHOWN).map(({ name, withValue, values }) => (

@@ -26,7 +26,7 @@ export function AuditLog() {
       <Answer of={log}>
         {({ pages }) => (
           <Card isBare>
-            {pages[0]?.items.length === 0 && <Empty icon="log" title="Nothing was changed yet" />}
+            {pages[0]?.items.length === 0 && <Empty icon="log" title="No changes yet" />}
             <div className="table-box">
               <table className="table">
                 <thead>

@@ -25,8 +25,8 @@ export function Overview() {
             <Card isBare>
               <Empty icon="projects" title="Welcome to Relata">
                 <p>
-                  Begin with a project: one catalog in one locale. Then send products, and relations say what
-                  goes with what.
+                  Begin with a project: one catalog in one locale. Then send products, and define relations to
+                  get related products.
                 </p>
                 {canChange && (
                   <LinkButton icon="plus" look="primary" href={linkTo('projects', 'new')}>
@@ -66,7 +66,7 @@ function Account() {
       <div className="columns">
         <Card title="Latest tasks" isBare>
           {tasks.length === 0 ? (
-            <Empty icon="updates" title={isReady ? 'Nothing has happened yet' : 'Loading …'} />
+            <Empty icon="updates" title={isReady ? 'No tasks yet' : 'Loading …'} />
           ) : (
             <LatestTasks tasks={tasks.slice(0, SHOWN_TASKS)} />
           )}

@@ -29,6 +29,6 @@ export function CategoryField({
 }
 
 function describeEmpty(isPending: boolean, isComplete: boolean): string | undefined {
-  if (isPending) return 'Looking for categories';
-  return isComplete ? undefined : 'No known one matches; more are being looked for';
+  if (isPending) return 'Loading categories';
+  return isComplete ? undefined : 'No match yet; still loading';
 }

@@ -31,7 +31,7 @@ export function TextField({ label, hint, isQuiet, mistake, ...rest }: Label & Co
   );
 }
 
-const LOCALE = 'Language and country, as de-DE';
+const LOCALE = 'Language and country, for example de-DE';
 
 /** A browser shows the title where what was typed does not fit. */
 export function LocaleField(field: Omit<ComponentProps<'input'>, 'pattern' | 'title'>) {

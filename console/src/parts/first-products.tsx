@@ -18,13 +18,13 @@ export function FirstProducts() {
   return (
     <Empty icon="products" title="No products yet">
       <p>
-        Send the first ones with the calls below, or look around with example products. This page turns into
-        the catalog as soon as they arrive.
+        Send the first ones with the calls below, or try it with example products. This page shows the catalog
+        as soon as they arrive.
       </p>
       {canChange && <ExampleButton />}
       <FirstCalls />
       <p className="small">
-        <code>npm run demo</code> starts a second service with a whole demo catalog. Programs to copy from are
+        <code>npm run demo</code> starts a second service with a complete demo catalog. Example programs are
         in <code>examples/</code>, and a <a href={linkTo('projects', project.id, 'pipelines')}>pipeline</a>{' '}
         fetches a file by itself.
       </p>
@@ -96,7 +96,7 @@ export function FirstCalls() {
       {key === undefined && canChange && (
         <div className="row">
           <Button icon="key" onClick={() => void make().catch(setError)}>
-            Make a key and put it in
+            Create a key and use it in
           </Button>
           <LinkButton look="quiet" href={linkTo('projects', project.id, 'api-access')}>
             API access
@@ -105,7 +105,7 @@ export function FirstCalls() {
       )}
       {made !== undefined && (
         <p className="soft small">
-          The key “First products” is shown here this once. It can be deleted under API access.
+          The key “First products” is shown only now. You can delete it under API access.
         </p>
       )}
     </div>

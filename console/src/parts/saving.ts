@@ -61,6 +61,6 @@ const refuseStale =
   (reason: unknown): never => {
     if (!(reason instanceof RelataError && reason.status === 412)) throw reason;
     throw new Error(
-      `Somebody else has changed this ${what} meanwhile. Open it again in another tab to see their version.`,
+      `Somebody else has changed this ${what} meanwhile. Open it in another tab to see their version.`,
     );
   };

@@ -27,7 +27,7 @@ export function SuggestField({ label, isQuiet, value, choices, empty, onChange, 
           <Autocomplete.Positioner className="menu-place" sideOffset={4}>
             <Autocomplete.Popup className="menu match">
               <Autocomplete.Empty>
-                <div className="menu-item soft">{empty ?? 'No known one matches'}</div>
+                <div className="menu-item soft">{empty ?? 'No match'}</div>
               </Autocomplete.Empty>
               <Autocomplete.List>
                 {(choice: string) => (

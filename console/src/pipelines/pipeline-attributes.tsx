@@ -35,7 +35,7 @@ export function MappedAttributesFields({ mapping, columns, onChange }: Shape) {
     <fieldset className="stack">
       <legend className="label">Attributes</legend>
       <SwitchField
-        label="All the other columns"
+        label="All other columns"
         hint="Each under its own name."
         checked={hasRest}
         onChange={(isOn) => put(entries, isOn)}
@@ -55,7 +55,7 @@ export function MappedAttributesFields({ mapping, columns, onChange }: Shape) {
         </div>
       ))}
       <ColumnField
-        label="One more attribute, from the column"
+        label="Another attribute, from the column"
         columns={free}
         spec={undefined}
         onChange={(spec) => {

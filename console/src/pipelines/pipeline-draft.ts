@@ -56,7 +56,7 @@ export const needOfMapping = (format: Typed): 'needed' | 'own' | 'none' =>
 export const MODES = [
   ['full', 'Full: the file is the whole catalog'],
   ['incremental', 'Incremental: products are added and replaced'],
-  ['partial', 'Partial: what is mapped is changed, nothing else'],
+  ['partial', 'Partial: only mapped fields are changed'],
   ['delete', 'Delete: the products in the file are deleted'],
 ] as const;
 

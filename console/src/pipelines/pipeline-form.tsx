@@ -34,9 +34,9 @@ export function BasicsCard({ draft, onChange }: PipelineShape) {
 }
 
 const TRIGGERS = [
-  ['manual', 'By hand'],
-  ['schedule', 'By schedule'],
-  ['webhook', 'By webhook'],
+  ['manual', 'Manual'],
+  ['schedule', 'Schedule'],
+  ['webhook', 'Webhook'],
 ] as const;
 
 const DEFAULT_SECONDS = 3_600;
@@ -56,7 +56,7 @@ export function TriggerCard({ draft, onChange }: PipelineShape) {
   const set = (name: string, value: unknown) => onChange({ trigger: withOption(trigger, name, value) });
   return (
     <Card title="Trigger">
-      {isUpload && <p className="soft">Each file that is sent in starts a run anyway.</p>}
+      {isUpload && <p className="soft">Each uploaded file also starts a run.</p>}
       <div className="fields">
         <SelectField
           label="Runs start"
@@ -107,9 +107,9 @@ export function TriggerCard({ draft, onChange }: PipelineShape) {
 }
 
 const REJECTED = [
-  ['stop', 'The first one ends the run'],
-  ['continue', 'They are left out'],
-  ['share', 'They are left out, up to a share'],
+  ['stop', 'The first rejected row ends the run'],
+  ['continue', 'Leave them out'],
+  ['share', 'Leave them out, up to a share'],
 ] as const;
 
 const DEFAULT_SHARE = 0.05;
@@ -132,22 +132,22 @@ export function GuardsCard({ draft, onChange }: PipelineShape) {
         />
         {isShare && (
           <NumberField
-            label="Rejected rows at most, in %"
+            label="Maximum of rejected rows, in %"
             value={Math.round(onRejectedRow * 10_000) / 100}
             mistake={mistake('/onRejectedRow')}
             onChange={(percent) => onChange({ onRejectedRow: (percent ?? 0) / 100 })}
           />
         )}
         <NumberField
-          label="Products at least"
-          hint="A run that finds fewer changes nothing."
+          label="Minimum products"
+          hint="A run with fewer products changes nothing."
           value={draft.minProducts}
           mistake={mistake('/minProducts')}
           onChange={(minProducts) => onChange({ minProducts })}
         />
         <NumberField
-          label="Deleted at most, in %"
-          hint="A run that would delete more of the catalog changes nothing."
+          label="Delete guard, in %"
+          hint="A run that would delete a larger share of the catalog changes nothing."
           value={draft.maxDeletePercent}
           mistake={mistake('/maxDeletePercent')}
           onChange={(maxDeletePercent) => onChange({ maxDeletePercent })}

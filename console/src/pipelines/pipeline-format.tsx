@@ -36,7 +36,7 @@ export function FormatCard({ draft, onChange, found }: PipelineShape & { found: 
       </div>
       {found && Object.keys(found).length > 0 && (
         <p className="soft small">
-          Found in the file:{' '}
+          Detected in the file:{' '}
           {Object.entries(found)
             .map(([name, value]) => `${name} ${value === '\t' ? 'tab' : value}`)
             .join(', ')}

@@ -30,24 +30,20 @@ export function MappingCard({
       actions={
         <>
           {need === 'own' && mapping && (
-            <Button onClick={() => put(undefined)}>Take that of the format</Button>
+            <Button onClick={() => put(undefined)}>Use the mapping of the format</Button>
           )}
           {suggested && !isSuggested && (
-            <Button onClick={() => put(suggested)}>Take the suggested one</Button>
+            <Button onClick={() => put(suggested)}>Use the suggested mapping</Button>
           )}
         </>
       }
     >
       {isSuggested && (
-        <p className="soft">
-          Suggested by the names of the columns and what is in them. Change what is wrong.
-        </p>
+        <p className="soft">Suggested from the names and values of the columns. Change what is wrong.</p>
       )}
-      {preview === undefined && (
-        <p className="soft">Columns can be chosen when the source, or a file to try it with, was read.</p>
-      )}
+      {preview === undefined && <p className="soft">Read the source, or a file to try, to choose columns.</p>}
       {need === 'own' && mapping === undefined ? (
-        <p className="soft">This format has a mapping of its own, so none is needed.</p>
+        <p className="soft">This format has a default mapping, so you need none.</p>
       ) : (
         <Fields mapping={mapping ?? NO_MAPPING} columns={preview?.columns ?? []} onChange={put} />
       )}
@@ -107,7 +103,7 @@ function CategoryFields({ mapping, columns, onChange }: FieldsShape) {
       />
       {categories && (
         <TextField
-          label="Between the levels of a category"
+          label="Separator of category levels"
           value={categories.separator ?? ''}
           mistake={mistake('/mapping/categories/separator')}
           onChange={({ target: { value } }) =>

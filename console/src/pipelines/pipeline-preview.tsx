@@ -38,7 +38,7 @@ interface Editing {
   onChange(changed: Partial<PipelineDefinition>): void;
 }
 
-/** What becomes of the first rows, at every change of format, mapping and mode. */
+/** Preview of the first rows, at every change of format, mapping and mode. */
 export function usePipelinePreview(draft: PipelineDefinition, { pipelineId, onChange }: Editing): Tried {
   const relata = useRelata();
   const project = useProject();
@@ -108,18 +108,18 @@ export function PreviewCard({
   const wouldEnd =
     onRejectedRow === 'stop' && preview.data?.rows.some(({ product }) => product === undefined);
   return (
-    <Card title="What becomes of the first rows">
+    <Card title="Preview of the first rows">
       <ErrorNote error={preview.error} />
       {!isAsked && (
-        <Empty icon="pipelines" title="Nothing was read yet">
-          <p>Give the source something to read: its columns and its first rows show here.</p>
+        <Empty icon="pipelines" title="Nothing read yet">
+          <p>Read the source to see its columns and first rows here.</p>
         </Empty>
       )}
       {preview.isFetching && preview.data === undefined && <Loading />}
       {wouldEnd && !preview.error && (
         <p className="note warn">
-          A run would end at the first row that makes no product, and change nothing: mend the mapping or the
-          file, or choose below that such rows are left out.
+          A run would end at the first row that makes no product, and change nothing. Correct the mapping or
+          the file, or choose below to leave such rows out.
         </p>
       )}
       {preview.data && !preview.error && <Rows rows={preview.data.rows} isOld={preview.isPlaceholderData} />}

@@ -56,8 +56,8 @@ export function PipelineRuns({ pipeline }: { pipeline: Pipeline }) {
 function Never({ pipeline }: { pipeline: Pipeline }) {
   const words =
     typeOf(pipeline.source) === 'upload'
-      ? 'None yet. Each file that is sent in starts one.'
-      : 'None yet. Run it now to see whether it does what it should.';
+      ? 'None yet. Each uploaded file starts one.'
+      : 'None yet. Run it now to test it.';
   return <p className="soft">{words}</p>;
 }
 
@@ -77,7 +77,7 @@ function RunTable({ runs }: { runs: readonly PipelineRun[] }) {
           <tr>
             <th>Run</th>
             <th>Status</th>
-            <th>What it did</th>
+            <th>Counts</th>
             <th className="wide-only">Started</th>
             <th className="wide-only number">Took</th>
           </tr>

@@ -39,7 +39,7 @@ export function SourceCard({ draft, onChange, tried }: PipelineShape & { tried: 
     <Card title="Source">
       <div className="fields">
         <SelectField
-          label="Where the file comes from"
+          label="Source of the file"
           hint={hintOf('PipelineSource', source)}
           choices={SOURCES}
           value={type}
@@ -110,7 +110,7 @@ function Headers({ draft: { source }, onChange }: PipelineShape) {
       ))}
       {refused && <p className="mistake small">{refused}</p>}
       {rows.some(([, value]) => value === '***') && (
-        <p className="soft small">Stored values are never shown: *** keeps them.</p>
+        <p className="soft small">Stored values are never shown. Leave *** to keep a value.</p>
       )}
       <div className="row">
         <Button icon="plus" look="quiet" onClick={() => setRows([...rows, ['', '']])}>
@@ -126,7 +126,7 @@ function FileToTry({ draft, onChange, tried }: PipelineShape & { tried: Tried })
   const choose = async (file: File | undefined) => {
     setError(undefined);
     if (file === undefined) return;
-    if (file.size > MOST_BYTES) throw new Error('A preview takes up to 8 MiB: choose a part of the file.');
+    if (file.size > MOST_BYTES) throw new Error('A preview takes up to 8 MiB. Choose a part of the file.');
     const type = guessFormat(file.name);
     if (draft.mapping === undefined && type !== undefined && typeOf(draft.format) === START_FORMAT)
       onChange({ format: { type } });
@@ -135,8 +135,8 @@ function FileToTry({ draft, onChange, tried }: PipelineShape & { tried: Tried })
   return (
     <>
       <TextField
-        label="A file to try it with"
-        hint="It is only looked at. Its columns are found and a mapping is suggested."
+        label="File to try"
+        hint="It is not imported. It is used to detect columns and suggest a mapping."
         type="file"
         onChange={({ target }) => void choose(target.files?.[0]).catch(setError)}
       />

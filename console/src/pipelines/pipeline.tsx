@@ -89,7 +89,7 @@ function useStart(start: (given?: File) => Promise<unknown>) {
   const [isBusy, setBusy] = useState(false);
   const begin = async (file?: File) => {
     setBusy(true);
-    await start(file).then(() => tell.good('The run has begun'), tell.bad);
+    await start(file).then(() => tell.good('The run has started'), tell.bad);
     await refresh();
     setBusy(false);
   };
@@ -133,7 +133,7 @@ function SendFile({ pipeline }: { pipeline: Pipeline }) {
         ref={input}
         type="file"
         hidden
-        aria-label="File to send"
+        aria-label="File to upload"
         onChange={({ target }) => {
           const [file] = target.files ?? [];
           if (file) void begin(file);
@@ -147,7 +147,7 @@ function SendFile({ pipeline }: { pipeline: Pipeline }) {
         disabled={isRunning(pipeline)}
         onClick={() => input.current?.click()}
       >
-        Send a file …
+        Upload a file …
       </Button>
     </>
   );
@@ -162,7 +162,7 @@ function Webhook({ pipeline }: { pipeline: Pipeline }) {
   const [isOpen, setOpen] = useState(false);
   const renew = async () => {
     await relata.pipelines.renewTriggerId({ projectId: project.id, pipelineId: pipeline.id });
-    tell.good('The webhook has another URL');
+    tell.good('The webhook has a new URL');
     await refresh();
   };
   return (
@@ -174,14 +174,14 @@ function Webhook({ pipeline }: { pipeline: Pipeline }) {
       </p>
       <Code label="The URL of the webhook" text={textOf(pipeline.trigger, 'url')} />
       <FormDialog
-        title="Give the webhook another URL"
-        action="Make a new URL"
+        title="Change the URL of the webhook"
+        action="Create a new URL"
         isDanger
         isOpen={isOpen}
         onClose={() => setOpen(false)}
         onSubmit={renew}
       >
-        <p>The present URL ends at once: whoever calls it gets 404 until they have the new one.</p>
+        <p>The present URL stops working at once: calls to it get 404. Give callers the new one.</p>
       </FormDialog>
     </Card>
   );
@@ -200,7 +200,7 @@ function Definition({ pipeline }: { pipeline: Pipeline }) {
     ['Trigger', describeTrigger(pipeline)],
     ...(pipeline.nextRunAt === undefined ? [] : [['Next run', formatMoment(pipeline.nextRunAt)] as const]),
     ['Rejected rows', rejected],
-    ['Products at least', String(pipeline.minProducts)],
+    ['Minimum products', String(pipeline.minProducts)],
     ['Deleted at most', `${pipeline.maxDeletePercent} % of the catalog`],
     ['Id', String(pipeline.id)],
   ];
@@ -247,7 +247,7 @@ function DeletePipeline({ pipeline }: { pipeline: Pipeline }) {
         onClose={() => setOpen(false)}
         onSubmit={remove}
       >
-        <p>Its schedule or webhook ends. The products that it brought stay.</p>
+        <p>Its schedule or webhook ends. The products that it imported stay.</p>
       </FormDialog>
     </>
   );

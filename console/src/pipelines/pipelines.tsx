@@ -45,8 +45,8 @@ export function Pipelines() {
             {list.length === 0 ? (
               <Empty icon="pipelines" title="No pipeline yet">
                 <p>
-                  Take the file that your shop or ERP exports. Its columns are read and a mapping is
-                  suggested; the first rows show at once what becomes of them.
+                  Use the file that your shop or ERP exports. The console reads its columns, suggests a
+                  mapping and previews the first rows.
                 </p>
                 {create}
               </Empty>

@@ -44,9 +44,9 @@ export function ProductScan({ filters }: { filters: ProductFilters }) {
             {scan.state === 'stopped' && (scan.next ? ', more may follow' : ', stopped')}
           </span>
           {isRunning && <Button onClick={stop}>Stop</Button>}
-          {scan.next && !isRunning && <Button onClick={goOn}>Search on</Button>}
+          {scan.next && !isRunning && <Button onClick={goOn}>Continue the search</Button>}
         </div>
-        <Meter share={scan.of > 0 ? scan.scanned / scan.of : 0} label="Looked at" />
+        <Meter share={scan.of > 0 ? scan.scanned / scan.of : 0} label="Scanned" />
         <ErrorNote error={error} />
       </div>
       <ProductGrid label="Products found" count={scan.rows.length} getRow={getRow} onNearEnd={nothing} />

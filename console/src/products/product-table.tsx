@@ -50,12 +50,12 @@ function PartButtons({ back, onward }: Readonly<Record<'back' | 'onward', (() =>
     <>
       {back && (
         <Button look="quiet" onClick={back}>
-          Show the part before
+          Show previous
         </Button>
       )}
       {onward && (
         <Button look="quiet" onClick={onward}>
-          Show what follows
+          Show next
         </Button>
       )}
     </>
@@ -88,7 +88,7 @@ function useParts(filter: string) {
 
 function NoProducts({ isFiltered }: { isFiltered: boolean }) {
   if (!isFiltered) return <FirstProducts />;
-  return <Empty icon="search" title="No product of this identifier or category" />;
+  return <Empty icon="search" title="No product with this identifier or category" />;
 }
 
 function useProductPages({ prefix, category }: ProductFilters, { cursor }: Part) {

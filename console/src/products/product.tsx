@@ -189,7 +189,7 @@ function DeleteProduct({ identifier }: { identifier: string }) {
         onClose={() => setOpen(false)}
         onSubmit={remove}
       >
-        <p>It is gone from lookups and relations at once. A restore brings it back.</p>
+        <p>It disappears from lookups and relations at once. A restore brings it back.</p>
       </FormDialog>
     </>
   );

@@ -48,7 +48,7 @@ function Related({ identifier, relations }: { identifier: string; relations: rea
   if (ways.length === 0) {
     return (
       <p className="soft">
-        No relation leads from or to this product.{' '}
+        No relation has this product on either side.{' '}
         <a href={linkTo('projects', project.id, 'relations')}>Relations</a>
       </p>
     );

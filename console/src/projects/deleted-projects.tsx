@@ -19,10 +19,10 @@ export function DeletedProjects() {
   const restore = async (id: number, name: string) => {
     await relata.projects.restore(id);
     await queries.invalidateQueries();
-    tell.good(`${name} is back`);
+    tell.good(`${name} is restored`);
   };
   return (
-    <Card title="Deleted, can be brought back" isBare>
+    <Card title="Recently deleted" isBare>
       <div className="table-box">
         <table className="table">
           <tbody>
@@ -34,7 +34,7 @@ export function DeletedProjects() {
                 </td>
                 <td className="actions">
                   {canChange && (
-                    <Button onClick={() => void restore(id, name).catch(tell.bad)}>Bring back</Button>
+                    <Button onClick={() => void restore(id, name).catch(tell.bad)}>Restore</Button>
                   )}
                 </td>
               </tr>

@@ -58,7 +58,7 @@ function SettingsForm({ project, canChange }: { project: ManagedProject; canChan
           label="Tags"
           name="tags"
           defaultValue={project.tags.join(', ')}
-          hint="By commas. Connectors see them in the project list."
+          hint="Comma-separated. Connectors see them in the project list."
         />
       </Card>
       <CatalogFields project={project} />
@@ -86,7 +86,7 @@ function CatalogFields({ project }: { project: ManagedProject }) {
           max={100}
           step="any"
           defaultValue={project.settings.maxDeletePercent}
-          hint="A commit that would delete more of the catalog is refused. 100: off."
+          hint="A commit that would delete a larger share of the catalog is refused. 100 switches the guard off."
         />
         <TextField
           label="Commits that can be undone"
@@ -101,7 +101,7 @@ function CatalogFields({ project }: { project: ManagedProject }) {
           name="brandAttribute"
           defaultValue={project.settings.brandAttribute}
           required
-          hint="Where the brand in answers about related products is taken from."
+          hint="The attribute for the brand of related products."
         />
       </div>
     </Card>
@@ -140,8 +140,8 @@ function DeleteProject({ project }: { project: ManagedProject }) {
   return (
     <Card title="Delete this project">
       <p className="soft">
-        Its catalog, ontology, relations and keys stop answering at once. For 30 days it can be brought back
-        from the list of projects.
+        Its catalog, ontology, relations and keys stop answering at once. For 30 days you can restore it in
+        the list of projects.
       </p>
       <div className="row">
         <Button look="danger" onClick={() => setOpen(true)}>

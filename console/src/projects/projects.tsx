@@ -33,7 +33,7 @@ export function Projects() {
           <Card isBare>
             {known.length === 0 ? (
               <Empty icon="projects" title="No project yet">
-                <p>Create the first one; it takes a name and a locale. Products come next.</p>
+                <p>Create the first one with a name and a locale. Then add products.</p>
                 {create}
               </Empty>
             ) : (
@@ -146,7 +146,7 @@ function NewProject({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {
           value={groupName}
           maxLength={255}
           placeholder={name || 'Hardware store'}
-          hint="The projects of one shop mostly share a group."
+          hint="Projects of one shop usually share a group."
           onChange={(event) => setGroupName(event.target.value)}
         />
       )}

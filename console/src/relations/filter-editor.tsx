@@ -17,9 +17,9 @@ import {
 } from '../state/filters.ts';
 
 const KINDS = [
-  ['all', 'All of these hold'],
-  ['any', 'At least one holds'],
-  ['none', 'None of these holds'],
+  ['all', 'All of these match'],
+  ['any', 'At least one matches'],
+  ['none', 'None of these match'],
 ] as const;
 
 interface Editor {
@@ -37,7 +37,7 @@ export function FilterEditor({ filter, attributes, onChange }: Editor) {
     <div className="stack">
       <div className="row">
         <SelectField
-          label="How the conditions are joined"
+          label="How the conditions are combined"
           isQuiet
           choices={KINDS}
           value={group.kind}
@@ -158,7 +158,7 @@ function ConditionRow({
 
 function describeInput(operator: Operator, unit: string | undefined): string {
   if (operator === 'between') return 'low, high';
-  if (operator === 'in') return 'several, by commas';
+  if (operator === 'in') return 'several, comma-separated';
   return unit ? `Value in ${unit}` : 'Value';
 }
 

@@ -73,7 +73,7 @@ export function ImportRelations({ present }: { present: readonly Relation[] }) {
           label="Exported file"
           type="file"
           accept=".json,application/json"
-          hint="Its relations become the whole list."
+          hint="It replaces all relations."
           onChange={({ target }) => void choose(target.files?.[0]).catch(setError)}
         />
         <ErrorNote error={error} />

@@ -33,7 +33,7 @@ export function RelationExplain({ relationId }: { relationId: number }) {
     <Card title="Why, or why not?">
       <form className="stack" onSubmit={(event) => void explain(event)}>
         <div className="fields">
-          <TextField label="Product asked for" name="source" required placeholder="Identifier" />
+          <TextField label="Requested product" name="source" required placeholder="Identifier" />
           <TextField label="Result" name="target" required placeholder="Identifier" />
         </div>
         <div className="row">
@@ -54,13 +54,13 @@ function Explanation({ found }: { found: RelationExplanation }) {
     <div className="stack" aria-live="polite">
       <p className={related ? 'note good' : 'note warn'}>
         <strong>
-          {related ? `It is a result${rank ? `, number ${rank}` : ''}` : 'It is no result'}
+          {related ? `It is a result${rank ? `, number ${rank}` : ''}` : 'It is not a result'}
           {matchType === 'SECOND_WAY' && ', the other way round'}
           {excluded && `: it is the ${excluded}`}
         </strong>
       </p>
       <Verdicts
-        title="Product asked for"
+        title="Requested product"
         list={source.conditions.map(({ condition, holds, values }) => ({
           words: describeFilter(condition),
           holds,

@@ -86,13 +86,13 @@ function Basics({ draft, onChange }: Shape) {
         />
         <SwitchField
           label="Both ways"
-          hint="Where the rule leads to nothing, its sides are exchanged."
+          hint="If the rule finds nothing, its sides are exchanged."
           checked={draft.twoWay ?? false}
           onChange={(twoWay) => onChange({ twoWay })}
         />
         <SwitchField
-          label="Leave out variants"
-          hint="Products of the same group are no results."
+          label="Exclude variants"
+          hint="Products of the same group are not results."
           checked={draft.excludeSameGroup ?? true}
           onChange={(excludeSameGroup) => onChange({ excludeSameGroup })}
         />
@@ -111,7 +111,7 @@ function Matches({ draft, onChange, attributes }: WithAttributes) {
   return (
     <Card title="What must match">
       {match.length === 0 && (
-        <p className="soft">Nothing: every product of one side goes with every one of the other.</p>
+        <p className="soft">Nothing: every product of one side is related to every product of the other.</p>
       )}
       {match.map((one, at) => (
         <div key={at} className="filter-row three">
@@ -131,8 +131,8 @@ function Matches({ draft, onChange, attributes }: WithAttributes) {
             onChange={(event) => put(at, { operator: event.target.value as 'equals' })}
           />
           <SuggestField
-            label="Attribute of the product asked for"
-            placeholder="Attribute of the product asked for"
+            label="Attribute of the requested product"
+            placeholder="Attribute of the requested product"
             isQuiet
             value={one.source}
             choices={names}
@@ -163,7 +163,7 @@ function Sorts({ draft, onChange, attributes }: WithAttributes) {
   const put = (at: number, changed: Partial<(typeof sort)[number]>) =>
     onChange({ sort: sort.map((old, place) => (place === at ? { ...old, ...changed } : old)) });
   return (
-    <Card title="Which come first">
+    <Card title="Sort order">
       {sort.length === 0 && <p className="soft">Without a sort: the oldest products.</p>}
       {sort.map((one, at) => (
         <div key={at} className="filter-row named-value">
@@ -212,7 +212,7 @@ function Names({ draft, onChange }: Shape) {
     onChange({ names: names.map((old, place) => (place === at ? { ...old, ...changed } : old)) });
   return (
     <Card title="Names for shoppers">
-      {names.length === 0 && <p className="soft">None: a shop shows the relation by its own words.</p>}
+      {names.length === 0 && <p className="soft">None: the shop uses its own name for the relation.</p>}
       {names.map((one, at) => (
         <div key={at} className="filter-row named-value">
           <TextField

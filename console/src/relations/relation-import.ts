@@ -13,7 +13,7 @@ export interface ImportEffect {
 export function readImport(text: string): Imported[] {
   const relations = (parse(text) as { relations?: unknown } | null)?.relations;
   if (!Array.isArray(relations))
-    throw new Error('The file has no list "relations": it is not an export of relations.');
+    throw new Error('The file is not an export of relations: it has no list "relations".');
   return relations;
 }
 

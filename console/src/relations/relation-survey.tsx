@@ -78,7 +78,7 @@ function Survey({ survey, isOld }: { survey: RelationSurvey; isOld: boolean }) {
   if (survey.misconfigured) {
     return (
       <div className="note warn">
-        <strong>It cannot work as it is.</strong>
+        <strong>It cannot work.</strong>
         <span>{survey.problem}</span>
       </div>
     );
@@ -100,7 +100,7 @@ function Survey({ survey, isOld }: { survey: RelationSurvey; isOld: boolean }) {
             {survey.sampled && ' looked at'}
           </span>
         </div>
-        <Meter share={share} label="Products that lead to something" look={share > 0.5 ? 'good' : ''} />
+        <Meter share={share} label="Products with results" look={share > 0.5 ? 'good' : ''} />
       </div>
       <Examples examples={examples} />
       <MostReturned list={mostReturned} sources={withResults} />

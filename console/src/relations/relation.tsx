@@ -78,13 +78,13 @@ function Builder({ stored }: { stored: Tagged<Relation> | undefined }) {
       <ErrorNote error={error} />
       {relation?.problem && (
         <div className="note bad">
-          <strong>This relation is misconfigured and answers nothing.</strong>
+          <strong>This relation is misconfigured and returns nothing.</strong>
           <span>{relation.problem}</span>
         </div>
       )}
       <div className="builder">
         <RelationForm draft={draft} onChange={(changed) => setDraft({ ...draft, ...changed })} />
-        <aside className="stack wide" aria-label="How it does">
+        <aside className="stack wide" aria-label="Health">
           <RelationSurveyCard draft={draft} />
           {relation && relation.state === 'ready' && <RelationExplain relationId={relation.id} />}
         </aside>
@@ -118,7 +118,7 @@ function useSave(stored: Tagged<Relation> | undefined, draft: RelationDefinition
     create: () => relata.relations.create(project.id, draft),
     replace: (relationId, options) =>
       relata.relations.put({ projectId: project.id, relationId }, draft, options),
-    tell: ({ state }) => (state === 'building' ? 'It answers when its index is built.' : ''),
+    tell: ({ state }) => (state === 'building' ? 'It returns results as soon as its index is built.' : ''),
   });
 }
 
@@ -146,8 +146,8 @@ function DeleteRelation({ relation }: { relation: Relation }) {
         onSubmit={remove}
       >
         <p>
-          Callers who ask for its id get nothing for it any more. Its id is never given again. To take it out
-          for a while, switch it off instead.
+          Requests for its id then return nothing. The id is never used again. To disable it for a while,
+          switch it off instead.
         </p>
       </FormDialog>
     </>

@@ -31,7 +31,7 @@ export function Relations() {
     <Page
       title="Relations"
       crumbs={[[project.name, linkTo('projects', project.id)]]}
-      about="A relation is a rule: which products go with which. Callers choose it by its id or its tag."
+      about="A relation is a rule that finds related products. Callers choose it by its id or its tag."
       actions={
         <>
           {relations.data && relations.data.length > 0 && <ExportRelations />}
@@ -46,8 +46,8 @@ export function Relations() {
             {list.length === 0 ? (
               <Empty icon="relations" title="No relation yet">
                 <p>
-                  A relation has two sides, say drills and bits, and what must match between them, say the
-                  shank. Its preview shows at once what it finds.
+                  A relation has two sides, for example drills and bits, and attributes that must match, for
+                  example the shank. The preview shows what it finds.
                 </p>
                 {create}
               </Empty>

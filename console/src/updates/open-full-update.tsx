@@ -135,7 +135,7 @@ function CommitDialog({
       onClose={onClose}
       onSubmit={commit}
     >
-      <p>The catalog becomes what was uploaded, in one instant.</p>
+      <p>The uploaded products replace the catalog at once.</p>
       {percent > limit && (
         <p className="note warn">
           This is more than the {limit} % that the project allows. By confirming you allow exactly these{' '}

@@ -33,7 +33,7 @@ export function TaskReport({ task }: { task: Task }) {
       <Answer of={report}>
         {({ lines, hasMore }) =>
           lines.length === 0 ? (
-            <p className="soft">There is nothing to say about single products.</p>
+            <p className="soft">No report lines about single products.</p>
           ) : (
             <>
               <ReportTable lines={lines} projectId={task.projectId} />

@@ -140,7 +140,7 @@ function CancelButton({ task }: { task: Task }) {
   const cancel = async () => {
     setError(undefined);
     await relata.tasks.cancel(task.id);
-    tell.good('The task was cancelled, nothing was changed');
+    tell.good('The task was cancelled; nothing was changed');
     await queries.invalidateQueries({ queryKey: ['tasks', task.projectId] });
   };
   return (

@@ -37,7 +37,7 @@ export function Updates() {
     <Page
       title="Updates"
       crumbs={[[project.name, linkTo('projects', project.id)]]}
-      about="Whatever takes long is a task: updates, deletions, restores and what the service does by itself."
+      about="Everything slow is a task: updates, deletions, restores and work that the service starts itself."
       actions={canChange && <RestoreButton />}
     >
       <OpenFullUpdate />
@@ -58,10 +58,7 @@ export function Updates() {
             <Card isBare>
               {list.length === 0 ? (
                 <Empty icon="updates" title="No task yet">
-                  <p>
-                    The first update that is sent to this project shows here, with its progress, log and
-                    report.
-                  </p>
+                  <p>The first update of this project appears here, with its progress, log and report.</p>
                 </Empty>
               ) : (
                 <TaskTable tasks={list} />
@@ -165,9 +162,8 @@ function RestoreButton() {
         onSubmit={restore}
       >
         <p>
-          Every product that the last commit or deletion created, changed or deleted goes back to what it was
-          just before. Later changes to those products are overwritten and listed in the report; all others
-          stay.
+          Every product that the last commit or deletion created, changed or deleted returns to its previous
+          state. Later changes to those products are overwritten and listed in the report; other changes stay.
         </p>
       </FormDialog>
     </>

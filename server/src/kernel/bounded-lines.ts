@@ -1,7 +1,7 @@
-/** A value that is repeated in a line may be as long as a body. */
+/** A value quoted in a line may be as long as a body. */
 const LINE_CHARACTERS = 1_000;
 
-/** What of the lines may be told. */
+/** How much of the lines is reported. */
 export interface LineBounds {
   readonly most: number;
   /** As JSON in UTF-8. */

@@ -118,7 +118,7 @@ class JsonCounter implements JsonCounts {
   }
 }
 
-/** @returns what is wrong with a text that is beyond a limit, for the caller; undefined when it is not */
+/** @returns which limit a text exceeds, for the caller; undefined if none */
 export function describeExcess({ beyond }: JsonCounts, limits: JsonLimits): string | undefined {
   if (beyond === undefined) return undefined;
   if (beyond === 'depth') return `the body is nested deeper than ${JSON_DEPTH} levels`;

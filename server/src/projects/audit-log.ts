@@ -59,7 +59,7 @@ export function createAuditLog(database: Database, clock: Clock): AuditLog {
   }
 }
 
-/** @returns for each field that differs what it was and what it is. */
+/** @returns the old and new value of each field that differs. */
 export function describeChange<Subject extends object>(
   before: Subject,
   after: Subject,

@@ -16,7 +16,7 @@ export interface AuditEntry {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** What was changed. `projectGroupId` lets the group's keys see entries that belong to no project. */
+/** The changed object. `projectGroupId` lets the group's keys see entries that belong to no project. */
 export interface AuditSubject {
   readonly type: string;
   readonly id?: number | string;

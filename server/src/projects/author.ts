@@ -9,7 +9,7 @@ export interface CommandAuthor {
   readonly command: string;
 }
 
-/** Whoever makes a change. */
+/** The caller, user or command that makes a change. */
 export type Author = Caller | CommandAuthor;
 
 /** As the audit log and `createdBy` show an author. */

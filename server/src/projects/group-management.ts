@@ -24,7 +24,7 @@ export interface GroupManagement {
    * @throws not_found for an unknown group and one out of reach alike; scope_refused for the key of a project
    */
   getGroup(reach: Reach, id: number): Promise<ProjectGroup>;
-  /** @throws scope_refused but for account keys */
+  /** @throws scope_refused, except for account keys */
   createGroup(author: Author, given: { name: string }, beside?: Beside<ProjectGroup>): Promise<ProjectGroup>;
   /** @throws as getGroup */
   changeGroup(

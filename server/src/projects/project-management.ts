@@ -40,7 +40,7 @@ export interface ProjectManagement {
   getProject(reach: Reach, id: number): Promise<Project>;
   /** @throws scope_refused, also for a group that is unknown or out of reach */
   createProject(author: Author, given: NewProject, beside?: Beside<Project>): Promise<Project>;
-  /** Settings that are left out keep what they are. @throws not_found, scope_refused */
+  /** Settings that are left out do not change. @throws not_found, scope_refused */
   changeProject(author: Author, given: ProjectChange, beside?: Beside<Project>): Promise<Project>;
   /** It can be brought back for 30 days. @throws not_found, scope_refused, confirm_missing */
   deleteProject(author: Author, given: ProjectDeletion, beside?: Beside<Project>): Promise<Project>;

@@ -65,7 +65,7 @@ export interface Projects
 interface Accounts {
   /** @throws Error when the name is taken */
   createAccount(name: string): Promise<Account>;
-  /** The same within a transaction that makes more than the account. */
+  /** The same within a transaction that also creates other rows. */
   addAccount(tx: ControlTransaction, name: string, command: string): Promise<Account>;
   /** @throws not_found */
   getAccount(id: number): Promise<Account>;

@@ -9,7 +9,7 @@ const MAX_AGE_MS = 1_000;
  * Rows that every request needs, remembered for at most a second and dropped by the writes of this process.
  */
 export interface ShortCache<Key, Value> {
-  /** What is absent is not remembered, so that unknown keys cost no memory. */
+  /** Misses are not cached, so that unknown keys cost no memory. */
   get(key: Key, read: () => Promise<Value | undefined>): Promise<Value | undefined>;
   drop(): void;
 }

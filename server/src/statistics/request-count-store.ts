@@ -161,7 +161,7 @@ export async function listNotedRequests(
   }));
 }
 
-/** Forgets what is older than it is kept for. */
+/** Removes counts beyond their retention. */
 export async function dropRequestCounts(
   tx: ControlTransaction,
   before: { readonly minutes: number; readonly hours: number; readonly noted: number },

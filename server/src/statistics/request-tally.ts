@@ -30,7 +30,7 @@ export const WHOLE_ACCOUNT = 0;
 
 /** Of each process between two writes; the worst are kept. */
 const MOST_NOTED = 50;
-/** Keys and minutes that wait to be written: when a database is away for long, statistics are what is given up. */
+/** Limit of unwritten keys and minutes: during a long database outage statistics are dropped. */
 const MOST_COUNTS = 50_000;
 
 /** Counts requests in memory: a write for each would cost more than most requests. */
@@ -83,7 +83,7 @@ export class RequestTally {
     this.noted.splice(this.noted.indexOf(mildest), 1);
   }
 
-  /** @returns what was counted since the last time */
+  /** @returns the counts since the last call */
   take(): TalliedRequests {
     const taken = { counts: [...this.counts.values()], noted: this.noted };
     this.counts = new Map();

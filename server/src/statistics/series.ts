@@ -3,7 +3,7 @@ import type { CatalogCount } from './catalog-count-store.ts';
 import type { RequestCount } from './request-count-store.ts';
 import { HOUR_SECONDS, MINUTE_SECONDS } from './request-tally.ts';
 
-/** What is asked of statistics, and what a chart draws. Source: docs/interface.md §14.7. */
+/** Query and result of statistics. Source: docs/interface.md §14.7. */
 
 export interface AskedSpan {
   readonly from?: number;

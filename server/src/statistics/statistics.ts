@@ -56,7 +56,7 @@ export function createStatistics({ database, clock, logger, projects, countProdu
     if (gone.type === 'project') await removeCatalogCounts(tx, gone.id);
   });
 
-  /** One write after another, so that whoever waits for the last has waited for all. */
+  /** One write after another, so that waiting for the last one waits for all. */
   function flush(isLast = false): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
@@ -90,7 +90,7 @@ export function createStatistics({ database, clock, logger, projects, countProdu
   }
 
   return {
-    /** Those of nobody are in the metrics alone. */
+    /** Requests without a caller are only in the metrics. */
     noteRequest({ caller, projectId, seconds, ...answered }: MeasuredRequest): void {
       if (caller === undefined) return;
       const { accountId } = caller;
@@ -108,7 +108,7 @@ export function createStatistics({ database, clock, logger, projects, countProdu
       catalogs.addTask(projectId, hasFailed, clock.now());
       wake();
     },
-    /** Writes what was counted; done every ten seconds anyway. */
+    /** Writes the counts; also done every ten seconds. */
     flush: () => flush(),
     /** To be called while catalogs can still be counted. */
     close: () => flush(true),
@@ -141,7 +141,7 @@ function createReads(database: Database) {
   };
 }
 
-/** Forgets what is older than it is kept for. */
+/** Removes counts beyond their retention. */
 function dropOld(database: Database, now: number): Promise<void> {
   const before = { minutes: now - MINUTES_KEPT_MS, hours: now - HOURS_KEPT_MS };
   return database.write(

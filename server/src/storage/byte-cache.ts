@@ -5,14 +5,14 @@
  * Never a second source of truth: an entry belongs to a version of its space and is not found in another.
  */
 export interface ByteCache {
-  /** @returns what is kept for this version; what was kept for another version of the space is lost */
+  /** @returns the cache of this version; entries of another version of the space are dropped */
   of(space: string, version: number): CacheSpace;
 }
 
 export interface CacheSpace {
-  /** @returns where it lies, good until the next `keep` of any space; -1 when it is not here */
+  /** @returns its offset, valid until the next `keep` of any space; -1 when it is not cached */
   find(key: string): number;
-  /** @returns where each lies. 100 of them take half the time of 100 `find`: memory is asked for all at once. */
+  /** @returns their offsets. 100 of them take half the time of 100 `find`: memory is read for all at once. */
   findAll(keys: readonly string[]): Int32Array;
   /** Keeps a copy. When all is full only some of them, and never large ones. */
   keep(key: string, bytes: Uint8Array): void;
@@ -125,7 +125,7 @@ class PositionTable {
   }
 }
 
-/** Slabs in a ring: when all are full, the oldest is written anew, and what was used since stays in it. */
+/** Slabs in a ring: when all are full, the oldest is overwritten, except for entries used since. */
 class SlabRing {
   private readonly slabs: Slab[] = [];
   private readonly table = new PositionTable();
@@ -213,7 +213,7 @@ class SlabRing {
     return true;
   }
 
-  /** Seeded: nobody can send identifiers that all meet in one slot. */
+  /** Seeded, so that callers cannot construct identifiers that collide in one slot. */
   private hash(space: number, key: string): number {
     let hash = this.seed ^ Math.imul(space, 0x9e3779b1);
     for (let at = 0; at < key.length; at += 1) hash = Math.imul(hash ^ key.charCodeAt(at), 0x01000193);
@@ -242,7 +242,7 @@ class SlabRing {
     return slab;
   }
 
-  /** What was asked for since stays, up to half a slab; it must be asked for again to stay another time. */
+  /** Entries used since stay, up to half a slab; they must be used again to stay another time. */
   private compact(slab: Slab): void {
     const base = this.present << SLAB_POSITION_BITS;
     const end = slab.used;

@@ -43,14 +43,14 @@ function makeFolder(path: string): void {
   }
 }
 
-/** For commands that work on what is there: none of them makes a store. @throws Error that names the setting */
+/** For commands that need an existing store: none of them creates one. @throws Error that names the setting */
 export function existingDataFolder(root: string): DataFolder {
   const folder = dataFolderAt(root);
   if (existsSync(folder.control)) return folder;
   throw refuseRoot(resolve(root), 'holds no store, there is no control.db');
 }
 
-/** What stands in a data folder. With anything else in it, e.g. RELATA_IMPORT_DIR, others may have to get in. */
+/** The contents of a data folder. With anything else in it, e.g. RELATA_IMPORT_DIR, other users may need access. */
 const OURS = /^(?:control\.db.*|server\.lock.*|first-account-key|catalogs|payloads|temp|lost\+found)$/;
 const OTHERS = 0o077;
 

@@ -44,7 +44,7 @@ export const unfinished = (name: string): Error =>
     `${name} holds a part of a store that is moved to it: run relata migrate-store again until it has ended, or empty it`,
   );
 
-/** For whoever opens the database to serve it. @throws Error when it is the target of a move that has not ended */
+/** Called before serving a database. @throws Error when it is the target of a move that has not ended */
 export async function refuseUnfinishedMove(postgres: SqlSession): Promise<void> {
   if ((await findMoveRow(postgres)) !== undefined) throw unfinished('The database');
 }

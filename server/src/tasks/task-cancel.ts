@@ -8,7 +8,7 @@ import { findTask, listParts } from './task-store.ts';
 import type { TaskWatch } from './task-watch.ts';
 import type { TaskWork } from './task-work.ts';
 
-/** A cancelled run stops at its next step; after this, whoever asked is answered. */
+/** A cancelled run stops at its next check; after this time the caller is answered anyway. */
 const CANCEL_MS = 10_000;
 /** How soon the answer of another process is seen. */
 const LOOK_MS = 200;
@@ -35,7 +35,7 @@ export async function cancelTask(parts: CancelParts, task: Task): Promise<Task> 
   const timeUp = AbortSignal.timeout(CANCEL_MS);
   while (!timeUp.aborted) {
     await pause(LOOK_MS, timeUp);
-    // Whoever ran it may be gone by now.
+    // The process that ran it may have died.
     const ended = (await readAnswer(parts, task)) ?? (await cancelUnlessElsewhere(parts, task));
     if (ended !== undefined) return ended;
   }
@@ -72,7 +72,7 @@ async function endAllFree({ database, clock, work }: CancelParts, writes: readon
 
 /** @returns undefined when another process runs the task, or it has ended. @throws task_taking_effect */
 async function cancelUnlessElsewhere(parts: CancelParts, task: Task): Promise<Task | undefined> {
-  // What is just being claimed here is known as a run behind it.
+  // A task that is just being claimed here becomes a known run after that.
   await parts.work.claims.settle();
   const run = parts.work.findRun(task);
   return run === undefined ? endFree(parts, task) : cancelHere(parts, run);
@@ -83,7 +83,7 @@ async function endFree({ database, clock, work }: CancelParts, task: Task): Prom
   const ended = await database.write((tx) => endUnclaimed(database, tx, end), { of: 'rows' });
   if (ended === undefined) return undefined;
   await work.afterEnd(ended);
-  // It may have been the first of its lane, which nobody runs now.
+  // It may have been the first of its lane, which is now free.
   work.claims.wake(ended);
   return ended;
 }

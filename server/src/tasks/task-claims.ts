@@ -5,7 +5,7 @@ import { claimNext, listClaimable } from './task-lease-store.ts';
 import type { RunnableKind } from './task-room-store.ts';
 import { isTransient, pause } from './task-runner.ts';
 
-/** In a process; what is beyond waits. Most of a run is waiting for the store. */
+/** Per process; further tasks wait. Most of a run is waiting for the store. */
 const RUNS_AT_ONCE = 64;
 /**
  * Where several processes work, each takes only so many more between two looks, so that one that runs fewer gets what
@@ -65,11 +65,11 @@ export class TaskClaims {
   wake(lane?: Lane): void {
     if (!this.isStarted || this.stopped.signal.aborted) return;
     if (lane !== undefined) this.want(lane);
-    // Otherwise it is looked at regularly.
+    // Otherwise it is polled.
     else if (!this.parts.database.isShared) this.looking = this.looking.then(() => this.look());
   }
 
-  /** Until what is being claimed has begun. */
+  /** Resolves when the tasks being claimed have begun. */
   async settle(): Promise<void> {
     await this.claiming;
   }
@@ -89,7 +89,7 @@ export class TaskClaims {
     this.isClaiming = false;
   }
 
-  /** What waits for room is claimed when a run ends; where it is looked at regularly, whoever comes first does. */
+  /** Waiting tasks are claimed when a run ends; with polling, the first process to poll claims them. */
   private hasRoom(): boolean {
     const { database, countRuns } = this.parts;
     const hasRoom = countRuns() < this.mayRun;

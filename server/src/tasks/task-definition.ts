@@ -7,7 +7,7 @@ export interface TaskRun {
   progress(percent: number): Promise<void>;
   log(line: string): Promise<void>;
   report(line: ReportLine): void;
-  /** Counts lines of the report that nobody kept. */
+  /** Counts lines that were left out of the report. */
   leaveOut(lines: number): void;
   /** What the task has done, in figures; kept with its end. */
   count(result: object): void;
@@ -22,7 +22,7 @@ export interface TaskRun {
   readonly signal: AbortSignal;
 }
 
-/** A kind of work: what is stored of it and the code that does it. `run` must be safe to run twice. */
+/** A kind of work: its stored payload and the code that does it. `run` must be safe to run twice. */
 export interface TaskDefinition<Payload extends object> {
   readonly kind: string;
   readonly name: string;

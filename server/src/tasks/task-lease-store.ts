@@ -167,7 +167,7 @@ export async function releaseLeases(database: Database, owner?: string): Promise
   );
 }
 
-/** @returns how many tasks of these kinds are open, and nobody runs or holds them */
+/** @returns how many tasks of these kinds are open, and neither running nor held */
 export async function countUnclaimed(database: Database, kinds: readonly string[]): Promise<number> {
   if (kinds.length === 0) return 0;
   const { count } = await database.read
@@ -187,7 +187,7 @@ export const endClaimed = (
   end: TaskEnd & { owner: string },
 ): Promise<Task | undefined> => endTask(tx, task, { ...end, guard: isLeasedBy(end.owner) });
 
-/** Ends a task that nobody runs; one that is held until it may begin is PENDING. @returns undefined when somebody does */
+/** Ends a task that is not running; a held task is PENDING. @returns undefined when it is running */
 export const endUnclaimed = (
   database: Database,
   tx: ControlTransaction,

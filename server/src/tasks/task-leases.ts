@@ -40,7 +40,7 @@ export class TaskLeases {
 
   start(): void {
     const renewing = this.repeat(RENEW_MS, () => this.renew([...this.leases.values()]));
-    // Nobody else asks anything of the tasks in an embedded store.
+    // In an embedded store no other process uses the tasks.
     const looking = this.database.isShared && this.repeat(LOOK_MS, () => this.look());
     this.loops = Promise.all([renewing, looking]);
   }

@@ -22,7 +22,7 @@ export interface PartRequest {
   readonly alongside?: NewTaskRequest<object>['alongside'];
 }
 
-/** Until the next look at a part; a change is told at once. */
+/** Between two checks of a part; changes in this process are reported at once. */
 const LOOK_MS = 60_000;
 
 /**
@@ -31,7 +31,7 @@ const LOOK_MS = 60_000;
  */
 export function createTaskParts({ database, clock, watch, work }: TaskPartsNeeds) {
   return {
-    /** @returns what was accepted before, also by a process that died since */
+    /** @returns parts accepted before, also by a process that has died since */
     list: (task: Task): Promise<Task[]> => listParts(database.read, task),
 
     /**

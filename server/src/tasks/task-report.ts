@@ -4,7 +4,7 @@ import type { EndedRun } from './task-runner.ts';
 /** Read one at a time. */
 const PART_LINES = 2_000;
 
-/** @returns the report of a run as NDJSON, with the count of what was left out as its last line */
+/** @returns the report of a run as NDJSON, with the count of omitted lines as its last line */
 export function reportParts({ report, unreported }: EndedRun): { lines: string; lineCount: number }[] {
   const parts: { lines: string; lineCount: number }[] = [];
   for (let start = 0; start < report.length; start += PART_LINES) {

@@ -16,7 +16,7 @@ export type EndedRun = {
   | { readonly status: 'FAILED'; readonly failure: TaskFailure }
 );
 
-/** `handed-back` leaves the task as it is for whoever runs it next. */
+/** `handed-back` leaves the task for another process to run. */
 export type RunOutcome = EndedRun | { readonly status: 'handed-back' };
 
 export interface RunnerHooks {

@@ -241,7 +241,7 @@ export async function listLogLines(database: Database, { projectId, number }: Ta
     .execute();
 }
 
-/** Replaces the report: a task that runs again after a crash reports anew. */
+/** Replaces the report: a task that runs again after a crash reports again. */
 export async function saveReport(
   tx: ControlTransaction,
   { projectId, number }: TaskKey,

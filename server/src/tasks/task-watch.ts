@@ -29,7 +29,7 @@ interface Waiter {
   readonly tell: (isChanged: boolean) => void;
 }
 
-/** `findStates`: where other processes change tasks too, they are looked at while somebody waits. */
+/** `findStates`: if other processes change tasks too, they are polled while a caller waits. */
 export function createTaskWatch(findStates?: FindStates): TaskWatch {
   const waiters = new Map<string, Set<Waiter>>();
   const closed = new AbortController();

@@ -34,15 +34,15 @@ export interface TaskParts {
   readonly logger: Logger;
   /** The text of a refusal, as the wire would show it. */
   readonly describeRefusal: (error: ServiceError) => { message: string };
-  /** Told of every task that ended here, for the metrics. */
+  /** Called for every task that ended here, for the metrics. */
   readonly onEnded?: (task: Task) => void;
-  /** Resolves once what was committed shows to all who read, replicas too; awaited before a task is FINISHED. */
+  /** Resolves when all readers, replicas included, see what was committed; awaited before a task is FINISHED. */
   readonly shown?: () => Promise<void> | undefined;
   /** Whether this process runs tasks; one that does not accepts, holds and cancels them all the same. */
   readonly runs?: boolean;
 }
 
-/** Runs what it claims, one task of a lane at a time, until it ended or another process has it. */
+/** Runs claimed tasks, one of a lane at a time, until each ended or another process has it. */
 export class TaskWork {
   readonly leases: TaskLeases;
   readonly claims: TaskClaims;
@@ -80,7 +80,7 @@ export class TaskWork {
     return [...this.definitions.values()].filter(({ run }) => run !== undefined).map(({ kind }) => kind);
   }
 
-  /** Those of which this process may run one more. */
+  /** The kinds of which this process may run another task. */
   private listFreeKinds(): readonly RunnableKind[] {
     return this.listKinds().flatMap((kind) => {
       const atOnce = this.definitions.get(kind)?.atOnce;
@@ -103,7 +103,7 @@ export class TaskWork {
 
   async start(): Promise<void> {
     const { database, runs = true } = this.parts;
-    // The lock of the data folder says that whoever held these is dead.
+    // The lock of the data folder shows that the process that held these is dead.
     if (!database.isShared) await releaseLeases(database);
     this.leases.start();
     if (runs) this.claims.start();
@@ -130,7 +130,7 @@ export class TaskWork {
     if (![...this.runs.values()].some((run) => laneKey(run.task) === key)) this.claims.wake(task);
   }
 
-  /** Keeps an accepted task from running, until it is released or this process is gone. */
+  /** Keeps an accepted task from running until it is released or this process dies. */
   hold(task: Task): void {
     this.leases.add(task, { onLost: () => this.leases.drop(task), onCancelWanted: () => {} });
   }
@@ -177,7 +177,7 @@ export class TaskWork {
     }
   }
 
-  /** A lease would run out, but nobody looks for that in an embedded store. */
+  /** A lease would expire, but an embedded store does not check leases. */
   private async tryLater(task: Task, work: () => Promise<unknown>): Promise<void> {
     const { logger } = this.parts;
     while (!this.stopped.signal.aborted) {
@@ -198,7 +198,7 @@ export class TaskWork {
   }
 
   private begin(task: Task, since: number): void {
-    // A process that stood still has claimed what it holds; it goes on.
+    // This process was suspended and already holds the task; its run continues.
     if (this.leases.has(task) || this.stopped.signal.aborted) return;
     const definition = this.definitions.get(task.kind);
     if (definition?.run === undefined) return;

@@ -33,7 +33,7 @@ export interface Task {
   readonly failure: TaskFailure | undefined;
   /** What the task counted, as the code of its kind knows it. */
   readonly result: object | undefined;
-  /** Number of the task that this one is a part of; whoever lists tasks sees the whole and not its parts. */
+  /** Number of the task that this one is a part of; task lists show the whole, not its parts. */
   readonly parent: number | undefined;
 }
 

@@ -67,12 +67,12 @@ export function createTasks(parts: TaskParts) {
       return task;
     },
     parts: createTaskParts({ database, clock, watch, work }),
-    /** Lets a held task run. @returns false when it began before, because this process seemed to be gone */
+    /** Lets a held task run. @returns false when it already began elsewhere, because this process seemed dead */
     release: (task: Task): Promise<boolean> => work.release(task),
     /** Forgets a held task, because the change that it is about was refused. */
     withdraw: (task: Task): Promise<void> => work.withdraw(task),
 
-    /** Begins to run what is open; called once, when all kinds are defined. */
+    /** Begins to run open tasks; called once, when all kinds are defined. */
     start: () => work.start(),
     async close(): Promise<void> {
       watch.close();

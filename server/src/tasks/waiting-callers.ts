@@ -4,7 +4,7 @@ import { ServiceError } from '../kernel/errors.ts';
 /** Of one key or user. Source: docs/interface.md §8. */
 const MOST_WAITING = 1_000;
 
-/** Counts who waits for tasks, by `wait` or by events: all of them are told of each change. */
+/** Limits waits for tasks, by `wait` or by events: each of them is notified of every change. */
 export interface WaitingCallers {
   /** @returns what ends the wait @throws too_many_waits */
   enter(caller: Caller): () => void;

@@ -64,9 +64,9 @@ export class EmbeddedEnd implements MoveEnd {
     return account && JSON.stringify([account.id, account.name, account.createdAt]);
   }
 
-  async survey(): Promise<UnitSize[]> {
-    const units = this.surveyFile(SERVICE);
-    for (const projectId of this.listCatalogs()) units.push(...this.surveyFile(projectId));
+  async measure(): Promise<UnitSize[]> {
+    const units = this.measureFile(SERVICE);
+    for (const projectId of this.listCatalogs()) units.push(...this.measureFile(projectId));
     return units;
   }
 
@@ -196,13 +196,13 @@ export class EmbeddedEnd implements MoveEnd {
       .sort((one, other) => one - other);
   }
 
-  private surveyFile(projectId: number): UnitSize[] {
+  private measureFile(projectId: number): UnitSize[] {
     const database = this.open(projectId);
     const units: UnitSize[] = [];
     for (const table of this.tables) {
       if (table.isOfCatalog === (projectId === SERVICE)) continue;
       const { rows, bytes } = isOfMeta(table)
-        ? this.surveyMeta({ table, projectId })
+        ? this.measureMeta({ table, projectId })
         : (database
             .prepare(
               `select count(*) as rows, coalesce(sum(${sizeExpression(table)}), 0) as bytes from ${quoted(table.name)}`,
@@ -217,7 +217,7 @@ export class EmbeddedEnd implements MoveEnd {
     return pageOf(table, readMetaRows(this.open(projectId), table));
   }
 
-  private surveyMeta(unit: Unit): { rows: number; bytes: number } {
+  private measureMeta(unit: Unit): { rows: number; bytes: number } {
     const rows = this.readMeta(unit)?.rows ?? [];
     return { rows: rows.length, bytes: rows.reduce((sum, row) => sum + sizeOf(row), 0) };
   }

@@ -35,7 +35,7 @@ export interface MoveEnd {
   /** @returns what tells one store from another, undefined for one that holds nothing */
   readIdentity(): Promise<string | undefined>;
   /** What is there, counted: every table of the service and of each catalog that has rows. */
-  survey(): Promise<readonly UnitSize[]>;
+  measure(): Promise<readonly UnitSize[]>;
   /** @returns the rows behind a place in the order of the key, undefined at the end */
   read(unit: Unit, after: MovedRow | undefined): Promise<Page | undefined>;
   readCounters(): Promise<Counters>;

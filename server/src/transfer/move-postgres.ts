@@ -57,7 +57,7 @@ export function createPostgresEnd(
   return {
     name,
     readIdentity: () => readIdentity(postgres),
-    survey: () => postgres.draft((tx) => surveyTables(tx, tables)),
+    measure: () => postgres.draft((tx) => measureTables(tx, tables)),
     read: (unit, after) => readPage(postgres, unit, after),
     readCounters: () => readCounters(postgres),
     listPayloads: () => postgres.draft((tx) => tx.rows<MovedPayload>(OWNED_PAYLOADS)),
@@ -97,7 +97,7 @@ function sizeExpression(columns: readonly MovedColumn[]): string {
   return `(${sizes.join(' + ')})`;
 }
 
-async function surveyTables(tx: SqlSession, tables: readonly MovedTable[]): Promise<UnitSize[]> {
+async function measureTables(tx: SqlSession, tables: readonly MovedTable[]): Promise<UnitSize[]> {
   const units: UnitSize[] = [];
   for (const table of tables) {
     const project = table.isOfCatalog ? 'project_id' : `${SERVICE}::bigint`;

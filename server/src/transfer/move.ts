@@ -50,7 +50,7 @@ export async function moveStore({ onProgress = () => {}, ...options }: MoveOptio
   try {
     const { source, target } = ends;
     const identity = await identify(source);
-    const found = { units: await survey(source, onProgress), payloads: await source.listPayloads() };
+    const found = { units: await measure(source, onProgress), payloads: await source.listPayloads() };
     const state = await enterTarget(target, identity);
     if (state === 'begun') await copyAll(ends, found, onProgress);
     const differences = state === 'compared' ? [] : await compareAll(ends, found, onProgress);
@@ -65,9 +65,9 @@ export async function moveStore({ onProgress = () => {}, ...options }: MoveOptio
 type Found = Omit<Compared, 'targetUnits'>;
 
 /** A project at a time: its file stays open. */
-async function survey(end: MoveEnd, onProgress: Report): Promise<UnitSize[]> {
+async function measure(end: MoveEnd, onProgress: Report): Promise<UnitSize[]> {
   onProgress({ phase: 'counting', place: end.name, rows: 0, allRows: 0, done: 0, doneBefore: 0 });
-  return (await end.survey()).toSorted((one, other) => one.projectId - other.projectId);
+  return (await end.measure()).toSorted((one, other) => one.projectId - other.projectId);
 }
 
 function summarise({ units, payloads }: Found): Omit<MoveSummary, 'differences'> {
@@ -95,7 +95,7 @@ async function copyAll({ source, target }: Ends, found: Found, onProgress: Repor
 }
 
 async function compareAll(ends: Ends, found: Found, onProgress: Report): Promise<string[]> {
-  const targetUnits = await survey(ends.target, onProgress);
+  const targetUnits = await measure(ends.target, onProgress);
   const meter = new MoveMeter('comparing', { ...sizeOf(found), times: 2 }, onProgress);
   const differences = await compareEnds(ends, { ...found, targetUnits }, meter);
   // Nothing keeps a process out that starts on PostgreSQL after the first look.
@@ -157,7 +157,7 @@ async function enterTarget(target: MoveEnd, identity: string): Promise<MoveState
   }
   // A process that is killed once the move has ended could not say so.
   if ((await target.readIdentity()) === identity) return 'ended';
-  const [unit] = await target.survey();
+  const [unit] = await target.measure();
   if (unit !== undefined) throw filled(target, `${describeUnit(unit)}: ${unit.rows} rows`);
   await target.beginMove(identity);
   return 'begun';

@@ -16,7 +16,7 @@ import { MOVE_PROGRESS, refuseUnfinishedMove, refuseUnfinishedMoveIn } from '../
 import { type MoveOptions, type MoveProgress, moveStore } from './move.ts';
 import { describeMove, listUnknown, NOT_MOVED } from './move-layout.ts';
 
-/** Moving a store between its two engines (docs/operating.md, "Moving a store"). Each test uses both engines. */
+/** Moving a store between its two engines (docs/operating.md, `relata migrate-store`). Each test uses both engines. */
 
 async function makeFolder(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'relata-move-'));

@@ -14,7 +14,7 @@ import { createDatabase } from '../support/test-database.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { embeddedStoreAt, findServer, postgresStoreOn, type TestStore } from '../support/test-store.ts';
 
-/** Moving a store that a service has filled, and serving what was moved (docs/operating.md, "Moving a store"). */
+/** Moving a store that a service has filled, and serving the result (docs/operating.md, `relata migrate-store`). */
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 

@@ -51,7 +51,7 @@ function serveCheckCredentials(server: Server, { projects }: ApiKeyRouteParts): 
     querystring: ProjectQuery,
     response: { 200: DoneAnswer, ...failures },
   };
-  // Without a project the key alone is asked about: this endpoint answers success or 401, never 400.
+  // Without a project only the key is checked: this endpoint answers success or 401, never 400.
   server.get('/project/check-credentials', { config: { guard: 'key' }, schema }, async (request) => {
     const { scope } = request.caller;
     const projectId = request.query.projectId ?? (scope.type === 'project' ? scope.id : undefined);
@@ -84,7 +84,7 @@ function serveKeys(server: Server, { access, answerOnce }: ApiKeyRouteParts): vo
     { config: management, schema: createSchema },
     async (request, reply) => {
       const answer = await answerOnce(request, async (record) => {
-        // What is kept for a repetition is kept at rest, where no value may be.
+        // The answer kept for an idempotency key is stored, and values of keys must not be.
         const beside: Beside<ApiKey> = (tx, key) => record(tx, toWireKey(key));
         return toWireMadeKey(await access.createKey(request.caller, request.body, beside));
       });

@@ -3,7 +3,7 @@ import { type Access, allows, includesRole, isUser, type Scope } from '../../ker
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Actor, Author } from '../../projects/projects.ts';
 
-/** What is known of a key. Source: docs/interface.md §5.2 rule 3. */
+/** The fields of a key. Source: docs/interface.md §5.2 rule 3. */
 export interface ApiKey {
   readonly id: number;
   readonly accountId: number;

@@ -19,7 +19,7 @@ export interface KeyFinder {
   findCaller(presented: PresentedKey): Promise<KeyCaller>;
   /** @returns undefined for a key without a limit. Source: docs/interface.md §5.3. */
   countRequest(caller: KeyCaller): Promise<RateState | undefined>;
-  /** Forgets what was counted in windows that are over; done from time to time. */
+  /** Removes counts of past windows; called from time to time. */
   dropEndedWindows(): Promise<void>;
   /** To be called when a key was written. */
   dropCache(): void;

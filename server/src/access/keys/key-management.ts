@@ -270,7 +270,7 @@ function describeScope(scope: Scope): string {
   return scope.type === 'account' ? 'account' : `${scope.type} ${scope.id}`;
 }
 
-/** What is known of the last use is written every few seconds; a list must not lag behind. */
+/** Last uses are written only every few seconds; lists must show them at once. */
 function withLatestUse(key: ApiKey, lastUse: LastUse): ApiKey {
   const use = lastUse.find(key.id);
   if (use === undefined) return key;

@@ -18,7 +18,7 @@ export function createLastUse(database: Database): LastUse {
   let timer: NodeJS.Timeout | undefined;
   let underWay: Promise<void> = Promise.resolve();
 
-  /** One write after another, so that whoever waits for the last has waited for all. */
+  /** One write after another, so that waiting for the last one waits for all. */
   function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
@@ -46,7 +46,7 @@ export function createLastUse(database: Database): LastUse {
   }
 
   function flushInBackground(): void {
-    // A full disk must not end the service; what was not written is kept and goes with the next use.
+    // A full disk must not stop the service; unwritten uses are kept and written with the next ones.
     flush().catch(() => {});
   }
 

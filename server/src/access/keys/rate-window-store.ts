@@ -1,6 +1,6 @@
 import type { Postgres } from '../../storage/storage.ts';
 
-/** What has been counted within a window. */
+/** The requests counted within a window. */
 export interface RateWindow {
   readonly count: number;
   readonly msLeft: number;

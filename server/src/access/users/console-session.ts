@@ -14,9 +14,9 @@ import { hashSecret, makeSecret, type SecretHash, toUserCaller, type User } from
 import { updateUser } from './user-store.ts';
 
 const HOUR_MS = 3_600_000;
-/** A session that nobody uses ends: after a night, not during a lunch. Source: docs/interface.md §5.6 rule 6. */
+/** An idle session ends overnight, but not during lunch. Source: docs/interface.md §5.6 rule 6. */
 const IDLE_MS = 12 * HOUR_MS;
-/** However much it is used: once a week the password is asked for. */
+/** Also for a session in use: it asks for the password once a week. */
 const LIFETIME_MS = 7 * 24 * HOUR_MS;
 /** A write for each request would cost a commit each; 12 hours need no seconds. */
 const USE_NOTED_EVERY_MS = 60_000;
@@ -38,7 +38,7 @@ interface SessionToOpen {
   readonly replaced: string | undefined;
 }
 
-/** Always with a value of its own: one that came with the request would be known to whoever planted it. */
+/** Always with a new value: against session fixation, one that came with the request is not used. */
 export async function openSession(
   tx: ControlTransaction,
   { user, now, replaced }: SessionToOpen,

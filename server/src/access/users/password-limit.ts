@@ -33,7 +33,7 @@ export interface Attempt {
 }
 
 export interface PasswordLimit {
-  /** Counts an attempt, also at a user that there is not. @throws sign_in_limited, before a password is looked at */
+  /** Counts an attempt, also for an unknown user. @throws sign_in_limited, before the password is checked */
   count(attempt: Attempt): Promise<void>;
   /** To be called when the password was right. */
   forgive(attempt: Attempt): Promise<void>;
@@ -46,14 +46,14 @@ export function createPasswordLimit(database: Database, clock: Clock): PasswordL
     async count(attempt) {
       const keys = keysOf(attempt);
       const now = clock.now();
-      // What is over its limit already costs a read and no write.
+      // Beyond the limit an attempt costs a read and no write.
       refuseAtLimit(keys, await findWindows(database.read, Object.values(keys), now), now);
       const wanted = entriesOf(keys).map(([name, key]) => ({ key, endsAt: now + LIMITS[name].windowMs }));
       refuseOverLimit(keys, await countAttempt(database, wanted, now), now);
     },
     async forgive(attempt) {
       const { pair, ...others } = keysOf(attempt);
-      // Whoever is in stays in; on a full disk the attempt counts until its window ends.
+      // The sign-in stays valid; on a full disk the attempt counts until its window ends.
       await forgiveAttempt(database, { forgotten: pair, lowered: Object.values(others) }).catch(
         ignoreFullDisk,
       );
@@ -68,7 +68,7 @@ function ignoreFullDisk(error: unknown): void {
 
 type Keys = Readonly<Record<LimitName, string>>;
 
-/** Hashed: who tried to sign in with what is nobody's to read, above all when there is no such user. */
+/** Hashed, because addresses that were tried are private, above all those of unknown users. */
 function keysOf({ email, address }: Attempt): Keys {
   const place = networkOf(address);
   return {
@@ -81,7 +81,7 @@ function keysOf({ email, address }: Attempt): Keys {
 /** An address as some proxies forward it, with the port of the connection, which is another one each time. */
 const WITH_PORT = /^(?:([\d.]+)|\[([^\]]+)\])(?::\d+)?$/;
 
-/** Whoever has one address of IPv6 has the 2^64 beside it too. */
+/** The owner of one IPv6 address usually has its whole /64. */
 function networkOf(given: string): string {
   const [, ipv4, ipv6] = WITH_PORT.exec(given) ?? [];
   const address = ipv4 ?? ipv6 ?? given;

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { padToPowerOfTwo } from '../../kernel/padded.ts';
 import type { ControlTransaction, Database } from '../../storage/storage.ts';
 
-/** What has been counted within a time. */
+/** The attempts counted within a window. */
 export interface PasswordWindow {
   readonly key: string;
   readonly attempts: number;

@@ -8,7 +8,7 @@ const SALT_BYTES = 16;
 const TAG_BYTES = 32;
 /** Hashes run in the threads that also read and write files; two of the four are left to those. */
 const AT_ONCE = 2;
-/** Some 3 s of work. Whoever comes later would wait for longer than a browser shows patience. */
+/** About 3 s of work: longer queues would exceed what users of a browser wait for. */
 const MAX_WAITING = 128;
 const FEWEST_DIFFERENT = 5;
 

@@ -132,7 +132,7 @@ function visitorOf({ cookie }: SessionRouteParts, request: FastifyRequest): Visi
   return { address: request.ip, sessionValue: cookie.read(request) };
 }
 
-/** The guard let nobody else in. */
+/** The guard admits only sessions here. */
 function userOf({ caller }: FastifyRequest): UserCaller {
   if (!isUser(caller)) throw new ServiceError('not_signed_in');
   return caller;

@@ -10,7 +10,7 @@ import type { PasswordLimit } from './password-limit.ts';
 import { normalizeEmail, type User } from './user.ts';
 import { findUser, findUserByEmail, type StoredUser, updateUser } from './user-store.ts';
 
-/** Where a browser is and what it had until now. */
+/** The browser's network address and its previous session. */
 export interface Visitor {
   readonly address: string;
   /** The value of the session that its cookie holds, good or not. */
@@ -79,7 +79,7 @@ export function createSignIn(parts: SignInParts): SignIn {
   };
 }
 
-/** Neither an attempt can be counted nor a session kept: no password is looked at that could be tried without a limit. */
+/** Neither attempts nor sessions can be stored, and without a count of attempts no password is checked. */
 function refuseOnFullDisk(error: unknown): never {
   if (!(error instanceof ServiceError) || error.code !== 'storage_full') throw error;
   throw new ServiceError('sign_in_unstored', { retryAfterSeconds: FULL_RETRY_SECONDS, cause: error });
@@ -119,7 +119,7 @@ async function signIn(parts: SignInParts, given: Credentials, visitor: Visitor):
   return opened;
 }
 
-/** Whoever was deleted, or has another password, since theirs was looked at does not come in by the old one. */
+/** A user who was deleted, or whose password changed, since the check cannot sign in with the old one. */
 async function getUnchanged(tx: ControlTransaction, user: StoredUser): Promise<StoredUser> {
   const present = await findUser(tx, user);
   if (present?.passwordHash !== user.passwordHash) throw new ServiceError('sign_in_refused');

@@ -103,7 +103,7 @@ function serveInvitations(server: Server, { access, answerOnce, baseUrl }: UserR
   };
   server.post('/management/invitations', { config, schema: createSchema }, async (request, reply) => {
     const answer = await answerOnce(request, async (record) => {
-      // What is kept for a repetition is kept at rest, where no token may be.
+      // The answer kept for an idempotency key is stored, and tokens must not be.
       const beside: Beside<Invitation> = (tx, invitation) => record(tx, toWireInvitation(invitation));
       const made = await access.invite(request.caller, request.body, beside);
       return { ...toWireInvitation(made), link: invitationUrl(baseUrl(), made.token) };

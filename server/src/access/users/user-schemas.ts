@@ -7,7 +7,7 @@ const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 const Instant = Type.Integer({ description: 'epoch milliseconds' });
 const NextCursor = Type.Union([Type.String(), Type.Null()], { description: 'null when nothing follows' });
 const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
-/** 254 characters are what a mail server takes; what is a good address only a mail tells. */
+/** Mail servers take 254 characters; only a mail shows whether an address is good. */
 const Email = Type.String({
   minLength: 3,
   maxLength: 254,
@@ -19,7 +19,7 @@ const RoleWord = Type.Union([Type.Literal('owner'), Type.Literal('editor'), Type
   description:
     'owner: everything; editor: everything but users and keys of the account; viewer: looks at everything',
 });
-/** Some upper limit, so that nobody has megabytes hashed. */
+/** An upper limit, so that nobody can make the service hash megabytes. */
 const KnownPassword = Type.String({ minLength: 1, maxLength: 256 });
 /** Source: docs/interface.md §5.6 rule 4. */
 const NewPassword = Type.String({ minLength: 12, maxLength: 256 });

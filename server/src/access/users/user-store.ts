@@ -105,7 +105,7 @@ export async function updateUser(
     .execute();
 }
 
-/** Their sessions have to be gone. */
+/** Delete their sessions first. */
 export async function removeUser(tx: ControlTransaction, id: number): Promise<void> {
   await tx.deleteFrom('console_user').where('id', '=', id).execute();
 }

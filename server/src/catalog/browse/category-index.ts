@@ -3,7 +3,7 @@ import type { Logger } from '../../kernel/logger.ts';
 import type { CatalogStore } from '../port.ts';
 import { isComplete } from './category-walk.ts';
 
-/** Keeps the index of categories up to date for those who ask; nobody waits for it but them. */
+/** Updates the index of categories on demand; only requests for categories wait for it. */
 export interface CategoryIndex {
   /** @returns whether it is complete, which a change of a few thousand products hardly delays */
   isReady(projectId: number): Promise<boolean>;
@@ -11,8 +11,8 @@ export interface CategoryIndex {
   complete(projectId: number): Promise<void>;
 }
 
-/** How long a list waits for the index, before it looks through the products instead. */
-const PATIENCE_MS = 300;
+/** How long a list waits for the index before it scans the products instead. */
+const INDEX_TIMEOUT_MS = 300;
 
 export function createCategoryIndex(store: CatalogStore, logger: Logger): CategoryIndex {
   const walks = new Map<number, Promise<boolean>>();
@@ -43,7 +43,7 @@ export function createCategoryIndex(store: CatalogStore, logger: Logger): Catego
 
   return {
     isReady: async (projectId) =>
-      (await isUpToDate(projectId)) || Promise.race([walk(projectId), setTimeout(PATIENCE_MS, false)]),
+      (await isUpToDate(projectId)) || Promise.race([walk(projectId), setTimeout(INDEX_TIMEOUT_MS, false)]),
     async complete(projectId) {
       if (!(await isUpToDate(projectId))) await walk(projectId);
     },

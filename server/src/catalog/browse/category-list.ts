@@ -18,11 +18,11 @@ export interface CategoryPage {
   readonly nextCursor: string | null;
 }
 
-/** The newest row of a category mostly leads to a product; so many are looked at of each at once. */
+/** The newest row of a category usually leads to a product; this many rows of each category are read at once. */
 const FIRST_LOOK = 20;
-/** Rows that are looked at for a page of categories whose first ones lead nowhere; about 60 ms. */
+/** Rows read for a page of categories whose first rows lead to no product; about 60 ms. */
 const LOOKED_FOR_PAGE = 20_000;
-/** Categories whose rows are all looked at without a pause, on the thread that serves. */
+/** Categories whose rows are all read without a pause, on the serving thread. */
 const LOOKED_AT_ONCE = 2;
 
 export async function pageOfCategories(

@@ -34,7 +34,7 @@ export const DROP_STEP = 20_000;
 /** Rows of the index that are read for a page, at 3 µs each: many may lead nowhere. */
 export const READ_FOR_PAGE = 5_000;
 
-/** Most of what was walked is gone by then, so that the index is made anew. @param largestId of all products that ever were */
+/** By then most walked documents are removed, so the index is rebuilt. @param largestId of all products that ever were */
 export const isOvergrown = ({ walked }: CategoryWalk, largestId: number): boolean =>
   walked > 3 * largestId + 100_000;
 

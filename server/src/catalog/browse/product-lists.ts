@@ -21,7 +21,7 @@ import type { Scans } from './scan-client.ts';
  */
 export interface ProductLists {
   page(projectId: number, wanted: WantedList, signal: AbortSignal): Promise<ListedPage>;
-  /** @returns what is found as it is found, with how far the scan got; it ends with `limit` hits or with the catalog */
+  /** @returns hits as they are found, with the progress of the scan; ends after `limit` hits or at the end of the catalog */
   follow(projectId: number, wanted: WantedList, signal: AbortSignal): AsyncGenerator<FoundPart, void>;
   /** @returns categories that hold products; `isComplete` false: those that the index knows so far */
   pageOfCategories(
@@ -50,7 +50,7 @@ export interface FoundPart {
   readonly nextCursor?: string | null;
 }
 
-/** Looked through for one page: about 0.4 s. A page may then hold less than its limit, and the next one goes on. */
+/** Products scanned for one page: about 0.4 s. A page may have less than its limit, and the next one continues. */
 const SCANNED_PER_PAGE = 20_000;
 /** Looked through between two lines of progress: about 40 ms. */
 const SCANNED_PER_PART = 2_000;
@@ -63,7 +63,7 @@ interface ListParts {
 export function createProductLists({ store, scans, logger }: ListParts): ProductLists {
   const index = createCategoryIndex(store, logger);
 
-  /** @returns the document behind which a list goes on in the index; undefined: it is not read from there */
+  /** @returns the document after which a list continues in the index; undefined: the list does not use the index */
   async function placeInIndex(
     projectId: number,
     filter: ProductFilter,

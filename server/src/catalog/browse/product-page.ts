@@ -10,9 +10,9 @@ import type { CatalogStore, StoredProduct } from '../port.ts';
 import type { AttributeValue, UploadedProduct } from '../products/products.ts';
 import { computeValueId } from '../products/products.ts';
 
-/** All there is to say about one product. Source: docs/interface.md §14.3. */
+/** The details of one product. Source: docs/interface.md §14.3. */
 
-/** A value as it was uploaded, beside what was extracted from it. */
+/** An uploaded value with its extracted fact. */
 export interface DescribedValue extends AttributeValue {
   /** Of the ontology; null: it does not know the key. */
   readonly attribute: string | null;
@@ -26,7 +26,7 @@ interface DescribedFact {
   readonly attributeId: number;
   readonly valueId: number;
   readonly type: string;
-  /** What was read of a numeric value, in the attribute's unit. */
+  /** The number of a numeric value, in the attribute's unit. */
   readonly number?: number;
   readonly unit?: string;
 }

@@ -17,9 +17,9 @@ export interface ScanOrder {
   readonly projectId: number;
   readonly filter: ProductFilter;
   readonly form: ListForm;
-  /** The identifier of the last one looked at. */
+  /** The identifier of the last product scanned. */
   readonly after: string | undefined;
-  /** So many products are looked at, or fewer when this many are found. */
+  /** Scans this many products, or fewer when `limit` are found. */
   readonly limit: number;
   readonly most: number;
 }
@@ -27,7 +27,7 @@ export interface ScanOrder {
 export interface ScannedPart {
   readonly items: readonly object[];
   readonly scanned: number;
-  /** The identifier of the last one looked at; undefined: there was none. */
+  /** The identifier of the last product scanned; undefined: there was none. */
   readonly last: string | undefined;
   readonly isEnd: boolean;
 }
@@ -68,7 +68,7 @@ function scanProducts(snapshots: CatalogSnapshots, order: ScanOrder): Promise<Sc
   });
 }
 
-/** @returns how many rows were looked at */
+/** @returns how many rows were scanned */
 function takeHits(
   rows: readonly ListedRow[],
   hits: { holds: (product: UploadFront) => boolean; form: ListForm; items: object[]; most: number },

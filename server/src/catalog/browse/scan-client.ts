@@ -10,7 +10,7 @@ export interface Scans {
   scanProducts(order: ScanOrder, signal: AbortSignal): Promise<ScannedPart>;
   /** @returns how many products the scan has before it, by the index */
   countRange(order: CountOrder, signal?: AbortSignal): Promise<number>;
-  /** Counts part by part; whoever stops asking ends it. @throws request_invalid */
+  /** Counts part by part, until the caller stops iterating. @throws request_invalid */
   survey(
     order: Pick<SurveyOrder, 'projectId' | 'question' | 'isWhole'>,
     signal: AbortSignal,

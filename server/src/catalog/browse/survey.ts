@@ -16,7 +16,7 @@ export interface SurveyOrder {
   /** Of the caller; no two at a time share one. */
   readonly handle: number;
   readonly question: SurveyQuestion;
-  /** Whether every product is looked at, however many there are. */
+  /** Whether to count all products rather than a sample. */
   readonly isWhole: boolean;
   readonly isFirst: boolean;
 }
@@ -27,7 +27,7 @@ export type SurveyQuestion =
 
 export interface SurveyPart {
   readonly scanned: number;
-  /** How many products will be looked at, as far as one can tell. */
+  /** How many products will be counted; an estimate. */
   readonly of: number;
   /** Of the last part. */
   readonly result?: SurveyResult;
@@ -56,19 +56,19 @@ interface OpenSurvey {
   scanned: number;
 }
 
-/** An interval of ids of which up to `limit` products are looked at. */
+/** An interval of ids of which up to `limit` products are counted. */
 interface Block {
   readonly after: number;
   readonly upTo: number;
   readonly limit: number;
 }
 
-/** Looked at of larger catalogs: within 2 s. */
+/** Size of the sample of larger catalogs: takes up to 2 s. */
 const SAMPLE = 50_000;
 /** Neighbours, which are read together. */
 const BLOCK = 50;
 const PART = 2_000;
-/** So many people may wait at a time; the oldest survey is given up for another. */
+/** Limit of open surveys; beyond it the oldest is dropped. */
 const OPEN_SURVEYS = 16;
 
 export function surveyOperations(snapshots: CatalogSnapshots): Record<string, Operation> {

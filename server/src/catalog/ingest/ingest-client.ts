@@ -3,7 +3,7 @@ import type { RawBody } from '../../http/http.ts';
 import type { PayloadFiles, ThreadPool } from '../../storage/storage.ts';
 import type { Attribute } from '../ontology/ontology.ts';
 import { type BodyForm, checkBody } from '../products/products.ts';
-import type { CheckInput, CheckResult, IngestSource, RefreshPage, Survey } from './ingest-thread.ts';
+import type { CheckInput, CheckResult, IngestSource, RefreshPage, UnknownNames } from './ingest-thread.ts';
 import type { Extracted } from './product-extraction.ts';
 
 /** The parsing threads as the serving thread sees them. */
@@ -13,7 +13,7 @@ export interface Ingest {
    * @throws every refusal of docs/interface.md §7.3, storage_full; then nothing is kept
    */
   accept(projectId: number, body: RawBody, form: BodyForm): Promise<AcceptedBody>;
-  survey(projectId: number, source: IngestSource): Promise<Survey>;
+  findUnknownNames(projectId: number, source: IngestSource): Promise<UnknownNames>;
   extractProducts(projectId: number, source: IngestSource, drafts: readonly Attribute[]): Promise<Extracted>;
   extractPatches(projectId: number, source: IngestSource): Promise<Extracted>;
   restage(
@@ -69,7 +69,7 @@ export function createIngest(parts: { threads: ThreadPool; payloads: PayloadFile
       await payloads.remove(projectId, payloadName);
       throw checked.status === 'rejected' ? checked.reason : (written as PromiseRejectedResult).reason;
     },
-    survey: (projectId, source) => run('survey', projectId, { source }),
+    findUnknownNames: (projectId, source) => run('findUnknownNames', projectId, { source }),
     extractProducts: (projectId, source, drafts) => run('extractProducts', projectId, { source, drafts }),
     extractPatches: (projectId, source) => run('extractPatches', projectId, { source }),
     restage: (projectId, wanted) => run('restage', projectId, wanted),

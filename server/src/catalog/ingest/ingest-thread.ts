@@ -25,7 +25,7 @@ import { CategoryIds, keepLatest } from './category-ids.ts';
 import { type CompiledOntology, extractStored, ProductExtraction } from './product-extraction.ts';
 
 /**
- * What the parsing threads do with bodies: check, survey, extract. A body that was checked stays parsed in memory
+ * What the parsing threads do with bodies: check, find unknown names, extract. A body that was checked stays parsed in memory
  * under its handle until its extraction, within a bound; after that, or after a crash, it is read from its payload.
  */
 
@@ -48,7 +48,7 @@ export interface CheckResult {
   readonly parsed: number;
 }
 
-export interface Survey {
+export interface UnknownNames {
   /** Attributes that the ontology does not know. */
   readonly observed: [string, Observed][];
   /** Category paths, as JSON, that have no id yet. */
@@ -79,8 +79,8 @@ export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Op
   const ingest = new IngestThread(snapshots);
   return {
     check: (input: CheckInput) => ({ output: ingest.check(input) }),
-    survey: async ({ projectId, source }: ProjectSource) => ({
-      output: await ingest.survey(projectId, source),
+    findUnknownNames: async ({ projectId, source }: ProjectSource) => ({
+      output: await ingest.findUnknownNames(projectId, source),
     }),
     extractProducts: (input: ProjectSource & { drafts: Attribute[] }) => ingest.extractProducts(input),
     extractPatches: (input: ProjectSource) => ingest.extractPatches(input),
@@ -89,7 +89,7 @@ export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Op
   };
 }
 
-/** The state of one parsing thread: bodies on their way, and what it knows of each project. */
+/** The state of one parsing thread: bodies in progress, and caches per project. */
 class IngestThread {
   private readonly snapshots: CatalogSnapshots;
   private readonly kept = new Map<number, { body: ProductBody; bytes: number }>();
@@ -108,7 +108,7 @@ class IngestThread {
   }
 
   /** What must have an id before the products of a body can be extracted. */
-  async survey(projectId: number, source: IngestSource): Promise<Survey> {
+  async findUnknownNames(projectId: number, source: IngestSource): Promise<UnknownNames> {
     const { products } = await this.open(projectId, source);
     return this.snapshots.read(projectId, async (snapshot) => {
       const ontology = await snapshot.readOntology();
@@ -166,7 +166,7 @@ class IngestThread {
     });
   }
 
-  /** Answers of one staged batch, made anew. */
+  /** Makes the answers of one staged batch again. */
   async restage({ projectId, fullUpdateId, batch, drafts }: RestageInput) {
     return this.onSnapshot(projectId, drafts, async (snapshot, parts) =>
       this.extractRows(projectId, snapshot, {

@@ -106,7 +106,7 @@ export class ProductExtraction {
   }
 }
 
-/** Makes the answers of stored uploads anew. Of those that are not fresh it reports only: their answers are others'. */
+/** Makes the answers of stored uploads again. Those that are not fresh belong to others and are only reported. */
 export function extractStored(
   rows: readonly {
     identifier: string;

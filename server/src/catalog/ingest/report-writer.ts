@@ -36,7 +36,7 @@ export class ReportWriter implements ExtractionListener {
     this.add({ identifier, code: 'unknown_identifier', message });
   }
 
-  /** NDJSON; a last line `{"more":n}` counts what was left out. */
+  /** NDJSON; a last line `{"more":n}` counts omitted lines. */
   toText(): string {
     const rest = this.more > 0 ? `${JSON.stringify({ more: this.more })}\n` : '';
     return this.lines.join('') + rest;

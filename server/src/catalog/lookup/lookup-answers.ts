@@ -61,7 +61,7 @@ export class LookupAnswers {
     return !this.open(catalog).findAll(identifiers).includes(-1);
   }
 
-  /** @returns what is in memory or read by `find`, in the order asked and each once; all of that version */
+  /** @returns answers from the cache or from `find`, in the order of the request, each once, of one version */
   answer(
     catalog: { projectId: number; version: number },
     wanted: { identifiers: readonly string[]; frame: Frame },

@@ -21,7 +21,7 @@ export interface AttributeCoverage {
   /** The most frequent first. */
   readonly values: readonly CountedValue[];
   readonly distinctValues: number;
-  /** Whether there are more values than were told apart, so that counts are too small. */
+  /** Whether there are more distinct values than were counted, so that counts may be too small. */
   readonly hasMoreValues: boolean;
   readonly problems: readonly Problem[];
 }
@@ -47,9 +47,9 @@ export interface ValueExample {
 
 const SHOWN_VALUES = 100;
 const SHOWN_EXAMPLES = 20;
-/** Told apart for each attribute: with 1,000 attributes some 500 MB at the very worst, mostly less than 10. */
+/** Distinct values counted per attribute: with 1,000 attributes 500 MB in the worst case, usually less than 10. */
 const TOLD_APART = 5_000;
-/** Keys that the ontology does not know; nobody reads more. */
+/** Keys that the ontology does not know; a longer list is of no use to readers. */
 const UNKNOWN_KEYS = 1_000;
 const SHOWN_CHARACTERS = 200;
 

@@ -15,7 +15,7 @@ export interface Unextracted {
   readonly why: NotExtracted;
 }
 
-/** Told of what an extraction cannot make a fact of. */
+/** Called for values that make no fact. */
 export interface ExtractionListener {
   onUnextracted(identifier: string, unextracted: Unextracted): void;
   /** A key that the ontology does not know. */

@@ -29,7 +29,7 @@ export function createOntologyChanges(parts: CatalogParts): OntologyChanges {
   };
 
   async function runExtraction(_: object, run: TaskRun): Promise<void> {
-    // Page after page becomes visible: from the first on there is no way back to facts that nobody saw change.
+    // Pages become visible one after another, so the task cannot be cancelled without effect after the first.
     const done = await run.takeEffect(() => refreshAll(run));
     await parts.onOntologyFollowed(run);
     await run.log(`extracted the facts of ${done} products`);

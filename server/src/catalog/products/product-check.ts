@@ -30,9 +30,9 @@ const VIOLATIONS = { most: 100, bytes: 48 * 1024 };
 const ERRORS_PER_PRODUCT = { most: 20, bytes: 4 * 1024 };
 /** Ordinary bodies have 14 bytes a value. An empty object counts as two and takes 56 bytes: seven times its share of this. */
 const VALUES_PER_MIB = 128 * 1024;
-/** Ten times what a product may have of anything: what is longer is not worth parsing to say so. */
+/** Ten times the limits of a product: longer ones are refused without parsing. */
 const WIDEST = 20_000;
-/** A product of up to so many values is told all its mistakes; a larger one the first. */
+/** For a product of up to this many values all errors are reported; for a larger one only the first. */
 const SMALL_PRODUCT_VALUES = 10_000;
 
 const checks = { products: compileChecks(UploadProduct), patches: compileChecks(PatchProduct) };
@@ -103,7 +103,7 @@ export function checkBody(source: BodySource, form: BodyForm): CheckedBody<SentP
   return withoutRepetitions(list as (SentProduct | SentPatch)[]);
 }
 
-/** @returns what is wrong with one product; nothing when a body of this form may hold it */
+/** @returns the errors of one product; none when it is valid in a body of this form */
 export function listProductErrors(product: unknown, form: BodyForm): string[] {
   const { passesEscaped, passes } = checks[form];
   return passesEscaped()(product) || passes()(product) ? [] : explainProduct(product, form);

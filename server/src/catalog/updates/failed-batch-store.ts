@@ -53,7 +53,7 @@ export async function endExpected(
 
 /** That a batch was not accepted, or may not have been. */
 export interface FailedBatch {
-  /** undefined: nobody knows for which project it was. */
+  /** undefined: the project is unknown. */
   readonly projectId: number | undefined;
   readonly state: 'failed' | 'in doubt';
   readonly at: number;
@@ -125,7 +125,7 @@ export async function removeGoneProcesses(
   );
 }
 
-/** Whether another process was not seen for so long: it is gone, or cannot reach the database. */
+/** Whether another process was not seen for this long: it is dead, or cannot reach the database. */
 export async function isProcessUnseen(database: Database, id: string, unseenMs: number): Promise<boolean> {
   const row = await database.read
     .selectFrom('upload_process')

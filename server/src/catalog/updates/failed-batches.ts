@@ -18,10 +18,10 @@ import type { BatchState, FullUpdate } from './full-update-store.ts';
 const BEAT_MS = 2_000;
 /** A process not seen for this long may hold marks: commits wait for it. */
 const SILENT_MS = 5_000;
-/** A process not seen for this long is gone. As long as a lease of a task. */
+/** A process not seen for this long counts as dead. The same time as the lease of a task. */
 const GONE_MS = 10_000;
 const TRY_EVERY_MS = 250;
-/** Strangers may name any number of projects while nobody can be checked. */
+/** A limit, because unknown callers can name any number of projects while keys cannot be checked. */
 const MOST_MARKS = 1_000;
 
 type Parts = Pick<CatalogParts, 'database' | 'clock' | 'logger'>;
@@ -51,7 +51,7 @@ export class FailedBatches {
   /** Called before batches are taken. */
   async start(): Promise<void> {
     const { database } = this.parts;
-    // The lock of the data folder says that whoever is still there was killed.
+    // The lock of the data folder shows that processes still listed were killed.
     if (!database.isShared) await removeGoneProcesses(database, this.origin);
     this.beatAt = performance.now();
     await noteProcess(database, this.id);
@@ -63,7 +63,7 @@ export class FailedBatches {
     this.timer.unref();
   }
 
-  /** A process that cannot store what it knows leaves its row behind. */
+  /** A process that cannot store its failed batches leaves its row. */
   async close(): Promise<void> {
     if (this.timer === undefined) return;
     clearInterval(this.timer);
@@ -113,7 +113,7 @@ export class FailedBatches {
     for (const [key, mark] of this.marks) if (mark.projectId === projectId) this.marks.delete(key);
   }
 
-  /** What is stored of the last batch, and what this process could not store. */
+  /** The stored state of the last batch, and failures that this process could not store. */
   stateOf({ projectId, lastBatch, batchAt }: FullUpdate): BatchState {
     const kept = [...this.marks.values()].filter(
       (mark) => (mark.projectId ?? projectId) === projectId && mark.at >= batchAt,

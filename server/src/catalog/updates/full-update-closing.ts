@@ -20,7 +20,7 @@ export class FullUpdateClosing {
     const known = uploads.filter((task) => task !== undefined);
     await tasks.endTasks(known, state === 'committed' ? 'FINISHED' : 'CANCELLED');
     await closeFullUpdate(database, key, state);
-    // Before its bodies go: what is being staged of it is missed by nobody.
+    // Before its bodies are removed: batches being staged are no longer needed.
     this.onClosed(fullUpdateId);
     for (const { payloadName } of batches) await payloads.remove(projectId, payloadName);
     this.parts.collectGarbage(projectId);

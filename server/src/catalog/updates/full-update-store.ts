@@ -59,7 +59,7 @@ function readBatchState({
   return failed === 2 ? 'in doubt' : 'accepted';
 }
 
-/** Discards what is open and opens a new one. @returns its id */
+/** Discards the open session and opens a new one. @returns its id */
 export async function openFullUpdate(
   database: Database,
   opened: {

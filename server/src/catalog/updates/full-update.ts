@@ -28,7 +28,7 @@ export interface UploadOptions {
   readonly record: RecordAnswer;
 }
 
-/** How much the caller sent and was told that it was accepted. */
+/** The counts of batches and products that the caller knows to be accepted. */
 interface AcceptedCounts {
   readonly batches: number | undefined;
   readonly products: number | undefined;
@@ -100,7 +100,7 @@ export class FullUpdates {
     return accepted;
   }
 
-  /** Opens one for a task that fills it by itself; what an earlier run of the task left open is discarded. */
+  /** Opens a session that a task fills; one left open by an earlier run of the task is discarded. */
   async openFor(task: Task): Promise<number> {
     const { database, clock } = this.parts;
     const id = await openFullUpdate(database, {

@@ -25,7 +25,7 @@ export interface GatheredWrites {
   add(body: RawBody): Promise<void>;
   /** @returns the tasks that write, accepted all at once as parts of the task */
   accept(request: AcceptRequest): Promise<readonly Task[]>;
-  /** Lets go of what was gathered. */
+  /** Discards the gathered writes. */
   discard(): Promise<void>;
 }
 

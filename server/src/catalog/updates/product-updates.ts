@@ -166,14 +166,14 @@ export class ProductUpdates {
 
   private async extract(projectId: number, source: IngestSource): Promise<Extracted> {
     const { ingest, store } = this.parts;
-    const { paths } = await ingest.survey(projectId, source);
+    const { paths } = await ingest.findUnknownNames(projectId, source);
     if (paths.length > 0) await store.reserveIds(projectId, { names: [], paths });
     return source.form === 'products'
       ? ingest.extractProducts(projectId, source, [])
       : ingest.extractPatches(projectId, source);
   }
 
-  /** An incremental or partial update of what was checked before, as a part of a task. */
+  /** An incremental or partial update with a body validated before, as a part of a task. */
   updateAsPart = (source: IngestSource): PartRequest => ({
     definition: this.updateTask as never,
     payload: { source } satisfies UpdatePayload,

@@ -49,8 +49,8 @@ interface StagingParts {
 
 /** A batch is extracted again when its products changed meanwhile; more often than this, the caller comes again. */
 const ATTEMPTS = 10;
-/** Another process takes a second or two for a batch; one that stages nothing for so long is taken for dead. */
-const PATIENCE_MS = 5_000;
+/** Another process takes a second or two for a batch; one that stages nothing for this long counts as dead. */
+const STALL_TIMEOUT_MS = 5_000;
 const LOOK_EVERY_MS = 100;
 /** Sessions of full updates that another process closed are never heard of again; the oldest go. */
 const KEPT_SESSIONS = 2_000;
@@ -84,7 +84,7 @@ export class Staging {
     }
   }
 
-  /** Waits until everything accepted is staged; what is missing, e.g. after a crash, is staged now. */
+  /** Waits until all accepted batches are staged; missing ones, e.g. after a crash, are staged now. */
   async complete(projectId: number, fullUpdateId: number, batches: readonly AcceptedBatch[]): Promise<void> {
     const session = await this.openSession(projectId, fullUpdateId);
     const turn = session.turn.then(() => this.stageMissing(session, fullUpdateId, batches));
@@ -93,7 +93,7 @@ export class Staging {
   }
 
   /**
-   * Makes the facts anew that a later batch or a change of the ontology overturned.
+   * Makes facts again that a later batch or a change of the ontology made obsolete.
    * @returns the attributes to create; undefined when the ontology changed meanwhile
    */
   async settle(
@@ -156,10 +156,10 @@ export class Staging {
   ): Promise<void> {
     const { store, ingest } = this.parts;
     const { projectId, observed: seen } = session;
-    const survey = await ingest.survey(projectId, source);
-    const names = survey.ontology.mode === 'automatic' ? survey.observed.map(([name]) => name) : [];
-    const ids = await this.reserveIds(projectId, names, survey.paths);
-    for (const [name, observed] of survey.observed) seen.set(name, joinObserved(seen.get(name), observed));
+    const found = await ingest.findUnknownNames(projectId, source);
+    const names = found.ontology.mode === 'automatic' ? found.observed.map(([name]) => name) : [];
+    const ids = await this.reserveIds(projectId, names, found.paths);
+    for (const [name, observed] of found.observed) seen.set(name, joinObserved(seen.get(name), observed));
     const drafts = names.map((name) => draftOf(name, ids, seen));
     const extracted = await ingest.extractProducts(projectId, source, drafts);
     const { packed, report, revision, derivationRevision } = extracted;
@@ -174,7 +174,7 @@ export class Staging {
       packed,
       derivationRevision,
       report,
-      observed: JSON.stringify(survey.observed),
+      observed: JSON.stringify(found.observed),
       extractedBy: JSON.stringify(extractedBy),
     });
     write.catch((error: unknown) => this.fail(session, fullUpdateId, error));
@@ -213,7 +213,7 @@ export class Staging {
     return batches.filter(({ batch }) => !staged.has(batch));
   }
 
-  /** What another process is staging is waited for while it gets on: it has the products parsed already. */
+  /** Waits for other processes while they make progress: they have already parsed their batches. */
   private async waitForOthers(
     session: Session,
     fullUpdateId: number,
@@ -225,7 +225,7 @@ export class Staging {
       const missing = await this.listMissing(session, fullUpdateId, batches);
       const others = missing.filter(({ batch }) => !session.own.has(batch)).length;
       if (others === 0) return;
-      if (others < left) until = performance.now() + PATIENCE_MS;
+      if (others < left) until = performance.now() + STALL_TIMEOUT_MS;
       left = others;
       if (performance.now() > until) return;
     }
@@ -242,12 +242,12 @@ export class Staging {
 
   private fail(session: Session, fullUpdateId: number, error: unknown): void {
     session.failure ??= error;
-    // Of a full update that was closed meanwhile the bodies are gone.
+    // The bodies of a full update that was closed meanwhile are removed.
     if (this.sessions.get(fullUpdateId) === session) this.logFailure(fullUpdateId, error);
   }
 
   private logFailure(fullUpdateId: number, error: unknown): void {
-    // The process stops; what is missing is staged when it starts again.
+    // The process stops; missing batches are staged when it starts again.
     if (error instanceof ServiceError && error.code === 'not_ready') return;
     this.parts.logger.error(
       { err: error, fullUpdateId },

@@ -118,33 +118,33 @@ export function describeDemo(place: DemoPlace): string {
   return `
 Relata serves the demo catalog at ${address}
 The API reference is at ${address}/docs
-The console is at ${address}/console/: sign in with the key, or sign up by the link
+The console is at ${address}/console/: sign in with the key, or sign up with the link
 Your key, for this demo only: ${key}
-Your link, good for an hour: ${consoleLink}
+Your owner link, valid for an hour: ${consoleLink}
 
-1. Which projects does the key reach?
+1. List the projects that the key can access:
    curl -s ${header} '${address}/projects'
 
 2. Look up two products:
    curl -s ${header} '${address}/product-service/products-by-sku?projectId=${projectId}&identifiers=${identifiers}'
 
-3. Change the price of the first one and nothing else:
+3. Change only the price of the first one (partial update):
    curl -s ${header} -H 'Content-Type: application/json' -X POST '${address}/products?projectId=${projectId}&partial=true' -d '${patch}'
 
-4. What happened to it? Every change is a task:
+4. Check the task of that update:
    curl -s ${header} '${address}/tasks?projectId=${projectId}&limit=1'
 
-5. What goes with the first one? Relations lead to it, and say why:
+5. Get the related products of the first one, with the reasons:
    curl -s ${header} '${address}/search/relations/result?projectId=${projectId}&identifier=${first?.identifier}&includeTags=${tags}&explain=true'
 
-6. Send a file in; a pipeline reads it, and another one does so every night:
+6. Upload a price file to a pipeline (another pipeline runs every night):
    printf 'sku;price\\n${first?.identifier};899,00\\n' | curl -s ${header} --data-binary @- '${address}${uploadPath}?name=prices.csv'
 
-7. Let another system start a pipeline, by its webhook, wait for its task and see what it brought:
+7. Start a pipeline by webhook, wait for its task and look up the new product:
    TASK=$(curl -s ${header} -X POST '${webhookUrl}' | grep -o '"id":"[0-9a-f]*"' | cut -d '"' -f 4)
    curl -s ${header} "${address}/tasks/$TASK?wait=30"
    curl -s ${header} '${address}/product-service/product-by-sku?projectId=${projectId}&identifier=NEW-0001'
 
-Stop with Ctrl+C; the demo catalog goes with it.
+Press Ctrl+C to stop; this deletes the demo catalog.
 `;
 }

@@ -7,7 +7,7 @@ import type { SourceSettings } from '../sources/sources.ts';
 import type { Preview } from './pipeline-runs.ts';
 import type { RunBatch } from './run-batch.ts';
 import type { PreviewOrder } from './run-preview.ts';
-import type { ReadOrder, ReadStep } from './run-reading.ts';
+import type { ReadEvent, ReadOrder } from './run-reading.ts';
 
 /** What the thread of a run is started with. */
 export interface RunThreadData {
@@ -55,7 +55,7 @@ export function createRunThreads(entry: URL, data: RunThreadData): RunThreads {
       try {
         return await threads.use(AbortSignal.any([signal, timeUp]), async (thread) => {
           await thread.run('open', order, { key: 0 });
-          return takeSteps(() => thread.run<ReadStep>('next', {}, { key: 0 }), parts);
+          return takeEvents(() => thread.run<ReadEvent>('next', {}, { key: 0 }), parts);
         });
       } catch (error) {
         signal.throwIfAborted();
@@ -167,7 +167,7 @@ class ReadProgress {
   }
 
   /** @throws rows_rejected */
-  async end(step: Extract<ReadStep, { kind: 'end' }>): Promise<Omit<ReadSummary, 'revision'>> {
+  async end(step: Extract<ReadEvent, { kind: 'end' }>): Promise<Omit<ReadSummary, 'revision'>> {
     const { run, onRejectedRow } = this.parts;
     const { total, report, unreported } = this;
     await logEnd(run, step, total);
@@ -187,8 +187,8 @@ async function letGo(thread: ThreadPool): Promise<boolean> {
   return Promise.race([done, timeUp]);
 }
 
-async function takeSteps(
-  next: () => Promise<ReadStep>,
+async function takeEvents(
+  next: () => Promise<ReadEvent>,
   parts: ReadParts,
 ): Promise<Omit<ReadSummary, 'revision'> | undefined> {
   const progress = new ReadProgress(parts);
@@ -211,7 +211,7 @@ async function takeSteps(
 
 async function logEnd(
   run: TaskRun,
-  { found, missing }: Extract<ReadStep, { kind: 'end' }>,
+  { found, missing }: Extract<ReadEvent, { kind: 'end' }>,
   { rows, products, filtered, rejected }: BatchCounts,
 ): Promise<void> {
   const about = Object.entries(found).map(([name, value]) => `${name} ${JSON.stringify(value)}`);

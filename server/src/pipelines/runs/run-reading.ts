@@ -49,7 +49,7 @@ export interface ReadingParts {
 }
 
 /** One step of a reading, in its order. */
-export type ReadStep =
+export type ReadEvent =
   | { readonly kind: 'nothing-new' }
   | { readonly kind: 'opened'; readonly files: readonly string[] }
   | { readonly kind: 'batch'; readonly batch: RunBatch; readonly percent: number | undefined }
@@ -65,7 +65,7 @@ export type ReadStep =
  * Reads a source to its end, in steps that wait until they are asked for.
  * @throws source_unreadable, format_unreadable, mapping_unfit
  */
-export async function* readSource(parts: ReadingParts, order: ReadOrder): AsyncGenerator<ReadStep> {
+export async function* readSource(parts: ReadingParts, order: ReadOrder): AsyncGenerator<ReadEvent> {
   let opened: OpenedSource | undefined;
   try {
     const upload = order.upload && uploadedSource(parts, order.projectId, order.upload);
@@ -88,7 +88,7 @@ async function* readFiles(
   parts: ReadingParts,
   order: ReadOrder,
   { files, stamp }: OpenedSource,
-): AsyncGenerator<ReadStep> {
+): AsyncGenerator<ReadEvent> {
   const plan = openPlan(order);
   const meter = new ByteMeter(files);
   const batch = new BatchBuilder(order);

@@ -3,10 +3,10 @@ import type { AllowedAddresses } from './address.ts';
 import { type ByteStream, boundBytes, tooLarge } from './byte-streams.ts';
 import { describeConnection } from './connection-problems.ts';
 import { ACCEPT_ENCODING, undoEncodings } from './content-encoding.ts';
-import { createPatience, type Patience, type WaitLimits } from './patience.ts';
 import { type Resolve, sendPinned } from './pinned-request.ts';
 import { type OpenedSource, SourceProblem, type SourceStamp } from './source.ts';
 import { checkSourceHeaders, readSourceUrl } from './source-url.ts';
+import { createTimeouts, type Timeouts, type WaitLimits } from './timeouts.ts';
 
 export interface HttpSource {
   readonly url: string;
@@ -42,8 +42,8 @@ export async function openHttpSource(
   settings: FetchSettings,
   { last, signal }: FetchRun = {},
 ): Promise<OpenedSource | undefined> {
-  const patience = createPatience(settings);
-  const { response, url } = await follow(source, { settings, patience, last, signal });
+  const timeouts = createTimeouts(settings);
+  const { response, url } = await follow(source, { settings, timeouts, last, signal });
   const stop = () => void response.destroy();
   try {
     if (isUnchanged(response, last)) {
@@ -51,7 +51,7 @@ export async function openHttpSource(
       return undefined;
     }
     if (response.statusCode !== 200) throw describeStatus(response, url);
-    const bytes = readAnswer(response, { url, settings, patience, signal });
+    const bytes = readAnswer(response, { url, settings, timeouts, signal });
     return {
       files: [describeFile(response, url, bytes)],
       stamp: stampOf(response),
@@ -65,13 +65,13 @@ export async function openHttpSource(
 
 interface Fetching {
   readonly settings: FetchSettings;
-  readonly patience: Patience;
+  readonly timeouts: Timeouts;
   readonly last: SourceStamp | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
 /** Each address on the way is read, looked up and checked as the first one was. */
-async function follow(source: HttpSource, { settings, patience, last, signal }: Fetching) {
+async function follow(source: HttpSource, { settings, timeouts, last, signal }: Fetching) {
   const { allows, resolve } = settings;
   let url = readSourceUrl(source.url);
   let own = source.headers ?? {};
@@ -80,7 +80,7 @@ async function follow(source: HttpSource, { settings, patience, last, signal }: 
   if (problem !== undefined) throw new SourceProblem('url', problem);
   for (let redirects = 0; redirects <= REDIRECTS; redirects++) {
     const headers = { ...serviceHeaders(settings, last), ...lowerCased(own) };
-    const response = await sendPinned(url, { headers, allows, resolve, patience, signal });
+    const response = await sendPinned(url, { headers, allows, resolve, timeouts, signal });
     if (!REDIRECT_STATUSES.has(response.statusCode ?? 0)) return { response, url };
     response.destroy();
     const next = readRedirect(response, url);
@@ -131,7 +131,7 @@ function describeStatus({ statusCode = 0 }: IncomingMessage, url: URL): SourcePr
 interface Reading {
   readonly url: URL;
   readonly settings: FetchSettings;
-  readonly patience: Patience;
+  readonly timeouts: Timeouts;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -145,7 +145,7 @@ function readAnswer(response: IncomingMessage, { settings, ...reading }: Reading
 /** Waiting is timed only while the service waits: a slow reader is not the fault of the source. */
 async function* readPieces(
   response: IncomingMessage,
-  { url, patience, signal }: Omit<Reading, 'settings'>,
+  { url, timeouts, signal }: Omit<Reading, 'settings'>,
 ): ByteStream {
   const stop = () => response.destroy();
   signal?.addEventListener('abort', stop, { once: true });
@@ -154,7 +154,7 @@ async function* readPieces(
   try {
     signal?.throwIfAborted();
     for (;;) {
-      const { done, value } = await patience.wait('piece', reader.next());
+      const { done, value } = await timeouts.wait('piece', reader.next());
       if (done) break;
       total += value.length;
       yield value;

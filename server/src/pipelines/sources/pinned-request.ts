@@ -9,9 +9,9 @@ import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { type AllowedAddresses, refuseAddress } from './address.ts';
 import { describeConnection } from './connection-problems.ts';
-import type { Patience } from './patience.ts';
 import { SourceProblem } from './source.ts';
 import { hostOf } from './source-url.ts';
+import type { Timeouts } from './timeouts.ts';
 
 export type Resolve = (host: string) => Promise<readonly { readonly address: string }[]>;
 
@@ -19,7 +19,7 @@ export interface PinnedRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly allows: AllowedAddresses;
   readonly resolve: Resolve | undefined;
-  readonly patience: Patience;
+  readonly timeouts: Timeouts;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -62,9 +62,9 @@ export async function sendPinned(url: URL, request: PinnedRequest): Promise<Inco
       sent.once('response', resolve).on('error', reject);
     });
     answered.catch(() => {});
-    await request.patience.wait('connect', hasConnected(sent, isSecure));
+    await request.timeouts.wait('connect', hasConnected(sent, isSecure));
     sent.end();
-    const response = await request.patience.wait('answer', answered);
+    const response = await request.timeouts.wait('answer', answered);
     // Whoever reads hears of an error; until then it must not count as unhandled.
     return response.on('error', () => {});
   } catch (error) {
@@ -89,9 +89,9 @@ function hasConnected(sent: ReturnType<typeof requestHttp>, isSecure: boolean): 
 }
 
 /** @throws SourceProblem address when only one of them must not be fetched from: no host needs such company */
-async function findAddresses(url: URL, { allows, resolve = resolveBySystem, patience }: PinnedRequest) {
+async function findAddresses(url: URL, { allows, resolve = resolveBySystem, timeouts }: PinnedRequest) {
   const host = hostOf(url);
-  const found = isIP(host) === 0 ? await lookUp(url, resolve, patience) : [{ address: host }];
+  const found = isIP(host) === 0 ? await lookUp(url, resolve, timeouts) : [{ address: host }];
   if (found.length === 0) throw describeConnection({ code: 'ENOTFOUND' }, url);
   for (const { address } of found) {
     const kind = refuseAddress(address, allows);
@@ -103,9 +103,9 @@ async function findAddresses(url: URL, { allows, resolve = resolveBySystem, pati
   return found.map(({ address }) => ({ address, family: isIP(address) }));
 }
 
-async function lookUp(url: URL, resolve: Resolve, patience: Patience) {
+async function lookUp(url: URL, resolve: Resolve, timeouts: Timeouts) {
   try {
-    return (await patience.wait('connect', resolve(hostOf(url)))).slice(0, ADDRESSES);
+    return (await timeouts.wait('connect', resolve(hostOf(url)))).slice(0, ADDRESSES);
   } catch (error) {
     throw describeConnection(error, url);
   }

@@ -9,9 +9,9 @@ import {
 } from 'typebox';
 import type { AllowedAddresses } from './address.ts';
 import { GLOB_LENGTH } from './glob.ts';
-import type { WaitLimits } from './patience.ts';
 import type { Resolve } from './pinned-request.ts';
 import type { OpenedSource, SourceFile, SourceStamp } from './source.ts';
+import type { WaitLimits } from './timeouts.ts';
 
 export interface SourceSettings extends WaitLimits {
   /** Has a folder for each project; undefined: directories are not read. */

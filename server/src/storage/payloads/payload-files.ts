@@ -8,7 +8,7 @@ export interface PayloadFiles {
   write(projectId: number, name: string, bytes: Uint8Array): Promise<void>;
   read(projectId: number, name: string): Promise<Uint8Array<ArrayBuffer>>;
   remove(projectId: number, name: string): Promise<void>;
-  /** @returns those that nobody may be about to accept any more; a project where it is known */
+  /** @returns orphaned files, too old to belong to an upload in progress; with the project if it is known */
   listOlderThan(ms: number): Promise<readonly PayloadName[]>;
 }
 
@@ -37,7 +37,7 @@ export function createPayloadFiles(folder: string): PayloadFiles {
       const bytes = await readFile(pathOf(name));
       return new Uint8Array(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength);
     },
-    // No other process writes here: at the start whatever nobody owns is left over.
+    // No other process writes here: at the start every file without an owner is orphaned.
     listOlderThan: async () => (await readdir(folder)).map((name) => ({ projectId: 0, name })),
     remove: (_projectId, name) => rm(pathOf(name), { force: true }),
   };

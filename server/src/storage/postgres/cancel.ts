@@ -36,7 +36,7 @@ export async function cancelOn<Result>(
   }
 }
 
-/** Over a connection of its own, without TLS, which the server does not ask of it; PgBouncer passes it on. */
+/** Over a separate connection, without TLS, which the server does not require here; PgBouncer passes it on. */
 function sendCancel({ host, port, processID, secretKey }: Connected): void {
   const request = Buffer.alloc(16);
   for (const [at, value] of [request.length, CANCEL_REQUEST, processID, secretKey].entries()) {

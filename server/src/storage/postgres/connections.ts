@@ -155,7 +155,7 @@ function createPool(url: string, connections: number): pg.Pool {
   return pool;
 }
 
-/** `timeout` in ms: after it the client gives up by itself. */
+/** `timeout` in ms: then the client gives up. */
 function sessionOn(
   client: PoolClient,
   prepare: typeof prepared,

@@ -27,7 +27,7 @@ export function openPostgresDatabase(postgres: Postgres): Database {
     now: sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`,
     write: (work, { of = 'all' } = {}) =>
       kysely.transaction().execute(async (tx) => {
-        // Two who accept tasks of a project: whoever comes second has the greater number, and is seen second.
+        // Of two tasks of a project accepted at once, the second gets the greater number and becomes visible second.
         if (of === 'all') await sql`select from service where id = 1 for update`.execute(tx);
         else if (of !== 'rows') await sql`select from project where id = ${of} for no key update`.execute(tx);
         return work(tx);
@@ -60,7 +60,7 @@ function createPoolDriver(postgres: Postgres): Driver {
     beginTransaction: async (connection) =>
       void (await execute(connection, 'begin isolation level read committed')),
     commitTransaction: async (connection) => void (await execute(connection, 'commit')),
-    // A connection that is gone has rolled back by itself.
+    // A lost connection has rolled back already.
     rollbackTransaction: async (connection) => void (await execute(connection, 'rollback').catch(() => {})),
     releaseConnection: async (connection) => lent.get(connection)?.release(),
     destroy: async () => {},

@@ -8,7 +8,7 @@ const NETWORK = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'],
   ...['ENETUNREACH', 'ECONNABORTED', 'ENOENT'],
 ]);
-/** What the driver says without a code when the connection is gone. */
+/** Messages without a code that the driver gives when the connection is lost. */
 const GONE =
   /connection terminated|connection error|timeout exceeded when trying to connect|query read timeout/i;
 const CANCELLED = '57014';
@@ -18,7 +18,7 @@ const RETRY_SECONDS = 2;
 /** Whether the statement took longer than its time-out. */
 export const isTimedOut = (error: unknown) => (error as { code?: string }).code === CANCELLED;
 
-/** The refusal of a statement that is not sent, because the database answers nobody. */
+/** Refuses a statement without sending it, because the database does not answer. */
 export const refuseAway = (cause?: Error) =>
   new ServiceError('not_ready', { retryAfterSeconds: RETRY_SECONDS, cause });
 

@@ -50,7 +50,7 @@ export function createReaders({ primary, replicas: settings, maxDelayMs }: Reade
     try {
       beat = Math.max(beat, await raiseBeat(primary, BEAT_AGE_MS));
     } catch {
-      // Without the primary nobody knows how old a replica is; those that were near stay for the time they may lag.
+      // Without the primary the lag is unknown; replicas in use stay in use for the time that they may lag.
       beat += BEAT_EVERY_MS;
     }
     await Promise.all(replicas.map(look));

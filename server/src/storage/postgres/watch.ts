@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import pg, { type ClientBase, type PoolClient } from 'pg';
 
-/** A connection that was silent for this long is asked about: most statements take a few milliseconds. */
+/** A connection that was silent for this long triggers a probe: most statements take a few milliseconds. */
 const SILENT_MS = 1_500;
 const LOOK_MS = 500;
 /** With the two above, 8 s: who waits is answered within 10. */
@@ -72,7 +72,7 @@ export function watchPool(pool: pg.Pool, url: string): PostgresWatch {
 const socketOf = (client: ClientBase) =>
   (client as unknown as { connection: { stream: Socket } }).connection.stream;
 
-/** A refusal is an answer too. @returns true also when nobody can say */
+/** A refusal is an answer too. @returns true also if the probe is inconclusive */
 async function isAnswering(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url, application_name: 'relata' });
   client.on('error', () => {});

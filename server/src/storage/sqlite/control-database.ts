@@ -76,7 +76,7 @@ export function extensionOf(url: string): string {
   return url.endsWith('.ts') ? '.ts' : '.js';
 }
 
-/** One connection on the writer's thread; whoever holds it runs its transaction alone. */
+/** One connection on the writer's thread; its holder runs a transaction alone. */
 function createThreadDriver(thread: ThreadPool): Driver {
   let turn: Promise<void> = Promise.resolve();
   let release: () => void = () => {};

@@ -10,7 +10,7 @@ const prepared = new Map<string, StatementSync>();
 
 serveOperations({
   execute({ sql, parameters }: { sql: string; parameters: SQLInputValue[] }) {
-    // A full disk may end a transaction by itself; the caller is to hear of the disk, not of a rollback too many.
+    // A full disk may end a transaction; report the disk to the caller, not the failed rollback.
     if (sql === 'rollback' && !database.isTransaction) return { output: { rows: [] } };
     const statement = prepared.get(sql) ?? database.prepare(sql);
     prepared.set(sql, statement);

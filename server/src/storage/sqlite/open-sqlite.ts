@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { isBusy } from '../sqlite-errors.ts';
 
 const BUSY_TIMEOUT_MS = 10_000;
-/** Enough: the second attempt finds the file switched by whoever was first. */
+/** Enough: the second attempt finds the file already switched. */
 const ATTEMPTS = 100;
 
 /**

@@ -15,7 +15,7 @@ interface Job {
   readonly reject: (error: unknown) => void;
 }
 
-/** Not zero: nobody waits for the work any more. Shared with the thread that does it. */
+/** Non-zero: the caller no longer waits. Shared with the thread that does the work. */
 export type StopFlag = Int32Array<SharedArrayBuffer>;
 
 interface Slot {
@@ -43,9 +43,9 @@ export interface ThreadPool {
    * over without a copy.
    */
   run<Output>(operation: string, input: unknown, options: RunOptions): Promise<Output>;
-  /** Waits for what is under way, of which whatever can be stopped is stopped, then ends the threads. */
+  /** Stops the operations in progress that can be stopped, waits for the others, then ends the threads. */
   close(): Promise<void>;
-  /** Ends the threads where they are; what is under way fails. */
+  /** Ends the threads at once; operations in progress fail. */
   end(): Promise<void>;
 }
 
@@ -64,11 +64,11 @@ export interface RunOptions {
   readonly transfer?: readonly ArrayBuffer[];
   /** A key of its own may run beside itself; readers need no order. */
   readonly unordered?: boolean;
-  /** Takes the operation back: it fails at once, and its thread is told by the stop flag. */
+  /** Cancels the operation: it fails at once, and the stop flag tells its thread. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A thread ends only with the pool; one that dies fails its operation and is started anew. */
+/** A thread ends only with the pool; when one dies, its operation fails and the thread is restarted. */
 export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool {
   const waiting = new FairQueue<Job>();
   const { size, share = size } = settings;
@@ -156,7 +156,7 @@ function stopWork(job: Job | undefined): void {
   if (job?.stop !== undefined) Atomics.store(job.stop, 0, 1);
 }
 
-/** Listens as long as the work goes on: a caller's signal may outlive many operations. */
+/** Listens only while the work runs: a caller's signal may outlive many operations. */
 function takeBackOn(
   signal: AbortSignal,
   { job, promise, drop }: { job: Job; promise: Promise<unknown>; drop: () => void },

@@ -6,7 +6,7 @@ import {
   performOn,
   type ThreadPool,
 } from '../../../storage/storage.ts';
-import { createSharedReads, LookupAnswers } from '../../lookup/lookup.ts';
+import { coalesceReads, LookupAnswers } from '../../lookup/lookup.ts';
 import type { CatalogStore } from '../../port.ts';
 import { createCatalogWrites } from '../catalog-writes.ts';
 import { listStagedBatches } from '../commit-store.ts';
@@ -72,7 +72,7 @@ const KNOWN_VERSIONS = 10_000;
 export function createPostgresCatalogStore(parts: PostgresCatalogParts): CatalogStore {
   const { postgres, readPostgres, writers, cache } = parts;
   const answers = new LookupAnswers(cache);
-  const readVersion = createSharedReads((projectIds: readonly number[]) =>
+  const readVersion = coalesceReads((projectIds: readonly number[]) =>
     readVersions(readPostgres(), projectIds),
   );
   /** The version that a catalog had last: what is in memory is of it, if it is the present one still. */

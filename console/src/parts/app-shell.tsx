@@ -30,7 +30,7 @@ const projectEntries = (id: string): readonly Entry[] => [
 ];
 
 /** Navigation and content; the same for every view of somebody who is signed in. */
-export function Frame({ children }: { children: ReactNode }) {
+export function AppShell({ children }: { children: ReactNode }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
@@ -41,7 +41,7 @@ export function Frame({ children }: { children: ReactNode }) {
         <Brand />
         <IconButton icon="menu" label="Open the navigation" onClick={() => setOpen(true)} />
       </header>
-      <div className="frame">
+      <div className="app-shell">
         <aside aria-label="Navigation">
           <Side />
         </aside>
@@ -105,8 +105,8 @@ function ProjectNav({ id }: { id: string }) {
         <span className="cut">{present?.name ?? `Project ${id}`}</span>
         {others.length > 0 && (
           <Menu
-            label="Go to another project"
-            trigger={<IconButton icon="down" label="Go to another project" />}
+            label="Switch project"
+            trigger={<IconButton icon="down" label="Switch project" />}
             entries={others.map((project) => ({ words: project.name, href: linkTo('projects', project.id) }))}
           />
         )}

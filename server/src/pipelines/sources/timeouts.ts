@@ -18,12 +18,12 @@ const TEXTS: Readonly<Record<Waiting, string>> = {
   piece: 'The source sent nothing more',
 };
 
-export interface Patience {
-  /** @throws SourceProblem timeout; what is waited for is then to be given up by the caller */
+export interface Timeouts {
+  /** @throws SourceProblem timeout; the caller must then abandon the work */
   wait<Result>(what: Waiting, work: Promise<Result>): Promise<Result>;
 }
 
-export function createPatience({ connectMs, idleMs, wholeMs }: WaitLimits): Patience {
+export function createTimeouts({ connectMs, idleMs, wholeMs }: WaitLimits): Timeouts {
   let leftMs = wholeMs;
   return {
     async wait(what, work) {

@@ -1,16 +1,15 @@
 /**
- * Reads that many ask for at once, in flights: whoever asks joins the next one, never one under way, so that nobody is
- * answered with what was true before the question. Eight connections that ask for the version of a catalog need one or two
- * statements then, not eight.
+ * Coalesces concurrent reads into batches. A caller joins the next batch, never the one in progress, whose answer may be
+ * older than the request: eight connections that ask for a catalog's version need one or two statements, not eight.
  */
-export function createSharedReads<Key, Value>(
+export function coalesceReads<Key, Value>(
   read: (keys: readonly Key[]) => Promise<ReadonlyMap<Key, Value>>,
 ): (key: Key) => Promise<Value | undefined> {
-  let isUnderWay = false;
+  let isReading = false;
   let next: { keys: Set<Key>; answer: PromiseWithResolvers<ReadonlyMap<Key, Value>> } | undefined;
 
-  async function fly(): Promise<void> {
-    isUnderWay = true;
+  async function readBatches(): Promise<void> {
+    isReading = true;
     while (next !== undefined) {
       const { keys, answer } = next;
       next = undefined;
@@ -20,14 +19,14 @@ export function createSharedReads<Key, Value>(
         answer.reject(error);
       }
     }
-    isUnderWay = false;
+    isReading = false;
   }
 
   return async (key) => {
     next ??= { keys: new Set(), answer: Promise.withResolvers() };
     next.keys.add(key);
     const { answer } = next;
-    if (!isUnderWay) void fly();
+    if (!isReading) void readBatches();
     return (await answer.promise).get(key);
   };
 }
