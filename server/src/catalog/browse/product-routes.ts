@@ -1,7 +1,12 @@
 import { Readable } from 'node:stream';
-import type { FastifyRequest } from 'fastify';
-import { type CountLook, ErrorAnswer, type Routes, type Server, whileCallerWaits } from '../../http/http.ts';
-import type { ChosenProject } from '../../kernel/caller.ts';
+import {
+  type CountLook,
+  ErrorAnswer,
+  ProjectParams,
+  type Routes,
+  type Server,
+  whileCallerWaits,
+} from '../../http/http.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Catalog } from '../catalog.ts';
 import { indexByKey } from '../ontology/ontology.ts';
@@ -12,7 +17,6 @@ import {
   ProductListQuery,
   ProductPage,
   ProductParams,
-  ProjectParams,
 } from '../products/products.ts';
 import { exportLine } from './export.ts';
 import type { AttributeFilter, ProductFilter } from './product-list.ts';
@@ -20,8 +24,6 @@ import { type FoundPart, isScanned, type WantedList } from './product-lists.ts';
 
 export interface ProductRouteParts {
   readonly catalog: Catalog;
-  /** @throws not_found for a project that does not exist or is out of the caller's reach */
-  getProject(request: FastifyRequest, projectId: number): Promise<ChosenProject>;
   readonly countLook: CountLook;
 }
 
@@ -45,7 +47,7 @@ export const productRoutes =
     serveCategories(server, parts);
   };
 
-function serveList(server: Server, { catalog, getProject, countLook }: ProductRouteParts): void {
+function serveList(server: Server, { catalog, countLook }: ProductRouteParts): void {
   server.get(
     '/management/projects/:id/products',
     {
@@ -61,7 +63,7 @@ function serveList(server: Server, { catalog, getProject, countLook }: ProductRo
       },
     },
     async (request, reply) => {
-      const project = await getProject(request, request.params.id);
+      const { project } = request;
       const { limit = 100, cursor, format = 'json' } = request.query;
       const filter = await readFilter(catalog, project.id, request.query);
       const send = (lines: AsyncGenerator<string>) =>
@@ -83,7 +85,7 @@ function serveList(server: Server, { catalog, getProject, countLook }: ProductRo
   );
 }
 
-function serveProduct(server: Server, { catalog, getProject }: ProductRouteParts): void {
+function serveProduct(server: Server, { catalog }: ProductRouteParts): void {
   server.get(
     '/management/projects/:id/products/:identifier',
     {
@@ -96,7 +98,7 @@ function serveProduct(server: Server, { catalog, getProject }: ProductRouteParts
       },
     },
     async (request) => {
-      const project = await getProject(request, request.params.id);
+      const { project } = request;
       const { identifier } = request.params;
       const page = await catalog.readProductPage(project.id, identifier);
       if (page === undefined)
@@ -106,7 +108,7 @@ function serveProduct(server: Server, { catalog, getProject }: ProductRouteParts
   );
 }
 
-function serveCategories(server: Server, { catalog, getProject }: ProductRouteParts): void {
+function serveCategories(server: Server, { catalog }: ProductRouteParts): void {
   server.get(
     '/management/projects/:id/categories',
     {
@@ -120,7 +122,7 @@ function serveCategories(server: Server, { catalog, getProject }: ProductRoutePa
       },
     },
     async (request) => {
-      const project = await getProject(request, request.params.id);
+      const { project } = request;
       const { limit = 100, cursor, under } = request.query;
       const wanted = { under: under ? readCategory('under', under) : undefined, cursor, limit };
       return (await catalog.lists.pageOfCategories(project.id, wanted)) as never;

@@ -1,16 +1,18 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type CountLook, ErrorAnswer, type Routes, whileCallerWaits } from '../../http/http.ts';
-import type { ChosenProject } from '../../kernel/caller.ts';
+import {
+  type CountLook,
+  ErrorAnswer,
+  ProjectParams,
+  type Routes,
+  whileCallerWaits,
+} from '../../http/http.ts';
 import type { Catalog } from '../catalog.ts';
-import { ProjectParams } from '../products/products.ts';
 import type { SurveyPart, SurveyQuestion, SurveyResult } from './survey.ts';
 import { ChangedAttribute, Coverage, Effect, SurveyQuery } from './survey-schemas.ts';
 
 export interface SurveyRouteParts {
   readonly catalog: Catalog;
-  /** @throws not_found for a project that does not exist or is out of the caller's reach */
-  getProject(request: FastifyRequest, projectId: number): Promise<ChosenProject>;
   readonly countLook: CountLook;
 }
 
@@ -66,14 +68,13 @@ interface Asked {
 }
 
 async function answer(
-  { catalog, getProject, countLook }: SurveyRouteParts,
+  { catalog, countLook }: SurveyRouteParts,
   { request, reply, question }: Asked,
 ): Promise<never> {
-  const { id } = await getProject(request, (request.params as { id: number }).id);
   const isWhole = (request.query as { sample?: string }).sample === 'all';
   countLook(request, reply);
   return whileCallerWaits(reply, async (signal) => {
-    const parts = catalog.survey({ projectId: id, question, isWhole }, signal);
+    const parts = catalog.survey({ projectId: request.project.id, question, isWhole }, signal);
     // The first part before the answer begins: a refusal has its status.
     const first = await parts.next();
     const all = follow(first, parts);

@@ -23,7 +23,7 @@ const LOOKUP_MAX_MIB = 4;
 
 /** Source: docs/interface.md §4.2. */
 export const lookupRoutes =
-  (catalog: Catalog): Routes =>
+  ({ catalog }: { readonly catalog: Catalog }): Routes =>
   (server) => {
     const config = { guard: 'project', access: 'read' } as const;
 

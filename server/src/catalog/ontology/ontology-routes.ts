@@ -1,17 +1,18 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import {
   type AnswerOnce,
   ErrorAnswer,
   IfMatch,
+  ProjectParams,
   type Routes,
   readIfMatch,
   type Server,
   sendMark,
 } from '../../http/http.ts';
-import type { ChosenProject } from '../../kernel/caller.ts';
-import type { ControlTransaction } from '../../storage/storage.ts';
+import type { Projects } from '../../projects/projects.ts';
+import type { Database } from '../../storage/storage.ts';
 import type { Catalog } from '../catalog.ts';
-import { OntologyDocument, ProjectParams } from '../products/products.ts';
+import { OntologyDocument } from '../products/products.ts';
 import type { Ontology } from './attribute.ts';
 import { markOfOntology } from './ontology-change.ts';
 import { checkOntology } from './ontology-check.ts';
@@ -19,17 +20,8 @@ import { checkOntology } from './ontology-check.ts';
 export interface OntologyRouteParts {
   readonly catalog: Catalog;
   readonly answerOnce: AnswerOnce;
-  /** @throws not_found for a project that does not exist or is out of the caller's reach */
-  getProject(request: FastifyRequest, projectId: number): Promise<ChosenProject>;
-  /** Writes the entry of the audit log, when there are details, and the answer beside it (§7.5). */
-  recordOntologyChange(
-    request: FastifyRequest,
-    projectId: number,
-    change: {
-      details: Record<string, unknown> | undefined;
-      beside: (tx: ControlTransaction) => Promise<void>;
-    },
-  ): Promise<void>;
+  readonly projects: Pick<Projects, 'recordChange'>;
+  readonly database: Pick<Database, 'write'>;
 }
 
 const config = { guard: 'management', access: 'manage' } as const;
@@ -43,7 +35,7 @@ export const ontologyRoutes =
     serveOntologyChange(server, parts);
   };
 
-function serveOntology(server: Server, { catalog, getProject }: OntologyRouteParts): void {
+function serveOntology(server: Server, { catalog }: OntologyRouteParts): void {
   server.get(
     '/management/projects/:id/ontology',
     {
@@ -56,7 +48,7 @@ function serveOntology(server: Server, { catalog, getProject }: OntologyRoutePar
       },
     },
     async (request, reply) => {
-      const project = await getProject(request, request.params.id);
+      const { project } = request;
       return answerOntology(reply, await catalog.store.getOntology(project.id));
     },
   );
@@ -64,7 +56,7 @@ function serveOntology(server: Server, { catalog, getProject }: OntologyRoutePar
 
 function serveOntologyChange(
   server: Server,
-  { catalog, answerOnce, getProject, recordOntologyChange }: OntologyRouteParts,
+  { catalog, answerOnce, projects, database }: OntologyRouteParts,
 ): void {
   server.put(
     '/management/projects/:id/ontology',
@@ -81,15 +73,21 @@ function serveOntologyChange(
       },
     },
     async (request, reply) => {
-      const project = await getProject(request, request.params.id);
+      const { project } = request;
       checkOntology(request.body);
       const wanted = { ...request.body, expected: readIfMatch(request) };
       const answer = await answerOnce(request, async (record) => {
         const { ontology, changed } = await catalog.ontology.replace(project, wanted);
         const { mode, attributes } = ontology;
-        const details = changed ? { mode, attributes: attributes.length } : undefined;
-        const beside = (tx: ControlTransaction) => record(tx, { mode, attributes });
-        await recordOntologyChange(request, project.id, { details, beside });
+        const change = {
+          ...{ author: request.caller, projectId: project.id, action: 'ontology.changed' },
+          subject: { type: 'project', id: project.id },
+          details: { mode, attributes: attributes.length },
+        };
+        await database.write(async (tx) => {
+          if (changed) await projects.recordChange(change, tx);
+          await record(tx, { mode, attributes });
+        });
         return { mode, attributes };
       });
       return answerOntology(reply, answer);

@@ -19,11 +19,13 @@ import {
   streamBody,
 } from '../bodies/bodies.ts';
 import {
-  checkCallerLate,
   createGuardHook,
+  createLateCheck,
+  createPathProjectHook,
   createSessionCookie,
   findCallerRefusal,
   type Guards,
+  markProjectRoute,
   watchStream,
 } from '../guards/guards.ts';
 import type { Server } from '../http.ts';
@@ -96,13 +98,15 @@ export function createServer(settings: ServerSettings, guards: Guards): Server {
   server.setErrorHandler((error: FastifyError, request, reply) => replyWithError(error, request, reply));
   server.setReplySerializer((payload) => JSON.stringify(payload));
   boundConnections(server);
+  server.addHook('onRoute', markProjectRoute);
+  server.addHook('preParsing', createPathProjectHook(guards));
   readParameters(server);
   readBodies(server, createMemoryBudget(settings.bodyBudgetMib * MIB));
   answerUnknownPaths(server);
   if (settings.corsOrigins.length > 0) allowOrigins(server, settings.corsOrigins);
   const cookie = createSessionCookie(settings.publicUrl);
   server.addHook('onRequest', createGuardHook(guards, cookie));
-  server.addHook('preHandler', checkCallerLate);
+  server.addHook('preHandler', createLateCheck(guards));
   const holdAnswer = createAnswerMemory(settings.bodyBudgetMib * MIB);
   server.addHook('onSend', async (request, reply, payload) => {
     reply.header('x-request-id', request.id);
