@@ -53,15 +53,23 @@ export {
 export {
   createMetrics,
   createServer,
+  type Endpoint,
   listenOn,
   type MeasuredRequest,
   type MetricSources,
   type Metrics,
   measureRequests,
+  type Once,
+  type RawAnswer,
   refuseTakenAddress,
+  type Sent,
   type ServerSettings,
+  sendRaw,
+  serve,
   serveConsole,
   serveMetrics,
+  serveOnce,
+  serveRaw,
 } from './server/server.ts';
 
 export type Server = FastifyInstance<

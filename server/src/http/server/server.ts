@@ -35,6 +35,16 @@ import { boundConnections, connectionOptions, READER_MS } from './connections.ts
 import { RequestLog } from './request-log.ts';
 
 export { serveConsole } from './console-files.ts';
+export {
+  type Endpoint,
+  type Once,
+  type RawAnswer,
+  type Sent,
+  sendRaw,
+  serve,
+  serveOnce,
+  serveRaw,
+} from './endpoint.ts';
 export { listenOn, refuseTakenAddress } from './listen.ts';
 export {
   createMetrics,
