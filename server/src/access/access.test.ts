@@ -54,6 +54,7 @@ async function startRoom(context: TestContext) {
       findUser: access.findUser,
       countRequest: access.countRequest,
       chooseProject: projects.chooseProject,
+      choosePathProject: projects.choosePathProject,
     },
   );
   apiKeyRoutes({ access, projects, answerOnce: createAnswerOnce(database, clock) })(server);

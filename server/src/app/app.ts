@@ -74,8 +74,7 @@ export async function createApp({
   const access = createAccess({ database, clock, projects, postgres });
   let isReady = false;
 
-  const guards = { ...access, chooseProject: projects.chooseProject };
-  const server = createServer({ ...config, ...(logTo && { logTo }) }, guards);
+  const server = createServer({ ...config, ...(logTo && { logTo }) }, { ...projects, ...access });
   const logger = server.log as Logger;
   const metrics = createMetrics({
     ...(storage.place.kind === 'embedded' && { dataDir: config.dataDir }),

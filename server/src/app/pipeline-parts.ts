@@ -1,28 +1,19 @@
-/** The composition of pipelines: their runs with the threads that read, their routes, their entries in the audit log. */
+/** The composition of pipelines: their runs with the threads that read. */
 import { mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Access } from '../access/access.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Config } from '../config.ts';
-import type { AnswerOnce, Server } from '../http/http.ts';
-import type { Caller, ChosenProject } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
-import { pipelineRoutes } from '../pipelines/definitions/pipeline-routes.ts';
 import {
   createPipelines,
   createRunThreads,
-  type Pipeline,
-  type PipelineRouteParts,
   type Pipelines,
   SOURCE_LIMITS,
   type SourceSettings,
-  showDefinition,
 } from '../pipelines/pipelines.ts';
-import { pipelineRunRoutes } from '../pipelines/runs/pipeline-run-routes.ts';
-import { webhookRoutes } from '../pipelines/runs/webhook-routes.ts';
-import { describeChange, type Projects } from '../projects/projects.ts';
+import type { Projects } from '../projects/projects.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 import { threadEntry, threadPlaceOf } from './stores.ts';
@@ -78,39 +69,4 @@ function makeTempFolder({ dataDir, database }: Config): string {
     if (database === undefined) throw error;
     return tmpdir();
   }
-}
-
-export interface PipelineRouteNeeds extends Pick<PipelineNeeds, 'config' | 'projects'> {
-  readonly access: Access;
-  readonly pipelines: Pipelines;
-  readonly answerOnce: AnswerOnce;
-  /** Where webhooks are called. */
-  findBaseUrl(): string;
-  getProject(request: { caller: Caller }, projectId: number): Promise<ChosenProject>;
-}
-
-export function addPipelineRoutes(
-  server: Server,
-  { config, projects, access, pipelines, answerOnce, findBaseUrl, getProject }: PipelineRouteNeeds,
-): void {
-  const describe = (author: Caller, action: string, { projectId, id, definition }: Pipeline) => ({
-    ...{ author, projectId, action: `pipeline.${action}` },
-    subject: { type: 'pipeline', id, name: definition.name },
-  });
-  const parts: PipelineRouteParts = {
-    ...{ pipelines, answerOnce, getProject, sourceMaxMib: config.sourceMaxMib },
-    findBaseUrl,
-    recordPipelineChange: (tx, { caller }, { action, pipeline, before }) => {
-      const details = before && describeChange(showDefinition(before), showDefinition(pipeline));
-      const change = describe(caller, action, pipeline);
-      return projects.recordChange({ ...change, ...(details && { details }) }, tx);
-    },
-  };
-  pipelineRoutes(parts)(server);
-  pipelineRunRoutes(parts)(server);
-  webhookRoutes({
-    ...{ pipelines, answerOnce, guards: access },
-    recordTrigger: (tx, caller, { pipeline }) =>
-      projects.recordChange({ ...describe(caller, 'run', pipeline), details: { startedBy: 'webhook' } }, tx),
-  })(server);
 }

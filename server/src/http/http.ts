@@ -24,9 +24,12 @@ export {
   dropAnswersBefore as dropOldAnswers,
   ErrorAnswer,
   type FailureBody,
+  Id,
   IfMatch,
   ListQuery,
+  ProjectParams,
   ProjectQuery,
+  projectIdOf,
   type RecordAnswer,
   readIfMatch,
   sendMark,
@@ -50,15 +53,23 @@ export {
 export {
   createMetrics,
   createServer,
+  type Endpoint,
   listenOn,
   type MeasuredRequest,
   type MetricSources,
   type Metrics,
   measureRequests,
+  type Once,
+  type RawAnswer,
   refuseTakenAddress,
+  type Sent,
   type ServerSettings,
+  sendRaw,
+  serve,
   serveConsole,
   serveMetrics,
+  serveOnce,
+  serveRaw,
 } from './server/server.ts';
 
 export type Server = FastifyInstance<
@@ -98,6 +109,10 @@ declare module 'fastify' {
     holds?: Partial<JsonLimits>;
     /** The answer takes as long as its caller wants or the catalog is large; it is never called slow. */
     isPatient?: boolean;
+    /** Set for every route below `/management/projects/:id/`: the guard finds the project of the path. */
+    isBelowProject?: boolean;
+    /** The route looks for a deleted project itself, which no guard finds. */
+    findsDeletedProject?: boolean;
     /** Another method on this path is 404, not 405, so that the path does not show. */
     hidesOtherMethods?: boolean;
   }
@@ -106,6 +121,7 @@ declare module 'fastify' {
     caller: Caller;
     /** Finds the caller once more; throws when that is not allowed any longer. Undefined where nobody has to be known. */
     checkCaller: (() => Promise<void>) | undefined;
+    /** Set by the guard, of the query or the path. */
     project: ChosenProject;
     rawBody: RawBody | undefined;
     /** Of a streamed body, once it was read: by it a repetition is recognised. */

@@ -26,8 +26,7 @@ import { createTextChecks } from './mapping/mapping.ts';
 import type { RunThreads } from './runs/runs.ts';
 import { createPipelineTriggers, createSchedule, PipelineRuns, type Preview } from './runs/runs.ts';
 
-export type { Pipeline, PipelineRouteParts } from './definitions/definitions.ts';
-export { showDefinition } from './definitions/definitions.ts';
+export type { Pipeline } from './definitions/definitions.ts';
 export { createRunThreads, type RunThreadData, runThreadOperations } from './runs/runs.ts';
 export { SOURCE_LIMITS, type SourceSettings } from './sources/sources.ts';
 

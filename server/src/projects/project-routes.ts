@@ -218,7 +218,8 @@ function serveProject(server: Server, { projects, answerOnce }: ProjectRoutePart
       'Possible for 30 days. `GET /management/projects?deleted=true` lists those that it is possible for.',
     response: { 200: ManagedProject, ...failures },
   };
-  server.post(`${path}/restore`, { config: management, schema: restoreSchema }, async (request) =>
+  const deleted = { ...management, findsDeletedProject: true };
+  server.post(`${path}/restore`, { config: deleted, schema: restoreSchema }, async (request) =>
     answerOnce(request, async (record) => {
       const beside: Beside<Project> = (tx, project) => record(tx, toManagedProject(project));
       return toManagedProject(await projects.restoreProject(request.caller, request.params.id, beside));

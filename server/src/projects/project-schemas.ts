@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
+import { Id } from '../http/http.ts';
 import type { AuditEntry } from './audit-store.ts';
 import { type Project, type ProjectGroup, splitLocale } from './project.ts';
 import type { ReachedProject } from './project-store.ts';
 
-const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 const Instant = Type.Integer({ description: 'epoch milliseconds' });
 /** SQLite and many programs end a text at its NUL. */
 const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });

@@ -40,9 +40,14 @@ async function startRoom(context: TestContext) {
       findUser: () => assert.fail('nobody is signed in'),
       countRequest: async () => undefined,
       chooseProject: projects.chooseProject,
+      choosePathProject: projects.choosePathProject,
     },
   );
   projectRoutes({ projects, answerOnce: createAnswerOnce(database, clock) })(server);
+  const manages = { config: { guard: 'management', access: 'manage' } } as const;
+  const planted = '/management/projects/:id/planted';
+  server.get(planted, manages, async ({ project }) => ({ ...project }));
+  server.post(planted, { ...manages, schema: { body: { type: 'object' } } }, async () => ({}));
   await server.listen({ port: 0, host: '127.0.0.1' });
   context.after(async () => {
     await server.close();
@@ -153,6 +158,9 @@ test('GET /projects lists what the key reaches, or the one project asked for (§
     { key: 'stranger', query: `?projectId=${room.saws}`, refusal: 401 },
     { key: 'account', query: '?projectId=999', refusal: 401 },
     { key: 'account', query: '?projectId=many', refusal: 400 },
+    { key: 'account', query: '?projectId=0', refusal: 401 },
+    { key: 'account', query: '?projectId=99999999999999999999', refusal: 400 },
+    { key: 'account', query: '?projectId=-99999999999999999999', refusal: 400 },
   ];
   for (const { key, query, ids: wanted, refusal } of cases) {
     const { status, body } = await room.call(key, `GET /projects${query}`);
@@ -160,6 +168,34 @@ test('GET /projects lists what the key reaches, or the one project asked for (§
     if (refusal === 401) assert.equal(body.message, refused);
     const found = body.data?.projects.map(({ id }) => id);
     assert.deepEqual(found, wanted, `${key} ${query}`);
+  }
+});
+
+test('a route below a project that forgets the check has it all the same (§7.2 rule 1)', async (context) => {
+  const room = await startRoom(context);
+  await room.projects.deleteProject(room.callerOf('account'), { id: room.saws, confirm: 'Saws' });
+  const cases = [
+    { key: 'account', id: room.drills, status: 200 },
+    { key: 'group', id: room.drills, status: 200 },
+    { key: 'project', id: room.drills, status: 200 },
+    { key: 'project', id: room.hoses, status: 404 },
+    { key: 'emptyGroup', id: room.drills, status: 404 },
+    { key: 'stranger', id: room.drills, status: 404 },
+    { key: 'account', id: room.saws, status: 404 },
+    { key: 'account', id: 999, status: 404 },
+    { key: 'account', id: 'many', status: 400 },
+    { key: 'account', id: '99999999999999999999', status: 400 },
+    { key: 'reader', id: room.hoses, status: 401 },
+    { key: 'unknown', id: room.hoses, status: 401 },
+  ];
+  for (const { key, id, status } of cases) {
+    const answer = await room.call(key, `POST /management/projects/${id}/planted`, '{');
+    const said = `${key} ${id} ${JSON.stringify(answer.body)}`;
+    // The body is no object, which is said to those alone who reach the project.
+    assert.equal(answer.status, status === 200 ? 400 : status, said);
+    const found = await room.call(key, `GET /management/projects/${id}/planted`);
+    assert.equal(found.status, status, said);
+    if (status === 200) assert.deepEqual(found.body, { id, name: 'Drills', accountId: room.account });
   }
 });
 

@@ -4,7 +4,7 @@
  * never whether a key is good: that is access. It never touches a catalog; whoever purges a project is told
  * which one.
  */
-import type { Caller, Scope } from '../kernel/caller.ts';
+import { type Caller, type ChosenProject, originOf, type Scope } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { ControlTransaction, Database } from '../storage/storage.ts';
@@ -46,6 +46,8 @@ export interface Projects
    * @throws scope_refused when that one is out of reach
    */
   listProjects(caller: Caller, projectId?: number): Promise<ReachedProject[]>;
+  /** The project of a path. An unknown, deleted or unreached one is not_found alike. @throws not_found */
+  choosePathProject(caller: Caller, projectId: number): Promise<ChosenProject>;
   /** Also of a deleted project, whose tasks may still run. @throws not_found */
   getSettings(projectId: number): Promise<ProjectSettings>;
   /**
@@ -85,6 +87,7 @@ export function createProjects({ database, clock }: ProjectsParts): Projects {
   };
   const auditLog = createAuditLog(database, clock);
   const { dropCache, ...choice } = createProjectChoice(database, clock);
+  const management = createProjectManagement({ database, clock, auditLog, onWritten: dropCache });
   const onGroupRemoved = (tx: ControlTransaction, id: number) => tellGone(tx, { type: 'project-group', id });
 
   return {
@@ -92,12 +95,16 @@ export function createProjects({ database, clock }: ProjectsParts): Projects {
     ...choice,
     ...createAccounts({ database, clock }, auditLog),
     ...createGroupManagement({ database, clock, auditLog, onGroupRemoved }),
-    ...createProjectManagement({ database, clock, auditLog, onWritten: dropCache }),
+    ...management,
     whenGone: (listener) => void listeners.push(listener),
     async listProjects(caller, projectId) {
       const found = await findReachedProjects(database.read, caller, projectId);
       if (projectId !== undefined && found.length === 0) throw new ServiceError('scope_refused');
       return found;
+    },
+    async choosePathProject(caller, projectId) {
+      const { id, name, accountId } = await management.getProject(caller, projectId);
+      return { id, name, accountId, ...originOf(caller) };
     },
     async getSettings(projectId) {
       const project = await findProject(database.read, projectId);

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { Id, projectIdOf } from '../http/http.ts';
 
 const instant = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }));
 
@@ -16,10 +17,10 @@ const span = {
 };
 export const StatisticsQuery = Type.Object({
   ...span,
-  projectId: Type.Optional(Type.Integer({ description: 'the catalog of this project alone' })),
+  projectId: projectIdOf('the catalog of this project alone'),
 });
 export const KeyStatisticsQuery = Type.Object(span);
-export const KeyStatisticsParams = Type.Object({ id: Type.Integer() });
+export const KeyStatisticsParams = Type.Object({ id: Id });
 
 const answeredSpan = {
   from: Type.Integer({ description: 'epoch milliseconds, a whole step' }),

@@ -10,8 +10,8 @@ import { createWaitingCallers, type WaitingCallers } from './waiting-callers.ts'
 
 export interface TaskRouteParts {
   readonly tasks: Tasks;
-  /** Whether a caller reaches a project; projects stand to the right of tasks, so the app hands it in. */
-  reaches(caller: Caller, projectId: number): Promise<boolean>;
+  /** Projects stand to the right of tasks. */
+  readonly projects: { reachesProject(caller: Caller, projectId: number): Promise<boolean> };
 }
 
 const oneTask = { guard: 'key', access: 'write' } as const;
@@ -32,9 +32,9 @@ export const taskRoutes =
   };
 
 /** @throws not_found for an unknown task and one of a project out of reach alike */
-async function getTask({ tasks, reaches }: TaskRouteParts, request: FastifyRequest): Promise<Task> {
+async function getTask({ tasks, projects }: TaskRouteParts, request: FastifyRequest): Promise<Task> {
   const task = await tasks.find((request.params as { id: string }).id);
-  if (task === undefined || !(await reaches(request.caller, task.projectId)))
+  if (task === undefined || !(await projects.reachesProject(request.caller, task.projectId)))
     throw new ServiceError('not_found');
   return task;
 }

@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
+import { Id } from '../../http/http.ts';
 import type { Scope } from '../../kernel/caller.ts';
 import type { ApiKey } from './api-key.ts';
 import type { MadeKey } from './key-management.ts';
 
-const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 const Instant = Type.Integer({ description: 'epoch milliseconds' });
 const OptionalInstant = Type.Union([Instant, Type.Null()]);
 const NextCursor = Type.Union([Type.String(), Type.Null()], { description: 'null when nothing follows' });

@@ -21,7 +21,7 @@ export interface UserRouteParts {
   readonly access: Access;
   readonly answerOnce: AnswerOnce;
   /** Where browsers find the service, without a slash at its end. */
-  readonly baseUrl: () => string;
+  readonly findBaseUrl: () => string;
 }
 
 const config = { guard: 'management', access: 'manage', role: 'owner' } as const;
@@ -81,7 +81,7 @@ function serveUsers(server: Server, { access, answerOnce }: UserRouteParts): voi
   );
 }
 
-function serveInvitations(server: Server, { access, answerOnce, baseUrl }: UserRouteParts): void {
+function serveInvitations(server: Server, { access, answerOnce, findBaseUrl }: UserRouteParts): void {
   const listSchema = {
     tags,
     summary: 'List the invitations that are open',
@@ -106,7 +106,7 @@ function serveInvitations(server: Server, { access, answerOnce, baseUrl }: UserR
       // The answer kept for an idempotency key is stored, and tokens must not be.
       const beside: Beside<Invitation> = (tx, invitation) => record(tx, toWireInvitation(invitation));
       const made = await access.invite(request.caller, request.body, beside);
-      return { ...toWireInvitation(made), link: invitationUrl(baseUrl(), made.token) };
+      return { ...toWireInvitation(made), link: invitationUrl(findBaseUrl(), made.token) };
     });
     return reply.code(201).send(answer);
   });

@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
+import { Id } from '../../http/http.ts';
 import type { Account } from '../../projects/projects.ts';
 import type { Invitation } from './invitation-store.ts';
 import type { User } from './user.ts';
 
-const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 const Instant = Type.Integer({ description: 'epoch milliseconds' });
 const NextCursor = Type.Union([Type.String(), Type.Null()], { description: 'null when nothing follows' });
 const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });

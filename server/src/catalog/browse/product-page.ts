@@ -64,7 +64,9 @@ function describeProduct(stored: StoredProduct, ontology: Ontology) {
   const known = indexByKey(ontology.attributes);
   const values = upload.attributes.map((value) => describeValue(value, known.get(value.key)));
   const notExtracted = values.flatMap(({ key, value, attribute, code, message }) =>
-    code === undefined ? [] : [{ attribute: attribute ?? key, value, code, message }],
+    code === undefined || message === undefined
+      ? []
+      : [{ attribute: attribute ?? key, value, code, message }],
   );
   return { product, upload, values, notExtracted };
 }

@@ -1,18 +1,26 @@
 import { Readable } from 'node:stream';
-import type { FastifyRequest } from 'fastify';
-import { type CountLook, ErrorAnswer, type Routes, type Server, whileCallerWaits } from '../../http/http.ts';
-import type { ChosenProject } from '../../kernel/caller.ts';
+import type { Static } from 'typebox';
+import {
+  type CountLook,
+  ProjectParams,
+  type Routes,
+  type Server,
+  sendRaw,
+  serve,
+  serveRaw,
+  whileCallerWaits,
+} from '../../http/http.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Catalog } from '../catalog.ts';
 import { indexByKey } from '../ontology/ontology.ts';
 import {
   CategoryListQuery,
   CategoryPage,
+  type LookupProduct,
   ProductDetail,
   ProductListQuery,
   ProductPage,
   ProductParams,
-  ProjectParams,
 } from '../products/products.ts';
 import { exportLine } from './export.ts';
 import type { AttributeFilter, ProductFilter } from './product-list.ts';
@@ -20,13 +28,10 @@ import { type FoundPart, isScanned, type WantedList } from './product-lists.ts';
 
 export interface ProductRouteParts {
   readonly catalog: Catalog;
-  /** @throws not_found for a project that does not exist or is out of the caller's reach */
-  getProject(request: FastifyRequest, projectId: number): Promise<ChosenProject>;
   readonly countLook: CountLook;
 }
 
 const config = { guard: 'management', access: 'manage' } as const;
-const failures = { '4xx': ErrorAnswer };
 const tags = ['Products'];
 const EXPORT_PAGE = 500;
 /** Nobody knows yet how large the products are. */
@@ -45,87 +50,69 @@ export const productRoutes =
     serveCategories(server, parts);
   };
 
-function serveList(server: Server, { catalog, getProject, countLook }: ProductRouteParts): void {
-  server.get(
-    '/management/projects/:id/products',
-    {
-      config,
-      schema: {
-        tags,
-        summary: 'List, search or export the catalog of a project',
-        description:
-          'With `Accept: application/x-ndjson` products come as they are found, a line each, `{"product":…}`, between lines of progress, `{"scanned":n,"of":m}`.',
-        params: ProjectParams,
-        querystring: ProductListQuery,
-        response: { 200: ProductPage, ...failures },
-      },
-    },
-    async (request, reply) => {
-      const project = await getProject(request, request.params.id);
-      const { limit = 100, cursor, format = 'json' } = request.query;
-      const filter = await readFilter(catalog, project.id, request.query);
-      const send = (lines: AsyncGenerator<string>) =>
-        // One part ahead: whoever goes away ends the scan.
-        reply.type(`${NDJSON}; charset=utf-8`).send(Readable.from(lines, { highWaterMark: 1 }) as never);
-      if (format === 'ndjson') {
-        refuseFilter(filter);
-        return send(exportCatalog(catalog, project.id, cursor));
-      }
-      const form = format === 'table' ? 'table' : 'upload';
-      const wanted: WantedList = { filter, form, cursor, limit };
-      if (isScanned(filter)) countLook(request, reply);
-      return whileCallerWaits(reply, async (signal): Promise<never> => {
-        if ((request.headers.accept ?? '').includes(NDJSON))
-          return send(writeParts(catalog.lists.follow(project.id, wanted, signal)));
-        return (await catalog.lists.page(project.id, wanted, signal)) as never;
-      });
-    },
-  );
+function serveList(server: Server, { catalog, countLook }: ProductRouteParts): void {
+  const endpoint = {
+    method: 'GET',
+    path: '/management/projects/:id/products',
+    ...{ config, tags },
+    summary: 'List, search or export the catalog of a project',
+    description:
+      'With `Accept: application/x-ndjson` products come as they are found, a line each, `{"product":…}`, between lines of progress, `{"scanned":n,"of":m}`.',
+    ...{ params: ProjectParams, query: ProductListQuery, answer: { 200: ProductPage } },
+    why: 'exports and finds are streams of lines',
+  } as const;
+  serveRaw(server, endpoint, async (request, reply) => {
+    const { project } = request;
+    const { limit = 100, cursor, format = 'json' } = request.query;
+    const filter = await readFilter(catalog, project.id, request.query);
+    const send = (lines: AsyncGenerator<string>) =>
+      // One part ahead: whoever goes away ends the scan.
+      sendRaw(reply, `${NDJSON}; charset=utf-8`, Readable.from(lines, { highWaterMark: 1 }));
+    if (format === 'ndjson') {
+      refuseFilter(filter);
+      return send(exportCatalog(catalog, project.id, cursor));
+    }
+    const form = format === 'table' ? 'table' : 'upload';
+    const wanted: WantedList = { filter, form, cursor, limit };
+    if (isScanned(filter)) countLook(request, reply);
+    return whileCallerWaits(reply, async (signal) =>
+      (request.headers.accept ?? '').includes(NDJSON)
+        ? send(writeParts(catalog.lists.follow(project.id, wanted, signal)))
+        : catalog.lists.page(project.id, wanted, signal),
+    );
+  });
 }
 
-function serveProduct(server: Server, { catalog, getProject }: ProductRouteParts): void {
-  server.get(
-    '/management/projects/:id/products/:identifier',
-    {
-      config,
-      schema: {
-        tags,
-        summary: 'Read one product: uploaded and extracted values side by side, and what changed it last',
-        params: ProductParams,
-        response: { 200: ProductDetail, ...failures },
-      },
-    },
-    async (request) => {
-      const project = await getProject(request, request.params.id);
-      const { identifier } = request.params;
-      const page = await catalog.readProductPage(project.id, identifier);
-      if (page === undefined)
-        throw new ServiceError('not_found', { details: [`no product ${JSON.stringify(identifier)}`] });
-      return page as never;
-    },
-  );
+function serveProduct(server: Server, { catalog }: ProductRouteParts): void {
+  const endpoint = {
+    method: 'GET',
+    path: '/management/projects/:id/products/:identifier',
+    ...{ config, tags },
+    summary: 'Read one product: uploaded and extracted values side by side, and what changed it last',
+    ...{ params: ProductParams, answer: { 200: ProductDetail } },
+  } as const;
+  serve(server, endpoint, async ({ project, params: { identifier } }) => {
+    const page = await catalog.readProductPage(project.id, identifier);
+    if (page === undefined)
+      throw new ServiceError('not_found', { details: [`no product ${JSON.stringify(identifier)}`] });
+    // A stored answer, which was made to this schema.
+    return { ...page, product: page.product as Static<typeof LookupProduct> };
+  });
 }
 
-function serveCategories(server: Server, { catalog, getProject }: ProductRouteParts): void {
-  server.get(
-    '/management/projects/:id/categories',
-    {
-      config,
-      schema: {
-        tags,
-        summary: 'List the categories that products of a project stand in',
-        params: ProjectParams,
-        querystring: CategoryListQuery,
-        response: { 200: CategoryPage, ...failures },
-      },
-    },
-    async (request) => {
-      const project = await getProject(request, request.params.id);
-      const { limit = 100, cursor, under } = request.query;
-      const wanted = { under: under ? readCategory('under', under) : undefined, cursor, limit };
-      return (await catalog.lists.pageOfCategories(project.id, wanted)) as never;
-    },
-  );
+function serveCategories(server: Server, { catalog }: ProductRouteParts): void {
+  const endpoint = {
+    method: 'GET',
+    path: '/management/projects/:id/categories',
+    ...{ config, tags },
+    summary: 'List the categories that products of a project stand in',
+    ...{ params: ProjectParams, query: CategoryListQuery, answer: { 200: CategoryPage } },
+  } as const;
+  serve(server, endpoint, async ({ project, query }) => {
+    const { limit = 100, cursor, under } = query;
+    const wanted = { under: under ? readCategory('under', under) : undefined, cursor, limit };
+    return catalog.lists.pageOfCategories(project.id, wanted);
+  });
 }
 
 interface SentFilter {

@@ -1,88 +1,87 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type CountLook, ErrorAnswer, type Routes, whileCallerWaits } from '../../http/http.ts';
-import type { ChosenProject } from '../../kernel/caller.ts';
+import type { Static, TSchema } from 'typebox';
+import {
+  type CountLook,
+  ProjectParams,
+  type RawAnswer,
+  type Routes,
+  type Sent,
+  sendRaw,
+  serveRaw,
+  whileCallerWaits,
+} from '../../http/http.ts';
 import type { Catalog } from '../catalog.ts';
-import { ProjectParams } from '../products/products.ts';
 import type { SurveyPart, SurveyQuestion, SurveyResult } from './survey.ts';
 import { ChangedAttribute, Coverage, Effect, SurveyQuery } from './survey-schemas.ts';
 
 export interface SurveyRouteParts {
   readonly catalog: Catalog;
-  /** @throws not_found for a project that does not exist or is out of the caller's reach */
-  getProject(request: FastifyRequest, projectId: number): Promise<ChosenProject>;
   readonly countLook: CountLook;
 }
 
 const config = { guard: 'management', access: 'manage', isPatient: true, role: 'viewer' } as const;
-const tags = ['Ontology'];
 const NDJSON = 'application/x-ndjson';
-const description =
-  'With `Accept: application/x-ndjson` lines say how far it got, `{"scanned":n,"of":m}`; the last one has the answer as `result`.';
+const about = {
+  tags: ['Ontology'],
+  description:
+    'With `Accept: application/x-ndjson` lines say how far it got, `{"scanned":n,"of":m}`; the last one has the answer as `result`.',
+  ...{ config, params: ProjectParams, query: SurveyQuery, why: 'lines say how far it got' },
+} as const;
 
 /** Source: docs/interface.md §11.6. */
 export const surveyRoutes =
   (parts: SurveyRouteParts): Routes =>
   (server) => {
-    server.get(
-      '/management/projects/:id/ontology/coverage',
-      {
-        config,
-        schema: {
-          tags,
-          summary: 'How the ontology fits the catalog: values, facts and problems of each attribute',
-          description,
-          params: ProjectParams,
-          querystring: SurveyQuery,
-          response: { 200: Coverage, '4xx': ErrorAnswer },
-        },
-      },
-      async (request, reply) => answer(parts, { request, reply, question: { kind: 'coverage' } }),
-    );
+    const coverage = {
+      ...about,
+      method: 'GET',
+      path: '/management/projects/:id/ontology/coverage',
+      summary: 'How the ontology fits the catalog: values, facts and problems of each attribute',
+      answer: { 200: Coverage },
+    } as const;
+    serveRaw(server, coverage, async (request, reply) => {
+      const isWhole = request.query.sample === 'all';
+      return answer<typeof Coverage>(parts, { request, reply, isWhole, question: { kind: 'coverage' } });
+    });
 
-    server.post(
-      '/management/projects/:id/ontology/preview',
-      {
-        config,
-        schema: {
-          tags,
-          summary: 'What a changed attribute would do to the facts of the catalog; nothing is stored',
-          description,
-          params: ProjectParams,
-          querystring: SurveyQuery,
-          body: ChangedAttribute,
-          response: { 200: Effect, '4xx': ErrorAnswer },
-        },
-      },
-      async (request, reply) =>
-        answer(parts, { request, reply, question: { kind: 'effect', attribute: request.body.attribute } }),
-    );
+    const preview = {
+      ...about,
+      method: 'POST',
+      path: '/management/projects/:id/ontology/preview',
+      summary: 'What a changed attribute would do to the facts of the catalog; nothing is stored',
+      ...{ body: ChangedAttribute, answer: { 200: Effect } },
+    } as const;
+    serveRaw(server, preview, async (request, reply) => {
+      const isWhole = request.query.sample === 'all';
+      const question = { kind: 'effect', attribute: request.body.attribute } as const;
+      return answer<typeof Effect>(parts, { request, reply, isWhole, question });
+    });
   };
 
 interface Asked {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
+  readonly isWhole: boolean;
   readonly question: SurveyQuestion;
 }
 
-async function answer(
-  { catalog, getProject, countLook }: SurveyRouteParts,
-  { request, reply, question }: Asked,
-): Promise<never> {
-  const { id } = await getProject(request, (request.params as { id: number }).id);
-  const isWhole = (request.query as { sample?: string }).sample === 'all';
+async function answer<Answer extends TSchema>(
+  { catalog, countLook }: SurveyRouteParts,
+  { request, reply, isWhole, question }: Asked,
+): Promise<Sent<Static<Answer>> | RawAnswer> {
   countLook(request, reply);
   return whileCallerWaits(reply, async (signal) => {
-    const parts = catalog.survey({ projectId: id, question, isWhole }, signal);
+    const parts = catalog.survey({ projectId: request.project.id, question, isWhole }, signal);
     // The first part before the answer begins: a refusal has its status.
     const first = await parts.next();
     const all = follow(first, parts);
     if ((request.headers.accept ?? '').includes(NDJSON)) {
-      return reply
-        .type(`${NDJSON}; charset=utf-8`)
-        .send(Readable.from(writeLines(all), { highWaterMark: 1 })) as never;
+      return sendRaw(reply, `${NDJSON}; charset=utf-8`, Readable.from(writeLines(all), { highWaterMark: 1 }));
     }
-    for await (const { result } of all) if (result !== undefined) return flatten(result) as never;
+    // The scanning thread counts what the question asks for, which no type says.
+    for await (const { result } of all)
+      if (result !== undefined) return flatten(result) as unknown as Sent<Static<Answer>>;
     throw new Error('a survey ends with a result');
   });
 }

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { ErrorAnswer, type Routes } from '../../http/http.ts';
+import { type RawAnswer, type Routes, sendRaw, serveRaw } from '../../http/http.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Catalog } from '../catalog.ts';
 import type { Frame, JoinedAnswers } from '../port.ts';
@@ -13,67 +13,46 @@ import {
   readIdentifiers,
 } from '../products/products.ts';
 
-const tags = ['Lookup'];
-const failures = { '4xx': ErrorAnswer };
 const JSON_TYPE = 'application/json; charset=utf-8';
 const LIST: Frame = { head: Buffer.from('{"products":['), tail: Buffer.from(']}') };
 const ALONE: Frame = { head: Buffer.alloc(0), tail: Buffer.alloc(0) };
 /** 1,000 identifiers of 255 characters, each up to twelve bytes of JSON: two escaped surrogates. */
 const LOOKUP_MAX_MIB = 4;
 
+const config = { guard: 'project', access: 'read' } as const;
+const about = { tags: ['Lookup'], why: 'answers are kept as bytes, and joined without being parsed' };
+
 /** Source: docs/interface.md §4.2. */
 export const lookupRoutes =
-  (catalog: Catalog): Routes =>
+  ({ catalog }: { readonly catalog: Catalog }): Routes =>
   (server) => {
-    const config = { guard: 'project', access: 'read' } as const;
+    const path = '/product-service/products-by-sku';
+    const list = { ...about, path, query: IdentifiersQuery, answer: { 200: ProductList } };
+    const summary = 'Look up products by identifier';
+    serveRaw(server, { ...list, method: 'GET', config, summary }, async (request, reply) => {
+      const identifiers = readIdentifiers(request.query.identifiers);
+      const answers = await catalog.store.findAnswers(request.project.id, identifiers, LIST);
+      return sendAnswers(reply, answers);
+    });
 
-    server.get(
-      '/product-service/products-by-sku',
+    serveRaw(
+      server,
       {
-        config,
-        schema: {
-          tags,
-          summary: 'Look up products by identifier',
-          querystring: IdentifiersQuery,
-          response: { 200: ProductList, ...failures },
-        },
-      },
-      async (request, reply) => {
-        const identifiers = readIdentifiers(request.query.identifiers);
-        const answers = await catalog.store.findAnswers(request.project.id, identifiers, LIST);
-        return sendAnswers(reply, answers) as never;
-      },
-    );
-
-    server.post(
-      '/product-service/products-by-sku',
-      {
-        config: { ...config, maxBodyMib: LOOKUP_MAX_MIB },
-        schema: {
-          tags,
-          summary: 'Look up products by identifier, without the limits of a URL',
-          querystring: IdentifiersQuery,
-          body: IdentifiersBody,
-          response: { 200: ProductList, ...failures },
-        },
+        ...{ ...list, method: 'POST', config: { ...config, maxBodyMib: LOOKUP_MAX_MIB } },
+        ...{ summary: `${summary}, without the limits of a URL`, body: IdentifiersBody },
       },
       async (request, reply) => {
         const identifiers = checkIdentifiers(request.body.identifiers);
         const answers = await catalog.store.findAnswers(request.project.id, identifiers, LIST);
-        return sendAnswers(reply, answers) as never;
+        return sendAnswers(reply, answers);
       },
     );
 
-    server.get(
-      '/product-service/product-by-sku',
+    serveRaw(
+      server,
       {
-        config,
-        schema: {
-          tags,
-          summary: 'Look up one product',
-          querystring: IdentifierQuery,
-          response: { 200: LookupProduct, ...failures },
-        },
+        ...{ ...about, method: 'GET', path: '/product-service/product-by-sku', config },
+        ...{ summary: 'Look up one product', query: IdentifierQuery, answer: { 200: LookupProduct } },
       },
       async (request, reply) => {
         const { identifier } = request.query;
@@ -81,12 +60,12 @@ export const lookupRoutes =
         if (answers.count === 0) {
           throw new ServiceError('not_found', { details: [`no product ${JSON.stringify(identifier)}`] });
         }
-        return sendAnswers(reply, answers) as never;
+        return sendAnswers(reply, answers);
       },
     );
   };
 
-function sendAnswers(reply: FastifyReply, { bytes, release }: JoinedAnswers): FastifyReply {
+function sendAnswers(reply: FastifyReply, { bytes, release }: JoinedAnswers): RawAnswer {
   reply.raw.once('close', release);
-  return reply.type(JSON_TYPE).send(bytes);
+  return sendRaw(reply, JSON_TYPE, bytes);
 }

@@ -1,17 +1,19 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import {
   type AnswerOnce,
-  ErrorAnswer,
   IfMatch,
+  ProjectParams,
   type Routes,
   readIfMatch,
   type Server,
   sendMark,
+  serve,
+  serveOnce,
 } from '../../http/http.ts';
-import type { ChosenProject } from '../../kernel/caller.ts';
-import type { ControlTransaction } from '../../storage/storage.ts';
+import type { Projects } from '../../projects/projects.ts';
+import type { Database } from '../../storage/storage.ts';
 import type { Catalog } from '../catalog.ts';
-import { OntologyDocument, ProjectParams } from '../products/products.ts';
+import { OntologyDocument } from '../products/products.ts';
 import type { Ontology } from './attribute.ts';
 import { markOfOntology } from './ontology-change.ts';
 import { checkOntology } from './ontology-check.ts';
@@ -19,21 +21,15 @@ import { checkOntology } from './ontology-check.ts';
 export interface OntologyRouteParts {
   readonly catalog: Catalog;
   readonly answerOnce: AnswerOnce;
-  /** @throws not_found for a project that does not exist or is out of the caller's reach */
-  getProject(request: FastifyRequest, projectId: number): Promise<ChosenProject>;
-  /** Writes the entry of the audit log, when there are details, and the answer beside it (§7.5). */
-  recordOntologyChange(
-    request: FastifyRequest,
-    projectId: number,
-    change: {
-      details: Record<string, unknown> | undefined;
-      beside: (tx: ControlTransaction) => Promise<void>;
-    },
-  ): Promise<void>;
+  readonly projects: Pick<Projects, 'recordChange'>;
+  readonly database: Pick<Database, 'write'>;
 }
 
 const config = { guard: 'management', access: 'manage' } as const;
-const failures = { '4xx': ErrorAnswer };
+const about = {
+  ...{ path: '/management/projects/:id/ontology', tags: ['Ontology'], params: ProjectParams },
+  answer: { 200: OntologyDocument },
+};
 
 /** Source: docs/interface.md §11.1. */
 export const ontologyRoutes =
@@ -43,62 +39,50 @@ export const ontologyRoutes =
     serveOntologyChange(server, parts);
   };
 
-function serveOntology(server: Server, { catalog, getProject }: OntologyRouteParts): void {
-  server.get(
-    '/management/projects/:id/ontology',
-    {
-      config,
-      schema: {
-        tags: ['Ontology'],
-        summary: 'Read the ontology of a project; the ETag is for If-Match',
-        params: ProjectParams,
-        response: { 200: OntologyDocument, ...failures },
-      },
-    },
-    async (request, reply) => {
-      const project = await getProject(request, request.params.id);
-      return answerOntology(reply, await catalog.store.getOntology(project.id));
-    },
+function serveOntology(server: Server, { catalog }: OntologyRouteParts): void {
+  const summary = 'Read the ontology of a project; the ETag is for If-Match';
+  serve(server, { ...about, method: 'GET', config, summary }, async ({ project }, reply) =>
+    answerOntology(reply, await catalog.store.getOntology(project.id)),
   );
 }
 
 function serveOntologyChange(
   server: Server,
-  { catalog, answerOnce, getProject, recordOntologyChange }: OntologyRouteParts,
+  { catalog, answerOnce, projects, database }: OntologyRouteParts,
 ): void {
-  server.put(
-    '/management/projects/:id/ontology',
-    {
-      // 20,000 attributes of up to seven fields.
-      config: { ...config, maxBodyMib: 16, holds: { names: 160_000 } },
-      schema: {
-        tags: ['Ontology'],
-        summary: 'Replace the ontology of a project; the catalog is extracted again by a task',
-        params: ProjectParams,
-        headers: IfMatch,
-        body: OntologyDocument,
-        response: { 200: OntologyDocument, ...failures },
-      },
-    },
-    async (request, reply) => {
-      const project = await getProject(request, request.params.id);
-      checkOntology(request.body);
-      const wanted = { ...request.body, expected: readIfMatch(request) };
-      const answer = await answerOnce(request, async (record) => {
-        const { ontology, changed } = await catalog.ontology.replace(project, wanted);
-        const { mode, attributes } = ontology;
-        const details = changed ? { mode, attributes: attributes.length } : undefined;
-        const beside = (tx: ControlTransaction) => record(tx, { mode, attributes });
-        await recordOntologyChange(request, project.id, { details, beside });
-        return { mode, attributes };
+  const endpoint = {
+    ...about,
+    method: 'PUT',
+    ...{ answerOnce, headers: IfMatch, body: OntologyDocument },
+    // 20,000 attributes of up to seven fields.
+    config: { ...config, maxBodyMib: 16, holds: { names: 160_000 } },
+    summary: 'Replace the ontology of a project; the catalog is extracted again by a task',
+  } as const;
+  serveOnce(server, endpoint, async (request, once, reply) => {
+    const { project } = request;
+    checkOntology(request.body);
+    const wanted = { ...request.body, expected: readIfMatch(request) };
+    const answer = await once(async (record) => {
+      const { ontology, changed } = await catalog.ontology.replace(project, wanted);
+      const { mode, attributes } = ontology;
+      const change = {
+        ...{ author: request.caller, projectId: project.id, action: 'ontology.changed' },
+        subject: { type: 'project', id: project.id },
+        details: { mode, attributes: attributes.length },
+      };
+      await database.write(async (tx) => {
+        if (changed) await projects.recordChange(change, tx);
+        await record(tx, { mode, attributes });
       });
-      return answerOntology(reply, answer);
-    },
-  );
+      return { mode, attributes };
+    });
+    // What was answered has the ids that what is sent may lack.
+    return answerOntology(reply, answer as typeof answer & Pick<Ontology, 'attributes'>);
+  });
 }
 
-function answerOntology(reply: FastifyReply, ontology: Pick<Ontology, 'mode' | 'attributes'>): never {
+function answerOntology(reply: FastifyReply, ontology: Pick<Ontology, 'mode' | 'attributes'>) {
   const { mode, attributes } = ontology;
   sendMark(reply, markOfOntology(ontology));
-  return { mode, attributes } as never;
+  return { mode, attributes };
 }

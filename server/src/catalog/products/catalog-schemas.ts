@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { ListQuery, ProjectQuery } from '../../http/http.ts';
+import { ListQuery, ProjectParams, ProjectQuery } from '../../http/http.ts';
 import { WireTaskSchema } from '../../tasks/tasks.ts';
 import { Identifier, PRODUCTS_PER_REQUEST, UpdateBody, UploadBody } from './product-schemas.ts';
 
@@ -159,8 +159,7 @@ export const OntologyDocument = Type.Object(
   { additionalProperties: false, title: 'Ontology' },
 );
 
-export const ProjectParams = Type.Object({ id: Type.Integer() });
-export const ProductParams = Type.Object({ id: Type.Integer(), identifier: Type.String() });
+export const ProductParams = Type.Object({ ...ProjectParams.properties, identifier: Type.String() });
 const CategoryPath = Type.String({
   maxLength: 32_768,
   description: 'the top of a category path as a JSON list, such as ["Tools","Drills"]',

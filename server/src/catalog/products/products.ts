@@ -22,7 +22,6 @@ export {
   ProductListQuery,
   ProductPage,
   ProductParams,
-  ProjectParams,
   StartAnswer,
   StartQuery,
   TaskStarted,

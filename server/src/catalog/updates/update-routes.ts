@@ -8,7 +8,7 @@ import {
   type Server,
 } from '../../http/http.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { ControlTransaction } from '../../storage/storage.ts';
+import type { Projects } from '../../projects/projects.ts';
 import { toListItem } from '../browse/browse.ts';
 import type { Catalog } from '../catalog.ts';
 import {
@@ -34,12 +34,7 @@ export interface UpdateRouteParts {
   readonly catalog: Catalog;
   readonly answerOnce: AnswerOnce;
   readonly uploadMaxMib: number;
-  /** Told which products a caller deletes, for the audit log; in the transaction that accepts the delete. */
-  recordDelete(
-    tx: ControlTransaction,
-    request: FastifyRequest,
-    identifiers: readonly string[],
-  ): Promise<void>;
+  readonly projects: Pick<Projects, 'recordChange'>;
 }
 
 const tags = ['Updates'];
@@ -49,7 +44,7 @@ const DELETE_MAX_MIB = 32;
 
 /** Source: docs/interface.md §4.3 and §4.6. */
 export const productUpdateRoutes =
-  ({ catalog, answerOnce, uploadMaxMib, recordDelete }: UpdateRouteParts): Routes =>
+  ({ catalog, answerOnce, uploadMaxMib, projects }: UpdateRouteParts): Routes =>
   (server) => {
     server.post(
       '/products',
@@ -93,12 +88,21 @@ export const productUpdateRoutes =
         return answerOnce(request, (record) =>
           catalog.updates.remove(request.project, [...new Set(identifiers)], async (tx, answer) => {
             await record(tx, answer);
-            await recordDelete(tx, request, identifiers);
+            await projects.recordChange(describeDelete(request, identifiers), tx);
           }),
         ) as never;
       },
     );
   };
+
+/** For the audit log. */
+function describeDelete({ caller, project: { id, name } }: FastifyRequest, identifiers: readonly string[]) {
+  return {
+    ...{ author: caller, projectId: id, action: 'products.deleted' },
+    subject: { type: 'project', id, name },
+    details: { count: identifiers.length, identifiers: identifiers.slice(0, 100) },
+  };
+}
 
 /** Source: docs/interface.md §4.4 and §4.5. */
 export const fullUpdateRoutes =

@@ -29,6 +29,7 @@ async function startProcess(store: TestStore) {
       findUser: () => assert.fail('nobody is signed in'),
       countRequest: async () => undefined,
       chooseProject: () => assert.fail('no route has a project'),
+      choosePathProject: () => assert.fail('no route has a project'),
     },
   );
   const gate = { arrived: 0, pass: Promise.resolve() };

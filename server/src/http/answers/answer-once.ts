@@ -107,9 +107,9 @@ function refuseOther(firstHash: string, requestHash: string): void {
 }
 
 function hashRequest(request: FastifyRequest): string {
-  const hash = createHash('sha256').update(
-    `${request.method} ${request.url.split('?', 1)[0]} ${request.project?.id ?? 0} `,
-  );
+  // The project of a path is in the path.
+  const projectId = request.routeOptions.config.guard === 'project' ? request.project.id : 0;
+  const hash = createHash('sha256').update(`${request.method} ${request.url.split('?', 1)[0]} ${projectId} `);
   const query = Object.entries(request.query as object).filter(([name]) => name !== 'apiKey');
   hash.update(JSON.stringify(query.sort(([a], [b]) => (a < b ? -1 : 1))));
   return hash.update(request.rawBody?.bytes ?? request.bodyDigest ?? '').digest('hex');

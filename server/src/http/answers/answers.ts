@@ -3,7 +3,7 @@
  */
 export { type AnswerOnce, createAnswerOnce, type RecordAnswer } from './answer-once.ts';
 export { dropAnswersBefore } from './answer-store.ts';
-export { ErrorAnswer, ListQuery, ProjectQuery } from './common-schemas.ts';
+export { ErrorAnswer, Id, ListQuery, ProjectParams, ProjectQuery, projectIdOf } from './common-schemas.ts';
 export { describeRefusal, type FailureBody, replyWithError } from './error-mapper.ts';
 export { IfMatch, readIfMatch, sendMark } from './if-match.ts';
 export { describeSchemaErrors } from './schema-errors.ts';

@@ -13,12 +13,22 @@ export const ErrorAnswer = Type.Object(
   { title: 'Error' },
 );
 
+/** Beyond it, numbers are not exact, and far beyond it a database takes none. */
+const maximum = Number.MAX_SAFE_INTEGER;
+
+export const Id = Type.Integer({ minimum: 1, maximum });
+
+/** Of a query; 0 is refused as a project that does not exist. */
+export const projectIdOf = (description: string) =>
+  Type.Optional(Type.Integer({ minimum: 0, maximum, description }));
+
 /** Source: docs/interface.md §4.10. */
 export const ProjectQuery = Type.Object({
-  projectId: Type.Optional(
-    Type.Integer({ description: 'the project; not needed by a key that reaches exactly one' }),
-  ),
+  projectId: projectIdOf('the project; not needed by a key that reaches exactly one'),
 });
+
+/** Of the paths below a project. */
+export const ProjectParams = Type.Object({ id: Id });
 
 /** Every list is paged. Source: docs/interface.md §8. */
 export const ListQuery = Type.Object({

@@ -42,6 +42,7 @@ const guards: Guards = {
   },
   countRequest: async () => undefined,
   chooseProject: () => ({ id: 7, name: 'Bikes', accountId: 1 }),
+  choosePathProject: () => ({ id: 7, name: 'Bikes', accountId: 1 }),
 };
 
 const Part = Type.Object({ identifier: Type.String({ maxLength: 255 }) }, { title: 'Part' });

@@ -12,10 +12,12 @@ import {
 } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { describeRefusal } from '../answers/answers.ts';
+import { createPathProjectHook, type PathProjects } from './path-project.ts';
 import { changesSomething, refuseForged, type SessionCookie } from './session-cookie.ts';
 
 export { signalOf } from './caller-signal.ts';
 export { type CountLook, createLookCount } from './open-looks.ts';
+export { createPathProjectHook, markProjectRoute } from './path-project.ts';
 export { changesSomething, createSessionCookie, csrfTokenOf, type SessionCookie } from './session-cookie.ts';
 export { whileCallerWaits } from './waiting-caller.ts';
 
@@ -33,7 +35,7 @@ export interface RateState {
 }
 
 /** What the rooms to the right know about keys, sessions and projects, asked by the server before a handler runs. */
-export interface Guards {
+export interface Guards extends PathProjects {
   /** @throws scope_refused when the key is unknown, deleted or expired */
   findCaller(key: PresentedKey): KeyCaller | Promise<KeyCaller>;
   /** @throws not_signed_in when there is no such console session, or it has ended */
@@ -70,14 +72,19 @@ const CHECK_HOLDS_MS = 1_000;
 
 /**
  * A body can take hours, and is not read before its sender was let in: whoever may call no more by its end is refused
- * then, before anything is done.
+ * then, before anything is done. So is whoever's project was deleted meanwhile.
  */
-export async function checkCallerLate(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-  const check = async () => {
-    if (reply.elapsedTime >= CHECK_HOLDS_MS) await request.checkCaller?.();
+export function createLateCheck(projects: PathProjects) {
+  const choosePathProject = createPathProjectHook(projects);
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const check = async () => {
+      if (reply.elapsedTime < CHECK_HOLDS_MS) return;
+      await request.checkCaller?.();
+      await choosePathProject(request);
+    };
+    if (request.routeOptions.config.body !== 'stream') return check();
+    if (request.body) request.body = endWith(request.body as AsyncGenerator<Uint8Array>, check);
   };
-  if (request.routeOptions.config.body !== 'stream') return check();
-  if (request.body) request.body = endWith(request.body as AsyncGenerator<Uint8Array>, check);
 }
 
 /** @returns why the caller may call no more; while the database is away, nothing is known against anybody */

@@ -19,11 +19,13 @@ import {
   streamBody,
 } from '../bodies/bodies.ts';
 import {
-  checkCallerLate,
   createGuardHook,
+  createLateCheck,
+  createPathProjectHook,
   createSessionCookie,
   findCallerRefusal,
   type Guards,
+  markProjectRoute,
   watchStream,
 } from '../guards/guards.ts';
 import type { Server } from '../http.ts';
@@ -33,6 +35,16 @@ import { boundConnections, connectionOptions, READER_MS } from './connections.ts
 import { RequestLog } from './request-log.ts';
 
 export { serveConsole } from './console-files.ts';
+export {
+  type Endpoint,
+  type Once,
+  type RawAnswer,
+  type Sent,
+  sendRaw,
+  serve,
+  serveOnce,
+  serveRaw,
+} from './endpoint.ts';
 export { listenOn, refuseTakenAddress } from './listen.ts';
 export {
   createMetrics,
@@ -96,13 +108,15 @@ export function createServer(settings: ServerSettings, guards: Guards): Server {
   server.setErrorHandler((error: FastifyError, request, reply) => replyWithError(error, request, reply));
   server.setReplySerializer((payload) => JSON.stringify(payload));
   boundConnections(server);
+  server.addHook('onRoute', markProjectRoute);
+  server.addHook('preParsing', createPathProjectHook(guards));
   readParameters(server);
   readBodies(server, createMemoryBudget(settings.bodyBudgetMib * MIB));
   answerUnknownPaths(server);
   if (settings.corsOrigins.length > 0) allowOrigins(server, settings.corsOrigins);
   const cookie = createSessionCookie(settings.publicUrl);
   server.addHook('onRequest', createGuardHook(guards, cookie));
-  server.addHook('preHandler', checkCallerLate);
+  server.addHook('preHandler', createLateCheck(guards));
   const holdAnswer = createAnswerMemory(settings.bodyBudgetMib * MIB);
   server.addHook('onSend', async (request, reply, payload) => {
     reply.header('x-request-id', request.id);

@@ -14,9 +14,9 @@ export type {
 } from './pipeline.ts';
 export { toTriggered, toWireRun } from './pipeline-answers.ts';
 export { checkTried, fillHeaders } from './pipeline-check.ts';
-export { createPipelineChanges, createPipelineLists, showDefinition } from './pipeline-definitions.ts';
+export { createPipelineChanges, createPipelineLists } from './pipeline-definitions.ts';
 export { dropForgottenRuns, listOpenPieces } from './pipeline-history-store.ts';
-export type { PipelineRouteParts } from './pipeline-route-parts.ts';
+export { type PipelineRouteParts, recordPipelineChange } from './pipeline-route-parts.ts';
 export { findRun, hasOpenRun, insertRun, saveRead, saveStamp } from './pipeline-run-store.ts';
 export { findNextRun } from './pipeline-schedule.ts';
 export {

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
   ErrorAnswer,
   IfMatch,
+  ProjectParams,
   type Routes,
   readIfMatch,
   type Server,
@@ -12,13 +13,12 @@ import type { ChosenProject } from '../../kernel/caller.ts';
 import { markOfPipeline, type Pipeline } from './pipeline.ts';
 import { toWirePipeline } from './pipeline-answers.ts';
 import type { AlongsideChange, PipelineState } from './pipeline-definitions.ts';
-import type { PipelineRouteParts } from './pipeline-route-parts.ts';
+import { type PipelineRouteParts, recordPipelineChange } from './pipeline-route-parts.ts';
 import {
   DoneAnswer,
   ListQuery,
   PipelinePage,
   PipelineParams,
-  ProjectParams,
   SentPipeline,
   SentPreview,
   WirePipeline,
@@ -57,7 +57,7 @@ const toWire = ({ findBaseUrl }: PipelineRouteParts, { pipeline, lastRun }: Pipe
   toWirePipeline(pipeline, lastRun, findBaseUrl);
 
 function serveCollection(server: Server, parts: PipelineRouteParts): void {
-  const { pipelines, answerOnce, getProject, recordPipelineChange } = parts;
+  const { pipelines, answerOnce } = parts;
   const listSchema = {
     tags,
     summary: 'List the pipelines of a project',
@@ -66,7 +66,7 @@ function serveCollection(server: Server, parts: PipelineRouteParts): void {
     response: { 200: PipelinePage, ...failures },
   };
   server.get(PATH, { config, schema: listSchema }, async (request) => {
-    const project = await getProject(request, request.params.id);
+    const { project } = request;
     const { items, nextCursor } = await pipelines.list(project.id, request.query);
     return { items: items.map((state) => toWire(parts, state)), nextCursor } as never;
   });
@@ -79,13 +79,13 @@ function serveCollection(server: Server, parts: PipelineRouteParts): void {
     response: { 201: WirePipeline, ...failures },
   };
   server.post(PATH, { config: takesDefinition, schema: createSchema }, async (request, reply) => {
-    const project = await getProject(request, request.params.id);
+    const { project } = request;
     const answer = await answerOnce(request, async (record) => {
       let created: object = {};
       const sent = { ...askerOf(request, project), sent: request.body as SentPipeline };
       await pipelines.create(project, sent, async (tx, pipeline) => {
         created = toWire(parts, { pipeline, lastRun: undefined });
-        await recordPipelineChange(tx, request, { action: 'created', pipeline });
+        await recordPipelineChange(parts, { tx, caller: request.caller, action: 'created', pipeline });
         await record(tx, created);
       });
       return created;
@@ -95,7 +95,7 @@ function serveCollection(server: Server, parts: PipelineRouteParts): void {
   });
 }
 
-function servePreview(server: Server, { pipelines, getProject }: PipelineRouteParts): void {
+function servePreview(server: Server, { pipelines }: PipelineRouteParts): void {
   const schema = {
     tags,
     summary: 'Try a definition on the first rows of its real source, without storing it',
@@ -105,18 +105,18 @@ function servePreview(server: Server, { pipelines, getProject }: PipelineRoutePa
     response: { 200: WirePreview, ...failures },
   };
   server.post(`${PATH}/preview`, { config: takesFile, schema }, async (request) => {
-    const project = await getProject(request, request.params.id);
+    const { project } = request;
     return (await pipelines.preview(project, request.body as SentPreview, signalOf(request))) as never;
   });
 }
 
 function servePipeline(server: Server, parts: PipelineRouteParts): void {
-  const { pipelines, answerOnce, getProject, recordPipelineChange } = parts;
+  const { pipelines, answerOnce } = parts;
   const path = `${PATH}/:pipelineId`;
   const schema = { tags, params: PipelineParams, response: { 200: WirePipeline, ...failures } };
   const readSchema = { ...schema, summary: 'Read a pipeline; the ETag is for If-Match' };
   server.get(path, { config, schema: readSchema }, async (request, reply) => {
-    const project = await getProject(request, request.params.id);
+    const { project } = request;
     const key = { projectId: project.id, id: request.params.pipelineId };
     const state = await pipelines.getState(key);
     sendMark(reply, markOfPipeline(state.pipeline));
@@ -135,11 +135,11 @@ function servePipeline(server: Server, parts: PipelineRouteParts): void {
       },
     },
     async (request) => {
-      const project = await getProject(request, request.params.id);
+      const { project } = request;
       return answerOnce(request, async (record) => {
         const key = { projectId: project.id, id: request.params.pipelineId };
         await pipelines.remove({ ...key, expected: readIfMatch(request) }, async (tx, pipeline) => {
-          await recordPipelineChange(tx, request, { action: 'deleted', pipeline });
+          await recordPipelineChange(parts, { tx, caller: request.caller, action: 'deleted', pipeline });
           await record(tx, done);
         });
         return done;
@@ -149,7 +149,7 @@ function servePipeline(server: Server, parts: PipelineRouteParts): void {
 }
 
 function serveChanges(server: Server, parts: PipelineRouteParts): void {
-  const { pipelines, answerOnce, getProject, recordPipelineChange } = parts;
+  const { pipelines, answerOnce } = parts;
   const path = `${PATH}/:pipelineId`;
   const schema = { tags, params: PipelineParams, response: { 200: WirePipeline, ...failures } };
 
@@ -166,14 +166,20 @@ function serveChanges(server: Server, parts: PipelineRouteParts): void {
       ) => Promise<void>;
     },
   ) {
-    const project = await getProject(request, request.params.id);
+    const { project } = request;
     const key = { projectId: project.id, id: request.params.pipelineId };
     const answer = await answerOnce(request, async (record) => {
       const { lastRun } = await pipelines.getState(key);
       let changed: object = {};
       const alongside: AlongsideChange = async (tx, pipeline, before) => {
         changed = toWire(parts, { pipeline, lastRun });
-        await recordPipelineChange(tx, request, { action: change.action, pipeline, before });
+        await recordPipelineChange(parts, {
+          tx,
+          caller: request.caller,
+          action: change.action,
+          pipeline,
+          before,
+        });
         await record(tx, changed);
       };
       await change.make(key, alongside, project);

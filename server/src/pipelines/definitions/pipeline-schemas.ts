@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox';
-import { ListQuery } from '../../http/http.ts';
+import { Id, ListQuery } from '../../http/http.ts';
 import { WireTaskSchema } from '../../tasks/tasks.ts';
 import { type Format, FormatSchema } from '../formats/formats.ts';
 import { MappingSchema } from '../mapping/mapping.ts';
@@ -7,12 +7,10 @@ import { type Source, SourceSchema } from '../sources/sources.ts';
 import type { Trigger } from './pipeline.ts';
 
 const closed = { additionalProperties: false } as const;
-const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 const Instant = Type.Integer({ description: 'epoch milliseconds' });
 const NextCursor = Type.Union([Type.String(), Type.Null()], { description: 'null when nothing follows' });
 const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
 
-export const ProjectParams = Type.Object({ id: Id });
 export const PipelineParams = Type.Object({ id: Id, pipelineId: Id });
 export const DoneAnswer = Type.Object({ status: Type.Literal('success') });
 export { ListQuery };

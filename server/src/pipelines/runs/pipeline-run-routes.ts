@@ -15,6 +15,7 @@ import {
   PipelineParams,
   RunPage,
   RunQuery,
+  recordPipelineChange,
   TriggeredAnswer,
   toTriggered,
   toWireRun,
@@ -38,7 +39,7 @@ export const pipelineRunRoutes =
   };
 
 function serveRun(server: Server, parts: PipelineRouteParts): void {
-  const { pipelines, answerOnce, getProject } = parts;
+  const { pipelines, answerOnce } = parts;
   const schema = {
     tags,
     summary: 'Start a run by hand',
@@ -47,7 +48,7 @@ function serveRun(server: Server, parts: PipelineRouteParts): void {
     response: { 200: TriggeredAnswer, ...failures },
   };
   server.post(`${PATH}/run`, { config: { ...runs, body: 'ignored' }, schema }, async (request) => {
-    const project = await getProject(request, request.params.id);
+    const { project } = request;
     const pipeline = await pipelines.get({ projectId: project.id, id: request.params.pipelineId });
     return answerOnce(request, async (record) => {
       const alongside = noteRun(parts, request, { pipeline, record });
@@ -58,7 +59,7 @@ function serveRun(server: Server, parts: PipelineRouteParts): void {
 }
 
 function serveUpload(server: Server, parts: PipelineRouteParts): void {
-  const { pipelines, answerOnce, getProject, sourceMaxMib } = parts;
+  const { pipelines, answerOnce, sourceMaxMib } = parts;
   const schema = {
     tags,
     summary: 'Send the file of an upload source in; it starts a run',
@@ -72,7 +73,7 @@ function serveUpload(server: Server, parts: PipelineRouteParts): void {
   };
   const config = { ...runs, body: 'stream', maxBodyMib: sourceMaxMib } as const;
   server.post(`${PATH}/upload`, { config, schema }, async (request) => {
-    const project = await getProject(request, request.params.id);
+    const { project } = request;
     const pipeline = await pipelines.get({ projectId: project.id, id: request.params.pipelineId });
     const sent = readFile(request, request.query.name);
     return pipelines.upload({ pipeline, project, sent }, (digest, start) => {
@@ -85,7 +86,7 @@ function serveUpload(server: Server, parts: PipelineRouteParts): void {
   });
 }
 
-function serveHistory(server: Server, { pipelines, getProject }: PipelineRouteParts): void {
+function serveHistory(server: Server, { pipelines }: PipelineRouteParts): void {
   const schema = {
     tags,
     summary: 'List the runs of a pipeline',
@@ -95,7 +96,7 @@ function serveHistory(server: Server, { pipelines, getProject }: PipelineRoutePa
   };
   const config = { guard: 'management', access: 'manage' } as const;
   server.get(`${PATH}/runs`, { config, schema }, async (request) => {
-    const project = await getProject(request, request.params.id);
+    const { project } = request;
     const key = { projectId: project.id, id: request.params.pipelineId };
     const { items, nextCursor } = await pipelines.listRuns(key, request.query);
     return { items: items.map(toWireRun), nextCursor } as never;
@@ -104,12 +105,12 @@ function serveHistory(server: Server, { pipelines, getProject }: PipelineRoutePa
 
 /** @returns what is written with a run: who started it, and the answer */
 function noteRun(
-  { recordPipelineChange }: PipelineRouteParts,
-  request: FastifyRequest,
+  parts: PipelineRouteParts,
+  { caller }: FastifyRequest,
   { pipeline, record }: { pipeline: Pipeline; record: RecordAnswer },
 ) {
   return async (tx: ControlTransaction, task: Task) => {
-    await recordPipelineChange(tx, request, { action: 'run', pipeline });
+    await recordPipelineChange(parts, { tx, caller, action: 'run', pipeline });
     await record(tx, toTriggered(task));
   };
 }

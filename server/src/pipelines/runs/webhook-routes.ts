@@ -11,17 +11,16 @@ import {
 } from '../../http/http.ts';
 import { allows, type Caller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { ControlTransaction } from '../../storage/storage.ts';
+import type { Projects } from '../../projects/projects.ts';
 import type { FoundPipeline } from '../definitions/definitions.ts';
-import { TriggeredAnswer, toTriggered } from '../definitions/definitions.ts';
+import { recordPipelineChange, TriggeredAnswer, toTriggered } from '../definitions/definitions.ts';
 import type { Pipelines } from '../pipelines.ts';
 
 export interface WebhookRouteParts {
   readonly pipelines: Pipelines;
   readonly guards: Pick<Guards, 'findCaller' | 'countRequest'>;
   readonly answerOnce: AnswerOnce;
-  /** Writes the entry of the audit log. */
-  recordTrigger(tx: ControlTransaction, caller: Caller, found: FoundPipeline): Promise<void>;
+  readonly projects: Pick<Projects, 'recordChange'>;
 }
 
 const REFUSALS: Readonly<Record<string, string>> = {
@@ -32,7 +31,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
 
 /** Source: docs/interface.md §4.9, §5.5. */
 export const webhookRoutes =
-  ({ pipelines, guards, answerOnce, recordTrigger }: WebhookRouteParts): Routes =>
+  ({ pipelines, guards, answerOnce, projects }: WebhookRouteParts): Routes =>
   (server) => {
     const found = new WeakMap<FastifyRequest, FoundPipeline>();
 
@@ -66,7 +65,9 @@ export const webhookRoutes =
       if (webhook === undefined) throw new Error('a webhook was not looked for');
       return answerOnce(request, async (record) => {
         const task = await pipelines.trigger(webhook, async (tx, accepted) => {
-          await recordTrigger(tx, request.caller, webhook);
+          const { caller } = request;
+          const details = { startedBy: 'webhook' };
+          await recordPipelineChange({ projects }, { tx, caller, action: 'run', details, ...webhook });
           await record(tx, toTriggered(accepted));
         });
         return toTriggered(task) as never;

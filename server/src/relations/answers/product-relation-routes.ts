@@ -1,6 +1,4 @@
-import type { FastifyRequest } from 'fastify';
 import { ErrorAnswer, type Routes, whileCallerWaits } from '../../http/http.ts';
-import type { ChosenProject } from '../../kernel/caller.ts';
 import type { Relations } from '../relations.ts';
 import {
   ProductRelationParams,
@@ -11,8 +9,6 @@ import { DEFAULT_LIMIT } from './related-request.ts';
 
 export interface ProductRelationRouteParts {
   readonly relations: Relations;
-  /** @throws not_found for a project that does not exist or is out of the caller's reach */
-  getProject(request: FastifyRequest, projectId: number): Promise<ChosenProject>;
 }
 
 const schema = {
@@ -25,13 +21,13 @@ const schema = {
 
 /** Source: docs/interface.md §12.7. */
 export const productRelationRoutes =
-  ({ relations, getProject }: ProductRelationRouteParts): Routes =>
+  ({ relations }: ProductRelationRouteParts): Routes =>
   (server) => {
     server.get(
       '/management/projects/:id/products/:identifier/relations',
       { config: { guard: 'management', access: 'manage' }, schema },
       async (request, reply) => {
-        const project = await getProject(request, request.params.id);
+        const { project } = request;
         const { identifier } = request.params;
         const { limit = DEFAULT_LIMIT } = request.query;
         const wanted = { projectId: project.id, identifier, limit };

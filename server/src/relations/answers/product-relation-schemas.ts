@@ -1,9 +1,10 @@
 import { Type } from 'typebox';
+import { ProjectParams } from '../../http/http.ts';
 import { explainedPair } from '../definitions/definitions.ts';
 import { limit } from './related-schemas.ts';
 
 /** Source: docs/interface.md §12.7. */
-export const ProductRelationParams = Type.Object({ id: Type.Integer(), identifier: Type.String() });
+export const ProductRelationParams = Type.Object({ ...ProjectParams.properties, identifier: Type.String() });
 export const ProductRelationsQuery = Type.Object({ limit: limit('groups to answer for each direction') });
 const ProductSide = Type.Union([
   Type.Object({

@@ -27,7 +27,7 @@ const BODY_MAX_MIB = 8;
 
 /** Source: docs/interface.md §4.8. */
 export const relatedRoutes =
-  (relations: Relations): Routes =>
+  ({ relations }: { readonly relations: Relations }): Routes =>
   (server) => {
     const answer = answerBy(relations);
     const bulk = '/search/relations/bulk-results';

@@ -5,14 +5,16 @@ import {
   ErrorAnswer,
   IfMatch,
   ListQuery,
+  ProjectParams,
+  type RecordAnswer,
   type Routes,
   readIfMatch,
   type Server,
   sendMark,
   whileCallerWaits,
 } from '../../http/http.ts';
-import type { ChosenProject } from '../../kernel/caller.ts';
-import type { ControlTransaction } from '../../storage/storage.ts';
+import type { Projects } from '../../projects/projects.ts';
+import type { Database } from '../../storage/storage.ts';
 import type { Relations } from '../relations.ts';
 import { checkDefinition, type SentDefinition } from './definition-check.ts';
 import { markOfRelation, type Relation } from './relation.ts';
@@ -20,7 +22,6 @@ import {
   DoneAnswer,
   Explanation,
   PairToExplain,
-  ProjectParams,
   RelationDocument,
   RelationPage,
   RelationParams,
@@ -33,19 +34,9 @@ import {
 export interface RelationRouteParts {
   readonly relations: Relations;
   readonly answerOnce: AnswerOnce;
-  /** @throws not_found for a project that does not exist or is out of the caller's reach */
-  getProject(request: FastifyRequest, projectId: number): Promise<ChosenProject>;
   readonly countLook: CountLook;
-  /** Writes the entry of the audit log and the answer beside it (§7.5). */
-  recordRelationChange(
-    request: FastifyRequest,
-    projectId: number,
-    change: {
-      action: 'created' | 'changed' | 'deleted' | 'imported';
-      relation?: Pick<Relation, 'id' | 'definition'>;
-      beside: (tx: ControlTransaction) => Promise<void>;
-    },
-  ): Promise<void>;
+  readonly projects: Pick<Projects, 'recordChange'>;
+  readonly database: Pick<Database, 'write'>;
 }
 
 const config = { guard: 'management', access: 'manage', maxBodyMib: 16 } as const;
@@ -66,10 +57,8 @@ export const relationRoutes =
     serveQuestions(server, parts);
   };
 
-function serveCollection(
-  server: Server,
-  { relations, answerOnce, getProject, recordRelationChange }: RelationRouteParts,
-): void {
+function serveCollection(server: Server, parts: RelationRouteParts): void {
+  const { relations, answerOnce } = parts;
   const listSchema = {
     tags,
     summary: 'List the relations of a project, all on one page',
@@ -78,7 +67,7 @@ function serveCollection(
     response: { 200: RelationPage, ...failures },
   };
   server.get(PATH, { config, schema: listSchema }, async (request) => {
-    const project = await getProject(request, request.params.id);
+    const { project } = request;
     return { items: (await relations.list(project.id)).map(toWireRelation), nextCursor: null } as never;
   });
 
@@ -92,13 +81,12 @@ function serveCollection(
     response: { 201: WireRelation, ...failures },
   };
   server.post(PATH, { config, schema: createSchema }, async (request, reply) => {
-    const project = await getProject(request, request.params.id);
+    const { project } = request;
     const definition = checkDefinition(request.body as SentDefinition);
     const answer = await answerOnce(request, async (record) => {
       const relation = await relations.create(project, definition);
       const created = toWireRelation(relation);
-      const beside = (tx: ControlTransaction) => record(tx, created);
-      await recordRelationChange(request, project.id, { action: 'created', relation, beside });
+      await recordChange(parts, request, { action: 'created', relation, record, answer: created });
       return created;
     });
     sendMark(reply, markOfWire(answer));
@@ -106,10 +94,8 @@ function serveCollection(
   });
 }
 
-function serveExchange(
-  server: Server,
-  { relations, answerOnce, getProject, recordRelationChange }: RelationRouteParts,
-): void {
+function serveExchange(server: Server, parts: RelationRouteParts): void {
+  const { relations, answerOnce } = parts;
   const exportSchema = {
     tags,
     summary: 'Export all relations of a project as one document',
@@ -117,7 +103,7 @@ function serveExchange(
     response: { 200: RelationDocument, ...failures },
   };
   server.get(`${PATH}/export`, { config, schema: exportSchema }, async (request) => {
-    const project = await getProject(request, request.params.id);
+    const { project } = request;
     const listed = await relations.list(project.id);
     return { relations: listed.map(({ id, definition }) => ({ id, ...definition })) } as never;
   });
@@ -132,7 +118,7 @@ function serveExchange(
     response: { 200: RelationPage, ...failures },
   };
   server.post(`${PATH}/import`, { config, schema: importSchema }, async (request) => {
-    const project = await getProject(request, request.params.id);
+    const { project } = request;
     const sent = request.body.relations.map((one, at) => ({
       id: one.id,
       definition: checkDefinition(one as SentDefinition, `/relations/${at}`),
@@ -140,22 +126,19 @@ function serveExchange(
     return answerOnce(request, async (record) => {
       const items = (await relations.importAll(project, sent)).map(toWireRelation);
       const imported = { items, nextCursor: null };
-      const beside = (tx: ControlTransaction) => record(tx, imported);
-      await recordRelationChange(request, project.id, { action: 'imported', beside });
+      await recordChange(parts, request, { action: 'imported', record, answer: imported });
       return imported;
     }) as never;
   });
 }
 
-function serveRelation(
-  server: Server,
-  { relations, answerOnce, getProject, recordRelationChange }: RelationRouteParts,
-): void {
+function serveRelation(server: Server, parts: RelationRouteParts): void {
+  const { relations, answerOnce } = parts;
   const path = `${PATH}/:relationId`;
   const schema = { tags, params: RelationParams, response: { 200: WireRelation, ...failures } };
   const readSchema = { ...schema, summary: 'Read a relation; the ETag is for If-Match' };
   server.get(path, { config, schema: readSchema }, async (request, reply) => {
-    const project = await getProject(request, request.params.id);
+    const { project } = request;
     const relation = await relations.get(project.id, request.params.relationId);
     sendMark(reply, markOfRelation(relation));
     return toWireRelation(relation) as never;
@@ -173,14 +156,13 @@ function serveRelation(
       },
     },
     async (request, reply) => {
-      const project = await getProject(request, request.params.id);
+      const { project } = request;
       const definition = checkDefinition(request.body as SentDefinition);
       const replaced = { id: request.params.relationId, expected: readIfMatch(request), definition };
       const answer = await answerOnce(request, async (record) => {
         const relation = await relations.replace(project, replaced);
         const changed = toWireRelation(relation);
-        const beside = (tx: ControlTransaction) => record(tx, changed);
-        await recordRelationChange(request, project.id, { action: 'changed', relation, beside });
+        await recordChange(parts, request, { action: 'changed', relation, record, answer: changed });
         return changed;
       });
       sendMark(reply, markOfWire(answer));
@@ -200,17 +182,38 @@ function serveRelation(
       },
     },
     async (request) => {
-      const project = await getProject(request, request.params.id);
+      const { project } = request;
       const expected = readIfMatch(request);
       return answerOnce(request, async (record) => {
         const relation = await relations.get(project.id, request.params.relationId);
         await relations.remove(project.id, { id: relation.id, expected });
-        const beside = (tx: ControlTransaction) => record(tx, done);
-        await recordRelationChange(request, project.id, { action: 'deleted', relation, beside });
+        await recordChange(parts, request, { action: 'deleted', relation, record, answer: done });
         return done;
       });
     },
   );
+}
+
+interface RecordedChange {
+  readonly action: 'created' | 'changed' | 'deleted' | 'imported';
+  readonly relation?: Pick<Relation, 'id' | 'definition'>;
+  readonly record: RecordAnswer;
+  readonly answer: object;
+}
+
+/** Writes the entry of the audit log and the answer beside it (§7.5). */
+function recordChange(
+  { projects, database }: RelationRouteParts,
+  { caller: author, project: { id: projectId } }: FastifyRequest,
+  { action, relation, record, answer }: RecordedChange,
+): Promise<void> {
+  const subject = relation
+    ? { type: 'relation', id: relation.id, name: relation.definition.name }
+    : { type: 'project', id: projectId };
+  return database.write(async (tx) => {
+    await projects.recordChange({ author, projectId, action: `relation.${action}`, subject }, tx);
+    await record(tx, answer);
+  });
 }
 
 /** Of an answer, which may be one that was kept (§7.5): the definition is what the service did not add. */
@@ -221,7 +224,7 @@ function markOfWire({ id, state, misconfigured, createdAt, updatedAt, ...answer 
 
 type AnsweredRelation = ReturnType<typeof toWireRelation>;
 
-function serveQuestions(server: Server, { relations, getProject, countLook }: RelationRouteParts): void {
+function serveQuestions(server: Server, { relations, countLook }: RelationRouteParts): void {
   const previewSchema = {
     tags,
     summary: 'Try a definition on the catalog without storing it',
@@ -233,7 +236,7 @@ function serveQuestions(server: Server, { relations, getProject, countLook }: Re
   };
   const patient = { ...question, isPatient: true };
   server.post(`${PATH}/preview`, { config: patient, schema: previewSchema }, async (request, reply) => {
-    const project = await getProject(request, request.params.id);
+    const { project } = request;
     const definition = checkDefinition(request.body as SentDefinition);
     countLook(request, reply);
     return answerSurvey(reply, (signal) => relations.tryDefinition(project.id, definition, signal));
@@ -249,7 +252,7 @@ function serveQuestions(server: Server, { relations, getProject, countLook }: Re
     `${PATH}/:relationId/health`,
     { config: patient, schema: healthSchema },
     async (request, reply) => {
-      const project = await getProject(request, request.params.id);
+      const { project } = request;
       const { relationId } = request.params;
       countLook(request, reply);
       return answerSurvey(reply, (signal) => relations.survey(project.id, relationId, signal));
@@ -267,7 +270,7 @@ function serveQuestions(server: Server, { relations, getProject, countLook }: Re
     `${PATH}/:relationId/explain`,
     { config: question, schema: explainSchema },
     async (request, reply) => {
-      const project = await getProject(request, request.params.id);
+      const { project } = request;
       const wanted = { projectId: project.id, id: request.params.relationId, ...request.body };
       return whileCallerWaits(reply, (signal) => relations.explain(wanted, signal)) as never;
     },

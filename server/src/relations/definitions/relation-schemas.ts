@@ -1,13 +1,12 @@
 import { type Static, Type } from 'typebox';
 import { type Filter, OPERATORS } from '../../catalog/catalog.ts';
+import { Id } from '../../http/http.ts';
 import type { Relation } from './relation.ts';
 
-const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
 const AttributeName = Type.String({ minLength: 1, maxLength: 255 });
 const closed = { additionalProperties: false } as const;
 
-export const ProjectParams = Type.Object({ id: Id });
 export const RelationParams = Type.Object({ id: Id, relationId: Id });
 export const DoneAnswer = Type.Object({ status: Type.Literal('success') });
 

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Type } from 'typebox';
+import type { Guards } from '../guards/guards.ts';
+import { createServer, serve, serveOnce } from './server.ts';
+
+const Bike = Type.Object({ id: Type.Integer(), colours: Type.Array(Type.String()) });
+const about = { method: 'POST', summary: 'A bike', config: { guard: 'none' } } as const;
+
+test('an endpoint takes and answers what its schemas say, or is not compiled', async (t) => {
+  const settings = { logLevel: 'silent', trustedProxies: [], corsOrigins: [], bodyBudgetMib: 16 };
+  const server = createServer(settings, {} as Guards);
+  t.after(() => server.close());
+  const colours: readonly string[] = Object.freeze(['red']);
+  const made = { ...about, path: '/bikes', body: Bike, answer: { 201: Bike } };
+  serve(server, made, async ({ body }) => ({ id: body.id, colours }));
+  // @ts-expect-error: a colour is not a text of colours
+  serve(server, { ...about, path: '/other', answer: { 200: Bike } }, async () => ({ id: 1, colours: 'red' }));
+  const once = {
+    ...made,
+    path: '/once',
+    answerOnce: <Answer>(_: object, work: (record: never) => Answer) => work({} as never),
+  };
+  // @ts-expect-error: nor is what is kept for a repetition
+  serveOnce(server, once, (_, keep) => keep(async (record) => record({} as never, { id: 1 })));
+
+  const payload = { id: 7, colours: [] };
+  const answer = await server.inject({ method: 'POST', url: '/bikes', payload });
+  assert.deepEqual([answer.statusCode, answer.json()], [201, { id: 7, colours: ['red'] }]);
+  const refused = await server.inject({ method: 'POST', url: '/bikes', payload: { id: 7 } });
+  assert.equal(refused.statusCode, 400);
+});

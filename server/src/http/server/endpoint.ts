@@ -1,0 +1,162 @@
+import type {
+  FastifyContextConfig,
+  FastifyReply,
+  FastifyRequest,
+  FastifySchema,
+  RouteShorthandOptions,
+} from 'fastify';
+import type { Static, TSchema } from 'typebox';
+import type { ControlTransaction } from '../../storage/storage.ts';
+import { type AnswerOnce, ErrorAnswer } from '../answers/answers.ts';
+import type { Server } from '../http.ts';
+
+/** What may be sent for a schema: nobody changes it any more, so that all of it may be readonly. */
+export type Sent<Value> = unknown extends Value
+  ? Value
+  : { readonly [Field in keyof Value]: Sent<Value[Field]> };
+
+/** A request whose parts are checked. */
+export type Asked<Params, Query, Body> = FastifyRequest & { params: Params; query: Query; body: Body };
+
+/** A route, declared once: what it takes, who may call it, what it answers. */
+export interface Endpoint<
+  Params extends TSchema = TSchema,
+  Query extends TSchema = TSchema,
+  Body extends TSchema = TSchema,
+> {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  /** Who may call, and how the body is read. */
+  readonly config: FastifyContextConfig;
+  readonly tags?: readonly string[];
+  readonly summary: string;
+  readonly description?: string;
+  readonly params?: Params;
+  readonly query?: Query;
+  readonly headers?: TSchema;
+  readonly body?: Body;
+  /** Default: any 4xx in the shape of docs/interface.md §7.1. */
+  readonly failures?: Readonly<Record<string, object>>;
+  /** What this route alone does before and after its handler. */
+  readonly hooks?: Pick<RouteShorthandOptions, 'onRequest' | 'preParsing' | 'preValidation' | 'onError'>;
+}
+
+/** The schema of an answer by its status. */
+export type Answers<Answer extends TSchema> = { readonly 200: Answer } | { readonly 201: Answer };
+
+/** Does the work once for each `Idempotency-Key`; what is kept for a repetition is such an answer, too. */
+export type Once<Answer> = (
+  work: (record: (tx: ControlTransaction, answer: Answer) => Promise<void>) => Promise<Answer>,
+) => Promise<Answer>;
+
+/** Adds a route that is answered as its schema says. */
+export function serve<
+  Answer extends TSchema,
+  Params extends TSchema = TSchema,
+  Query extends TSchema = TSchema,
+  Body extends TSchema = TSchema,
+>(
+  server: Server,
+  endpoint: Endpoint<Params, Query, Body> & { readonly answer: Answers<Answer> },
+  handle: (
+    request: Asked<Static<Params>, Static<Query>, Static<Body>>,
+    reply: FastifyReply,
+  ) => Promise<Sent<Static<Answer>>>,
+): void {
+  const status = 201 in endpoint.answer ? 201 : 200;
+  addRoute(server, endpoint, async (request, reply) => {
+    const answer = await handle(request as Parameters<typeof handle>[0], reply);
+    reply.code(status);
+    return answer;
+  });
+}
+
+/** Adds a write that is done once for each `Idempotency-Key`. Source: docs/interface.md §7.5. */
+export function serveOnce<
+  Answer extends TSchema,
+  Params extends TSchema = TSchema,
+  Query extends TSchema = TSchema,
+  Body extends TSchema = TSchema,
+>(
+  server: Server,
+  {
+    answerOnce,
+    ...endpoint
+  }: Endpoint<Params, Query, Body> & {
+    readonly answer: Answers<Answer>;
+    readonly answerOnce: AnswerOnce;
+  },
+  handle: (
+    request: Asked<Static<Params>, Static<Query>, Static<Body>>,
+    once: Once<Sent<Static<Answer>>>,
+    reply: FastifyReply,
+  ) => Promise<Sent<Static<Answer>>>,
+): void {
+  serve<Answer, Params, Query, Body>(server, endpoint, (request, reply) =>
+    handle(request, (work) => answerOnce(request, work), reply),
+  );
+}
+
+declare const raw: unique symbol;
+/** Sent past the types. */
+export interface RawAnswer {
+  readonly [raw]: true;
+}
+
+/** Sends bytes, or a stream of them. */
+export function sendRaw(
+  reply: FastifyReply,
+  contentType: string,
+  payload: NodeJS.ReadableStream | Uint8Array,
+): RawAnswer {
+  return reply.type(contentType).send(payload) as unknown as RawAnswer;
+}
+
+/** Adds a route whose answer may be bytes or a stream, which no type says anything about; `why` says why it is. */
+export function serveRaw<
+  Answer extends TSchema,
+  Params extends TSchema = TSchema,
+  Query extends TSchema = TSchema,
+  Body extends TSchema = TSchema,
+>(
+  server: Server,
+  {
+    why: _,
+    ...endpoint
+  }: Endpoint<Params, Query, Body> & {
+    readonly answer?: { readonly 200: Answer };
+    readonly why: string;
+    /** Media types of an answer without a schema. */
+    readonly produces?: readonly string[];
+  },
+  handle: (
+    request: Asked<Static<Params>, Static<Query>, Static<Body>>,
+    reply: FastifyReply,
+  ) => Promise<Sent<Static<Answer>> | RawAnswer>,
+): void {
+  addRoute(server, endpoint, (request, reply) => handle(request as Parameters<typeof handle>[0], reply));
+}
+
+/** The compiler has checked what is asked and answered by now; Fastify checks what comes. */
+function addRoute(
+  server: Server,
+  endpoint: Endpoint<TSchema, TSchema, TSchema> & { readonly answer?: object },
+  handler: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>,
+): void {
+  const {
+    method,
+    path,
+    config,
+    hooks,
+    query,
+    answer,
+    failures = { '4xx': ErrorAnswer },
+    ...about
+  } = endpoint;
+  const schema = { ...about, ...(query && { querystring: query }), response: { ...answer, ...failures } };
+  const options = { ...hooks, method, url: path, config, schema: schema as FastifySchema };
+  server.route({
+    ...options,
+    handler: (request, reply) => handler(request as FastifyRequest, reply as FastifyReply),
+  });
+}
