@@ -83,6 +83,8 @@ export async function startTestService(
     // A machine that is busy may take ten times as long; relation-work.test.ts is about the limit.
     RELATA_RELATION_SECONDS: '1200',
     RELATA_WRITER_THREADS: '2',
+    // An eighth of the memory by default: a test of large answers would keep gigabytes.
+    RELATA_CACHE_MIB: '256',
     RELATA_LOG_LEVEL: 'debug',
     ...options.settings,
   });

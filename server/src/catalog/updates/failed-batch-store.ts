@@ -125,14 +125,12 @@ export async function removeGoneProcesses(
   );
 }
 
-/** Whether another process was not seen for this long: it is dead, or cannot reach the database. */
-export async function isProcessUnseen(database: Database, id: string, unseenMs: number): Promise<boolean> {
-  const row = await database.read
+/** @returns when each other process was last seen, by its id */
+export async function listOtherProcesses(database: Database, id: string): Promise<Map<string, number>> {
+  const rows = await database.read
     .selectFrom('upload_process')
-    .select('id')
+    .select(['id', 'seen_at as seenAt'])
     .where('id', '!=', id)
-    .where(isUnseen(database, unseenMs))
-    .limit(1)
-    .executeTakeFirst();
-  return row !== undefined;
+    .execute();
+  return new Map(rows.map((row) => [row.id, row.seenAt]));
 }

@@ -6,7 +6,7 @@ import {
   endExpected,
   expectBatch,
   type FailedBatch,
-  isProcessUnseen,
+  listOtherProcesses,
   markFailedBatch,
   noteProcess,
   removeGoneProcesses,
@@ -15,12 +15,15 @@ import {
 import type { BatchState, FullUpdate } from './full-update-store.ts';
 
 /** How often a process says that it is there and has no mark left to store. */
-const BEAT_MS = 2_000;
-/** A process not seen for this long may hold marks: commits wait for it. */
+const BEAT_MS = 1_000;
+/** A process not seen for this long is silent: no commit is accepted before it is there again or counts as dead. */
 const SILENT_MS = 5_000;
 /** A process not seen for this long counts as dead. The same time as the lease of a task. */
 const GONE_MS = 10_000;
 const TRY_EVERY_MS = 250;
+/** How long a commit waits for the next beat of the others: callers give up after 3 s. */
+const OTHERS_MS = 2_500;
+const LOOK_EVERY_MS = 100;
 /** A limit, because unknown callers can name any number of projects while keys cannot be checked. */
 const MOST_MARKS = 1_000;
 
@@ -122,11 +125,25 @@ export class FailedBatches {
     return (['failed', 'in doubt'] as const).find((state) => states.includes(state)) ?? 'accepted';
   }
 
-  /** @throws not_ready while another process may hold a mark that it could not store */
+  /**
+   * Waits for a beat of every other process: one that holds a mark, or was killed, has none.
+   * @throws not_ready while another process may hold a mark that it could not store
+   */
   async refuseSilence(): Promise<void> {
     const { database } = this.parts;
-    if (!database.isShared || !(await isProcessUnseen(database, this.id, SILENT_MS))) return;
-    throw new ServiceError('not_ready', { retryAfterSeconds: BEAT_MS / 1000 });
+    if (!database.isShared) return;
+    const seen = await listOtherProcesses(database, this.id);
+    const until = performance.now() + OTHERS_MS;
+    while (seen.size > 0) {
+      if (performance.now() > until) throw new ServiceError('not_ready', { retryAfterSeconds: 2 });
+      await delay(LOOK_EVERY_MS);
+      const now = await listOtherProcesses(database, this.id);
+      for (const [id, seenAt] of seen) {
+        // Whether it ended in order or was killed is in the state of the full update by now.
+        if (!now.has(id)) throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
+        if ((now.get(id) ?? 0) > seenAt) seen.delete(id);
+      }
+    }
   }
 
   private keep(mark: FailedBatch): void {
