@@ -279,7 +279,9 @@ const startLater = (t: TestContext, store: TestStore) => startTestService(t, { s
 /** As the schema was before it had paths. */
 async function takePathsAway(store: TestStore, projectId: number): Promise<void> {
   if (store.kind === 'postgres') {
-    await store.change('drop table category_path; update service set schema_version = 1');
+    await store.change(`drop table category_path; drop table upload_process;
+      alter table full_update drop column uploads_under_way, drop column batch_at;
+      update service set schema_version = 1`);
     return;
   }
   const file = new DatabaseSync(join(store.dataDir, 'catalogs', `${projectId}.db`));
