@@ -132,17 +132,15 @@ export class FailedBatches {
   async refuseSilence(): Promise<void> {
     const { database } = this.parts;
     if (!database.isShared) return;
-    const seen = await listOtherProcesses(database, this.id);
+    const before = await listOtherProcesses(database, this.id);
     const until = performance.now() + OTHERS_MS;
-    while (seen.size > 0) {
-      if (performance.now() > until) throw new ServiceError('not_ready', { retryAfterSeconds: 2 });
+    const notReady = new ServiceError('not_ready', { retryAfterSeconds: 1 });
+    for (let waiting = [...before.keys()]; waiting.length > 0; ) {
       await delay(LOOK_EVERY_MS);
       const now = await listOtherProcesses(database, this.id);
-      for (const [id, seenAt] of seen) {
-        // Whether it ended in order or was killed is in the state of the full update by now.
-        if (!now.has(id)) throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
-        if ((now.get(id) ?? 0) > seenAt) seen.delete(id);
-      }
+      // Whether one ended in order or was killed is in the state of the full update when the caller asks again.
+      if (performance.now() > until || waiting.some((id) => !now.has(id))) throw notReady;
+      waiting = waiting.filter((id) => now.get(id) === before.get(id));
     }
   }
 
