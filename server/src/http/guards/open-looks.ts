@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isUser } from '../../kernel/caller.ts';
+import { nameCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 
 /** Looks through whole catalogs that a key or user has open at a time: one thread does all of them. */
@@ -12,7 +12,7 @@ export type CountLook = (request: FastifyRequest, reply: FastifyReply) => void;
 export function createLookCount(): CountLook {
   const open = new Map<string, number>();
   return ({ caller }, { raw }) => {
-    const who = isUser(caller) ? `user ${caller.userId}` : `key ${caller.keyId}`;
+    const who = nameCaller(caller);
     const count = open.get(who) ?? 0;
     if (count >= OPEN_LOOKS) {
       const details = [`${count} searches, counts or previews are open, at most ${OPEN_LOOKS} at a time`];
