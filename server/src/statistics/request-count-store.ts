@@ -53,7 +53,8 @@ export async function addRequestCounts(
       .values(
         rows.slice(start, start + AT_ONCE).map(({ accountId, apiKeyId, at, totalMs, ...counted }) => ({
           ...{ account_id: accountId, api_key_id: apiKeyId, step_seconds: stepSeconds, at },
-          ...{ total_ms: Math.round(totalMs), ...counted },
+          // Rounded up: a minute with one quick request took some time.
+          ...{ total_ms: Math.ceil(totalMs), ...counted },
         })),
       )
       .onConflict((conflict) =>
