@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
+import { bundleProgram } from './program.ts';
 import { watchMemory } from './support/memory-watch.ts';
 import { findInstalled, hasPackage } from './support/postgres-binaries.ts';
 import { type PostgresServer, startPostgres } from './support/postgres-server.ts';
@@ -41,7 +42,14 @@ interface Pass {
 /** Of one process; the tests of whole catalogs take up to 1.4 GB. */
 const MEMORY_MB = Number(process.env.RELATA_TEST_MEMORY_MB ?? 2_048);
 /** What whoever has no real catalog beside the clone meets; what is asked of it is asked of fewer products. */
-const GENERATED = { RELATA_TEST_DATA: '/nonexistent', RELATA_TEST_SOURCES: '500' };
+const GENERATED = {
+  RELATA_TEST_DATA: '/nonexistent',
+  RELATA_TEST_PRODUCTS: '12000',
+  RELATA_TEST_SOURCES: '300',
+  RELATA_TEST_RUNS: '2',
+};
+/** The whole catalog is for the embedded store; PostgreSQL's statements meet more than a batch of it. */
+const FEWER = { RELATA_TEST_PRODUCTS: '20000' };
 /** A core is kept busy by one file; one that waits leaves most of it to others. */
 const SLOTS = { computes: Math.min(availableParallelism(), 8), waits: 3 };
 const OLDEST = 14;
@@ -54,7 +62,12 @@ function listPasses(): Pass[] {
   return [
     { name: 'check', files: [], scripts: ['check', 'build'] },
     { name: 'embedded', files: listEmbedded() },
-    { name: 'postgres', files: listPostgres(), postgres: hasPackage() ? 'npm' : (given ?? 'npm') },
+    {
+      name: 'postgres',
+      files: listPostgres(),
+      postgres: hasPackage() ? 'npm' : (given ?? 'npm'),
+      settings: FEWER,
+    },
     ...(installed && existsSync(installed)
       ? [{ name: 'installed', files: listInstalled(), postgres: installed }]
       : []),
@@ -196,6 +209,7 @@ async function runPasses(chosen: readonly Pass[]): Promise<{ failures: string[];
 const compiled = mkdtempSync(join(tmpdir(), 'relata-compiled-'));
 process.on('exit', () => rmSync(compiled, { recursive: true, force: true }));
 process.env.NODE_COMPILE_CACHE = compiled;
+process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --import ${await bundleProgram(join(compiled, 'program'))}`;
 
 const wanted = process.argv.slice(2);
 const chosen = choosePasses(wanted);

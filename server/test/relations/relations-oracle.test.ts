@@ -26,7 +26,7 @@ const TAG = 'goes with';
 const LIMITS = [1, 5, 100];
 const BULK = 100;
 /** The rules are the same on both stores, what is asked of them differs in SQL only. */
-const SOURCES = Number(process.env.RELATA_TEST_SOURCES ?? (testedStore === 'embedded' ? 2_000 : 500));
+const SOURCES = Number(process.env.RELATA_TEST_SOURCES ?? (testedStore === 'embedded' ? 1_000 : 500));
 const SINGLE_SOURCES = 100;
 const BUILD_LIMIT_MS = 600_000;
 
@@ -668,5 +668,9 @@ test('random relations follow random catalogs through every kind of change (§3.
         }
       },
     ),
-    { numRuns: 25, interruptAfterTimeLimit: 600_000, markInterruptAsFailure: true },
+    {
+      numRuns: Number(process.env.RELATA_TEST_RUNS ?? 25),
+      interruptAfterTimeLimit: 600_000,
+      markInterruptAsFailure: true,
+    },
   ));

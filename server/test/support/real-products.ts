@@ -16,6 +16,7 @@ export type FileProduct = {
 };
 
 const DEMO_PRODUCTS = 25_000;
+const MOST_PRODUCTS = Number(process.env.RELATA_TEST_PRODUCTS ?? Number.POSITIVE_INFINITY);
 
 export interface ReadCatalog {
   readonly products: FileProduct[];
@@ -31,20 +32,29 @@ export function findRealCatalog(): string | undefined {
   return existsSync(join(folder, 'pc-parts.ndjson.gz')) ? folder : undefined;
 }
 
-/** The real catalog, or else so many products of the generated one: the default makes several batches. */
+/**
+ * The real catalog, or else so many products of the generated one: the default makes several batches. RELATA_TEST_PRODUCTS
+ * takes that many, from everywhere in it.
+ */
 export function readCatalog(generated = DEMO_PRODUCTS): ReadCatalog {
   const folder = findRealCatalog();
   if (folder === undefined)
-    return { products: [...streamDemoProducts(generated)], units: new Map(), isReal: false };
+    return {
+      products: [...streamDemoProducts(Math.min(generated, MOST_PRODUCTS))],
+      units: new Map(),
+      isReal: false,
+    };
   const lines = gunzipSync(readFileSync(join(folder, 'pc-parts.ndjson.gz')))
     .toString()
-    .split('\n');
+    .split('\n')
+    .filter((line) => line !== '');
+  const step = Math.max(1, Math.ceil(lines.length / MOST_PRODUCTS));
   const units = JSON.parse(readFileSync(join(folder, 'pc-parts.units.json'), 'utf8')) as Record<
     string,
     string
   >;
   return {
-    products: lines.filter((line) => line !== '').map((line) => JSON.parse(line)),
+    products: lines.filter((_, at) => at % step === 0).map((line) => JSON.parse(line)),
     units: new Map(Object.entries(units)),
     isReal: true,
   };

@@ -84,7 +84,7 @@ export async function startTestService(
     RELATA_RELATION_SECONDS: '1200',
     RELATA_WRITER_THREADS: '2',
     // An eighth of the memory by default: a test of large answers would keep gigabytes.
-    RELATA_CACHE_MIB: '256',
+    RELATA_CACHE_MIB: '64',
     RELATA_LOG_LEVEL: 'debug',
     ...options.settings,
   });

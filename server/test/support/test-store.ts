@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { readConfig } from '../../src/config.ts';
 import { openStorage, type Storage } from '../../src/storage/storage.ts';
-import { query, startPostgres } from './postgres-server.ts';
+import { findFastFolder, query, startPostgres } from './postgres-server.ts';
 import { createDatabase, type TestDatabase } from './test-database.ts';
 
 /**
@@ -68,7 +68,7 @@ export async function createTestStore(t: TestContext): Promise<TestStore> {
 
 /** The same, removed by the caller. */
 export async function makeTestStore(): Promise<TestStore> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'relata-test-'));
+  const dataDir = await mkdtemp(join(findFastFolder(tmpdir()), 'relata-test-'));
   return testedStore === 'embedded'
     ? embeddedStoreAt(dataDir)
     : postgresStoreOn(await createDatabase(await findServer()), dataDir);

@@ -1,0 +1,63 @@
+import { globSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { type Plugin, rolldown } from 'rolldown';
+
+/**
+ * The program in a few files instead of 1,300: a process or thread of it starts in a quarter of the processor time, and
+ * a run of all tests starts thousands. Tests import its parts as they are; what
+ * they start is redirected to these.
+ */
+
+const SOURCE = fileURLToPath(new URL('../src/', import.meta.url));
+
+/** What runs in a process or a thread of its own. */
+const listEntries = () =>
+  globSync(['main.ts', 'app/threads/*.ts', 'storage/sqlite/control-writer.ts'], { cwd: SOURCE });
+
+/** Files beside a module, such as migrations, are where its source is. */
+const keepPlaces: Plugin = {
+  name: 'keep-places',
+  transform: (code, id) =>
+    id.startsWith(SOURCE)
+      ? code
+          .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(id).href))
+          .replaceAll(/import\.meta\.resolve\('(\w+)'\)/g, (_, name) =>
+            JSON.stringify(import.meta.resolve(name)),
+          )
+      : undefined,
+};
+
+/** A module by itself: it is loaded into processes that get no settings of the test. */
+const redirect = (entries: Record<string, string>) => `import { registerHooks } from 'node:module';
+const entries = ${JSON.stringify(entries)};
+registerHooks({
+  resolve(specifier, context, next) {
+    const found = next(specifier, context);
+    const url = entries[found.url];
+    return url === undefined ? found : { ...found, url };
+  },
+});`;
+
+/**
+ * Writes the program into a folder.
+ * @returns what a process of Node has to `--import`, so that the program's processes and threads start from there
+ */
+export async function bundleProgram(folder: string): Promise<string> {
+  const input = Object.fromEntries(
+    listEntries().map((path) => [path.replace(/\.ts$/, ''), join(SOURCE, path)]),
+  );
+  const bundle = await rolldown({
+    ...{ input, platform: 'node', plugins: [keepPlaces], external: ['pg-native'], logLevel: 'silent' },
+  });
+  const { output } = await bundle.write({ dir: folder, format: 'esm', entryFileNames: '[name].mjs' });
+  await bundle.close();
+  const entries = output.flatMap((file) =>
+    file.type === 'chunk' && file.isEntry && file.facadeModuleId !== null
+      ? [[pathToFileURL(file.facadeModuleId).href, pathToFileURL(join(folder, file.fileName)).href]]
+      : [],
+  );
+  const hook = join(folder, 'redirect.mjs');
+  writeFileSync(hook, redirect(Object.fromEntries(entries)));
+  return pathToFileURL(hook).href;
+}
