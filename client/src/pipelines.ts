@@ -35,17 +35,13 @@ function createDefinitions({ call, request }: Transport) {
     },
 
     create: (projectId: number, definition: PipelineDefinition, options: CallOptions = {}) =>
-      call(
-        'postManagementProjectsByIdPipelines',
-        { path: { id: projectId }, body: definition } as never,
-        options,
-      ),
+      call('postManagementProjectsByIdPipelines', { path: { id: projectId }, body: definition }, options),
 
     /** Replaces a definition; members that the service sets are not looked at. */
     put: (place: PipelinePlace, definition: PipelineDefinition, options: CallOptions = {}) =>
       call(
         'putManagementProjectsByIdPipelinesByPipelineId',
-        { path: toPath(place), body: definition } as never,
+        { path: toPath(place), body: definition },
         options,
       ),
 
@@ -62,11 +58,7 @@ function createDefinitions({ call, request }: Transport) {
       tried: InputOf<'postManagementProjectsByIdPipelinesPreview'>['body'],
       options: CallOptions = {},
     ) =>
-      call(
-        'postManagementProjectsByIdPipelinesPreview',
-        { path: { id: projectId }, body: tried } as never,
-        options,
-      ),
+      call('postManagementProjectsByIdPipelinesPreview', { path: { id: projectId }, body: tried }, options),
   };
 }
 

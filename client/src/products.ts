@@ -49,8 +49,8 @@ function createChanges({ call }: Transport) {
     /** @returns the products found, in the order of the identifiers */
     lookUp: async (identifiers: readonly string[], { projectId, ...options }: ProjectChoice = {}) => {
       const body = { identifiers: [...identifiers] };
-      const query = { projectId };
-      return (await call('postProductServiceProductsBySku', { query, body } as never, options)).products;
+      const query = choose(projectId);
+      return (await call('postProductServiceProductsBySku', { query, body }, options)).products;
     },
 
     lookUpOne: (identifier: string, { projectId, ...options }: ProjectChoice = {}) =>

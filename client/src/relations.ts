@@ -63,11 +63,7 @@ function createDefinitions({ call, request }: Transport) {
     },
 
     create: (projectId: number, definition: RelationDefinition, options: CallOptions = {}) =>
-      call(
-        'postManagementProjectsByIdRelations',
-        { path: { id: projectId }, body: definition } as never,
-        options,
-      ),
+      call('postManagementProjectsByIdRelations', { path: { id: projectId }, body: definition }, options),
 
     /** Replaces a definition; members that the service sets are not looked at. */
     put: (
@@ -77,7 +73,7 @@ function createDefinitions({ call, request }: Transport) {
     ) =>
       call(
         'putManagementProjectsByIdRelationsByRelationId',
-        { path: { id: place.projectId, relationId: place.relationId }, body: definition } as never,
+        { path: { id: place.projectId, relationId: place.relationId }, body: definition },
         options,
       ),
 
@@ -99,7 +95,7 @@ function createDefinitions({ call, request }: Transport) {
     ) =>
       call(
         'postManagementProjectsByIdRelationsImport',
-        { path: { id: projectId }, body: { relations: [...relations] } } as never,
+        { path: { id: projectId }, body: { relations: [...relations] } },
         options,
       ),
   };
@@ -112,7 +108,7 @@ function createQuestions({ call }: Transport) {
     preview: (projectId: number, definition: RelationDefinition, options: CallOptions = {}) =>
       call(
         'postManagementProjectsByIdRelationsPreview',
-        { path: { id: projectId }, body: definition } as never,
+        { path: { id: projectId }, body: definition },
         options,
       ),
 

@@ -454,8 +454,8 @@ export type NewApiKey = {
     id: number | null;
     name: string;
   };
-  /** the value: shown in this answer and never again */
-  key: string;
+  /** the value: shown once, so a repetition by Idempotency-Key has none */
+  key?: string;
 };
 
 export type NewInvitation = {
@@ -472,8 +472,8 @@ export type NewInvitation = {
   };
   /** epoch milliseconds */
   expiresAt: number;
-  /** to be passed on: shown in this answer and never again */
-  link: string;
+  /** to be passed on: shown once, so a repetition by Idempotency-Key has none */
+  link?: string;
 };
 
 export type NotedRequest = {

@@ -132,12 +132,7 @@ function Invitations() {
         </Button>
       }
     >
-      {made && invitations.data?.items.some(({ id }) => id === made.id) && (
-        <>
-          <p className="soft">Send this link to {made.email}. It is shown only now.</p>
-          <Code text={made.link} label="The link of the invitation" />
-        </>
-      )}
+      {made && invitations.data?.items.some(({ id }) => id === made.id) && <MadeLink made={made} />}
       <Answer of={invitations}>
         {({ items }) =>
           items.length === 0 ? (
@@ -182,6 +177,20 @@ function Invitations() {
         />
       </FormDialog>
     </Card>
+  );
+}
+
+/** The link, this once; a repeated answer has none, because the service keeps no link. */
+function MadeLink({ made }: { made: NewInvitation }) {
+  if (made.link === undefined)
+    return (
+      <p>The invitation was created, but its link was lost in transfer. Withdraw it and invite again.</p>
+    );
+  return (
+    <>
+      <p className="soft">Send this link to {made.email}. It is shown only now.</p>
+      <Code text={made.link} label="The link of the invitation" />
+    </>
   );
 }
 

@@ -47,7 +47,6 @@ export {
   type RateState,
   readPresentedKey,
   type SessionCookie,
-  signalOf,
   whileCallerWaits,
 } from './guards/guards.ts';
 export {

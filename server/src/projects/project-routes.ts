@@ -1,11 +1,12 @@
 import { Type } from 'typebox';
 import {
   type AnswerOnce,
-  ErrorAnswer,
   ListQuery,
   ProjectQuery,
   type Routes,
   type Server,
+  serve,
+  serveOnce,
 } from '../http/http.ts';
 import type { Project, ProjectGroup } from './project.ts';
 import {
@@ -36,8 +37,8 @@ export interface ProjectRouteParts {
   readonly answerOnce: AnswerOnce;
 }
 
-const management = { guard: 'management', access: 'manage' } as const;
-const failures = { '4xx': ErrorAnswer };
+const config = { guard: 'management', access: 'manage' } as const;
+const tags = ['Management'];
 const AuditQuery = Type.Object({ ...ListQuery.properties, ...AuditFilter.properties });
 const ManagedProjectQuery = Type.Object({ ...ListQuery.properties, ...ManagedProjectFilter.properties });
 const done = { status: 'success' } as const;
@@ -55,187 +56,175 @@ export const projectRoutes =
   };
 
 function serveProjectList(server: Server, { projects }: ProjectRouteParts): void {
-  const schema = {
+  const endpoint = {
+    method: 'GET',
+    path: '/projects',
+    config: { guard: 'key' },
     tags: ['Projects'],
     summary: 'List the projects that the key reaches',
     description: 'With `projectId` that project alone; 401 when it is out of reach.',
-    querystring: ProjectQuery,
-    response: { 200: ProjectList, ...failures },
-  };
-  server.get('/projects', { config: { guard: 'key' }, schema }, async (request) => {
-    const found = await projects.listProjects(request.caller, request.query.projectId);
+    ...{ query: ProjectQuery, answer: { 200: ProjectList } },
+  } as const;
+  serve(server, endpoint, async ({ caller, query }) => {
+    const found = await projects.listProjects(caller, query.projectId);
     return { status: 'success' as const, data: { projects: found.map(toListedProject) } };
   });
 }
 
 function serveGroups(server: Server, { projects, answerOnce }: ProjectRouteParts): void {
-  const listSchema = {
-    tags: ['Management'],
+  const about = { path: '/management/project-groups', config, tags };
+  const list = {
+    ...about,
+    method: 'GET',
     summary: 'List project groups',
-    querystring: ListQuery,
-    response: { 200: ProjectGroupPage, ...failures },
-  };
-  server.get('/management/project-groups', { config: management, schema: listSchema }, async (request) => {
-    const { items, nextCursor } = await projects.listGroups(request.caller, request.query);
+    ...{ query: ListQuery, answer: { 200: ProjectGroupPage } },
+  } as const;
+  serve(server, list, async ({ caller, query }) => {
+    const { items, nextCursor } = await projects.listGroups(caller, query);
     return { items: items.map(toWireGroup), nextCursor };
   });
 
-  const createSchema = {
-    tags: ['Management'],
+  const create = {
+    ...about,
+    method: 'POST',
     summary: 'Create a project group',
-    body: NewProjectGroup,
-    response: { 201: WireProjectGroup, ...failures },
-  };
-  server.post(
-    '/management/project-groups',
-    { config: management, schema: createSchema },
-    async (request, reply) => {
-      const answer = await answerOnce(request, async (record) => {
-        const beside: Beside<ProjectGroup> = (tx, group) => record(tx, toWireGroup(group));
-        return toWireGroup(await projects.createGroup(request.caller, request.body, beside));
-      });
-      return reply.code(201).send(answer);
-    },
+    ...{ body: NewProjectGroup, answer: { 201: WireProjectGroup }, answerOnce },
+  } as const;
+  serveOnce(server, create, ({ caller, body }, once) =>
+    once(async (record) => {
+      const beside: Beside<ProjectGroup> = (tx, group) => record(tx, toWireGroup(group));
+      return toWireGroup(await projects.createGroup(caller, body, beside));
+    }),
   );
 }
 
 function serveGroup(server: Server, { projects, answerOnce }: ProjectRouteParts): void {
-  const path = '/management/project-groups/:id';
-  const about = { tags: ['Management'], params: IdParams };
-
-  const readSchema = {
+  const about = { path: '/management/project-groups/:id', config, tags, params: IdParams };
+  const read = {
     ...about,
-    summary: 'Read a project group',
-    response: { 200: WireProjectGroup, ...failures },
-  };
-  server.get(path, { config: management, schema: readSchema }, async (request) =>
-    toWireGroup(await projects.getGroup(request.caller, request.params.id)),
-  );
+    method: 'GET',
+    ...{ summary: 'Read a project group', answer: { 200: WireProjectGroup } },
+  } as const;
+  serve(server, read, async ({ caller, params }) => toWireGroup(await projects.getGroup(caller, params.id)));
 
-  const changeSchema = {
+  const change = {
     ...about,
+    method: 'PATCH',
     summary: 'Rename a project group',
-    body: ProjectGroupChange,
-    response: { 200: WireProjectGroup, ...failures },
-  };
-  server.patch(path, { config: management, schema: changeSchema }, async (request) =>
-    answerOnce(request, async (record) => {
+    ...{ body: ProjectGroupChange, answer: { 200: WireProjectGroup }, answerOnce },
+  } as const;
+  serveOnce(server, change, ({ caller, params, body }, once) =>
+    once(async (record) => {
       const beside: Beside<ProjectGroup> = (tx, group) => record(tx, toWireGroup(group));
-      const change = { ...request.body, id: request.params.id };
-      return toWireGroup(await projects.changeGroup(request.caller, change, beside));
+      return toWireGroup(await projects.changeGroup(caller, { ...body, id: params.id }, beside));
     }),
   );
 
-  const deleteSchema = {
+  const remove = {
     ...about,
+    method: 'DELETE',
     summary: 'Delete an empty project group',
     description:
       'Its keys go with it. 409 while it holds projects, also deleted ones that can be brought back.',
-    response: { 200: DoneAnswer, ...failures },
-  };
-  server.delete(path, { config: management, schema: deleteSchema }, async (request) =>
-    answerOnce(request, async (record) => {
-      await projects.deleteGroup(request.caller, request.params.id, (tx) => record(tx, done));
+    ...{ answer: { 200: DoneAnswer }, answerOnce },
+  } as const;
+  serveOnce(server, remove, ({ caller, params }, once) =>
+    once(async (record) => {
+      await projects.deleteGroup(caller, params.id, (tx) => record(tx, done));
       return done;
     }),
   );
 }
 
 function serveProjects(server: Server, { projects, answerOnce }: ProjectRouteParts): void {
-  const listSchema = {
-    tags: ['Management'],
+  const about = { path: '/management/projects', config, tags };
+  const list = {
+    ...about,
+    method: 'GET',
     summary: 'List projects',
-    querystring: ManagedProjectQuery,
-    response: { 200: ManagedProjectPage, ...failures },
-  };
-  server.get('/management/projects', { config: management, schema: listSchema }, async (request) => {
-    const { items, nextCursor } = await projects.pageProjects(request.caller, request.query);
+    ...{ query: ManagedProjectQuery, answer: { 200: ManagedProjectPage } },
+  } as const;
+  serve(server, list, async ({ caller, query }) => {
+    const { items, nextCursor } = await projects.pageProjects(caller, query);
     return { items: items.map(toManagedProject), nextCursor };
   });
 
-  const createSchema = {
-    tags: ['Management'],
+  const create = {
+    ...about,
+    method: 'POST',
     summary: 'Create a project',
-    body: NewManagedProject,
-    response: { 201: ManagedProject, ...failures },
-  };
-  server.post(
-    '/management/projects',
-    { config: management, schema: createSchema },
-    async (request, reply) => {
-      const answer = await answerOnce(request, async (record) => {
-        const beside: Beside<Project> = (tx, project) => record(tx, toManagedProject(project));
-        return toManagedProject(await projects.createProject(request.caller, request.body, beside));
-      });
-      return reply.code(201).send(answer);
-    },
+    ...{ body: NewManagedProject, answer: { 201: ManagedProject }, answerOnce },
+  } as const;
+  serveOnce(server, create, ({ caller, body }, once) =>
+    once(async (record) => {
+      const beside: Beside<Project> = (tx, project) => record(tx, toManagedProject(project));
+      return toManagedProject(await projects.createProject(caller, body, beside));
+    }),
   );
 }
 
 function serveProject(server: Server, { projects, answerOnce }: ProjectRouteParts): void {
   const path = '/management/projects/:id';
-  const about = { tags: ['Management'], params: IdParams };
-
-  const readSchema = { ...about, summary: 'Read a project', response: { 200: ManagedProject, ...failures } };
-  server.get(path, { config: management, schema: readSchema }, async (request) =>
-    toManagedProject(await projects.getProject(request.caller, request.params.id)),
+  const about = { path, config, tags, params: IdParams, answer: { 200: ManagedProject } };
+  const read = { ...about, method: 'GET', summary: 'Read a project' } as const;
+  serve(server, read, async ({ caller, params }) =>
+    toManagedProject(await projects.getProject(caller, params.id)),
   );
 
-  const changeSchema = {
+  const change = {
     ...about,
+    method: 'PATCH',
     summary: 'Change a project',
     description: 'Fields and settings that are left out keep what they are.',
-    body: ManagedProjectChange,
-    response: { 200: ManagedProject, ...failures },
-  };
-  server.patch(path, { config: management, schema: changeSchema }, async (request) =>
-    answerOnce(request, async (record) => {
+    ...{ body: ManagedProjectChange, answerOnce },
+  } as const;
+  serveOnce(server, change, ({ caller, params, body }, once) =>
+    once(async (record) => {
       const beside: Beside<Project> = (tx, project) => record(tx, toManagedProject(project));
-      const change = { ...request.body, id: request.params.id };
-      return toManagedProject(await projects.changeProject(request.caller, change, beside));
+      return toManagedProject(await projects.changeProject(caller, { ...body, id: params.id }, beside));
     }),
   );
 
-  const deleteSchema = {
+  const remove = {
     ...about,
+    method: 'DELETE',
     summary: 'Delete a project',
     description: 'Needs `confirm` with its exact name. For 30 days it can be brought back.',
-    querystring: ProjectDeletionQuery,
-    response: { 200: DoneAnswer, ...failures },
-  };
-  server.delete(path, { config: management, schema: deleteSchema }, async (request) =>
-    answerOnce(request, async (record) => {
-      const deletion = { id: request.params.id, confirm: request.query.confirm };
-      await projects.deleteProject(request.caller, deletion, (tx) => record(tx, done));
+    ...{ query: ProjectDeletionQuery, answer: { 200: DoneAnswer }, answerOnce },
+  } as const;
+  serveOnce(server, remove, ({ caller, params, query }, once) =>
+    once(async (record) => {
+      const deletion = { id: params.id, confirm: query.confirm };
+      await projects.deleteProject(caller, deletion, (tx) => record(tx, done));
       return done;
     }),
   );
 
-  const restoreSchema = {
+  const restore = {
     ...about,
+    method: 'POST',
+    ...{ path: `${path}/restore`, config: { ...config, findsDeletedProject: true } },
     summary: 'Bring a deleted project back',
     description:
       'Possible for 30 days. `GET /management/projects?deleted=true` lists those that it is possible for.',
-    response: { 200: ManagedProject, ...failures },
-  };
-  const deleted = { ...management, findsDeletedProject: true };
-  server.post(`${path}/restore`, { config: deleted, schema: restoreSchema }, async (request) =>
-    answerOnce(request, async (record) => {
+    answerOnce,
+  } as const;
+  serveOnce(server, restore, ({ caller, params }, once) =>
+    once(async (record) => {
       const beside: Beside<Project> = (tx, project) => record(tx, toManagedProject(project));
-      return toManagedProject(await projects.restoreProject(request.caller, request.params.id, beside));
+      return toManagedProject(await projects.restoreProject(caller, params.id, beside));
     }),
   );
 }
 
 function serveAuditLog(server: Server, { projects }: ProjectRouteParts): void {
-  const schema = {
-    tags: ['Management'],
-    summary: 'Read who changed what, newest first',
-    querystring: AuditQuery,
-    response: { 200: AuditPage, ...failures },
-  };
-  server.get('/management/audit-log', { config: management, schema }, async (request) => {
-    const { items, nextCursor } = await projects.listChanges(request.caller, request.query);
+  const endpoint = {
+    method: 'GET',
+    ...{ path: '/management/audit-log', config, tags },
+    ...{ summary: 'Read who changed what, newest first', query: AuditQuery, answer: { 200: AuditPage } },
+  } as const;
+  serve(server, endpoint, async ({ caller, query }) => {
+    const { items, nextCursor } = await projects.listChanges(caller, query);
     return { items: items.map(toWireEntry), nextCursor };
   });
 }

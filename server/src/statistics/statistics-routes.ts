@@ -1,9 +1,9 @@
 import type { Access } from '../access/access.ts';
-import { ErrorAnswer, type Routes } from '../http/http.ts';
+import { type Routes, serve } from '../http/http.ts';
 import type { Caller } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Projects } from '../projects/projects.ts';
-import { type AskedSpan, planSpan, type Span } from './series.ts';
+import { planSpan, type Span } from './series.ts';
 import type { Statistics } from './statistics.ts';
 import {
   KeyStatistics,
@@ -21,23 +21,21 @@ export interface StatisticsRouteParts {
 }
 
 const config = { guard: 'management', access: 'manage' } as const;
-const failures = { '4xx': ErrorAnswer };
 const tags = ['Management'];
 
 /** Source: docs/interface.md §14.7. */
 export const statisticsRoutes =
-  (parts: StatisticsRouteParts): Routes =>
+  ({ statistics, projects, access, clock }: StatisticsRouteParts): Routes =>
   (server) => {
-    const { statistics, projects, access, clock } = parts;
-    const schema = {
-      tags,
+    const whole = {
+      method: 'GET',
+      path: '/management/statistics',
+      ...{ config, tags },
       summary: 'Requests, catalog sizes and updates over time, and requests that failed or were slow',
-      querystring: StatisticsQuery,
-      response: { 200: StatisticsAnswer, ...failures },
-    };
-    server.get('/management/statistics', { config, schema }, async (request) => {
-      const { caller, query } = request;
-      const span = planSpan(query as AskedSpan, clock.now());
+      ...{ query: StatisticsQuery, answer: { 200: StatisticsAnswer } },
+    } as const;
+    serve(server, whole, async ({ caller, query }) => {
+      const span = planSpan(query, clock.now());
       const reached = await projects.listProjects(caller, query.projectId);
       const keys = await listKeys(access, caller);
       const noted = await statistics.listNoted(caller.accountId, keys, span);
@@ -52,17 +50,17 @@ export const statisticsRoutes =
       };
     });
 
-    const keySchema = {
-      tags,
+    const ofKey = {
+      method: 'GET',
+      path: '/management/api-keys/:id/statistics',
+      ...{ config, tags },
       summary: 'Requests of an API key over time, and those that were over its limit',
-      params: KeyStatisticsParams,
-      querystring: KeyStatisticsQuery,
-      response: { 200: KeyStatistics, ...failures },
-    };
-    server.get('/management/api-keys/:id/statistics', { config, schema: keySchema }, async (request) => {
-      const { id } = await access.getKey(request.caller, request.params.id);
-      const span = planSpan(request.query as AskedSpan, clock.now());
-      const requests = await statistics.listRequests(request.caller.accountId, [id], span);
+      ...{ params: KeyStatisticsParams, query: KeyStatisticsQuery, answer: { 200: KeyStatistics } },
+    } as const;
+    serve(server, ofKey, async ({ caller, params, query }) => {
+      const { id } = await access.getKey(caller, params.id);
+      const span = planSpan(query, clock.now());
+      const requests = await statistics.listRequests(caller.accountId, [id], span);
       return { ...describeSpan(span), requests };
     });
   };

@@ -6,7 +6,7 @@ import type { SqlValue } from './postgres/postgres.ts';
  */
 export type Sql = Text | Difference;
 
-type Hole = Sql | SqlValue;
+type Hole = Sql | SqlValue | typeof PROJECT;
 export type Engine = 'sqlite' | 'postgres';
 
 class Text {
@@ -28,7 +28,7 @@ class Difference {
 }
 
 /** Whose rows the statement is about; only where PostgreSQL runs it. */
-export const PROJECT = Symbol('project') as never;
+export const PROJECT: unique symbol = Symbol('project');
 
 export const sql = (parts: TemplateStringsArray, ...holes: Hole[]): Sql => new Text(parts, holes);
 

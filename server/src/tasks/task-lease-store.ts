@@ -20,7 +20,7 @@ const isLeasedBy = (owner: string) => sql<boolean>`task.leased_by = ${owner}`;
 /** @returns the columns of a task that is leased from its insertion on */
 export const heldBy = (database: Database, owner: string) => ({
   leased_by: owner,
-  lease_until: leaseUntil(database) as never,
+  lease_until: leaseUntil(database),
 });
 
 export interface ClaimWish {

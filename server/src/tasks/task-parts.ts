@@ -51,7 +51,7 @@ export function createTaskParts({ database, clock, watch, work }: TaskPartsNeeds
           const accepted: Task[] = [];
           for (const { definition, payload, alongside } of requests) {
             const request = { project, payload, origin: task.origin, parent: task };
-            const part = await insertTask(tx, describeTask(definition as never, request, clock.now()));
+            const part = await insertTask(tx, describeTask(definition, request, clock.now()));
             await alongside?.(tx, part);
             accepted.push(part);
           }

@@ -120,6 +120,7 @@ export function startRun(task: Task, definition: RunnableTask, hooks: RunnerHook
     for (;;) {
       notes.clear();
       try {
+        // A payload is what a task of this kind was accepted with, which no type says.
         await definition.run(JSON.parse(task.payload) as never, run);
         return { status: 'FINISHED', ...notes.all };
       } catch (error) {

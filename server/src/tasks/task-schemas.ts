@@ -1,6 +1,14 @@
 import { Type } from 'typebox';
 import { ListQuery } from '../http/http.ts';
 
+const Status = Type.Union([
+  Type.Literal('PENDING'),
+  Type.Literal('RUNNING'),
+  Type.Literal('FINISHED'),
+  Type.Literal('FAILED'),
+  Type.Literal('CANCELLED'),
+]);
+
 /** Source: docs/interface.md §2.4. */
 export const WireTaskSchema = Type.Object(
   {
@@ -8,13 +16,7 @@ export const WireTaskSchema = Type.Object(
     projectId: Type.Integer(),
     projectName: Type.Union([Type.String(), Type.Null()]),
     origin: Type.Union([Type.Literal('LIVE-API'), Type.Literal('CONSOLE'), Type.Literal('PIPELINE')]),
-    taskStatus: Type.Union([
-      Type.Literal('PENDING'),
-      Type.Literal('RUNNING'),
-      Type.Literal('FINISHED'),
-      Type.Literal('FAILED'),
-      Type.Literal('CANCELLED'),
-    ]),
+    taskStatus: Status,
     name: Type.String({ description: 'empty for an upload' }),
     taskIncrementType: Type.Union([Type.Literal('STEP_BASED'), Type.Literal('ITEM_BASED')]),
     failure: Type.Boolean(),
@@ -43,13 +45,7 @@ export const WaitQuery = Type.Object({
 
 export const TaskListQuery = Type.Object({
   projectId: Type.Optional(Type.Integer()),
-  status: Type.Optional(
-    Type.Union(
-      (['PENDING', 'RUNNING', 'FINISHED', 'FAILED', 'CANCELLED'] as const).map((status) =>
-        Type.Literal(status),
-      ),
-    ),
-  ),
+  status: Type.Optional(Status),
   ...ListQuery.properties,
 });
 

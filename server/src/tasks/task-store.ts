@@ -1,4 +1,4 @@
-import { type Insertable, type RawBuilder, type Selectable, sql } from 'kysely';
+import { type InsertObject, type RawBuilder, type Selectable, sql } from 'kysely';
 import { isStorableText } from '../kernel/storable-text.ts';
 import type { ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
 import type { LogLine, Task, TaskFailure, TaskIncrement, TaskOrigin, TaskStatus } from './task.ts';
@@ -42,7 +42,7 @@ export type NewTask = Omit<Task, 'number' | 'finishedAt' | 'progress' | 'logCoun
 export async function insertTask(
   tx: ControlTransaction,
   task: NewTask,
-  lease?: Partial<Insertable<ControlSchema['task']>>,
+  lease?: Partial<InsertObject<ControlSchema, 'task'>>,
 ): Promise<Task> {
   const row = await tx
     .insertInto('task')

@@ -171,6 +171,7 @@ export class TaskWork {
     this.watch.changed(task.id);
     this.parts.onEnded?.(task);
     try {
+      // As where it runs: the kind knows its payload.
       await this.definitions.get(task.kind)?.ended?.(JSON.parse(task.payload) as never, task);
     } catch (error) {
       this.parts.logger.error({ err: error, task: task.id }, 'cleaning up after a task failed');

@@ -232,7 +232,7 @@ test('runs of an account take four of the six places of a process, three of one 
   const stranger = await createStranger();
   const [dripping, source] = [await startSource(), await startSource()];
   const release = dripping.hold();
-  const held: { project: PipelineProject; task: unknown }[] = [];
+  const held: { project: PipelineProject; task: Awaited<ReturnType<PipelineProject['manage']>> }[] = [];
   for (const project of projects) {
     for (let at = 0; at < 2; at++) {
       const pipeline = await project.create(byUrl(dripping.url));
@@ -247,7 +247,7 @@ test('runs of an account take four of the six places of a process, three of one 
   assert.equal(dripping.requests.length, 4, 'two wait, although two places are free');
   release();
   for (const { project, task } of held) {
-    const { taskStatus } = await project.done(task as never);
+    const { taskStatus } = await project.done(task);
     assert.equal(taskStatus, 'FINISHED');
   }
   assert.equal(dripping.requests.length, 6);

@@ -561,7 +561,7 @@ test('another method than a path has is 405 with Allow (§7.2 rule 3)', async ()
     ['/1/explain', ['POST']],
   ] as const) {
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter(
-      (one) => !allowed.includes(one as never),
+      (one) => !allowed.some((name) => name === one),
     )) {
       const answer = await catalog.manage(method, path);
       assertRefused(answer, 405);

@@ -465,7 +465,7 @@ test('stopping finishes requests in flight, and what was accepted goes on at the
   const first = await startStoppable({ store });
   const { app, call, address, key, projectId } = first.running;
   await first.running.loadCatalog([{ identifier: 'A' }, { identifier: 'B' }]);
-  app.tasks.define([blocker as TaskDefinition<never>]);
+  app.tasks.define([blocker]);
   await app.tasks.accept(blocker, { project: { id: projectId, name: 'blocked' }, payload: {} });
   const update = await call('POST', '/products', { body: [{ identifier: 'A', name: 'new' }] });
   const remove = await call('DELETE', '/products', { body: ['B'] });
@@ -497,7 +497,7 @@ test('stopping finishes requests in flight, and what was accepted goes on at the
   t.after(() => second.stop());
   const { ended, lookUp, call: callAgain } = second.running;
   // Among several processes a task of a kind that one does not know keeps its place: another may run it.
-  second.running.app.tasks.define([{ ...blocker, run: async () => {} } as TaskDefinition<never>]);
+  second.running.app.tasks.define([{ ...blocker, run: async () => {} }]);
   for (const { task } of [update.body, remove.body, JSON.parse(text)]) {
     assert.equal((await ended(task.id)).taskStatus, 'FINISHED', task.name);
   }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { assertRefused, createCatalog, shareService } from '../support/shared-service.ts';
 import { startTestService, TestClock, type TestService } from '../support/test-service.ts';
 import { createTestStore, testedStore } from '../support/test-store.ts';
@@ -282,7 +282,7 @@ test('what was counted is written when the service stops, and added to what is t
   const startOne = async (): Promise<[TestService, () => Promise<void>]> => {
     const stops: (() => Promise<void>)[] = [];
     const context = { after: (stop: () => Promise<void>) => void stops.push(stop) };
-    const one = await startTestService(context as never, { store, clock: time });
+    const one = await startTestService(context as unknown as TestContext, { store, clock: time });
     return [one, async () => void (await Promise.all(stops.map((stop) => stop())))];
   };
   const [first, stopFirst] = await startOne();

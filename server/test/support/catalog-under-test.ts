@@ -85,6 +85,7 @@ const CACHE_BYTES = 4 * 1024 * 1024;
 /** Runs what threads would do on this one: nothing runs before the one that calls waits. */
 const inThisThread = (operations: Record<string, Operation>): ThreadPool => ({
   async run<Output>(name: string, input: unknown) {
+    // As across threads: only the operation knows the type of its input.
     const { output } = (await operations[name]?.(input as never)) ?? {};
     return output as Output;
   },

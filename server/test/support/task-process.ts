@@ -74,7 +74,7 @@ export async function startTaskProcess(
   const begun: string[] = [];
   const gates = new Map<string, Gate>();
   const definitions = defineKinds(begun, gates);
-  tasks.define([...definitions.values()] as never);
+  tasks.define([...definitions.values()]);
   await tasks.start();
   let stopped: Promise<void> | undefined;
   const process: TaskProcess = {

@@ -1,10 +1,12 @@
+import type { FastifyRequest } from 'fastify';
 import {
   type AnswerOnce,
-  ErrorAnswer,
   ListQuery,
   ProjectQuery,
   type Routes,
   type Server,
+  serve,
+  serveOnce,
 } from '../../http/http.ts';
 import type { Beside, Projects } from '../../projects/projects.ts';
 import type { Access } from '../access.ts';
@@ -28,8 +30,8 @@ export interface ApiKeyRouteParts {
   readonly answerOnce: AnswerOnce;
 }
 
-const management = { guard: 'management', access: 'manage' } as const;
-const failures = { '4xx': ErrorAnswer };
+const config = { guard: 'management', access: 'manage' } as const;
+const tags = ['Management'];
 const done = { status: 'success' } as const;
 const onlyOnce =
   'The value stands in this answer and never again; a repetition by `Idempotency-Key` has no `key`.';
@@ -45,115 +47,107 @@ export const apiKeyRoutes =
   };
 
 function serveCheckCredentials(server: Server, { projects }: ApiKeyRouteParts): void {
-  const schema = {
+  const endpoint = {
+    method: 'GET',
+    path: '/project/check-credentials',
+    config: { guard: 'key' },
     tags: ['Projects'],
     summary: 'Check whether a key reaches a project',
-    querystring: ProjectQuery,
-    response: { 200: DoneAnswer, ...failures },
-  };
+    ...{ query: ProjectQuery, answer: { 200: DoneAnswer } },
+  } as const;
   // Without a project only the key is checked: this endpoint answers success or 401, never 400.
-  server.get('/project/check-credentials', { config: { guard: 'key' }, schema }, async (request) => {
-    const { scope } = request.caller;
-    const projectId = request.query.projectId ?? (scope.type === 'project' ? scope.id : undefined);
-    if (projectId !== undefined) await projects.chooseProject(request.caller, projectId);
+  serve(server, endpoint, async ({ caller, query }) => {
+    const { scope } = caller;
+    const projectId = query.projectId ?? (scope.type === 'project' ? scope.id : undefined);
+    if (projectId !== undefined) await projects.chooseProject(caller, projectId);
     return done;
   });
 }
 
 function serveKeys(server: Server, { access, answerOnce }: ApiKeyRouteParts): void {
-  const listSchema = {
-    tags: ['Management'],
+  const about = { path: '/management/api-keys', config, tags };
+  const list = {
+    ...about,
+    method: 'GET',
     summary: 'List API keys',
-    querystring: ListQuery,
-    response: { 200: ApiKeyPage, ...failures },
-  };
-  server.get('/management/api-keys', { config: management, schema: listSchema }, async (request) => {
-    const { items, nextCursor } = await access.listKeys(request.caller, request.query);
+    ...{ query: ListQuery, answer: { 200: ApiKeyPage } },
+  } as const;
+  serve(server, list, async ({ caller, query }) => {
+    const { items, nextCursor } = await access.listKeys(caller, query);
     return { items: items.map(toWireKey), nextCursor };
   });
 
-  const createSchema = {
-    tags: ['Management'],
+  const create = {
+    ...about,
+    method: 'POST',
     summary: 'Create an API key',
     description: `A key creates keys of its own scope or below, with no more access, no higher rate limit and no later end than its own. ${onlyOnce}`,
-    body: NewApiKey,
-    response: { 201: WireMadeKey, ...failures },
-  };
-  server.post(
-    '/management/api-keys',
-    { config: management, schema: createSchema },
-    async (request, reply) => {
-      const answer = await answerOnce(request, async (record) => {
-        // The answer kept for an idempotency key is stored, and values of keys must not be.
-        const beside: Beside<ApiKey> = (tx, key) => record(tx, toWireKey(key));
-        return toWireMadeKey(await access.createKey(request.caller, request.body, beside));
-      });
-      return reply.code(201).send(answer);
-    },
+    ...{ body: NewApiKey, answer: { 201: WireMadeKey }, answerOnce },
+  } as const;
+  serveOnce(server, create, ({ caller, body }, once) =>
+    once(async (record) => {
+      // The answer kept for an idempotency key is stored, and values of keys must not be.
+      const beside: Beside<ApiKey> = (tx, key) => record(tx, toWireKey(key));
+      return toWireMadeKey(await access.createKey(caller, body, beside));
+    }),
   );
 }
 
 function serveKey(server: Server, { access, answerOnce }: ApiKeyRouteParts): void {
-  const path = '/management/api-keys/:id';
-  const about = { tags: ['Management'], params: KeyParams };
-
-  const readSchema = { ...about, summary: 'Read an API key', response: { 200: WireApiKey, ...failures } };
-  server.get(path, { config: management, schema: readSchema }, async (request) =>
-    toWireKey(await access.getKey(request.caller, request.params.id)),
-  );
-
-  const changeSchema = {
-    ...about,
-    summary: 'Change an API key',
-    body: ApiKeyChange,
-    response: { 200: WireApiKey, ...failures },
+  const about = {
+    ...{ path: '/management/api-keys/:id', config, tags, params: KeyParams },
+    answer: { 200: WireApiKey },
   };
-  server.patch(path, { config: management, schema: changeSchema }, async (request) =>
-    answerOnce(request, async (record) => {
+  const read = { ...about, method: 'GET', summary: 'Read an API key' } as const;
+  serve(server, read, async ({ caller, params }) => toWireKey(await access.getKey(caller, params.id)));
+
+  const change = {
+    ...about,
+    method: 'PATCH',
+    ...{ summary: 'Change an API key', body: ApiKeyChange, answerOnce },
+  } as const;
+  serveOnce(server, change, ({ caller, params, body }, once) =>
+    once(async (record) => {
       const beside: Beside<ApiKey> = (tx, key) => record(tx, toWireKey(key));
-      const change = { ...request.body, id: request.params.id };
-      return toWireKey(await access.changeKey(request.caller, change, beside));
+      return toWireKey(await access.changeKey(caller, { ...body, id: params.id }, beside));
     }),
   );
 
-  const deleteSchema = {
+  const remove = {
     ...about,
+    method: 'DELETE',
     summary: 'Delete an API key',
     description: 'It is refused from the answer on.',
-    response: { 200: DoneAnswer, ...failures },
-  };
-  server.delete(path, { config: management, schema: deleteSchema }, async (request) =>
-    answerOnce(request, async (record) => {
-      await access.deleteKey(request.caller, request.params.id, (tx) => record(tx, done));
+    ...{ answer: { 200: DoneAnswer }, answerOnce },
+  } as const;
+  serveOnce(server, remove, ({ caller, params }, once) =>
+    once(async (record) => {
+      await access.deleteKey(caller, params.id, (tx) => record(tx, done));
       return done;
     }),
   );
 }
 
 function serveRotation(server: Server, { access, answerOnce }: ApiKeyRouteParts): void {
-  const schema = {
-    tags: ['Management'],
+  const endpoint = {
+    method: 'POST',
+    path: '/management/api-keys/:id/rotate',
+    ...{ config, tags },
     summary: 'Rotate an API key',
     description: `Makes a new key with the same properties; the old one ends after the overlap. ${onlyOnce}`,
-    params: KeyParams,
-    body: KeyRotation,
-    response: { 200: WireMadeKey, ...failures },
-  };
-  server.post(
-    '/management/api-keys/:id/rotate',
-    {
-      config: management,
-      schema,
+    ...{ params: KeyParams, body: KeyRotation, answer: { 200: WireMadeKey }, answerOnce },
+    hooks: {
       // Without a body the overlap is 0.
-      preValidation: async (request) => {
+      preValidation: async (request: FastifyRequest) => {
         request.body ??= {};
       },
     },
-    async (request) =>
-      answerOnce(request, async (record) => {
-        const beside: Beside<ApiKey> = (tx, key) => record(tx, toWireKey(key));
-        const rotation = { id: request.params.id, overlapSeconds: request.body.overlapSeconds ?? 0 };
-        return toWireMadeKey(await access.rotateKey(request.caller, rotation, beside));
-      }),
+  } as const;
+  serveOnce(server, endpoint, ({ caller, params, body }, once) =>
+    once(async (record) => {
+      const beside: Beside<ApiKey> = (tx, key) => record(tx, toWireKey(key));
+      const rotation = { id: params.id, overlapSeconds: body.overlapSeconds ?? 0 };
+      return toWireMadeKey(await access.rotateKey(caller, rotation, beside));
+    }),
   );
 }

@@ -49,7 +49,12 @@ export const WireApiKey = Type.Object(wireKeyFields, { title: 'ApiKey' });
 
 /** Source: docs/interface.md §14.2 rules 6 and 7. */
 export const WireMadeKey = Type.Object(
-  { ...wireKeyFields, key: Type.String({ description: 'the value: shown in this answer and never again' }) },
+  {
+    ...wireKeyFields,
+    key: Type.Optional(
+      Type.String({ description: 'the value: shown once, so a repetition by Idempotency-Key has none' }),
+    ),
+  },
   { title: 'NewApiKey' },
 );
 

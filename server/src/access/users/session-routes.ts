@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { csrfTokenOf, ErrorAnswer, type Routes, type Server, type SessionCookie } from '../../http/http.ts';
+import { csrfTokenOf, type Routes, type Server, type SessionCookie, serve } from '../../http/http.ts';
 import { isUser, type UserCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Access } from '../access.ts';
@@ -25,9 +25,8 @@ const open = { guard: 'sign-in', maxBodyMib: 1 / 64 } as const;
 /** Signing in and out is for every role. */
 const own = { guard: 'session', role: 'viewer' } as const;
 const tags = ['Sign in'];
-const failures = { '4xx': ErrorAnswer };
 const done = { status: 'success' } as const;
-const signedIn = { 200: SignedIn, ...failures };
+const answer = { 200: SignedIn };
 
 /** Source: docs/interface.md §5.6. */
 export const sessionRoutes =
@@ -40,78 +39,88 @@ export const sessionRoutes =
   };
 
 function serveSignIn(server: Server, parts: SessionRouteParts): void {
-  const schema = { tags, summary: 'Sign in to the console', body: Credentials, response: signedIn };
-  server.post('/management/session', { config: open, schema }, async (request, reply) => {
+  const endpoint = {
+    method: 'POST',
+    path: '/management/session',
+    config: open,
+    ...{ tags, summary: 'Sign in to the console', body: Credentials, answer },
+  } as const;
+  serve(server, endpoint, async (request, reply) => {
     const opened = await parts.access.signIn(request.body, visitorOf(parts, request));
     return answerOpened(parts, reply, opened);
   });
 }
 
 function serveLinks(server: Server, parts: SessionRouteParts): void {
-  const ownerSchema = {
-    tags,
+  const about = { config: open, tags, answer };
+  const owner = {
+    ...about,
+    method: 'POST',
+    path: '/management/owner',
     summary: 'Become an owner by the link of the start or of `relata owner-link`',
     body: NewOwner,
-    response: signedIn,
-  };
-  server.post('/management/owner', { config: open, schema: ownerSchema }, async (request, reply) => {
+  } as const;
+  serve(server, owner, async (request, reply) => {
     const opened = await parts.access.createOwner(request.body, visitorOf(parts, request));
     return answerOpened(parts, reply, opened);
   });
 
-  const acceptSchema = {
-    tags,
+  const accept = {
+    ...about,
+    method: 'POST',
+    path: '/management/invitations/accept',
     summary: 'Become a user by an invitation',
     body: InvitationAcceptance,
-    response: signedIn,
-  };
-  server.post(
-    '/management/invitations/accept',
-    { config: open, schema: acceptSchema },
-    async (request, reply) => {
-      const opened = await parts.access.acceptInvitation(request.body, visitorOf(parts, request));
-      return answerOpened(parts, reply, opened);
-    },
-  );
+  } as const;
+  serve(server, accept, async (request, reply) => {
+    const opened = await parts.access.acceptInvitation(request.body, visitorOf(parts, request));
+    return answerOpened(parts, reply, opened);
+  });
 }
 
 function serveSession(server: Server, parts: SessionRouteParts): void {
-  const readSchema = { tags, summary: 'Who is signed in', response: signedIn };
-  server.get('/management/session', { config: own, schema: readSchema }, async (request) => {
+  const about = { config: own, tags, answer };
+  const read = { ...about, method: 'GET', path: '/management/session', summary: 'Who is signed in' } as const;
+  serve(server, read, async (request) => {
     const described = await parts.access.describeUser(userOf(request));
     return toSignedIn(described, csrfTokenOf(parts.cookie.read(request) ?? ''));
   });
 
-  const passwordSchema = {
-    tags,
+  const password = {
+    ...about,
+    method: 'POST',
+    path: '/management/session/password',
     summary: 'Change the own password',
     description: 'All sessions of the user end. The answer brings a new one, with a new `csrfToken`.',
     body: PasswordChange,
-    response: signedIn,
-  };
-  server.post(
-    '/management/session/password',
-    { config: own, schema: passwordSchema },
-    async (request, reply) => {
-      const { current, new: next } = request.body;
-      const visitor = visitorOf(parts, request);
-      const opened = await parts.access.changePassword(userOf(request), { current, next }, visitor);
-      return answerOpened(parts, reply, opened);
-    },
-  );
+  } as const;
+  serve(server, password, async (request, reply) => {
+    const { current, new: next } = request.body;
+    const visitor = visitorOf(parts, request);
+    const opened = await parts.access.changePassword(userOf(request), { current, next }, visitor);
+    return answerOpened(parts, reply, opened);
+  });
 }
 
 function serveSignOut(server: Server, { access, cookie }: SessionRouteParts): void {
-  const response = { 200: DoneAnswer, ...failures };
-  const schema = { tags, summary: 'Sign out here', response };
-  server.delete('/management/session', { config: own, schema }, async (request, reply) => {
+  const about = { config: own, tags, answer: { 200: DoneAnswer } };
+  const here = {
+    ...about,
+    method: 'DELETE',
+    ...{ path: '/management/session', summary: 'Sign out here' },
+  } as const;
+  serve(server, here, async (request, reply) => {
     await access.signOut(userOf(request));
     cookie.clear(reply);
     return done;
   });
 
-  const everywhereSchema = { tags, summary: 'Sign out everywhere', response };
-  server.delete('/management/sessions', { config: own, schema: everywhereSchema }, async (request, reply) => {
+  const everywhere = {
+    ...about,
+    method: 'DELETE',
+    ...{ path: '/management/sessions', summary: 'Sign out everywhere' },
+  } as const;
+  serve(server, everywhere, async (request, reply) => {
     await access.signOutEverywhere(userOf(request));
     cookie.clear(reply);
     return done;

@@ -79,7 +79,11 @@ export const WireInvitation = Type.Object(wireInvitationFields, { title: 'Invita
 export const WireMadeInvitation = Type.Object(
   {
     ...wireInvitationFields,
-    link: Type.String({ description: 'to be passed on: shown in this answer and never again' }),
+    link: Type.Optional(
+      Type.String({
+        description: 'to be passed on: shown once, so a repetition by Idempotency-Key has none',
+      }),
+    ),
   },
   { title: 'NewInvitation' },
 );

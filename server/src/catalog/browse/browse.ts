@@ -23,7 +23,7 @@ export {
   type IdentifierRange,
   type ListedRow,
   type PlacedRow,
-  toListItem,
+  toTableItem,
 } from './product-list.ts';
 export { createProductLists } from './product-lists.ts';
 export { readProductPage } from './product-page.ts';

@@ -105,8 +105,14 @@ const toTextAttribute = ({ keys }: AttributeFilter): ComparedAttribute => ({
 /** Upload shape with id and lastUpdateTs, or a line of a table. */
 export function toListItem(row: ListedRow, form: ListForm, parsed: object = JSON.parse(row.text)): object {
   if (form === 'upload') return { ...parsed, id: row.id, lastUpdateTs: row.updatedAt };
-  return { id: row.id, ...describeBriefly(parsed as UploadFront), lastUpdateTs: row.updatedAt };
+  return toTableItem(row, parsed as UploadFront);
 }
+
+export const toTableItem = (row: ListedRow, parsed: UploadFront = JSON.parse(row.text)) => ({
+  id: row.id,
+  ...describeBriefly(parsed),
+  lastUpdateTs: row.updatedAt,
+});
 
 /** What many products are shown by; the image and the category as in docs/interface.md §12.5 rules 7 and 8. */
 export const describeBriefly = ({ identifier, groupIdentifier, name, images, categories }: UploadFront) => ({

@@ -72,7 +72,7 @@ export function createOntologyChanges(parts: CatalogParts): OntologyChanges {
     await tasks.accept<object>(extractionTask, { project, payload: {} });
   }
 
-  return { definitions: [extractionTask] as never, replace, startExtraction };
+  return { definitions: [extractionTask], replace, startExtraction };
 }
 
 /** Comparing what would be stored is the store's; this only spares a task when a client puts back what it got. */

@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { type Static, type TSchema, Type } from 'typebox';
 
 /** Source of the limits: docs/interface.md §2.3 and §8. */
 export const PRODUCTS_PER_REQUEST = 10_000;
@@ -16,8 +16,8 @@ const USER_GROUPS = 1_000;
 
 /** `isText` refuses NUL and unpaired surrogates: no store keeps them and no JSON of ours could hold them. */
 const text = (minLength: number, maxLength: number) => Type.String({ minLength, maxLength, isText: true });
-const orNull = <Schema extends { type: string }>(schema: Schema): Schema =>
-  Type.Optional(Type.Unsafe({ ...schema, type: [schema.type, 'null'] })) as never;
+const orNull = <Schema extends TSchema & { type: string }>(schema: Schema) =>
+  Type.Optional(Type.Unsafe<Static<Schema> | null>({ ...schema, type: [schema.type, 'null'] }));
 const closed = { additionalProperties: false };
 
 export const Identifier = text(1, IDENTIFIER_LENGTH);

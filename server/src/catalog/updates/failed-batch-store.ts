@@ -88,7 +88,7 @@ const isUnseen = ({ now }: Database, ms: number) => sql<boolean>`seen_at <= ${no
 
 /** Says that a process is there and has stored every mark that it had to. */
 export async function noteProcess(database: Database, id: string): Promise<void> {
-  const seen = { seen_at: database.now as never };
+  const seen = { seen_at: database.now };
   await database.write(
     (tx) =>
       tx

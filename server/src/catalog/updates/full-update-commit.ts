@@ -56,7 +56,7 @@ export class FullUpdateCommits {
   /** @returns the commit as a part of the task that filled the full update */
   asPart(fullUpdateId: number, maxDeletePercent: number): PartRequest {
     return {
-      definition: this.task as never,
+      definition: this.task,
       payload: { fullUpdateId, maxDeletePercent } satisfies CommitPayload,
       async alongside(tx, { projectId, id: taskId }) {
         const { begun } = await beginCommit(tx, { projectId, fullUpdateId, taskId });

@@ -21,11 +21,19 @@ import {
   openFullUpdate,
 } from './full-update-store.ts';
 import type { Staging } from './staging.ts';
-import { answerToUpdate, initiateAnswer, SUCCESS_TEXTS, startAnswer } from './update-answers.ts';
+import {
+  answerToUpdate,
+  type InitiateAnswered,
+  initiateAnswer,
+  type ProductsAccepted,
+  type StartAnswered,
+  SUCCESS_TEXTS,
+  startAnswer,
+} from './update-answers.ts';
 
 export interface UploadOptions {
   readonly fullUpdateId: number | undefined;
-  readonly record: RecordAnswer;
+  readonly record: RecordAnswer<ProductsAccepted>;
 }
 
 /** The counts of batches and products that the caller knows to be accepted. */
@@ -34,14 +42,16 @@ interface AcceptedCounts {
   readonly products: number | undefined;
 }
 
-export interface StartOptions extends UploadOptions, AcceptedCounts {
+export interface StartOptions extends AcceptedCounts {
+  readonly fullUpdateId: number | undefined;
+  readonly record: RecordAnswer<StartAnswered>;
   readonly allowDeletes: number | undefined;
 }
 
 interface SentBatch {
   readonly project: Pick<ChosenProject, 'id' | 'name'>;
   readonly body: RawBody;
-  readonly record: RecordAnswer;
+  readonly record: RecordAnswer<ProductsAccepted>;
   /** The task that fills the full update; without one, somebody who calls. */
   readonly parent?: Task;
 }
@@ -71,11 +81,11 @@ export class FullUpdates {
     this.failedBatches = new FailedBatches(parts, ORIGIN);
     this.closing = new FullUpdateClosing(parts, (fullUpdateId) => staging.forget(fullUpdateId));
     this.commits = new FullUpdateCommits({ parts, staging, closing: this.closing, ontology });
-    this.definitions = [this.uploadTask, this.commits.task] as never;
+    this.definitions = [this.uploadTask, this.commits.task];
   }
 
   /** Begins a full update; an open one is discarded. */
-  async initiate(project: ChosenProject, record: RecordAnswer) {
+  async initiate(project: ChosenProject, record: RecordAnswer<InitiateAnswered>): Promise<InitiateAnswered> {
     const { database, clock } = this.parts;
     const id = await openFullUpdate(database, {
       projectId: project.id,
@@ -93,7 +103,7 @@ export class FullUpdates {
     project: ChosenProject,
     body: RawBody,
     { fullUpdateId, record }: UploadOptions,
-  ): Promise<object> {
+  ): Promise<ProductsAccepted> {
     const { id } = await this.getOpen(project.id, fullUpdateId);
     const accepted = await this.accept(id, { project, body, record });
     this.failedBatches.forget(project.id);
@@ -132,11 +142,14 @@ export class FullUpdates {
     if (open?.state === 'open' && isWanted) await this.closing.close(projectId, open.id, 'discarded');
   }
 
-  private async accept(fullUpdateId: number, { project, body, record, parent }: SentBatch): Promise<object> {
+  private async accept(
+    fullUpdateId: number,
+    { project, body, record, parent }: SentBatch,
+  ): Promise<ProductsAccepted> {
     const { tasks, payloads, ingest, clock } = this.parts;
     const { source, sent, parsed } = await ingest.accept(project.id, body, 'products');
     const { payloadName, encoding } = source;
-    let accepted: { batch: number; answer: object } | undefined;
+    let accepted: { batch: number; answer: ProductsAccepted } | undefined;
     try {
       await tasks.accept(this.uploadTask, {
         project,

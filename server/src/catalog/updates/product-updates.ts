@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type { RawBody, RecordAnswer } from '../../http/http.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
@@ -9,7 +10,13 @@ import type { ChangeCounts } from '../port.ts';
 import { countRows } from '../products/products.ts';
 import { passOnReport } from '../report-lines.ts';
 import { isGuarded, refuseDeletes } from './delete-guard.ts';
-import { answerToUpdate, SUCCESS_TEXTS } from './update-answers.ts';
+import {
+  answerToTask,
+  answerToUpdate,
+  type ProductsAccepted,
+  SUCCESS_TEXTS,
+  type TaskAccepted,
+} from './update-answers.ts';
 
 interface UpdatePayload {
   readonly source: IngestSource;
@@ -64,15 +71,15 @@ export class ProductUpdates {
   constructor(parts: CatalogParts, hooks: RestoreHooks) {
     this.parts = parts;
     this.hooks = hooks;
-    this.definitions = [this.updateTask, this.deleteTask, this.restoreTask] as never;
+    this.definitions = [this.updateTask, this.deleteTask, this.restoreTask];
   }
 
   /** @throws every refusal of a body; then nothing is kept */
   async update(
     project: ChosenProject,
     body: RawBody,
-    { partial, record }: { partial: boolean; record: RecordAnswer },
-  ): Promise<object> {
+    { partial, record }: { partial: boolean; record: RecordAnswer<ProductsAccepted> },
+  ): Promise<ProductsAccepted> {
     const { source, sent, parsed } = await this.parts.ingest.accept(
       project.id,
       body,
@@ -94,27 +101,27 @@ export class ProductUpdates {
   async remove(
     project: ChosenProject,
     identifiers: readonly string[],
-    record: RecordAnswer,
-  ): Promise<object> {
+    record: RecordAnswer<TaskAccepted>,
+  ): Promise<TaskAccepted> {
     if ((await this.isSettled(project.id)) && !(await this.parts.store.hasAny(project.id, identifiers))) {
       throw new ServiceError('no_known_identifier', {
         details: identifiers.slice(0, 20).map(describeUnknown),
       });
     }
     return this.acceptWith(this.deleteTask, { project, payload: { identifiers } }, async (tx, task) => {
-      const answer = answerToUpdate(SUCCESS_TEXTS.delete, task);
+      const answer = answerToTask(SUCCESS_TEXTS.delete, task);
       await record(tx, answer);
       return answer;
     });
   }
 
   /** @throws nothing_to_restore */
-  async restore(project: ChosenProject, record: RecordAnswer): Promise<object> {
+  async restore(project: ChosenProject, record: RecordAnswer<TaskAccepted>): Promise<TaskAccepted> {
     if ((await this.isSettled(project.id)) && !(await this.parts.store.canRestore(project.id))) {
       throw new ServiceError('nothing_to_restore');
     }
     return this.acceptWith(this.restoreTask, { project, payload: {} }, async (tx, task) => {
-      const answer = answerToUpdate(SUCCESS_TEXTS.restore, task);
+      const answer = answerToTask(SUCCESS_TEXTS.restore, task);
       await record(tx, answer);
       return answer;
     });
@@ -126,18 +133,19 @@ export class ProductUpdates {
   }
 
   /** Stores the task and its answer in one transaction. @returns the answer */
-  private async acceptWith<Payload extends object>(
+  private async acceptWith<Payload extends object, Answer>(
     definition: TaskDefinition<Payload>,
     request: { project: ChosenProject; payload: Payload },
-    describe: (tx: ControlTransaction, task: Task) => Promise<object>,
-  ): Promise<object> {
-    let answer: object = {};
+    describe: (tx: ControlTransaction, task: Task) => Promise<Answer>,
+  ): Promise<Answer> {
+    let answer: Answer | undefined;
     await this.parts.tasks.accept(definition, {
       ...request,
       async alongside(tx, task) {
         answer = await describe(tx, task);
       },
     });
+    assert(answer !== undefined);
     return answer;
   }
 
@@ -175,13 +183,13 @@ export class ProductUpdates {
 
   /** An incremental or partial update with a body validated before, as a part of a task. */
   updateAsPart = (source: IngestSource): PartRequest => ({
-    definition: this.updateTask as never,
+    definition: this.updateTask,
     payload: { source } satisfies UpdatePayload,
   });
 
   /** `payloadNames`: JSON lists of identifiers. */
   deleteAsPart = (payloadNames: readonly string[], maxDeletePercent: number): PartRequest => ({
-    definition: this.deleteTask as never,
+    definition: this.deleteTask,
     payload: { payloadNames, maxDeletePercent } satisfies DeletePayload,
   });
 

@@ -1,4 +1,4 @@
-import { type Task, toWireTask } from '../../tasks/tasks.ts';
+import { type Task, toWireTask, type WireTask } from '../../tasks/tasks.ts';
 
 /** The texts of success. Source: docs/interface.md §7.4. */
 export const SUCCESS_TEXTS = {
@@ -10,21 +10,39 @@ export const SUCCESS_TEXTS = {
   restore: 'Restore will now be started',
 } as const;
 
-export function answerToUpdate(message: string, task: Task, counts?: { sent: number; parsed: number }) {
-  return {
-    message,
-    status: 'success' as const,
-    task: toWireTask(task),
-    ...(counts && { nrOfSent: counts.sent, nrOfParsed: counts.parsed }),
-  };
+export interface TaskAccepted {
+  readonly message: string;
+  readonly status: 'success';
+  readonly task: WireTask;
+}
+
+/** Of a body of products. */
+export interface ProductsAccepted extends TaskAccepted {
+  readonly nrOfSent: number;
+  readonly nrOfParsed: number;
+}
+
+export function answerToTask(message: string, task: Task): TaskAccepted {
+  return { message, status: 'success', task: toWireTask(task) };
+}
+
+export function answerToUpdate(
+  message: string,
+  task: Task,
+  { sent, parsed }: { sent: number; parsed: number },
+): ProductsAccepted {
+  return { ...answerToTask(message, task), nrOfSent: sent, nrOfParsed: parsed };
 }
 
 /** Source: docs/interface.md §4.4, answer of start. */
 export function startAnswer(task: Task) {
-  return { status: 'success' as const, data: answerToUpdate(SUCCESS_TEXTS.start, task) };
+  return { status: 'success' as const, data: answerToTask(SUCCESS_TEXTS.start, task) };
 }
 
 /** Source: docs/interface.md §4.4 rule 2. */
 export function initiateAnswer(fullUpdateId: number) {
   return { message: SUCCESS_TEXTS.initiate, status: 'success' as const, fullUpdateId };
 }
+
+export type InitiateAnswered = ReturnType<typeof initiateAnswer>;
+export type StartAnswered = ReturnType<typeof startAnswer>;

@@ -1,15 +1,18 @@
 import type { FastifyRequest } from 'fastify';
 import {
   type AnswerOnce,
+  type Endpoint,
   ErrorAnswer,
   ProjectQuery,
   type RawBody,
   type Routes,
   type Server,
+  serve,
+  serveOnce,
 } from '../../http/http.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Projects } from '../../projects/projects.ts';
-import { toListItem } from '../browse/browse.ts';
+import { toTableItem } from '../browse/browse.ts';
 import type { Catalog } from '../catalog.ts';
 import {
   DeleteBody,
@@ -37,8 +40,8 @@ export interface UpdateRouteParts {
   readonly projects: Pick<Projects, 'recordChange'>;
 }
 
-const tags = ['Updates'];
-const failures = { '4xx': ErrorAnswer, 507: ErrorAnswer };
+const about = { tags: ['Updates'], failures: { '4xx': ErrorAnswer, 507: ErrorAnswer } };
+const config = { guard: 'project', access: 'write' } as const;
 /** 10,000 identifiers of 255 characters, each up to twelve bytes of JSON: two escaped surrogates. */
 const DELETE_MAX_MIB = 32;
 
@@ -46,53 +49,43 @@ const DELETE_MAX_MIB = 32;
 export const productUpdateRoutes =
   ({ catalog, answerOnce, uploadMaxMib, projects }: UpdateRouteParts): Routes =>
   (server) => {
-    server.post(
-      '/products',
-      {
-        config: { guard: 'project', access: 'write', body: 'raw', maxBodyMib: uploadMaxMib },
-        schema: {
-          tags,
-          summary: 'Replace products (incremental update) or change some of their fields (partial update)',
-          querystring: UpdateQuery,
-          body: UpdateBody,
-          response: { 200: UpdateAnswer, ...failures },
-        },
-      },
-      async (request) => {
-        const partial = request.query.partial === 'true';
-        return answerOnce(request, (record) =>
-          catalog.updates.update(request.project, rawBodyOf(request), { partial, record }),
-        ) as never;
-      },
-    );
+    const update = {
+      ...about,
+      method: 'POST',
+      path: '/products',
+      config: { ...config, body: 'raw', maxBodyMib: uploadMaxMib },
+      summary: 'Replace products (incremental update) or change some of their fields (partial update)',
+      ...{ query: UpdateQuery, body: UpdateBody, answer: { 200: UpdateAnswer }, answerOnce },
+    } as const;
+    serveOnce(server, update, (request, once) => {
+      const partial = request.query.partial === 'true';
+      return once((record) =>
+        catalog.updates.update(request.project, rawBodyOf(request), { partial, record }),
+      );
+    });
 
-    server.delete(
-      '/products',
-      {
-        config: { guard: 'project', access: 'write', maxBodyMib: DELETE_MAX_MIB },
-        schema: {
-          tags,
-          summary: 'Delete products by identifier',
-          querystring: ProjectQuery,
-          body: DeleteBody,
-          response: { 200: TaskStarted, ...failures },
-        },
-      },
-      async (request) => {
-        const identifiers = Array.isArray(request.body) ? request.body : request.body.identifiers;
-        if (identifiers.length > PRODUCTS_PER_REQUEST) {
-          throw new ServiceError('too_many_identifiers', {
-            values: [identifiers.length, PRODUCTS_PER_REQUEST],
-          });
-        }
-        return answerOnce(request, (record) =>
-          catalog.updates.remove(request.project, [...new Set(identifiers)], async (tx, answer) => {
-            await record(tx, answer);
-            await projects.recordChange(describeDelete(request, identifiers), tx);
-          }),
-        ) as never;
-      },
-    );
+    const remove = {
+      ...about,
+      method: 'DELETE',
+      path: '/products',
+      config: { ...config, maxBodyMib: DELETE_MAX_MIB },
+      summary: 'Delete products by identifier',
+      ...{ query: ProjectQuery, body: DeleteBody, answer: { 200: TaskStarted }, answerOnce },
+    } as const;
+    serveOnce(server, remove, async (request, once) => {
+      const identifiers = Array.isArray(request.body) ? request.body : request.body.identifiers;
+      if (identifiers.length > PRODUCTS_PER_REQUEST) {
+        throw new ServiceError('too_many_identifiers', {
+          values: [identifiers.length, PRODUCTS_PER_REQUEST],
+        });
+      }
+      return once((record) =>
+        catalog.updates.remove(request.project, [...new Set(identifiers)], async (tx, answer) => {
+          await record(tx, answer);
+          await projects.recordChange(describeDelete(request, identifiers), tx);
+        }),
+      );
+    });
   };
 
 /** For the audit log. */
@@ -117,21 +110,19 @@ export const fullUpdateRoutes =
   };
 
 /** Their bodies are empty, `{}` or `[]`, and not read. */
-const step = { guard: 'project', access: 'write', maxBodyMib: 1, body: 'raw' } as const;
+const step = { ...config, maxBodyMib: 1, body: 'raw' } as const;
 
 function serveInitiate(server: Server, { catalog, answerOnce }: UpdateRouteParts): void {
-  server.post(
-    '/products/batch/initiate',
-    {
-      config: step,
-      schema: {
-        tags,
-        summary: 'Full update, step 1: begin; an open one is discarded',
-        querystring: ProjectQuery,
-        response: { 200: InitiateAnswer, ...failures },
-      },
-    },
-    async (request) => answerOnce(request, (record) => catalog.fullUpdates.initiate(request.project, record)),
+  const endpoint = {
+    ...about,
+    method: 'POST',
+    path: '/products/batch/initiate',
+    config: step,
+    summary: 'Full update, step 1: begin; an open one is discarded',
+    ...{ query: ProjectQuery, answer: { 200: InitiateAnswer }, answerOnce },
+  } as const;
+  serveOnce(server, endpoint, ({ project }, once) =>
+    once((record) => catalog.fullUpdates.initiate(project, record)),
   );
 }
 
@@ -139,40 +130,38 @@ function serveUpload(server: Server, { catalog, answerOnce, uploadMaxMib }: Upda
   const { failedBatches } = catalog.fullUpdates;
   /** The full update that counts the batch of a request. */
   const expected = new WeakMap<FastifyRequest, number>();
-  server.post(
-    '/products/batch/upload',
-    {
-      config: { ...step, maxBodyMib: uploadMaxMib },
-      // Before the body is read: from here on, the store knows of the batch.
-      preParsing: async (request) => {
-        const { project, query } = request;
-        const id = await failedBatches.expect(project.id, query.fullUpdateId);
-        if (id !== undefined) expected.set(request, id);
-      },
-      // However a batch fails, a commit right after it would miss its products.
-      onError: async (request, _, error) => {
-        const failed = readFailedBatch(request, error);
-        if (failed !== undefined) await failedBatches.note(failed, expected.get(request));
-      },
-      schema: {
-        tags,
-        summary: 'Full update, step 2: send a batch, again and again',
-        querystring: FullUpdateQuery,
-        body: UploadBody,
-        response: { 200: UpdateAnswer, ...failures },
-      },
+  const hooks: Endpoint['hooks'] = {
+    // Before the body is read: from here on, the store knows of the batch.
+    preParsing: async (request) => {
+      const { fullUpdateId } = request.query as { fullUpdateId?: number };
+      const id = await failedBatches.expect(request.project.id, fullUpdateId);
+      if (id !== undefined) expected.set(request, id);
     },
-    async (request) => {
-      const { fullUpdateId } = request.query;
-      let isRepeated = true;
-      const answer = await answerOnce(request, (record) => {
-        isRepeated = false;
-        return catalog.fullUpdates.upload(request.project, rawBodyOf(request), { fullUpdateId, record });
-      });
-      if (isRepeated) await failedBatches.endRepeated(request.project.id, expected.get(request));
-      return answer as never;
+    // However a batch fails, a commit right after it would miss its products.
+    onError: async (request, _, error) => {
+      const failed = readFailedBatch(request, error);
+      if (failed !== undefined) await failedBatches.note(failed, expected.get(request));
     },
-  );
+  };
+  const endpoint = {
+    ...about,
+    method: 'POST',
+    path: '/products/batch/upload',
+    config: { ...step, maxBodyMib: uploadMaxMib },
+    hooks,
+    summary: 'Full update, step 2: send a batch, again and again',
+    ...{ query: FullUpdateQuery, body: UploadBody, answer: { 200: UpdateAnswer }, answerOnce },
+  } as const;
+  serveOnce(server, endpoint, async (request, once) => {
+    const { fullUpdateId } = request.query;
+    let isRepeated = true;
+    const answer = await once((record) => {
+      isRepeated = false;
+      return catalog.fullUpdates.upload(request.project, rawBodyOf(request), { fullUpdateId, record });
+    });
+    if (isRepeated) await failedBatches.endRepeated(request.project.id, expected.get(request));
+    return answer;
+  });
 }
 
 /** @returns undefined for a request that says nothing about a batch of the open full update */
@@ -188,90 +177,75 @@ function readFailedBatch(request: FastifyRequest, error: unknown): Omit<FailedBa
 }
 
 function servePreview(server: Server, { catalog }: UpdateRouteParts): void {
-  server.post(
-    '/products/batch/preview',
-    {
-      config: { ...step, role: 'viewer' },
-      schema: {
-        tags,
-        summary: 'What the commit of the open full update would do',
-        querystring: FullUpdateQuery,
-        response: { 200: PreviewAnswer, ...failures },
-      },
-    },
-    async (request) => {
-      const preview = await catalog.fullUpdates.preview(request.project.id, request.query.fullUpdateId);
-      const { present, ...difference } = preview;
-      const deletePercent = present === 0 ? 0 : (difference.deleted.count * 100) / present;
-      return { status: 'success' as const, ...difference, deletePercent } as never;
-    },
-  );
+  const endpoint = {
+    ...about,
+    method: 'POST',
+    path: '/products/batch/preview',
+    config: { ...step, role: 'viewer' },
+    summary: 'What the commit of the open full update would do',
+    ...{ query: FullUpdateQuery, answer: { 200: PreviewAnswer } },
+  } as const;
+  serve(server, endpoint, async ({ project, query }) => {
+    const preview = await catalog.fullUpdates.preview(project.id, query.fullUpdateId);
+    const { present, ...difference } = preview;
+    const deletePercent = present === 0 ? 0 : (difference.deleted.count * 100) / present;
+    return { status: 'success' as const, ...difference, deletePercent };
+  });
 }
 
 function serveDeleted(server: Server, { catalog }: UpdateRouteParts): void {
-  server.get(
-    '/products/batch/preview/deleted',
-    {
-      config: { guard: 'project', access: 'write' },
-      schema: {
-        tags,
-        summary: 'The products that the commit of the open full update would delete, page by page',
-        querystring: DeletedQuery,
-        response: { 200: DeletedAnswer, ...failures },
-      },
-    },
-    async (request) => {
-      const { fullUpdateId: wanted, limit = 100, cursor } = request.query;
-      const after = cursor === undefined ? '' : Buffer.from(cursor, 'base64url').toString();
-      const asked = { wanted, after: after.replaceAll('\u0000', ''), limit: limit + 1 };
-      const found = await catalog.fullUpdates.listDeleted(request.project.id, asked);
-      const page = found.slice(0, limit);
-      const last = found.length > limit ? page.at(-1) : undefined;
-      return {
-        status: 'success' as const,
-        products: page.map((row) => toListItem(row, 'table')),
-        nextCursor: last ? Buffer.from(last.identifier).toString('base64url') : null,
-      } as never;
-    },
-  );
+  const endpoint = {
+    ...about,
+    method: 'GET',
+    path: '/products/batch/preview/deleted',
+    config,
+    summary: 'The products that the commit of the open full update would delete, page by page',
+    ...{ query: DeletedQuery, answer: { 200: DeletedAnswer } },
+  } as const;
+  serve(server, endpoint, async ({ project, query }) => {
+    const { fullUpdateId: wanted, limit = 100, cursor } = query;
+    const after = cursor === undefined ? '' : Buffer.from(cursor, 'base64url').toString();
+    const asked = { wanted, after: after.replaceAll('\u0000', ''), limit: limit + 1 };
+    const found = await catalog.fullUpdates.listDeleted(project.id, asked);
+    const page = found.slice(0, limit);
+    const last = found.length > limit ? page.at(-1) : undefined;
+    return {
+      status: 'success' as const,
+      products: page.map((row) => toTableItem(row)),
+      nextCursor: last ? Buffer.from(last.identifier).toString('base64url') : null,
+    };
+  });
 }
 
 function serveStart(server: Server, { catalog, answerOnce }: UpdateRouteParts): void {
-  server.post(
-    '/products/batch/start',
-    {
-      config: step,
-      schema: {
-        tags,
-        summary: 'Full update, step 3: commit; products that no batch held are deleted',
-        querystring: StartQuery,
-        response: { 200: StartAnswer, ...failures },
-      },
-    },
-    async (request) => {
-      const { fullUpdateId, allowDeletes, batches, products } = request.query;
-      const options = { fullUpdateId, allowDeletes, batches, products };
-      return answerOnce(request, async (record) =>
-        startAnswer(await catalog.fullUpdates.start(request.project, { ...options, record })),
-      );
-    },
-  );
+  const endpoint = {
+    ...about,
+    method: 'POST',
+    path: '/products/batch/start',
+    config: step,
+    summary: 'Full update, step 3: commit; products that no batch held are deleted',
+    ...{ query: StartQuery, answer: { 200: StartAnswer }, answerOnce },
+  } as const;
+  serveOnce(server, endpoint, ({ project, query }, once) => {
+    const { fullUpdateId, allowDeletes, batches, products } = query;
+    const options = { fullUpdateId, allowDeletes, batches, products };
+    return once(async (record) =>
+      startAnswer(await catalog.fullUpdates.start(project, { ...options, record })),
+    );
+  });
 }
 
 function serveRestore(server: Server, { catalog, answerOnce }: UpdateRouteParts): void {
-  server.post(
-    '/products/batch/restore',
-    {
-      config: step,
-      schema: {
-        tags,
-        summary: 'Undo the last commit or delete',
-        querystring: ProjectQuery,
-        response: { 200: TaskStarted, ...failures },
-      },
-    },
-    async (request) =>
-      answerOnce(request, (record) => catalog.updates.restore(request.project, record)) as never,
+  const endpoint = {
+    ...about,
+    method: 'POST',
+    path: '/products/batch/restore',
+    config: step,
+    summary: 'Undo the last commit or delete',
+    ...{ query: ProjectQuery, answer: { 200: TaskStarted }, answerOnce },
+  } as const;
+  serveOnce(server, endpoint, ({ project }, once) =>
+    once((record) => catalog.updates.restore(project, record)),
   );
 }
 

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { createTestStore, type TestStore } from '../../../test/support/test-store.ts';
 import type { KeyCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { createAnswerOnce, createServer, dropOldAnswers } from '../http.ts';
+import { createAnswerOnce, createServer, dropOldAnswers, whileCallerWaits } from '../http.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const caller: KeyCaller = {
@@ -33,6 +33,14 @@ async function startProcess(store: TestStore) {
     },
   );
   const gate = { arrived: 0, pass: Promise.resolve() };
+  server.post('/waits', { config: { guard: 'key' } }, async (request, reply) =>
+    whileCallerWaits(reply, (signal) => {
+      gate.arrived += 1;
+      const untilLeft = () =>
+        new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      return answerOnce(request, untilLeft);
+    }),
+  );
   server.post('/accounts', { config: { guard: 'key' } }, async (request) => {
     const { name, echo } = request.body as { name: string; echo?: string };
     return answerOnce(request, async (record) => {
@@ -67,10 +75,16 @@ async function startProcess(store: TestStore) {
     });
     return { status: response.status, body: (await response.json()) as { id: number; echo?: string } };
   }
+  const wait = (key: string, signal: AbortSignal | null) =>
+    fetch(`http://127.0.0.1:${port}/waits`, {
+      method: 'POST',
+      headers: { authorization: 'key', 'idempotency-key': key },
+      signal,
+    });
   const countAccounts = async () => (await database.read.selectFrom('account').select('id').execute()).length;
   const kept = database.read.selectFrom('idempotent_answer');
   const listKept = () => kept.select(['idempotency_key as key', 'answer']).orderBy('created_at').execute();
-  return { send, gate, countAccounts, database, listKept };
+  return { send, wait, gate, countAccounts, database, listKept };
 }
 
 async function startTwo(t: TestContext) {
@@ -176,4 +190,16 @@ test('of a key with too many answers the oldest are forgotten, of others none (ย
   assert.deepEqual(await keys(), ['other', 'c', 'a', 'b']);
   await dropOldAnswers(one.database, clock.time - DAY_MS, 1_200);
   assert.deepEqual(await keys(), ['other', 'a', 'b']);
+});
+
+test('whoever shares the work of a caller who left is refused and may ask again (ยง7.5)', async (t) => {
+  const { wait, gate } = await startProcess(await createTestStore(t));
+  const leaving = new AbortController();
+  const left = wait('shared', leaving.signal).catch(() => 'left');
+  const shared = wait('shared', null);
+  while (gate.arrived < 2) await new Promise((resolve) => setTimeout(resolve, 10));
+  leaving.abort();
+  assert.equal(await left, 'left');
+  const { status, headers } = await shared;
+  assert.deepEqual([status, headers.has('retry-after')], [503, true]);
 });

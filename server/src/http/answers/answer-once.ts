@@ -8,15 +8,15 @@ import { packAnswer, unpackAnswer } from './answer-packing.ts';
 import { findAnswer, saveAnswer } from './answer-store.ts';
 
 /** Writes the answer beside what it answers, in the same transaction, so that a crash keeps both or neither. */
-export type RecordAnswer = (tx: ControlTransaction, answer: object) => Promise<void>;
+export type RecordAnswer<Answer> = (tx: ControlTransaction, answer: Answer) => Promise<void>;
 
 /** Runs the work of a write once per `Idempotency-Key` and answers a repetition with the first answer. */
 export type AnswerOnce = <Answer extends object>(
   request: FastifyRequest,
-  work: (record: RecordAnswer) => Promise<Answer>,
+  work: (record: RecordAnswer<Answer>) => Promise<Answer>,
 ) => Promise<Answer>;
 
-const noRecord: RecordAnswer = async () => {};
+const noRecord: RecordAnswer<object> = async () => {};
 const KEPT_MS = 24 * 3_600_000;
 /** Nothing can be asked of the store now. */
 const AWAY: ReadonlySet<string> = new Set<FailureCode>(['not_ready', 'storage_full']);
@@ -46,7 +46,7 @@ export function createAnswerOnce(database: Database, clock: Clock): AnswerOnce {
   }
 
   const recordAs =
-    (keyed: KeyedRequest): RecordAnswer =>
+    (keyed: KeyedRequest): RecordAnswer<object> =>
     async (tx, given) => {
       const now = clock.now();
       const row = { ...keyed, answer: await packAnswer(given), now, since: now - KEPT_MS };
@@ -63,7 +63,7 @@ export function createAnswerOnce(database: Database, clock: Clock): AnswerOnce {
 
   async function answerKeyed<Answer extends object>(
     keyed: KeyedRequest,
-    work: (record: RecordAnswer) => Promise<Answer>,
+    work: (record: RecordAnswer<Answer>) => Promise<Answer>,
   ): Promise<Answer> {
     const known = await find<Answer>(keyed);
     if (known !== undefined) return known;
@@ -72,7 +72,7 @@ export function createAnswerOnce(database: Database, clock: Clock): AnswerOnce {
 
   return async <Answer extends object>(
     request: FastifyRequest,
-    work: (record: RecordAnswer) => Promise<Answer>,
+    work: (record: RecordAnswer<Answer>) => Promise<Answer>,
   ) => {
     const idempotencyKey = request.headers['idempotency-key'];
     if (typeof idempotencyKey !== 'string' || idempotencyKey === '') return work(noRecord);

@@ -15,7 +15,6 @@ import { describeRefusal } from '../answers/answers.ts';
 import { createPathProjectHook, type PathProjects } from './path-project.ts';
 import { changesSomething, refuseForged, type SessionCookie } from './session-cookie.ts';
 
-export { signalOf } from './caller-signal.ts';
 export { type CountLook, createLookCount } from './open-looks.ts';
 export { createPathProjectHook, markProjectRoute } from './path-project.ts';
 export { changesSomething, createSessionCookie, csrfTokenOf, type SessionCookie } from './session-cookie.ts';

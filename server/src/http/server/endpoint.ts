@@ -6,8 +6,7 @@ import type {
   RouteShorthandOptions,
 } from 'fastify';
 import type { Static, TSchema } from 'typebox';
-import type { ControlTransaction } from '../../storage/storage.ts';
-import { type AnswerOnce, ErrorAnswer } from '../answers/answers.ts';
+import { type AnswerOnce, ErrorAnswer, type RecordAnswer } from '../answers/answers.ts';
 import type { Server } from '../http.ts';
 
 /** What may be sent for a schema: nobody changes it any more, so that all of it may be readonly. */
@@ -35,6 +34,8 @@ export interface Endpoint<
   readonly query?: Query;
   readonly headers?: TSchema;
   readonly body?: Body;
+  /** Media types of a body that is not JSON. */
+  readonly consumes?: readonly string[];
   /** Default: any 4xx in the shape of docs/interface.md §7.1. */
   readonly failures?: Readonly<Record<string, object>>;
   /** What this route alone does before and after its handler. */
@@ -45,9 +46,7 @@ export interface Endpoint<
 export type Answers<Answer extends TSchema> = { readonly 200: Answer } | { readonly 201: Answer };
 
 /** Does the work once for each `Idempotency-Key`; what is kept for a repetition is such an answer, too. */
-export type Once<Answer> = (
-  work: (record: (tx: ControlTransaction, answer: Answer) => Promise<void>) => Promise<Answer>,
-) => Promise<Answer>;
+export type Once<Answer> = (work: (record: RecordAnswer<Answer>) => Promise<Answer>) => Promise<Answer>;
 
 /** Adds a route that is answered as its schema says. */
 export function serve<

@@ -103,7 +103,7 @@ export function createServer(settings: ServerSettings, guards: Guards): Server {
     requestTimeout: 0,
     forceCloseConnections: 'idle',
     clientErrorHandler: createBrokenRequestHandler(),
-    frameworkErrors: (error, request, reply) => void replyWithError(error, request, reply as never),
+    frameworkErrors: (error, request, reply) => void replyWithError(error, request, reply),
   }).withTypeProvider<TypeBoxTypeProvider>() as unknown as Server;
   server.setErrorHandler((error: FastifyError, request, reply) => replyWithError(error, request, reply));
   server.setReplySerializer((payload) => JSON.stringify(payload));

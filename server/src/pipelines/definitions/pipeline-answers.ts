@@ -1,7 +1,7 @@
 /** How pipelines and their runs are answered. */
 import { type Task, toWireTask } from '../../tasks/tasks.ts';
 import { maskSource } from '../sources/sources.ts';
-import type { Pipeline } from './pipeline.ts';
+import type { Pipeline, RunCounts } from './pipeline.ts';
 import type { PipelineRun } from './pipeline-definitions.ts';
 
 /** Where webhooks are called. */
@@ -31,14 +31,17 @@ export function toWirePipeline(
 
 function toLastRun({ task, startedBy }: PipelineRun) {
   const { id, taskStatus, startTime, finishTime } = toWireTask(task);
-  return { taskId: id, taskStatus, startedBy, startTime, finishTime, counts: task.result ?? null };
+  return { taskId: id, taskStatus, startedBy, startTime, finishTime, counts: countsOf(task) };
 }
 
 export const toWireRun = ({ task, startedBy }: PipelineRun) => ({
   task: toWireTask(task),
   startedBy,
-  counts: task.result ?? null,
+  counts: countsOf(task),
 });
+
+/** What the task of a run counts. */
+const countsOf = ({ result }: Task) => (result as RunCounts | undefined) ?? null;
 
 /** Source: docs/interface.md §4.9. */
 export const toTriggered = (task: Task) => ({

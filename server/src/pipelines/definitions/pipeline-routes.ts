@@ -1,16 +1,21 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import assert from 'node:assert/strict';
+import type { FastifyReply } from 'fastify';
+import type { Static } from 'typebox';
 import {
-  ErrorAnswer,
   IfMatch,
+  type Once,
   ProjectParams,
   type Routes,
   readIfMatch,
+  type Sent,
   type Server,
   sendMark,
-  signalOf,
+  serve,
+  serveOnce,
+  whileCallerWaits,
 } from '../../http/http.ts';
-import type { ChosenProject } from '../../kernel/caller.ts';
-import { markOfPipeline, type Pipeline } from './pipeline.ts';
+import type { Caller } from '../../kernel/caller.ts';
+import { markOfPipeline } from './pipeline.ts';
 import { toWirePipeline } from './pipeline-answers.ts';
 import type { AlongsideChange, PipelineState } from './pipeline-definitions.ts';
 import { type PipelineRouteParts, recordPipelineChange } from './pipeline-route-parts.ts';
@@ -24,16 +29,20 @@ import {
   WirePipeline,
   WirePreview,
 } from './pipeline-schemas.ts';
+import type { PipelineKey } from './pipeline-store.ts';
 
 const config = { guard: 'management', access: 'manage' } as const;
 /** A mapping may name 2,000 attributes; a list holds many of them. */
 const takesDefinition = { ...config, maxBodyMib: 2 } as const;
 /** 8 MiB as base64, and the definition. */
 const takesFile = { ...config, maxBodyMib: 16, holds: { text: 16 * 1024 * 1024 } } as const;
-const failures = { '4xx': ErrorAnswer };
-const tags = ['Pipelines'];
 const done = { status: 'success' } as const;
 const PATH = '/management/projects/:id/pipelines';
+const about = { config, tags: ['Pipelines'], params: ProjectParams };
+const aboutOne = {
+  ...{ ...about, path: `${PATH}/:pipelineId`, params: PipelineParams },
+  answer: { 200: WirePipeline },
+};
 
 /** Source: docs/interface.md §13. */
 export const pipelineRoutes =
@@ -45,169 +54,139 @@ export const pipelineRoutes =
     serveChanges(server, parts);
   };
 
-/** Of an answer, which may have been stored. */
-const markOfWire = (answer: object) => markOfPipeline(answer as Pick<Pipeline, 'id' | 'updatedAt'>);
-
-const askerOf = (request: FastifyRequest, { accountId }: ChosenProject) => ({
-  accountId,
-  signal: signalOf(request),
-});
-
 const toWire = ({ findBaseUrl }: PipelineRouteParts, { pipeline, lastRun }: PipelineState) =>
   toWirePipeline(pipeline, lastRun, findBaseUrl);
 
 function serveCollection(server: Server, parts: PipelineRouteParts): void {
   const { pipelines, answerOnce } = parts;
-  const listSchema = {
-    tags,
+  const list = {
+    ...about,
+    method: 'GET',
+    path: PATH,
     summary: 'List the pipelines of a project',
-    params: ProjectParams,
-    querystring: ListQuery,
-    response: { 200: PipelinePage, ...failures },
-  };
-  server.get(PATH, { config, schema: listSchema }, async (request) => {
-    const { project } = request;
-    const { items, nextCursor } = await pipelines.list(project.id, request.query);
-    return { items: items.map((state) => toWire(parts, state)), nextCursor } as never;
+    ...{ query: ListQuery, answer: { 200: PipelinePage } },
+  } as const;
+  serve(server, list, async ({ project, query }) => {
+    const { items, nextCursor } = await pipelines.list(project.id, query);
+    return { items: items.map((state) => toWire(parts, state)), nextCursor };
   });
 
-  const createSchema = {
-    tags,
+  const create = {
+    ...about,
+    method: 'POST',
+    path: PATH,
+    config: takesDefinition,
     summary: 'Create a pipeline',
-    params: ProjectParams,
-    body: SentPipeline,
-    response: { 201: WirePipeline, ...failures },
-  };
-  server.post(PATH, { config: takesDefinition, schema: createSchema }, async (request, reply) => {
-    const { project } = request;
-    const answer = await answerOnce(request, async (record) => {
-      let created: object = {};
-      const sent = { ...askerOf(request, project), sent: request.body as SentPipeline };
-      await pipelines.create(project, sent, async (tx, pipeline) => {
-        created = toWire(parts, { pipeline, lastRun: undefined });
-        await recordPipelineChange(parts, { tx, caller: request.caller, action: 'created', pipeline });
-        await record(tx, created);
-      });
-      return created;
-    });
-    sendMark(reply, markOfWire(answer));
-    return reply.code(201).send(answer as never);
+    ...{ body: SentPipeline, answer: { 201: WirePipeline }, answerOnce },
+  } as const;
+  serveOnce(server, create, ({ project, caller, body: sent }, once, reply) => {
+    const make: Change['make'] = (alongside, signal) =>
+      pipelines.create(project, { accountId: project.accountId, signal, sent }, alongside);
+    return answerChange(parts, { caller, once, reply }, { action: 'created', make });
   });
 }
 
 function servePreview(server: Server, { pipelines }: PipelineRouteParts): void {
-  const schema = {
-    tags,
+  const endpoint = {
+    ...about,
+    method: 'POST',
+    path: `${PATH}/preview`,
+    config: takesFile,
     summary: 'Try a definition on the first rows of its real source, without storing it',
     description: 'Without a mapping one is suggested from the names of the columns and what is in them.',
-    params: ProjectParams,
-    body: SentPreview,
-    response: { 200: WirePreview, ...failures },
-  };
-  server.post(`${PATH}/preview`, { config: takesFile, schema }, async (request) => {
-    const { project } = request;
-    return (await pipelines.preview(project, request.body as SentPreview, signalOf(request))) as never;
-  });
+    ...{ body: SentPreview, answer: { 200: WirePreview } },
+  } as const;
+  serve(server, endpoint, ({ project, body }, reply) =>
+    whileCallerWaits(reply, (signal) => pipelines.preview(project, body, signal)),
+  );
 }
 
 function servePipeline(server: Server, parts: PipelineRouteParts): void {
   const { pipelines, answerOnce } = parts;
-  const path = `${PATH}/:pipelineId`;
-  const schema = { tags, params: PipelineParams, response: { 200: WirePipeline, ...failures } };
-  const readSchema = { ...schema, summary: 'Read a pipeline; the ETag is for If-Match' };
-  server.get(path, { config, schema: readSchema }, async (request, reply) => {
-    const { project } = request;
-    const key = { projectId: project.id, id: request.params.pipelineId };
-    const state = await pipelines.getState(key);
+  const read = { ...aboutOne, method: 'GET', summary: 'Read a pipeline; the ETag is for If-Match' } as const;
+  serve(server, read, async ({ project, params }, reply) => {
+    const state = await pipelines.getState({ projectId: project.id, id: params.pipelineId });
     sendMark(reply, markOfPipeline(state.pipeline));
-    return toWire(parts, state) as never;
+    return toWire(parts, state);
   });
 
-  server.delete(
-    path,
-    {
-      config,
-      schema: {
-        ...schema,
-        summary: 'Delete a pipeline that is not running',
-        headers: IfMatch,
-        response: { 200: DoneAnswer, ...failures },
-      },
-    },
-    async (request) => {
-      const { project } = request;
-      return answerOnce(request, async (record) => {
-        const key = { projectId: project.id, id: request.params.pipelineId };
-        await pipelines.remove({ ...key, expected: readIfMatch(request) }, async (tx, pipeline) => {
-          await recordPipelineChange(parts, { tx, caller: request.caller, action: 'deleted', pipeline });
-          await record(tx, done);
-        });
-        return done;
+  const remove = {
+    ...aboutOne,
+    method: 'DELETE',
+    summary: 'Delete a pipeline that is not running',
+    ...{ headers: IfMatch, answer: { 200: DoneAnswer }, answerOnce },
+  } as const;
+  serveOnce(server, remove, (request, once) => {
+    const { project, params, caller } = request;
+    return once(async (record) => {
+      const key = { projectId: project.id, id: params.pipelineId };
+      await pipelines.remove({ ...key, expected: readIfMatch(request) }, async (tx, pipeline) => {
+        await recordPipelineChange(parts, { tx, caller, action: 'deleted', pipeline });
+        await record(tx, done);
       });
-    },
-  );
+      return done;
+    });
+  });
 }
 
 function serveChanges(server: Server, parts: PipelineRouteParts): void {
   const { pipelines, answerOnce } = parts;
-  const path = `${PATH}/:pipelineId`;
-  const schema = { tags, params: PipelineParams, response: { 200: WirePipeline, ...failures } };
-
-  /** Changes a pipeline once for each Idempotency-Key. @returns it as it is then */
-  async function answerChange(
-    request: FastifyRequest & { params: { pipelineId: number; id: number } },
-    reply: FastifyReply,
-    change: {
-      action: 'changed' | 'trigger-id';
-      make: (
-        key: { projectId: number; id: number },
-        alongside: AlongsideChange,
-        project: ChosenProject,
-      ) => Promise<void>;
-    },
-  ) {
-    const { project } = request;
+  const replace = {
+    ...aboutOne,
+    method: 'PUT',
+    config: takesDefinition,
+    ...{ summary: 'Replace a pipeline', headers: IfMatch, body: SentPipeline, answerOnce },
+  } as const;
+  serveOnce(server, replace, (request, once, reply) => {
+    const { project, caller, body: sent } = request;
     const key = { projectId: project.id, id: request.params.pipelineId };
-    const answer = await answerOnce(request, async (record) => {
-      const { lastRun } = await pipelines.getState(key);
-      let changed: object = {};
-      const alongside: AlongsideChange = async (tx, pipeline, before) => {
-        changed = toWire(parts, { pipeline, lastRun });
-        await recordPipelineChange(parts, {
-          tx,
-          caller: request.caller,
-          action: change.action,
-          pipeline,
-          before,
-        });
-        await record(tx, changed);
-      };
-      await change.make(key, alongside, project);
-      return changed;
-    });
-    sendMark(reply, markOfWire(answer));
-    return answer;
-  }
-
-  const putSchema = { ...schema, summary: 'Replace a pipeline', headers: IfMatch, body: SentPipeline };
-  server.put(path, { config: takesDefinition, schema: putSchema }, (request, reply) => {
-    const sent = request.body as SentPipeline;
     const expected = readIfMatch(request);
-    return answerChange(request as never, reply as never, {
-      action: 'changed',
-      make: (key, alongside, project) =>
-        pipelines.replace({ ...key, expected }, { ...askerOf(request, project), sent }, alongside),
-    }) as never;
+    const make: Change['make'] = (alongside, signal) =>
+      pipelines.replace({ ...key, expected }, { accountId: project.accountId, signal, sent }, alongside);
+    return answerChange(parts, { caller, once, reply }, { action: 'changed', key, make });
   });
 
-  const renewSchema = { ...schema, summary: 'Give the webhook another URL; the old one ends' };
-  server.post(
-    `${path}/trigger-id`,
-    { config, schema: renewSchema },
-    (request, reply) =>
-      answerChange(request as never, reply as never, {
-        action: 'trigger-id',
-        make: pipelines.renewTriggerId,
-      }) as never,
-  );
+  const renew = {
+    ...aboutOne,
+    method: 'POST',
+    path: `${aboutOne.path}/trigger-id`,
+    ...{ summary: 'Give the webhook another URL; the old one ends', answerOnce },
+  } as const;
+  serveOnce(server, renew, ({ project, params, caller }, once, reply) => {
+    const key = { projectId: project.id, id: params.pipelineId };
+    const make: Change['make'] = (alongside) => pipelines.renewTriggerId(key, alongside);
+    return answerChange(parts, { caller, once, reply }, { action: 'trigger-id', key, make });
+  });
+}
+
+type Answered = Sent<Static<typeof WirePipeline>>;
+
+interface Change {
+  readonly action: 'created' | 'changed' | 'trigger-id';
+  /** Of the pipeline that is changed. */
+  readonly key?: PipelineKey;
+  readonly make: (alongside: AlongsideChange, signal: AbortSignal) => Promise<void>;
+}
+
+/** Makes a change once for each `Idempotency-Key`. @returns the pipeline as it is then */
+function answerChange(
+  parts: PipelineRouteParts,
+  { caller, once, reply }: { caller: Caller; once: Once<Answered>; reply: FastifyReply },
+  { action, key, make }: Change,
+): Promise<Answered> {
+  return whileCallerWaits(reply, async (signal) => {
+    const answer = await once(async (record) => {
+      const lastRun = key && (await parts.pipelines.getState(key)).lastRun;
+      let changed: Answered | undefined;
+      await make(async (tx, pipeline, before) => {
+        changed = toWire(parts, { pipeline, lastRun });
+        await recordPipelineChange(parts, { tx, caller, action, pipeline, before });
+        await record(tx, changed);
+      }, signal);
+      assert(changed !== undefined);
+      return changed;
+    });
+    sendMark(reply, markOfPipeline(answer));
+    return answer;
+  });
 }

@@ -2,7 +2,7 @@ import { type Static, type TSchema, Type } from 'typebox';
 import { Id, ListQuery } from '../../http/http.ts';
 import { WireTaskSchema } from '../../tasks/tasks.ts';
 import { type Format, FormatSchema } from '../formats/formats.ts';
-import { MappingSchema } from '../mapping/mapping.ts';
+import { type MappedProduct, MappingSchema } from '../mapping/mapping.ts';
 import { type Source, SourceSchema } from '../sources/sources.ts';
 import type { Trigger } from './pipeline.ts';
 
@@ -245,7 +245,7 @@ export const WirePreview = Type.Object(
       Type.Object({
         number: Type.Integer(),
         values: Type.Record(Type.String(), Type.Unknown()),
-        product: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+        product: Type.Optional(Type.Unsafe<MappedProduct>(Type.Record(Type.String(), Type.Unknown()))),
         problems: Type.Optional(Type.Array(Problem)),
         isFiltered: Type.Optional(Type.Boolean()),
       }),

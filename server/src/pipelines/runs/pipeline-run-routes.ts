@@ -1,10 +1,13 @@
+import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
 import {
   type BodyStream,
-  ErrorAnswer,
   type RecordAnswer,
   type Routes,
   type Server,
+  serve,
+  serveOnce,
 } from '../../http/http.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ControlTransaction } from '../../storage/storage.ts';
@@ -25,9 +28,10 @@ import { readFileName, readSentType } from './upload-name.ts';
 
 /** Who may change products may also have a pipeline change them. Source: docs/interface.md §14.1. */
 const runs = { guard: 'management', access: 'write' } as const;
-const failures = { '4xx': ErrorAnswer };
-const tags = ['Pipelines'];
 const PATH = '/management/projects/:id/pipelines/:pipelineId';
+const about = { tags: ['Pipelines'], params: PipelineParams };
+/** Nothing parses it. */
+const File = Type.Unsafe<BodyStream | undefined>({ type: 'string', format: 'binary' });
 
 /** Source: docs/interface.md §13.2, §13.6. */
 export const pipelineRunRoutes =
@@ -40,66 +44,61 @@ export const pipelineRunRoutes =
 
 function serveRun(server: Server, parts: PipelineRouteParts): void {
   const { pipelines, answerOnce } = parts;
-  const schema = {
-    tags,
+  const endpoint = {
+    ...about,
+    method: 'POST',
+    path: `${PATH}/run`,
+    config: { ...runs, body: 'ignored' },
     summary: 'Start a run by hand',
-    params: PipelineParams,
-    querystring: RunQuery,
-    response: { 200: TriggeredAnswer, ...failures },
-  };
-  server.post(`${PATH}/run`, { config: { ...runs, body: 'ignored' }, schema }, async (request) => {
-    const { project } = request;
-    const pipeline = await pipelines.get({ projectId: project.id, id: request.params.pipelineId });
-    return answerOnce(request, async (record) => {
+    ...{ query: RunQuery, answer: { 200: TriggeredAnswer }, answerOnce },
+  } as const;
+  serveOnce(server, endpoint, async (request, once) => {
+    const { project, params, query } = request;
+    const pipeline = await pipelines.get({ projectId: project.id, id: params.pipelineId });
+    return once(async (record) => {
       const alongside = noteRun(parts, request, { pipeline, record });
-      const { force: isForced } = request.query;
-      return toTriggered(await pipelines.run(pipeline, project, { isForced, alongside })) as never;
+      return toTriggered(await pipelines.run(pipeline, project, { isForced: query.force, alongside }));
     });
   });
 }
 
 function serveUpload(server: Server, parts: PipelineRouteParts): void {
   const { pipelines, answerOnce, sourceMaxMib } = parts;
-  const schema = {
-    tags,
+  const endpoint = {
+    ...about,
+    method: 'POST',
+    path: `${PATH}/upload`,
+    config: { ...runs, body: 'stream', maxBodyMib: sourceMaxMib },
     summary: 'Send the file of an upload source in; it starts a run',
     description:
       'The body is the file itself, of any type, packed with gzip or zip or not, and not a form. The answer comes when it is safely stored.',
-    params: PipelineParams,
-    querystring: UploadQuery,
     consumes: ['application/octet-stream'],
-    body: { type: 'string', format: 'binary' } as const,
-    response: { 200: TriggeredAnswer, ...failures },
-  };
-  const config = { ...runs, body: 'stream', maxBodyMib: sourceMaxMib } as const;
-  server.post(`${PATH}/upload`, { config, schema }, async (request) => {
-    const { project } = request;
-    const pipeline = await pipelines.get({ projectId: project.id, id: request.params.pipelineId });
-    const sent = readFile(request, request.query.name);
+    ...{ query: UploadQuery, body: File, answer: { 200: TriggeredAnswer }, answerOnce },
+  } as const;
+  serveOnce(server, endpoint, async (request, once) => {
+    const { project, params, query, body } = request;
+    const pipeline = await pipelines.get({ projectId: project.id, id: params.pipelineId });
+    const sent = { ...describeFile(request, query.name), chunks: body ?? Readable.from([]) };
     return pipelines.upload({ pipeline, project, sent }, (digest, start) => {
       request.bodyDigest = digest;
-      return answerOnce(request, async (record) => {
-        const note = noteRun(parts, request, { pipeline, record });
-        return toTriggered(await start(note));
-      });
-    }) as never;
+      return once(async (record) => toTriggered(await start(noteRun(parts, request, { pipeline, record }))));
+    });
   });
 }
 
 function serveHistory(server: Server, { pipelines }: PipelineRouteParts): void {
-  const schema = {
-    tags,
+  const endpoint = {
+    ...about,
+    method: 'GET',
+    path: `${PATH}/runs`,
+    config: { guard: 'management', access: 'manage' },
     summary: 'List the runs of a pipeline',
-    params: PipelineParams,
-    querystring: ListQuery,
-    response: { 200: RunPage, ...failures },
-  };
-  const config = { guard: 'management', access: 'manage' } as const;
-  server.get(`${PATH}/runs`, { config, schema }, async (request) => {
-    const { project } = request;
-    const key = { projectId: project.id, id: request.params.pipelineId };
-    const { items, nextCursor } = await pipelines.listRuns(key, request.query);
-    return { items: items.map(toWireRun), nextCursor } as never;
+    ...{ query: ListQuery, answer: { 200: RunPage } },
+  } as const;
+  serve(server, endpoint, async ({ project, params, query }) => {
+    const key = { projectId: project.id, id: params.pipelineId };
+    const { items, nextCursor } = await pipelines.listRuns(key, query);
+    return { items: items.map(toWireRun), nextCursor };
   });
 }
 
@@ -107,7 +106,7 @@ function serveHistory(server: Server, { pipelines }: PipelineRouteParts): void {
 function noteRun(
   parts: PipelineRouteParts,
   { caller }: FastifyRequest,
-  { pipeline, record }: { pipeline: Pipeline; record: RecordAnswer },
+  { pipeline, record }: { pipeline: Pipeline; record: RecordAnswer<ReturnType<typeof toTriggered>> },
 ) {
   return async (tx: ControlTransaction, task: Task) => {
     await recordPipelineChange(parts, { tx, caller, action: 'run', pipeline });
@@ -116,13 +115,12 @@ function noteRun(
 }
 
 /** @throws request_invalid for a form, which is no file */
-function readFile(request: FastifyRequest, givenName: string | undefined) {
+function describeFile(request: FastifyRequest, givenName: string | undefined) {
   const { mediaType, charset } = readSentType(request.sentType);
   if (mediaType === 'multipart/form-data') {
     const details = ['the body must be the file itself and not a form, as curl sends it with --data-binary'];
     throw new ServiceError('request_invalid', { details });
   }
   const name = readFileName(givenName, request.headers['content-disposition']);
-  const mayBeRepeated = request.headers['idempotency-key'] !== undefined;
-  return { name, mediaType, charset, mayBeRepeated, chunks: (request.body ?? []) as BodyStream };
+  return { name, mediaType, charset, mayBeRepeated: request.headers['idempotency-key'] !== undefined };
 }

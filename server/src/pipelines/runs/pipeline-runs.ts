@@ -71,7 +71,7 @@ export class PipelineRuns {
 
   constructor(parts: PipelineRunParts) {
     this.parts = parts;
-    this.definitions = [this.runTask] as never;
+    this.definitions = [this.runTask];
   }
 
   /** @throws pipeline_running, pipeline_file_missing; then what stands `alongside` is not written */

@@ -8,6 +8,7 @@ import {
   type PresentedKey,
   type Routes,
   readPresentedKey,
+  serveOnce,
 } from '../../http/http.ts';
 import { allows, type Caller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
@@ -23,10 +24,13 @@ export interface WebhookRouteParts {
   readonly projects: Pick<Projects, 'recordChange'>;
 }
 
-const REFUSALS: Readonly<Record<string, string>> = {
-  401: 'Missing authorization header, or Wrong authentication credentials',
-  404: 'the URL is not one that a pipeline has now',
-  429: 'the pipeline is running, or its last call was too short a time ago; `Retry-After` says how long to wait',
+const refusal = (description: string) => ({ ...ErrorAnswer, description });
+const failures = {
+  401: refusal('Missing authorization header, or Wrong authentication credentials'),
+  404: refusal('the URL is not one that a pipeline has now'),
+  429: refusal(
+    'the pipeline is running, or its last call was too short a time ago; `Retry-After` says how long to wait',
+  ),
 };
 
 /** Source: docs/interface.md §4.9, §5.5. */
@@ -46,31 +50,29 @@ export const webhookRoutes =
       found.set(request, webhook);
     }
 
-    const schema = {
+    const endpoint = {
+      method: 'POST',
+      path: '/etl-triggers/webhook/:triggerId',
+      config: { guard: 'own', access: 'write', body: 'ignored', hidesOtherMethods: true },
       tags: ['Webhook'],
       summary: 'Start a pipeline whose trigger is a webhook',
       description:
         'The complete URL is copied from the trigger of the pipeline. The key is an account key with the access write or manage, in the header. A body and parameters are not looked at.',
       params: Type.Object({ triggerId: Type.String() }),
-      response: {
-        200: TriggeredAnswer,
-        ...Object.fromEntries(
-          Object.entries(REFUSALS).map(([status, description]) => [status, { ...ErrorAnswer, description }]),
-        ),
-      } as { 200: typeof TriggeredAnswer },
-    };
-    const config = { guard: 'own', access: 'write', body: 'ignored', hidesOtherMethods: true } as const;
-    server.post('/etl-triggers/webhook/:triggerId', { config, schema, onRequest: check }, async (request) => {
+      ...{ answer: { 200: TriggeredAnswer }, failures, answerOnce },
+      hooks: { onRequest: check },
+    } as const;
+    serveOnce(server, endpoint, async (request, once) => {
       const webhook = found.get(request);
       if (webhook === undefined) throw new Error('a webhook was not looked for');
-      return answerOnce(request, async (record) => {
+      return once(async (record) => {
         const task = await pipelines.trigger(webhook, async (tx, accepted) => {
           const { caller } = request;
           const details = { startedBy: 'webhook' };
           await recordPipelineChange({ projects }, { tx, caller, action: 'run', details, ...webhook });
           await record(tx, toTriggered(accepted));
         });
-        return toTriggered(task) as never;
+        return toTriggered(task);
       });
     });
   };

@@ -1,4 +1,4 @@
-import { ErrorAnswer, type Routes, whileCallerWaits } from '../../http/http.ts';
+import { type Routes, serve, whileCallerWaits } from '../../http/http.ts';
 import type { Relations } from '../relations.ts';
 import {
   ProductRelationParams,
@@ -11,37 +11,30 @@ export interface ProductRelationRouteParts {
   readonly relations: Relations;
 }
 
-const schema = {
+const endpoint = {
+  method: 'GET',
+  path: '/management/projects/:id/products/:identifier/relations',
+  config: { guard: 'management', access: 'manage' },
   tags: ['Products'],
   summary: 'What a product leads to and what leads to it, relation by relation, with the reason',
-  params: ProductRelationParams,
-  querystring: ProductRelationsQuery,
-  response: { 200: ProductRelations, '4xx': ErrorAnswer },
-};
+  ...{ params: ProductRelationParams, query: ProductRelationsQuery, answer: { 200: ProductRelations } },
+} as const;
 
 /** Source: docs/interface.md §12.7. */
 export const productRelationRoutes =
   ({ relations }: ProductRelationRouteParts): Routes =>
-  (server) => {
-    server.get(
-      '/management/projects/:id/products/:identifier/relations',
-      { config: { guard: 'management', access: 'manage' }, schema },
-      async (request, reply) => {
-        const { project } = request;
-        const { identifier } = request.params;
-        const { limit = DEFAULT_LIMIT } = request.query;
-        const wanted = { projectId: project.id, identifier, limit };
-        return whileCallerWaits(reply, async (signal) => ({
-          relations: (await relations.relateProduct(wanted, signal)).map(({ relation, related }) => ({
-            id: relation.id,
-            name: relation.definition.name,
-            tag: relation.definition.tag,
-            enabled: relation.definition.enabled,
-            state: relation.state,
-            asSource: related?.asSource ?? null,
-            asTarget: related?.asTarget ?? null,
-          })),
-        })) as never;
-      },
-    );
-  };
+  (server) =>
+    serve(server, endpoint, async ({ project, params: { identifier }, query }, reply) => {
+      const wanted = { projectId: project.id, identifier, limit: query.limit ?? DEFAULT_LIMIT };
+      return whileCallerWaits(reply, async (signal) => ({
+        relations: (await relations.relateProduct(wanted, signal)).map(({ relation, related }) => ({
+          id: relation.id,
+          name: relation.definition.name,
+          tag: relation.definition.tag,
+          enabled: relation.definition.enabled,
+          state: relation.state,
+          asSource: related?.asSource ?? null,
+          asTarget: related?.asTarget ?? null,
+        })),
+      }));
+    });

@@ -1,8 +1,16 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
+import type { Static } from 'typebox';
 import { Value } from 'typebox/value';
 import { readIdentifierList } from '../../catalog/catalog.ts';
-import { ErrorAnswer, type Routes, whileCallerWaits } from '../../http/http.ts';
+import {
+  type RawAnswer,
+  type Routes,
+  type Server,
+  sendRaw,
+  serveRaw,
+  whileCallerWaits,
+} from '../../http/http.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { AskedRelations, RelatedSteps, Relations } from '../relations.ts';
@@ -19,89 +27,70 @@ import {
 } from './related-schemas.ts';
 
 const config = { guard: 'project', access: 'read' } as const;
-const tags = ['Related products'];
-const failures = { '4xx': ErrorAnswer };
+const about = {
+  config,
+  tags: ['Related products'],
+  why: 'answers are kept as bytes, and long ones are streamed',
+};
 const JSON_TYPE = 'application/json; charset=utf-8';
 /** 1,000 identifiers and 2,000 entries, whatever escapes they are written with. */
-const BODY_MAX_MIB = 8;
+const takesBody = { ...config, maxBodyMib: 8 } as const;
 
 /** Source: docs/interface.md §4.8. */
 export const relatedRoutes =
   ({ relations }: { readonly relations: Relations }): Routes =>
   (server) => {
     const answer = answerBy(relations);
-    const bulk = '/search/relations/bulk-results';
-    const single = '/search/relations/result';
-    const response = { 200: BulkAnswer, ...failures };
-    server.get(
-      bulk,
-      {
-        config,
-        schema: { tags, summary: 'Related products of many products', querystring: BulkQuery, response },
-      },
-      async (request, reply) => {
-        const { query } = request;
-        const asked = { ...readIncluded(query), form: 'bulk' as const, explain: query.explain === true };
-        const identifiers = checkSources(readIdentifierList(query.identifiers));
-        return answer(request.project, reply, { ...asked, identifiers });
-      },
-    );
-    server.post(
-      bulk,
-      {
-        config: { ...config, maxBodyMib: BODY_MAX_MIB },
-        schema: {
-          tags,
-          summary: 'Related products of many products, without the limits of a URL',
-          body: BulkBody,
-          response,
-        },
-      },
-      async (request, reply) => {
-        const asked = {
-          ...toIncluded(request.body),
-          form: 'bulk' as const,
-          explain: request.body.explain === true,
-        };
-        const identifiers = checkSources(request.body.identifiers);
-        return answer(request.project, reply, { ...asked, identifiers });
-      },
-    );
-    server.get(
-      single,
-      {
-        config,
-        schema: {
-          ...{ tags, summary: 'Related products of one product', querystring: SingleQuery },
-          response: { 200: SingleAnswer, ...failures },
-        },
-      },
-      async (request, reply) => {
-        const { query } = request;
-        const asked = { ...readIncluded(query), form: 'single' as const, explain: query.explain === true };
-        return answer(request.project, reply, { ...asked, identifiers: [query.identifier] });
-      },
-    );
-    server.post(
-      single,
-      {
-        config: { ...config, maxBodyMib: BODY_MAX_MIB },
-        schema: {
-          ...{
-            tags,
-            summary: 'Related products of one product, without the limits of a URL',
-            body: SingleBody,
-          },
-          response: { 200: SingleAnswer, ...failures },
-        },
-      },
-      async (request, reply) => {
-        const { body } = request;
-        const asked = { ...toIncluded(body), form: 'single' as const, explain: body.explain === true };
-        return answer(request.project, reply, { ...asked, identifiers: [body.identifier] });
-      },
-    );
+    serveBulk(server, answer);
+    serveSingle(server, answer);
   };
+
+function serveBulk(server: Server, answer: ReturnType<typeof answerBy>): void {
+  const ofMany = { ...about, path: '/search/relations/bulk-results', answer: { 200: BulkAnswer } };
+  const summary = 'Related products of many products';
+  serveRaw(
+    server,
+    { ...ofMany, method: 'GET', summary, query: BulkQuery },
+    async ({ project, query }, reply) => {
+      const asked = { ...readIncluded(query), form: 'bulk' as const, explain: query.explain === true };
+      const identifiers = checkSources(readIdentifierList(query.identifiers));
+      return answer(project, reply, { ...asked, identifiers });
+    },
+  );
+  const sent = {
+    ...ofMany,
+    method: 'POST',
+    config: takesBody,
+    ...{ summary: `${summary}, without the limits of a URL`, body: BulkBody },
+  } as const;
+  serveRaw(server, sent, async ({ project, body }, reply) => {
+    const asked = { ...toIncluded(body), form: 'bulk' as const, explain: body.explain === true };
+    return answer(project, reply, { ...asked, identifiers: checkSources(body.identifiers) });
+  });
+}
+
+function serveSingle(server: Server, answer: ReturnType<typeof answerBy>): void {
+  const ofOne = { ...about, path: '/search/relations/result', answer: { 200: SingleAnswer } };
+  const summary = 'Related products of one product';
+  serveRaw(
+    server,
+    { ...ofOne, method: 'GET', summary, query: SingleQuery },
+    async ({ project, query }, reply) => {
+      const asked = { ...readIncluded(query), form: 'single' as const, explain: query.explain === true };
+      return answer(project, reply, { ...asked, identifiers: [query.identifier] });
+    },
+  );
+  const sent = {
+    ...ofOne,
+    method: 'POST',
+    config: takesBody,
+    ...{ summary: `${summary}, without the limits of a URL`, body: SingleBody },
+  } as const;
+  serveRaw(server, sent, async ({ project, body }, reply) => {
+    const asked = { ...toIncluded(body), form: 'single' as const, explain: body.explain === true };
+    return answer(project, reply, { ...asked, identifiers: [body.identifier] });
+  });
+}
 
 function readIncluded(query: { includeRelations?: string; includeTags?: string }): IncludedRelations {
   return {
@@ -136,7 +125,7 @@ function readList<Schema extends typeof IncludeRelations | typeof IncludeTags>(
   name: string,
   text: string | undefined,
   { schema, isGood }: { schema: Schema; isGood: (entry: unknown) => boolean },
-): never | undefined {
+): Static<Schema> | undefined {
   if (text === undefined || text === '') return undefined;
   let list: unknown;
   try {
@@ -147,28 +136,26 @@ function readList<Schema extends typeof IncludeRelations | typeof IncludeTags>(
     });
   }
   // Listing errors interprets the schema, which takes longer than all the rest of a small request.
-  if (Array.isArray(list) && list.length <= LISTED && list.every(isGood)) return list as never;
+  if (Array.isArray(list) && list.length <= LISTED && list.every(isGood)) return list as Static<Schema>;
   const errors = [...Value.Errors(schema, list)].map(
     ({ instancePath, message }) => `/${name}${instancePath} ${message}`,
   );
   if (errors.length > 0) throw new ServiceError('query_invalid', { details: errors.slice(0, 20) });
-  return list as never;
+  return list as Static<Schema>;
 }
 
 /** The first part is read before anything is sent, so that what fails in it is told; more than one is streamed. */
 const answerBy =
   (relations: Relations) =>
-  (project: ChosenProject, reply: FastifyReply, asked: AskedRelations): Promise<never> =>
+  (project: ChosenProject, reply: FastifyReply, asked: AskedRelations): Promise<RawAnswer> =>
     whileCallerWaits(reply, async (signal) => {
       const steps = await relations.ask(project, asked, signal);
       const first = await steps.next();
       const second = await steps.next();
-      reply.type(JSON_TYPE);
       if (first.done) throw new Error('an answer has at least one part');
-      if (second.done) return reply.send(first.value) as never;
-      return reply.send(
-        Readable.from(resume([first.value, second.value], steps), { objectMode: false }),
-      ) as never;
+      if (second.done) return sendRaw(reply, JSON_TYPE, first.value);
+      const parts = resume([first.value, second.value], steps);
+      return sendRaw(reply, JSON_TYPE, Readable.from(parts, { objectMode: false }));
     });
 
 async function* resume(read: readonly Buffer[], rest: RelatedSteps): AsyncGenerator<Buffer, void> {

@@ -1,22 +1,24 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
+import type { Static } from 'typebox';
 import {
   type AnswerOnce,
   type CountLook,
-  ErrorAnswer,
   IfMatch,
   ListQuery,
   ProjectParams,
-  type RecordAnswer,
   type Routes,
   readIfMatch,
+  type Sent,
   type Server,
   sendMark,
+  serve,
+  serveOnce,
   whileCallerWaits,
 } from '../../http/http.ts';
 import type { Projects } from '../../projects/projects.ts';
-import type { Database } from '../../storage/storage.ts';
+import { type ControlTransaction, type Database, markOf } from '../../storage/storage.ts';
 import type { Relations } from '../relations.ts';
-import { checkDefinition, type SentDefinition } from './definition-check.ts';
+import { checkDefinition } from './definition-check.ts';
 import { markOfRelation, type Relation } from './relation.ts';
 import {
   DoneAnswer,
@@ -28,6 +30,7 @@ import {
   SentRelation,
   Survey,
   toWireRelation,
+  toWireSurvey,
   WireRelation,
 } from './relation-schemas.ts';
 
@@ -42,10 +45,13 @@ export interface RelationRouteParts {
 const config = { guard: 'management', access: 'manage', maxBodyMib: 16 } as const;
 /** Asked by POST, because it is long; nothing is changed. */
 const question = { ...config, role: 'viewer' } as const;
-const failures = { '4xx': ErrorAnswer };
-const tags = ['Relations'];
 const done = { status: 'success' } as const;
 const PATH = '/management/projects/:id/relations';
+const about = { config, tags: ['Relations'], params: ProjectParams };
+const aboutOne = {
+  ...{ ...about, path: `${PATH}/:relationId`, params: RelationParams },
+  answer: { 200: WireRelation },
+};
 
 /** Source: docs/interface.md §12. */
 export const relationRoutes =
@@ -59,226 +65,213 @@ export const relationRoutes =
 
 function serveCollection(server: Server, parts: RelationRouteParts): void {
   const { relations, answerOnce } = parts;
-  const listSchema = {
-    tags,
+  const list = {
+    ...about,
+    method: 'GET',
+    path: PATH,
     summary: 'List the relations of a project, all on one page',
-    params: ProjectParams,
-    querystring: ListQuery,
-    response: { 200: RelationPage, ...failures },
-  };
-  server.get(PATH, { config, schema: listSchema }, async (request) => {
-    const { project } = request;
-    return { items: (await relations.list(project.id)).map(toWireRelation), nextCursor: null } as never;
-  });
+    ...{ query: ListQuery, answer: { 200: RelationPage } },
+  } as const;
+  serve(server, list, async ({ project }) => ({
+    items: (await relations.list(project.id)).map(toWireRelation),
+    nextCursor: null,
+  }));
 
-  const createSchema = {
-    tags,
+  const create = {
+    ...about,
+    method: 'POST',
+    path: PATH,
     summary: 'Create a relation; its index is made by a task',
     description:
       'A definition that cannot work is stored all the same, with the state misconfigured and the reason.',
-    params: ProjectParams,
-    body: SentRelation,
-    response: { 201: WireRelation, ...failures },
-  };
-  server.post(PATH, { config, schema: createSchema }, async (request, reply) => {
-    const { project } = request;
-    const definition = checkDefinition(request.body as SentDefinition);
-    const answer = await answerOnce(request, async (record) => {
-      const relation = await relations.create(project, definition);
+    ...{ body: SentRelation, answer: { 201: WireRelation }, answerOnce },
+  } as const;
+  serveOnce(server, create, async (request, once, reply) => {
+    const definition = checkDefinition(request.body);
+    const answer = await once(async (record) => {
+      const relation = await relations.create(request.project, definition);
       const created = toWireRelation(relation);
-      await recordChange(parts, request, { action: 'created', relation, record, answer: created });
+      await recordChange(parts, request, {
+        action: 'created',
+        relation,
+        record: (tx) => record(tx, created),
+      });
       return created;
     });
     sendMark(reply, markOfWire(answer));
-    return reply.code(201).send(answer as never);
+    return answer;
   });
 }
 
 function serveExchange(server: Server, parts: RelationRouteParts): void {
   const { relations, answerOnce } = parts;
-  const exportSchema = {
-    tags,
+  const exported = {
+    ...about,
+    method: 'GET',
+    path: `${PATH}/export`,
     summary: 'Export all relations of a project as one document',
-    params: ProjectParams,
-    response: { 200: RelationDocument, ...failures },
-  };
-  server.get(`${PATH}/export`, { config, schema: exportSchema }, async (request) => {
-    const { project } = request;
+    answer: { 200: RelationDocument },
+  } as const;
+  serve(server, exported, async ({ project }) => {
     const listed = await relations.list(project.id);
-    return { relations: listed.map(({ id, definition }) => ({ id, ...definition })) } as never;
+    return { relations: listed.map(({ id, definition }) => ({ id, ...definition })) };
   });
 
-  const importSchema = {
-    tags,
+  const imported = {
+    ...about,
+    method: 'POST',
+    path: `${PATH}/import`,
     summary: 'Replace all relations of a project by those of a document',
     description:
       'A relation with a known id, or else the same name and tag, is changed; others are made, those that are missing deleted.',
-    params: ProjectParams,
-    body: RelationDocument,
-    response: { 200: RelationPage, ...failures },
-  };
-  server.post(`${PATH}/import`, { config, schema: importSchema }, async (request) => {
-    const { project } = request;
+    ...{ body: RelationDocument, answer: { 200: RelationPage }, answerOnce },
+  } as const;
+  serveOnce(server, imported, async (request, once) => {
     const sent = request.body.relations.map((one, at) => ({
       id: one.id,
-      definition: checkDefinition(one as SentDefinition, `/relations/${at}`),
+      definition: checkDefinition(one, `/relations/${at}`),
     }));
-    return answerOnce(request, async (record) => {
-      const items = (await relations.importAll(project, sent)).map(toWireRelation);
-      const imported = { items, nextCursor: null };
-      await recordChange(parts, request, { action: 'imported', record, answer: imported });
-      return imported;
-    }) as never;
+    return once(async (record) => {
+      const items = (await relations.importAll(request.project, sent)).map(toWireRelation);
+      const answer = { items, nextCursor: null };
+      await recordChange(parts, request, { action: 'imported', record: (tx) => record(tx, answer) });
+      return answer;
+    });
   });
 }
 
 function serveRelation(server: Server, parts: RelationRouteParts): void {
   const { relations, answerOnce } = parts;
-  const path = `${PATH}/:relationId`;
-  const schema = { tags, params: RelationParams, response: { 200: WireRelation, ...failures } };
-  const readSchema = { ...schema, summary: 'Read a relation; the ETag is for If-Match' };
-  server.get(path, { config, schema: readSchema }, async (request, reply) => {
-    const { project } = request;
-    const relation = await relations.get(project.id, request.params.relationId);
+  const read = {
+    ...aboutOne,
+    method: 'GET',
+    summary: 'Read a relation; the ETag is for If-Match',
+  } as const;
+  serve(server, read, async ({ project, params }, reply) => {
+    const relation = await relations.get(project.id, params.relationId);
     sendMark(reply, markOfRelation(relation));
-    return toWireRelation(relation) as never;
+    return toWireRelation(relation);
   });
 
-  server.put(
-    path,
-    {
-      config,
-      schema: {
-        ...schema,
-        summary: 'Replace a relation; the old answers stay until the new ones are complete',
-        headers: IfMatch,
-        body: SentRelation,
-      },
-    },
-    async (request, reply) => {
-      const { project } = request;
-      const definition = checkDefinition(request.body as SentDefinition);
-      const replaced = { id: request.params.relationId, expected: readIfMatch(request), definition };
-      const answer = await answerOnce(request, async (record) => {
-        const relation = await relations.replace(project, replaced);
-        const changed = toWireRelation(relation);
-        await recordChange(parts, request, { action: 'changed', relation, record, answer: changed });
-        return changed;
+  const replace = {
+    ...aboutOne,
+    method: 'PUT',
+    summary: 'Replace a relation; the old answers stay until the new ones are complete',
+    ...{ headers: IfMatch, body: SentRelation, answerOnce },
+  } as const;
+  serveOnce(server, replace, async (request, once, reply) => {
+    const definition = checkDefinition(request.body);
+    const replaced = { id: request.params.relationId, expected: readIfMatch(request), definition };
+    const answer = await once(async (record) => {
+      const relation = await relations.replace(request.project, replaced);
+      const changed = toWireRelation(relation);
+      await recordChange(parts, request, {
+        action: 'changed',
+        relation,
+        record: (tx) => record(tx, changed),
       });
-      sendMark(reply, markOfWire(answer));
-      return answer as never;
-    },
-  );
+      return changed;
+    });
+    sendMark(reply, markOfWire(answer));
+    return answer;
+  });
 
-  server.delete(
-    path,
-    {
-      config,
-      schema: {
-        ...schema,
-        summary: 'Delete a relation',
-        headers: IfMatch,
-        response: { 200: DoneAnswer, ...failures },
-      },
-    },
-    async (request) => {
-      const { project } = request;
-      const expected = readIfMatch(request);
-      return answerOnce(request, async (record) => {
-        const relation = await relations.get(project.id, request.params.relationId);
-        await relations.remove(project.id, { id: relation.id, expected });
-        await recordChange(parts, request, { action: 'deleted', relation, record, answer: done });
-        return done;
-      });
-    },
-  );
+  const remove = {
+    ...aboutOne,
+    method: 'DELETE',
+    summary: 'Delete a relation',
+    ...{ headers: IfMatch, answer: { 200: DoneAnswer }, answerOnce },
+  } as const;
+  serveOnce(server, remove, async (request, once) => {
+    const { project, params } = request;
+    const expected = readIfMatch(request);
+    return once(async (record) => {
+      const relation = await relations.get(project.id, params.relationId);
+      await relations.remove(project.id, { id: relation.id, expected });
+      await recordChange(parts, request, { action: 'deleted', relation, record: (tx) => record(tx, done) });
+      return done;
+    });
+  });
 }
 
 interface RecordedChange {
   readonly action: 'created' | 'changed' | 'deleted' | 'imported';
   readonly relation?: Pick<Relation, 'id' | 'definition'>;
-  readonly record: RecordAnswer;
-  readonly answer: object;
+  readonly record: (tx: ControlTransaction) => Promise<void>;
 }
 
 /** Writes the entry of the audit log and the answer beside it (§7.5). */
 function recordChange(
   { projects, database }: RelationRouteParts,
   { caller: author, project: { id: projectId } }: FastifyRequest,
-  { action, relation, record, answer }: RecordedChange,
+  { action, relation, record }: RecordedChange,
 ): Promise<void> {
   const subject = relation
     ? { type: 'relation', id: relation.id, name: relation.definition.name }
     : { type: 'project', id: projectId };
   return database.write(async (tx) => {
     await projects.recordChange({ author, projectId, action: `relation.${action}`, subject }, tx);
-    await record(tx, answer);
+    await record(tx);
   });
 }
 
 /** Of an answer, which may be one that was kept (§7.5): the definition is what the service did not add. */
-function markOfWire({ id, state, misconfigured, createdAt, updatedAt, ...answer }: AnsweredRelation): string {
-  const { problem, ...definition } = answer;
-  return markOfRelation({ definition });
+function markOfWire({
+  id,
+  state,
+  misconfigured,
+  problem,
+  ...answer
+}: Sent<Static<typeof WireRelation>>): string {
+  const { createdAt, updatedAt, ...definition } = answer;
+  return markOf(definition);
 }
 
-type AnsweredRelation = ReturnType<typeof toWireRelation>;
-
 function serveQuestions(server: Server, { relations, countLook }: RelationRouteParts): void {
-  const previewSchema = {
-    tags,
+  const patient = { ...question, isPatient: true };
+  const preview = {
+    ...about,
+    method: 'POST',
+    path: `${PATH}/preview`,
+    config: patient,
     summary: 'Try a definition on the catalog without storing it',
     description:
       'The whole catalog is read; above 10,000 sources a sample of them is searched, for a limited time: see endedEarly.',
-    params: ProjectParams,
-    body: SentRelation,
-    response: { 200: Survey, ...failures },
-  };
-  const patient = { ...question, isPatient: true };
-  server.post(`${PATH}/preview`, { config: patient, schema: previewSchema }, async (request, reply) => {
-    const { project } = request;
-    const definition = checkDefinition(request.body as SentDefinition);
+    ...{ body: SentRelation, answer: { 200: Survey } },
+  } as const;
+  serve(server, preview, async (request, reply) => {
+    const definition = checkDefinition(request.body);
     countLook(request, reply);
-    return answerSurvey(reply, (signal) => relations.tryDefinition(project.id, definition, signal));
+    return whileCallerWaits(reply, async (signal) =>
+      toWireSurvey(await relations.tryDefinition(request.project.id, definition, signal)),
+    );
   });
 
-  const healthSchema = {
-    tags,
-    summary: 'How a relation does on the catalog',
-    params: RelationParams,
-    response: { 200: Survey, ...failures },
-  };
-  server.get(
-    `${PATH}/:relationId/health`,
-    { config: patient, schema: healthSchema },
-    async (request, reply) => {
-      const { project } = request;
-      const { relationId } = request.params;
-      countLook(request, reply);
-      return answerSurvey(reply, (signal) => relations.survey(project.id, relationId, signal));
-    },
-  );
+  const health = {
+    ...aboutOne,
+    method: 'GET',
+    path: `${aboutOne.path}/health`,
+    config: patient,
+    ...{ summary: 'How a relation does on the catalog', answer: { 200: Survey } },
+  } as const;
+  serve(server, health, async (request, reply) => {
+    const { project, params } = request;
+    countLook(request, reply);
+    return whileCallerWaits(reply, async (signal) =>
+      toWireSurvey(await relations.survey(project.id, params.relationId, signal)),
+    );
+  });
 
-  const explainSchema = {
-    tags,
+  const explain = {
+    ...aboutOne,
+    method: 'POST',
+    path: `${aboutOne.path}/explain`,
+    config: question,
     summary: 'Why a product is among the results of another, or is not',
-    params: RelationParams,
-    body: PairToExplain,
-    response: { 200: Explanation, ...failures },
-  };
-  server.post(
-    `${PATH}/:relationId/explain`,
-    { config: question, schema: explainSchema },
-    async (request, reply) => {
-      const { project } = request;
-      const wanted = { projectId: project.id, id: request.params.relationId, ...request.body };
-      return whileCallerWaits(reply, (signal) => relations.explain(wanted, signal)) as never;
-    },
-  );
-}
-
-const answerSurvey = (reply: FastifyReply, look: (signal: AbortSignal) => Promise<object>): Promise<never> =>
-  whileCallerWaits(reply, async (signal) => {
-    const survey = await look(signal);
-    return { misconfigured: 'problem' in survey, ...survey } as never;
+    ...{ body: PairToExplain, answer: { 200: Explanation } },
+  } as const;
+  serve(server, explain, async ({ project, params, body }, reply) => {
+    const wanted = { projectId: project.id, id: params.relationId, ...body };
+    return whileCallerWaits(reply, (signal) => relations.explain(wanted, signal));
   });
+}

@@ -159,3 +159,9 @@ export const Survey = Type.Object(
   },
   { title: 'RelationSurvey' },
 );
+
+/** @param survey  how a relation does, or why it cannot work */
+export const toWireSurvey = <Found extends object>(survey: Found) => ({
+  misconfigured: 'problem' in survey,
+  ...survey,
+});

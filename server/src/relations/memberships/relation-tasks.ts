@@ -43,7 +43,7 @@ export function createRelationBuilds(parts: {
       await dropOld(projectId);
     },
   };
-  tasks.define([buildTask] as never);
+  tasks.define([buildTask]);
 
   async function build(run: TaskRun, relationId: number): Promise<void> {
     const { projectId } = run.task;

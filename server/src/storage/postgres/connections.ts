@@ -148,7 +148,7 @@ function createPool(url: string, connections: number): pg.Pool {
     statement_timeout: READ_TIMEOUT_MS,
     application_name: 'relata',
     keepAlive: true,
-    types: parseNumbers as never,
+    types: parseNumbers,
   });
   // An idle connection that the database closed is no fault: the next statement opens another.
   pool.on('error', () => {});

@@ -102,7 +102,7 @@ export function listStagedDocuments(
        from staged_product s join document d on d.id = s.document_id
        where s.full_update_id = ? and s.batch = ? order by s.identifier`,
     )
-    .all(fullUpdateId, batch) as never;
+    .all(fullUpdateId, batch) as unknown as StagedDocument[];
 }
 
 export function readStagedReports(file: CatalogFile, fullUpdateId: number): string[] {
