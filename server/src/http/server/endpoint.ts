@@ -121,19 +121,25 @@ export function serveRaw<
   server: Server,
   {
     why: _,
+    produces,
     ...endpoint
   }: Endpoint<Params, Query, Body> & {
     readonly answer?: { readonly 200: Answer };
     readonly why: string;
-    /** Media types of an answer without a schema. */
-    readonly produces?: readonly string[];
+    /** Media type of an answer without a schema. */
+    readonly produces?: string;
   },
   handle: (
     request: Asked<Static<Params>, Static<Query>, Static<Body>>,
     reply: FastifyReply,
   ) => Promise<Sent<Static<Answer>> | RawAnswer>,
 ): void {
-  addRoute(server, endpoint, (request, reply) => handle(request as Parameters<typeof handle>[0], reply));
+  const content = produces && { [produces]: { schema: { type: 'string' } } };
+  addRoute(
+    server,
+    { ...endpoint, ...(content && { answer: { 200: { description: 'OK', content } } }) },
+    (request, reply) => handle(request as Parameters<typeof handle>[0], reply),
+  );
 }
 
 /** The compiler has checked what is asked and answered by now; Fastify checks what comes. */
