@@ -1,10 +1,4 @@
-import type {
-  FastifyContextConfig,
-  FastifyReply,
-  FastifyRequest,
-  FastifySchema,
-  RouteShorthandOptions,
-} from 'fastify';
+import type { FastifyContextConfig, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import { type AnswerOnce, ErrorAnswer, type RecordAnswer } from '../answers/answers.ts';
 import type { Server } from '../http.ts';
@@ -159,9 +153,5 @@ function addRoute(
     ...about
   } = endpoint;
   const schema = { ...about, ...(query && { querystring: query }), response: { ...answer, ...failures } };
-  const options = { ...hooks, method, url: path, config, schema: schema as FastifySchema };
-  server.route({
-    ...options,
-    handler: (request, reply) => handler(request as FastifyRequest, reply as FastifyReply),
-  });
+  server.route({ ...hooks, method, url: path, config, schema, handler });
 }
