@@ -1471,12 +1471,12 @@ export interface Operations {
   /** Read the report: a JSON line per product or value with something to say */
   getTasksByIdReport: {
     path: { id: string; };
-    answer: unknown;
+    answer: string;
   };
   /** Follow a task as server-sent events: a `task` event at once and at every change */
   getTasksByIdEvents: {
     path: { id: string; };
-    answer: unknown;
+    answer: string;
   };
   /** Replace products (incremental update) or change some of their fields (partial update) */
   postProducts: {

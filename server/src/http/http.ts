@@ -4,14 +4,8 @@
  * docs/interface.md §7.2. It never knows what a route does.
  */
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import type {
-  FastifyBaseLogger,
-  FastifyInstance,
-  RawReplyDefaultExpression,
-  RawServerDefault,
-} from 'fastify';
+import type { ServerResponse } from 'node:http';
+import type { FastifyInstance } from 'fastify';
 import type { Access, Caller, ChosenProject, Role } from '../kernel/caller.ts';
 import type { JsonLimits } from '../kernel/json-scan.ts';
 import type { RawBody } from './bodies/bodies.ts';
@@ -71,13 +65,7 @@ export {
   serveRaw,
 } from './server/server.ts';
 
-export type Server = FastifyInstance<
-  RawServerDefault,
-  IncomingMessage,
-  RawReplyDefaultExpression,
-  FastifyBaseLogger,
-  TypeBoxTypeProvider
->;
+export type Server = FastifyInstance;
 
 /** A body in chunks as they came; fails in the middle when it is too large or stalls. */
 export type BodyStream = AsyncIterable<Uint8Array>;

@@ -1,4 +1,5 @@
 import { ServiceError } from '../kernel/errors.ts';
+import { OpenCounts } from '../kernel/open-counts.ts';
 
 export interface PlaceLimits {
   readonly inProcess: number;
@@ -27,7 +28,7 @@ const RETRY_SECONDS = 5;
 export class AccountPlaces {
   readonly #limits: PlaceLimits;
   /** By account. */
-  readonly #taken = new Map<number, number>();
+  readonly #taken = new OpenCounts<number>();
   readonly #waiting: Waiting[] = [];
 
   constructor(limits: PlaceLimits) {
@@ -37,46 +38,32 @@ export class AccountPlaces {
   /** @throws rate_limited where the account has its share, not_ready where others have the rest; the reason of the signal */
   async use<Result>({ accountId, signal }: Asker, work: () => Promise<Result>): Promise<Result> {
     signal?.throwIfAborted();
-    if (this.#hasRoom(accountId)) this.#take(accountId);
-    else await this.#wait(accountId, signal);
+    const end = this.#hasRoom(accountId) ? this.#taken.begin(accountId) : await this.#wait(accountId, signal);
     try {
       return await work();
     } finally {
-      this.#giveBack(accountId);
+      end();
+      this.#beginNext();
     }
   }
 
   #hasRoom(accountId: number): boolean {
-    const all = this.#taken.values().reduce((sum, count) => sum + count, 0);
-    return all < this.#limits.inProcess && this.#count(accountId) < this.#limits.inAccount;
+    return this.#taken.all() < this.#limits.inProcess && this.#taken.of(accountId) < this.#limits.inAccount;
   }
 
-  #count(accountId: number): number {
-    return this.#taken.get(accountId) ?? 0;
-  }
-
-  #take(accountId: number): void {
-    this.#taken.set(accountId, this.#count(accountId) + 1);
-  }
-
-  #giveBack(accountId: number): void {
-    const left = this.#count(accountId) - 1;
-    if (left > 0) this.#taken.set(accountId, left);
-    else this.#taken.delete(accountId);
+  #beginNext(): void {
     const at = this.#waiting.findIndex((one) => this.#hasRoom(one.accountId));
     if (at < 0) return;
     const [next] = this.#waiting.splice(at, 1);
     next?.begin();
   }
 
-  async #wait(accountId: number, signal: AbortSignal | undefined): Promise<void> {
+  /** @returns what gives the place back */
+  async #wait(accountId: number, signal: AbortSignal | undefined): Promise<() => void> {
     const before = this.#waiting.filter((one) => one.accountId === accountId).length;
     if (before >= this.#limits.waiting) throw this.#refuse(accountId);
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const begin = () => {
-      this.#take(accountId);
-      resolve();
-    };
+    const { promise, resolve, reject } = Promise.withResolvers<() => void>();
+    const begin = () => resolve(this.#taken.begin(accountId));
     const waiting = { accountId, begin };
     const leave = () => {
       this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
@@ -84,12 +71,12 @@ export class AccountPlaces {
     };
     this.#waiting.push(waiting);
     signal?.addEventListener('abort', leave, { once: true });
-    await promise.finally(() => signal?.removeEventListener('abort', leave));
+    return promise.finally(() => signal?.removeEventListener('abort', leave));
   }
 
   #refuse(accountId: number): ServiceError {
     const { inAccount, waiting } = this.#limits;
-    const isOwn = waiting > 0 || this.#count(accountId) >= inAccount;
+    const isOwn = waiting > 0 || this.#taken.of(accountId) >= inAccount;
     if (!isOwn) return new ServiceError('not_ready', { retryAfterSeconds: RETRY_SECONDS });
     const queue = waiting > 0 ? ` and ${waiting} wait` : '';
     const details = [

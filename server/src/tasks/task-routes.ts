@@ -97,7 +97,7 @@ function serveLogAndReport(server: Server, parts: TaskRouteParts): void {
     method: 'GET',
     path: '/tasks/:id/report',
     summary: 'Read the report: a JSON line per product or value with something to say',
-    ...{ produces: ['application/x-ndjson'], why: 'a stream of lines' },
+    ...{ produces: 'application/x-ndjson', why: 'a stream of lines' },
   } as const;
   serveRaw(server, report, async (request, reply) => {
     const task = await getTask(parts, request);
@@ -112,7 +112,7 @@ function serveEvents(server: Server, parts: TaskRouteParts, waiting: WaitingCall
     path: '/tasks/:id/events',
     config: { ...config, isPatient: true },
     summary: 'Follow a task as server-sent events: a `task` event at once and at every change',
-    ...{ produces: ['text/event-stream'], why: 'a stream of events' },
+    ...{ produces: 'text/event-stream', why: 'a stream of events' },
   } as const;
   serveRaw(server, endpoint, async (request, reply) => {
     const task = await getTask(parts, request);

@@ -1,5 +1,6 @@
 import { type Caller, nameCaller } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
+import { OpenCounts } from '../kernel/open-counts.ts';
 
 /** Of one key or user. Source: docs/interface.md §8. */
 const MOST_WAITING = 1_000;
@@ -11,22 +12,16 @@ export interface WaitingCallers {
 }
 
 export function createWaitingCallers(): WaitingCallers {
-  const counts = new Map<string, number>();
+  const open = new OpenCounts<string>();
 
   return {
     enter(caller) {
       const name = nameCaller(caller);
-      const count = counts.get(name) ?? 0;
-      if (count >= MOST_WAITING) {
+      if (open.of(name) >= MOST_WAITING) {
         const details = [`one key or user may wait ${MOST_WAITING} times at once`];
         throw new ServiceError('too_many_waits', { details, retryAfterSeconds: 1 });
       }
-      counts.set(name, count + 1);
-      return () => {
-        const left = (counts.get(name) ?? 0) - 1;
-        if (left > 0) counts.set(name, left);
-        else counts.delete(name);
-      };
+      return open.begin(name);
     },
   };
 }

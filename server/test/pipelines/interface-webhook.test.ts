@@ -350,6 +350,8 @@ test('a call repeated under its Idempotency-Key gets the first answer, also with
   assert.deepEqual([second.status, second.body], [200, first.body]);
   await service().ended(first.body.task.id);
   assert.equal(await countRuns(webhook), 1);
+  const other = await createWebhook();
+  assertRefused(await other.call({ headers }), 422);
 });
 
 test('an accepted call is in the audit log, a refused one is not (§14.4)', async () => {

@@ -126,6 +126,9 @@ test('a rejected row stops the run, is left out, or is up to a share; the report
     ],
   );
   assert.deepEqual(await pipeline.list(), []);
+  const written = { created: 0, changed: 0, unchanged: 0, deleted: 0 };
+  const read = { rows: 4, products: 2, filtered: 0, rejected: 2 };
+  assert.deepEqual(await pipeline.counts(), { ...read, ...written }, 'all figures, also of a run that fails');
 
   await pipeline.change({ mapping: PRICED, onRejectedRow: 0.5 });
   assert.equal((await pipeline.upload(BAD)).taskStatus, 'FINISHED');

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Role } from '../../src/app/app.ts';
+import { checkAnswer } from './check-answer.ts';
 import type { TestStore } from './test-store.ts';
 
 /** The service as a process of its own, so that it can be killed. */
@@ -104,8 +105,12 @@ export async function startProcess(
         ...(body !== undefined && { body: JSON.stringify(body) }),
       });
       const text = await response.text();
-      const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
-      return { status: response.status, text, body: isJson ? JSON.parse(text) : undefined };
+      const { status } = response;
+      if (response.headers.get('content-type')?.startsWith('application/json') !== true)
+        return { status, text, body: undefined };
+      const answer = JSON.parse(text);
+      checkAnswer({ method, path, status, body: answer });
+      return { status, text, body: answer };
     },
     kill,
     async stop() {

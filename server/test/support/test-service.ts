@@ -4,6 +4,7 @@ import { type App, createApp, type Replacements, type Role } from '../../src/app
 import { readConfig } from '../../src/config.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
 import type { WireTask } from '../../src/tasks/tasks.ts';
+import { checkAnswer } from './check-answer.ts';
 import { makeTestStore, type TestStore } from './test-store.ts';
 
 /** A product as tests write it; the upload shape of docs/interface.md §2.3. */
@@ -117,8 +118,12 @@ export async function startTestService(
       ...(body !== undefined && { body: (isRaw ? body : JSON.stringify(body)) as string }),
     });
     const text = await response.text();
-    const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
-    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+    const { status, headers: answered } = response;
+    if (answered.get('content-type')?.startsWith('application/json') !== true)
+      return { status, headers: answered, body: text };
+    const answer = JSON.parse(text);
+    checkAnswer({ method, path, status, body: answer });
+    return { status, headers: answered, body: answer };
   }
 
   async function succeed(method: string, path: string, body?: unknown): Promise<AnyBody> {

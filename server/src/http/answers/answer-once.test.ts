@@ -192,7 +192,7 @@ test('of a key with too many answers the oldest are forgotten, of others none (�
   assert.deepEqual(await keys(), ['other', 'a', 'b']);
 });
 
-test('whoever shares the work of a caller who left is refused and may ask again (§7.5)', async (t) => {
+test('whoever shares the work of a caller who left is refused and may ask again (§7.5 rule 11)', async (t) => {
   const { wait, gate } = await startProcess(await createTestStore(t));
   const leaving = new AbortController();
   const left = wait('shared', leaving.signal).catch(() => 'left');

@@ -197,6 +197,7 @@ function withCommonRefusals(
       : { 200: { type: 'null', description: 'OK' } }),
     ...given,
     ...Object.fromEntries(refusals.map(([status, description]) => [status, { ...ErrorAnswer, description }])),
+    '5xx': ErrorAnswer,
   };
 }
 
@@ -222,10 +223,16 @@ function finishDocument(document: OpenApiDocument): OpenApiDocument {
   return shareTitledSchemas({ ...document, paths: Object.fromEntries(paths) });
 }
 
+/** What any request may be answered, whatever it asks. Source: docs/interface.md §7. */
+const RANGES: Readonly<Record<string, string>> = {
+  '4XX': 'refused; `message` and `details` say why',
+  '5XX': 'not now (503 with `Retry-After`, 507), or a fault of the service (500)',
+};
+
 function finishOperation(method: string, path: string, operation: ApiOperation): ApiOperation {
   const responses = Object.entries(operation.responses).map(([status, response]) => {
     const isNameless = response.description === 'Default Response';
-    const description = isNameless ? (STATUS_CODES[status] ?? 'OK') : response.description;
+    const description = isNameless ? (STATUS_CODES[status] ?? RANGES[status] ?? 'OK') : response.description;
     return [status, { ...response, description }] as const;
   });
   return {

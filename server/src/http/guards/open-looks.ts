@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { nameCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import { OpenCounts } from '../../kernel/open-counts.ts';
 
 /** Looks through whole catalogs that a key or user has open at a time: one thread does all of them. */
 const OPEN_LOOKS = 4;
@@ -10,20 +11,14 @@ const RETRY_SECONDS = 1;
 export type CountLook = (request: FastifyRequest, reply: FastifyReply) => void;
 
 export function createLookCount(): CountLook {
-  const open = new Map<string, number>();
+  const open = new OpenCounts<string>();
   return ({ caller }, { raw }) => {
     const who = nameCaller(caller);
-    const count = open.get(who) ?? 0;
+    const count = open.of(who);
     if (count >= OPEN_LOOKS) {
       const details = [`${count} searches, counts or previews are open, at most ${OPEN_LOOKS} at a time`];
       throw new ServiceError('too_many_looks', { retryAfterSeconds: RETRY_SECONDS, details });
     }
-    if (raw.destroyed) return;
-    open.set(who, count + 1);
-    raw.once('close', () => {
-      const left = (open.get(who) ?? 1) - 1;
-      if (left > 0) open.set(who, left);
-      else open.delete(who);
-    });
+    if (!raw.destroyed) raw.once('close', open.begin(who));
   };
 }

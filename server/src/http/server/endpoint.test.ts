@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Type } from 'typebox';
+import type { ControlTransaction } from '../../storage/storage.ts';
+import type { AnswerOnce } from '../answers/answers.ts';
 import type { Guards } from '../guards/guards.ts';
-import { createServer, serve, serveOnce } from './server.ts';
+import { createServer, serve, serveOnce, serveRaw } from './server.ts';
 
 const Bike = Type.Object({ id: Type.Integer(), colours: Type.Array(Type.String()) });
+/** Nothing is written to it. */
+const tx = {} as ControlTransaction;
 const about = { method: 'POST', summary: 'A bike', config: { guard: 'none' } } as const;
 
 test('an endpoint takes and answers what its schemas say, or is not compiled', async (t) => {
@@ -16,13 +20,17 @@ test('an endpoint takes and answers what its schemas say, or is not compiled', a
   serve(server, made, async ({ body }) => ({ id: body.id, colours }));
   // @ts-expect-error: a colour is not a text of colours
   serve(server, { ...about, path: '/other', answer: { 200: Bike } }, async () => ({ id: 1, colours: 'red' }));
-  const once = {
-    ...made,
-    path: '/once',
-    answerOnce: <Answer>(_: object, work: (record: never) => Answer) => work({} as never),
-  };
-  // @ts-expect-error: nor is what is kept for a repetition
-  serveOnce(server, once, (_, keep) => keep(async (record) => record({} as never, { id: 1 })));
+  const answerOnce: AnswerOnce = (_, work) => work(async () => {});
+  const whole = { id: 1, colours };
+  serveOnce(server, { ...made, path: '/once', answerOnce }, (_, once) =>
+    once(async (record) => {
+      // @ts-expect-error: what is kept for a repetition is checked, too
+      await record(tx, { id: 1 });
+      return whole;
+    }),
+  );
+  // @ts-expect-error: bytes are sent by sendRaw, other answers are checked
+  serveRaw(server, { ...about, path: '/raw', answer: { 200: Bike }, why: 'a test' }, async () => ({ id: 1 }));
 
   const payload = { id: 7, colours: [] };
   const answer = await server.inject({ method: 'POST', url: '/bikes', payload });

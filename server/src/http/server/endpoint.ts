@@ -1,10 +1,4 @@
-import type {
-  FastifyContextConfig,
-  FastifyReply,
-  FastifyRequest,
-  FastifySchema,
-  RouteShorthandOptions,
-} from 'fastify';
+import type { FastifyContextConfig, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import { type AnswerOnce, ErrorAnswer, type RecordAnswer } from '../answers/answers.ts';
 import type { Server } from '../http.ts';
@@ -121,19 +115,25 @@ export function serveRaw<
   server: Server,
   {
     why: _,
+    produces,
     ...endpoint
   }: Endpoint<Params, Query, Body> & {
     readonly answer?: { readonly 200: Answer };
     readonly why: string;
-    /** Media types of an answer without a schema. */
-    readonly produces?: readonly string[];
+    /** Media type of an answer without a schema. */
+    readonly produces?: string;
   },
   handle: (
     request: Asked<Static<Params>, Static<Query>, Static<Body>>,
     reply: FastifyReply,
   ) => Promise<Sent<Static<Answer>> | RawAnswer>,
 ): void {
-  addRoute(server, endpoint, (request, reply) => handle(request as Parameters<typeof handle>[0], reply));
+  const content = produces && { [produces]: { schema: { type: 'string' } } };
+  addRoute(
+    server,
+    { ...endpoint, ...(content && { answer: { 200: { description: 'OK', content } } }) },
+    (request, reply) => handle(request as Parameters<typeof handle>[0], reply),
+  );
 }
 
 /** The compiler has checked what is asked and answered by now; Fastify checks what comes. */
@@ -153,9 +153,5 @@ function addRoute(
     ...about
   } = endpoint;
   const schema = { ...about, ...(query && { querystring: query }), response: { ...answer, ...failures } };
-  const options = { ...hooks, method, url: path, config, schema: schema as FastifySchema };
-  server.route({
-    ...options,
-    handler: (request, reply) => handler(request as FastifyRequest, reply as FastifyReply),
-  });
+  server.route({ ...hooks, method, url: path, config, schema, handler });
 }

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import cors from '@fastify/cors';
-import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { Ajv } from 'ajv';
 import Fastify, { type FastifyError, type FastifyRequest, type RouteOptions } from 'fastify';
 import { nameCaller } from '../../kernel/caller.ts';
@@ -79,7 +78,7 @@ const CORS_PATHS = ['/projects', '/product-service/', '/search/relations/', '/pr
 
 /** The server with its checks and without routes. */
 export function createServer(settings: ServerSettings, guards: Guards): Server {
-  const server = Fastify({
+  const server: Server = Fastify({
     logger: {
       level: settings.logLevel,
       ...(settings.logTo && { stream: settings.logTo }),
@@ -104,7 +103,7 @@ export function createServer(settings: ServerSettings, guards: Guards): Server {
     forceCloseConnections: 'idle',
     clientErrorHandler: createBrokenRequestHandler(),
     frameworkErrors: (error, request, reply) => void replyWithError(error, request, reply),
-  }).withTypeProvider<TypeBoxTypeProvider>() as unknown as Server;
+  });
   server.setErrorHandler((error: FastifyError, request, reply) => replyWithError(error, request, reply));
   server.setReplySerializer((payload) => JSON.stringify(payload));
   boundConnections(server);

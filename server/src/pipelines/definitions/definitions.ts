@@ -2,15 +2,16 @@
  * The door of definitions: pipelines as they are stored, checked, listed and answered. Never reads a source.
  */
 
-export type {
-  BatchCounts,
-  Pipeline,
-  ReadSummary,
-  RejectedRowPolicy,
-  RunCounts,
-  RunStart,
-  TriedDefinition,
-  UploadedFile,
+export {
+  type BatchCounts,
+  NO_COUNTS,
+  type Pipeline,
+  type ReadSummary,
+  type RejectedRowPolicy,
+  type RunCounts,
+  type RunStart,
+  type TriedDefinition,
+  type UploadedFile,
 } from './pipeline.ts';
 export { toTriggered, toWireRun } from './pipeline-answers.ts';
 export { checkTried, fillHeaders } from './pipeline-check.ts';

@@ -1,7 +1,7 @@
 /** How pipelines and their runs are answered. */
 import { type Task, toWireTask } from '../../tasks/tasks.ts';
 import { maskSource } from '../sources/sources.ts';
-import type { Pipeline, RunCounts } from './pipeline.ts';
+import { NO_COUNTS, type Pipeline, type RunCounts } from './pipeline.ts';
 import type { PipelineRun } from './pipeline-definitions.ts';
 
 /** Where webhooks are called. */
@@ -40,8 +40,9 @@ export const toWireRun = ({ task, startedBy }: PipelineRun) => ({
   counts: countsOf(task),
 });
 
-/** What the task of a run counts. */
-const countsOf = ({ result }: Task) => (result as RunCounts | undefined) ?? null;
+/** A run that ended before it wrote has counted only what it read. */
+const countsOf = ({ result }: Task): RunCounts | null =>
+  result === undefined ? null : { ...NO_COUNTS, ...(result as Partial<RunCounts>) };
 
 /** Source: docs/interface.md §4.9. */
 export const toTriggered = (task: Task) => ({

@@ -74,6 +74,11 @@ export interface RunCounts {
   readonly nothingNew?: true;
 }
 
+export const NO_COUNTS: RunCounts = {
+  ...{ rows: 0, products: 0, filtered: 0, rejected: 0 },
+  ...{ created: 0, changed: 0, unchanged: 0, deleted: 0 },
+};
+
 /** A definition to be tried; without a mapping one is suggested. */
 export type TriedDefinition = Pick<PipelineDefinition, 'source' | 'format' | 'mapping' | 'mode'>;
 

@@ -3,8 +3,19 @@ import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ControlTransaction, Database, PayloadFiles } from '../../storage/storage.ts';
 import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
-import type { Pipeline, ReadSummary, RunCounts, RunStart, UploadedFile } from '../definitions/definitions.ts';
-import { findRun, hasOpenRun, insertRun, saveRead, saveStamp } from '../definitions/definitions.ts';
+import {
+  findRun,
+  hasOpenRun,
+  insertRun,
+  NO_COUNTS,
+  type Pipeline,
+  type ReadSummary,
+  type RunCounts,
+  type RunStart,
+  saveRead,
+  saveStamp,
+  type UploadedFile,
+} from '../definitions/definitions.ts';
 import type { SourceRow } from '../formats/formats.ts';
 import type { CellProblem, MappedProduct, SuggestedMapping } from '../mapping/mapping.ts';
 import { describeSource, takesFile } from '../sources/sources.ts';
@@ -193,17 +204,6 @@ interface Concluding {
   readonly parts: readonly Task[];
   readonly read: ReadSummary;
 }
-
-const NO_COUNTS = {
-  rows: 0,
-  products: 0,
-  filtered: 0,
-  rejected: 0,
-  created: 0,
-  changed: 0,
-  unchanged: 0,
-  deleted: 0,
-};
 
 function sumCounts({ rows, products, filtered, rejected }: ReadSummary, parts: readonly Task[]): RunCounts {
   const written = { created: 0, changed: 0, unchanged: 0, deleted: 0 };

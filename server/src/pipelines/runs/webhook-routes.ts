@@ -26,6 +26,7 @@ export interface WebhookRouteParts {
 
 const refusal = (description: string) => ({ ...ErrorAnswer, description });
 const failures = {
+  '4xx': ErrorAnswer,
   401: refusal('Missing authorization header, or Wrong authentication credentials'),
   404: refusal('the URL is not one that a pipeline has now'),
   429: refusal(

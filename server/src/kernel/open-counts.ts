@@ -1,0 +1,22 @@
+/** How many of something each name has open. */
+export class OpenCounts<Name> {
+  readonly #open = new Map<Name, number>();
+
+  of(name: Name): number {
+    return this.#open.get(name) ?? 0;
+  }
+
+  all(): number {
+    return this.#open.values().reduce((sum, count) => sum + count, 0);
+  }
+
+  /** @returns what ends it, to be called once */
+  begin(name: Name): () => void {
+    this.#open.set(name, this.of(name) + 1);
+    return () => {
+      const left = this.of(name) - 1;
+      if (left > 0) this.#open.set(name, left);
+      else this.#open.delete(name);
+    };
+  }
+}

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type CheckedAnswer, checkAnswer } from '../support/check-answer.ts';
+
+const group = { id: 1, name: 'Shop', createdAt: 0 };
+const refusal = { status: 'failure', code: 404, message: 'Not Found', requestId: '1' };
+const one: CheckedAnswer = { method: 'GET', path: '/management/project-groups/1', status: 200, body: group };
+const message = (pattern: RegExp) => ({ name: 'AssertionError', message: pattern });
+
+test('an answer passes as docs/openapi.json describes its operation and status', () => {
+  checkAnswer(one);
+  checkAnswer({ ...one, status: 404, body: refusal });
+  checkAnswer({ ...one, status: 503, body: { ...refusal, code: 503 } });
+  const list = { items: [group], nextCursor: null };
+  checkAnswer({ ...one, path: '/management/project-groups?limit=1', body: list });
+  checkAnswer({ ...one, path: '/management/projects/1/relations/export', body: { relations: [] } });
+  checkAnswer({ ...one, path: '/nowhere', status: 404, body: refusal });
+});
+
+test('a field too few, too many or of another type, an unknown status and an unknown operation do not pass', () => {
+  const { name: _, ...nameless } = group;
+  const wrong: [Partial<CheckedAnswer>, RegExp][] = [
+    [{ body: nameless }, /GET \/management\/project-groups\/1 200 is not as .* must have .* 'name'/],
+    [{ body: { ...group, colour: 'red' } }, /must NOT have additional properties .*colour/],
+    [{ body: { ...group, id: '1' } }, /\/id must be integer/],
+    [{ status: 202 }, /the operation has no such status/],
+    [{ status: 404 }, /is not as docs/],
+    [{ path: '/nowhere' }, /no such operation/],
+    [{ method: 'PUT' }, /no such operation/],
+    [{ path: '/metrics' }, /no JSON there/],
+  ];
+  for (const [part, pattern] of wrong)
+    assert.throws(() => checkAnswer({ ...one, ...part }), message(pattern));
+});
