@@ -18,10 +18,13 @@ class Text {
   }
 }
 
+/** A function where the values are prepared for the engine at some cost. */
+type Choice = Sql | (() => Sql);
+
 class Difference {
-  readonly sqlite: Sql;
-  readonly postgres: Sql;
-  constructor({ sqlite, postgres }: Record<Engine, Sql>) {
+  readonly sqlite: Choice;
+  readonly postgres: Choice;
+  constructor({ sqlite, postgres }: Record<Engine, Choice>) {
     this.sqlite = sqlite;
     this.postgres = postgres;
   }
@@ -58,14 +61,14 @@ export const insertInto = (table: string, columns: string, from: Sql): Sql =>
 /** `in` a list that comes as a parameter. */
 export const among = (values: readonly (number | string)[]): Sql =>
   new Difference({
-    sqlite: sql`in (select value from json_each(${JSON.stringify(values)}))`,
+    sqlite: () => sql`in (select value from json_each(${JSON.stringify(values)}))`,
     postgres: sql`= any(${values})`,
   });
 
 /** Rows that come as parameters, `${name}.value`. */
 export const listed = (name: string, type: 'bigint' | 'text', values: readonly (number | string)[]): Sql =>
   new Difference({
-    sqlite: sql`json_each(${JSON.stringify(values)}) ${text(name)}`,
+    sqlite: () => sql`json_each(${JSON.stringify(values)}) ${text(name)}`,
     postgres: sql`unnest(${values}${text(`::${type}[]`)}) ${text(`${name} (value)`)}`,
   });
 
@@ -82,13 +85,37 @@ export function tabled(
   const casts = Object.values(columns).map((type) => `::${type}[]`);
   const last = `${casts.at(-1)}) ${name} (${names.join(', ')})`;
   return new Difference({
-    sqlite: new Text([`(select ${cells} from json_each(`, `)) ${name}`], [JSON.stringify(rows)]),
-    postgres: new Text(
-      ['unnest(', ...casts.slice(0, -1).map((cast) => `${cast}, `), last],
-      names.map((_, at) => rows.map((row) => row[at] ?? null)),
-    ),
+    sqlite: () => new Text([`(select ${cells} from json_each(`, `)) ${name}`], [JSON.stringify(rows)]),
+    postgres: () =>
+      new Text(
+        ['unnest(', ...casts.slice(0, -1).map((cast) => `${cast}, `), last],
+        names.map((_, at) => rows.map((row) => row[at] ?? null)),
+      ),
   });
 }
+
+/**
+ * Joins the row of `table` that `on` finds by an index, row by row. PostgreSQL gets a limit for that: joined as it is, it
+ * may read the whole table instead, when it has no statistics yet or plans for any list (14 s for 10,000 of 60,000 rows).
+ */
+export const lookupJoin = (table: string, alias: string, on: Sql): Sql =>
+  new Difference({
+    sqlite: sql`cross join ${text(`${table} ${alias} on`)} ${on}`,
+    postgres: sql`cross join lateral (select * from ${text(`${table} ${alias}`)}
+      where ${own(alias)} and ${on} limit 1) ${text(alias)}`,
+  });
+
+/** Deletes at most so many rows of a project: in a file by their key, in PostgreSQL by their addresses. */
+export const deleteSome = (
+  table: string,
+  key: string,
+  { where, limit }: { where: Sql; limit: number },
+): Sql =>
+  new Difference({
+    sqlite: sql`delete from ${text(`${table} where (${key}) in (select ${key} from ${table}`)} where ${where} limit ${limit})`,
+    postgres: sql`delete from ${text(table)} where ${own()} and ctid = any(array(
+      select ctid from ${text(table)} where ${own()} and ${where} limit ${limit}))`,
+  });
 
 /** Parts one behind another, with `comma` between. */
 export const joined = (parts: readonly Sql[], comma: string): Sql =>
@@ -117,7 +144,10 @@ export function renderFor(engine: Engine, statement: Sql, projectId?: number): R
     return project;
   }
   function render(part: Sql): string {
-    if (part instanceof Difference) return render(part[engine]);
+    if (part instanceof Difference) {
+      const choice = part[engine];
+      return render(typeof choice === 'function' ? choice() : choice);
+    }
     return part.parts
       .map((piece, at) => (at === 0 ? '' : place(part.holes[at - 1] as Hole)) + piece)
       .join('');

@@ -50,9 +50,11 @@ export type { ControlSchema } from './schema.ts';
 export {
   among,
   byEngine,
+  deleteSome,
   insertInto,
   joined,
   listed,
+  lookupJoin,
   own,
   ownKey,
   PROJECT,

@@ -1,7 +1,7 @@
 import {
-  byEngine,
   insertInto,
   listed,
+  lookupJoin,
   own,
   type Program,
   row,
@@ -40,15 +40,9 @@ export const stagedPresent = (fullUpdateId: number) => sql`staged_product s
 const absent = (fullUpdateId: number) => sql`product p where ${own('p')} and not exists
   (select 1 from staged_product s where ${ofStaged(fullUpdateId)} and s.identifier = p.identifier)`;
 
-/** Present products `p` of these identifiers, looked up one by one by the index. */
-export const wantedProducts = (identifiers: readonly string[]): Sql => {
-  const wanted = listed('w', 'text', identifiers);
-  return byEngine({
-    sqlite: sql`${wanted} join product p on p.identifier = w.value where true`,
-    postgres: sql`${wanted} cross join lateral
-      (select * from product where ${own()} and identifier = w.value limit 1) p where true`,
-  });
-};
+/** Present products `p` of these identifiers. */
+export const wantedProducts = (identifiers: readonly string[]): Sql =>
+  sql`${listed('w', 'text', identifiers)} ${lookupJoin('product', 'p', sql`p.identifier = w.value`)} where true`;
 
 /** Documents that nothing points to any more; `from` names each with the identifier of its product. */
 export const discard = (from: Sql): Program<number> =>

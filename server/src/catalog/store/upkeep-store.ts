@@ -1,6 +1,7 @@
 import { isStorableText } from '../../kernel/storable-text.ts';
 import { among, ask, byEngine, own, type Program, row, rows, run, sql, text } from '../../storage/storage.ts';
 import type { ChangeOrder, RestoreResult } from '../port.ts';
+import { planForParts, planForWholeTables } from './planning-store.ts';
 import type { CatalogState } from './state-store.ts';
 import { discard, dropUndoBeyond, openUndo, playBack, wantedProducts } from './undo-store.ts';
 
@@ -11,6 +12,7 @@ export function* deleteProducts(
   change: ChangeOrder & { identifiers: readonly string[]; keptCommits: number },
 ): Program<{ result: { deleted: number; unknown: readonly string[] }; isDone: boolean }> {
   const wanted = [...new Set(change.identifiers)];
+  yield* planForParts();
   const present = yield* rows<{ identifier: string }>(
     sql`select p.identifier from ${wantedProducts(wanted.filter(isStorableText))}`,
   );
@@ -29,6 +31,7 @@ export function* deleteProducts(
 export function* restore(
   state: CatalogState,
 ): Program<{ result: { result: RestoreResult | null }; isDone: boolean }> {
+  yield* planForWholeTables();
   return { result: { result: (yield* playBack(state)) ?? null }, isDone: true };
 }
 
@@ -44,8 +47,17 @@ export function* dropGarbage(
   live: readonly number[],
   removeDerived: (documents: readonly number[]) => void | Promise<void>,
 ): Program<boolean> {
-  return (yield* dropStaged(live)) || (yield* dropUndo()) || (yield* dropDocuments(live, removeDerived));
+  yield* planForParts();
+  const opened = yield* rows<{ id: number }>(OPENED);
+  const needed = [...live, ...opened.map(({ id }) => id)];
+  return (yield* dropStaged(needed)) || (yield* dropUndo()) || (yield* dropDocuments(needed, removeDerived));
 }
+
+/** Since the caller looked, another process may have begun a full update and staged products. */
+const OPENED = byEngine({
+  sqlite: sql`select 0 as id where false`,
+  postgres: sql`select id from full_update where ${own()} and state in ('open', 'committing')`,
+});
 
 function* dropStaged(live: readonly number[]): Program<boolean> {
   const over = yield* row<{ id: number }>(

@@ -1,7 +1,5 @@
-import type { SqlTransaction } from '../../../storage/storage.ts';
 import { performOn } from '../../../storage/storage.ts';
 import { dropGarbage } from '../upkeep-store.ts';
-import { planForParts } from './planning-store.ts';
 import { changeCatalog, type PostgresWriter } from './writer-store.ts';
 
 /** Removing what nothing points to in PostgreSQL; each function one transaction. */
@@ -11,21 +9,10 @@ export function collectGarbage(
   projectId: number,
   { live }: { live: readonly number[] },
 ): Promise<boolean> {
-  return changeCatalog(writer, projectId, async ({ tx, derivation }) => {
-    await planForParts(tx);
-    const needed = [...live, ...(await listOpened(tx, projectId))];
+  return changeCatalog(writer, projectId, ({ tx, derivation }) => {
     const removeDerived = (documents: readonly number[]) => derivation.remove(tx, projectId, documents);
-    return performOn(tx, projectId, dropGarbage(needed, removeDerived));
+    return performOn(tx, projectId, dropGarbage(live, removeDerived));
   });
-}
-
-/** Since the caller looked, another process may have begun a full update and staged products. */
-async function listOpened(tx: SqlTransaction, projectId: number): Promise<number[]> {
-  const rows = await tx.rows<{ id: number }>(
-    "select id from full_update where project_id = $1 and state in ('open', 'committing')",
-    [projectId],
-  );
-  return rows.map(({ id }) => id);
 }
 
 const CATALOG_TABLES = [
