@@ -1,27 +1,22 @@
-import type { BatchDerivation, PlacedDocument } from '../../../catalog/catalog.ts';
-import {
-  ask,
-  CopyRows,
-  copyInto,
-  performOn,
-  type SqlSession,
-  type SqlTransaction,
-} from '../../../storage/storage.ts';
+import type { BatchDerivation } from '../../../catalog/catalog.ts';
+import { ask, CopyRows, copyInto, performOn, type SqlTransaction } from '../../../storage/storage.ts';
 import type { ExtendedDocument } from '../../memberships/memberships.ts';
 import {
   COMPARED_COLUMNS,
   listMembers,
   type MemberRow,
-  Memberships,
-  type PlacedMemberships,
-  packDerived,
   packMemberships,
   UNMATCHED_KEY,
   unpackDerived,
-  unpackMemberships,
 } from '../../memberships/memberships.ts';
-import type { JoinIndex } from '../build-store.ts';
-import { listBuildNumbers, listBuilds } from '../definition-store.ts';
+import {
+  copyMemberships,
+  type JoinIndex,
+  moveMemberships,
+  type OpenedBuilds,
+  openBuilds,
+  type PlacedRow,
+} from '../membership-store.ts';
 
 /** The join index in PostgreSQL, written beside the documents that it is derived from. */
 
@@ -30,46 +25,23 @@ const KEPT_PROJECTS = 64;
 
 /** What the catalog's threads know of relations. */
 export function relationBatchDerivation(): BatchDerivation {
-  const opened = new Map<number, { builds: string; memberships: Memberships }>();
+  const opened = new Map<number, OpenedBuilds>();
 
   return {
     async open(session, projectId) {
-      const builds = await performOn(session, projectId, listBuildNumbers());
-      let known = opened.get(projectId);
-      if (known?.builds !== builds) {
-        known = { builds, memberships: new Memberships(await performOn(session, projectId, listBuilds())) };
-        if (opened.size >= KEPT_PROJECTS) opened.clear();
-        opened.set(projectId, known);
-      }
-      const { memberships } = known;
-      return (product) => packDerived(product.groupIdentifier, memberships.of(product));
+      const builds = await performOn(session, projectId, openBuilds(opened.get(projectId)));
+      if (opened.size >= KEPT_PROJECTS && !opened.has(projectId)) opened.clear();
+      opened.set(projectId, builds);
+      return builds.derive;
     },
     place: (tx, projectId, placed) =>
       placeMemberships(tx, projectId, {
         placed: placed.map(({ id, productId, derived }) => ({ id, productId, ...unpackDerived(derived) })),
       }),
-    async copy(tx, projectId, copies) {
-      const found = await findMemberships(
-        tx,
-        projectId,
-        copies.map(({ from }) => from),
-      );
-      const placed = copies.flatMap(({ from, to }) => {
-        const known = found.get(from);
-        return known === undefined ? [] : [{ ...known, ...to }];
-      });
-      await placeMemberships(tx, projectId, { placed });
-    },
-    async move(tx, projectId, documents) {
-      const ids = documents.map(({ id }) => id);
-      const found = await findMemberships(tx, projectId, ids);
-      await removeMemberships(tx, projectId, ids);
-      const placed = documents.flatMap((document) => {
-        const known = found.get(document.id);
-        return known === undefined ? [] : [{ ...known, ...document }];
-      });
-      await placeMemberships(tx, projectId, { placed });
-    },
+    copy: (tx, projectId, copies) =>
+      performOn(tx, projectId, copyMemberships(indexIn(tx, projectId), copies)),
+    move: (tx, projectId, documents) =>
+      performOn(tx, projectId, moveMemberships(indexIn(tx, projectId), documents)),
     remove: removeMemberships,
   };
 }
@@ -110,16 +82,11 @@ export async function placeMemberships(
   await copyMembers(tx, projectId, { members, table: tables.member });
 }
 
-export type PlacedRow = PlacedDocument & PlacedMemberships;
-
 /** The join index for programs. */
 export const indexIn = (tx: SqlTransaction, projectId: number): JoinIndex => ({
-  findMemberships: (documents) =>
-    ask(async () => {
-      const found = await findMemberships(tx, projectId, documents);
-      return new Map([...found].map(([id, { memberships }]) => [id, memberships]));
-    }),
+  place: (placed) => ask(() => placeMemberships(tx, projectId, { placed })),
   extend: (extended) => ask(() => extendMemberships(tx, projectId, extended)),
+  remove: (documents) => ask(() => removeMemberships(tx, projectId, documents)),
 });
 
 async function extendMemberships(
@@ -185,27 +152,6 @@ function sortByKey(members: readonly MemberRow[]): MemberRow[] {
       a.row.build - b.row.build || a.row.side - b.row.side || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0),
   );
   return sorted.map(({ row }) => row);
-}
-
-interface FoundRow {
-  readonly id: number;
-  readonly productId: number;
-  readonly group: string;
-  readonly packed: string;
-}
-
-/** @returns what was derived for these documents, by document; those without anything are left out */
-async function findMemberships(
-  session: SqlSession,
-  projectId: number,
-  documents: readonly number[],
-): Promise<ReadonlyMap<number, PlacedRow>> {
-  const found = await session.rows<FoundRow>(
-    `select document_id as id, product_id as "productId", group_identifier as "group", memberships as packed
-     from relation_document where project_id = $1 and document_id = any($2)`,
-    [projectId, documents],
-  );
-  return new Map(found.map((row) => [row.id, { ...row, memberships: unpackMemberships(row.packed) }]));
 }
 
 /**

@@ -1,7 +1,6 @@
 import type { CatalogFile } from '../../../storage/storage.ts';
-import type { Side } from '../../definitions/definitions.ts';
 import { sideNumber, unpackMemberships } from '../../memberships/memberships.ts';
-import type { PresentUpload, WorkLimit } from '../../search/search.ts';
+import type { WorkLimit } from '../../search/search.ts';
 import {
   type Candidate,
   expectCandidates,
@@ -212,17 +211,6 @@ function listVariants(file: CatalogFile, group: string, tables: MembershipTables
     }));
 }
 
-/** Whether a side holds any product, matching or not. */
-export function hasMembers(file: CatalogFile, build: number, side: Side): boolean {
-  const found = file
-    .prepare(
-      `select 1 from relation_member m cross join product p on p.id = m.product_id and p.document_id = m.document_id
-       where m.build_id = ? and m.side = ? limit 1`,
-    )
-    .get(build, sideNumber(side));
-  return found !== undefined;
-}
-
 /** @throws Error for a product that is not there: the join index has named it */
 function findServed(file: CatalogFile, productId: number): ServedProduct {
   const served = file
@@ -235,16 +223,6 @@ function findServed(file: CatalogFile, productId: number): ServedProduct {
   throw new Error(`the product ${productId} is in the join index and not in the catalog`);
 }
 
-/** @returns products by id, after `after` */
-export function listUploads(file: CatalogFile, after: number, limit: number): PresentUpload[] {
-  return file
-    .prepare(
-      `select p.id as productId, p.document_id as document, cast(d.raw as text) as raw
-       from product p join document d on d.id = p.document_id where p.id > ? order by p.id limit ?`,
-    )
-    .all(after, limit) as unknown as PresentUpload[];
-}
-
 function findUpload(file: CatalogFile, identifier: string): StoredUpload | undefined {
   if (!identifier.isWellFormed()) return undefined;
   return file
@@ -253,35 +231,6 @@ function findUpload(file: CatalogFile, identifier: string): StoredUpload | undef
        from product p join document d on d.id = p.document_id where p.identifier = ?`,
     )
     .get(identifier) as StoredUpload | undefined;
-}
-
-/** Walks the products of a side once each, by match key. */
-const PRODUCTS_OF_SIDE = (tables: MembershipTables) => `select distinct m.product_id as productId
-  from ${tables.member} m cross join product p on p.id = m.product_id and p.document_id = m.document_id
-  where m.build_id = ? and m.side = ?`;
-
-export function countMembers(
-  file: CatalogFile,
-  { build, side, tables }: { build: number; side: Side; tables: MembershipTables },
-): number {
-  const sql = `select count(*) as count from (${PRODUCTS_OF_SIDE(tables)})`;
-  return Number(file.prepare(sql).get(build, sideNumber(side))?.count);
-}
-
-/** @returns identifiers of a side, one in `every`, by id */
-export function sampleMembers(
-  file: CatalogFile,
-  wanted: { build: number; side: Side; tables: MembershipTables; every: number },
-): string[] {
-  const { build, side, tables, every } = wanted;
-  return file
-    .prepare(
-      `select p.identifier from
-         (select productId, row_number() over (order by productId) as place from (${PRODUCTS_OF_SIDE(tables)})) s
-       join product p on p.id = s.productId where (s.place - 1) % ? = 0 order by p.id`,
-    )
-    .all(build, sideNumber(side), every)
-    .map(({ identifier }) => String(identifier));
 }
 
 function findIdentifier(file: CatalogFile, productId: number): string {
