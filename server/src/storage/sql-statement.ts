@@ -1,8 +1,8 @@
 import type { SqlValue } from './postgres/postgres.ts';
 
 /**
- * Statements that both engines run. A value is a hole of the template and becomes a parameter; `own` and its like are what
- * the engines write differently, above all the project that a row of PostgreSQL belongs to and a file has for itself.
+ * Statements that both engines run. A value fills a hole of the template and becomes a parameter. `own` and similar parts differ
+ * by engine: a row in PostgreSQL belongs to a project, a file holds one project.
  */
 export type Sql = Text | Difference;
 
@@ -30,24 +30,24 @@ class Difference {
   }
 }
 
-/** Whose rows the statement is about; only where PostgreSQL runs it. */
+/** The project whose rows the statement reads or writes; only on PostgreSQL. */
 export const PROJECT = Symbol('project') as never;
 
 export const sql = (parts: TemplateStringsArray, ...holes: Hole[]): Sql => new Text(parts, holes);
 
-/** Part of a statement; never of a caller. */
+/** A literal part of a statement; never a caller's value. */
 export const text = (part: string): Sql => new Text([part], []);
 
 export const byEngine = (difference: Record<Engine, Sql>): Sql => new Difference(difference);
 
-/** Whether a row is of the project that the statement is about. */
+/** Whether a row belongs to the statement's project. */
 export const own = (alias?: string): Sql =>
   new Difference({
     sqlite: text('true'),
     postgres: new Text([`${alias === undefined ? '' : `${alias}.`}project_id = `, ''], [PROJECT]),
   });
 
-/** The columns of a key, as `on conflict` names them. */
+/** The columns of a key, for `on conflict`. */
 export const ownKey = (columns: string): Sql =>
   new Difference({ sqlite: text(`(${columns})`), postgres: text(`(project_id, ${columns})`) });
 
@@ -58,14 +58,14 @@ export const insertInto = (table: string, columns: string, from: Sql): Sql =>
     postgres: sql`${text(`insert into ${table} (project_id, ${columns}) select `)}${PROJECT}, ${from}`,
   });
 
-/** `in` a list that comes as a parameter. */
+/** `in` a list, passed as a parameter. */
 export const among = (values: readonly (number | string)[]): Sql =>
   new Difference({
     sqlite: () => sql`in (select value from json_each(${JSON.stringify(values)}))`,
     postgres: sql`= any(${values})`,
   });
 
-/** Rows that come as parameters, `${name}.value`. */
+/** Rows passed as parameters, `${name}.value`. */
 export const listed = (name: string, type: 'bigint' | 'text', values: readonly (number | string)[]): Sql =>
   new Difference({
     sqlite: () => sql`json_each(${JSON.stringify(values)}) ${text(name)}`,
@@ -74,7 +74,7 @@ export const listed = (name: string, type: 'bigint' | 'text', values: readonly (
 
 type Cell = number | string | null;
 
-/** Rows of several columns that come as parameters, `name.column`. */
+/** Rows of several columns, passed as parameters, `name.column`. */
 export function tabled(
   name: string,
   columns: Readonly<Record<string, 'bigint' | 'text'>>,
@@ -117,7 +117,7 @@ export const deleteSome = (
       select ctid from ${text(table)} where ${own()} and ${where} limit ${limit}))`,
   });
 
-/** Parts one behind another, with `comma` between. */
+/** Joins parts with `comma` between them. */
 export const joined = (parts: readonly Sql[], comma: string): Sql =>
   new Text(['', ...parts.map((_, at) => (at < parts.length - 1 ? comma : ''))], parts);
 
