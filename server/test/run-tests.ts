@@ -2,8 +2,8 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { watchMemory } from './support/memory-watch.ts';
-import { findInstalled, hasPackage } from './support/postgres-binaries.ts';
-import { type PostgresServer, startPostgres } from './support/postgres-server.ts';
+import { findInstalled, hasPackage } from './support/postgres/postgres-binaries.ts';
+import { type PostgresServer, startPostgres } from './support/postgres/postgres-server.ts';
 import { findRealCatalog } from './support/real-products.ts';
 import {
   findWork,
