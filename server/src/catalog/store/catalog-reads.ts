@@ -22,14 +22,14 @@ import {
 import { readOntology } from './state-store.ts';
 import { canRestore } from './undo-store.ts';
 
-/** How an engine runs programs that only read. */
+/** How an engine runs read-only programs. */
 export interface CatalogReads {
   read<Result>(projectId: number, program: Program<Result>): Promise<Result>;
-  /** Several statements that see one state. */
+  /** Runs several statements on one state of the catalog. */
   readState<Result>(projectId: number, program: Program<Result>): Promise<Result>;
 }
 
-/** The reads of a catalog store that are the same on both engines. */
+/** The reads of a catalog store that are the same for both engines. */
 export const createCatalogReads = ({
   read,
   readState,
@@ -62,7 +62,7 @@ export const createCatalogReads = ({
   canRestore: (projectId) => read(projectId, canRestore()),
 });
 
-/** Those of a snapshot. */
+/** The same for a snapshot. */
 export const createSnapshotReads = (
   read: <Result>(program: Program<Result>) => Promise<Result>,
 ): Pick<

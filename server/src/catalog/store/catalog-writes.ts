@@ -23,7 +23,7 @@ export function createCatalogWrites(
   | 'stageBatch'
   | 'walkCategories'
 > {
-  /** Buffers of packed products are handed over. */
+  /** Buffers of packed products are transferred. */
   const write = <Output>(operation: string, projectId: number, input: object) => {
     const transfer = 'packed' in input ? transferOf(input.packed as PackedProducts) : [];
     return writers.run<Output>(operation, { projectId, input }, { key: projectId, transfer });
@@ -54,7 +54,7 @@ interface Order<Input> {
   readonly input: Input;
 }
 
-/** What the writing threads do by programs alone. */
+/** The operations of the writing threads that are programs. */
 export function programOperations(transact: Transact): Record<string, Operation> {
   const changing =
     <Input>(work: (state: CatalogState, input: Input) => Program<unknown>) =>

@@ -43,7 +43,7 @@ import { planForParts } from './planning-store.ts';
 import { listedColumns, UPLOAD_FRONT, uploadText } from './product-list-store.ts';
 import type { CatalogState } from './state-store.ts';
 
-/** The index of categories: its lists, and the steps in which it is made and removed. */
+/** The index of categories: its lists, and the steps that build and remove it. */
 
 /** The product that a row `c` of the index leads to, unless the document has been replaced since. */
 const PRODUCT = sql`${lookupJoin('document', 'd', sql`d.id = c.document_id`)}
@@ -66,7 +66,7 @@ export function* listCategory({ key, after, limit, isWhole }: ListedCategory): P
   return { rows: found, reached };
 }
 
-/** The newest rows of each, as far as the first that leads to a product. Relies on the key of category_document. */
+/** Reads the newest rows of each, up to the first that leads to a product. Relies on the key of category_document. */
 export function* lookIntoCategories({ keys, most }: LookedCategories): Program<LookedCategory[]> {
   const newest = sql`(select document_id from category_document where ${own()} and path_key = k.value
     order by document_id desc limit ${most}) c`;
@@ -85,7 +85,7 @@ export function* lookIntoCategories({ keys, most }: LookedCategories): Program<L
   });
 }
 
-/** The beginning of a path that is in PostgreSQL's index. */
+/** PostgreSQL's index holds only the beginning of a path. */
 const beginOf = (path: Sql | string) => sql`left(${path}, 200)`;
 const PATH = text('path');
 
@@ -94,7 +94,7 @@ export function* listCategoryPaths({ from, isAfter, to, limit }: PathRange): Pro
   const above = sql`path ${text(isAfter ? '>' : '>=')} ${from}`;
   const below = to === undefined ? text('true') : sql`path < ${to}`;
   const belowBegin = to === undefined ? text('true') : sql`${beginOf(PATH)} <= ${beginOf(to)}`;
-  // Else PostgreSQL reads and sorts all paths of the project for each page.
+  // Otherwise PostgreSQL reads and sorts all paths of the project for each page.
   yield* planForParts();
   return yield* rows(
     sql`select path_key as key, path from category_path where ${own()} and ${above} and ${below} ${byEngine({
@@ -118,14 +118,14 @@ export const readWalkState = (): Program<WalkState | undefined> =>
       from category_walk w where ${own('w')} and w.id = 1`,
   );
 
-/** Takes the next documents into the index, or removes rows of a former walk. */
+/** Adds the next documents to the index, or removes rows of a former walk. */
 export function* walkCategories(state: CatalogState): Program<WalkStep> {
   const walk = (yield* readWalkState()) ?? FIRST_WALK;
   if (walk.lastDocument === DROPPING || isOvergrown(walk, state.nextProductId - 1)) {
     yield* dropRows();
     return { isComplete: false };
   }
-  // Else PostgreSQL reads and sorts all documents for each step: 8 s of a million.
+  // Otherwise PostgreSQL reads and sorts all documents for each step: 8 s with a million.
   yield* planForParts();
   const documents = yield* rows<WalkedDocument>(
     sql`select d.id, ${UPLOAD_FRONT} as front from document d where ${own('d')} and d.id > ${walk.lastDocument}
@@ -145,7 +145,7 @@ export function* walkCategories(state: CatalogState): Program<WalkStep> {
   return { isComplete: documents.length < WALK_STEP };
 }
 
-/** Asks first which are missing, mostly none: to insert what is there costs the walk 10 %. */
+/** Selects the missing ones first, usually none: inserting existing ones makes the walk 10 % slower. */
 function* placePaths(paths: ReadonlyMap<number, readonly string[]>): Program<void> {
   const missing = yield* rows<{ key: number }>(
     sql`select k.value as key from ${listed('k', 'bigint', [...paths.keys()])}

@@ -23,9 +23,9 @@ import {
 import type { WantedOntology } from '../port.ts';
 import { type CatalogState, readOntology } from './state-store.ts';
 
-/** Attributes and categories, and the ids that they have for ever; each in a transaction that has the catalog's lock. */
+/** Attributes, categories and their permanent ids; call these in a transaction that holds the catalog's lock. */
 
-/** Takes the whole list; what is missing is removed. @returns whether anything differs @throws changed_meanwhile */
+/** Replaces the whole list. @returns whether anything has changed @throws changed_meanwhile */
 export function* replaceOntology(
   state: CatalogState,
   wanted: WantedOntology,
@@ -50,7 +50,7 @@ export function* replaceOntology(
   return { ontology: { mode: wanted.mode, revision: state.ontologyRevision, attributes }, changed: true };
 }
 
-/** @returns the id that each name has for ever */
+/** @returns the permanent id of each name */
 export function* reserveIds(
   state: CatalogState,
   { names, paths }: { names: readonly string[]; paths: readonly string[] },
@@ -72,7 +72,7 @@ function* reserveCategories(state: CatalogState, paths: readonly string[]): Prog
   if (missing.length > 0) yield* run(insertInto('category', 'id, path', sql`id, path from ${made}`));
 }
 
-/** PostgreSQL's index has hashes, because a path may be longer than an index takes. */
+/** PostgreSQL's index holds hashes: a path may be too long for an index. */
 const SAME_PATH = byEngine({
   sqlite: sql`c.path = w.value`,
   postgres: sql`md5(c.path) = md5(w.value) and c.path = w.value`,

@@ -1,19 +1,19 @@
 import { byEngine, type Program, rows, type Sql, sql, text } from '../../storage/storage.ts';
 
 /**
- * How PostgreSQL plans the rest of a transaction. What was just copied in has no statistics yet, and of a new project or
- * full update it has none for long: it then takes a million rows for a hundred, and what is right for a hundred takes
- * minutes, or days. SQLite plans by the text of a statement alone.
+ * How PostgreSQL plans the rest of a transaction. Rows that were just copied have no statistics, those of a new project or
+ * full update for a long time: the planner takes a million rows for a hundred, and its plan takes minutes, or days.
+ * SQLite plans by the text of a statement alone.
  */
 
-/** For statements that compare whole tables: not row by row. Compiling a plan takes longer than it gains. */
+/** For statements that compare whole tables: no nested loops. Compiling a plan takes longer than it saves. */
 export function* planForWholeTables(): Program<void> {
   yield* rows(WHOLE_TABLES);
 }
 
 /**
- * For statements that take the first rows in the order of an index, or those of a list: the others are not to be read. A
- * generic plan takes every list for a short one.
+ * For statements that read the first rows of an index, or those of a list, and no others. A generic plan takes every list
+ * for a short one.
  */
 export function* planForParts(): Program<void> {
   yield* rows(PARTS);

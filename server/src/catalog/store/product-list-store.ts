@@ -30,7 +30,7 @@ export const uploadText = (isWhole: boolean): Sql => (isWhole ? UPLOAD : UPLOAD_
 
 const DOCUMENT = lookupJoin('document', 'd', sql`d.id = p.document_id`);
 
-/** Products `p` with their documents `d`. PostgreSQL takes those within the limit first: it could sort all documents. */
+/** Products `p` with their documents `d`. PostgreSQL applies the limit before the join: it could sort all documents. */
 const firstProducts = (where: Sql, order: Sql, limit: number): Sql =>
   byEngine({
     sqlite: sql`product p ${DOCUMENT} where ${where} order by ${order} limit ${limit}`,
@@ -71,7 +71,7 @@ export function* hasAny(identifiers: readonly string[]): Program<boolean> {
   return (yield* row(sql`select 1 from ${ofIdentifiers(identifiers)} limit 1`)) !== undefined;
 }
 
-/** SQLite compares row by row, in the order of both indexes; of a million products that stay some 2 s. */
+/** SQLite compares row by row, in the order of both indexes: about 2 s for a million products that stay. */
 export function* listDeleted({ fullUpdateId, after, limit }: DeletedPage): Program<ListedRow[]> {
   yield* planForWholeTables();
   const gone = yield* rows<{ identifier: string }>(
@@ -87,7 +87,7 @@ export function* listDeleted({ fullUpdateId, after, limit }: DeletedPage): Progr
   );
 }
 
-/** Products of an interval of ids, for samples and for walks of the whole catalog. */
+/** Products of a range of ids, for samples and for scans of the whole catalog. */
 export const listById = ({
   after,
   upTo,

@@ -15,7 +15,7 @@ import {
 import { listBuilds } from './definition-store.ts';
 import { findMemberships, type JoinIndex } from './membership-store.ts';
 
-/** How the join index of a rule is made of documents that are older than it, and removed when no relation has it any more. */
+/** Builds the join index of a rule from older documents, and removes it when no relation uses it any more. */
 
 export interface ChangedIndex {
   readonly catalog: ChangedCatalog;
@@ -69,7 +69,7 @@ function* extendDocuments(
   if (extended.length > 0) yield* index.extend(extended);
 }
 
-/** @returns a build that no relation has any more */
+/** @returns a build that no relation uses any more */
 export function* findUnusedBuild(): Program<number | undefined> {
   const found = yield* row<{ id: number }>(
     sql`select b.id from relation_build b where ${own('b')} and not exists (
@@ -81,7 +81,7 @@ export function* findUnusedBuild(): Program<number | undefined> {
 const STEP = 5_000;
 const KEY = 'build_id, side, match_key, rank, product_id, document_id';
 
-/** Removes a part of the rows of builds that no relation has any more. @returns whether there may be more */
+/** Removes a part of the rows of unused builds. @returns whether there may be more */
 export function* dropBuilds(): Program<boolean> {
   const over = yield* findUnusedBuild();
   if (over === undefined) return false;

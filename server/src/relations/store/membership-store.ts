@@ -23,7 +23,7 @@ export interface JoinIndex {
   remove(documents: readonly number[]): Program<void>;
 }
 
-/** Rules made ready; others have other builds. */
+/** The compiled rules of a list of builds. */
 export interface OpenedBuilds {
   readonly builds: string;
   readonly derive: Derive;
@@ -51,13 +51,13 @@ interface CopiedDocument {
   readonly to: PlacedDocument;
 }
 
-/** Documents got copies. */
+/** Call it when documents were copied. */
 export function* copyMemberships(index: JoinIndex, copies: readonly CopiedDocument[]): Program<void> {
   const found = yield* findMemberships(copies.map(({ from }) => from));
   yield* index.place(rowsOf(copies, found));
 }
 
-/** The products of documents have other ids than were foreseen. */
+/** Call it when products of documents got other ids than expected. */
 export function* moveMemberships(index: JoinIndex, documents: readonly PlacedDocument[]): Program<void> {
   const ids = documents.map(({ id }) => id);
   const found = yield* findMemberships(ids);

@@ -13,11 +13,11 @@ import type { Side } from '../definitions/definitions.ts';
 import { sideNumber } from '../memberships/memberships.ts';
 import type { PresentUpload } from '../search/search.ts';
 
-/** Reading whole sides of relations, and whole catalogs. */
+/** Reads whole sides of relations, and whole catalogs. */
 
 /** @returns those of the builds whose target side holds any product, matching or not */
 export function* listTargetBuilds(builds: readonly number[]): Program<number[]> {
-  // A subquery with a limit: PostgreSQL reads as far as the first one.
+  // A subquery with a limit, so that PostgreSQL stops at the first one.
   const found = yield* rows<{ build: number }>(
     sql`select b.value as build from ${listed('b', 'bigint', builds)} where (select 1 from relation_member m
       where ${own('m')} and m.build_id = b.value and m.side = ${sideNumber('target')}

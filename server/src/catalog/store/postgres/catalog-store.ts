@@ -34,7 +34,7 @@ export interface PostgresCatalogParts {
   readonly cache: ByteCache;
 }
 
-/** What the writing threads do, by the names that the embedded store's have. */
+/** The operations of the writing threads, with the same names as in the embedded store. */
 export function postgresWriterOperations(writer: PostgresWriter): Record<string, Operation> {
   const write =
     <Input, Output>(work: (writer: PostgresWriter, projectId: number, input: Input) => Promise<Output>) =>
@@ -62,7 +62,7 @@ const readsOf = (postgres: Postgres): CatalogReads => ({
 
 const KNOWN_VERSIONS = 10_000;
 
-/** Catalogs in PostgreSQL, which any number of processes serve and change. */
+/** Catalogs in PostgreSQL, shared by any number of processes. */
 export function createPostgresCatalogStore(parts: PostgresCatalogParts): CatalogStore {
   const { postgres, readPostgres, writers, cache } = parts;
   const answers = new LookupAnswers(cache);
@@ -70,7 +70,7 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
   const readVersion = coalesceReads((projectIds: readonly number[]) =>
     readVersions(readPostgres(), projectIds),
   );
-  /** The version that a catalog had last: what is in memory is of it, if it is the present one still. */
+  /** The last known version of each catalog; cached answers are valid if it is still the present one. */
   const versions = new Map<number, number>();
 
   function note(projectId: number, version: number): { projectId: number; version: number } {

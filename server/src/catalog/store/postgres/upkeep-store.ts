@@ -2,7 +2,7 @@ import { performOn } from '../../../storage/storage.ts';
 import { dropGarbage } from '../upkeep-store.ts';
 import { changeCatalog, type PostgresWriter } from './writer-store.ts';
 
-/** Removing what nothing points to in PostgreSQL; each function one transaction. */
+/** Removes garbage and whole catalogs in PostgreSQL; each function is one transaction. */
 
 export function collectGarbage(
   writer: PostgresWriter,
@@ -22,7 +22,7 @@ const CATALOG_TABLES = [
   ...['relation_document', 'relation_member', 'payload', 'catalog'],
 ];
 
-/** Everything that is kept of a project's catalog goes, also what a change under way is about to write. */
+/** Removes all rows of a project's catalog, also those that a running change is about to write. */
 export function removeCatalog(writer: PostgresWriter, projectId: number): Promise<void> {
   return changeCatalog(writer, projectId, async ({ tx }) => {
     for (const table of CATALOG_TABLES)

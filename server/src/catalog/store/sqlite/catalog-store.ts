@@ -29,7 +29,7 @@ export interface SqliteCatalogParts {
   readonly files: CatalogFiles;
   /** Threads that write; one project's writes run one after another. */
   readonly writers: ThreadPool;
-  /** Threads that read what would hold up the one that serves. */
+  /** Threads for reads that would block the serving thread. */
   readonly readers: ThreadPool;
   readonly cache: ByteCache;
 }
@@ -39,7 +39,7 @@ export interface WriterThreadParts {
   readonly derivation: Derivation;
 }
 
-/** What the writing threads do. Each operation names its project; the rest of the input is the function's. */
+/** The operations of the writing threads. */
 export function writerOperations({ files, derivation }: WriterThreadParts): Record<string, Operation> {
   const write =
     <Input, Output>(work: (file: CatalogFile, input: Input, derivation: Derivation) => Output) =>
@@ -68,7 +68,7 @@ export function writerOperations({ files, derivation }: WriterThreadParts): Reco
   };
 }
 
-/** What the reading threads do for the store. */
+/** The operations of the reading threads. */
 export function readerOperations(files: CatalogFiles): Record<string, Operation> {
   const { readState } = readsOf(files);
   return {

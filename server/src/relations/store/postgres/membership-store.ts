@@ -20,10 +20,10 @@ import {
 
 /** The join index in PostgreSQL, written beside the documents that it is derived from. */
 
-/** Rules made ready, of so many projects. */
+/** Projects whose compiled rules are cached. */
 const KEPT_PROJECTS = 64;
 
-/** What the catalog's threads know of relations. */
+/** What the catalog's threads derive for relations. */
 export function relationBatchDerivation(): BatchDerivation {
   const opened = new Map<number, OpenedBuilds>();
 
@@ -46,7 +46,7 @@ export function relationBatchDerivation(): BatchDerivation {
   };
 }
 
-/** Where memberships lie: those of the catalog, or those of a rule that is only tried. */
+/** The tables of memberships: those of the catalog, or those of a preview. */
 export interface MembershipTables {
   readonly member: string;
   readonly document: string;
@@ -54,10 +54,10 @@ export interface MembershipTables {
 
 export const KEPT_TABLES: MembershipTables = { member: 'relation_member', document: 'relation_document' };
 
-/** Of the transaction: no other sees them, and they end with it. */
+/** Temporary tables of the transaction. */
 export const TRIED_TABLES: MembershipTables = { member: 'tried_member', document: 'tried_document' };
 
-/** Makes empty tables for a rule that is tried. */
+/** Creates empty tables for a preview. */
 export async function createTriedTables(tx: SqlTransaction): Promise<void> {
   for (const kept of Object.keys(KEPT_TABLES) as (keyof MembershipTables)[]) {
     await tx.run(
@@ -66,7 +66,7 @@ export async function createTriedTables(tx: SqlTransaction): Promise<void> {
   }
 }
 
-/** Statistics of what was written in this transaction; nobody else makes them for a table that others do not see. */
+/** Autovacuum does not see temporary tables, so nothing else makes their statistics. */
 export async function analyzeTriedTables(tx: SqlTransaction): Promise<void> {
   for (const table of Object.values(TRIED_TABLES)) await tx.run(`analyze ${table}`);
 }
@@ -141,7 +141,7 @@ async function copyMembers(
   await tx.copyIn(copyInto(table, MEMBER_COLUMNS), rows.finish());
 }
 
-/** Sorted keys make an index grow page by page, and what is read together lie together; nothing depends on it. */
+/** Sorted keys fill an index page by page and keep rows that are read together close; only speed depends on it. */
 function sortByKey(members: readonly MemberRow[]): MemberRow[] {
   const sorted = members.map((row) => ({
     row,

@@ -24,18 +24,18 @@ import {
 import { CatalogMoved, type Prefetch, readCatalog } from './search-store.ts';
 
 export interface PostgresReaders {
-  /** The primary: what is tried out needs tables of its own. */
+  /** The primary: a preview needs temporary tables. */
   readonly postgres: Postgres;
   /** Where reads may go: a replica or the primary. */
   readPostgres(): Postgres;
 }
 
-/** What the threads that answer relations do with catalogs in PostgreSQL. */
+/** The operations of the threads that answer relations, on PostgreSQL. */
 export function postgresRelationReaderOperations(parts: PostgresReaders): Record<string, Operation> {
   return readerOperations(openCatalogs(parts));
 }
 
-/** Relations of so many projects are kept, each with its items. */
+/** Projects whose relations are cached, with their items. */
 const KEPT_PROJECTS = 64;
 
 function openCatalogs({ postgres, readPostgres }: PostgresReaders): RelationCatalogs {
@@ -67,7 +67,7 @@ function openCatalogs({ postgres, readPostgres }: PostgresReaders): RelationCata
         } catch (error) {
           if (!(error instanceof CatalogMoved)) throw error;
         }
-        // Changed while it was read: now all of it in one snapshot, which takes some round trips more.
+        // The catalog changed in between: read all of it in one snapshot, with a few more round trips.
         return reader.snapshot(async (session) => {
           const relations = await open(session, projectId);
           const prefetch = describePrefetch(relations, input);
@@ -110,7 +110,7 @@ async function tryOut<Result>(
   }) as Promise<Result>;
 }
 
-/** On one snapshot: it takes several statements. */
+/** Several statements: call it on a snapshot. */
 async function readRelations(session: SqlSession, projectId: number): Promise<CatalogRelations> {
   const { version } = await readMark(session, projectId);
   const { attributes } = await performOn(session, projectId, readOntology());
@@ -144,7 +144,7 @@ async function openSurvey(
   };
 }
 
-/** @returns what does reads that the transaction outlives when they take too long */
+/** @returns a function that runs reads with a timeout that the transaction survives */
 function createTimeout(session: SqlSession) {
   let hasSavepoint = false;
   return async <Result>(limit: WorkLimit | undefined, read: () => Promise<Result>): Promise<Result> => {
@@ -158,7 +158,7 @@ function createTimeout(session: SqlSession) {
     } catch (error) {
       throw isTimedOut(error) ? limit.timeUsedUp() : error;
     } finally {
-      // Nothing was written; the time-out goes with it.
+      // Nothing was written; this also resets the timeout.
       await session.run('rollback to savepoint read_in_time');
     }
   };

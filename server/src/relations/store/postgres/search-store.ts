@@ -27,18 +27,18 @@ import {
 } from './fetch-store.ts';
 import { KEPT_TABLES, type MembershipTables } from './membership-store.ts';
 
-/** Reading the join index in PostgreSQL: in as few statements as it takes. */
+/** Reads the join index in PostgreSQL, in as few statements as possible. */
 
 /** What is prefetched along with sources. */
 export interface Prefetch {
   readonly searches: readonly { readonly relation: SearchedRelation; readonly limit: number }[];
-  /** Whether the products of candidates as they are served, too. */
+  /** Whether the served answers of candidates are prefetched too. */
   readonly products: boolean;
 }
 
 export const NO_PREFETCH: Prefetch = { searches: [], products: false };
 
-/** What is read is of another state than what was read before. */
+/** A statement has seen another state of the catalog than those before. */
 export class CatalogMoved extends Error {}
 
 export interface ReadOrder {
@@ -53,7 +53,7 @@ export interface ReadOrder {
 }
 
 /**
- * Does the work on one state of the catalog: on a view with nothing, then again each time with what it lacked.
+ * Runs the work on one state of the catalog: on an empty view first, then again with what it lacked.
  * @throws CatalogMoved when a statement sees another version than `version`
  */
 export async function readCatalog<Result>(
@@ -69,7 +69,7 @@ export async function readCatalog<Result>(
   }
 }
 
-/** Fetches in one statement what the view lacked. @returns the version that it is of */
+/** Fetches in one statement what the view lacked. @returns the version of the catalog */
 async function fetchMissing(
   view: FetchedView,
   { session, projectId, scale, prefetch = NO_PREFETCH, tables = KEPT_TABLES }: ReadOrder,
@@ -133,7 +133,7 @@ const describePage = (page: WantedPage, id: number): PageOrder => ({
 const toSql = (operators: readonly Operator[], side: Side) =>
   operators.map((operator) => SQL_OPERATORS[operator as 'less'][side]);
 
-/** A list of a source of which no row came has no candidates. */
+/** A list of a source without a row has no candidates. */
 function addSources(
   view: FetchedView,
   {

@@ -23,7 +23,7 @@ import {
 
 const KEY = 'build_id, side, match_key, rank, product_id, document_id';
 
-/** What the catalog's threads know of relations. */
+/** What the catalog's threads derive for relations. */
 export function relationDerivation(): Derivation {
   const opened = new WeakMap<CatalogFile, OpenedBuilds>();
 
@@ -41,7 +41,7 @@ export function relationDerivation(): Derivation {
   };
 }
 
-/** Where memberships lie: those of the catalog, or those of a rule that is only tried. */
+/** The tables of memberships: those of the catalog, or those of a preview. */
 export interface MembershipTables {
   readonly member: string;
   readonly document: string;
@@ -55,14 +55,14 @@ export const KEPT_TABLES: MembershipTables = {
   compared: 'relation_member_compared',
 };
 
-/** In the connection's own database: no other sees them, and nothing of them outlives it. */
+/** Temporary tables of the connection. */
 const TRIED_TABLES: MembershipTables = {
   member: 'temp.tried_member',
   document: 'temp.tried_document',
   compared: 'tried_member_compared',
 };
 
-/** Lends empty tables for a rule that is tried. */
+/** Creates empty tables for a preview, and drops them after it. */
 export async function withTriedTables<Result>(
   file: CatalogFile,
   work: (tables: MembershipTables) => Promise<Result>,
@@ -95,7 +95,7 @@ export function placeMemberships(
   }
 }
 
-/** The join index for programs, row by row: that costs nothing here. */
+/** The join index for programs; writing row by row costs nothing extra here. */
 export const indexIn = (file: CatalogFile): JoinIndex => ({
   place: (placed) => ask(() => placeMemberships(file, placed, KEPT_TABLES)),
   extend: (extended) =>

@@ -8,7 +8,7 @@ import { countMembers, listTargetBuilds, listUploads, sampleMembers } from '../s
 import { KEPT_TABLES, type MembershipTables, placeMemberships, withTriedTables } from './membership-store.ts';
 import { createFileView } from './search-store.ts';
 
-/** What the threads that answer relations do with catalogs in files. */
+/** The operations of the threads that answer relations, on catalog files. */
 export function relationReaderOperations(files: CatalogFiles): Record<string, Operation> {
   return readerOperations(openCatalogs(files));
 }

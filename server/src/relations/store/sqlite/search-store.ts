@@ -16,7 +16,7 @@ import {
 } from '../../search/search.ts';
 import { KEPT_TABLES, type MembershipTables } from './membership-store.ts';
 
-/** Reading the join index of a catalog's file; every function works on the snapshot of its caller. */
+/** Reads the join index of a catalog's file, on the snapshot of the caller. */
 
 interface Searched {
   readonly tables: MembershipTables;
@@ -24,8 +24,8 @@ interface Searched {
 }
 
 /**
- * @returns the state of the snapshot that the caller has begun; nothing is ever missing. `limit` is looked at before
- * the statements that may take long: nothing ends one that has begun.
+ * @returns a view of the caller's snapshot, in which nothing is ever missing. `limit` is checked before statements that
+ * may take long: a running one cannot be stopped.
  */
 export function createFileView(
   file: CatalogFile,
@@ -66,12 +66,12 @@ function findSource(
   return { productId: row.id, group: row.groupIdentifier, memberships: unpackMemberships(row.memberships) };
 }
 
-/** A candidate with its place in the order, in hexadecimal, which sorts as the bytes do and is cheaper to hand over. */
+/** A candidate with its rank in hexadecimal, which sorts as the bytes do and is cheaper to pass on. */
 interface RankedCandidate extends Candidate {
   readonly rank: string;
 }
 
-/** A member whose document is not that of its product is of another time: staged, or kept to be restored. */
+/** A member whose document is not its product's present one is staged, or kept for a restore. */
 const PRESENT = 'cross join product p on p.id = m.product_id and p.document_id = m.document_id';
 const COLUMNS = 'm.product_id as productId, m.group_identifier as "group", hex(m.rank) as rank';
 const ORDER = 'order by m.rank, m.product_id';
@@ -148,7 +148,7 @@ interface Seek {
   readonly value: Uint8Array;
 }
 
-/** The comparisons as SQL; the first as a seek too, where it reaches a range. */
+/** The comparisons as SQL; the first also as an index seek, if it is a range. */
 function describeComparisons({ side, opposite, operators }: Wanted) {
   const compared = operators.flatMap((operator, at) => {
     const value = opposite.compared[at] ?? null;
@@ -157,7 +157,7 @@ function describeComparisons({ side, opposite, operators }: Wanted) {
       ? []
       : [{ column: `c${at + 1}`, operator, sql, value: Buffer.from(value, 'base64') }];
   });
-  // The plus keeps SQLite from reading by the index of c1, and sorting a million members by rank afterwards.
+  // The plus keeps SQLite from using the index of c1 and then sorting a million members by rank.
   const conditions = compared.map(({ column, operator, sql }) =>
     operator === 'notEquals'
       ? ` and (m.${column} is null or m.${column} <> ?)`
