@@ -33,6 +33,7 @@ const lines = {
   'server/src/relations': ['definitions', 'memberships', 'search', 'answers', 'store'],
   'server/src/relations/store': ['sqlite', 'postgres'],
   'server/src/pipelines': ['sources', 'formats', 'mapping', 'definitions', 'runs'],
+  'server/src/pipelines/sources': ['directory'],
   'server/src/pipelines/formats': [
     'csv',
     'tsv',

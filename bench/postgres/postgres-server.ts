@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { query, startPostgres } from '../../server/test/support/postgres-server.ts';
+import { query, startPostgres } from '../../server/test/support/postgres/postgres-server.ts';
 import type { Bench } from '../support/measurement.ts';
 import { readFamilyCpuMs } from '../support/process-usage.ts';
 

@@ -3,8 +3,8 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { bundleProgram } from './program.ts';
 import { watchMemory } from './support/memory-watch.ts';
-import { findInstalled, hasPackage } from './support/postgres-binaries.ts';
-import { type PostgresServer, startPostgres } from './support/postgres-server.ts';
+import { findInstalled, hasPackage } from './support/postgres/postgres-binaries.ts';
+import { type PostgresServer, startPostgres } from './support/postgres/postgres-server.ts';
 import { findRealCatalog } from './support/real-products.ts';
 import {
   findWork,

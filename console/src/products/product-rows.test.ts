@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bindPages, toRow } from './product-rows.ts';
+import { bindPages, findMainImage, toRow } from './product-rows.ts';
 
 const rowOf = (identifier: string) =>
   toRow({ id: 1, identifier, groupId: 'g', name: 'n', image: '', category: ['a', 'b'], lastUpdateTs: 1 });
@@ -23,4 +23,13 @@ test('a row has no picture where the product has none', () => {
     image: undefined,
     lastUpdateTs: 1,
   });
+});
+
+test('a product is shown by its first LARGE image, without one by its first (§12.5 rule 8)', () => {
+  const small = { url: 'https://shop.example/small.jpg', type: 'SMALL' };
+  const large = { url: 'https://shop.example/large.jpg', type: 'LARGE' };
+  const other = { url: 'https://shop.example/other.jpg', type: 'LARGE' };
+  assert.equal(findMainImage([small, large, other]), large.url);
+  assert.equal(findMainImage([small]), small.url);
+  assert.equal(findMainImage([]), undefined);
 });

@@ -1,4 +1,4 @@
-import type { TableProduct } from '@relata/client';
+import type { Product, TableProduct } from '@relata/client';
 
 /** What a row of the table shows, as flat as can be: there may be half a million of them. */
 export interface ProductRow {
@@ -25,6 +25,10 @@ export const toRow = ({
   image: image || undefined,
   lastUpdateTs,
 });
+
+/** @returns the URL of the first LARGE image, without one of the first. Source: docs/interface.md §12.5 rule 8 */
+export const findMainImage = (images: Product['images']): string | undefined =>
+  (images.find(({ type }) => type === 'LARGE') ?? images[0])?.url;
 
 interface RowPage {
   readonly rows: readonly ProductRow[];

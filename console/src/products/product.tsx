@@ -9,6 +9,7 @@ import { formatMoment, formatType, nameTask, safeUrl } from '../state/format.ts'
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
+import { findMainImage } from './product-rows.ts';
 import { RelatedCard } from './related-card.tsx';
 
 /** One product: as it was sent, as it is answered, what goes with it. */
@@ -52,7 +53,7 @@ export function ProductView() {
 
 function Top({ page: { product, upload, lastChange } }: { page: ProductPage }) {
   const project = useProject();
-  const image = safeUrl(upload.image ?? product.images[0]?.url);
+  const image = safeUrl(findMainImage(product.images));
   const [hasFailed, setFailed] = useState(false);
   return (
     <div className={image && !hasFailed ? 'product-top pictured' : 'product-top'}>

@@ -23,7 +23,7 @@ import {
 } from './updates/updates.ts';
 
 export { createScans, describeBriefly } from './browse/browse.ts';
-export type { BatchDerivation, Derivation, PlacedDocument } from './derivation.ts';
+export type { BatchDerivation, Derivation, Derive, PlacedDocument } from './derivation.ts';
 export {
   COMPARISONS,
   CONDITIONS_PER_FILTER,

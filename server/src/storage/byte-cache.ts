@@ -1,8 +1,7 @@
 /**
- * Bytes by key in memory, beside V8's heap: entries lie one behind another in slabs, and a table of integers finds
- * them. The collector then has one object to look at for a thousand answers; with a Map of an array each, 66,000 of
- * them were visited at every collection of the thread that serves, and a look cost twice the time (bench lookup).
- * Never a second source of truth: an entry belongs to a version of its space and is not found in another.
+ * Bytes by key in memory, outside V8's heap: entries are consecutive in slabs, and a table of integers indexes them. So the
+ * collector visits one object for a thousand answers; with a Map of arrays it visited 66,000 at every collection of the
+ * serving thread, and a lookup took twice the time (bench lookup). An entry is valid for one version of its space.
  */
 export interface ByteCache {
   /** @returns the cache of this version; entries of another version of the space are dropped */
@@ -14,7 +13,7 @@ export interface CacheSpace {
   find(key: string): number;
   /** @returns their offsets. 100 of them take half the time of 100 `find`: memory is read for all at once. */
   findAll(keys: readonly string[]): Int32Array;
-  /** Keeps a copy. When all is full only some of them, and never large ones. */
+  /** Keeps a copy. A full cache takes only some entries, and no large ones. */
   keep(key: string, bytes: Uint8Array): void;
   lengthAt(position: number): number;
   /** @returns how many bytes it wrote to `target` from `at` on */
@@ -28,9 +27,9 @@ const SLAB_BYTES = 1024 * 1024;
 const ALIGN_BITS = 3;
 const SLAB_POSITION_BITS = 20 - ALIGN_BITS;
 const POSITION_MASK = (1 << SLAB_POSITION_BITS) - 1;
-/** Larger bytes would waste the rest of a slab. */
+/** Larger entries would waste the rest of a slab. */
 const LARGEST_BYTES = SLAB_BYTES / 4;
-/** When full, only one miss in so many is kept: with more data than memory, each would push out another. */
+/** A full cache keeps one miss in so many: with more data than memory, each would evict another. */
 const ADMIT_ONE_IN = 8;
 const FIRST_SLOTS = 1 << 12;
 
@@ -67,7 +66,7 @@ class PositionTable {
     }
   }
 
-  /** @returns the first position with this hash, of whatever key; -1 when there is none */
+  /** @returns the first position with this hash, for any key; -1 when there is none */
   guess(hash: number): number {
     const { slots, mask } = this;
     for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
@@ -86,7 +85,7 @@ class PositionTable {
     this.slots[2 * this.slotOf(hash, from) + 1] = to + 1;
   }
 
-  /** What follows moves up, so that no look passes over a gap. */
+  /** Moves the following entries up, so that no probe stops at a gap. */
   remove(hash: number, position: number): void {
     const { slots, mask } = this;
     let gap = this.slotOf(hash, position);
@@ -134,7 +133,7 @@ class SlabRing {
   private readonly isAlive: (space: number) => boolean;
   private present = 0;
   private misses = 0;
-  /** Of no use but that reading it cannot be left out. */
+  /** The value is unused; storing it keeps the reads from being optimised away. */
   touched = 0;
 
   constructor(limitBytes: number, isAlive: (space: number) => boolean) {
@@ -146,7 +145,7 @@ class SlabRing {
     return this.table.find(this.hash(space, key), (position) => this.isKey(position, space, key));
   }
 
-  /** In three short loops: a processor waits for many cache lines at once where no branch depends on them. */
+  /** Three short loops without dependent branches, so that the processor loads many cache lines at once. */
   findAll(space: number, keys: readonly string[]): Int32Array {
     const places = new Int32Array(keys.length);
     for (let at = 0; at < keys.length; at += 1) places[at] = this.hash(space, keys[at] as string);
@@ -222,7 +221,7 @@ class SlabRing {
     return hash ^ (hash >>> 16);
   }
 
-  /** @returns the slab that takes it; undefined when it is not worth pushing out others */
+  /** @returns the slab to write to; undefined when it is not worth evicting others */
   private makeRoom(size: number): Slab | undefined {
     const slab = this.slabs[this.present] ?? this.addSlab();
     if (slab.used + size <= SLAB_BYTES) return slab;

@@ -19,7 +19,7 @@ export function dataFolderAt(root: string): DataFolder {
 }
 
 /**
- * Makes what is missing one by one: below /proc, where nothing can be made, Node's own recursion never ends.
+ * Creates missing folders one by one: below /proc, where none can be created, Node's own recursion never ends.
  * @throws Error that names the setting
  */
 export function makeDataFolder(root: string): void {
@@ -34,7 +34,7 @@ export function makeDataFolder(root: string): void {
   throw refuseRoot(root, 'is no folder');
 }
 
-/** Another process may make it at the same time. */
+/** Another process may create it at the same time. */
 function makeFolder(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 });
@@ -55,8 +55,8 @@ const OURS = /^(?:control\.db.*|server\.lock.*|first-account-key|catalogs|payloa
 const OTHERS = 0o077;
 
 /**
- * Takes from everybody but the owner what older programs let them read: 10,000 catalogs take 0.1 s.
- * @returns the paths that others can still get at: those of another owner, and a root that holds more than a store
+ * Removes the access that older versions gave to everybody except the owner: 0.1 s for 10,000 catalogs.
+ * @returns the paths that others can still access: those of another owner, and a root that holds more than a store
  */
 export function tightenDataFolder({ root, catalogs, payloads }: DataFolder): string[] {
   // Windows has no such modes.
@@ -75,7 +75,7 @@ function isOpenToOthers(path: string): boolean {
   return ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & OTHERS) !== 0;
 }
 
-/** Somebody else's are left alone, also by root. Some file systems have no modes and change nothing. */
+/** Files of another owner are left alone, also by root. Some file systems have no modes. */
 function tighten(path: string): boolean {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined || (found.mode & OTHERS) === 0) return true;

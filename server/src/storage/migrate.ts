@@ -14,7 +14,7 @@ export interface Migration {
 const migrationsOf = new Map<DatabaseKind | 'postgres', readonly Migration[]>();
 
 /**
- * Brings a database to the newest schema: forward only, all in one transaction, the version in `user_version`.
+ * Migrates a database to the newest schema: forward only, all in one transaction, the version in `user_version`.
  * @throws Error when the file was written by a newer program, whose schema this one does not know.
  */
 export function migrate(database: DatabaseSync, kind: DatabaseKind): void {
@@ -47,8 +47,8 @@ export function refuseNewerDatabase(database: DatabaseSync, kind: DatabaseKind):
 }
 
 /**
- * Looks at all files of a data folder or a backup that nobody has open: a program that does not know one of them must not
- * begin with the others. @throws Error that names the first file of a newer program
+ * Checks all files of a data folder or backup that nobody has open, before any of them is changed.
+ * @throws Error that names the first file of a newer program
  */
 export function refuseNewerFiles({ control, catalogs }: DataFolder): void {
   if (existsSync(control)) refuseNewer(`The file ${control}`, readVersion(control), newestOf('control'));
@@ -70,8 +70,8 @@ const newestOf = (kind: DatabaseKind): number => readMigrations(kind).at(-1)?.ve
 const USER_VERSION_AT = 60;
 
 /**
- * Of a file that this process has not open: closing any handle of a file drops the locks that SQLite holds on it. Without a
- * WAL its header is enough: 10,000 files take 0.1 to 0.3 s, with SQLite 2.9 s.
+ * Reads a file that this process does not have open: closing any handle drops the locks that SQLite holds on it. Without
+ * a WAL the header is enough: 10,000 files take 0.1 to 0.3 s, with SQLite 2.9 s.
  */
 function readVersion(path: string): number {
   if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return readVersionBySqlite(path);

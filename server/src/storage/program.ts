@@ -2,14 +2,14 @@ import type { SqlSession } from './postgres/postgres.ts';
 import { renderFor, type Sql } from './sql-statement.ts';
 
 /**
- * Control flow that is written once for both engines: a generator that asks for statements and is given their rows, at once
- * by a file, in turn by PostgreSQL. docs/decisions/0019-one-program-two-dialects.md says why it is no async function.
+ * Control flow that is written once for both engines: a generator that yields statements and receives their rows, at once
+ * from a file, later from PostgreSQL. docs/decisions/0019-one-program-two-dialects.md says why it is not an async function.
  */
 export type Program<Result> = Generator<Step, Result, unknown>;
 
 type Step = (session: ProgramSession) => unknown;
 
-/** What a driver hands in: answers, or promises of them. */
+/** What a driver provides: answers, or promises of answers. */
 export interface ProgramSession {
   rows(statement: Sql): unknown;
   run(statement: Sql): unknown;
@@ -29,12 +29,12 @@ export function* run(statement: Sql): Program<number> {
   return (yield (session) => session.run(statement)) as number;
 }
 
-/** What an engine does in its own way, e.g. in bulk. */
+/** Runs work that each engine does in its own way, for example in bulk. */
 export function* ask<Result>(work: () => Result | Promise<Result>): Program<Result> {
   return (yield () => work()) as Result;
 }
 
-/** Without a turn for anything else in between, so that no other work meets an open transaction. */
+/** Runs a program without yielding to the event loop, so that no other work runs inside an open transaction. */
 export function performNow<Result>(program: Program<Result>, session: ProgramSession): Result {
   let next = program.next();
   while (!next.done) {
@@ -45,7 +45,7 @@ export function performNow<Result>(program: Program<Result>, session: ProgramSes
   return next.value;
 }
 
-/** On a project's rows in PostgreSQL. */
+/** Runs a program on a project's rows in PostgreSQL. */
 export async function performOn<Result>(
   session: SqlSession,
   projectId: number,

@@ -1,8 +1,8 @@
 import type { SqlValue } from './postgres/postgres.ts';
 
 /**
- * Statements that both engines run. A value is a hole of the template and becomes a parameter; `own` and its like are what
- * the engines write differently, above all the project that a row of PostgreSQL belongs to and a file has for itself.
+ * Statements that both engines run. A value fills a hole of the template and becomes a parameter. `own` and similar parts differ
+ * by engine: a row in PostgreSQL belongs to a project, a file holds one project.
  */
 export type Sql = Text | Difference;
 
@@ -18,33 +18,36 @@ class Text {
   }
 }
 
+/** A function where the values are prepared for the engine at some cost. */
+type Choice = Sql | (() => Sql);
+
 class Difference {
-  readonly sqlite: Sql;
-  readonly postgres: Sql;
-  constructor({ sqlite, postgres }: Record<Engine, Sql>) {
+  readonly sqlite: Choice;
+  readonly postgres: Choice;
+  constructor({ sqlite, postgres }: Record<Engine, Choice>) {
     this.sqlite = sqlite;
     this.postgres = postgres;
   }
 }
 
-/** Whose rows the statement is about; only where PostgreSQL runs it. */
+/** The project whose rows the statement reads or writes; only on PostgreSQL. */
 export const PROJECT: unique symbol = Symbol('project');
 
 export const sql = (parts: TemplateStringsArray, ...holes: Hole[]): Sql => new Text(parts, holes);
 
-/** Part of a statement; never of a caller. */
+/** A literal part of a statement; never a caller's value. */
 export const text = (part: string): Sql => new Text([part], []);
 
 export const byEngine = (difference: Record<Engine, Sql>): Sql => new Difference(difference);
 
-/** Whether a row is of the project that the statement is about. */
+/** Whether a row belongs to the statement's project. */
 export const own = (alias?: string): Sql =>
   new Difference({
     sqlite: text('true'),
     postgres: new Text([`${alias === undefined ? '' : `${alias}.`}project_id = `, ''], [PROJECT]),
   });
 
-/** The columns of a key, as `on conflict` names them. */
+/** The columns of a key, for `on conflict`. */
 export const ownKey = (columns: string): Sql =>
   new Difference({ sqlite: text(`(${columns})`), postgres: text(`(project_id, ${columns})`) });
 
@@ -55,23 +58,23 @@ export const insertInto = (table: string, columns: string, from: Sql): Sql =>
     postgres: sql`${text(`insert into ${table} (project_id, ${columns}) select `)}${PROJECT}, ${from}`,
   });
 
-/** `in` a list that comes as a parameter. */
+/** `in` a list, passed as a parameter. */
 export const among = (values: readonly (number | string)[]): Sql =>
   new Difference({
-    sqlite: sql`in (select value from json_each(${JSON.stringify(values)}))`,
+    sqlite: () => sql`in (select value from json_each(${JSON.stringify(values)}))`,
     postgres: sql`= any(${values})`,
   });
 
-/** Rows that come as parameters, `${name}.value`. */
+/** Rows passed as parameters, `${name}.value`. */
 export const listed = (name: string, type: 'bigint' | 'text', values: readonly (number | string)[]): Sql =>
   new Difference({
-    sqlite: sql`json_each(${JSON.stringify(values)}) ${text(name)}`,
+    sqlite: () => sql`json_each(${JSON.stringify(values)}) ${text(name)}`,
     postgres: sql`unnest(${values}${text(`::${type}[]`)}) ${text(`${name} (value)`)}`,
   });
 
 type Cell = number | string | null;
 
-/** Rows of several columns that come as parameters, `name.column`. */
+/** Rows of several columns, passed as parameters, `name.column`. */
 export function tabled(
   name: string,
   columns: Readonly<Record<string, 'bigint' | 'text'>>,
@@ -82,15 +85,39 @@ export function tabled(
   const casts = Object.values(columns).map((type) => `::${type}[]`);
   const last = `${casts.at(-1)}) ${name} (${names.join(', ')})`;
   return new Difference({
-    sqlite: new Text([`(select ${cells} from json_each(`, `)) ${name}`], [JSON.stringify(rows)]),
-    postgres: new Text(
-      ['unnest(', ...casts.slice(0, -1).map((cast) => `${cast}, `), last],
-      names.map((_, at) => rows.map((row) => row[at] ?? null)),
-    ),
+    sqlite: () => new Text([`(select ${cells} from json_each(`, `)) ${name}`], [JSON.stringify(rows)]),
+    postgres: () =>
+      new Text(
+        ['unnest(', ...casts.slice(0, -1).map((cast) => `${cast}, `), last],
+        names.map((_, at) => rows.map((row) => row[at] ?? null)),
+      ),
   });
 }
 
-/** Parts one behind another, with `comma` between. */
+/**
+ * Joins the row of `table` that `on` finds by an index, row by row. PostgreSQL gets a limit for that: joined as it is, it
+ * may read the whole table instead, when it has no statistics yet or plans for any list (14 s for 10,000 of 60,000 rows).
+ */
+export const lookupJoin = (table: string, alias: string, on: Sql): Sql =>
+  new Difference({
+    sqlite: sql`cross join ${text(`${table} ${alias} on`)} ${on}`,
+    postgres: sql`cross join lateral (select * from ${text(`${table} ${alias}`)}
+      where ${own(alias)} and ${on} limit 1) ${text(alias)}`,
+  });
+
+/** Deletes at most so many rows of a project: in a file by their key, in PostgreSQL by their addresses. */
+export const deleteSome = (
+  table: string,
+  key: string,
+  { where, limit }: { where: Sql; limit: number },
+): Sql =>
+  new Difference({
+    sqlite: sql`delete from ${text(`${table} where (${key}) in (select ${key} from ${table}`)} where ${where} limit ${limit})`,
+    postgres: sql`delete from ${text(table)} where ${own()} and ctid = any(array(
+      select ctid from ${text(table)} where ${own()} and ${where} limit ${limit}))`,
+  });
+
+/** Joins parts with `comma` between them. */
 export const joined = (parts: readonly Sql[], comma: string): Sql =>
   new Text(['', ...parts.map((_, at) => (at < parts.length - 1 ? comma : ''))], parts);
 
@@ -117,7 +144,10 @@ export function renderFor(engine: Engine, statement: Sql, projectId?: number): R
     return project;
   }
   function render(part: Sql): string {
-    if (part instanceof Difference) return render(part[engine]);
+    if (part instanceof Difference) {
+      const choice = part[engine];
+      return render(typeof choice === 'function' ? choice() : choice);
+    }
     return part.parts
       .map((piece, at) => (at === 0 ? '' : place(part.holes[at - 1] as Hole)) + piece)
       .join('');

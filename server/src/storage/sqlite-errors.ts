@@ -7,7 +7,7 @@ const SQLITE_FULL = 13;
 const FAILED_WRITES: ReadonlySet<number> = new Set(
   [3, 4, 5, 6, 19].map((kind) => (kind << 8) | SQLITE_IOERR),
 );
-/** Another program, e.g. a restore from the command line, has the file for longer than its timeout. */
+/** Another program, for example `relata restore`, holds the file for longer than the timeout. */
 const BUSY_SECONDS = 5;
 
 /**

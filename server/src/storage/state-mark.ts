@@ -7,14 +7,14 @@ export type ExpectedStates = readonly string[] | undefined;
 /** 132 bits: no two states that ever were share a mark. */
 const MARK_CHARACTERS = 22;
 
-/** @returns the same text for the same JSON, by which a change made meanwhile is recognised */
+/** @returns the same text for the same JSON; a concurrent change gives another */
 export function markOf(state: unknown): string {
   return createHash('sha256').update(JSON.stringify(state)).digest('base64url').slice(0, MARK_CHARACTERS);
 }
 
 /**
- * To be called in the transaction that replaces what is there, so that of two changes of one state the second finds the
- * first. @throws changed_meanwhile
+ * Call it in the transaction that replaces the state, so that the second of two concurrent changes sees the first.
+ * @throws changed_meanwhile
  */
 export function refuseOtherState(expected: ExpectedStates, present: string): void {
   if (expected === undefined || expected.includes(present)) return;

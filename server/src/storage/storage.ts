@@ -1,7 +1,7 @@
 /**
- * The door of storage: where things are kept. The control database holds accounts, projects, keys and tasks; each
- * project's catalog is a file of its own; payload files hold accepted bodies until their task ended. Statements live
- * in the `*-store.ts` of the folder whose rows they touch. Storage never knows what a row means.
+ * The door of storage. The control database holds accounts, projects, keys and tasks; each project's catalog is a file of
+ * its own; payload files hold accepted bodies until their tasks have ended. Statements are in the `*-store.ts` of the
+ * room that owns the rows. Storage does not know what a row means.
  */
 import { setTimeout } from 'node:timers/promises';
 import type { Kysely, RawBuilder, Transaction } from 'kysely';
@@ -50,9 +50,11 @@ export type { ControlSchema } from './schema.ts';
 export {
   among,
   byEngine,
+  deleteSome,
   insertInto,
   joined,
   listed,
+  lookupJoin,
   own,
   ownKey,
   PROJECT,
@@ -92,9 +94,8 @@ export {
 export type ControlTransaction = Transaction<ControlSchema>;
 
 /**
- * What a write keeps others out of while it runs. `all`: every other write of this kind, e.g. of keys and projects.
- * A project's id: writes of that project. `rows`: only what its statements lock themselves. The embedded store has one
- * writer for all of them.
+ * What a write locks while it runs. `all`: every other write of this kind, for example of keys and projects. A project's
+ * id: writes of that project. `rows`: only what its statements lock. The embedded store has one writer for all.
  */
 export type WriteScope = 'all' | 'rows' | number;
 
@@ -105,7 +106,7 @@ export interface Database {
   readonly read: Kysely<ControlSchema>;
   /** The database's clock in epoch milliseconds, the same for all processes. */
   readonly now: RawBuilder<number>;
-  /** A transaction that is durable when the promise resolves. `of` is `all` unless it is said. */
+  /** A transaction, durable when the promise resolves. `of` defaults to `all`. */
   write<Result>(
     work: (tx: ControlTransaction) => Promise<Result>,
     options?: { readonly of?: WriteScope },
@@ -113,12 +114,12 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** Where catalogs are; plain data, which threads get to open them themselves. */
+/** Where catalogs are; plain data, from which threads open them. */
 export type CatalogPlace =
   | { readonly kind: 'embedded'; readonly catalogs: string; readonly payloads: string }
   | ({ readonly kind: 'postgres' } & PostgresSettings);
 
-/** What a thread opens: for reads that may go there, the replicas too. */
+/** What a thread opens; with replicas for reads that may use them. */
 export type ThreadPlace =
   | Extract<CatalogPlace, { kind: 'embedded' }>
   | (Extract<CatalogPlace, { kind: 'postgres' }> & {
@@ -134,14 +135,14 @@ export interface Storage {
   readonly place: CatalogPlace;
   readonly database: Database;
   readonly payloads: PayloadFiles;
-  /** The connections of this thread, where catalogs are in PostgreSQL. */
+  /** This thread's connections, if catalogs are in PostgreSQL. */
   readonly postgres: Postgres | undefined;
-  /** Whether the database answers now. */
+  /** Whether the database answers. */
   isReachable(): Promise<boolean>;
   close(): Promise<void>;
 }
 
-/** Opens what the settings say: PostgreSQL, or the embedded store in the data directory. */
+/** Opens the store that the settings name: PostgreSQL, or the embedded store in the data directory. */
 export async function openStorage(settings: {
   readonly database: PostgresSettings | undefined;
   readonly dataDir: string;
@@ -151,7 +152,7 @@ export async function openStorage(settings: {
     : openPostgresStorage(settings.database);
 }
 
-/** Makes the folder on first use and opens the control database with the newest schema. */
+/** Creates the folder on first use and opens the control database with the newest schema. */
 function openEmbeddedStorage(root: string): Storage {
   const folder = dataFolderAt(root);
   for (const path of [folder.root, folder.catalogs, folder.payloads]) makeDataFolder(path);

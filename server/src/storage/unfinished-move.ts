@@ -1,14 +1,13 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { SqlSession } from './postgres/postgres.ts';
 
-/** What `relata migrate-store` leaves in its target until it is complete, and the refusal to serve such a store. */
-/** Where a move is; only in its target and only until it is compared. */
+/** The table that `relata migrate-store` keeps in its target until the copy is verified; such a store is not served. */
 export const MOVE_PROGRESS = 'move_progress';
 
-/** In place of a project: ids of projects begin at 1. */
+/** Instead of a project: ids of projects begin at 1. */
 export const SERVICE = 0;
 
-/** Among the rows of `move_progress`, whose other ones are of tables: that of the move itself. */
+/** The row of the move itself in `move_progress`; the others are of tables. */
 export const MOVE_ROW = 'move';
 
 /** @returns the identity of the store that is moved to this data folder */
@@ -24,7 +23,7 @@ export const hasProgress = (database: DatabaseSync): boolean =>
   database.prepare("select 1 from sqlite_schema where type = 'table' and name = ?").get(MOVE_PROGRESS) !==
   undefined;
 
-/** Of a session, so that the service asks it too. @returns the identity of what is moved to the database */
+/** Takes a session, so that the service can call it too. @returns the identity of the store that is moved to the database */
 export async function findMoveRow(
   postgres: SqlSession,
 ): Promise<{ identity: string; isCompared: boolean } | undefined> {

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { createDatabase } from '../../test/support/postgres/test-database.ts';
 import { startTaskProcess, type TaskProcess, until } from '../../test/support/task-process.ts';
-import { createDatabase } from '../../test/support/test-database.ts';
 import { findServer, postgresStoreOn } from '../../test/support/test-store.ts';
 import type { Task } from './tasks.ts';
 

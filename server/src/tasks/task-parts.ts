@@ -3,8 +3,9 @@ import type { ControlTransaction, Database } from '../storage/storage.ts';
 import { describeTask, type NewTaskRequest } from './new-task.ts';
 import { hasEnded, type Task } from './task.ts';
 import type { TaskDefinition, TaskRun } from './task-definition.ts';
+import { findReportPart } from './task-report-store.ts';
 import { PartCancelled, PartFailed } from './task-runner.ts';
-import { findReportPart, findTask, insertTask, listLogLines, listParts } from './task-store.ts';
+import { findTask, insertTask, listLogLines, listParts } from './task-store.ts';
 import type { TaskWatch } from './task-watch.ts';
 import type { TaskWork } from './task-work.ts';
 

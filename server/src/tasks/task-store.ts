@@ -241,41 +241,6 @@ export async function listLogLines(database: Database, { projectId, number }: Ta
     .execute();
 }
 
-/** Replaces the report: a task that runs again after a crash reports again. */
-export async function saveReport(
-  tx: ControlTransaction,
-  { projectId, number }: TaskKey,
-  parts: readonly { lines: string; lineCount: number }[],
-): Promise<void> {
-  await tx
-    .deleteFrom('task_report')
-    .where('project_id', '=', projectId)
-    .where('task_number', '=', number)
-    .execute();
-  for (const [part, { lines, lineCount }] of parts.entries()) {
-    await tx
-      .insertInto('task_report')
-      .values({ project_id: projectId, task_number: number, part, line_count: lineCount, lines })
-      .execute();
-  }
-}
-
-/** @returns one part of the report as NDJSON; undefined after the last. */
-export async function findReportPart(
-  database: Database,
-  { projectId, number }: TaskKey,
-  part: number,
-): Promise<string | undefined> {
-  const row = await database.read
-    .selectFrom('task_report')
-    .select('lines')
-    .where('project_id', '=', projectId)
-    .where('task_number', '=', number)
-    .where('part', '=', part)
-    .executeTakeFirst();
-  return row?.lines;
-}
-
 /** Forgets tasks that ended before then, with logs and reports. @returns how many */
 export async function dropTasksBefore(database: Database, before: number): Promise<number> {
   return database.write(

@@ -15,6 +15,7 @@ import {
 } from './task-lease-store.ts';
 import { TaskLeases } from './task-leases.ts';
 import { describeInLog, reportParts } from './task-report.ts';
+import { saveReport } from './task-report-store.ts';
 import type { RunnableKind } from './task-room-store.ts';
 import {
   type ActiveRun,
@@ -25,7 +26,7 @@ import {
   type RunnerHooks,
   startRun,
 } from './task-runner.ts';
-import { findTask, removeHeld, saveReport } from './task-store.ts';
+import { findTask, removeHeld } from './task-store.ts';
 import type { TaskWatch } from './task-watch.ts';
 
 export interface TaskParts {

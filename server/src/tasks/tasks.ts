@@ -13,10 +13,10 @@ import { cancelTask } from './task-cancel.ts';
 import type { TaskDefinition } from './task-definition.ts';
 import { countUnclaimed, heldBy } from './task-lease-store.ts';
 import { createTaskParts } from './task-parts.ts';
+import { findReportPart } from './task-report-store.ts';
 import {
   dropTasksBefore,
   endTask,
-  findReportPart,
   findStates,
   findTask,
   findTaskByNumber,

@@ -5,9 +5,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { QueryResultRow } from 'pg';
-import { query, startPostgres } from '../support/postgres-server.ts';
+import { query, startPostgres } from '../support/postgres/postgres-server.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
 import { type ProcessAnswer, type ServiceProcess, startProcess } from '../support/service-process.ts';
-import { createDatabase } from '../support/test-database.ts';
 import { startTestService } from '../support/test-service.ts';
 import { createTestStore, postgresStoreOn, type TestStore, testedStore } from '../support/test-store.ts';
 

@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { createDatabase } from '../support/postgres/test-database.ts';
 import { createRelationCatalog, product, under } from '../support/relation-catalog.ts';
 import { processEnvironment, startProcess } from '../support/service-process.ts';
 import { createCatalog } from '../support/shared-service.ts';
 import { readStoredRows } from '../support/stored-rows.ts';
-import { createDatabase } from '../support/test-database.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { embeddedStoreAt, findServer, postgresStoreOn, type TestStore } from '../support/test-store.ts';
 

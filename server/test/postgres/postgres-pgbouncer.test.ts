@@ -6,10 +6,10 @@ import { chown, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { findProcessOwner, findTemporaryFolder } from '../support/postgres-binaries.ts';
-import { findPort, guardFolders, query } from '../support/postgres-server.ts';
+import { findProcessOwner, findTemporaryFolder } from '../support/postgres/postgres-binaries.ts';
+import { findPort, guardFolders, query } from '../support/postgres/postgres-server.ts';
+import { createDatabase, type TestDatabase } from '../support/postgres/test-database.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
-import { createDatabase, type TestDatabase } from '../support/test-database.ts';
 import { findServer, makeTestStore, postgresStoreOn } from '../support/test-store.ts';
 
 /** PgBouncer in transaction mode lends a connection for a transaction: nothing may be kept in a session. */

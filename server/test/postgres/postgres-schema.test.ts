@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
 import { type DatabaseKind, migrate } from '../../src/storage/migrate.ts';
-import { query } from '../support/postgres-server.ts';
-import { createDatabase, type TestDatabase } from '../support/test-database.ts';
+import { query } from '../support/postgres/postgres-server.ts';
+import { createDatabase, type TestDatabase } from '../support/postgres/test-database.ts';
 import { findServer } from '../support/test-store.ts';
 
 /**

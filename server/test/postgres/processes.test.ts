@@ -3,9 +3,9 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openPostgres } from '../../src/storage/storage.ts';
 import { Browser, PASSWORD } from '../support/browser.ts';
-import { startPostgres } from '../support/postgres-server.ts';
+import { startPostgres } from '../support/postgres/postgres-server.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
 import { startProcess } from '../support/service-process.ts';
-import { createDatabase } from '../support/test-database.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { createTestStore, postgresStoreOn, testedStore } from '../support/test-store.ts';
 

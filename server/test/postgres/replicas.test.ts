@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type PostgresServer, query, startPostgres } from '../support/postgres-server.ts';
-import { createDatabase } from '../support/test-database.ts';
+import { type PostgresServer, query, startPostgres } from '../support/postgres/postgres-server.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { postgresStoreOn, testedStore } from '../support/test-store.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { query } from './postgres-server.ts';
+import { query } from './postgres/postgres-server.ts';
 import type { TestStore } from './test-store.ts';
 
 /**

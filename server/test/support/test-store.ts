@@ -8,8 +8,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { readConfig } from '../../src/config.ts';
 import { openStorage, type Storage } from '../../src/storage/storage.ts';
-import { findFastFolder, query, startPostgres } from './postgres-server.ts';
-import { createDatabase, type TestDatabase } from './test-database.ts';
+import { findFastFolder, query, startPostgres } from './postgres/postgres-server.ts';
+import { createDatabase, type TestDatabase } from './postgres/test-database.ts';
 
 /**
  * Where services under test keep everything: the embedded store, or PostgreSQL when RELATA_TEST_STORE says `postgres`.

@@ -1,6 +1,10 @@
-import type { ThreadPool } from '../../storage/storage.ts';
-import type { CatalogStore, RestoreResult } from '../port.ts';
+import type { Operation, Program, ThreadPool } from '../../storage/storage.ts';
+import type { CatalogStore, ChangeOrder, RestoreResult } from '../port.ts';
 import { type PackedProducts, transferOf } from '../products/products.ts';
+import { walkCategories } from './category-index-store.ts';
+import { replaceOntology, reserveIds } from './ontology-store.ts';
+import { applyOnce, type CatalogState, change } from './state-store.ts';
+import { deleteProducts, restore } from './upkeep-store.ts';
 
 /** The writes of a catalog store, done by its writing threads under the same names. */
 export function createCatalogWrites(
@@ -19,7 +23,7 @@ export function createCatalogWrites(
   | 'stageBatch'
   | 'walkCategories'
 > {
-  /** Buffers of packed products are handed over. */
+  /** Buffers of packed products are transferred. */
   const write = <Output>(operation: string, projectId: number, input: object) => {
     const transfer = 'packed' in input ? transferOf(input.packed as PackedProducts) : [];
     return writers.run<Output>(operation, { projectId, input }, { key: projectId, transfer });
@@ -39,5 +43,42 @@ export function createCatalogWrites(
     },
     stageBatch: (projectId, staged) => write('stageBatch', projectId, staged),
     walkCategories: (projectId) => write('walkCategories', projectId, {}),
+  };
+}
+
+/** Runs a program in one transaction. */
+export type Transact = <Result>(projectId: number, program: Program<Result>) => Result | Promise<Result>;
+
+interface Order<Input> {
+  readonly projectId: number;
+  readonly input: Input;
+}
+
+/** The operations of the writing threads that are programs. */
+export function programOperations(transact: Transact): Record<string, Operation> {
+  const changing =
+    <Input>(work: (state: CatalogState, input: Input) => Program<unknown>) =>
+    async ({ projectId, input }: Order<Input>) => ({
+      output: await transact(
+        projectId,
+        change((state) => work(state, input)),
+      ),
+    });
+  const applying =
+    <Input extends ChangeOrder>(
+      work: (state: CatalogState, input: Input) => Program<{ result: object; isDone: boolean }>,
+    ) =>
+    async ({ projectId, input }: Order<Input>) => ({
+      output: await transact(
+        projectId,
+        applyOnce(input, (state) => work(state, input)),
+      ),
+    });
+  return {
+    deleteProducts: applying(deleteProducts),
+    replaceOntology: changing(replaceOntology),
+    reserveIds: changing(reserveIds),
+    restore: applying(restore),
+    walkCategories: changing(walkCategories),
   };
 }

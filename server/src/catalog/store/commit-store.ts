@@ -150,7 +150,7 @@ interface Counts {
 }
 
 /** SQLite counts a table without a condition by its pages. */
-const PRODUCTS = byEngine({ sqlite: text('product'), postgres: sql`product where ${own()}` });
+export const PRODUCTS = byEngine({ sqlite: text('product'), postgres: sql`product where ${own()}` });
 
 function* compareCounts(fullUpdateId: number): Program<Counts> {
   const counted = yield* row<{ present: number; kept: number; staged: number }>(

@@ -3,6 +3,7 @@ import {
   byEngine,
   insertInto,
   listed,
+  lookupJoin,
   own,
   ownKey,
   type Program,
@@ -22,9 +23,9 @@ import {
 import type { WantedOntology } from '../port.ts';
 import { type CatalogState, readOntology } from './state-store.ts';
 
-/** Attributes and categories, and the ids that they have for ever; each in a transaction that has the catalog's lock. */
+/** Attributes, categories and their permanent ids; call these in a transaction that holds the catalog's lock. */
 
-/** Takes the whole list; what is missing is removed. @returns whether anything differs @throws changed_meanwhile */
+/** Replaces the whole list. @returns whether anything has changed @throws changed_meanwhile */
 export function* replaceOntology(
   state: CatalogState,
   wanted: WantedOntology,
@@ -49,7 +50,7 @@ export function* replaceOntology(
   return { ontology: { mode: wanted.mode, revision: state.ontologyRevision, attributes }, changed: true };
 }
 
-/** @returns the id that each name has for ever */
+/** @returns the permanent id of each name */
 export function* reserveIds(
   state: CatalogState,
   { names, paths }: { names: readonly string[]; paths: readonly string[] },
@@ -64,19 +65,25 @@ export function* reserveIds(
 
 function* reserveCategories(state: CatalogState, paths: readonly string[]): Program<void> {
   if (paths.length === 0) return;
-  const wanted = listed('w', 'text', paths);
-  const known = yield* rows<{ path: string }>(
-    byEngine({
-      sqlite: sql`select path from category where path in (select value from ${wanted})`,
-      postgres: sql`select w.value as path from ${wanted} cross join lateral (select from category
-        where ${own()} and md5(path) = md5(w.value) and path = w.value limit 1) c`,
-    }),
-  );
-  const there = new Set(known.map(({ path }) => path));
-  const missing = [...new Set(paths)].filter((path) => !there.has(path));
+  const known = yield* findCategoryIds(paths);
+  const missing = [...new Set(paths)].filter((path) => !known.has(path));
   const categories = missing.map((path) => [state.nextCategoryId++, path] as const);
   const made = tabled('c', { id: 'bigint', path: 'text' }, categories);
   if (missing.length > 0) yield* run(insertInto('category', 'id, path', sql`id, path from ${made}`));
+}
+
+/** PostgreSQL's index holds hashes: a path may be too long for an index. */
+const SAME_PATH = byEngine({
+  sqlite: sql`c.path = w.value`,
+  postgres: sql`md5(c.path) = md5(w.value) and c.path = w.value`,
+});
+
+/** @returns the ids of those paths that have one */
+export function* findCategoryIds(paths: readonly string[]): Program<ReadonlyMap<string, number>> {
+  const found = yield* rows<{ path: string; id: number }>(
+    sql`select c.path, c.id from ${listed('w', 'text', paths)} ${lookupJoin('category', 'c', SAME_PATH)}`,
+  );
+  return new Map(found.map(({ path, id }) => [path, id]));
 }
 
 function* findAttributeIds(names: readonly string[]): Program<ReadonlyMap<string, number>> {

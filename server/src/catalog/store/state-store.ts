@@ -14,13 +14,13 @@ import {
 import { type AttributeRow, type Ontology, type OntologyMode, toAttribute } from '../ontology/ontology.ts';
 import type { ChangeOrder } from '../port.ts';
 
-/** What is known of a catalog as a whole: `meta` of its file, its row in `catalog` in PostgreSQL. */
+/** The state of a catalog: table `meta` of its file, its row in `catalog` in PostgreSQL. */
 export interface CatalogState {
   /** Raised by every change that a reader can see. */
   catalogVersion: number;
   ontologyMode: OntologyMode;
   ontologyRevision: number;
-  /** Raised when anything is derived otherwise from products. */
+  /** Raised when other things are derived from products, for example memberships of another rule. */
   derivationRevision: number;
   nextProductId: number;
   nextDocumentId: number;
@@ -32,7 +32,7 @@ export interface CatalogState {
   lastTask: number;
 }
 
-/** Of a project that nothing was written to yet, which has no row in PostgreSQL. */
+/** Of a project without any write, which has no row in PostgreSQL. */
 const EMPTY: CatalogState = {
   catalogVersion: 0,
   ontologyMode: 'automatic',
@@ -48,7 +48,7 @@ const EMPTY: CatalogState = {
   lastTask: 0,
 };
 
-/** The ids that a file gives itself, and its rows tell. */
+/** Counters that a file does not store: SQLite assigns these ids, or rows show the last one. */
 const TOLD: Partial<Record<keyof CatalogState, string>> = {
   nextDocumentId: "coalesce((select seq from sqlite_sequence where name = 'document'), 0) + 1",
   nextBuildId: "coalesce((select seq from sqlite_sequence where name = 'relation_build'), 0) + 1",
@@ -68,8 +68,8 @@ const LOCKED = byEngine({ sqlite: IN_FILE, postgres: sql`${COLUMNS} where ${own(
 const NEW_ROW = sql`insert into catalog (project_id) values (${PROJECT}) on conflict do nothing`;
 
 /**
- * Locks a catalog until the transaction ends: a project has one writer at a time, on any machine. Readers wait for
- * nobody. @returns its state as the last writer left it
+ * Locks a catalog until the transaction ends: a project has one writer at a time, on any machine. Readers do not wait.
+ * @returns its state as the last writer left it
  */
 export function* lockState(): Program<CatalogState> {
   const known = yield* row<CatalogState>(LOCKED);
@@ -78,7 +78,7 @@ export function* lockState(): Program<CatalogState> {
   return (yield* row<CatalogState>(LOCKED)) ?? EMPTY;
 }
 
-/** Writes what differs; `lockState` was called before. */
+/** Writes the changed values; call `lockState` before. */
 export function* saveState(
   before: CatalogState,
   after: Partial<CatalogState> & { readonly lastTaskResult?: string },
@@ -98,7 +98,7 @@ export function* saveState(
   );
 }
 
-/** Runs `work` on a catalog that no other change runs beside; what it sets in the state is written. */
+/** Runs `work` under the catalog's lock and saves what it sets in the state. */
 export function* change<Result>(work: (state: CatalogState) => Program<Result>): Program<Result> {
   const before = yield* lockState();
   const state = { ...before };
@@ -109,7 +109,7 @@ export function* change<Result>(work: (state: CatalogState) => Program<Result>):
 
 /**
  * Does the work of an ordered task once: its number and result are written in the same transaction, so that a task
- * that runs again after a crash finds what it did.
+ * that runs again after a crash returns that result.
  */
 export function* applyOnce<Result extends object>(
   { taskNumber }: ChangeOrder,
@@ -165,14 +165,14 @@ export function* readDerivationRevision(): Program<number> {
   return (yield* row<{ revision: number }>(DERIVATION_REVISION))?.revision ?? EMPTY.derivationRevision;
 }
 
-/** A catalog that another room changes: what was derived from it, with the version raised by what it says it did. */
+/** A catalog that another room changes; it names what its change affects, and the version is raised for it. */
 export interface ChangedCatalog {
-  /** Its last id; whatever is written later has a higher one. */
+  /** The id of the newest document; later ones are higher. */
   readonly newestDocument: number;
-  /** @returns an id that was never given */
+  /** @returns a new id, never reused */
   takeId(of: 'relation' | 'build'): number;
   readOntology(): Program<Ontology>;
-  /** What answers show, or also what is derived from products, is another from now on. */
+  /** Says that answers change, or also what is derived from products. */
   affect(what: 'answers' | 'derivation'): void;
 }
 

@@ -1,7 +1,7 @@
 import {
-  byEngine,
   insertInto,
   listed,
+  lookupJoin,
   own,
   type Program,
   row,
@@ -15,8 +15,8 @@ import type { ChangeOrder, RestoreResult } from '../port.ts';
 import type { CatalogState } from './state-store.ts';
 
 /**
- * What a commit or delete replaced, as large as the change and not as the catalog: documents stay where they are, the
- * log points to them. Source: docs/interface.md §4.5.
+ * What a commit or delete replaced. Its size is that of the change: documents stay where they are, and the log points
+ * to them. Source: docs/interface.md §4.5.
  */
 
 const answerOf = (of: string) =>
@@ -40,28 +40,22 @@ export const stagedPresent = (fullUpdateId: number) => sql`staged_product s
 const absent = (fullUpdateId: number) => sql`product p where ${own('p')} and not exists
   (select 1 from staged_product s where ${ofStaged(fullUpdateId)} and s.identifier = p.identifier)`;
 
-/** Present products `p` of these identifiers, looked up one by one by the index. */
-export const wantedProducts = (identifiers: readonly string[]): Sql => {
-  const wanted = listed('w', 'text', identifiers);
-  return byEngine({
-    sqlite: sql`${wanted} join product p on p.identifier = w.value where true`,
-    postgres: sql`${wanted} cross join lateral
-      (select * from product where ${own()} and identifier = w.value limit 1) p where true`,
-  });
-};
+/** Present products `p` of these identifiers. */
+export const wantedProducts = (identifiers: readonly string[]): Sql =>
+  sql`${listed('w', 'text', identifiers)} ${lookupJoin('product', 'p', sql`p.identifier = w.value`)} where true`;
 
-/** Documents that nothing points to any more; `from` names each with the identifier of its product. */
+/** Notes documents without a pointer as garbage; `from` selects each with the identifier of its product. */
 export const discard = (from: Sql): Program<number> =>
   run(insertInto('garbage_document', 'document_id, identifier', sql`${from} on conflict do nothing`));
 
 export interface Undo {
-  /** Before a commit changes products: those that it will change. */
+  /** Call it before a commit changes products. */
   recordChanged(fullUpdateId: number): Program<number>;
-  /** Before a commit deletes products: those that it will delete. */
+  /** Call it before a commit deletes products. */
   recordAbsent(fullUpdateId: number): Program<number>;
-  /** Before a commit creates products: those that it will create. */
+  /** Call it before a commit creates products. */
   recordCreated(fullUpdateId: number): Program<void>;
-  /** Before products are deleted. */
+  /** Call it before products are deleted. */
   recordDeleted(identifiers: readonly string[]): Program<number>;
 }
 
@@ -69,7 +63,7 @@ const BEFORE = 'document_before, hash_before, revision_before, updated_at_before
 const COLUMNS = `undo_id, product_id, identifier, document_after, ${BEFORE}`;
 const PRESENT = sql`p.document_id, p.hash, p.ontology_revision, p.updated_at, p.updated_by`;
 
-/** Opens the entry of a task; nothing is kept where no commit is. */
+/** Opens the entry of a task; with `keptCommits` 0 nothing is recorded. */
 export function* openUndo(
   state: CatalogState,
   { taskNumber, at, keptCommits }: ChangeOrder & { keptCommits: number },
@@ -77,7 +71,7 @@ export function* openUndo(
   const isKept = keptCommits > 0;
   const undoId = isKept ? state.nextUndoId++ : 0;
   if (isKept) yield* run(insertInto('undo_log', 'id, task_number, at', sql`${undoId}, ${taskNumber}, ${at}`));
-  /** Without an entry the replaced documents are garbage at once. */
+  /** Without an entry, replaced documents are garbage at once. */
   const keep = (after: string, from: Sql) =>
     isKept
       ? run(
@@ -104,7 +98,7 @@ export function* openUndo(
   };
 }
 
-/** Marks the entries beyond those that are kept; `collectGarbage` takes them apart. */
+/** Drops the oldest entries; `collectGarbage` removes their changes. */
 export const dropUndoBeyond = (keptCommits: number): Program<number> =>
   run(
     sql`delete from undo_log where ${own()} and id not in
@@ -117,7 +111,7 @@ export function* canRestore(): Program<boolean> {
 
 const REPORTED = 100_000;
 
-/** Plays the last entry back. @returns undefined when there is none */
+/** Reverts the last entry. @returns undefined when there is none */
 export function* playBack({ ontologyRevision }: CatalogState): Program<RestoreResult | undefined> {
   const last = yield* row<{ id: number | null }>(sql`select max(id) as id from undo_log where ${own()}`);
   if (last === undefined || last.id === null) return undefined;

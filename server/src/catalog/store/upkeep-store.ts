@@ -1,16 +1,18 @@
 import { isStorableText } from '../../kernel/storable-text.ts';
 import { among, ask, byEngine, own, type Program, row, rows, run, sql, text } from '../../storage/storage.ts';
 import type { ChangeOrder, RestoreResult } from '../port.ts';
+import { planForParts, planForWholeTables } from './planning-store.ts';
 import type { CatalogState } from './state-store.ts';
 import { discard, dropUndoBeyond, openUndo, playBack, wantedProducts } from './undo-store.ts';
 
-/** Deleting, restoring and removing what nothing points to; each in a transaction that has the catalog's lock. */
+/** Delete, restore and garbage; call these in a transaction that holds the catalog's lock. */
 
 export function* deleteProducts(
   state: CatalogState,
   change: ChangeOrder & { identifiers: readonly string[]; keptCommits: number },
 ): Program<{ result: { deleted: number; unknown: readonly string[] }; isDone: boolean }> {
   const wanted = [...new Set(change.identifiers)];
+  yield* planForParts();
   const present = yield* rows<{ identifier: string }>(
     sql`select p.identifier from ${wantedProducts(wanted.filter(isStorableText))}`,
   );
@@ -29,23 +31,33 @@ export function* deleteProducts(
 export function* restore(
   state: CatalogState,
 ): Program<{ result: { result: RestoreResult | null }; isDone: boolean }> {
+  yield* planForWholeTables();
   return { result: { result: (yield* playBack(state)) ?? null }, isDone: true };
 }
 
-/** Rows a step: short enough that an update of the same project hardly waits for it. */
+/** Rows for each call: few, because updates of the same project wait for it. */
 const STEP = 2_000;
 
 /**
- * Removes one bounded part of what nothing points to: rows of full updates that are over, undo entries that are not
- * kept, documents that were replaced. `removeDerived`: what was derived for a document goes with it.
+ * Removes a bounded part of the garbage: rows of full updates that have ended, dropped undo entries, replaced documents.
+ * `removeDerived` removes what was derived for documents.
  * @returns whether there may be more
  */
 export function* dropGarbage(
   live: readonly number[],
   removeDerived: (documents: readonly number[]) => void | Promise<void>,
 ): Program<boolean> {
-  return (yield* dropStaged(live)) || (yield* dropUndo()) || (yield* dropDocuments(live, removeDerived));
+  yield* planForParts();
+  const opened = yield* rows<{ id: number }>(OPENED);
+  const needed = [...live, ...opened.map(({ id }) => id)];
+  return (yield* dropStaged(needed)) || (yield* dropUndo()) || (yield* dropDocuments(needed, removeDerived));
 }
+
+/** Another process may have begun a full update since the caller listed them. */
+const OPENED = byEngine({
+  sqlite: sql`select 0 as id where false`,
+  postgres: sql`select id from full_update where ${own()} and state in ('open', 'committing')`,
+});
 
 function* dropStaged(live: readonly number[]): Program<boolean> {
   const over = yield* row<{ id: number }>(
@@ -68,7 +80,7 @@ function* dropStaged(live: readonly number[]): Program<boolean> {
   return true;
 }
 
-/** Where a full update is noted whose documents are products by now. */
+/** The mark of a committed full update: its documents belong to products. */
 const markOfCommit = (fullUpdateId: number) =>
   byEngine({
     sqlite: sql`meta where name = 'committed:' || ${fullUpdateId}`,
@@ -80,7 +92,7 @@ function* isCommitted(fullUpdateId: number): Program<boolean> {
 }
 
 function* dropUndo(): Program<boolean> {
-  // Those that are kept are the newest.
+  // The newest entries are kept.
   const oldest = yield* row<{ id: number | null; kept: number | null }>(
     sql`select (select min(undo_id) from undo_change where ${own()}) as id,
       (select min(id) from undo_log where ${own()}) as kept`,
@@ -100,7 +112,7 @@ function* dropUndo(): Program<boolean> {
   return true;
 }
 
-/** A document that an open full update staged as unchanged stays until that one is over. */
+/** A document that an open full update staged as unchanged stays until that update has ended. */
 function* dropDocuments(
   live: readonly number[],
   removeDerived: (documents: readonly number[]) => void | Promise<void>,
@@ -118,7 +130,7 @@ function* dropDocuments(
   return true;
 }
 
-/** PostgreSQL looks every row up by itself: compared with whole tables, a step reads them. */
+/** In PostgreSQL row by row: comparing tables would read them as a whole. */
 const listGarbage = (live: readonly number[]) =>
   byEngine({
     sqlite: sql`select g.document_id as id, exists (select 1 from product p

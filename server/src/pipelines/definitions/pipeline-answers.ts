@@ -1,10 +1,10 @@
-/** How pipelines and their runs are answered. */
+/** The answers for pipelines and their runs. */
 import { type Task, toWireTask } from '../../tasks/tasks.ts';
 import { maskSource } from '../sources/sources.ts';
 import { NO_COUNTS, type Pipeline, type RunCounts } from './pipeline.ts';
 import type { PipelineRun } from './pipeline-definitions.ts';
 
-/** Where webhooks are called. */
+/** The address of webhooks. */
 export type FindBaseUrl = () => string;
 
 /** Source: docs/interface.md §13.1, §13.3. */

@@ -1,4 +1,4 @@
-/** What a definition must be to be stored, where a schema cannot say it. Source: docs/interface.md §13.1. */
+/** Checks of a definition that a schema cannot express. Source: docs/interface.md §13.1. */
 import { ServiceError } from '../../kernel/errors.ts';
 import { getFormat } from '../formats/formats.ts';
 import type { CheckedTexts, TextProblems } from '../mapping/mapping.ts';
@@ -16,15 +16,15 @@ import type { SentPipeline, SentPreview } from './pipeline-schemas.ts';
 
 const DEFAULT_MIN_SECONDS = 3_600;
 const DEFAULT_DELETE_PERCENT = 30;
-/** A refusal names as many mistakes. */
+/** A refusal lists at most so many mistakes. */
 const SHOWN = 20;
 
-/** Has the texts of a mapping looked at elsewhere. */
+/** Checks the patterns and expressions of a mapping in another process. */
 export type CheckTexts = (texts: CheckedTexts) => Promise<TextProblems>;
 
 /**
- * @param now  for what a schedule means
- * @returns the definition with its defaults; masked headers of its source are still to be filled in
+ * @param now for the schedule
+ * @returns the definition with its defaults; masked headers of its source are not filled in yet
  * @throws request_invalid that names every mistake with its path
  */
 export async function checkPipeline(
@@ -52,7 +52,7 @@ export async function checkPipeline(
   };
 }
 
-/** The same of what is only tried; its mapping may be missing, and is suggested then. @throws request_invalid */
+/** The same for a preview; without a mapping one is suggested. @throws request_invalid */
 export async function checkTried(sent: SentPreview, checkTexts: CheckTexts): Promise<TriedDefinition> {
   const { source, format, mapping, mode = 'full' } = sent;
   refuse([...checkSource(source), ...(await checkMapping(mapping, mode, checkTexts))]);
@@ -83,7 +83,7 @@ function refuse(problems: readonly string[]): void {
 const refusal = (problems: readonly string[]) =>
   new ServiceError('request_invalid', { details: problems.slice(0, SHOWN) });
 
-/** What the service adds to a trigger in its answers is left out of account. */
+/** Fields that the service adds to a trigger in its answers are ignored. */
 function readTrigger(sent: SentPipeline['trigger']): Trigger {
   if (sent.type !== 'webhook') return sent;
   return { type: 'webhook', minSecondsBetween: sent.minSecondsBetween ?? DEFAULT_MIN_SECONDS };
@@ -119,7 +119,7 @@ async function checkMapping(
   return listPlaces(mapping, '/mapping', problems).take(SHOWN).toArray();
 }
 
-/** @returns where the texts stand that are wrong, as JSON pointers, and why */
+/** @returns JSON pointers to the texts that are wrong, and why */
 function* listPlaces(part: unknown, path: string, problems: TextProblems): Generator<string, undefined> {
   if (typeof part !== 'object' || part === null) return;
   for (const [key, value] of Object.entries(part)) {

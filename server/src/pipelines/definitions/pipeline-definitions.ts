@@ -31,7 +31,7 @@ import {
   updatePipeline,
 } from './pipeline-store.ts';
 
-/** A run that began, whatever became of it; its task has what it counted. */
+/** A run that was started; its task has the counts. */
 export interface PipelineRun extends Omit<RunPlace, 'taskNumber'> {
   readonly task: Task;
 }
@@ -45,21 +45,21 @@ export interface PipelineState {
 /** A pipeline, and the state that a change expects to replace. */
 type ExpectedPipeline = PipelineKey & { readonly expected?: ExpectedStates };
 
-/** A definition as it was sent, and by whom. */
+/** A definition as sent, and its author. */
 export interface SentDefinition extends Asker {
   readonly sent: SentPipeline;
 }
 
-/** Written in the transaction of a change: who made it, and what is answered. */
+/** Written in the transaction of a change: its author and its answer. */
 export type AlongsideChange = (tx: ControlTransaction, after: Pipeline, before?: Pipeline) => Promise<void>;
 
 const PIPELINES = 1_000;
-/** 192 bits, which nobody guesses. */
+/** 192 bits, which nobody can guess. */
 const TRIGGER_ID_BYTES = 24;
 
 const makeTriggerId = () => randomBytes(TRIGGER_ID_BYTES).toString('base64url');
 
-/** What is known of pipelines. */
+/** The pipelines of all projects. */
 export function createPipelineLists({
   database,
   tasks,

@@ -13,7 +13,7 @@ export interface RunPlace {
   readonly startedBy: RunStart;
 }
 
-/** @returns newest first; `after` is the number of a task */
+/** @returns the newest first; `after` is the number of a task */
 export async function listRunPlaces(
   rows: Rows,
   { projectId, id }: PipelineKey,
@@ -51,7 +51,7 @@ export async function listLastRuns(
     .where(
       'pipeline_run.task_number',
       '=',
-      // One step along pipeline_run_by_pipeline for each pipeline, however many runs it has.
+      // One seek in pipeline_run_by_pipeline for each pipeline, however many runs it has.
       sql<number>`(select max(r.task_number) from pipeline_run r
         where r.project_id = pipeline.project_id and r.pipeline_id = pipeline.id)`,
     )
@@ -69,14 +69,14 @@ export async function listOpenPieces(rows: Rows): Promise<string[]> {
         .onRef('pipeline_run.task_number', '=', 'task.number'),
     )
     .select('pipeline_run.upload')
-    // In the words of the index task_open.
+    // The condition of the index task_open, word for word.
     .where(sql<boolean>`task.status in ('PENDING', 'RUNNING')`)
     .where('pipeline_run.upload', 'is not', null)
     .execute();
   return found.flatMap(({ upload }) => (JSON.parse(String(upload)) as UploadedFile).pieces);
 }
 
-/** Forgets runs whose tasks are forgotten. */
+/** Deletes runs whose tasks are deleted. */
 export async function dropForgottenRuns(database: Database): Promise<void> {
   await database.write(
     (tx) =>

@@ -12,9 +12,8 @@ export interface NewRun {
 }
 
 /**
- * Only the newest run can be open, so it is the one that is looked at, however many there were: one step along
- * pipeline_run_by_pipeline.
- * @returns whether a run of the pipeline is open; asked by whoever writes to its project and keeps others out
+ * Only the newest run can be open, so only that one is read: one seek in pipeline_run_by_pipeline.
+ * @returns whether a run of the pipeline is open; call it under the project's write lock
  */
 export async function hasOpenRun(
   tx: Pick<ControlTransaction, 'selectFrom'>,
@@ -75,7 +74,7 @@ export async function findRun(
   );
 }
 
-/** Kept with the acceptance of the writes: whoever goes on after a crash cannot read the source again. */
+/** Saved when the writes are accepted: after a crash the source cannot be read again. */
 export async function saveRead(
   tx: ControlTransaction,
   { projectId, number }: TaskKey,
@@ -89,7 +88,7 @@ export async function saveRead(
     .execute();
 }
 
-/** Keeps by what the source is recognised, unless the pipeline was changed since its run began. */
+/** Saves the stamp that recognises an unchanged source, unless the pipeline was changed since its run began. */
 export async function saveStamp(
   database: Database,
   { projectId, id, revision }: Pick<Pipeline, 'projectId' | 'id' | 'revision'>,

@@ -21,15 +21,15 @@ export function checkSchedule({ cron, timeZone }: Schedule, now: number): string
 }
 
 /**
- * A local time that a change of the clock leaves out counts as the instant of the change, and one that comes twice is due
- * the first time; what is due every hour is due every hour.
- * @returns the first instant after that one; undefined when there is none
+ * A local time that a clock change skips is due at the instant of the change, and one that occurs twice is due the first
+ * time; an hourly schedule stays hourly.
+ * @returns the next due instant; undefined when there is none
  */
 export function findNextRun({ cron, timeZone }: Schedule, after: number): number | undefined {
   return open(cron, timeZone).nextRun(new Date(after))?.getTime();
 }
 
-/** Shorter and longer forms mean other things in other programs, and a second is too often for a pipeline. */
+/** Shorter and longer forms differ between programs, and every second is too often for a pipeline. */
 function findCronProblem(cron: string, now: number): string | undefined {
   if (cron.trim().split(/\s+/).length !== FIELDS)
     return `must have ${FIELDS} fields: minute, hour, day of the month, month, day of the week`;

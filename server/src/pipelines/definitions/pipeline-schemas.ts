@@ -15,7 +15,7 @@ export const PipelineParams = Type.Object({ id: Id, pipelineId: Id });
 export const DoneAnswer = Type.Object({ status: Type.Literal('success') });
 export { ListQuery };
 
-/** The member that `type` names is the one that is checked, so that a mistake is told of that one alone. */
+/** Only the member that `type` names is checked, so that mistakes are reported for that one alone. */
 function byType<Value>({ anyOf }: { readonly anyOf: readonly TSchema[] }, title: string) {
   const discriminator = { propertyName: 'type' };
   return Type.Unsafe<Value>({ type: 'object', title, required: ['type'], discriminator, oneOf: anyOf });
@@ -115,7 +115,7 @@ const answered = {
   lastRun: Type.Optional(Type.Unknown()),
 };
 
-/** What GET answers can be sent back: what the service itself says of a pipeline is left out of account. */
+/** The answer of GET can be sent back: fields that the service adds are ignored. */
 export const SentPipeline = Type.Object(
   { ...definition, ...answered },
   { ...closed, title: 'PipelineDefinition' },

@@ -8,13 +8,13 @@ import type { Pipeline, PipelineDefinition } from './pipeline.ts';
 type Rows = Database['read'] | ControlTransaction;
 type PipelineRow = Selectable<ControlSchema['pipeline']>;
 
-/** A pipeline's place: rows are kept by project. */
+/** The key of a pipeline: rows are stored by project. */
 export type PipelineKey = Pick<Pipeline, 'projectId' | 'id'>;
 
-/** A pipeline that something else than a call about its project found. */
+/** A pipeline found by its trigger, not by a call that names its project. */
 export interface FoundPipeline {
   readonly pipeline: Pipeline;
-  /** In use: no pipeline of a deleted project is found. */
+  /** Never a deleted one. */
   readonly project: ChosenProject;
 }
 
@@ -84,7 +84,7 @@ export async function findPipeline(rows: Rows, key: PipelineKey): Promise<Pipeli
   return row && readPipeline(row);
 }
 
-/** Writes all that a call about a pipeline may change. */
+/** Writes everything that a call can change. */
 export async function updatePipeline(tx: ControlTransaction, pipeline: Pipeline): Promise<void> {
   await tx
     .updateTable('pipeline')
@@ -104,7 +104,7 @@ export async function removePipeline(tx: ControlTransaction, key: PipelineKey): 
   await tx.deleteFrom('pipeline').where(isThat(key)).execute();
 }
 
-/** Of a project that is gone for good. */
+/** Deletes the pipelines of a project that is removed for good. */
 export async function removePipelinesOf(tx: ControlTransaction, projectId: number): Promise<void> {
   for (const table of ['pipeline', 'pipeline_run'] as const)
     await tx.deleteFrom(table).where('project_id', '=', projectId).execute();
@@ -124,7 +124,7 @@ export async function findByTrigger(rows: Rows, triggerId: string): Promise<Foun
 
 /**
  * Counts a call of the webhook, unless one was accepted within the window.
- * @returns undefined when it is counted, else how long the window goes on, in ms
+ * @returns undefined when it is counted, else ms until the window ends
  */
 export async function countTrigger(
   tx: ControlTransaction,
@@ -144,7 +144,7 @@ export async function countTrigger(
     : findWindow(tx, { projectId, id, windowMs }, { now });
 }
 
-/** @returns how long the window of the last accepted call goes on, in ms; 0 when it is over */
+/** @returns ms until the window of the last accepted call ends; 0 when it has ended */
 export async function findWindow(
   rows: Rows,
   { projectId, id, windowMs }: PipelineKey & { readonly windowMs: number },
@@ -158,14 +158,14 @@ export async function findWindow(
   return Math.min(windowMs, Math.max(0, Number(row?.rest ?? 0)));
 }
 
-/** @returns schedules that are due, the longest first; relies on the index pipeline_by_schedule */
+/** @returns schedules that are due, the longest overdue first; relies on the index pipeline_by_schedule */
 export async function listDue(
   { read, now }: Pick<Database, 'read' | 'now'>,
   limit: number,
 ): Promise<FoundPipeline[]> {
   const rows = await selectWithProject(read)
     .where('pipeline.next_run_at', 'is not', null)
-    // A clock that goes on while a statement runs is no bound of an index; a value that was asked for is.
+    // A volatile clock function cannot bound an index scan; a value read before can.
     .where('pipeline.next_run_at', '<=', sql<number>`(select ${now})`)
     .orderBy('pipeline.next_run_at')
     .limit(limit)
@@ -173,7 +173,7 @@ export async function listDue(
   return rows.map(toFound);
 }
 
-/** @returns false when another process moved it, or the pipeline was changed */
+/** @returns false when another process has moved it, or the pipeline was changed */
 export async function moveSchedule(
   tx: ControlTransaction,
   pipeline: PipelineKey & Pick<Pipeline, 'nextRunAt'>,

@@ -10,7 +10,7 @@ export type Trigger =
   | { readonly type: 'schedule'; readonly cron: string; readonly timeZone: string }
   | { readonly type: 'webhook'; readonly minSecondsBetween: number };
 
-/** What a row without a product does to a run: it ends it, it is left out, or it is until their share is larger. */
+/** What an invalid row does to a run: fail it, be skipped, or be skipped up to a share of all rows. */
 export type RejectedRowPolicy = 'stop' | 'continue' | number;
 
 /** Source: docs/interface.md §13.1, with its defaults filled in. */
@@ -24,7 +24,7 @@ export interface PipelineDefinition {
   readonly trigger: Trigger;
   readonly maxDeletePercent: number;
   readonly onRejectedRow: RejectedRowPolicy;
-  /** A run that finds fewer changes nothing. */
+  /** A run that reads fewer products changes nothing. */
   readonly minProducts: number;
 }
 
@@ -32,35 +32,35 @@ export interface Pipeline {
   readonly id: number;
   readonly projectId: number;
   readonly definition: PipelineDefinition;
-  /** Raised by each change, from 1. */
+  /** Starts at 1; each change raises it. */
   readonly revision: number;
   readonly triggerId: string;
   /** The last accepted call of the webhook. */
   readonly triggeredAt: number | undefined;
-  /** Of a schedule: when it is due. */
+  /** When a schedule is due next. */
   readonly nextRunAt: number | undefined;
   readonly stamp: SourceStamp | undefined;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
 
-/** Of what a person has written: each change has an instant of its own. Source: docs/interface.md §7.6. */
+/** Covers what a person has written: each change has an instant of its own. Source: docs/interface.md §7.6. */
 export const markOfPipeline = ({ id, updatedAt }: Pick<Pipeline, 'id' | 'updatedAt'>): string =>
   markOf([id, updatedAt]);
 
 export type RunStart = 'manual' | 'upload' | 'schedule' | 'webhook';
 
-/** A file that was sent in, kept until its run ended: in pieces, so that nothing holds it whole. */
+/** An uploaded file, kept until its run has ended: in pieces, so that it is never in memory as a whole. */
 export interface UploadedFile {
   readonly name: string;
   readonly mediaType: string | undefined;
   readonly charset: string | undefined;
   readonly sizeBytes: number;
-  /** Payloads, in their order. */
+  /** Payloads, in order. */
   readonly pieces: readonly string[];
 }
 
-/** Of a run, as far as it came. */
+/** Of a run, so far. */
 export interface RunCounts {
   readonly rows: number;
   readonly products: number;
@@ -70,7 +70,7 @@ export interface RunCounts {
   readonly changed: number;
   readonly unchanged: number;
   readonly deleted: number;
-  /** The source is what it was at the last run. */
+  /** The source has not changed since the last run. */
   readonly nothingNew?: true;
 }
 
@@ -89,12 +89,12 @@ export interface BatchCounts {
   readonly rejected: number;
 }
 
-/** What was read of a source, and what of it was rejected. */
+/** What was read from a source, and what was rejected. */
 export interface ReadSummary extends BatchCounts {
   readonly stamp: SourceStamp | undefined;
-  /** The first lines of the report; the rest is counted. */
+  /** The first lines of the report; the others are only counted. */
   readonly report: readonly ReportLine[];
   readonly unreported: number;
-  /** Of the pipeline that was read. */
+  /** Of the pipeline as it was read. */
   readonly revision: number;
 }

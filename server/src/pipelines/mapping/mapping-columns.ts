@@ -76,7 +76,7 @@ interface Place {
 
 type Pick = (row: RowView) => ColumnValue | undefined;
 /** @returns the text, or what is wrong with it */
-type Step = (text: string) => string | { readonly reason: string };
+type Transformation = (text: string) => string | { readonly reason: string };
 
 /** Several values in one cell; more is a wrong separator. */
 const PIECES = 10_000;
@@ -88,9 +88,9 @@ export function compileColumn(column: Column, place: Place): CompiledColumn {
   const label = uses.length === 0 ? undefined : uses.join(', ');
   place.texts.count(Math.max(1, uses.length) + (spec.replace?.length ?? 0));
   const pick = compilePick(spec, place);
-  const steps = compileSteps(spec, place);
+  const transformations = compileTransformations(spec, place);
   const { default: fallback, split } = spec;
-  if (steps.before.length + steps.after.length === 0 && split === undefined)
+  if (transformations.before.length + transformations.after.length === 0 && split === undefined)
     return {
       uses,
       label,
@@ -101,9 +101,9 @@ export function compileColumn(column: Column, place: Place): CompiledColumn {
     const note = (reason: string) => {
       row.problems.push({ field: place.field, ...(label !== undefined && { column: label }), reason });
     };
-    const texts = [picked].flat().map((text) => run(steps.before, text, note));
+    const texts = [picked].flat().map((text) => run(transformations.before, text, note));
     const pieces = split === undefined ? texts : texts.flatMap((text) => splitText(text, split, note));
-    const done = pieces.map((text) => run(steps.after, text, note)).filter((text) => text !== '');
+    const done = pieces.map((text) => run(transformations.after, text, note)).filter((text) => text !== '');
     return done.length > 1 ? done : done[0];
   }
 
@@ -153,13 +153,16 @@ function readResult(row: RowView, at: number, field: string): ColumnValue | unde
   return undefined;
 }
 
-function compileSteps(spec: ColumnSpec, place: Place): { before: Step[]; after: Step[] } {
-  const trim: Step[] = spec.trim ? [(text) => text.trim()] : [];
+function compileTransformations(
+  spec: ColumnSpec,
+  place: Place,
+): { before: Transformation[]; after: Transformation[] } {
+  const trim: Transformation[] = spec.trim ? [(text) => text.trim()] : [];
   const replaces = (spec.replace ?? []).map((one) => compileReplace(one, place));
   const after = spec.split === undefined ? [] : [...trim];
   if (spec.case === 'upper') after.push((text) => text.toUpperCase());
   if (spec.case === 'lower') after.push((text) => text.toLowerCase());
-  if (spec.number !== undefined) after.push(compileNumberStep(spec.number));
+  if (spec.number !== undefined) after.push(transformNumber(spec.number));
   if (spec.unit !== undefined) after.push(addUnit(spec.unit));
   return { before: [...trim, ...replaces], after };
 }
@@ -167,28 +170,32 @@ function compileSteps(spec: ColumnSpec, place: Place): { before: Step[]; after: 
 function compileReplace(
   { from, to, regex }: NonNullable<ColumnSpec['replace']>[number],
   { field, texts: { patterns } }: Place,
-): Step {
+): Transformation {
   const replace = regex === true ? replacePattern({ from, to }, { patterns, field }) : replaceText(from, to);
   return (text) =>
     replace(text) ?? { reason: `is longer than ${TEXT_LENGTH} characters after a replacement` };
 }
 
-function compileNumberStep(format: NonNullable<ColumnSpec['number']>): Step {
+function transformNumber(format: NonNullable<ColumnSpec['number']>): Transformation {
   const read = compileNumber(format);
   return (text) => read(text) ?? { reason: `${quote(text)} is no number with a decimal ${format.decimal}` };
 }
 
-function addUnit(unit: string): Step {
+function addUnit(unit: string): Transformation {
   const ending = ` ${unit}`;
   return (text) => (text.endsWith(ending) ? text : text + ending);
 }
 
 /** An empty text stays empty: nothing is wrong with a number that is not there. */
-function run(steps: readonly Step[], given: string, note: (reason: string) => void): string {
+function run(
+  transformations: readonly Transformation[],
+  given: string,
+  note: (reason: string) => void,
+): string {
   let text = given;
-  for (const step of steps) {
+  for (const transform of transformations) {
     if (text === '') return '';
-    const made = step(text);
+    const made = transform(text);
     if (typeof made !== 'string') {
       note(made.reason);
       return '';

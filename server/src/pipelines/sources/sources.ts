@@ -5,7 +5,7 @@
 import { type Static, Type } from 'typebox';
 import { allowAddresses } from './address.ts';
 import type { ByteStream } from './byte-streams.ts';
-import { directory } from './directory.ts';
+import { directory } from './directory/directory.ts';
 import { globProblem } from './glob.ts';
 import { http } from './http.ts';
 import type { OpenedSource, SourceFile } from './source.ts';

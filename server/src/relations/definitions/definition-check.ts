@@ -4,7 +4,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { RelationDefinition } from './relation.ts';
 
 /**
- * What a definition must be to be stored; whether it can work with the ontology is another question. Source:
+ * Whether a definition can be stored; whether it works with the ontology is checked later (`rule.ts`). Source:
  * docs/interface.md §12.1.
  */
 
@@ -14,7 +14,7 @@ export type SentDefinition = Pick<RelationDefinition, 'name' | 'tag'> & {
 } & Partial<Omit<RelationDefinition, 'name' | 'tag' | 'source' | 'target'>>;
 
 /**
- * @param path where the definition stands in the body
+ * @param path of the definition in the body
  * @returns the definition with its defaults @throws request_invalid that names every mistake in the filters
  */
 export function checkDefinition(sent: SentDefinition, path = ''): RelationDefinition {

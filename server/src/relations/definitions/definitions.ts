@@ -1,5 +1,5 @@
 /**
- * The door of definitions: a relation as somebody wrote it, checked, and as the rule that it means. Pure, except for routes.
+ * The door of definitions: relations as written, checked and compiled to rules. Pure, except for routes.
  */
 export {
   type Match,

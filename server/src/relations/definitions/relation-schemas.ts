@@ -10,7 +10,7 @@ const closed = { additionalProperties: false } as const;
 export const RelationParams = Type.Object({ id: Id, relationId: Id });
 export const DoneAnswer = Type.Object({ status: Type.Literal('success') });
 
-/** Looked at more closely by `checkDefinition`: a filter stands in itself. */
+/** `checkDefinition` checks the filters: they are recursive. */
 const WireFilter = Type.Unsafe<Filter>({
   type: 'object',
   title: 'Filter',
@@ -58,7 +58,7 @@ const answered = {
   updatedAt: Type.Optional(Type.Integer()),
 };
 
-/** What GET answers can be sent back: what the service itself says of a relation is left out of account. */
+/** The answer of GET can be sent back: fields that the service adds are ignored. */
 export const SentRelation = Type.Object(
   { ...definition, ...answered },
   { ...closed, title: 'RelationDefinition' },

@@ -1,7 +1,7 @@
 import type { Filter, Operator } from '../../catalog/catalog.ts';
 import { markOf } from '../../storage/storage.ts';
 
-/** What goes with what, as a person defines it. Source: docs/interface.md §12. */
+/** A relation as a person defines it. Source: docs/interface.md §12. */
 export interface RelationDefinition {
   readonly name: string;
   readonly tag: string;
@@ -35,15 +35,15 @@ export interface RelationName {
 
 export type Side = 'source' | 'target';
 
-/** `building`: the first answers are not complete yet; a change of a ready one keeps the old answers meanwhile. */
+/** `building`: its first index is not complete; a ready relation that was changed gives the old answers until then. */
 export type RelationState = 'building' | 'ready' | 'misconfigured';
 
 export interface Relation {
-  /** Of its project, never given twice. */
+  /** Unique in its project; never reused. */
   readonly id: number;
   readonly definition: RelationDefinition;
   readonly state: RelationState;
-  /** Why it cannot work. */
+  /** Why it gives no answers. */
   readonly problem: string | undefined;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -59,5 +59,5 @@ export const ruleOf = ({ source, target, match, sort }: RelationDefinition): Rel
   sort,
 });
 
-/** @returns the mark of a relation: of what people write, whatever became of its index */
+/** @returns the mark of a relation: of its definition, not of its index */
 export const markOfRelation = ({ definition }: Pick<Relation, 'definition'>): string => markOf(definition);

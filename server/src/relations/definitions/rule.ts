@@ -12,8 +12,8 @@ import {
 import type { Match, RelationRule, Side } from './relation.ts';
 
 /**
- * A rule with the attributes as they were when it was compiled. With them it says for ever the same of the same
- * upload, whatever becomes of the ontology: what was derived by it never has to be looked at again.
+ * A rule with the attributes as they were when it was compiled. It always derives the same from the same upload,
+ * whatever happens to the ontology, so nothing has to be derived again.
  */
 export interface BoundRule {
   readonly rule: RelationRule;
@@ -77,7 +77,7 @@ export interface CompiledRule {
   /** As written. */
   readonly matches: readonly CompiledMatch[];
   readonly equalities: readonly CompiledMatch[];
-  /** All others; those that a seek can answer come first. */
+  /** All others; those that an index seek can answer come first. */
   readonly comparisons: readonly CompiledMatch[];
   readonly sort: readonly CompiledSort[];
 }

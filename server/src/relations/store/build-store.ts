@@ -1,13 +1,11 @@
 import type { ChangedCatalog } from '../../catalog/catalog.ts';
-import { byEngine, own, type Program, row, rows, run, sql } from '../../storage/storage.ts';
+import { byEngine, deleteSome, own, type Program, row, rows, run, sql } from '../../storage/storage.ts';
 import {
   type BuildOrder,
   type BuildPage,
   derivePage,
   describePage,
-  type ExtendedDocument,
   isUnbuilt,
-  type Membership,
   Memberships,
   NOTHING_TO_BUILD,
   planExtension,
@@ -15,16 +13,9 @@ import {
   type WantedBuild,
 } from '../memberships/memberships.ts';
 import { listBuilds } from './definition-store.ts';
+import { findMemberships, type JoinIndex } from './membership-store.ts';
 
-/** How the join index of a rule is made of documents that are older than it, and removed when no relation has it any more. */
-
-/** The join index as an engine keeps it. */
-export interface JoinIndex {
-  /** @returns what was derived for these documents, by document */
-  findMemberships(documents: readonly number[]): Program<ReadonlyMap<number, readonly Membership[]>>;
-  /** Adds to documents memberships that they do not have yet. */
-  extend(extended: readonly ExtendedDocument[]): Program<void>;
-}
+/** Builds the join index of a rule from older documents, and removes it when no relation uses it any more. */
 
 export interface ChangedIndex {
   readonly catalog: ChangedCatalog;
@@ -72,13 +63,13 @@ function* extendDocuments(
 ): Program<void> {
   const derived = derivePage(page, memberships);
   if (derived.length === 0) return;
-  const kept = yield* index.findMemberships(derived.map(({ document }) => document.id));
+  const kept = yield* findMemberships(derived.map(({ document }) => document.id));
   const live = new Set((yield* listBuilds()).map(({ build }) => build));
-  const extended = planExtension(derived, live, (id) => kept.get(id) ?? []);
+  const extended = planExtension(derived, live, (id) => kept.get(id)?.memberships ?? []);
   if (extended.length > 0) yield* index.extend(extended);
 }
 
-/** @returns a build that no relation has any more */
+/** @returns a build that no relation uses any more */
 export function* findUnusedBuild(): Program<number | undefined> {
   const found = yield* row<{ id: number }>(
     sql`select b.id from relation_build b where ${own('b')} and not exists (
@@ -88,19 +79,14 @@ export function* findUnusedBuild(): Program<number | undefined> {
 }
 
 const STEP = 5_000;
-const KEY = sql`build_id, side, match_key, rank, product_id, document_id`;
+const KEY = 'build_id, side, match_key, rank, product_id, document_id';
 
-/** Removes a part of the rows of builds that no relation has any more. @returns whether there may be more */
+/** Removes a part of the rows of unused builds. @returns whether there may be more */
 export function* dropBuilds(): Program<boolean> {
   const over = yield* findUnusedBuild();
   if (over === undefined) return false;
   const changed = yield* run(
-    byEngine({
-      sqlite: sql`delete from relation_member where (${KEY}) in
-        (select ${KEY} from relation_member where build_id = ${over} limit ${STEP})`,
-      postgres: sql`delete from relation_member where ${own()} and ctid = any(array(
-        select ctid from relation_member where ${own()} and build_id = ${over} limit ${STEP}))`,
-    }),
+    deleteSome('relation_member', KEY, { where: sql`build_id = ${over}`, limit: STEP }),
   );
   if (changed < STEP) yield* run(sql`delete from relation_build where ${own()} and id = ${over}`);
   return true;

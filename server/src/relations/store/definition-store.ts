@@ -25,7 +25,7 @@ import {
 import type { RemovedRelation, SavedRelation } from '../port.ts';
 import type { ListedRelations } from './threaded-relations.ts';
 
-/** Definitions of relations, in the catalog's file or in PostgreSQL; what changes them is in a transaction of the catalog. */
+/** Definitions of relations; call those that change them in a transaction of the catalog. */
 
 const RELATION = sql`select id, definition, problem, active_build as active, wanted_build as wanted,
   created_at as "createdAt", updated_at as "updatedAt" from relation where ${own()}`;
@@ -57,7 +57,7 @@ export function* findRelation(id: number): Program<Relation | undefined> {
 
 const findRow = (id: number) => row<RelationRow>(sql`${RELATION} and id = ${id}`);
 
-/** Relations that want another index than the one that answers. */
+/** @returns relations whose wanted index is not the one that answers */
 export function* listUnbuilt(): Program<number[]> {
   return (yield* listRows()).filter(isUnbuilt).map(({ id }) => id);
 }
@@ -76,7 +76,7 @@ export function* listBuilt(): Program<ServedRelation[]> {
 const LIVE_BUILDS = sql`from relation_build b join relation r on ${own('r')} and r.id = b.relation_id
   where ${own('b')} and (b.id = r.active_build or b.id = r.wanted_build)`;
 
-/** The rules whose index is there or is being made: what is written now must be in both. */
+/** The rules of indexes that are complete or being built: new documents are added to both. */
 export function* listBuilds(): Program<BuildRule[]> {
   const found = yield* rows<{ build: number; rule: string }>(
     sql`select b.id as build, b.rule ${LIVE_BUILDS} order by b.id`,
@@ -84,7 +84,7 @@ export function* listBuilds(): Program<BuildRule[]> {
   return found.map(({ build, rule }) => ({ build, bound: JSON.parse(rule) }));
 }
 
-/** By number and not by revision: a build that nothing needs any more raises none, and is derived no longer. */
+/** Numbers instead of the revision: a build that is no longer needed raises none, but is no longer derived. */
 export function* listBuildNumbers(): Program<string> {
   const found = yield* rows<{ build: number }>(sql`select b.id as build ${LIVE_BUILDS} order by b.id`);
   return found.map(({ build }) => build).join();
@@ -123,14 +123,14 @@ export function* deleteRelation(
   return true;
 }
 
-/** Follows the ontology as it is. @returns relations whose index must be made */
+/** Follows the present ontology. @returns relations whose index must be built */
 export function* bindRelations(catalog: ChangedCatalog): Program<number[]> {
   const unbuilt: number[] = [];
   for (const { id } of yield* listRows()) if (yield* bindRelation(catalog, id)) unbuilt.push(id);
   return unbuilt;
 }
 
-/** @returns whether the relation's index must be made */
+/** @returns whether the relation's index must be built */
 function* bindRelation(catalog: ChangedCatalog, id: number): Program<boolean> {
   const relation = yield* findRow(id);
   if (relation === undefined) return false;
@@ -170,8 +170,7 @@ function* bindToBuild(
 }
 
 /**
- * From now on what is written has rows for it, because what was derived before must be derived anew; older documents
- * are walked by `buildPage`.
+ * From now on new documents get rows in it, because the derivation revision is raised; `buildPage` walks the older ones.
  */
 function* insertBuild(catalog: ChangedCatalog, relationId: number, rule: string): Program<number> {
   const build = catalog.takeId('build');

@@ -19,10 +19,10 @@ import {
   WorkLimit,
 } from '../search/search.ts';
 
-/** What a request asks, and what its caller has just met of the catalog. */
+/** A request, with the state of the catalog that its caller has just read. */
 export type MetRelateInput = RelateInput & CatalogMark;
 
-/** How long the work on a question may take. */
+/** A question with its time limit. */
 export interface Limited {
   readonly limitMs: number;
 }
@@ -35,14 +35,14 @@ export interface LimitedWork {
 
 /** Where the threads that answer relations read catalogs. */
 export interface RelationCatalogs {
-  /** Does the work on one state of the catalog; more than once when the view lacked something. */
+  /** Runs the work on one state of the catalog; again when the view lacked something. */
   answer<Result>(
     asked: { readonly input: MetRelateInput; readonly limit: WorkLimit },
     work: (relations: CatalogRelations, view: RelationView) => Result,
   ): Promise<Result>;
-  /** One state of the catalog as long as the work takes. */
+  /** Runs the work on one state of the catalog, which lasts until the work ends. */
   inspect<Result>(on: LimitedWork, work: (catalog: InspectedCatalog) => Promise<Result>): Promise<Result>;
-  /** The same, with a join index that nobody else sees and that ends with the work. */
+  /** The same, with a private join index that is dropped with the work. */
   tryOut<Result>(
     on: LimitedWork,
     work: (catalog: TriedCatalog & { listAttributes(): Promise<readonly Attribute[]> }) => Promise<Result>,
@@ -58,8 +58,8 @@ export interface InspectedCatalog extends SurveyedCatalog {
 type Asked<Input> = Input & Limited;
 
 /**
- * What the threads that answer relations do: one job is one state of the catalog. A survey answers with what it has
- * when its time is used up, a question about one product is refused.
+ * The operations of the threads that answer relations, each on one state of the catalog. When its time is up, a survey
+ * returns what it has, and a question about one product is refused.
  */
 export function readerOperations(catalogs: RelationCatalogs): Record<string, Operation> {
   const surveyed = ({ limitMs: searchMs }: Limited, stop: StopFlag | undefined) => ({
@@ -106,7 +106,7 @@ export function readerOperations(catalogs: RelationCatalogs): Record<string, Ope
   };
 }
 
-/** Relation by relation: a view holds what it fetched. */
+/** Relation by relation: a view keeps everything it fetched. */
 async function relateProductToAll(
   catalog: InspectedCatalog,
   input: ProductRelationsInput,

@@ -18,9 +18,9 @@ import {
 /** How the serving thread reads. */
 export interface RelationReads {
   readMark(projectId: number): Promise<CatalogMark>;
-  /** What is decided upon, and what was just made. */
+  /** For decisions, and to read what was just written: never from a replica. */
   read<Result>(projectId: number, program: Program<Result>): Promise<Result>;
-  /** What answers may be made of: it may be as old as they may be. */
+  /** For answers: may lag as much as a replica may. */
   readForAnswers<Result>(projectId: number, program: Program<Result>): Promise<Result>;
 }
 
@@ -34,14 +34,14 @@ export interface RelationThreads {
   readonly writers: ThreadPool;
   /** Threads that answer relations. */
   readonly readers: ThreadPool;
-  /** Those that say how relations do on whole catalogs. */
+  /** Threads for previews and health. */
   readonly surveyors: ThreadPool;
-  /** How long a question may be worked on. */
+  /** Time limit of a question. */
   readonly relationMs: number;
   readonly cache: ByteCache;
 }
 
-/** How a writing thread reads catalogs and changes them, each in one transaction. */
+/** How a writing thread reads and changes catalogs, in one transaction each. */
 export interface RelationWriter {
   read<Result>(projectId: number, program: Program<Result>): Result | Promise<Result>;
   change<Result>(
@@ -50,7 +50,7 @@ export interface RelationWriter {
   ): Result | Promise<Result>;
 }
 
-/** What the writing threads do, whichever store they write to. What finds nothing to do waits for no other change. */
+/** The operations of the writing threads. Those that may have nothing to do check that without the catalog's lock. */
 export function writerOperations({ read, change }: RelationWriter): Record<string, Operation> {
   return {
     bindRelations: async ({ projectId }: { projectId: number }) => ({
@@ -82,7 +82,7 @@ interface WriterInput<Input> {
 
 const LISTED_PROJECTS = 1_000;
 
-/** A store whose writes and long reads are work of threads; what was answered is kept in memory here. */
+/** A store whose writes and long reads run on threads; answers are cached in memory here. */
 export function createThreadedRelations(
   reads: RelationReads,
   { writers, readers, surveyors, relationMs: limitMs, cache }: RelationThreads,
@@ -106,7 +106,7 @@ export function createThreadedRelations(
     list: (projectId) => reads.read(projectId, listRelations()),
     find: (projectId, id) => reads.read(projectId, findRelation(id)),
     listUnbuilt: (projectId) => reads.read(projectId, listUnbuilt()),
-    /** Every request for related products asks for them; they change with the catalog's version. */
+    /** Cached by catalog version: every request for related products reads them. */
     async lookAt(projectId) {
       const mark = await reads.readMark(projectId);
       const known = listed.get(projectId);

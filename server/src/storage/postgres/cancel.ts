@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import type { PoolClient } from 'pg';
 
-/** What the driver knows of a connection and its types do not say. */
+/** Members of a connection that the driver's types omit. */
 interface Connected {
   readonly host: string;
   readonly port: number;
@@ -14,8 +14,8 @@ const CANCEL_REQUEST = 80_877_102;
 const CANCEL_TIMEOUT_MS = 5_000;
 
 /**
- * Runs a statement that is cancelled when nobody waits for it any more. The connection is not to be used again then:
- * the request may reach the server after the statement has ended.
+ * Runs a statement and cancels it when its caller stops waiting. Do not use the connection again after that:
+ * the cancel request may arrive after the statement has ended.
  * @throws the reason of the signal
  */
 export async function cancelOn<Result>(
@@ -44,7 +44,7 @@ function sendCancel({ host, port, processID, secretKey }: Connected): void {
   }
   const socket = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
   socket.setTimeout(CANCEL_TIMEOUT_MS, () => socket.destroy());
-  // A server that cannot be reached has ended the statement, or its time-out will.
+  // An unreachable server has ended the statement, or its timeout will.
   socket.on('error', () => {});
   socket.end(request);
 }

@@ -16,7 +16,7 @@ export interface PostgresSettings {
 
 export type SqlValue = string | number | bigint | boolean | null | Uint8Array | readonly unknown[];
 
-/** Statements one at a time, each its own transaction unless it is one's. Values are `$1`, `$2`, … */
+/** Runs statements one at a time, each in its own transaction unless the session is one. Values are `$1`, `$2`, … */
 export interface SqlSession {
   /** @throws not_ready when the database cannot be reached, storage_full when its disk is full */
   rows<Row>(sql: string, values?: readonly SqlValue[]): Promise<Row[]>;
@@ -25,11 +25,11 @@ export interface SqlSession {
 }
 
 export interface SqlTransaction extends SqlSession {
-  /** Takes rows in as COPY … FROM STDIN has them. */
+  /** Writes rows in the format of COPY … FROM STDIN. */
   copyIn(sql: string, bytes: Uint8Array): Promise<void>;
 }
 
-/** `signal` cancels the statement that is under way. */
+/** `signal` cancels the running statement. */
 export interface Postgres extends SqlSession {
   rows<Row>(sql: string, values?: readonly SqlValue[], signal?: AbortSignal): Promise<Row[]>;
   /** Durable when it resolves; rolled back when `work` throws. */
@@ -50,10 +50,10 @@ export interface SqlConnection {
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const IDLE_TIMEOUT_MS = 30_000;
-/** A read that takes longer is a mistake; PostgreSQL ends it, and where a proxy hides that, the client does. */
+/** A read that takes longer is a bug; PostgreSQL ends it, or the client where a proxy hides that. */
 const READ_TIMEOUT_MS = 60_000;
 const CLIENT_TIMEOUT_MS = READ_TIMEOUT_MS + 10_000;
-/** A commit of ten million products writes for minutes, and another change of its project waits for it. */
+/** A commit of ten million products takes minutes, and other changes of its project wait for it. */
 const WRITE_TIMEOUT_MS = 3_600_000;
 const PATIENTLY = `set local statement_timeout = ${WRITE_TIMEOUT_MS}`;
 
@@ -66,7 +66,7 @@ function parserOf(oid: number, format?: string): unknown {
   return pg.types.getTypeParser(oid, format as 'text');
 }
 
-/** A bounded pool of connections. Nothing is kept in a session, so that a proxy may lend one per transaction. */
+/** A bounded pool of connections. No state is kept in a session, so that a proxy may pool them per transaction. */
 export function openPostgres({ url, connections, prepares }: PostgresSettings): Postgres {
   const pool = createPool(url, connections);
   const watch = watchPool(pool, url);
@@ -81,7 +81,7 @@ export function openPostgres({ url, connections, prepares }: PostgresSettings): 
     }
   }
 
-  /** A connection that a statement failed on is kept when the database refused the statement, else closed. */
+  /** After a failed statement the connection is kept if the database refused the statement, and closed otherwise. */
   async function withClient<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
     const client = await acquire();
     let fault: unknown;
@@ -150,7 +150,7 @@ function createPool(url: string, connections: number): pg.Pool {
     keepAlive: true,
     types: parseNumbers,
   });
-  // An idle connection that the database closed is no fault: the next statement opens another.
+  // The database may close an idle connection: the next statement opens another.
   pool.on('error', () => {});
   return pool;
 }
@@ -206,7 +206,7 @@ function isRefusedStatement(error: unknown): boolean {
 const names = new Map<string, string>();
 const KEPT_NAMES = 2_000;
 
-/** The same text has the same name on every connection, e.g. of a proxy that lends one to many processes. */
+/** The same text has the same name on every connection: a proxy shares connections between processes. */
 function prepared(text: string, values: readonly SqlValue[]): QueryConfig {
   let name = names.get(text);
   if (name === undefined) {
@@ -221,7 +221,7 @@ const unprepared = (text: string, values: readonly SqlValue[]): QueryConfig => (
   values: toValues(values),
 });
 
-/** The driver takes buffers for bytes, and any other view for text. */
+/** The driver sends buffers as bytes, and any other view as text. */
 function toValues(values: readonly SqlValue[]): unknown[] {
   return values.map((value) =>
     value instanceof Uint8Array && !Buffer.isBuffer(value)

@@ -27,7 +27,7 @@ export function openPostgresDatabase(postgres: Postgres): Database {
     now: sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`,
     write: (work, { of = 'all' } = {}) =>
       kysely.transaction().execute(async (tx) => {
-        // Of two tasks of a project accepted at once, the second gets the greater number and becomes visible second.
+        // Of two tasks of a project accepted at once, the one with the greater number becomes visible second.
         if (of === 'all') await sql`select from service where id = 1 for update`.execute(tx);
         else if (of !== 'rows') await sql`select from project where id = ${of} for no key update`.execute(tx);
         return work(tx);
@@ -36,7 +36,7 @@ export function openPostgresDatabase(postgres: Postgres): Database {
   };
 }
 
-/** Kysely's own driver knows neither our errors nor prepared statements. */
+/** Kysely's own driver has neither our errors nor prepared statements. */
 function createPoolDriver(postgres: Postgres): Driver {
   const lent = new WeakMap<DatabaseConnection, SqlConnection>();
   const execute = (connection: DatabaseConnection, text: string) =>

@@ -48,7 +48,7 @@ export class CopyRows {
     return this;
   }
 
-  /** @returns all rows with their end; nothing can be added afterwards */
+  /** @returns all rows and the trailer; nothing can be added afterwards */
   finish(): Uint8Array {
     this.grow(2);
     this.used = this.buffer.writeInt16BE(-1, this.used);

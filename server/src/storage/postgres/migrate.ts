@@ -1,7 +1,7 @@
 import { type Migration, readMigrations, refuseNewer } from '../migrate.ts';
 import type { Postgres, SqlTransaction } from './connections.ts';
 
-/** Brings a PostgreSQL database to the newest schema; of several processes that start together one does it. */
+/** Migrates a PostgreSQL database to the newest schema; one of several processes that start together does it. */
 export async function migratePostgres(postgres: Postgres): Promise<void> {
   await postgres
     .run(
@@ -13,7 +13,7 @@ export async function migratePostgres(postgres: Postgres): Promise<void> {
   await postgres.transaction((tx) => bringToNewest(tx, readMigrations('postgres')));
 }
 
-/** `if not exists` does not keep two who create a table at once from meeting in PostgreSQL's own tables. */
+/** Despite `if not exists`, two processes that create a table at once collide in PostgreSQL's own tables. */
 function ignoreRace(error: unknown): void {
   if (!['23505', '42P07'].includes((error as { code?: string }).code ?? '')) throw error;
 }

@@ -8,17 +8,17 @@ const NETWORK = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'],
   ...['ENETUNREACH', 'ECONNABORTED', 'ENOENT'],
 ]);
-/** Messages without a code that the driver gives when the connection is lost. */
+/** Messages without a code, from the driver, for a lost connection. */
 const GONE =
   /connection terminated|connection error|timeout exceeded when trying to connect|query read timeout/i;
 const CANCELLED = '57014';
 /** A restart takes seconds, a failover up to a minute. */
 const RETRY_SECONDS = 2;
 
-/** Whether the statement took longer than its time-out. */
+/** Whether the statement timed out. */
 export const isTimedOut = (error: unknown) => (error as { code?: string }).code === CANCELLED;
 
-/** Refuses a statement without sending it, because the database does not answer. */
+/** Refuses a statement without sending it: the database does not answer. */
 export const refuseAway = (cause?: Error) =>
   new ServiceError('not_ready', { retryAfterSeconds: RETRY_SECONDS, cause });
 

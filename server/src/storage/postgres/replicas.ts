@@ -7,9 +7,9 @@ import { openPostgres, type Postgres, type PostgresSettings } from './connection
  * commits, so a replica that shows a beat shows everything that was committed before it.
  */
 export interface Readers {
-  /** @returns a replica in turn, or the primary when none is near enough; a replica that fails is left at once */
+  /** @returns the next replica, or the primary when all lag too much; a replica that fails is no longer used */
   pick(): Postgres;
-  /** Waits until everything committed by now shows on every replica that any process still reads from. */
+  /** Waits until every replica that a process reads from shows everything committed so far. */
   catchUp(): Promise<void>;
   close(): Promise<void>;
 }
@@ -30,7 +30,7 @@ const NOW = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
 
 interface Replica {
   readonly postgres: Postgres;
-  /** The last beat that it showed. */
+  /** The last beat seen on it. */
   beat: number;
   isNear: boolean;
   checking: boolean;
@@ -70,7 +70,7 @@ export function createReaders({ primary, replicas: settings, maxDelayMs }: Reade
     replica.isNear = beat > 0 && beat - replica.beat <= maxDelayMs;
   }
 
-  /** A look that hangs must not keep a replica in use. */
+  /** A check that hangs must not keep a replica in use. */
   const isUsable = ({ isNear, beat: shown }: Replica) => isNear && beat - shown <= maxDelayMs;
 
   return {
@@ -116,7 +116,7 @@ async function readBeat(replica: Postgres): Promise<number> {
   return row?.beat ?? 0;
 }
 
-/** Reads that a replica cannot answer are the primary's. */
+/** Reads that a replica cannot answer go to the primary. */
 function withFallback(replica: Replica, primary: Postgres): Postgres {
   const onPrimary = (error: unknown, signal?: AbortSignal) => {
     if (!(error instanceof ServiceError) || signal?.aborted) throw error;

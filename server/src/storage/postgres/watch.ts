@@ -1,26 +1,26 @@
 import type { Socket } from 'node:net';
 import pg, { type ClientBase, type PoolClient } from 'pg';
 
-/** A connection that was silent for this long triggers a probe: most statements take a few milliseconds. */
+/** A connection silent for this long triggers a probe: most statements take a few milliseconds. */
 const SILENT_MS = 1_500;
 const LOOK_MS = 500;
-/** With the two above, 8 s: who waits is answered within 10. */
+/** With the two above, 8 s: callers get an answer within 10. */
 const PROBE_MS = 6_000;
-/** A thread that was busy for longer may not have read an answer that is there. */
+/** A thread that was busy for longer may not have read an answer that has arrived. */
 const LATE_MS = 500;
 
 export interface PostgresWatch {
-  /** Whether the database gave no answer when it was asked last. */
+  /** Whether the last probe got no answer. */
   readonly isAway: boolean;
   stop(): void;
 }
 
 /**
- * Ends the connections that wait for a database that hangs, because it stands still or the network swallows everything: TCP
- * alone notices after minutes. A statement may take as long as it needs while the database answers anybody else.
+ * Ends connections that wait for a database that hangs or that the network cuts off: TCP alone notices after minutes.
+ * A statement may take as long as it needs while the database answers probes.
  */
 export function watchPool(pool: pg.Pool, url: string): PostgresWatch {
-  /** When each connection that is in use was heard of. */
+  /** When each connection in use last received something. */
   const heardAt = new Map<PoolClient, number>();
   let lastHeardAt = 0;
   let isAway = false;
@@ -44,7 +44,7 @@ export function watchPool(pool: pg.Pool, url: string): PostgresWatch {
   async function ask(): Promise<void> {
     const askedAt = performance.now();
     const answers = await isAnswering(url);
-    // A probe may wait its turn at a proxy whose connections are all at work.
+    // A probe may wait at a proxy whose connections are all busy.
     isAway = !answers && lastHeardAt < askedAt;
     for (const client of [...heardAt.keys()]) {
       if (isAway) socketOf(client).destroy();

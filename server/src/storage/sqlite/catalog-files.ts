@@ -54,7 +54,7 @@ export class CatalogFile {
     return ask(this.prepare(text), values as SQLInputValue[]);
   }
 
-  /** What a program asks is answered at once. */
+  /** Runs a program to its end. */
   perform<Result>(program: Program<Result>): Result {
     return performNow(program, this.session);
   }
@@ -73,8 +73,8 @@ export class CatalogFile {
   }
 
   /**
-   * Runs `work` on one snapshot, so that several statements see the same catalog. Work that waits keeps it open: whoever
-   * uses the file meanwhile would read an old state, so only threads that do one thing at a time may wait.
+   * Runs `work` on one snapshot, so that several statements see the same catalog. Asynchronous work keeps it open, and
+   * other users of the file would read an old state, so only threads that run one operation at a time may wait.
    */
   snapshot<Result>(work: () => Result): Result {
     this.database.exec('begin');
@@ -98,7 +98,7 @@ export interface CatalogFiles {
   remove(projectId: number): void;
 }
 
-/** Open files per thread: enough that a busy installation seldom opens one, few enough for memory and file handles. */
+/** Open files per thread: enough for a busy installation, few enough for memory and file handles. */
 const OPEN_CATALOGS = 64;
 
 /** The catalog files of one thread; the least recently used one is closed when there are too many. */

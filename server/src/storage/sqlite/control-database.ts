@@ -56,8 +56,8 @@ export function openControlDatabase(path: string): Database {
 }
 
 /**
- * A read is done when its call returns: none waits for another. Kysely's own queue wakes all who wait for each that goes on, and
- * 12,000 reads at once took 10 s.
+ * A read has finished when its call returns, so no read waits. Kysely's own queue wakes all waiting reads for each one that
+ * starts: 12,000 reads at once took 10 s.
  */
 class ReadingDialect extends SqliteDialect {
   override createAdapter(): SqliteAdapter {
@@ -76,7 +76,7 @@ export function extensionOf(url: string): string {
   return url.endsWith('.ts') ? '.ts' : '.js';
 }
 
-/** One connection on the writer's thread; its holder runs a transaction alone. */
+/** The one connection of the writer's thread; one transaction uses it at a time. */
 function createThreadDriver(thread: ThreadPool): Driver {
   let turn: Promise<void> = Promise.resolve();
   let release: () => void = () => {};
@@ -106,7 +106,7 @@ function createThreadDriver(thread: ThreadPool): Driver {
   };
 }
 
-/** Kysely prepares a statement at every execution; this keeps each one for the next time. */
+/** Kysely prepares a statement at every execution; this caches the prepared ones. */
 function preparingOnce(database: DatabaseSync) {
   const prepared = new Map<string, ReturnType<typeof adapt>>();
   return {

@@ -6,9 +6,8 @@ const BUSY_TIMEOUT_MS = 10_000;
 const ATTEMPTS = 100;
 
 /**
- * Opens a database file and sets it up. When several threads or processes open a new file at once and switch it to
- * WAL, SQLite refuses all but one at once, whatever the timeout: without it 156 of 240 such opens failed (4
- * threads), with it alone still 1. So the refused one tries again.
+ * Opens a database file and sets it up. When threads or processes open a new file at once and switch it to WAL, SQLite
+ * refuses all except one, often despite the timeout (4 threads: 156 of 240 failed without it, 1 with it). So it retries.
  */
 export function openSqlite(path: string, pragmas: string): DatabaseSync {
   for (let attempt = 1; ; attempt += 1) {

@@ -1,9 +1,9 @@
-/** Work that waits. An owner's own work goes in the order of its arrival. */
+/** Waiting work. The work of one owner runs in the order of its arrival. */
 interface Owned {
   readonly owner: number;
 }
 
-/** Turns by owner: who was served longest ago comes first, however much others have waiting. */
+/** Takes turns by owner: the one served longest ago is next, however much work others have waiting. */
 export class FairQueue<Work extends Owned> {
   private waiting: Work[] = [];
   private readonly served = new Map<number, number>();
@@ -13,7 +13,7 @@ export class FairQueue<Work extends Owned> {
     this.waiting.push(work);
   }
 
-  /** @returns the work whose turn it is; undefined when none may begin */
+  /** @returns the next work; undefined when none may start */
   take(mayBegin: (work: Work) => boolean): Work | undefined {
     let next: Work | undefined;
     let longest = Number.POSITIVE_INFINITY;

@@ -6,7 +6,7 @@ import { translateSqliteError } from '../sqlite-errors.ts';
 import type { StopFlag, ThreadAnswer, ThreadFailure } from './thread-pool.ts';
 import { stepAside } from './thread-priority.ts';
 
-/** What a thread can do: its answer, and the buffers to hand over with it. `stop` is there when it may be stopped. */
+/** An operation of a thread: its answer, and the buffers to transfer with it. `stop` is given if it can be stopped. */
 export type Operation = (input: never, stop?: StopFlag) => OperationAnswer | Promise<OperationAnswer>;
 
 export interface OperationAnswer {
@@ -22,8 +22,8 @@ interface Message {
 }
 
 /**
- * Serves a pool of `thread-pool.ts` from inside a thread: one operation at a time, in order of arrival. `isUrgent`: a
- * caller waits for each; other threads step aside for the one that serves.
+ * Serves a pool of `thread-pool.ts` from inside a thread: one operation at a time, in order of arrival. `isUrgent`: callers
+ * wait for its answers, so the thread keeps its priority.
  */
 export function serveOperations(
   operations: Readonly<Record<string, Operation>>,
@@ -54,9 +54,8 @@ async function answer(
 const LARGE_BYTES = 1024 * 1024;
 
 /**
- * Collects the young objects of this thread. After a batch all of them are dead: collected now, none is copied or
- * promoted later (a sixth less processor time a product), and its buffers, which V8 counts but does not hurry for,
- * do not pile up beside a heap that is nearly empty.
+ * Collects the young generation of this thread. After a batch all its objects are dead: collected now, none is copied or
+ * promoted later (a sixth less CPU time for each product), and external buffers do not pile up beside a small heap.
  */
 const collectYoung = exposeCollector();
 

@@ -7,7 +7,7 @@ interface Job {
   readonly operation: string;
   readonly input: unknown;
   readonly key: number;
-  /** The key of its caller, also where it needs no order. */
+  /** The key of its caller, also where no order is needed. */
   readonly owner: number;
   readonly stop: StopFlag | undefined;
   readonly transfer: readonly ArrayBuffer[];
@@ -15,7 +15,7 @@ interface Job {
   readonly reject: (error: unknown) => void;
 }
 
-/** Non-zero: the caller no longer waits. Shared with the thread that does the work. */
+/** Non-zero: the caller has stopped waiting. Shared with the working thread. */
 export type StopFlag = Int32Array<SharedArrayBuffer>;
 
 interface Slot {
@@ -29,7 +29,7 @@ export interface ThreadAnswer {
   readonly failure?: ThreadFailure;
 }
 
-/** An error as it crosses threads: classes are lost in between, so codes are carried. */
+/** An error as it crosses threads: its class is lost, its code is kept. */
 export interface ThreadFailure {
   readonly message: string;
   readonly stack: string | undefined;
@@ -38,9 +38,8 @@ export interface ThreadFailure {
 
 export interface ThreadPool {
   /**
-   * Runs an operation on one of the threads. Operations of one `key` run one after another in the order of the
-   * calls; those of different keys side by side, as many as there are threads, and in turns. `transfer` hands buffers
-   * over without a copy.
+   * Runs an operation on one of the threads. Operations with the same `key` run one after another, in the order of the
+   * calls; different keys run in parallel and take turns. Buffers in `transfer` are moved, not copied.
    */
   run<Output>(operation: string, input: unknown, options: RunOptions): Promise<Output>;
   /** Stops the operations in progress that can be stopped, waits for the others, then ends the threads. */
@@ -53,16 +52,16 @@ export interface PoolSettings {
   /** Most threads at a time. */
   readonly size: number;
   readonly workerData: object;
-  /** Most threads that one key holds at a time, so that another finds one; default all. */
+  /** Most threads that one key may use at a time; default all. */
   readonly share?: number;
-  /** What a thread may use for objects; beyond it the thread dies and its operation fails. */
+  /** Heap limit of a thread; beyond it the thread dies and its operation fails. */
   readonly heapMib?: number;
 }
 
 export interface RunOptions {
   readonly key: number;
   readonly transfer?: readonly ArrayBuffer[];
-  /** A key of its own may run beside itself; readers need no order. */
+  /** Operations of the same key may run in parallel: reads need no order. */
   readonly unordered?: boolean;
   /** Cancels the operation: it fails at once, and the stop flag tells its thread. */
   readonly signal?: AbortSignal | undefined;
@@ -114,7 +113,7 @@ export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool
     }
   }
 
-  /** @returns the idle thread that served this key last, another idle one, or a new one: there is room */
+  /** Called when there is room. @returns the idle thread that served this key last, another idle one, or a new one */
   function findSlot(key: number): Slot {
     const known = pickIdle(slots, key);
     if (known !== undefined) return known;
@@ -157,7 +156,7 @@ function stopWork(job: Job | undefined): void {
   if (job?.stop !== undefined) Atomics.store(job.stop, 0, 1);
 }
 
-/** Listens only while the work runs: a caller's signal may outlive many operations. */
+/** Listens only while the operation runs: a caller's signal may outlive many of them. */
 function takeBackOn(
   signal: AbortSignal,
   { job, promise, drop }: { job: Job; promise: Promise<unknown>; drop: () => void },

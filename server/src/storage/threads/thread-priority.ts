@@ -2,13 +2,12 @@ import { readlinkSync } from 'node:fs';
 import { setPriority } from 'node:os';
 
 /**
- * The thread that answers lookups goes first: where processors are fewer than threads, the kernel otherwise gives a
- * parsing thread its whole time slice while a 1 KB answer waits. Linux counts priorities per thread, and a thread's
- * own id is in /proc. Elsewhere nothing is changed, and the threads share the processors evenly.
+ * Lets the serving thread run first: with fewer cores than threads the kernel gives a parsing thread its whole time slice
+ * while a 1 KB answer waits. Linux has priorities per thread, and a thread's id is in /proc; elsewhere nothing changes.
  */
 const ASIDE = 10;
 
-/** The calling thread steps aside. V8's own threads do not: the serving thread waits for them when it collects. */
+/** Lowers the priority of the calling thread, and not of V8's own: garbage collection of the serving thread waits for those. */
 export function stepAside(): void {
   try {
     setPriority(Number(readlinkSync('/proc/thread-self').split('/').at(-1)), ASIDE);

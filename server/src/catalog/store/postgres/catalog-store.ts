@@ -8,31 +8,22 @@ import {
 } from '../../../storage/storage.ts';
 import { coalesceReads, LookupAnswers } from '../../lookup/lookup.ts';
 import type { CatalogStore } from '../../port.ts';
-import { createCatalogWrites } from '../catalog-writes.ts';
-import { listStagedBatches } from '../commit-store.ts';
-import { replaceOntology, reserveIds } from '../ontology-store.ts';
-import { readOntology } from '../state-store.ts';
-import { canRestore } from '../undo-store.ts';
-import { deleteProducts, restore } from '../upkeep-store.ts';
-import { findCategoryPath, listCategoryPaths, lookIntoCategories } from './category-path-store.ts';
+import { type CatalogReads, createCatalogReads } from '../catalog-reads.ts';
+import { createCatalogWrites, programOperations } from '../catalog-writes.ts';
+import { listDeleted } from '../product-list-store.ts';
 import { commit } from './commit-store.ts';
-import { planForParts, planForWholeTables } from './planning-store.ts';
-import { listCategory, listDeleted, listRange, readWalkState, walkCategories } from './product-list-store.ts';
 import { applyProducts, refreshFacts } from './product-store.ts';
 import {
   compareStaged,
-  countKnown,
-  countProducts,
   findServed,
   findStored,
-  hasAny,
   listStored,
   readStagedReports,
   readVersions,
 } from './reader-store.ts';
 import { restageBatch, stageBatch } from './staging-store.ts';
 import { collectGarbage, removeCatalog } from './upkeep-store.ts';
-import { applying, changing, type PostgresWriter } from './writer-store.ts';
+import type { PostgresWriter } from './writer-store.ts';
 
 export interface PostgresCatalogParts {
   readonly postgres: Postgres;
@@ -43,7 +34,7 @@ export interface PostgresCatalogParts {
   readonly cache: ByteCache;
 }
 
-/** What the writing threads do, by the names that the embedded store's have. */
+/** The operations of the writing threads, with the same names as in the embedded store. */
 export function postgresWriterOperations(writer: PostgresWriter): Record<string, Operation> {
   const write =
     <Input, Output>(work: (writer: PostgresWriter, projectId: number, input: Input) => Promise<Output>) =>
@@ -51,31 +42,35 @@ export function postgresWriterOperations(writer: PostgresWriter): Record<string,
       output: await work(writer, projectId, input),
     });
   return {
+    ...programOperations((projectId, program) =>
+      writer.postgres.transaction((tx) => performOn(tx, projectId, program)),
+    ),
     applyProducts: write(applyProducts),
     collectGarbage: write(collectGarbage),
     commit: write(commit),
-    deleteProducts: write(applying(deleteProducts, planForParts)),
     refreshFacts: write(refreshFacts),
     removeCatalog: write(removeCatalog),
-    replaceOntology: write(changing(replaceOntology)),
-    reserveIds: write(changing(reserveIds)),
     restageBatch: write(restageBatch),
-    restore: write(applying(restore, planForWholeTables)),
     stageBatch: write(stageBatch),
-    walkCategories: write(walkCategories),
   };
 }
 
+const readsOf = (postgres: Postgres): CatalogReads => ({
+  read: (projectId, program) => performOn(postgres, projectId, program),
+  readState: (projectId, program) => postgres.snapshot((session) => performOn(session, projectId, program)),
+});
+
 const KNOWN_VERSIONS = 10_000;
 
-/** Catalogs in PostgreSQL, which any number of processes serve and change. */
+/** Catalogs in PostgreSQL, shared by any number of processes. */
 export function createPostgresCatalogStore(parts: PostgresCatalogParts): CatalogStore {
   const { postgres, readPostgres, writers, cache } = parts;
   const answers = new LookupAnswers(cache);
+  const reads = readsOf(postgres);
   const readVersion = coalesceReads((projectIds: readonly number[]) =>
     readVersions(readPostgres(), projectIds),
   );
-  /** The version that a catalog had last: what is in memory is of it, if it is the present one still. */
+  /** The last known version of each catalog; cached answers are valid if it is still the present one. */
   const versions = new Map<number, number>();
 
   function note(projectId: number, version: number): { projectId: number; version: number } {
@@ -85,6 +80,7 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
   }
 
   return {
+    ...createCatalogReads(reads),
     ...createCatalogWrites(writers),
     async findAnswers(projectId, identifiers, frame) {
       const last = versions.get(projectId);
@@ -100,24 +96,10 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
     findProduct: async (projectId, identifier) =>
       isStorableText(identifier) ? findStored(postgres, projectId, identifier) : undefined,
     listProducts: (projectId, after, limit) => listStored(postgres, projectId, { after: after ?? '', limit }),
-    listRange: (projectId, range) => listRange(postgres, projectId, range),
-    listCategory: (projectId, wanted) => listCategory(postgres, projectId, wanted),
-    listCategoryPaths: (projectId, range) => listCategoryPaths(postgres, projectId, range),
-    findCategoryPath: (projectId, key) => findCategoryPath(postgres, projectId, key),
-    lookIntoCategories: (projectId, wanted) => lookIntoCategories(postgres, projectId, wanted),
-    readCategoryWalk: (projectId) => readWalkState(postgres, projectId),
-    countProducts: (projectId) => countProducts(postgres, projectId),
-    countKnown: (projectId, identifiers) =>
-      countKnown(postgres, projectId, identifiers.filter(isStorableText)),
-    hasAny: (projectId, identifiers) => hasAny(postgres, projectId, identifiers.filter(isStorableText)),
-    getOntology: (projectId) => performOn(postgres, projectId, readOntology()),
-    listStagedBatches: (projectId, fullUpdateId) =>
-      performOn(postgres, projectId, listStagedBatches(fullUpdateId)),
     readStagedReports: (projectId, fullUpdateId) => readStagedReports(postgres, projectId, fullUpdateId),
     compareStaged: (projectId, fullUpdateId, withIdentifiers) =>
       compareStaged(postgres, { projectId, fullUpdateId, withIdentifiers }),
-    listDeleted: (projectId, wanted) => listDeleted(postgres, projectId, wanted),
-    canRestore: (projectId) => performOn(postgres, projectId, canRestore()),
+    listDeleted: (projectId, wanted) => reads.readState(projectId, listDeleted(wanted)),
     async removeCatalog(projectId) {
       await writers.run('removeCatalog', { projectId, input: {} }, { key: projectId });
     },

@@ -6,7 +6,7 @@ import {
   type MovedProduct,
   type ReplacedProduct,
 } from '../commit-store.ts';
-import { planForWholeTables } from './planning-store.ts';
+import { planForWholeTables } from '../planning-store.ts';
 import { applyTask, type CatalogChange, type PostgresWriter } from './writer-store.ts';
 
 type Order = ChangeOrder & CommitOrder;
@@ -17,7 +17,7 @@ export const commit = (writer: PostgresWriter, projectId: number, order: Order):
   );
 
 const bulkIn = (change: CatalogChange, fullUpdateId: number): CommitBulk => ({
-  plan: () => planForWholeTables(change.tx),
+  plan: () => performOn(change.tx, change.projectId, planForWholeTables()),
   copyDocuments: (replaced) => copyDocuments(change, fullUpdateId, replaced),
   moveDocuments: (moved) => moveDocuments(change, fullUpdateId, moved),
 });

@@ -1,7 +1,8 @@
-import type { Postgres, SqlSession } from '../../../storage/storage.ts';
+import { type Postgres, performOn, type SqlSession } from '../../../storage/storage.ts';
 import type { ServedAnswer } from '../../lookup/lookup.ts';
 import type { Difference, StoredProduct } from '../../port.ts';
-import { planForWholeTables } from './planning-store.ts';
+import { planForWholeTables } from '../planning-store.ts';
+import { countProducts } from '../product-list-store.ts';
 
 /** Statements that read catalogs in PostgreSQL for those who ask over HTTP and for tasks. */
 
@@ -80,34 +81,9 @@ export function listStored(
   ]);
 }
 
-export const countProducts = (session: SqlSession, projectId: number): Promise<number> =>
-  count(session, 'from product where project_id = $1', [projectId]);
-
 async function count(session: SqlSession, from: string, values: readonly number[]): Promise<number> {
   const [row] = await session.rows<{ count: number }>(`select count(*) as count ${from}`, values);
   return row?.count ?? 0;
-}
-
-export async function hasAny(
-  session: SqlSession,
-  projectId: number,
-  identifiers: readonly string[],
-): Promise<boolean> {
-  const rows = await session.rows(`select 1 from ${WANTED_PRODUCTS} limit 1`, [projectId, identifiers]);
-  return rows.length > 0;
-}
-
-export async function countKnown(
-  session: SqlSession,
-  projectId: number,
-  identifiers: readonly string[],
-): Promise<number> {
-  const values = [projectId, identifiers];
-  const rows = await session.rows<{ known: number }>(
-    `select count(*) as known from ${WANTED_PRODUCTS}`,
-    values,
-  );
-  return rows[0]?.known ?? 0;
 }
 
 export async function readStagedReports(
@@ -140,7 +116,7 @@ export function compareStaged(
   { projectId, fullUpdateId, withIdentifiers }: ComparedUpdate,
 ): Promise<Difference> {
   return postgres.snapshot(async (session) => {
-    await planForWholeTables(session);
+    await performOn(session, projectId, planForWholeTables());
     const values = [projectId, fullUpdateId];
     const describe = async (kind: keyof typeof KINDS) => {
       const found = await count(session, KINDS[kind], values);
@@ -153,7 +129,7 @@ export function compareStaged(
       return { count: found, identifiers: rows.map(({ identifier }) => identifier) };
     };
     return {
-      present: await countProducts(session, projectId),
+      present: await performOn(session, projectId, countProducts()),
       created: await describe('created'),
       changed: await describe('changed'),
       unchanged: await describe('unchanged'),

@@ -8,9 +8,9 @@ import type {
   PresentProduct,
   StagedDocument,
 } from '../../snapshot.ts';
-import { readDerivationRevision, readOntology } from '../state-store.ts';
-import { planForParts } from './planning-store.ts';
-import { countRange, listById, listRange, readLargestId } from './product-list-store.ts';
+import { createSnapshotReads } from '../catalog-reads.ts';
+import { planForParts } from '../planning-store.ts';
+import { readDerivationRevision } from '../state-store.ts';
 import { WANTED_DOCUMENTS, WANTED_PRODUCTS } from './reader-store.ts';
 
 /** Catalogs in PostgreSQL as the parsing threads read them: one statement for all products of a batch. */
@@ -35,7 +35,7 @@ const documentOf = (row: string) =>
 
 function snapshotOf(session: SqlSession, projectId: number, derivation: BatchDerivation): CatalogSnapshot {
   return {
-    readOntology: () => performOn(session, projectId, readOntology()),
+    ...createSnapshotReads((program) => performOn(session, projectId, program)),
     openDerivation: async () => ({
       revision: await performOn(session, projectId, readDerivationRevision()),
       derive: await derivation.open(session, projectId),
@@ -54,16 +54,8 @@ function snapshotOf(session: SqlSession, projectId: number, derivation: BatchDer
           [projectId, identifiers],
         ),
       ),
-    async findCategories(paths) {
-      const rows = await session.rows<{ path: string; id: number }>(
-        `select w.path, c.id from unnest($2::text[]) w (path) cross join lateral (select id from category
-           where project_id = $1 and md5(path) = md5(w.path) and path = w.path limit 1) c`,
-        [projectId, paths],
-      );
-      return new Map(rows.map(({ path, id }) => [path, id]));
-    },
     async listOutdated({ revision, after, limit }) {
-      await planForParts(session);
+      await performOn(session, projectId, planForParts());
       return session.rows<OutdatedProduct>(
         `select p.id, p.identifier, p.document_id as document, d.raw
          from (select id, identifier, document_id from product
@@ -72,10 +64,6 @@ function snapshotOf(session: SqlSession, projectId: number, derivation: BatchDer
         [projectId, after, revision, limit],
       );
     },
-    listRange: (range) => listRange(session, projectId, range),
-    countRange: (range) => countRange(session, projectId, range),
-    listById: (wanted) => listById(session, projectId, wanted),
-    readLargestId: () => readLargestId(session, projectId),
     listStagedDocuments: ({ fullUpdateId, batch }) =>
       session.rows<StagedDocument>(
         `select s.identifier, s.document_id as document, s.is_fresh as "isFresh", d.raw

@@ -1,31 +1,18 @@
-import type { SqlTransaction } from '../../../storage/storage.ts';
 import { performOn } from '../../../storage/storage.ts';
 import { dropGarbage } from '../upkeep-store.ts';
-import { planForParts } from './planning-store.ts';
 import { changeCatalog, type PostgresWriter } from './writer-store.ts';
 
-/** Removing what nothing points to in PostgreSQL; each function one transaction. */
+/** Removes garbage and whole catalogs in PostgreSQL; each function is one transaction. */
 
 export function collectGarbage(
   writer: PostgresWriter,
   projectId: number,
   { live }: { live: readonly number[] },
 ): Promise<boolean> {
-  return changeCatalog(writer, projectId, async ({ tx, derivation }) => {
-    await planForParts(tx);
-    const needed = [...live, ...(await listOpened(tx, projectId))];
+  return changeCatalog(writer, projectId, ({ tx, derivation }) => {
     const removeDerived = (documents: readonly number[]) => derivation.remove(tx, projectId, documents);
-    return performOn(tx, projectId, dropGarbage(needed, removeDerived));
+    return performOn(tx, projectId, dropGarbage(live, removeDerived));
   });
-}
-
-/** Since the caller looked, another process may have begun a full update and staged products. */
-async function listOpened(tx: SqlTransaction, projectId: number): Promise<number[]> {
-  const rows = await tx.rows<{ id: number }>(
-    "select id from full_update where project_id = $1 and state in ('open', 'committing')",
-    [projectId],
-  );
-  return rows.map(({ id }) => id);
 }
 
 const CATALOG_TABLES = [
@@ -35,7 +22,7 @@ const CATALOG_TABLES = [
   ...['relation_document', 'relation_member', 'payload', 'catalog'],
 ];
 
-/** Everything that is kept of a project's catalog goes, also what a change under way is about to write. */
+/** Removes all rows of a project's catalog, also those that a running change is about to write. */
 export function removeCatalog(writer: PostgresWriter, projectId: number): Promise<void> {
   return changeCatalog(writer, projectId, async ({ tx }) => {
     for (const table of CATALOG_TABLES)

@@ -63,18 +63,7 @@ export const changePostgresCatalog = <Result>(
     ),
   );
 
-/** The same for a program that does the work of an ordered task, which `plan` readies the transaction for. */
-export const applying =
-  <Input extends ChangeOrder, Result extends object>(
-    work: (row: CatalogState, input: Input) => Program<{ result: Result; isDone: boolean }>,
-    plan: (tx: SqlTransaction) => Promise<void>,
-  ) =>
-  (writer: PostgresWriter, projectId: number, input: Input): Promise<Result> =>
-    applyTask(writer, { projectId, ...input }, async ({ tx, row }) => {
-      await plan(tx);
-      return performOn(tx, projectId, work(row, input));
-    });
-
+/** The same for the work of an ordered task. */
 export const applyTask = <Result extends object>(
   { postgres, derivation }: PostgresWriter,
   { projectId, ...order }: ChangeOrder & { projectId: number },
@@ -87,18 +76,6 @@ export const applyTask = <Result extends object>(
       applyOnce(order, (row) => ask(() => work({ tx, projectId, row, derivation }))),
     ),
   );
-
-/** A program that changes the catalog, as an operation of a writing thread. */
-export const changing =
-  <Input, Result>(work: (row: CatalogState, input: Input) => Program<Result>) =>
-  ({ postgres }: PostgresWriter, projectId: number, input: Input): Promise<Result> =>
-    postgres.transaction((tx) =>
-      performOn(
-        tx,
-        projectId,
-        change((row) => work(row, input)),
-      ),
-    );
 
 /** A document to be written: the row of packed products that it comes from, and who it is. */
 export interface PlannedDocument {

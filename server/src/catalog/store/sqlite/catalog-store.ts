@@ -8,20 +8,13 @@ import type {
 import type { Derivation } from '../../derivation.ts';
 import { LookupAnswers } from '../../lookup/lookup.ts';
 import type { CatalogStore, DeletedPage } from '../../port.ts';
-import { createCatalogWrites } from '../catalog-writes.ts';
-import { listStagedBatches } from '../commit-store.ts';
-import { replaceOntology, reserveIds } from '../ontology-store.ts';
-import { readOntology } from '../state-store.ts';
-import { canRestore } from '../undo-store.ts';
-import { deleteProducts, restore } from '../upkeep-store.ts';
-import { findCategoryPath, listCategoryPaths, lookIntoCategories } from './category-path-store.ts';
+import { type CatalogReads, createCatalogReads } from '../catalog-reads.ts';
+import { createCatalogWrites, programOperations } from '../catalog-writes.ts';
+import { listDeleted } from '../product-list-store.ts';
 import { commit } from './commit-store.ts';
-import { listCategory, listDeleted, listRange, readWalkState, walkCategories } from './product-list-store.ts';
 import { applyProducts, refreshFacts } from './product-store.ts';
 import {
   compareStaged,
-  countProducts,
-  findPresent,
   findServed,
   findStored,
   listStored,
@@ -30,14 +23,13 @@ import {
 } from './reader-store.ts';
 import { restageBatch, stageBatch } from './staging-store.ts';
 import { collectGarbage } from './upkeep-store.ts';
-import { applying, changing } from './writer-store.ts';
 
 export interface SqliteCatalogParts {
   /** Those of the serving thread. */
   readonly files: CatalogFiles;
   /** Threads that write; one project's writes run one after another. */
   readonly writers: ThreadPool;
-  /** Threads that read what would hold up the one that serves. */
+  /** Threads for reads that would block the serving thread. */
   readonly readers: ThreadPool;
   readonly cache: ByteCache;
 }
@@ -47,7 +39,7 @@ export interface WriterThreadParts {
   readonly derivation: Derivation;
 }
 
-/** What the writing threads do. Each operation names its project; the rest of the input is the function's. */
+/** The operations of the writing threads. */
 export function writerOperations({ files, derivation }: WriterThreadParts): Record<string, Operation> {
   const write =
     <Input, Output>(work: (file: CatalogFile, input: Input, derivation: Derivation) => Output) =>
@@ -55,17 +47,16 @@ export function writerOperations({ files, derivation }: WriterThreadParts): Reco
       output: work(files.open(projectId), input, derivation),
     });
   return {
+    ...programOperations((projectId, program) => {
+      const file = files.open(projectId);
+      return file.transaction(() => file.perform(program));
+    }),
     applyProducts: write(applyProducts),
     collectGarbage: write(collectGarbage),
     commit: write(commit),
-    deleteProducts: write(applying(deleteProducts)),
     refreshFacts: write(refreshFacts),
-    replaceOntology: write(changing(replaceOntology)),
-    reserveIds: write(changing(reserveIds)),
     restageBatch: write(restageBatch),
-    restore: write(applying(restore)),
     stageBatch: write(stageBatch),
-    walkCategories: write(walkCategories),
     closeCatalog({ projectId }: { projectId: number }) {
       files.close(projectId);
       return {};
@@ -77,14 +68,15 @@ export function writerOperations({ files, derivation }: WriterThreadParts): Reco
   };
 }
 
-/** What the reading threads do for the store. */
+/** The operations of the reading threads. */
 export function readerOperations(files: CatalogFiles): Record<string, Operation> {
+  const { readState } = readsOf(files);
   return {
     compareStaged: ({ projectId, fullUpdateId, withIdentifiers }: CompareInput) => ({
       output: compareStaged(files.open(projectId), fullUpdateId, withIdentifiers),
     }),
-    listDeleted: ({ projectId, ...wanted }: DeletedPage & { projectId: number }) => ({
-      output: listDeleted(files.open(projectId), wanted),
+    listDeleted: async ({ projectId, ...wanted }: DeletedPage & { projectId: number }) => ({
+      output: await readState(projectId, listDeleted(wanted)),
     }),
   };
 }
@@ -94,6 +86,14 @@ interface CompareInput {
   fullUpdateId: number;
   withIdentifiers: boolean;
 }
+
+const readsOf = (files: CatalogFiles): CatalogReads => ({
+  read: async (projectId, program) => files.open(projectId).perform(program),
+  async readState(projectId, program) {
+    const file = files.open(projectId);
+    return file.snapshot(() => file.perform(program));
+  },
+});
 
 /** The embedded store: a file per catalog, read here, written by threads. */
 export function createSqliteCatalogStore({
@@ -105,6 +105,7 @@ export function createSqliteCatalogStore({
   const answers = new LookupAnswers(cache);
 
   return {
+    ...createCatalogReads(readsOf(files)),
     ...createCatalogWrites(writers),
     async findAnswers(projectId, identifiers, frame) {
       const file = files.open(projectId);
@@ -116,21 +117,6 @@ export function createSqliteCatalogStore({
     },
     findProduct: async (projectId, identifier) => findStored(files.open(projectId), identifier),
     listProducts: async (projectId, after, limit) => listStored(files.open(projectId), after ?? '', limit),
-    listRange: async (projectId, range) => listRange(files.open(projectId), range),
-    listCategory: async (projectId, wanted) => listCategory(files.open(projectId), wanted),
-    listCategoryPaths: async (projectId, range) => listCategoryPaths(files.open(projectId), range),
-    findCategoryPath: async (projectId, key) => findCategoryPath(files.open(projectId), key),
-    lookIntoCategories: async (projectId, wanted) => lookIntoCategories(files.open(projectId), wanted),
-    readCategoryWalk: async (projectId) => readWalkState(files.open(projectId)),
-    countProducts: async (projectId) => countProducts(files.open(projectId)),
-    hasAny: async (projectId, identifiers) =>
-      identifiers.some((one) => one.isWellFormed() && findPresent(files.open(projectId), one) !== undefined),
-    countKnown: async (projectId, identifiers) =>
-      identifiers.filter((one) => one.isWellFormed() && findPresent(files.open(projectId), one) !== undefined)
-        .length,
-    getOntology: async (projectId) => files.open(projectId).perform(readOntology()),
-    listStagedBatches: async (projectId, fullUpdateId) =>
-      files.open(projectId).perform(listStagedBatches(fullUpdateId)),
     readStagedReports: async (projectId, fullUpdateId) =>
       readStagedReports(files.open(projectId), fullUpdateId),
     compareStaged: (projectId, fullUpdateId, withIdentifiers) =>
@@ -141,7 +127,6 @@ export function createSqliteCatalogStore({
       ),
     listDeleted: (projectId, wanted) =>
       readers.run('listDeleted', { projectId, ...wanted }, { key: projectId, unordered: true }),
-    canRestore: async (projectId) => files.open(projectId).perform(canRestore()),
     async removeCatalog(projectId) {
       files.close(projectId);
       await writers.run('removeCatalog', { projectId }, { key: projectId });

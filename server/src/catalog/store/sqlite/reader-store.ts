@@ -10,8 +10,9 @@ import type {
   PresentProduct,
   StagedDocument,
 } from '../../snapshot.ts';
-import { readDerivationRevision, readOntology } from '../state-store.ts';
-import { countRange, listById, listRange, readLargestId } from './product-list-store.ts';
+import { createSnapshotReads } from '../catalog-reads.ts';
+import { countProducts } from '../product-list-store.ts';
+import { readDerivationRevision } from '../state-store.ts';
 
 /** Statements that only read a catalog file; used by the thread that serves and by those that parse. */
 
@@ -48,10 +49,6 @@ export function listStored(file: CatalogFile, after: string, limit: number): Sto
   return statement.all(after, limit) as unknown as StoredProduct[];
 }
 
-export function countProducts(file: CatalogFile): number {
-  return Number(file.prepare('select count(*) as count from product').get()?.count);
-}
-
 /** The first load of a catalog then asks for no product. */
 export function isCatalogEmpty(file: CatalogFile): boolean {
   return file.prepare('select 1 from product limit 1').get() === undefined;
@@ -72,10 +69,6 @@ export function findRaw(file: CatalogFile, identifier: string): string | undefin
     )
     .get(identifier);
   return row?.raw as string | undefined;
-}
-
-export function findCategoryId(file: CatalogFile, path: string): number | undefined {
-  return file.prepare('select id from category where path = ?').get(path)?.id as number | undefined;
 }
 
 export function listOutdated(
@@ -136,7 +129,7 @@ export function compareStaged(file: CatalogFile, fullUpdateId: number, withIdent
       return { count: Number(count), identifiers: rows.map(({ identifier }) => identifier as string) };
     };
     return {
-      present: countProducts(file),
+      present: file.perform(countProducts()),
       created: describe('created'),
       changed: describe('changed'),
       unchanged: describe('unchanged'),
@@ -163,7 +156,7 @@ export function createSqliteSnapshots(parts: {
 
 function snapshotOf(file: CatalogFile, derivation: Derivation): CatalogSnapshot {
   return {
-    readOntology: async () => file.perform(readOntology()),
+    ...createSnapshotReads(async (program) => file.perform(program)),
     openDerivation: async () => ({
       revision: file.perform(readDerivationRevision()),
       derive: derivation.open(file),
@@ -176,14 +169,6 @@ function snapshotOf(file: CatalogFile, derivation: Derivation): CatalogSnapshot 
       const present = raw === undefined ? undefined : findPresent(file, identifier);
       return present && { ...present, raw: raw as string };
     },
-    async findCategories(paths) {
-      const found = paths.map((path) => [path, findCategoryId(file, path)] as const);
-      return new Map(found.filter((pair): pair is [string, number] => pair[1] !== undefined));
-    },
-    listRange: async (range) => listRange(file, range),
-    countRange: async (range) => countRange(file, range),
-    listById: async (wanted) => listById(file, wanted),
-    readLargestId: async () => readLargestId(file),
     listOutdated: async (wanted) => listOutdated(file, wanted),
     listStagedDocuments: async (wanted) => listStagedDocuments(file, wanted),
   };

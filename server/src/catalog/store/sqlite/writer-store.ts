@@ -2,7 +2,7 @@ import { ask, type CatalogFile, type Program } from '../../../storage/storage.ts
 import type { Derivation } from '../../derivation.ts';
 import type { ChangeOrder } from '../../port.ts';
 import { answerOf, derivedOf, type PackedProducts, rawOf } from '../../products/products.ts';
-import { applyOnce, type CatalogState, type CatalogWork, change, changeFromOutside } from '../state-store.ts';
+import { applyOnce, type CatalogState, type CatalogWork, changeFromOutside } from '../state-store.ts';
 
 /** What the statements that change a catalog file share; run by the thread that writes. */
 
@@ -15,13 +15,7 @@ export function raiseVersion(file: CatalogFile): void {
   file.prepare("update meta set value = value + 1 where name = 'catalog_version'").run();
 }
 
-/** A program that changes the catalog, as an operation of a writing thread. */
-export const changing =
-  <Input, Result>(work: (state: CatalogState, input: Input) => Program<Result>) =>
-  (file: CatalogFile, input: Input): Result =>
-    file.transaction(() => file.perform(change((state) => work(state, input))));
-
-/** The same for another room. */
+/** A change by another room. */
 export const changeSqliteCatalog = <Result>(file: CatalogFile, work: CatalogWork<Result>): Result =>
   file.transaction(() => file.perform(changeFromOutside(work)));
 

@@ -9,7 +9,7 @@ import type { MembershipTables } from './membership-store.ts';
  * small, without which it would compile the statement (`jit`) for half a second.
  */
 
-/** What a row of the answer is; `id`, `a`, `b` and `c` hold what stands behind it. */
+/** The kind of a row, with the contents of its columns `id`, `a`, `b` and `c`. */
 export const FETCHED = {
   /** id: of the catalog. */
   version: 0,
@@ -38,26 +38,26 @@ export interface FetchedRow {
   readonly c: string;
 }
 
-/** A list that is read of every source, as `$3` has them. */
+/** A list that is read for every source; parameter `$3`. */
 export interface SourceListOrder {
   readonly build: number;
-  /** Where candidates stand, as the join index has it. */
+  /** The side of the candidates. */
   readonly side: 0 | 1;
-  /** How many candidates. */
+  /** Number of candidates. */
   readonly size: number;
-  /** Of how many groups variants are read. */
+  /** Number of groups whose variants are read. */
   readonly groups: number;
   /** Whether the source's own group is left out. */
   readonly excludes: boolean;
-  /** SQL, what stands left is the candidate's. */
+  /** SQL operators; the candidate's value is on the left. */
   readonly operators: readonly string[];
 }
 
-/** A list that is read on, as `$4` has them. */
+/** The next page of a list; parameter `$4`. */
 export interface PageOrder extends Omit<SourceListOrder, 'excludes'> {
   readonly id: number;
   readonly own: string | null;
-  /** Bytes in base64, of the membership opposite. */
+  /** Base64 values of the opposite membership. */
   readonly compared: readonly (string | null)[];
   readonly keys: readonly string[];
   /** In hexadecimal. */
@@ -79,7 +79,7 @@ export function describeFetch(tables: MembershipTables, comparisons: number, sca
   return text;
 }
 
-/** A member whose document is not that of its product is of another time: staged, or kept to be restored. */
+/** A member whose document is not its product's present one is staged, or kept for a restore. */
 const isPresent = (row: string) =>
   `(select p.document_id from product p where p.project_id = $1 and p.id = ${row}.product_id) = ${row}.document_id`;
 
@@ -207,7 +207,7 @@ const IN_REACH = `m.c1 is not null
   and substring(m.c1 for 512) >= coalesce(substring(l.from1 for 512), ''::bytea)
   and substring(m.c1 for 512) <= coalesce(substring(l.below1 for 512), '\\x${'ff'.repeat(9)}'::bytea)`;
 
-/** The keys of a list, and how many members are in reach of the first comparison; where it has none, many. */
+/** The keys of a list, and how many members the first comparison reaches; without a comparison, many. */
 function writeKeys({ member }: MembershipTables, comparisons: number): string {
   const keys = `select decode(k #>> '{}', 'base64') as key from json_array_elements(l.keys) k
       where json_typeof(k) = 'string'`;
@@ -218,7 +218,7 @@ function writeKeys({ member }: MembershipTables, comparisons: number): string {
       from (${keys}) k offset 0`;
 }
 
-/** Few in reach of the first comparison are read and sorted; many are read by rank until enough are found. */
+/** If the first comparison reaches few members, they are read and sorted; many are read by rank until enough match. */
 function writeCandidates({ member }: MembershipTables, comparisons: number): string {
   const matches = `(m.rank, m.product_id) > (l.rank, l.product)${range(comparisons)
     .map(

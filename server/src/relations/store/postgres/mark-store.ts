@@ -2,9 +2,9 @@ import type { SqlSession } from '../../../storage/storage.ts';
 import type { CatalogMark } from '../../port.ts';
 
 /**
- * A prepared statement keeps the plan that was made when its tables were small, and a small table is read whole, until
- * PostgreSQL has looked at it again, a minute after a load at the earliest. So a statement that reads row by row is
- * another one once a table is large. From some pages on every plan reads by an index.
+ * A prepared statement keeps a plan that was made when its tables were small and reads them whole, until PostgreSQL
+ * analyses them, a minute after a load at the earliest. So statements that read row by row get another text once a
+ * table is large: with more than a few pages every plan uses the index.
  */
 const LARGE_BYTES = 64 * 1024;
 const TABLES = ['product', 'document', 'relation_document', 'relation_member'];

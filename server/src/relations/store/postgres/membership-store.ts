@@ -1,80 +1,52 @@
-import type { BatchDerivation, PlacedDocument } from '../../../catalog/catalog.ts';
-import {
-  ask,
-  CopyRows,
-  copyInto,
-  performOn,
-  type SqlSession,
-  type SqlTransaction,
-} from '../../../storage/storage.ts';
+import type { BatchDerivation } from '../../../catalog/catalog.ts';
+import { ask, CopyRows, copyInto, performOn, type SqlTransaction } from '../../../storage/storage.ts';
 import type { ExtendedDocument } from '../../memberships/memberships.ts';
 import {
   COMPARED_COLUMNS,
   listMembers,
   type MemberRow,
-  Memberships,
-  type PlacedMemberships,
-  packDerived,
   packMemberships,
   UNMATCHED_KEY,
   unpackDerived,
-  unpackMemberships,
 } from '../../memberships/memberships.ts';
-import type { JoinIndex } from '../build-store.ts';
-import { listBuildNumbers, listBuilds } from '../definition-store.ts';
+import {
+  copyMemberships,
+  type JoinIndex,
+  moveMemberships,
+  type OpenedBuilds,
+  openBuilds,
+  type PlacedRow,
+} from '../membership-store.ts';
 
 /** The join index in PostgreSQL, written beside the documents that it is derived from. */
 
-/** Rules made ready, of so many projects. */
+/** Projects whose compiled rules are cached. */
 const KEPT_PROJECTS = 64;
 
-/** What the catalog's threads know of relations. */
+/** What the catalog's threads derive for relations. */
 export function relationBatchDerivation(): BatchDerivation {
-  const opened = new Map<number, { builds: string; memberships: Memberships }>();
+  const opened = new Map<number, OpenedBuilds>();
 
   return {
     async open(session, projectId) {
-      const builds = await performOn(session, projectId, listBuildNumbers());
-      let known = opened.get(projectId);
-      if (known?.builds !== builds) {
-        known = { builds, memberships: new Memberships(await performOn(session, projectId, listBuilds())) };
-        if (opened.size >= KEPT_PROJECTS) opened.clear();
-        opened.set(projectId, known);
-      }
-      const { memberships } = known;
-      return (product) => packDerived(product.groupIdentifier, memberships.of(product));
+      const builds = await performOn(session, projectId, openBuilds(opened.get(projectId)));
+      if (opened.size >= KEPT_PROJECTS && !opened.has(projectId)) opened.clear();
+      opened.set(projectId, builds);
+      return builds.derive;
     },
     place: (tx, projectId, placed) =>
       placeMemberships(tx, projectId, {
         placed: placed.map(({ id, productId, derived }) => ({ id, productId, ...unpackDerived(derived) })),
       }),
-    async copy(tx, projectId, copies) {
-      const found = await findMemberships(
-        tx,
-        projectId,
-        copies.map(({ from }) => from),
-      );
-      const placed = copies.flatMap(({ from, to }) => {
-        const known = found.get(from);
-        return known === undefined ? [] : [{ ...known, ...to }];
-      });
-      await placeMemberships(tx, projectId, { placed });
-    },
-    async move(tx, projectId, documents) {
-      const ids = documents.map(({ id }) => id);
-      const found = await findMemberships(tx, projectId, ids);
-      await removeMemberships(tx, projectId, ids);
-      const placed = documents.flatMap((document) => {
-        const known = found.get(document.id);
-        return known === undefined ? [] : [{ ...known, ...document }];
-      });
-      await placeMemberships(tx, projectId, { placed });
-    },
+    copy: (tx, projectId, copies) =>
+      performOn(tx, projectId, copyMemberships(indexIn(tx, projectId), copies)),
+    move: (tx, projectId, documents) =>
+      performOn(tx, projectId, moveMemberships(indexIn(tx, projectId), documents)),
     remove: removeMemberships,
   };
 }
 
-/** Where memberships lie: those of the catalog, or those of a rule that is only tried. */
+/** The tables of memberships: those of the catalog, or those of a preview. */
 export interface MembershipTables {
   readonly member: string;
   readonly document: string;
@@ -82,10 +54,10 @@ export interface MembershipTables {
 
 export const KEPT_TABLES: MembershipTables = { member: 'relation_member', document: 'relation_document' };
 
-/** Of the transaction: no other sees them, and they end with it. */
+/** Temporary tables of the transaction. */
 export const TRIED_TABLES: MembershipTables = { member: 'tried_member', document: 'tried_document' };
 
-/** Makes empty tables for a rule that is tried. */
+/** Creates empty tables for a preview. */
 export async function createTriedTables(tx: SqlTransaction): Promise<void> {
   for (const kept of Object.keys(KEPT_TABLES) as (keyof MembershipTables)[]) {
     await tx.run(
@@ -94,7 +66,7 @@ export async function createTriedTables(tx: SqlTransaction): Promise<void> {
   }
 }
 
-/** Statistics of what was written in this transaction; nobody else makes them for a table that others do not see. */
+/** Autovacuum does not see temporary tables, so nothing else makes their statistics. */
 export async function analyzeTriedTables(tx: SqlTransaction): Promise<void> {
   for (const table of Object.values(TRIED_TABLES)) await tx.run(`analyze ${table}`);
 }
@@ -110,16 +82,11 @@ export async function placeMemberships(
   await copyMembers(tx, projectId, { members, table: tables.member });
 }
 
-export type PlacedRow = PlacedDocument & PlacedMemberships;
-
 /** The join index for programs. */
 export const indexIn = (tx: SqlTransaction, projectId: number): JoinIndex => ({
-  findMemberships: (documents) =>
-    ask(async () => {
-      const found = await findMemberships(tx, projectId, documents);
-      return new Map([...found].map(([id, { memberships }]) => [id, memberships]));
-    }),
+  place: (placed) => ask(() => placeMemberships(tx, projectId, { placed })),
   extend: (extended) => ask(() => extendMemberships(tx, projectId, extended)),
+  remove: (documents) => ask(() => removeMemberships(tx, projectId, documents)),
 });
 
 async function extendMemberships(
@@ -174,7 +141,7 @@ async function copyMembers(
   await tx.copyIn(copyInto(table, MEMBER_COLUMNS), rows.finish());
 }
 
-/** Sorted keys make an index grow page by page, and what is read together lie together; nothing depends on it. */
+/** Sorted keys fill an index page by page and keep rows that are read together close; only speed depends on it. */
 function sortByKey(members: readonly MemberRow[]): MemberRow[] {
   const sorted = members.map((row) => ({
     row,
@@ -185,27 +152,6 @@ function sortByKey(members: readonly MemberRow[]): MemberRow[] {
       a.row.build - b.row.build || a.row.side - b.row.side || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0),
   );
   return sorted.map(({ row }) => row);
-}
-
-interface FoundRow {
-  readonly id: number;
-  readonly productId: number;
-  readonly group: string;
-  readonly packed: string;
-}
-
-/** @returns what was derived for these documents, by document; those without anything are left out */
-async function findMemberships(
-  session: SqlSession,
-  projectId: number,
-  documents: readonly number[],
-): Promise<ReadonlyMap<number, PlacedRow>> {
-  const found = await session.rows<FoundRow>(
-    `select document_id as id, product_id as "productId", group_identifier as "group", memberships as packed
-     from relation_document where project_id = $1 and document_id = any($2)`,
-    [projectId, documents],
-  );
-  return new Map(found.map((row) => [row.id, { ...row, memberships: unpackMemberships(row.packed) }]));
 }
 
 /**

@@ -11,6 +11,7 @@ import { CatalogRelations } from '../../answers/answers.ts';
 import type { SurveyedCatalog, WorkLimit } from '../../search/search.ts';
 import { listBuilt } from '../definition-store.ts';
 import { type MetRelateInput, type RelationCatalogs, readerOperations } from '../relation-reader.ts';
+import { countMembers, listTargetBuilds, listUploads, sampleMembers } from '../survey-store.ts';
 import { readMark } from './mark-store.ts';
 import {
   analyzeTriedTables,
@@ -20,22 +21,21 @@ import {
   placeMemberships,
   TRIED_TABLES,
 } from './membership-store.ts';
-import { type Ahead, CatalogMoved, readCatalog } from './search-store.ts';
-import { countMembers, listTargetBuilds, listUploads, sampleSources } from './survey-store.ts';
+import { CatalogMoved, type Prefetch, readCatalog } from './search-store.ts';
 
 export interface PostgresReaders {
-  /** The primary: what is tried out needs tables of its own. */
+  /** The primary: a preview needs temporary tables. */
   readonly postgres: Postgres;
   /** Where reads may go: a replica or the primary. */
   readPostgres(): Postgres;
 }
 
-/** What the threads that answer relations do with catalogs in PostgreSQL. */
+/** The operations of the threads that answer relations, on PostgreSQL. */
 export function postgresRelationReaderOperations(parts: PostgresReaders): Record<string, Operation> {
   return readerOperations(openCatalogs(parts));
 }
 
-/** Relations of so many projects are kept, each with its items. */
+/** Projects whose relations are cached, with their items. */
 const KEPT_PROJECTS = 64;
 
 function openCatalogs({ postgres, readPostgres }: PostgresReaders): RelationCatalogs {
@@ -62,16 +62,16 @@ function openCatalogs({ postgres, readPostgres }: PostgresReaders): RelationCata
               : await reader.snapshot((session) => open(session, projectId), signal);
           const session = stoppable(reader, signal);
           const order = { session, projectId, scale, version: relations.version };
-          const ahead = describeAhead(relations, input);
-          return await readCatalog({ ...order, ahead }, (view) => work(relations, view));
+          const prefetch = describePrefetch(relations, input);
+          return await readCatalog({ ...order, prefetch }, (view) => work(relations, view));
         } catch (error) {
           if (!(error instanceof CatalogMoved)) throw error;
         }
-        // Changed while it was read: now all of it in one snapshot, which takes some round trips more.
+        // The catalog changed in between: read all of it in one snapshot, with a few more round trips.
         return reader.snapshot(async (session) => {
           const relations = await open(session, projectId);
-          const ahead = describeAhead(relations, input);
-          return readCatalog({ session, projectId, scale, ahead }, (view) => work(relations, view));
+          const prefetch = describePrefetch(relations, input);
+          return readCatalog({ session, projectId, scale, prefetch }, (view) => work(relations, view));
         }, signal);
       }),
     inspect: ({ projectId, limit }, work) =>
@@ -104,23 +104,23 @@ async function tryOut<Result>(
   return work({
     ...(await openSurvey(tx, projectId, TRIED_TABLES)),
     listAttributes: async () => (await performOn(tx, projectId, readOntology())).attributes,
-    listUploads: (after, limit) => listUploads(tx, projectId, { after, limit }),
+    listUploads: (after, limit) => performOn(tx, projectId, listUploads(after, limit)),
     place: (placed) => placeMemberships(tx, projectId, { placed, tables: TRIED_TABLES }),
     endPlacing: () => analyzeTriedTables(tx),
   }) as Promise<Result>;
 }
 
-/** On one snapshot: it takes several statements. */
+/** Several statements: call it on a snapshot. */
 async function readRelations(session: SqlSession, projectId: number): Promise<CatalogRelations> {
   const { version } = await readMark(session, projectId);
   const { attributes } = await performOn(session, projectId, readOntology());
   const relations = await performOn(session, projectId, listBuilt());
   const builds = relations.map(({ build }) => build);
-  const targets = new Set(await listTargetBuilds(session, projectId, builds));
+  const targets = new Set(await performOn(session, projectId, listTargetBuilds(builds)));
   return new CatalogRelations({ version, attributes, relations, hasTargets: (build) => targets.has(build) });
 }
 
-const describeAhead = (relations: CatalogRelations, input: MetRelateInput): Ahead => ({
+const describePrefetch = (relations: CatalogRelations, input: MetRelateInput): Prefetch => ({
   searches: relations.listAnswering(input.tags),
   products: relations.needsProducts(input),
 });
@@ -131,18 +131,20 @@ async function openSurvey(
   tables: MembershipTables,
 ): Promise<SurveyedCatalog> {
   const { scale } = await readMark(session, projectId);
+  const { member } = tables;
   const withinTime = createTimeout(session);
   return {
     read: (work, searches = [], limit) =>
       withinTime(limit, () =>
-        readCatalog({ session, projectId, scale, tables, ahead: { searches, products: false } }, work),
+        readCatalog({ session, projectId, scale, tables, prefetch: { searches, products: false } }, work),
       ),
-    countMembers: (build, side) => countMembers(session, projectId, { build, side, tables }),
-    sampleSources: (build, every) => sampleSources(session, projectId, { build, every, tables }),
+    countMembers: (build, side) => performOn(session, projectId, countMembers({ member, build, side })),
+    sampleSources: (build, every) =>
+      performOn(session, projectId, sampleMembers({ member, build, side: 'source' }, every)),
   };
 }
 
-/** @returns what does reads that the transaction outlives when they take too long */
+/** @returns a function that runs reads with a timeout that the transaction survives */
 function createTimeout(session: SqlSession) {
   let hasSavepoint = false;
   return async <Result>(limit: WorkLimit | undefined, read: () => Promise<Result>): Promise<Result> => {
@@ -156,7 +158,7 @@ function createTimeout(session: SqlSession) {
     } catch (error) {
       throw isTimedOut(error) ? limit.timeUsedUp() : error;
     } finally {
-      // Nothing was written; the time-out goes with it.
+      // Nothing was written; this also resets the timeout.
       await session.run('rollback to savepoint read_in_time');
     }
   };

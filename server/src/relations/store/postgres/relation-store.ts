@@ -6,7 +6,7 @@ import { readMark } from './mark-store.ts';
 import { indexIn } from './membership-store.ts';
 import type { PostgresReaders } from './reader-store.ts';
 
-/** What the writing threads do for relations, with the connections of their thread. */
+/** The operations of the writing threads for relations. */
 export const postgresRelationWriterOperations = (postgres: Postgres): Record<string, Operation> =>
   writerOperations({
     read: (projectId, program) => performOn(postgres, projectId, program),
@@ -16,7 +16,7 @@ export const postgresRelationWriterOperations = (postgres: Postgres): Record<str
       ),
   });
 
-/** Relations in PostgreSQL. Answers may be read from replicas; what is decided upon, and what was just made, is not. */
+/** Relations in PostgreSQL. Only answers may be read from replicas. */
 export function createPostgresRelationStore({
   postgres,
   readPostgres,

@@ -27,18 +27,18 @@ import {
 } from './fetch-store.ts';
 import { KEPT_TABLES, type MembershipTables } from './membership-store.ts';
 
-/** Reading the join index in PostgreSQL: in as few statements as it takes. */
+/** Reads the join index in PostgreSQL, in as few statements as possible. */
 
-/** What is read along with sources, because it will be asked for next. */
-export interface Ahead {
+/** What is prefetched along with sources. */
+export interface Prefetch {
   readonly searches: readonly { readonly relation: SearchedRelation; readonly limit: number }[];
-  /** Whether the products of candidates as they are served, too. */
+  /** Whether the served answers of candidates are prefetched too. */
   readonly products: boolean;
 }
 
-export const NOTHING_AHEAD: Ahead = { searches: [], products: false };
+export const NO_PREFETCH: Prefetch = { searches: [], products: false };
 
-/** What is read is of another state than what was read before. */
+/** A statement has seen another state of the catalog than those before. */
 export class CatalogMoved extends Error {}
 
 export interface ReadOrder {
@@ -48,12 +48,12 @@ export interface ReadOrder {
   readonly scale: number;
   /** Undefined: the session sees one state only. */
   readonly version?: number;
-  readonly ahead?: Ahead;
+  readonly prefetch?: Prefetch;
   readonly tables?: MembershipTables;
 }
 
 /**
- * Does the work on one state of the catalog: on a view with nothing, then again each time with what it lacked.
+ * Runs the work on one state of the catalog: on an empty view first, then again with what it lacked.
  * @throws CatalogMoved when a statement sees another version than `version`
  */
 export async function readCatalog<Result>(
@@ -69,13 +69,13 @@ export async function readCatalog<Result>(
   }
 }
 
-/** Fetches in one statement what the view lacked. @returns the version that it is of */
+/** Fetches in one statement what the view lacked. @returns the version of the catalog */
 async function fetchMissing(
   view: FetchedView,
-  { session, projectId, scale, ahead = NOTHING_AHEAD, tables = KEPT_TABLES }: ReadOrder,
+  { session, projectId, scale, prefetch = NO_PREFETCH, tables = KEPT_TABLES }: ReadOrder,
 ): Promise<number> {
   const { missing } = view;
-  const lists = missing.sources.size === 0 ? [] : ahead.searches.flatMap(describeLists);
+  const lists = missing.sources.size === 0 ? [] : prefetch.searches.flatMap(describeLists);
   const pages = [...missing.pages.values()];
   const comparisons = Math.max(0, ...[...lists, ...pages].map(({ operators }) => operators.length));
   const rows = await session.rows<FetchedRow>(describeFetch(tables, comparisons, scale), [
@@ -85,7 +85,7 @@ async function fetchMissing(
     JSON.stringify(pages.map(describePage)),
     [...missing.groups],
     [...missing.served],
-    ahead.products,
+    prefetch.products,
     [...missing.uploads].filter(isStorableText),
     [...missing.raws],
     [...missing.identifiers],
@@ -103,7 +103,7 @@ async function fetchMissing(
   return of('version')[0]?.id ?? 0;
 }
 
-function describeLists({ relation, limit }: Ahead['searches'][number]): SourceListOrder[] {
+function describeLists({ relation, limit }: Prefetch['searches'][number]): SourceListOrder[] {
   const { build, twoWay, excludeSameGroup: excludes, operators } = relation;
   const sides: Side[] = twoWay ? ['target', 'source'] : ['target'];
   return sides.map((side) => ({
@@ -133,7 +133,7 @@ const describePage = (page: WantedPage, id: number): PageOrder => ({
 const toSql = (operators: readonly Operator[], side: Side) =>
   operators.map((operator) => SQL_OPERATORS[operator as 'less'][side]);
 
-/** A list of a source of which no row came has no candidates. */
+/** A list of a source without a row has no candidates. */
 function addSources(
   view: FetchedView,
   {

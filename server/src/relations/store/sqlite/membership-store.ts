@@ -5,51 +5,43 @@ import {
   COMPARED_COLUMNS,
   listMembers,
   type MemberRow,
-  Memberships,
   type PlacedMemberships,
-  packDerived,
   packMemberships,
   unpackDerived,
-  unpackMemberships,
 } from '../../memberships/memberships.ts';
-import type { JoinIndex } from '../build-store.ts';
-import { listBuildNumbers, listBuilds } from '../definition-store.ts';
+import {
+  copyMemberships,
+  findMemberships,
+  type JoinIndex,
+  moveMemberships,
+  type OpenedBuilds,
+  openBuilds,
+  type PlacedRow,
+} from '../membership-store.ts';
 
 /** The join index in the catalog's file, written beside the documents that it is derived from. */
 
 const KEY = 'build_id, side, match_key, rank, product_id, document_id';
 
-/** What the catalog's threads know of relations. */
+/** What the catalog's threads derive for relations. */
 export function relationDerivation(): Derivation {
-  const opened = new WeakMap<CatalogFile, { builds: string; memberships: Memberships }>();
+  const opened = new WeakMap<CatalogFile, OpenedBuilds>();
 
   return {
     open(file) {
-      const builds = file.perform(listBuildNumbers());
-      let known = opened.get(file);
-      if (known?.builds !== builds) {
-        known = { builds, memberships: new Memberships(file.perform(listBuilds())) };
-        opened.set(file, known);
-      }
-      const { memberships } = known;
-      return (product) => packDerived(product.groupIdentifier, memberships.of(product));
+      const builds = file.perform(openBuilds(opened.get(file)));
+      opened.set(file, builds);
+      return builds.derive;
     },
-    place: (file, document, derived) => placeMemberships(file, document, unpackDerived(derived)),
-    copy(file, from, to) {
-      const found = findMemberships(file, from);
-      if (found !== undefined) placeMemberships(file, to, found);
-    },
-    move(file, document) {
-      const found = findMemberships(file, document.id);
-      if (found === undefined) return;
-      removeMemberships(file, [document.id]);
-      placeMemberships(file, document, found);
-    },
+    place: (file, document, derived) =>
+      placeMemberships(file, [{ ...document, ...unpackDerived(derived) }], KEPT_TABLES),
+    copy: (file, from, to) => file.perform(copyMemberships(indexIn(file), [{ from, to }])),
+    move: (file, document) => file.perform(moveMemberships(indexIn(file), [document])),
     remove: removeMemberships,
   };
 }
 
-/** Where memberships lie: those of the catalog, or those of a rule that is only tried. */
+/** The tables of memberships: those of the catalog, or those of a preview. */
 export interface MembershipTables {
   readonly member: string;
   readonly document: string;
@@ -63,14 +55,14 @@ export const KEPT_TABLES: MembershipTables = {
   compared: 'relation_member_compared',
 };
 
-/** In the connection's own database: no other sees them, and nothing of them outlives it. */
+/** Temporary tables of the connection. */
 const TRIED_TABLES: MembershipTables = {
   member: 'temp.tried_member',
   document: 'temp.tried_document',
   compared: 'tried_member_compared',
 };
 
-/** Lends empty tables for a rule that is tried. */
+/** Creates empty tables for a preview, and drops them after it. */
 export async function withTriedTables<Result>(
   file: CatalogFile,
   work: (tables: MembershipTables) => Promise<Result>,
@@ -91,24 +83,26 @@ export async function withTriedTables<Result>(
   }
 }
 
-/** Writes the rows of a document that has none. */
+/** Writes the rows of documents that have none. */
 export function placeMemberships(
   file: CatalogFile,
-  document: PlacedDocument,
-  { tables = KEPT_TABLES, ...placed }: PlacedMemberships & { readonly tables?: MembershipTables },
+  placed: readonly PlacedRow[],
+  tables: MembershipTables,
 ): void {
-  writeDocument(file, document, { placed, table: tables.document });
-  writeMembers(file, listMembers(document, placed), tables.member);
+  for (const one of placed) {
+    writeDocument(file, one, { placed: one, table: tables.document });
+    writeMembers(file, listMembers(one, one), tables.member);
+  }
 }
 
-/** The join index for programs, row by row: that costs nothing here. */
+/** The join index for programs; writing row by row costs nothing extra here. */
 export const indexIn = (file: CatalogFile): JoinIndex => ({
-  findMemberships: (documents) =>
-    ask(() => new Map(documents.map((id) => [id, findMemberships(file, id)?.memberships ?? []]))),
+  place: (placed) => ask(() => placeMemberships(file, placed, KEPT_TABLES)),
   extend: (extended) =>
     ask(() => {
       for (const one of extended) extendMemberships(file, one);
     }),
+  remove: (documents) => ask(() => removeMemberships(file, documents)),
 });
 
 function extendMemberships(file: CatalogFile, { document, placed, added }: ExtendedDocument): void {
@@ -140,35 +134,16 @@ function writeMembers(file: CatalogFile, members: readonly MemberRow[], table: s
   }
 }
 
-function findMemberships(
-  file: CatalogFile,
-  document: number,
-): (PlacedMemberships & { readonly productId: number }) | undefined {
-  const row = file
-    .prepare(
-      `select product_id as productId, group_identifier as groupIdentifier, memberships from relation_document
-       where document_id = ?`,
-    )
-    .get(document) as { productId: number; groupIdentifier: string; memberships: string } | undefined;
-  if (row === undefined) return undefined;
-  const { productId, groupIdentifier: group, memberships } = row;
-  return { productId, group, memberships: unpackMemberships(memberships) };
-}
-
 function removeMemberships(file: CatalogFile, documents: readonly number[]): void {
-  const drop = file.prepare(
+  const dropMember = file.prepare(
     `delete from relation_member where build_id = ? and side = ? and match_key = ? and rank = ? and product_id = ?
        and document_id = ?`,
   );
-  for (const id of documents) {
-    const found = findMemberships(file, id);
-    if (found === undefined) continue;
-    for (const { build, side, key, rank, productId } of listMembers(
-      { id, productId: found.productId },
-      found,
-    )) {
-      drop.run(build, side, key, rank, productId, id);
+  const dropDocument = file.prepare('delete from relation_document where document_id = ?');
+  for (const placed of file.perform(findMemberships(documents)).values()) {
+    for (const { build, side, key, rank, productId, document } of listMembers(placed, placed)) {
+      dropMember.run(build, side, key, rank, productId, document);
     }
-    file.prepare('delete from relation_document where document_id = ?').run(id);
+    dropDocument.run(placed.id);
   }
 }

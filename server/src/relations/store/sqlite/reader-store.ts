@@ -4,10 +4,11 @@ import { CatalogRelations } from '../../answers/answers.ts';
 import type { SurveyedCatalog, WorkLimit } from '../../search/search.ts';
 import { listBuilt } from '../definition-store.ts';
 import { type RelationCatalogs, readerOperations } from '../relation-reader.ts';
+import { countMembers, listTargetBuilds, listUploads, sampleMembers } from '../survey-store.ts';
 import { KEPT_TABLES, type MembershipTables, placeMemberships, withTriedTables } from './membership-store.ts';
-import { countMembers, createFileView, hasMembers, listUploads, sampleMembers } from './search-store.ts';
+import { createFileView } from './search-store.ts';
 
-/** What the threads that answer relations do with catalogs in files. */
+/** The operations of the threads that answer relations, on catalog files. */
 export function relationReaderOperations(files: CatalogFiles): Record<string, Operation> {
   return readerOperations(openCatalogs(files));
 }
@@ -44,11 +45,11 @@ function openCatalogs(files: CatalogFiles): RelationCatalogs {
           work({
             ...surveyed(file, { tables, limit }),
             listAttributes: async () => file.perform(readOntology()).attributes,
-            listUploads: async (after, limit) => listUploads(file, after, limit),
+            listUploads: async (after, limit) => file.perform(listUploads(after, limit)),
             async place(placed, reading) {
-              for (const { id, productId, ...rest } of placed) {
+              for (const one of placed) {
                 reading.check();
-                placeMemberships(file, { id, productId }, { ...rest, tables });
+                placeMemberships(file, [one], tables);
               }
             },
             async endPlacing() {},
@@ -64,7 +65,7 @@ const readRelations = (file: CatalogFile, version: number) =>
     version,
     attributes: file.perform(readOntology()).attributes,
     relations: file.perform(listBuilt()),
-    hasTargets: (build) => hasMembers(file, build, 'target'),
+    hasTargets: (build) => file.perform(listTargetBuilds([build])).length > 0,
   });
 
 const surveyed = (
@@ -72,6 +73,7 @@ const surveyed = (
   { tables, limit: whole }: { tables: MembershipTables; limit: WorkLimit },
 ): SurveyedCatalog => ({
   read: async (work, _, limit = whole) => work(createFileView(file, { tables, limit })),
-  countMembers: async (build, side) => countMembers(file, { build, side, tables }),
-  sampleSources: async (build, every) => sampleMembers(file, { build, side: 'source', tables, every }),
+  countMembers: async (build, side) => file.perform(countMembers({ member: tables.member, build, side })),
+  sampleSources: async (build, every) =>
+    file.perform(sampleMembers({ member: tables.member, build, side: 'source' }, every)),
 });

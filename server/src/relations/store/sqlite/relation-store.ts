@@ -9,7 +9,7 @@ import {
 } from '../threaded-relations.ts';
 import { indexIn } from './membership-store.ts';
 
-/** What the writing threads do for relations. */
+/** The operations of the writing threads for relations. */
 export const relationWriterOperations = (files: CatalogFiles): Record<string, Operation> =>
   writerOperations({
     read: (projectId, program) => files.open(projectId).perform(program),
@@ -19,7 +19,7 @@ export const relationWriterOperations = (files: CatalogFiles): Record<string, Op
     },
   });
 
-/** The embedded store: relations lie in the catalog's file. `files`: those of the serving thread. */
+/** The embedded store: relations are in the catalog's file. `files`: those of the serving thread. */
 export function createSqliteRelationStore({
   files,
   ...threads

@@ -1,7 +1,6 @@
 import type { CatalogFile } from '../../../storage/storage.ts';
-import type { Side } from '../../definitions/definitions.ts';
 import { sideNumber, unpackMemberships } from '../../memberships/memberships.ts';
-import type { PresentUpload, WorkLimit } from '../../search/search.ts';
+import type { WorkLimit } from '../../search/search.ts';
 import {
   type Candidate,
   expectCandidates,
@@ -17,7 +16,7 @@ import {
 } from '../../search/search.ts';
 import { KEPT_TABLES, type MembershipTables } from './membership-store.ts';
 
-/** Reading the join index of a catalog's file; every function works on the snapshot of its caller. */
+/** Reads the join index of a catalog's file, on the snapshot of the caller. */
 
 interface Searched {
   readonly tables: MembershipTables;
@@ -25,8 +24,8 @@ interface Searched {
 }
 
 /**
- * @returns the state of the snapshot that the caller has begun; nothing is ever missing. `limit` is looked at before
- * the statements that may take long: nothing ends one that has begun.
+ * @returns a view of the caller's snapshot, in which nothing is ever missing. `limit` is checked before statements that
+ * may take long: a running one cannot be stopped.
  */
 export function createFileView(
   file: CatalogFile,
@@ -67,12 +66,12 @@ function findSource(
   return { productId: row.id, group: row.groupIdentifier, memberships: unpackMemberships(row.memberships) };
 }
 
-/** A candidate with its place in the order, in hexadecimal, which sorts as the bytes do and is cheaper to hand over. */
+/** A candidate with its rank in hexadecimal, which sorts as the bytes do and is cheaper to pass on. */
 interface RankedCandidate extends Candidate {
   readonly rank: string;
 }
 
-/** A member whose document is not that of its product is of another time: staged, or kept to be restored. */
+/** A member whose document is not its product's present one is staged, or kept for a restore. */
 const PRESENT = 'cross join product p on p.id = m.product_id and p.document_id = m.document_id';
 const COLUMNS = 'm.product_id as productId, m.group_identifier as "group", hex(m.rank) as rank';
 const ORDER = 'order by m.rank, m.product_id';
@@ -149,7 +148,7 @@ interface Seek {
   readonly value: Uint8Array;
 }
 
-/** The comparisons as SQL; the first as a seek too, where it reaches a range. */
+/** The comparisons as SQL; the first also as an index seek, if it is a range. */
 function describeComparisons({ side, opposite, operators }: Wanted) {
   const compared = operators.flatMap((operator, at) => {
     const value = opposite.compared[at] ?? null;
@@ -158,7 +157,7 @@ function describeComparisons({ side, opposite, operators }: Wanted) {
       ? []
       : [{ column: `c${at + 1}`, operator, sql, value: Buffer.from(value, 'base64') }];
   });
-  // The plus keeps SQLite from reading by the index of c1, and sorting a million members by rank afterwards.
+  // The plus keeps SQLite from using the index of c1 and then sorting a million members by rank.
   const conditions = compared.map(({ column, operator, sql }) =>
     operator === 'notEquals'
       ? ` and (m.${column} is null or m.${column} <> ?)`
@@ -212,17 +211,6 @@ function listVariants(file: CatalogFile, group: string, tables: MembershipTables
     }));
 }
 
-/** Whether a side holds any product, matching or not. */
-export function hasMembers(file: CatalogFile, build: number, side: Side): boolean {
-  const found = file
-    .prepare(
-      `select 1 from relation_member m cross join product p on p.id = m.product_id and p.document_id = m.document_id
-       where m.build_id = ? and m.side = ? limit 1`,
-    )
-    .get(build, sideNumber(side));
-  return found !== undefined;
-}
-
 /** @throws Error for a product that is not there: the join index has named it */
 function findServed(file: CatalogFile, productId: number): ServedProduct {
   const served = file
@@ -235,16 +223,6 @@ function findServed(file: CatalogFile, productId: number): ServedProduct {
   throw new Error(`the product ${productId} is in the join index and not in the catalog`);
 }
 
-/** @returns products by id, after `after` */
-export function listUploads(file: CatalogFile, after: number, limit: number): PresentUpload[] {
-  return file
-    .prepare(
-      `select p.id as productId, p.document_id as document, cast(d.raw as text) as raw
-       from product p join document d on d.id = p.document_id where p.id > ? order by p.id limit ?`,
-    )
-    .all(after, limit) as unknown as PresentUpload[];
-}
-
 function findUpload(file: CatalogFile, identifier: string): StoredUpload | undefined {
   if (!identifier.isWellFormed()) return undefined;
   return file
@@ -253,35 +231,6 @@ function findUpload(file: CatalogFile, identifier: string): StoredUpload | undef
        from product p join document d on d.id = p.document_id where p.identifier = ?`,
     )
     .get(identifier) as StoredUpload | undefined;
-}
-
-/** Walks the products of a side once each, by match key. */
-const PRODUCTS_OF_SIDE = (tables: MembershipTables) => `select distinct m.product_id as productId
-  from ${tables.member} m cross join product p on p.id = m.product_id and p.document_id = m.document_id
-  where m.build_id = ? and m.side = ?`;
-
-export function countMembers(
-  file: CatalogFile,
-  { build, side, tables }: { build: number; side: Side; tables: MembershipTables },
-): number {
-  const sql = `select count(*) as count from (${PRODUCTS_OF_SIDE(tables)})`;
-  return Number(file.prepare(sql).get(build, sideNumber(side))?.count);
-}
-
-/** @returns identifiers of a side, one in `every`, by id */
-export function sampleMembers(
-  file: CatalogFile,
-  wanted: { build: number; side: Side; tables: MembershipTables; every: number },
-): string[] {
-  const { build, side, tables, every } = wanted;
-  return file
-    .prepare(
-      `select p.identifier from
-         (select productId, row_number() over (order by productId) as place from (${PRODUCTS_OF_SIDE(tables)})) s
-       join product p on p.id = s.productId where (s.place - 1) % ? = 0 order by p.id`,
-    )
-    .all(build, sideNumber(side), every)
-    .map(({ identifier }) => String(identifier));
 }
 
 function findIdentifier(file: CatalogFile, productId: number): string {

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import pg from 'pg';
-import { openPostgres } from '../../src/storage/postgres/connections.ts';
-import { migratePostgres } from '../../src/storage/postgres/migrate.ts';
+import { openPostgres } from '../../../src/storage/postgres/connections.ts';
+import { migratePostgres } from '../../../src/storage/postgres/migrate.ts';
 import { query } from './postgres-server.ts';
 
 /** A database for one test. */
@@ -86,8 +86,8 @@ const TEMPLATE_LOCK = 8_135_772_001;
 
 function hashMigrations(): string {
   const hash = createHash('sha256');
-  const folder = new URL('../../migrations/postgres/', import.meta.url);
+  const folder = new URL('../../../migrations/postgres/', import.meta.url);
   for (const name of readdirSync(folder).sort()) hash.update(readFileSync(new URL(name, folder)));
-  hash.update(readFileSync(new URL('../../src/storage/postgres/migrate.ts', import.meta.url)));
+  hash.update(readFileSync(new URL('../../../src/storage/postgres/migrate.ts', import.meta.url)));
   return hash.digest('hex').slice(0, 16);
 }

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, lstat, open, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type ByteStream, tooLarge } from './byte-streams.ts';
+import { type ByteStream, tooLarge } from '../byte-streams.ts';
+import { compileGlob } from '../glob.ts';
+import { type OpenedSource, type SourceFile, SourceProblem, type SourceStamp } from '../source.ts';
 import { checkInside, type FoundFile, findFiles } from './directory-walk.ts';
-import { compileGlob } from './glob.ts';
-import { type OpenedSource, type SourceFile, SourceProblem, type SourceStamp } from './source.ts';
 
 export interface DirectorySource {
   /** Below the folder of the project (`glob.ts`). */

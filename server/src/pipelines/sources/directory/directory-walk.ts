@@ -1,8 +1,8 @@
 import type { BigIntStats } from 'node:fs';
 import { opendir, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import type { Glob, GlobState } from './glob.ts';
-import { SourceProblem } from './source.ts';
+import type { Glob, GlobState } from '../glob.ts';
+import { SourceProblem } from '../source.ts';
 
 /** Names looked at, and files read, in one run; more is a mistake in the pattern or the folder. */
 const NAMES_SEEN = 100_000;

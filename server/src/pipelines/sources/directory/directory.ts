@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
+import { GLOB_LENGTH, globProblem } from '../glob.ts';
+import { defineSource } from '../source-record.ts';
 import { openDirectorySource } from './directory-source.ts';
-import { GLOB_LENGTH, globProblem } from './glob.ts';
-import { defineSource } from './source-record.ts';
 
 export const directory = defineSource({
   type: 'directory',

@@ -1,0 +1,78 @@
+import type { Program } from '../../storage/storage.ts';
+import type { CatalogStore } from '../port.ts';
+import type { CatalogSnapshot } from '../snapshot.ts';
+import {
+  findCategoryPath,
+  listCategory,
+  listCategoryPaths,
+  lookIntoCategories,
+  readWalkState,
+} from './category-index-store.ts';
+import { listStagedBatches } from './commit-store.ts';
+import { findCategoryIds } from './ontology-store.ts';
+import {
+  countKnown,
+  countProducts,
+  countRange,
+  hasAny,
+  listById,
+  listRange,
+  readLargestId,
+} from './product-list-store.ts';
+import { readOntology } from './state-store.ts';
+import { canRestore } from './undo-store.ts';
+
+/** How an engine runs read-only programs. */
+export interface CatalogReads {
+  read<Result>(projectId: number, program: Program<Result>): Promise<Result>;
+  /** Runs several statements on one state of the catalog. */
+  readState<Result>(projectId: number, program: Program<Result>): Promise<Result>;
+}
+
+/** The reads of a catalog store that are the same for both engines. */
+export const createCatalogReads = ({
+  read,
+  readState,
+}: CatalogReads): Pick<
+  CatalogStore,
+  | 'canRestore'
+  | 'countKnown'
+  | 'countProducts'
+  | 'findCategoryPath'
+  | 'getOntology'
+  | 'hasAny'
+  | 'listCategory'
+  | 'listCategoryPaths'
+  | 'listRange'
+  | 'listStagedBatches'
+  | 'lookIntoCategories'
+  | 'readCategoryWalk'
+> => ({
+  listRange: (projectId, range) => read(projectId, listRange(range)),
+  listCategory: (projectId, wanted) => read(projectId, listCategory(wanted)),
+  listCategoryPaths: (projectId, range) => readState(projectId, listCategoryPaths(range)),
+  findCategoryPath: (projectId, key) => read(projectId, findCategoryPath(key)),
+  lookIntoCategories: (projectId, wanted) => read(projectId, lookIntoCategories(wanted)),
+  readCategoryWalk: (projectId) => read(projectId, readWalkState()),
+  countProducts: (projectId) => read(projectId, countProducts()),
+  countKnown: (projectId, identifiers) => read(projectId, countKnown(identifiers)),
+  hasAny: (projectId, identifiers) => read(projectId, hasAny(identifiers)),
+  getOntology: (projectId) => read(projectId, readOntology()),
+  listStagedBatches: (projectId, fullUpdateId) => read(projectId, listStagedBatches(fullUpdateId)),
+  canRestore: (projectId) => read(projectId, canRestore()),
+});
+
+/** The same for a snapshot. */
+export const createSnapshotReads = (
+  read: <Result>(program: Program<Result>) => Promise<Result>,
+): Pick<
+  CatalogSnapshot,
+  'countRange' | 'findCategories' | 'listById' | 'listRange' | 'readLargestId' | 'readOntology'
+> => ({
+  readOntology: () => read(readOntology()),
+  findCategories: (paths) => read(findCategoryIds(paths)),
+  listRange: (range) => read(listRange(range)),
+  countRange: (range) => read(countRange(range)),
+  listById: (wanted) => read(listById(wanted)),
+  readLargestId: () => read(readLargestId()),
+});

@@ -1,0 +1,77 @@
+import type { Derive, PlacedDocument } from '../../catalog/catalog.ts';
+import { among, own, type Program, rows, sql } from '../../storage/storage.ts';
+import {
+  type ExtendedDocument,
+  Memberships,
+  type PlacedMemberships,
+  packDerived,
+  unpackMemberships,
+} from '../memberships/memberships.ts';
+import { listBuildNumbers, listBuilds } from './definition-store.ts';
+
+/** The join index, written beside the documents that it is derived from. */
+
+/** What was derived for a document. */
+export type PlacedRow = PlacedDocument & PlacedMemberships;
+
+/** As an engine writes it. */
+export interface JoinIndex {
+  /** Writes the rows of documents that have none. */
+  place(placed: readonly PlacedRow[]): Program<void>;
+  /** Adds to documents memberships that they do not have yet. */
+  extend(extended: readonly ExtendedDocument[]): Program<void>;
+  remove(documents: readonly number[]): Program<void>;
+}
+
+/** The compiled rules of a list of builds. */
+export interface OpenedBuilds {
+  readonly builds: string;
+  readonly derive: Derive;
+}
+
+/** @returns `known`, if the builds are still the same */
+export function* openBuilds(known: OpenedBuilds | undefined): Program<OpenedBuilds> {
+  const builds = yield* listBuildNumbers();
+  if (known?.builds === builds) return known;
+  const memberships = new Memberships(yield* listBuilds());
+  return { builds, derive: (product) => packDerived(product.groupIdentifier, memberships.of(product)) };
+}
+
+/** @returns what was derived for these documents, by document; those without anything are left out */
+export function* findMemberships(documents: readonly number[]): Program<ReadonlyMap<number, PlacedRow>> {
+  const found = yield* rows<PlacedDocument & { readonly group: string; readonly packed: string }>(
+    sql`select document_id as id, product_id as "productId", group_identifier as "group", memberships as packed
+      from relation_document where ${own()} and document_id ${among(documents)}`,
+  );
+  return new Map(found.map((row) => [row.id, { ...row, memberships: unpackMemberships(row.packed) }]));
+}
+
+interface CopiedDocument {
+  readonly from: number;
+  readonly to: PlacedDocument;
+}
+
+/** Call it when documents were copied. */
+export function* copyMemberships(index: JoinIndex, copies: readonly CopiedDocument[]): Program<void> {
+  const found = yield* findMemberships(copies.map(({ from }) => from));
+  yield* index.place(rowsOf(copies, found));
+}
+
+/** Call it when products of documents got other ids than expected. */
+export function* moveMemberships(index: JoinIndex, documents: readonly PlacedDocument[]): Program<void> {
+  const ids = documents.map(({ id }) => id);
+  const found = yield* findMemberships(ids);
+  yield* index.remove(ids);
+  yield* index.place(
+    rowsOf(
+      documents.map((to) => ({ from: to.id, to })),
+      found,
+    ),
+  );
+}
+
+const rowsOf = (copies: readonly CopiedDocument[], found: ReadonlyMap<number, PlacedRow>): PlacedRow[] =>
+  copies.flatMap(({ from, to }) => {
+    const known = found.get(from);
+    return known === undefined ? [] : [{ ...known, ...to }];
+  });

@@ -1,0 +1,68 @@
+import {
+  byEngine,
+  listed,
+  own,
+  type Program,
+  row,
+  rows,
+  type Sql,
+  sql,
+  text,
+} from '../../storage/storage.ts';
+import type { Side } from '../definitions/definitions.ts';
+import { sideNumber } from '../memberships/memberships.ts';
+import type { PresentUpload } from '../search/search.ts';
+
+/** Reads whole sides of relations, and whole catalogs. */
+
+/** @returns those of the builds whose target side holds any product, matching or not */
+export function* listTargetBuilds(builds: readonly number[]): Program<number[]> {
+  // A subquery with a limit, so that PostgreSQL stops at the first one.
+  const found = yield* rows<{ build: number }>(
+    sql`select b.value as build from ${listed('b', 'bigint', builds)} where (select 1 from relation_member m
+      where ${own('m')} and m.build_id = b.value and m.side = ${sideNumber('target')}
+        and (select p.document_id from product p where ${own('p')} and p.id = m.product_id) = m.document_id
+      limit 1) is not null`,
+  );
+  return found.map(({ build }) => build);
+}
+
+/** A side of the relation that has this build, in the table of the catalog or of a rule that is tried. */
+export interface SurveyedSide {
+  readonly member: string;
+  readonly build: number;
+  readonly side: Side;
+}
+
+/** `cross join` keeps SQLite from walking all products. */
+const JOIN = byEngine({ sqlite: text('cross join'), postgres: text('join') });
+
+/** Its products, each once. */
+const productsOf = ({ member, build, side }: SurveyedSide): Sql =>
+  sql`(select distinct m.product_id as id from ${text(member)} m ${JOIN} product p
+    on ${own('p')} and p.id = m.product_id and p.document_id = m.document_id
+    where ${own('m')} and m.build_id = ${build} and m.side = ${sideNumber(side)}) s`;
+
+export function* countMembers(side: SurveyedSide): Program<number> {
+  return (yield* row<{ count: number }>(sql`select count(*) as count from ${productsOf(side)}`))?.count ?? 0;
+}
+
+/** @returns identifiers, one in `every`, by id */
+export function* sampleMembers(side: SurveyedSide, every: number): Program<string[]> {
+  const found = yield* rows<{ identifier: string }>(
+    sql`select p.identifier from
+        (select id, row_number() over (order by id) as place from ${productsOf(side)}) s
+      join product p on ${own('p')} and p.id = s.id where (s.place - 1) % ${every} = 0 order by p.id`,
+  );
+  return found.map(({ identifier }) => identifier);
+}
+
+const UPLOAD = byEngine({ sqlite: text('cast(d.raw as text)'), postgres: text('d.raw') });
+
+/** @returns products by id, after `after` */
+export const listUploads = (after: number, limit: number): Program<PresentUpload[]> =>
+  rows(
+    sql`select p.id as "productId", p.document_id as document, ${UPLOAD} as raw
+      from product p join document d on ${own('d')} and d.id = p.document_id
+      where ${own('p')} and p.id > ${after} order by p.id limit ${limit}`,
+  );
