@@ -11,11 +11,11 @@ export function createCatalogWrites(
   | 'collectGarbage'
   | 'commit'
   | 'deleteProducts'
-  | 'refreshFacts'
+  | 'followOntology'
   | 'replaceOntology'
   | 'reserveIds'
-  | 'restageBatch'
   | 'restore'
+  | 'reviewBatch'
   | 'stageBatch'
   | 'walkCategories'
 > {
@@ -29,14 +29,14 @@ export function createCatalogWrites(
     collectGarbage: (projectId, limits) => write('collectGarbage', projectId, limits),
     commit: (projectId, order) => write('commit', projectId, order),
     deleteProducts: (projectId, change) => write('deleteProducts', projectId, change),
-    refreshFacts: (projectId, refreshed) => write('refreshFacts', projectId, refreshed),
+    followOntology: (projectId, followed) => write('followOntology', projectId, followed),
     replaceOntology: (projectId, wanted) => write('replaceOntology', projectId, wanted),
     reserveIds: (projectId, wanted) => write('reserveIds', projectId, wanted),
-    restageBatch: (projectId, staged) => write('restageBatch', projectId, staged),
     async restore(projectId, change) {
       const { result } = await write<{ result: RestoreResult | null }>('restore', projectId, change);
       return result ?? undefined;
     },
+    reviewBatch: (projectId, reviewed) => write('reviewBatch', projectId, reviewed),
     stageBatch: (projectId, staged) => write('stageBatch', projectId, staged),
     walkCategories: (projectId) => write('walkCategories', projectId, {}),
   };

@@ -9,28 +9,27 @@ import {
 import { coalesceReads, LookupAnswers } from '../../lookup/lookup.ts';
 import type { CatalogStore } from '../../port.ts';
 import { createCatalogWrites } from '../catalog-writes.ts';
-import { listStagedBatches } from '../commit-store.ts';
+import { listStagedBatches, reviewBatch } from '../commit-store.ts';
 import { replaceOntology, reserveIds } from '../ontology-store.ts';
 import { readOntology } from '../state-store.ts';
 import { canRestore } from '../undo-store.ts';
 import { deleteProducts, restore } from '../upkeep-store.ts';
+import { createPostgresAnswers, findAnswered } from './answer-store.ts';
 import { findCategoryPath, listCategoryPaths, lookIntoCategories } from './category-path-store.ts';
 import { commit } from './commit-store.ts';
 import { planForParts, planForWholeTables } from './planning-store.ts';
 import { listCategory, listDeleted, listRange, readWalkState, walkCategories } from './product-list-store.ts';
-import { applyProducts, refreshFacts } from './product-store.ts';
+import { applyProducts, followOntology } from './product-store.ts';
 import {
   compareStaged,
   countKnown,
   countProducts,
-  findServed,
-  findStored,
   hasAny,
   listStored,
   readStagedReports,
   readVersions,
 } from './reader-store.ts';
-import { restageBatch, stageBatch } from './staging-store.ts';
+import { stageBatch } from './staging-store.ts';
 import { collectGarbage, removeCatalog } from './upkeep-store.ts';
 import { applying, changing, type PostgresWriter } from './writer-store.ts';
 
@@ -55,12 +54,12 @@ export function postgresWriterOperations(writer: PostgresWriter): Record<string,
     collectGarbage: write(collectGarbage),
     commit: write(commit),
     deleteProducts: write(applying(deleteProducts, planForParts)),
-    refreshFacts: write(refreshFacts),
+    followOntology: write(followOntology),
     removeCatalog: write(removeCatalog),
     replaceOntology: write(changing(replaceOntology)),
     reserveIds: write(changing(reserveIds)),
-    restageBatch: write(restageBatch),
     restore: write(applying(restore, planForWholeTables)),
+    reviewBatch: write(changing(reviewBatch)),
     stageBatch: write(stageBatch),
     walkCategories: write(walkCategories),
   };
@@ -72,6 +71,7 @@ const KNOWN_VERSIONS = 10_000;
 export function createPostgresCatalogStore(parts: PostgresCatalogParts): CatalogStore {
   const { postgres, readPostgres, writers, cache } = parts;
   const answers = new LookupAnswers(cache);
+  const made = createPostgresAnswers();
   const readVersion = coalesceReads((projectIds: readonly number[]) =>
     readVersions(readPostgres(), projectIds),
   );
@@ -94,11 +94,11 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
         if (kept !== undefined) return kept;
       }
       const wanted = identifiers.filter(isStorableText);
-      const { version, served } = await findServed(readPostgres(), projectId, wanted);
+      const { version, served } = await made.findServed(readPostgres(), projectId, wanted);
       return answers.answer(note(projectId, version), { identifiers, frame }, (one) => served.get(one));
     },
     findProduct: async (projectId, identifier) =>
-      isStorableText(identifier) ? findStored(postgres, projectId, identifier) : undefined,
+      isStorableText(identifier) ? findAnswered(postgres, projectId, identifier) : undefined,
     listProducts: (projectId, after, limit) => listStored(postgres, projectId, { after: after ?? '', limit }),
     listRange: (projectId, range) => listRange(postgres, projectId, range),
     listCategory: (projectId, wanted) => listCategory(postgres, projectId, wanted),

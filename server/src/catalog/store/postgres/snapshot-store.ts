@@ -8,10 +8,10 @@ import type {
   PresentProduct,
   StagedDocument,
 } from '../../snapshot.ts';
-import { readDerivationRevision, readOntology } from '../state-store.ts';
+import { readDerivationRevision, readOntology, readPastOntology } from '../state-store.ts';
 import { planForParts } from './planning-store.ts';
 import { countRange, listById, listRange, readLargestId } from './product-list-store.ts';
-import { WANTED_DOCUMENTS, WANTED_PRODUCTS } from './reader-store.ts';
+import { findCategories, WANTED_DOCUMENTS, WANTED_PRODUCTS } from './reader-store.ts';
 
 /** Catalogs in PostgreSQL as the parsing threads read them: one statement for all products of a batch. */
 export function createPostgresSnapshots(parts: {
@@ -27,7 +27,7 @@ export function createPostgresSnapshots(parts: {
   };
 }
 
-const PRESENT = `w.identifier, p.id, p.hash, p.document_id as document, p.ontology_revision as revision`;
+const PRESENT = 'w.identifier, p.id, p.hash, p.document_id as document';
 
 /** Looked up one by one: joined as it is, all documents may be read. */
 const documentOf = (row: string) =>
@@ -36,6 +36,7 @@ const documentOf = (row: string) =>
 function snapshotOf(session: SqlSession, projectId: number, derivation: BatchDerivation): CatalogSnapshot {
   return {
     readOntology: () => performOn(session, projectId, readOntology()),
+    readPastOntology: (revision) => performOn(session, projectId, readPastOntology(revision)),
     openDerivation: async () => ({
       revision: await performOn(session, projectId, readDerivationRevision()),
       derive: await derivation.open(session, projectId),
@@ -54,19 +55,12 @@ function snapshotOf(session: SqlSession, projectId: number, derivation: BatchDer
           [projectId, identifiers],
         ),
       ),
-    async findCategories(paths) {
-      const rows = await session.rows<{ path: string; id: number }>(
-        `select w.path, c.id from unnest($2::text[]) w (path) cross join lateral (select id from category
-           where project_id = $1 and md5(path) = md5(w.path) and path = w.path limit 1) c`,
-        [projectId, paths],
-      );
-      return new Map(rows.map(({ path, id }) => [path, id]));
-    },
+    findCategories: (paths) => findCategories(session, projectId, paths),
     async listOutdated({ revision, after, limit }) {
       await planForParts(session);
       return session.rows<OutdatedProduct>(
-        `select p.id, p.identifier, p.document_id as document, d.raw
-         from (select id, identifier, document_id from product
+        `select p.id, p.document_id as document, p.ontology_revision as revision, d.raw
+         from (select id, document_id, ontology_revision from product
            where project_id = $1 and id > $2 and ontology_revision < $3 order by id limit $4) p ${documentOf('p')}
          order by p.id`,
         [projectId, after, revision, limit],

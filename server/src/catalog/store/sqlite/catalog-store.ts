@@ -9,26 +9,25 @@ import type { Derivation } from '../../derivation.ts';
 import { LookupAnswers } from '../../lookup/lookup.ts';
 import type { CatalogStore, DeletedPage } from '../../port.ts';
 import { createCatalogWrites } from '../catalog-writes.ts';
-import { listStagedBatches } from '../commit-store.ts';
+import { listStagedBatches, reviewBatch } from '../commit-store.ts';
 import { replaceOntology, reserveIds } from '../ontology-store.ts';
 import { readOntology } from '../state-store.ts';
 import { canRestore } from '../undo-store.ts';
 import { deleteProducts, restore } from '../upkeep-store.ts';
+import { createFileAnswers } from './answer-store.ts';
 import { findCategoryPath, listCategoryPaths, lookIntoCategories } from './category-path-store.ts';
 import { commit } from './commit-store.ts';
 import { listCategory, listDeleted, listRange, readWalkState, walkCategories } from './product-list-store.ts';
-import { applyProducts, refreshFacts } from './product-store.ts';
+import { applyProducts, followOntology } from './product-store.ts';
 import {
   compareStaged,
   countProducts,
   findPresent,
-  findServed,
-  findStored,
   listStored,
   readCatalogVersion,
   readStagedReports,
 } from './reader-store.ts';
-import { restageBatch, stageBatch } from './staging-store.ts';
+import { stageBatch } from './staging-store.ts';
 import { collectGarbage } from './upkeep-store.ts';
 import { applying, changing } from './writer-store.ts';
 
@@ -59,11 +58,11 @@ export function writerOperations({ files, derivation }: WriterThreadParts): Reco
     collectGarbage: write(collectGarbage),
     commit: write(commit),
     deleteProducts: write(applying(deleteProducts)),
-    refreshFacts: write(refreshFacts),
+    followOntology: write(followOntology),
     replaceOntology: write(changing(replaceOntology)),
     reserveIds: write(changing(reserveIds)),
-    restageBatch: write(restageBatch),
     restore: write(applying(restore)),
+    reviewBatch: write(changing(reviewBatch)),
     stageBatch: write(stageBatch),
     walkCategories: write(walkCategories),
     closeCatalog({ projectId }: { projectId: number }) {
@@ -103,6 +102,7 @@ export function createSqliteCatalogStore({
   cache,
 }: SqliteCatalogParts): CatalogStore {
   const answers = new LookupAnswers(cache);
+  const made = createFileAnswers();
 
   return {
     ...createCatalogWrites(writers),
@@ -111,10 +111,16 @@ export function createSqliteCatalogStore({
       const present = () => ({ projectId, version: readCatalogVersion(file) });
       return (
         answers.findKept(present(), identifiers, frame) ??
-        file.snapshot(() => answers.answer(present(), { identifiers, frame }, (one) => findServed(file, one)))
+        file.snapshot(() => {
+          const catalog = present();
+          return answers.answer(catalog, { identifiers, frame }, made.findServed(file, catalog.version));
+        })
       );
     },
-    findProduct: async (projectId, identifier) => findStored(files.open(projectId), identifier),
+    async findProduct(projectId, identifier) {
+      const file = files.open(projectId);
+      return file.snapshot(() => made.findAnswered(file, identifier));
+    },
     listProducts: async (projectId, after, limit) => listStored(files.open(projectId), after ?? '', limit),
     listRange: async (projectId, range) => listRange(files.open(projectId), range),
     listCategory: async (projectId, wanted) => listCategory(files.open(projectId), wanted),

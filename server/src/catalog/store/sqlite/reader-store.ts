@@ -10,7 +10,7 @@ import type {
   PresentProduct,
   StagedDocument,
 } from '../../snapshot.ts';
-import { readDerivationRevision, readOntology } from '../state-store.ts';
+import { readDerivationRevision, readOntology, readPastOntology } from '../state-store.ts';
 import { countRange, listById, listRange, readLargestId } from './product-list-store.ts';
 
 /** Statements that only read a catalog file; used by the thread that serves and by those that parse. */
@@ -29,14 +29,14 @@ export function readCatalogVersion(file: CatalogFile): number {
 export function findServed(file: CatalogFile, identifier: string) {
   return file
     .prepare(
-      `select p.id, p.updated_at as updatedAt, d.answer from product p
+      `select p.id, p.updated_at as updatedAt, d.raw from product p
        join document d on d.id = p.document_id where p.identifier = ?`,
     )
-    .get(identifier) as { id: number; updatedAt: number; answer: Uint8Array } | undefined;
+    .get(identifier) as { id: number; updatedAt: number; raw: Uint8Array } | undefined;
 }
 
 const STORED = `select p.id, p.identifier, p.updated_at as updatedAt, p.updated_by as updatedBy,
-    cast(d.answer as text) as answer, cast(d.raw as text) as raw
+    cast(d.raw as text) as raw
   from product p join document d on d.id = p.document_id`;
 
 export function findStored(file: CatalogFile, identifier: string): StoredProduct | undefined {
@@ -59,9 +59,7 @@ export function isCatalogEmpty(file: CatalogFile): boolean {
 
 export function findPresent(file: CatalogFile, identifier: string): PresentProduct | undefined {
   return file
-    .prepare(
-      `select id, hash, document_id as document, ontology_revision as revision from product where identifier = ?`,
-    )
+    .prepare(`select id, hash, document_id as document from product where identifier = ?`)
     .get(identifier) as PresentProduct | undefined;
 }
 
@@ -84,7 +82,7 @@ export function listOutdated(
 ): OutdatedProduct[] {
   return file
     .prepare(
-      `select p.id, p.identifier, p.document_id as document, cast(d.raw as text) as raw
+      `select p.id, p.document_id as document, p.ontology_revision as revision, cast(d.raw as text) as raw
        from product p join document d on d.id = p.document_id
        where p.id > ? and p.ontology_revision < ? order by p.id limit ?`,
     )
@@ -121,9 +119,8 @@ export function compareStaged(file: CatalogFile, fullUpdateId: number, withIdent
   return file.snapshot(() => {
     const kinds = {
       created: `${STAGED} and p.id is null`,
-      // A negative revision: an equal upload that gains facts of an attribute that the commit creates.
-      changed: `${STAGED} and p.id is not null and (p.hash <> s.hash or s.ontology_revision < 0)`,
-      unchanged: `${STAGED} and p.hash = s.hash and s.ontology_revision >= 0`,
+      changed: `${STAGED} and p.id is not null and (p.hash <> s.hash or s.gains_facts = 1)`,
+      unchanged: `${STAGED} and p.hash = s.hash and s.gains_facts = 0`,
       deleted: GONE,
     };
     const describe = (kind: keyof typeof kinds) => {
@@ -164,6 +161,7 @@ export function createSqliteSnapshots(parts: {
 function snapshotOf(file: CatalogFile, derivation: Derivation): CatalogSnapshot {
   return {
     readOntology: async () => file.perform(readOntology()),
+    readPastOntology: async (revision) => file.perform(readPastOntology(revision)),
     openDerivation: async () => ({
       revision: file.perform(readDerivationRevision()),
       derive: derivation.open(file),
