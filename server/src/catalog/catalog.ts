@@ -51,11 +51,12 @@ export {
   viewUpload,
 } from './filters/filters.ts';
 export { createIngest } from './ingest/ingest.ts';
-export { type Attribute, indexByKey, type Ontology, readValue } from './ontology/ontology.ts';
+export { type Attribute, indexByKey, listFacts, type Ontology, readValue } from './ontology/ontology.ts';
 export type { CatalogSettings } from './parts.ts';
 export type { CatalogStore } from './port.ts';
 export type { UploadedProduct } from './products/products.ts';
 export {
+  computeValueId,
   listProductErrors,
   mainCategory,
   mainImage,
@@ -72,6 +73,7 @@ export {
   createPostgresSnapshots,
   createSqliteCatalogStore,
   createSqliteSnapshots,
+  findCategoryId,
   postgresWriterOperations,
   readCatalogVersion,
   readOntology,
@@ -99,7 +101,7 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
   const { store, tasks, database, logger } = parts;
   const staging = new Staging(parts);
   const ontology = createOntologyChanges(parts);
-  const fullUpdates = new FullUpdates(parts, staging, ontology);
+  const fullUpdates = new FullUpdates(parts, staging);
   const updates = new ProductUpdates(parts, ontology);
   let closing = false;
   tasks.define([...fullUpdates.definitions, ...ontology.definitions, ...updates.definitions]);

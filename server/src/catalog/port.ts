@@ -48,8 +48,6 @@ export type CommitResult =
   | {
       readonly kind: 'done';
       readonly counts: ChangeCounts;
-      /** Whether facts of committed products follow an older ontology. */
-      readonly needsExtraction: boolean;
     }
   | { readonly kind: 'guarded'; readonly present: number; readonly deleted: number }
   | { readonly kind: 'stale' };
@@ -67,10 +65,14 @@ export interface StoredProduct {
   readonly identifier: string;
   readonly updatedAt: number;
   readonly updatedBy: number;
-  /** JSON of the answer without id and time. */
-  readonly answer: string;
   /** JSON of the upload. */
   readonly raw: string;
+}
+
+/** A product with the answer that lookups make of it. */
+export interface AnsweredProduct extends StoredProduct {
+  /** JSON without id and time. */
+  readonly answer: string;
 }
 
 /** What stands before and behind answers that are sent together. */
@@ -94,7 +96,7 @@ export interface JoinedAnswers {
 export interface CatalogStore {
   /** @returns what is served of the products found, in the order asked; each once, unknown ones left out. */
   findAnswers(projectId: number, identifiers: readonly string[], frame: Frame): Promise<JoinedAnswers>;
-  findProduct(projectId: number, identifier: string): Promise<StoredProduct | undefined>;
+  findProduct(projectId: number, identifier: string): Promise<AnsweredProduct | undefined>;
   /** @returns products by identifier, after `after`. */
   listProducts(
     projectId: number,
@@ -133,7 +135,7 @@ export interface CatalogStore {
 
   /** @returns false, with nothing staged, when a product changed since it was found unchanged */
   stageBatch(projectId: number, staged: StagedProducts): Promise<boolean>;
-  restageBatch(projectId: number, staged: RestagedProducts): Promise<void>;
+  reviewBatch(projectId: number, reviewed: BatchReview): Promise<void>;
   listStagedBatches(projectId: number, fullUpdateId: number): Promise<readonly StagedBatch[]>;
   readStagedReports(projectId: number, fullUpdateId: number): Promise<readonly string[]>;
   compareStaged(projectId: number, fullUpdateId: number, withIdentifiers: boolean): Promise<Difference>;
@@ -147,7 +149,7 @@ export interface CatalogStore {
   ): Promise<{ deleted: number; unknown: readonly string[] }>;
   canRestore(projectId: number): Promise<boolean>;
   restore(projectId: number, change: ChangeOrder): Promise<RestoreResult | undefined>;
-  refreshFacts(projectId: number, refreshed: RefreshedFacts): Promise<void>;
+  followOntology(projectId: number, followed: ChangeOrder & FollowedProducts): Promise<void>;
   /** Removes a bounded part of what nothing points to. @returns whether there is more */
   collectGarbage(
     projectId: number,
@@ -235,14 +237,14 @@ export interface AppliedProducts {
   readonly derivationRevision: number;
 }
 
-/** Answers made anew for documents of one batch. */
-export interface RestagedProducts {
+/** What a staged batch is by another ontology than it was staged by. */
+export interface BatchReview {
   readonly fullUpdateId: number;
   readonly batch: number;
-  readonly documents: Float64Array<ArrayBuffer>;
-  readonly packed: PackedProducts;
   readonly extractedBy: string;
   readonly report: string;
+  /** Identifiers of its products that are in the catalog already and gain facts. */
+  readonly gaining: readonly string[];
 }
 
 export interface CommitOrder extends DeleteLimit {
@@ -255,9 +257,12 @@ export interface CommitOrder extends DeleteLimit {
   readonly keptCommits: number;
 }
 
-/** New facts of unchanged products; a product that changed meanwhile is left alone. */
-export interface RefreshedFacts extends ChangeOrder {
-  readonly products: Float64Array<ArrayBuffer>;
-  readonly documents: Float64Array<ArrayBuffer>;
-  readonly packed: PackedProducts;
+/** Products that follow another ontology from now on; one that changed meanwhile is left alone. */
+export interface FollowedProducts {
+  /** Of the ontology. */
+  readonly revision: number;
+  readonly products: readonly number[];
+  readonly documents: readonly number[];
+  /** Whether their facts are others. */
+  readonly changed: readonly boolean[];
 }

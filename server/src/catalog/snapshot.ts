@@ -1,6 +1,6 @@
 import type { IdentifierRange, ListedRow } from './browse/browse.ts';
 import type { OpenDerivation } from './derivation.ts';
-import type { Ontology } from './ontology/ontology.ts';
+import type { Attribute, Ontology } from './ontology/ontology.ts';
 import type { ListedRange } from './port.ts';
 
 /** What an update must know of a present product. */
@@ -8,7 +8,6 @@ export interface PresentProduct {
   readonly id: number;
   readonly hash: Uint8Array;
   readonly document: number;
-  readonly revision: number;
 }
 
 /** A present product whose upload is to be patched. */
@@ -19,8 +18,9 @@ export interface PatchedProduct extends PresentProduct {
 /** A product whose facts follow an older ontology, with its upload. */
 export interface OutdatedProduct {
   readonly id: number;
-  readonly identifier: string;
   readonly document: number;
+  /** Of that ontology. */
+  readonly revision: number;
   readonly raw: string;
 }
 
@@ -35,6 +35,8 @@ export interface StagedDocument {
 /** One state of a catalog, as the threads that parse read it: by whole batches, so that it may be far away. */
 export interface CatalogSnapshot {
   readOntology(): Promise<Ontology>;
+  /** @returns the attributes as they were until a person changed them; undefined when that is long ago */
+  readPastOntology(revision: number): Promise<readonly Attribute[] | undefined>;
   openDerivation(): Promise<OpenDerivation>;
   /** @returns how to find those of these products that the catalog holds */
   findPresent(identifiers: readonly string[]): Promise<(identifier: string) => PresentProduct | undefined>;

@@ -89,7 +89,7 @@ test('every row, body and number that comes next goes to PostgreSQL and comes ba
 test('long values go over in bounded pages', async (t) => {
   const { data, url, back } = await makePlaces(t, [0]);
   const file = new DatabaseSync(join(data, 'catalogs', '1.db'));
-  const insert = file.prepare('insert into document (product_id, answer, raw) values (?, ?, ?)');
+  const insert = file.prepare('insert into document (product_id, former_answer, raw) values (?, ?, ?)');
   for (let at = 0; at < 12; at += 1) insert.run(at, Buffer.alloc(3_000_000, 'é'), Buffer.from(`${at}`));
   file.close();
   const wanted = readStoredRows(data);

@@ -37,7 +37,7 @@ export interface CatalogUnderTest {
 /** The tables of a catalog, in both stores alike. */
 export interface CatalogTables {
   readonly product: ProductRow;
-  readonly document: { id: number; product_id: number; answer: string; raw: string };
+  readonly document: { id: number; product_id: number; former_answer: string; raw: string };
   readonly staged_product: StagedRow;
   readonly staged_batch: { full_update_id: number; batch: number; extracted_by: string; report: string };
   readonly committed_full_update: { full_update_id: number };
@@ -63,7 +63,7 @@ interface StagedRow {
   readonly batch: number;
   readonly document_id: number;
   readonly is_fresh: number;
-  readonly ontology_revision: number;
+  readonly gains_facts: number;
 }
 
 interface UndoRow {
@@ -206,7 +206,7 @@ function toRow({ project_id: _, ...row }: Record<string, unknown>): Record<strin
 function readColumn(name: string, value: unknown): unknown {
   if (!(value instanceof Uint8Array)) return value;
   const bytes = Buffer.from(value);
-  return bytes.toString(name === 'answer' || name === 'raw' ? 'utf8' : 'hex');
+  return bytes.toString(name === 'former_answer' || name === 'raw' ? 'utf8' : 'hex');
 }
 
 /** Derivations that note what they are told. */

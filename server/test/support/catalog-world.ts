@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { indexByKey, type Ontology } from '../../src/catalog/ontology/attribute.ts';
+import { describeFacts, listFacts } from '../../src/catalog/ontology/facts.ts';
 import type { ChangeCounts, CommitOrder } from '../../src/catalog/port.ts';
 import {
   HASH_BYTES,
   type PackedProducts,
   ProductPacker,
-  type Row,
 } from '../../src/catalog/products/packed-products.ts';
+import { normaliseProduct, type UploadedProduct } from '../../src/catalog/products/product.ts';
 import type { CatalogSnapshot, PresentProduct } from '../../src/catalog/snapshot.ts';
 import type { CatalogTables, CatalogUnderTest, ProductRow } from './catalog-under-test.ts';
 
@@ -49,12 +51,24 @@ const ALL = 10_000;
 const PREVIEWED = 100;
 const FIRST_CATEGORY_ID = 1_000_000_001;
 
-export const rawOf = (identifier: string, content: number) => JSON.stringify({ identifier, content });
-/** As with real facts, not every revision of the ontology makes another answer. */
-const editionOf = (revision: number) => revision >> 1;
-/** Members of an object, without its braces. */
-const answerOf = (raw: string, edition: number) =>
-  JSON.stringify({ ...JSON.parse(raw), edition }).slice(1, -1);
+export const rawOf = (identifier: string, content: number) =>
+  JSON.stringify(
+    normaliseProduct({
+      ...{ identifier, name: `of ${identifier}` },
+      attributes: NAMES.map((key) => ({ key, value: `${key} ${content}` })),
+    }),
+  );
+/** Not every revision of the ontology makes other facts. */
+const typeOf = (revision: number) =>
+  (revision >> 1) % 2 === 0 ? ('TEXT_ATTRIBUTE' as const) : ('UNTYPED_ATTRIBUTE' as const);
+/** As lookups answer it, JSON without id and time. */
+export function describeAnswer(raw: string, { attributes }: Ontology): string {
+  const product = JSON.parse(raw) as UploadedProduct;
+  const { identifier, groupIdentifier: groupId, name, productUrl: link } = product;
+  const facts = describeFacts(listFacts(product.attributes, indexByKey(attributes)));
+  const fields = JSON.stringify({ identifier, groupId, name, link, images: [], categories: [] });
+  return `${fields.slice(1, -1)},"facts":[${facts}]`;
+}
 const hashOf = (raw: string) => createHash('sha256').update(raw).digest().subarray(0, HASH_BYTES);
 
 const frameOf = (head: string, tail: string) => ({ head: Buffer.from(head), tail: Buffer.from(tail) });
@@ -112,11 +126,10 @@ export class CatalogWorld {
   /** As the parsing thread does it. `gains`: facts of attributes that the full update creates. */
   extract(products: ReadonlyMap<string, number>, gains = false): Promise<PackedProducts> {
     return this.read(async (snapshot) => {
-      const { revision } = await snapshot.readOntology();
       const findPresent = await snapshot.findPresent([...products.keys()]);
       const packer = new ProductPacker(4096);
       for (const [identifier, content] of products) {
-        const sent = { identifier, raw: rawOf(identifier, content), revision, gains };
+        const sent = { identifier, raw: rawOf(identifier, content), gains };
         pack(packer, sent, findPresent(identifier));
       }
       return packer.pack();
@@ -167,30 +180,20 @@ export class CatalogWorld {
       ...{ maxDeletePercent: 100, keptCommits: this.keptCommits },
     };
     await this.checkPreview(session);
-    const staged = (await this.rowsOf('staged_product', fullUpdateId)).filter((row) => row.is_fresh === 1);
     const task = this.nextOrder();
     // Not always: a commit that was refused has prepared the next one.
     if (task.taskNumber % 2 === 0) await this.checkRefused({ ...task, ...order }, expectedOf(session));
     const before = await this.readRows();
     const result = await this.twice(() => this.store.commit(this.projectId, { ...task, ...order }));
     assert.ok(result.kind === 'done');
-    this.isOutdated ||= result.needsExtraction;
     const after = await this.readRows();
     const counts = this.checkRows(before, after, task);
     const unchanged = expectedOf(session).size - counts.created - counts.changed;
     assert.deepEqual(result.counts, { ...counts, unchanged });
     const made = [...after.values()].filter((row) => row.updated_by === task.taskNumber);
-    const isBehind = made.some((row) => row.ontology_revision < revision);
-    assert.equal(result.needsExtraction, isBehind, 'whether facts are to follow');
-    const old = this.model;
+    assert.ok(made.every((row) => row.ontology_revision === revision));
     this.change(expectedOf(session), { before, after, isKept: true });
-    this.learnNewFacts(old, { before, after, revision });
     this.sessions = this.sessions.filter((other) => other !== session);
-    const answers = await this.readAnswers();
-    for (const { identifier } of staged) {
-      const answer = answers.get(after.get(identifier)?.document_id ?? 0);
-      assert.equal(JSON.parse(`{${answer}}`).edition, editionOf(revision), `${identifier} has its new facts`);
-    }
   }
 
   /** What a caller is told before: facts of equal uploads alone are no change there. */
@@ -254,22 +257,6 @@ export class CatalogWorld {
     return { created, changed: changed.length - created, deleted };
   }
 
-  /** An equal upload may bring newer facts than a product has, which is a change too; the store says whether it did. */
-  private learnNewFacts(
-    old: Model,
-    { before, after, revision }: { before: ProductRows; after: ProductRows; revision: number },
-  ): void {
-    for (const [identifier, product] of this.model) {
-      const row = before.get(identifier);
-      if (old.get(identifier) !== product || row === undefined) continue;
-      const isNew = after.get(identifier)?.document_id !== row.document_id;
-      if (isNew) {
-        assert.ok(row.ontology_revision < revision, `${identifier} had the newest facts`);
-        this.undo.at(-1)?.before.set(identifier, product);
-      }
-    }
-  }
-
   private async readRows(): Promise<ProductRows> {
     const rows = await this.catalog.rows('product');
     return new Map(rows.map((row) => [row.identifier, row]));
@@ -283,7 +270,7 @@ export class CatalogWorld {
     return rows.filter((row) => row.full_update_id === fullUpdateId);
   }
 
-  /** Makes the answers of staged products anew when the ontology changed since. */
+  /** Looks at staged batches once more, as when the ontology changed since. */
   private async settle({ fullUpdateId, batches }: Session): Promise<void> {
     for (const { batch } of batches) {
       const staged = await this.read((snapshot) => snapshot.listStagedDocuments({ fullUpdateId, batch }));
@@ -292,31 +279,15 @@ export class CatalogWorld {
         staged.map(({ identifier, isFresh }) => [identifier, isFresh]),
         own.map((row) => [row.identifier, row.is_fresh]).sort(),
       );
-      const rows = staged.filter(({ isFresh }) => isFresh === 1);
-      const documents = Float64Array.from(rows, ({ document }) => document);
-      const packed = await this.extractStored(rows);
       const report = `of batch ${batch}, anew\n`;
-      const restaged = { fullUpdateId, batch, packed, documents, extractedBy: EXTRACTED_BY, report };
-      await this.store.restageBatch(this.projectId, restaged);
+      const reviewed = { fullUpdateId, batch, extractedBy: EXTRACTED_BY, report, gaining: [] };
+      await this.store.reviewBatch(this.projectId, reviewed);
     }
     const reports = await this.store.readStagedReports(this.projectId, fullUpdateId);
     assert.deepEqual(
       reports,
       batches.map(({ batch }) => `of batch ${batch}, anew\n`),
     );
-  }
-
-  async extractStored(
-    rows: readonly { identifier: string; document: number; raw: string }[],
-    following?: number,
-  ): Promise<PackedProducts> {
-    const revision = following ?? (await this.readOntology()).revision;
-    const packer = new ProductPacker(4096);
-    for (const { identifier, document, raw } of rows) {
-      const row = { identifier, product: 0, hash: new Uint8Array(HASH_BYTES), document, revision };
-      addFresh(packer, row, raw);
-    }
-    return packer.pack();
   }
 
   async apply(products: ReadonlyMap<string, number>): Promise<void> {
@@ -400,12 +371,14 @@ export class CatalogWorld {
     const synonyms = [`revision ${revision}`];
     const wanted = {
       mode,
-      attributes: [{ ...(first ?? { name: NAMES[0], type: 'TEXT_ATTRIBUTE' as const }), synonyms }],
+      attributes: [{ ...(first ?? { name: NAMES[0] }), type: typeOf(revision), synonyms }],
     };
     const { ontology, changed } = await this.store.replaceOntology(this.projectId, wanted);
     assert.ok(changed);
     assert.equal(ontology.revision, revision + 1);
     assert.deepEqual(await this.readOntology(), ontology);
+    const past = await this.read((snapshot) => snapshot.readPastOntology(revision));
+    assert.deepEqual(past, attributes, 'how it was is known');
     this.learnIds(new Map(ontology.attributes.map(({ name, id }) => [name, id])));
     const again = await this.store.replaceOntology(this.projectId, wanted);
     assert.deepEqual(again, { ontology, changed: false }, 'the same ontology is no change');
@@ -429,7 +402,7 @@ export class CatalogWorld {
     }
   }
 
-  /** Extracts outdated facts; `meanwhile` changes the catalog before they are written, and stays. */
+  /** Looks at outdated products; `meanwhile` changes the catalog before that is written, and stays. */
   async refresh(meanwhile = async () => {}): Promise<void> {
     const { revision } = await this.readOntology();
     const rows = await this.read((snapshot) => snapshot.listOutdated({ revision, after: 0, limit: ALL }));
@@ -439,31 +412,28 @@ export class CatalogWorld {
       expected.map(({ id }) => id).sort((a, b) => a - b),
       'all whose facts are outdated, by id',
     );
-    const column = (of: 'id' | 'document') => Float64Array.from(rows, (row) => row[of]);
-    const packed = await this.extractStored(rows);
+    for (const row of rows)
+      assert.equal(row.revision, expected.find(({ id }) => id === row.id)?.ontology_revision);
     await meanwhile();
     const before = await this.readRows();
-    const answers = await this.readAnswers();
-    await this.store.refreshFacts(this.projectId, {
-      ...{ products: column('id'), documents: column('document'), packed, at: REFRESHED_AT },
-      taskNumber: REFRESHED_BY,
+    const isOther = ({ document }: { document: number }) => document % 2 === 0;
+    await this.store.followOntology(this.projectId, {
+      ...{ revision, products: rows.map(({ id }) => id), documents: rows.map(({ document }) => document) },
+      ...{ changed: rows.map(isOther), at: REFRESHED_AT, taskNumber: REFRESHED_BY },
     });
     const outdated = new Set(rows.map(({ document }) => document));
-    const [after, refreshed] = [await this.readRows(), await this.readAnswers()];
+    const after = await this.readRows();
     assert.equal(after.size, before.size);
     for (const [identifier, row] of before) {
       const isRefreshed = outdated.has(row.document_id) && row.ontology_revision < revision;
-      const isOther = answers.get(row.document_id) !== refreshed.get(row.document_id);
-      const changed = isOther ? { updated_at: REFRESHED_AT, updated_by: REFRESHED_BY } : {};
+      const changed = isOther({ document: row.document_id })
+        ? { updated_at: REFRESHED_AT, updated_by: REFRESHED_BY }
+        : {};
       const expected = isRefreshed ? { ...row, ontology_revision: revision, ...changed } : row;
       assert.deepEqual(after.get(identifier), expected);
     }
     const present = await this.readOntology();
     this.isOutdated &&= [...after.values()].some((row) => row.ontology_revision < present.revision);
-  }
-
-  private async readAnswers(): Promise<Map<number, string>> {
-    return new Map((await this.catalog.rows('document')).map(({ id, answer }) => [id, answer]));
   }
 
   /** @returns whether there may be more garbage; otherwise no full update that is over is left */
@@ -520,7 +490,8 @@ export class CatalogWorld {
   }
 
   async check(): Promise<void> {
-    const { revision } = await this.readOntology();
+    const ontology = await this.readOntology();
+    const { revision } = ontology;
     const rows = await this.readRows();
     const stored = await this.store.listProducts(this.projectId, undefined, ALL);
     assert.deepEqual(
@@ -530,15 +501,12 @@ export class CatalogWorld {
         .map(([identifier, { id, content }]) => ({ id, raw: rawOf(identifier, content) })),
       'every product is what the model says, and its document is there',
     );
-    for (const { identifier, answer, raw } of stored) {
+    for (const { identifier, raw } of stored) {
       const { ontology_revision: followed = 0, hash } = rows.get(identifier) ?? {};
-      const { edition } = JSON.parse(`{${answer}}`);
       assert.equal(hash, hashOf(raw).toString('hex'), 'a hash is that of its upload');
-      assert.equal(answer, answerOf(raw, edition), 'an answer is that of its upload');
-      assert.ok(edition >= editionOf(followed), 'an answer follows no older ontology than its product says');
       assert.ok(followed === revision || this.isOutdated, 'nobody would extract the facts again');
     }
-    await this.checkLookups(rows);
+    await this.checkLookups(rows, ontology);
     const documents = new Map((await this.catalog.rows('document')).map((row) => [row.id, row]));
     this.checkDerived(rows, documents);
     await this.checkUndo(documents);
@@ -546,20 +514,25 @@ export class CatalogWorld {
   }
 
   /** Backwards, so that the order is the caller's; once out of the store and once, maybe, out of memory. */
-  private async checkLookups(rows: ProductRows): Promise<void> {
+  private async checkLookups(rows: ProductRows, ontology: Ontology): Promise<void> {
     const stored = await this.store.listProducts(this.projectId, undefined, ALL);
     const [first, second] = stored;
     const page = await this.store.listProducts(this.projectId, first?.identifier, 1);
     assert.deepEqual(page[0], first && second);
-    const expected = stored.toReversed().map(({ id, answer, updatedAt, identifier, updatedBy }) => {
+    const expected = stored.toReversed().map(({ id, raw, updatedAt, identifier, updatedBy }) => {
       const row = rows.get(identifier);
       assert.deepEqual([updatedAt, updatedBy], [row?.updated_at, row?.updated_by]);
-      return { id, ...JSON.parse(`{${answer}}`), lastUpdateTs: updatedAt };
+      return `{"id":${id},${describeAnswer(raw, ontology)},"lastUpdateTs":${updatedAt}}`;
     });
+    if (first !== undefined) {
+      const { answer, ...product } = (await this.store.findProduct(this.projectId, first.identifier)) ?? {};
+      assert.deepEqual(product, { ...first });
+      assert.equal(answer, describeAnswer(first.raw, ontology));
+    }
     const asked = ['z', ...IDENTIFIERS, 'a', ...this.model.keys()].sort().reverse();
     for (let time = 0; time < 2; time += 1) {
       const found = await this.store.findAnswers(this.projectId, asked, frameOf('[', ']'));
-      assert.deepEqual(JSON.parse(Buffer.from(found.bytes).toString()), expected);
+      assert.equal(Buffer.from(found.bytes).toString(), `[${expected.join()}]`);
       found.release();
     }
     assert.equal(await this.store.countProducts(this.projectId), this.model.size);
@@ -653,26 +626,14 @@ export class CatalogWorld {
 
 function pack(
   packer: ProductPacker,
-  { identifier, raw, revision, gains }: { identifier: string; raw: string; revision: number; gains: boolean },
+  { identifier, raw, gains }: { identifier: string; raw: string; gains: boolean },
   present: PresentProduct | undefined,
 ): void {
   const hash = hashOf(raw);
-  const row = { identifier, product: present?.id ?? 0, hash, document: 0, revision };
-  if (present === undefined || Buffer.compare(present.hash, hash) !== 0) addFresh(packer, row, raw);
-  else if (gains) addFresh(packer, { ...row, revision: -revision }, raw);
-  else packer.addPresent({ ...row, ...present });
-}
-
-function addFresh(packer: ProductPacker, row: Row, raw: string): void {
-  const answer = answerOf(raw, editionOf(row.revision));
-  packer.addFresh(
-    row,
-    { raw, derived: 'derived' },
-    {
-      bound: Buffer.byteLength(answer),
-      write: (target, start) => start + target.write(answer, start),
-    },
-  );
+  const row = { identifier, product: present?.id ?? 0, hash, document: 0 };
+  if (present === undefined || Buffer.compare(present.hash, hash) !== 0)
+    packer.addFresh(row, { raw, derived: 'derived' });
+  else packer.addPresent({ ...row, document: present.document, gains });
 }
 
 /** The last accepted batch wins. */

@@ -141,7 +141,7 @@ function makeValue(column: StoredColumn, row: number, at: number): SQLInputValue
   const text = `${TEXTS[choice % TEXTS.length]}${name} ${row}`;
   if (type === 'text') return text;
   // The answer and the upload of a product are text, kept as bytes.
-  if (name === 'answer' || name === 'raw') return Buffer.from(text);
+  if (name === 'former_answer' || name === 'raw') return Buffer.from(text);
   const bytes = BYTES[choice % BYTES.length] ?? new Uint8Array();
   return key > 0 ? Buffer.concat([bytes, Buffer.from([row >> 8, row & 255])]) : bytes;
 }

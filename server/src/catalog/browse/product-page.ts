@@ -6,7 +6,7 @@ import {
   type Ontology,
   readValue,
 } from '../ontology/ontology.ts';
-import type { CatalogStore, StoredProduct } from '../port.ts';
+import type { AnsweredProduct, CatalogStore } from '../port.ts';
 import type { AttributeValue, UploadedProduct } from '../products/products.ts';
 import { computeValueId } from '../products/products.ts';
 
@@ -56,7 +56,7 @@ interface LastChange {
   readonly task: WireTask | null;
 }
 
-function describeProduct(stored: StoredProduct, ontology: Ontology) {
+function describeProduct(stored: AnsweredProduct, ontology: Ontology) {
   const upload = JSON.parse(stored.raw) as UploadedProduct;
   const product = JSON.parse(
     `{"id":${stored.id},${stored.answer},"lastUpdateTs":${stored.updatedAt}}`,

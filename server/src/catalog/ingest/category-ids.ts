@@ -3,33 +3,29 @@ import type { CatalogSnapshot } from '../snapshot.ts';
 
 type Categorised = Pick<SentProduct | SentPatch, 'categories'>;
 
-/** What a parsing thread knows of the ids of category paths; they are for ever. */
+/** The category paths of which a parsing thread knows that they have an id; it is for ever. */
 export class CategoryIds {
-  private readonly ids = new Map<number, Map<string, number>>();
+  private readonly known = new Map<number, Set<string>>();
   private readonly revisions = new Map<number, number>();
 
   /** A catalog that was brought back from a backup has other ids, and another revision of its ontology. */
   follow(projectId: number, ontologyRevision: number): void {
-    if (this.revisions.get(projectId) !== ontologyRevision) this.ids.delete(projectId);
+    if (this.revisions.get(projectId) !== ontologyRevision) this.known.delete(projectId);
     keepLatest(this.revisions, projectId, ontologyRevision);
   }
 
-  find(projectId: number, path: string): number | undefined {
-    return this.ids.get(projectId)?.get(path);
-  }
-
-  /** Learns the ids of all category paths of these products, before their answers are written. @returns those without */
+  /** @returns the category paths of these products that have no id yet */
   async learn(
     projectId: number,
     snapshot: CatalogSnapshot,
     products: readonly Categorised[],
   ): Promise<string[]> {
-    const ids = this.ids.get(projectId) ?? new Map<string, number>();
-    keepLatest(this.ids, projectId, ids);
-    const paths = listPaths(products).filter((path) => !ids.has(path));
+    const known = this.known.get(projectId) ?? new Set<string>();
+    keepLatest(this.known, projectId, known);
+    const paths = listPaths(products).filter((path) => !known.has(path));
     if (paths.length === 0) return [];
-    for (const [path, id] of await snapshot.findCategories(paths)) ids.set(path, id);
-    return paths.filter((path) => !ids.has(path));
+    for (const path of (await snapshot.findCategories(paths)).keys()) known.add(path);
+    return paths.filter((path) => !known.has(path));
   }
 }
 

@@ -3,8 +3,9 @@ import type { RawBody } from '../../http/http.ts';
 import type { PayloadFiles, ThreadPool } from '../../storage/storage.ts';
 import type { Attribute } from '../ontology/ontology.ts';
 import { type BodyForm, checkBody } from '../products/products.ts';
-import type { CheckInput, CheckResult, IngestSource, RefreshPage, UnknownNames } from './ingest-thread.ts';
+import type { CheckInput, CheckResult, IngestSource, UnknownNames } from './ingest-thread.ts';
 import type { Extracted } from './product-extraction.ts';
+import type { FollowedPage, ReviewedBatch } from './stored-uploads.ts';
 
 /** The parsing threads as the serving thread sees them. */
 export interface Ingest {
@@ -16,11 +17,13 @@ export interface Ingest {
   findUnknownNames(projectId: number, source: IngestSource): Promise<UnknownNames>;
   extractProducts(projectId: number, source: IngestSource, drafts: readonly Attribute[]): Promise<Extracted>;
   extractPatches(projectId: number, source: IngestSource): Promise<Extracted>;
-  restage(
+  /** Looks at a staged batch once more. */
+  review(
     projectId: number,
     wanted: { fullUpdateId: number; batch: number; drafts: readonly Attribute[] },
-  ): Promise<Pick<RefreshPage, 'packed' | 'documents' | 'report'> & { revision: number }>;
-  refresh(projectId: number, after: number): Promise<RefreshPage>;
+  ): Promise<ReviewedBatch>;
+  /** Looks at products whose facts follow an older ontology. */
+  follow(projectId: number, after: number): Promise<FollowedPage>;
 }
 
 export interface AcceptedBody extends CheckResult {
@@ -72,7 +75,7 @@ export function createIngest(parts: { threads: ThreadPool; payloads: PayloadFile
     findUnknownNames: (projectId, source) => run('findUnknownNames', projectId, { source }),
     extractProducts: (projectId, source, drafts) => run('extractProducts', projectId, { source, drafts }),
     extractPatches: (projectId, source) => run('extractPatches', projectId, { source }),
-    restage: (projectId, wanted) => run('restage', projectId, wanted),
-    refresh: (projectId, after) => run('refresh', projectId, { after }),
+    review: (projectId, wanted) => run('review', projectId, wanted),
+    follow: (projectId, after) => run('follow', projectId, { after }),
   };
 }

@@ -9,7 +9,6 @@ import {
   type Ontology,
   observeValue,
 } from '../ontology/ontology.ts';
-import type { PackedProducts } from '../products/products.ts';
 import {
   type BodyForm,
   type CheckedBody,
@@ -18,11 +17,11 @@ import {
   patchProduct,
   type SentPatch,
   type SentProduct,
-  type UploadedProduct,
 } from '../products/products.ts';
 import type { CatalogSnapshot, CatalogSnapshots } from '../snapshot.ts';
 import { CategoryIds, keepLatest } from './category-ids.ts';
-import { type CompiledOntology, extractStored, ProductExtraction } from './product-extraction.ts';
+import { type CompiledOntology, ProductExtraction } from './product-extraction.ts';
+import { type FollowedPage, followOntology, type ReviewedBatch, reviewStaged } from './stored-uploads.ts';
 
 /**
  * What the parsing threads do with bodies: check, find unknown names, extract. A body that was checked stays parsed in memory
@@ -56,17 +55,9 @@ export interface UnknownNames {
   readonly ontology: Pick<Ontology, 'mode' | 'revision'>;
 }
 
-export interface RefreshPage {
-  readonly products: Float64Array<ArrayBuffer>;
-  readonly documents: Float64Array<ArrayBuffer>;
-  readonly packed: PackedProducts;
-  readonly report: string;
-  readonly lastId: number;
-}
-
 /** Parsed bodies kept for their extraction, in bytes of JSON: about six times as much in memory. */
 const KEPT_BODY_BYTES = 48 * 1024 * 1024;
-const REFRESH_PAGE = 2_000;
+const FOLLOWED_PAGE = 2_000;
 
 type ProductBody = CheckedBody<SentProduct | SentPatch>;
 
@@ -84,8 +75,10 @@ export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Op
     }),
     extractProducts: (input: ProjectSource & { drafts: Attribute[] }) => ingest.extractProducts(input),
     extractPatches: (input: ProjectSource) => ingest.extractPatches(input),
-    restage: (input: RestageInput) => ingest.restage(input),
-    refresh: ({ projectId, after }: { projectId: number; after: number }) => ingest.refresh(projectId, after),
+    review: async (input: ReviewInput) => ({ output: await ingest.review(input) }),
+    follow: async ({ projectId, after }: { projectId: number; after: number }) => ({
+      output: await ingest.follow(projectId, after),
+    }),
   };
 }
 
@@ -130,7 +123,6 @@ class IngestThread {
     return this.onSnapshot(projectId, drafts, async (snapshot, parts) => {
       const extraction = new ProductExtraction({ ...parts, drafts });
       extraction.report.addRepeated(body.repeated);
-      await this.categories.learn(projectId, snapshot, products);
       const findPresent = await snapshot.findPresent(products.map(({ identifier }) => identifier));
       for (const sent of products) extraction.add(normaliseProduct(sent), findPresent(sent.identifier));
       this.kept.delete(source.handle);
@@ -152,11 +144,6 @@ class IngestThread {
         present,
         product: present && patchProduct(JSON.parse(present.raw), patch),
       }));
-      await this.categories.learn(
-        projectId,
-        snapshot,
-        products.flatMap(({ product }) => product ?? []),
-      );
       for (const { identifier, product, present } of products) {
         if (product === undefined) extraction.addUnknown(identifier);
         else extraction.add(product, present);
@@ -166,44 +153,25 @@ class IngestThread {
     });
   }
 
-  /** Makes the answers of one staged batch again. */
-  async restage({ projectId, fullUpdateId, batch, drafts }: RestageInput) {
-    return this.onSnapshot(projectId, drafts, async (snapshot, parts) =>
-      this.extractRows(projectId, snapshot, {
-        rows: await snapshot.listStagedDocuments({ fullUpdateId, batch }),
-        parts,
-      }),
-    );
-  }
-
-  /** One page of products whose facts follow an older ontology. */
-  async refresh(projectId: number, after: number) {
-    return this.onSnapshot(projectId, [], async (snapshot, parts) => {
-      const { revision } = parts.ontology;
-      const rows = await snapshot.listOutdated({ revision, after, limit: REFRESH_PAGE });
-      const { output: stored, transfer } = await this.extractRows(projectId, snapshot, { rows, parts });
-      const products = Float64Array.from(rows, ({ id }) => id);
-      const output: RefreshPage = { ...stored, products, lastId: rows.at(-1)?.id ?? after };
-      return { output, transfer: [...transfer, products.buffer] };
+  /** Looks at one staged batch once more. */
+  review({ projectId, fullUpdateId, batch, drafts }: ReviewInput): Promise<ReviewedBatch> {
+    return this.onSnapshot(projectId, drafts, async (snapshot, { ontology: { revision }, compiled }) => {
+      const rows = await snapshot.listStagedDocuments({ fullUpdateId, batch });
+      return { ...reviewStaged(rows, compiled, drafts), revision };
     });
   }
 
-  private async extractRows(
-    projectId: number,
-    snapshot: CatalogSnapshot,
-    { rows, parts }: { rows: readonly StoredRow[]; parts: SnapshotParts },
-  ) {
-    const products = rows.map(({ raw, ...row }) => ({
-      ...row,
-      product: JSON.parse(raw) as UploadedProduct,
-      length: raw.length,
-    }));
-    await this.categories.learn(
-      projectId,
-      snapshot,
-      products.map(({ product }) => product),
-    );
-    return extractStored(products, parts);
+  /** Looks at one page of products whose facts follow an older ontology. */
+  follow(projectId: number, after: number): Promise<FollowedPage> {
+    return this.onSnapshot(projectId, [], async (snapshot, { ontology: { revision }, compiled }) => {
+      const rows = await snapshot.listOutdated({ revision, after, limit: FOLLOWED_PAGE });
+      const { report, changed } = await followOntology(rows, compiled, snapshot);
+      return {
+        ...{ revision, report, changed, lastId: rows.at(-1)?.id ?? after },
+        products: rows.map(({ id }) => id),
+        documents: rows.map(({ document }) => document),
+      };
+    });
   }
 
   /** Reads the ontology and the catalog in one state. */
@@ -251,21 +219,12 @@ class IngestThread {
     if (present?.signature === signature) return present;
     const compiled: CompiledOntology = {
       signature,
-      extractor: new Extractor(attributes, (path) => this.categories.find(projectId, path) ?? 0),
+      extractor: new Extractor(attributes),
       known: indexByKey(attributes),
-      longestName: attributes.reduce((longest, { name }) => Math.max(longest, name.length), 0),
     };
     keepLatest(this.compiled, projectId, compiled);
     return compiled;
   }
-}
-
-/** A stored upload with what its new answer is written to. */
-interface StoredRow {
-  readonly identifier: string;
-  readonly document: number;
-  readonly isFresh?: number;
-  readonly raw: string;
 }
 
 interface SnapshotParts {
@@ -274,7 +233,7 @@ interface SnapshotParts {
   readonly derivation: OpenDerivation;
 }
 
-interface RestageInput {
+interface ReviewInput {
   projectId: number;
   fullUpdateId: number;
   batch: number;

@@ -1,7 +1,6 @@
-import { hash } from 'node:crypto';
+import { hash as computeHash } from 'node:crypto';
 import type { OpenDerivation } from '../derivation.ts';
-import type { Attribute, Ontology } from '../ontology/ontology.ts';
-import { answerBound, type Extractor } from '../ontology/ontology.ts';
+import type { Attribute, Extractor, Ontology } from '../ontology/ontology.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import { HASH_BYTES, type PackedProducts, ProductPacker, transferOf } from '../products/products.ts';
 import type { PresentProduct } from '../snapshot.ts';
@@ -13,7 +12,6 @@ export interface CompiledOntology {
   readonly extractor: Extractor;
   /** By key of an upload. */
   readonly known: ReadonlyMap<string, Attribute>;
-  readonly longestName: number;
 }
 
 export interface Extracted {
@@ -35,7 +33,6 @@ export interface ExtractionParts {
 
 /** The next batch is as large as the last one, nearly always: growing by doubling would take twice the memory. */
 let expectedBytes = 1024 * 1024;
-const EXPECTED_REFRESHED_BYTES = 4 * 1024 * 1024;
 
 /** Turns the products of one request into rows for the store. */
 export class ProductExtraction {
@@ -52,34 +49,18 @@ export class ProductExtraction {
   }
 
   add(product: UploadedProduct, present: PresentProduct | undefined): void {
-    const { extractor, longestName } = this.parts.compiled;
-    const { revision } = this.parts.ontology;
     const { identifier } = product;
     const raw = JSON.stringify(product);
-    const productHash = hashText(raw);
-    const isSame = present !== undefined && Buffer.compare(present.hash, productHash) === 0;
-    if (isSame && !this.gainsFacts(product)) {
-      extractor.inspect(product);
-      this.packer.addPresent({ ...present, product: present.id, identifier, hash: productHash });
+    const hash = hashText(raw);
+    this.parts.compiled.extractor.inspect(product);
+    if (present !== undefined && Buffer.compare(present.hash, hash) === 0) {
+      const { id, document } = present;
+      const gains = holdsAny(product, this.draftNames);
+      this.packer.addPresent({ identifier, product: id, hash, document, gains });
       return;
     }
-    // The sign tells the commit that an equal upload changes all the same: it gains facts of new attributes.
-    const row = {
-      identifier,
-      product: present?.id ?? 0,
-      hash: productHash,
-      document: 0,
-      revision: isSame ? -revision : revision,
-    };
-    const derived = this.parts.derivation.derive(product);
-    this.packer.addFresh(
-      row,
-      { raw, derived },
-      {
-        bound: answerBound(product, raw.length, longestName),
-        write: (target, start) => extractor.writeAnswer(product, target, start),
-      },
-    );
+    const row = { identifier, product: present?.id ?? 0, hash, document: 0 };
+    this.packer.addFresh(row, { raw, derived: this.parts.derivation.derive(product) });
   }
 
   addUnknown(identifier: string): void {
@@ -100,55 +81,13 @@ export class ProductExtraction {
     };
     return { output, transfer: transferOf(packed) };
   }
-
-  private gainsFacts({ attributes }: UploadedProduct): boolean {
-    return this.draftNames.size > 0 && attributes.some(({ key }) => this.draftNames.has(key));
-  }
 }
 
-/** Makes the answers of stored uploads again. Those that are not fresh belong to others and are only reported. */
-export function extractStored(
-  rows: readonly {
-    identifier: string;
-    document: number;
-    isFresh?: number;
-    product: UploadedProduct;
-    /** Of the upload as JSON. */
-    length: number;
-  }[],
-  {
-    ontology: { revision },
-    compiled: { extractor, longestName },
-  }: Pick<ExtractionParts, 'ontology' | 'compiled'>,
-) {
-  const report = new ReportWriter();
-  extractor.tell(report);
-  const packer = new ProductPacker(EXPECTED_REFRESHED_BYTES);
-  const noHash = new Uint8Array(HASH_BYTES);
-  const documents: number[] = [];
-  for (const { identifier, document, product, length, isFresh = 1 } of rows) {
-    if (isFresh === 0) {
-      extractor.inspect(product);
-      continue;
-    }
-    documents.push(document);
-    const row = { identifier, product: 0, hash: noHash, document, revision };
-    packer.addFresh(
-      row,
-      { raw: '', derived: '' },
-      {
-        bound: answerBound(product, length, longestName),
-        write: (target, start) => extractor.writeAnswer(product, target, start),
-      },
-    );
-  }
-  const packed = packer.pack();
-  const owners = Float64Array.from(documents);
-  const output = { packed, documents: owners, report: report.toText(), revision };
-  return { output, transfer: [...transferOf(packed), owners.buffer] };
-}
+/** Whether a product holds one of these attributes. */
+export const holdsAny = ({ attributes }: UploadedProduct, names: ReadonlySet<string>): boolean =>
+  names.size > 0 && attributes.some(({ key }) => names.has(key));
 
 /** 128 bits of SHA-256: equal hashes are taken for equal uploads. */
 function hashText(text: string): Uint8Array {
-  return hash('sha256', text, 'buffer').subarray(0, HASH_BYTES);
+  return computeHash('sha256', text, 'buffer').subarray(0, HASH_BYTES);
 }

@@ -3,8 +3,10 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { type AttributeValue, normaliseProduct, type UploadedProduct } from '../products/product.ts';
 import { computeValueId } from '../products/value-id.ts';
-import { type Attribute, readValue } from './attribute.ts';
-import { answerBound, describeUnextracted, Extractor, type Unextracted } from './extraction.ts';
+import { AnswerWriter } from './answer-writer.ts';
+import { type Attribute, indexByKey, readValue } from './attribute.ts';
+import { describeUnextracted, Extractor, type Unextracted } from './extraction.ts';
+import { describeCategories, describeFacts, listFacts } from './facts.ts';
 
 const ATTRIBUTES: readonly Attribute[] = [
   { id: 1, name: 'Colour', type: 'TEXT_ATTRIBUTE', synonyms: ['Farbe'] },
@@ -12,25 +14,39 @@ const ATTRIBUTES: readonly Attribute[] = [
   { id: 3, name: '"Quoted" \\ €', type: 'UNTYPED_ATTRIBUTE' },
   { id: 4, name: 'Sold', type: 'BOOLEAN_ATTRIBUTE' },
 ];
-const LONGEST = 255;
 
 const product = (...attributes: AttributeValue[]): UploadedProduct =>
   normaliseProduct({ identifier: 'A', name: 'A', attributes });
 
-function extract(extractor: Extractor, upload: UploadedProduct) {
+const store = (upload: UploadedProduct) => Buffer.from(JSON.stringify(upload));
+
+function answerOf(writer: AnswerWriter, upload: UploadedProduct) {
+  writer.begin();
+  return JSON.parse(`{${writer.write(store(upload))}}`);
+}
+
+function inspect(extractor: Extractor, upload: UploadedProduct) {
   const told = { unextracted: [] as string[], unknown: [] as string[] };
   extractor.tell({
     onUnextracted: (_, { attribute, value, why }) =>
       told.unextracted.push(`${attribute.name} ${value} ${why}`),
     onUnknown: (key) => told.unknown.push(key),
   });
-  const raw = JSON.stringify(upload);
-  const bound = answerBound(upload, raw.length, LONGEST);
-  const target = Buffer.alloc(bound + 3);
-  const end = extractor.writeAnswer(upload, target, 3);
-  assert.ok(end - 3 <= bound, 'it stays within the room that was left for it');
-  return { answer: JSON.parse(`{${target.toString('utf8', 3, end)}}`), told };
+  extractor.inspect(upload);
+  return told;
 }
+
+/** An answer by its definition: everything parsed, nothing kept. */
+function describe(product: UploadedProduct, attributes: readonly Attribute[]): string {
+  const { identifier, groupIdentifier: groupId, name, productUrl: link, images } = product;
+  const categories = describeCategories(product.categories, idOf);
+  const facts = describeFacts(listFacts(product.attributes, indexByKey(attributes)));
+  const fields = JSON.stringify({ identifier, groupId, name, link, images });
+  return `${fields.slice(1, -1)},"categories":[${categories}],"facts":[${facts}]`;
+}
+
+/** Any number that tells paths apart. */
+const idOf = (path: string) => 1_000_000_001 + path.length;
 
 interface Fact {
   attribute: string;
@@ -71,10 +87,10 @@ const anyValue: fc.Arbitrary<AttributeValue> = fc.record(
 );
 
 test('facts are those of the definition, whatever the values, keys and groups (§11.4)', () => {
-  const extractor = new Extractor(ATTRIBUTES, () => 1_000_000_001);
+  const writer = new AnswerWriter(ATTRIBUTES, () => 1_000_000_001);
   fc.assert(
     fc.property(fc.array(anyValue, { maxLength: 8 }), (values) => {
-      const { answer } = extract(extractor, product(...values));
+      const answer = answerOf(writer, product(...values));
       assert.deepEqual(
         answer.facts.map(({ attribute, value, userGroups }: Fact) => ({
           attribute,
@@ -94,7 +110,7 @@ test('facts are those of the definition, whatever the values, keys and groups (�
 });
 
 test('the other fields are answered as they were uploaded (§2.2)', () => {
-  const extractor = new Extractor([], (path) => (path === '["Tools","Ä"]' ? 1_000_000_007 : 0));
+  const writer = new AnswerWriter([], (path) => (path === '["Tools","Ä"]' ? 1_000_000_007 : 0));
   fc.assert(
     fc.property(
       fc.record({ identifier: text, name: text, groupIdentifier: text, productUrl: text }),
@@ -104,7 +120,7 @@ test('the other fields are answered as they were uploaded (§2.2)', () => {
           { path: ['Tools', 'Ä'], priority: 1 },
           { path: ['Own'], categoryId: 5 },
         ];
-        const { answer } = extract(extractor, normaliseProduct({ ...fields, images, categories }));
+        const answer = answerOf(writer, normaliseProduct({ ...fields, images, categories }));
         assert.deepEqual(answer, {
           identifier: fields.identifier,
           groupId: fields.groupIdentifier,
@@ -122,8 +138,74 @@ test('the other fields are answered as they were uploaded (§2.2)', () => {
   );
 });
 
-test('values without a fact and unknown keys are told, by an inspection as by an answer (§11.3 rule 2)', () => {
-  const extractor = new Extractor(ATTRIBUTES, () => 0);
+/** Most products of a catalog are alike: the same keys in the same order, each once, and values that repeat. */
+const alike = fc.record({
+  identifier: text,
+  name: text,
+  groupIdentifier: fc.option(text, { nil: undefined }),
+  productUrl: fc.webUrl(),
+  images: fc.array(fc.record({ url: text, type: fc.constant('LARGE' as const) }), { maxLength: 2 }),
+  categories: fc.array(
+    fc.record(
+      {
+        path: fc.array(fc.constantFrom('Tools', 'Ä', '],"attributes":[', '\\'), {
+          minLength: 1,
+          maxLength: 2,
+        }),
+        priority: fc.nat(),
+        categoryId: fc.nat(),
+      },
+      { requiredKeys: ['path'] },
+    ),
+    { maxLength: 2 },
+  ),
+  attributes: fc
+    .uniqueArray(anyValue, { selector: ({ key }) => key, maxLength: 6 })
+    .map((all) => all.map(({ userGroups, ...value }, at) => (at === 5 ? { ...value, userGroups } : value))),
+  settings: fc.option(fc.record({ includeUserGroups: fc.array(text, { maxLength: 2 }) }), { nil: undefined }),
+});
+
+test('an answer copied from the stored bytes is the one by the definition, byte for byte (§2.2, §11.4)', () => {
+  const writer = new AnswerWriter(ATTRIBUTES, idOf);
+  fc.assert(
+    fc.property(fc.array(alike, { maxLength: 4 }), (sent) => {
+      writer.begin();
+      const uploads = sent.map((one) => normaliseProduct(one));
+      const written = uploads.map((upload) => writer.write(store(upload)));
+      assert.deepEqual(
+        written.map((bytes) => bytes.toString()),
+        uploads.map((upload) => describe(upload, ATTRIBUTES)),
+      );
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test('facts are forgotten when there are too many, and answers stay what they are', () => {
+  const writer = new AnswerWriter(ATTRIBUTES, idOf);
+  for (let at = 0; at < 60_000; at += 1) {
+    const upload = product(
+      { key: 'Length', value: `${at % 25_000} in` },
+      { key: 'Colour', value: at % 3 === 0 ? '\\"}' : `c${at % 500}` },
+      { key: '"Quoted" \\ €', value: `€ ${at}` },
+    );
+    if (at % 5_000 === 0) writer.begin();
+    const written = writer.write(store(upload)).toString();
+    if (at % 100 === 0) assert.equal(written, describe(upload, ATTRIBUTES));
+  }
+});
+
+test('a path without an id yet is asked for again', () => {
+  let id: number | undefined;
+  const writer = new AnswerWriter([], () => id);
+  const upload = normaliseProduct({ identifier: 'A', categories: [{ path: ['New'] }] });
+  assert.equal(answerOf(writer, upload).categories[0].categoryId, 0);
+  id = 7;
+  assert.equal(answerOf(writer, upload).categories[0].categoryId, 7);
+});
+
+test('values without a fact and unknown keys are told (§11.3 rule 2)', () => {
+  const extractor = new Extractor(ATTRIBUTES);
   const upload = product(
     { key: 'Length', value: '5' },
     { key: 'Colour', value: 'red' },
@@ -135,16 +217,8 @@ test('values without a fact and unknown keys are told, by an inspection as by an
     unextracted: ['Length 5 unit_missing', 'Length 5 cm unit_other', 'Sold maybe value_not_boolean'],
     unknown: ['Width'],
   };
-  assert.deepEqual(extract(extractor, upload).told, expected);
-  assert.deepEqual(extract(extractor, upload).told, expected, 'the second time, from memory');
-  const told = { unextracted: [] as string[], unknown: [] as string[] };
-  extractor.tell({
-    onUnextracted: (_, { attribute, value, why }) =>
-      told.unextracted.push(`${attribute.name} ${value} ${why}`),
-    onUnknown: (key) => told.unknown.push(key),
-  });
-  extractor.inspect(upload);
-  assert.deepEqual(told, expected);
+  assert.deepEqual(inspect(extractor, upload), expected);
+  assert.deepEqual(inspect(extractor, upload), expected, 'the second time, from memory');
 });
 
 test('a line of the report cuts a long value (§4.7 rule 5)', () => {

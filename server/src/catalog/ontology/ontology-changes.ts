@@ -7,12 +7,12 @@ import { passOnReport } from '../report-lines.ts';
 import type { Ontology } from './attribute.ts';
 import { markOfOntology } from './ontology-change.ts';
 
-/** Changes of the ontology by a person and the extraction that follows. Source: docs/interface.md §11.5. */
+/** Changes of the ontology by a person and the task that follows. Source: docs/interface.md §11.5. */
 export interface OntologyChanges {
   readonly definitions: readonly TaskDefinition<never>[];
   /** @throws changed_meanwhile */
   replace(project: ChosenProject, wanted: WantedOntology): Promise<{ ontology: Ontology; changed: boolean }>;
-  /** Starts an extraction of all products whose facts follow an older ontology. */
+  /** Starts the task for all products whose facts followed an older ontology. */
   startExtraction(project: Pick<ChosenProject, 'id' | 'name' | 'origin'>): Promise<void>;
 }
 
@@ -29,25 +29,24 @@ export function createOntologyChanges(parts: CatalogParts): OntologyChanges {
   };
 
   async function runExtraction(_: object, run: TaskRun): Promise<void> {
-    // Pages become visible one after another, so the task cannot be cancelled without effect after the first.
-    const done = await run.takeEffect(() => refreshAll(run));
+    // Pages take effect one after another, so the task cannot be cancelled without effect after the first.
+    const done = await run.takeEffect(() => followAll(run));
     await parts.onOntologyFollowed(run);
-    await run.log(`extracted the facts of ${done} products`);
+    await run.log(`looked at the facts of ${done} products`);
   }
 
-  async function refreshAll(run: TaskRun): Promise<number> {
+  async function followAll(run: TaskRun): Promise<number> {
     const { projectId, number: taskNumber } = run.task;
     const total = await store.countProducts(projectId);
     const passOn = passOnReport(run);
     let done = 0;
     for (let after = 0; ; ) {
       run.signal.throwIfAborted();
-      const { products, documents, packed, report, lastId } = await ingest.refresh(projectId, after);
-      if (products.length === 0) return done;
-      done += products.length;
+      const { report, lastId, ...followed } = await ingest.follow(projectId, after);
+      if (followed.products.length === 0) return done;
+      done += followed.products.length;
       after = lastId;
-      const refreshed = { products, documents, packed, taskNumber, at: clock.now() };
-      await store.refreshFacts(projectId, refreshed);
+      await store.followOntology(projectId, { ...followed, taskNumber, at: clock.now() });
       passOn(report);
       await run.progress((done / Math.max(total, 1)) * 100);
     }
@@ -58,7 +57,7 @@ export function createOntologyChanges(parts: CatalogParts): OntologyChanges {
     // The store looks again in its transaction; here it spares a task that would extract nothing.
     refuseOtherState(wanted.expected, markOfOntology(present));
     if (isSame(present, wanted)) return { ontology: present, changed: false };
-    // The task first: an ontology that changed without its extraction would leave old facts behind after a crash. It is
+    // The task first: an ontology that changed without it would leave no report and old relations after a crash. It is
     // held until the ontology is stored; when it began before all the same, there is another.
     const task = await tasks.accept<object>(extractionTask, { project, payload: {}, isHeld: true });
     try {

@@ -3,6 +3,7 @@
  * means for a catalog.
  */
 
+export { AnswerWriter } from './answer-writer.ts';
 export {
   type Attribute,
   type AttributeRow,
@@ -17,12 +18,12 @@ export {
 export { EffectTally, planChange } from './attribute-effect.ts';
 export { CoverageTally } from './coverage.ts';
 export {
-  answerBound,
   describeUnextracted,
   type ExtractionListener,
   Extractor,
   type Unextracted,
 } from './extraction.ts';
+export { describeFacts, type Fact, listFacts } from './facts.ts';
 export { identifyAttributes, isSameOntology, markOfOntology } from './ontology-change.ts';
 export { createOntologyChanges, type OntologyChanges } from './ontology-changes.ts';
 export type { WantedAttribute } from './ontology-check.ts';

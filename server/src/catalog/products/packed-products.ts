@@ -4,20 +4,20 @@
  */
 export interface PackedProducts {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Where the parts of row i lie in `bytes`: ends of identifier, raw upload, answer and what was derived. */
+  /** Where the parts of row i lie in `bytes`: ends of identifier, raw upload and what was derived. */
   readonly offsets: Uint32Array<ArrayBuffer>;
   /** 16 bytes a row, of the raw upload. */
   readonly hashes: Uint8Array<ArrayBuffer>;
   /** The document that holds row i already; 0 where the row brings its own. */
   readonly documents: Float64Array<ArrayBuffer>;
-  /** The ontology revision that the facts of row i follow. */
-  readonly revisions: Float64Array<ArrayBuffer>;
+  /** 1: row i is in the catalog already, and gains facts of attributes that a full update creates. */
+  readonly gains: Uint8Array<ArrayBuffer>;
   /** The id of the product of row i; 0 where the catalog did not hold it. */
   readonly products: Float64Array<ArrayBuffer>;
 }
 
 export const HASH_BYTES = 16;
-const PARTS = 4;
+const PARTS = 3;
 
 export function countRows({ documents }: PackedProducts): number {
   return documents.length;
@@ -40,17 +40,8 @@ export function rawOf({ bytes, offsets }: PackedProducts, row: number): Uint8Arr
   return bytes.subarray(offsets[row * PARTS], offsets[row * PARTS + 1]);
 }
 
-export function answerOf({ bytes, offsets }: PackedProducts, row: number): Uint8Array {
-  return bytes.subarray(offsets[row * PARTS + 1], offsets[row * PARTS + 2]);
-}
-
-/** @returns the answers of all rows as text, in their order */
-export function answerTextsOf(packed: PackedProducts): string[] {
-  return Array.from(packed.documents, (_, row) => Buffer.from(answerOf(packed, row)).toString());
-}
-
 export function derivedOf({ bytes, offsets }: PackedProducts, row: number): string {
-  const [start, end] = [offsets[row * PARTS + 2] ?? 0, offsets[row * PARTS + 3] ?? 0];
+  const [start, end] = [offsets[row * PARTS + 1] ?? 0, offsets[row * PARTS + 2] ?? 0];
   return start === end ? '' : Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString();
 }
 
@@ -59,8 +50,8 @@ export function hashOf({ hashes }: PackedProducts, row: number): Uint8Array {
 }
 
 export function transferOf(packed: PackedProducts): ArrayBuffer[] {
-  const { bytes, offsets, hashes, documents, revisions, products } = packed;
-  return [bytes, offsets, hashes, documents, revisions, products].map(({ buffer }) => buffer);
+  const { bytes, offsets, hashes, documents, gains, products } = packed;
+  return [bytes, offsets, hashes, documents, gains, products].map(({ buffer }) => buffer);
 }
 
 export interface Row {
@@ -69,7 +60,7 @@ export interface Row {
   readonly product: number;
   readonly hash: Uint8Array;
   readonly document: number;
-  readonly revision: number;
+  readonly gains?: boolean;
 }
 
 /** Most bytes of UTF-8 that one UTF-16 unit takes. */
@@ -89,22 +80,16 @@ export class ProductPacker {
   /** A row whose document is there already. */
   addPresent(row: Row): void {
     const end = this.begin(row, 0);
-    this.offsets.push(end, end, end, end);
+    this.offsets.push(end, end, end);
     this.used = end;
   }
 
-  /** A row with its raw upload, its answer, written in place by `write`, and what was derived. */
-  addFresh(
-    row: Row,
-    { raw, derived }: { raw: string; derived: string },
-    answer: { bound: number; write: (target: Buffer, start: number) => number },
-  ): void {
-    const start = this.begin(row, (raw.length + derived.length) * BYTES_PER_UNIT + answer.bound);
+  /** A row with its raw upload and what was derived. */
+  addFresh(row: Row, { raw, derived }: { raw: string; derived: string }): void {
+    const start = this.begin(row, (raw.length + derived.length) * BYTES_PER_UNIT);
     const rawEnd = start + this.buffer.write(raw, start);
-    const answerEnd = answer.write(this.buffer, rawEnd);
-    if (answerEnd - rawEnd > answer.bound) throw new Error('an answer is longer than its bound');
-    const end = answerEnd + (derived === '' ? 0 : this.buffer.write(derived, answerEnd));
-    this.offsets.push(start, rawEnd, answerEnd, end);
+    const end = rawEnd + (derived === '' ? 0 : this.buffer.write(derived, rawEnd));
+    this.offsets.push(start, rawEnd, end);
     this.used = end;
   }
 
@@ -117,7 +102,7 @@ export class ProductPacker {
       offsets: Uint32Array.from(this.offsets),
       hashes,
       documents: Float64Array.from(rows, ({ document }) => document),
-      revisions: Float64Array.from(rows, ({ revision }) => revision),
+      gains: Uint8Array.from(rows, ({ gains }) => Number(gains ?? false)),
       products: Float64Array.from(rows, ({ product }) => product),
     };
   }

@@ -32,13 +32,10 @@ export {
 } from './catalog-schemas.ts';
 export { checkIdentifiers, readIdentifierList, readIdentifiers } from './identifiers.ts';
 export {
-  answerOf,
-  answerTextsOf,
   countRows,
   derivedOf,
   HASH_BYTES,
   hashOf,
-  identifiersOf,
   type KeyedRow,
   type PackedProducts,
   ProductPacker,
@@ -58,4 +55,4 @@ export {
 } from './product.ts';
 export { type BodyForm, type CheckedBody, checkBody, listProductErrors } from './product-check.ts';
 export { PRODUCTS_PER_REQUEST } from './product-schemas.ts';
-export { computeValueId } from './value-id.ts';
+export { computePlainValueId, computeValueId } from './value-id.ts';

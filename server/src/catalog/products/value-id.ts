@@ -5,15 +5,44 @@
  * Two 32-bit multiplicative hashes over the UTF-16 units, mixed at the end. Source: docs/interface.md §11.4.
  */
 export function computeValueId(attributeId: number, value: string): number {
-  // Multiplied before the first unit comes in: otherwise attribute 1 with `b` and attribute 2 with `a` were one id.
-  let high = Math.imul(0xdeadbeef ^ attributeId, 2_654_435_761);
-  let low = Math.imul(0x41c6ce57 ^ attributeId, 1_597_334_677);
+  let high = beginHigh(attributeId);
+  let low = beginLow(attributeId);
   for (let at = 0; at < value.length; at += 1) {
     const unit = value.charCodeAt(at);
-    high = Math.imul(high ^ unit, 2_654_435_761);
-    low = Math.imul(low ^ unit, 1_597_334_677);
+    high = Math.imul(high ^ unit, HIGH);
+    low = Math.imul(low ^ unit, LOW);
   }
-  high = Math.imul(high ^ (high >>> 16), 2_246_822_507) ^ Math.imul(low ^ (low >>> 13), 3_266_489_909);
-  low = Math.imul(low ^ (low >>> 16), 2_246_822_507) ^ Math.imul(high ^ (high >>> 13), 3_266_489_909);
+  return mix(high, low);
+}
+
+const BACKSLASH = 0x5c;
+
+/** @returns the same of a value as bytes of JSON; -1 where they do not stand for themselves */
+export function computePlainValueId(
+  attributeId: number,
+  bytes: Uint8Array,
+  { start, end }: { start: number; end: number },
+): number {
+  let high = beginHigh(attributeId);
+  let low = beginLow(attributeId);
+  for (let at = start; at < end; at += 1) {
+    const unit = bytes[at] as number;
+    if (unit >= 0x80 || unit === BACKSLASH) return -1;
+    high = Math.imul(high ^ unit, HIGH);
+    low = Math.imul(low ^ unit, LOW);
+  }
+  return mix(high, low);
+}
+
+const HIGH = 2_654_435_761;
+const LOW = 1_597_334_677;
+
+// Multiplied before the first unit comes in: otherwise attribute 1 with `b` and attribute 2 with `a` were one id.
+const beginHigh = (attributeId: number) => Math.imul(0xdeadbeef ^ attributeId, HIGH);
+const beginLow = (attributeId: number) => Math.imul(0x41c6ce57 ^ attributeId, LOW);
+
+function mix(a: number, b: number): number {
+  const high = Math.imul(a ^ (a >>> 16), 2_246_822_507) ^ Math.imul(b ^ (b >>> 13), 3_266_489_909);
+  const low = Math.imul(b ^ (b >>> 16), 2_246_822_507) ^ Math.imul(high ^ (high >>> 13), 3_266_489_909);
   return 4_294_967_296 * (2_097_151 & low) + (high >>> 0);
 }

@@ -19,7 +19,7 @@ import {
   listRange,
   readLargestId,
 } from './product-list-store.ts';
-import { readOntology } from './state-store.ts';
+import { readOntology, readPastOntology } from './state-store.ts';
 import { canRestore } from './undo-store.ts';
 
 /** How an engine runs read-only programs. */
@@ -67,9 +67,16 @@ export const createSnapshotReads = (
   read: <Result>(program: Program<Result>) => Promise<Result>,
 ): Pick<
   CatalogSnapshot,
-  'countRange' | 'findCategories' | 'listById' | 'listRange' | 'readLargestId' | 'readOntology'
+  | 'countRange'
+  | 'findCategories'
+  | 'listById'
+  | 'listRange'
+  | 'readLargestId'
+  | 'readOntology'
+  | 'readPastOntology'
 > => ({
   readOntology: () => read(readOntology()),
+  readPastOntology: (revision) => read(readPastOntology(revision)),
   findCategories: (paths) => read(findCategoryIds(paths)),
   listRange: (range) => read(listRange(range)),
   countRange: (range) => read(countRange(range)),

@@ -6,7 +6,13 @@ import {
   openEmbeddedCatalog,
   openPostgresCatalog,
 } from '../../../test/support/catalog-under-test.ts';
-import { CatalogWorld, IDENTIFIERS, NAMES, PATHS } from '../../../test/support/catalog-world.ts';
+import {
+  CatalogWorld,
+  EXTRACTED_BY,
+  IDENTIFIERS,
+  NAMES,
+  PATHS,
+} from '../../../test/support/catalog-world.ts';
 import { makeTestStore, testedStore } from '../../../test/support/test-store.ts';
 
 /**
@@ -318,72 +324,55 @@ test('thousands of products are changed, given up and removed part by part', asy
   await world.finish();
 });
 
-test('a commit that creates an attribute outdates products that were staged without it', async () => {
+test('a commit that creates an attribute changes products whose equal uploads gain facts', async () => {
   const world = createWorld(1);
-  const { store, projectId, snapshots } = world.catalog;
+  const { store, projectId } = world.catalog;
   await world.apply(of({ a: 1, b: 1, c: 1 }));
-  const ids = await store.reserveIds(projectId, { names: ['new'], paths: [] });
+  const before = await world.catalog.rows('product');
+  const ids = await store.reserveIds(projectId, { names: ['x'], paths: [] });
   const [revision, fullUpdateId] = [1, 1];
-  const stage = (batch: number, sent: Record<string, number>, drafts: [string, string][]) =>
-    world.extract(of(sent), drafts.length > 0).then((packed) =>
-      store.stageBatch(projectId, {
-        ...{ fullUpdateId, batch, packed, derivationRevision: 0, report: '' },
-        observed: JSON.stringify([['new', { unit: null, isBoolean: false }]]),
-        extractedBy: JSON.stringify({ revision, drafts }),
-      }),
-    );
-  await stage(1, { a: 1, e: 1 }, []);
-  await stage(2, { b: 1 }, [['new', 'as text']]);
-  const preview = await store.compareStaged(projectId, fullUpdateId, true);
-  assert.deepEqual(preview.changed.identifiers, ['b'], 'an equal upload that gains facts');
-  const staged = await snapshots.read(projectId, (snapshot) =>
-    snapshot.listStagedDocuments({ fullUpdateId, batch: 2 }),
-  );
-  const extractedBy = JSON.stringify({ revision, drafts: [['new', 'as text']] });
-  const restaged = { fullUpdateId, batch: 2, extractedBy, report: '' };
-  const documents = Float64Array.from(staged, ({ document }) => document);
-  await store.restageBatch(projectId, {
-    ...{
-      ...restaged,
-      documents: documents.map((id) => id + 1),
-      packed: await world.extractStored(staged, 9),
-    },
-  });
+  const observed = JSON.stringify([['x', { unit: null, isBoolean: false }]]);
+  const stage = async (batch: number, sent: Record<string, number>, gains: boolean) => {
+    const packed = await world.extract(of(sent), gains);
+    const described = { observed, extractedBy: EXTRACTED_BY, report: '' };
+    await store.stageBatch(projectId, { fullUpdateId, batch, packed, derivationRevision: 0, ...described });
+  };
+  const readChanged = async () =>
+    (await store.compareStaged(projectId, fullUpdateId, true)).changed.identifiers;
+  await stage(1, { a: 1, e: 1 }, false);
+  await stage(2, { b: 1 }, true);
+  assert.deepEqual(await readChanged(), ['b'], 'an equal upload that gains facts');
+  const review = (batch: number, ...gaining: string[]) =>
+    store.reviewBatch(projectId, { fullUpdateId, batch, extractedBy: EXTRACTED_BY, report: '', gaining });
+  await review(2);
+  assert.deepEqual(await readChanged(), [], 'by another ontology it gains none');
+  await review(1, 'e');
+  await review(2, 'a', 'b');
   assert.deepEqual(
-    (await world.catalog.rows('staged_product')).map((row) => row.ontology_revision).sort(),
-    [-1, 1, 1],
-    'a product that is staged otherwise by now stays as it is',
+    await readChanged(),
+    ['b'],
+    'only of the batch, and only where the upload is the present one',
   );
-  await store.restageBatch(projectId, {
-    ...{ ...restaged, documents, packed: await world.extractStored(staged) },
-  });
-  assert.deepEqual(await store.compareStaged(projectId, fullUpdateId, true), preview, 'it still gains them');
-  await stage(3, { d: 1 }, [['new', 'as text']]);
-  const attribute = { id: ids.get('new') ?? 0, name: 'new', type: 'TEXT_ATTRIBUTE' as const };
+  await stage(3, { d: 1 }, true);
+  const attribute = { id: ids.get('x') ?? 0, name: 'x', type: 'TEXT_ATTRIBUTE' as const };
+  const task = world.nextOrder();
   const result = await store.commit(projectId, {
-    ...{ ...world.nextOrder(), fullUpdateId, batches: 3, revision, mode: 'automatic' },
+    ...{ ...task, fullUpdateId, batches: 3, revision, mode: 'automatic' },
     ...{ newAttributes: [attribute], maxDeletePercent: 100, keptCommits: 1 },
   });
-  const counts = { created: 2, changed: 1, unchanged: 1, deleted: 1 };
-  assert.deepEqual(result, { kind: 'done', counts, needsExtraction: true });
-  const [known] = (await store.getOntology(projectId)).attributes;
-  assert.deepEqual([known?.id, known?.name], [attribute.id, 'new']);
-  const rows = await world.catalog.rows('product');
-  const revisions = rows.map((row) => [row.identifier, row.ontology_revision]).sort();
-  assert.deepEqual(revisions, [
-    ['a', 0],
-    ['b', 1],
-    ['d', 1],
-    ['e', 1],
-  ]);
-  const outdated = await snapshots.read(projectId, (snapshot) =>
-    snapshot.listOutdated({ revision, after: 0, limit: 10 }),
-  );
-  assert.deepEqual(
-    outdated.map(({ identifier }) => identifier),
-    ['a'],
-  );
-  assert.equal((await store.listStagedBatches(projectId, fullUpdateId)).length, 3);
+  assert.deepEqual(result, { kind: 'done', counts: { created: 2, changed: 1, unchanged: 1, deleted: 1 } });
+  assert.deepEqual((await store.getOntology(projectId)).attributes, [attribute]);
+  const after = await world.catalog.rows('product');
+  const rowOf = (rows: typeof after, identifier: string) => rows.find((row) => row.identifier === identifier);
+  assert.deepEqual(rowOf(after, 'a'), rowOf(before, 'a'));
+  const changed = { updated_at: task.at, updated_by: task.taskNumber };
+  assert.deepEqual(rowOf(after, 'b'), { ...rowOf(before, 'b'), ...changed }, 'its document stays');
+  for (const identifier of ['a', 'b']) {
+    const { answer } = (await store.findProduct(projectId, identifier)) ?? {};
+    assert.equal(JSON.parse(`{${answer}}`).facts[0].value, 'x 1', 'both have the new fact');
+  }
+  await store.restore(projectId, world.nextOrder());
+  assert.deepEqual(rowOf(await world.catalog.rows('product'), 'b'), rowOf(before, 'b'));
 });
 
 test('a name keeps its id when its attribute goes and returns, and lends it to a new name', async () => {

@@ -2,6 +2,7 @@ import type { Operation, Program, ThreadPool } from '../../storage/storage.ts';
 import type { CatalogStore, ChangeOrder, RestoreResult } from '../port.ts';
 import { type PackedProducts, transferOf } from '../products/products.ts';
 import { walkCategories } from './category-index-store.ts';
+import { reviewBatch } from './commit-store.ts';
 import { replaceOntology, reserveIds } from './ontology-store.ts';
 import { applyOnce, type CatalogState, change } from './state-store.ts';
 import { deleteProducts, restore } from './upkeep-store.ts';
@@ -15,11 +16,11 @@ export function createCatalogWrites(
   | 'collectGarbage'
   | 'commit'
   | 'deleteProducts'
-  | 'refreshFacts'
+  | 'followOntology'
   | 'replaceOntology'
   | 'reserveIds'
-  | 'restageBatch'
   | 'restore'
+  | 'reviewBatch'
   | 'stageBatch'
   | 'walkCategories'
 > {
@@ -33,14 +34,14 @@ export function createCatalogWrites(
     collectGarbage: (projectId, limits) => write('collectGarbage', projectId, limits),
     commit: (projectId, order) => write('commit', projectId, order),
     deleteProducts: (projectId, change) => write('deleteProducts', projectId, change),
-    refreshFacts: (projectId, refreshed) => write('refreshFacts', projectId, refreshed),
+    followOntology: (projectId, followed) => write('followOntology', projectId, followed),
     replaceOntology: (projectId, wanted) => write('replaceOntology', projectId, wanted),
     reserveIds: (projectId, wanted) => write('reserveIds', projectId, wanted),
-    restageBatch: (projectId, staged) => write('restageBatch', projectId, staged),
     async restore(projectId, change) {
       const { result } = await write<{ result: RestoreResult | null }>('restore', projectId, change);
       return result ?? undefined;
     },
+    reviewBatch: (projectId, reviewed) => write('reviewBatch', projectId, reviewed),
     stageBatch: (projectId, staged) => write('stageBatch', projectId, staged),
     walkCategories: (projectId) => write('walkCategories', projectId, {}),
   };
@@ -79,6 +80,7 @@ export function programOperations(transact: Transact): Record<string, Operation>
     replaceOntology: changing(replaceOntology),
     reserveIds: changing(reserveIds),
     restore: applying(restore),
+    reviewBatch: changing(reviewBatch),
     walkCategories: changing(walkCategories),
   };
 }

@@ -1,4 +1,5 @@
 import {
+  among,
   ask,
   byEngine,
   insertInto,
@@ -10,8 +11,16 @@ import {
   sql,
   text,
 } from '../../storage/storage.ts';
-import type { ChangeCounts, ChangeOrder, CommitOrder, CommitResult, StagedBatch } from '../port.ts';
-import { isGuarded, isUnseen } from '../updates/updates.ts';
+import type {
+  BatchReview,
+  ChangeCounts,
+  ChangeOrder,
+  CommitOrder,
+  CommitResult,
+  StagedBatch,
+} from '../port.ts';
+import { keepRequestLines } from '../report-lines.ts';
+import { isGuarded } from '../updates/updates.ts';
 import { insertAttributes } from './ontology-store.ts';
 import type { CatalogState } from './state-store.ts';
 import {
@@ -63,8 +72,7 @@ export function* commit(
   yield* adoptIds(state, order, bulk);
   yield* insertAttributes(order.newAttributes);
   const changed = yield* commitRows(state, order, counts);
-  const needsExtraction = (yield* outdateUnseen(order)) || (yield* hasOutdated(order));
-  return { result: { kind: 'done', counts: changed, needsExtraction }, isDone: true };
+  return { result: { kind: 'done', counts: changed }, isDone: true };
 }
 
 export const listStagedBatches = (fullUpdateId: number): Program<StagedBatch[]> =>
@@ -73,7 +81,23 @@ export const listStagedBatches = (fullUpdateId: number): Program<StagedBatch[]> 
       where ${own()} and full_update_id = ${fullUpdateId} order by batch`,
   );
 
-/** Whether facts follow the ontology as it is, and every batch is staged: a missing one would delete its products. */
+/** Replaces what was found of a staged batch by another ontology. */
+export function* reviewBatch(_: CatalogState, reviewed: BatchReview): Program<void> {
+  const { fullUpdateId, batch, extractedBy, report, gaining } = reviewed;
+  const ofBatch = sql`${own()} and full_update_id = ${fullUpdateId} and batch = ${batch}`;
+  yield* run(sql`update staged_product set gains_facts = 0 where ${ofBatch} and gains_facts <> 0`);
+  yield* run(
+    sql`update staged_product set gains_facts = 1 where ${ofBatch} and is_fresh = 0
+      and identifier ${among(gaining)}`,
+  );
+  const known = yield* row<{ report: string }>(sql`select report from staged_batch where ${ofBatch}`);
+  yield* run(
+    sql`update staged_batch set extracted_by = ${extractedBy}, report = ${keepRequestLines(known?.report) + report}
+      where ${ofBatch}`,
+  );
+}
+
+/** Whether the ontology is as the commit expects it, and every batch is staged: a missing one would delete its products. */
 function* isPrepared(state: CatalogState, order: Order): Program<boolean> {
   const staged = yield* listStagedBatches(order.fullUpdateId);
   return (
@@ -116,32 +140,6 @@ function* adoptIds(state: CatalogState, { fullUpdateId }: Order, bulk: CommitBul
   yield* ask(() => bulk.moveDocuments(moved));
 }
 
-/**
- * A batch that was staged while nothing was to be created holds products as unchanged that gain facts all the same.
- * @returns whether there are any
- */
-function* outdateUnseen({ fullUpdateId, newAttributes }: Order): Program<boolean> {
-  let changes = 0;
-  for (const staged of yield* listStagedBatches(fullUpdateId)) {
-    if (!isUnseen(staged, newAttributes)) continue;
-    changes += yield* run(
-      sql`update product as p set ontology_revision = 0 from staged_product s
-        where ${own('p')} and ${ofStaged(fullUpdateId)} and s.identifier = p.identifier
-          and s.batch = ${staged.batch} and s.is_fresh = 0`,
-    );
-  }
-  return changes > 0;
-}
-
-/** Products staged as unchanged keep their facts, which may follow an older ontology. */
-function* hasOutdated({ fullUpdateId, revision, taskNumber }: Order): Program<boolean> {
-  const found = yield* row(
-    sql`select 1 from ${stagedPresent(fullUpdateId)} and abs(s.ontology_revision) < ${revision}
-      and p.updated_by = ${taskNumber} limit 1`,
-  );
-  return found !== undefined;
-}
-
 interface Counts {
   readonly present: number;
   readonly deleted: number;
@@ -168,7 +166,7 @@ function* commitRows(
   order: Order,
   { staged, deleted, created }: Counts,
 ): Program<ChangeCounts> {
-  const { fullUpdateId, taskNumber, at } = order;
+  const { fullUpdateId, revision, taskNumber, at } = order;
   const undo = yield* openUndo(state, order);
   yield* undo.recordChanged(fullUpdateId);
   if (deleted > 0) {
@@ -185,7 +183,7 @@ function* commitRows(
   );
   const changed = yield* run(
     sql`update product as p set document_id = s.document_id, hash = s.hash,
-        ontology_revision = abs(s.ontology_revision), updated_at = ${at}, updated_by = ${taskNumber}
+        ontology_revision = ${revision}, updated_at = ${at}, updated_by = ${taskNumber}
       from staged_product s where ${own('p')} and ${ofStaged(fullUpdateId)} and s.identifier = p.identifier
         and ${CHANGED_BY_STAGED}`,
   );
@@ -199,12 +197,12 @@ function* commitRows(
 }
 
 /** Sorted keys make the index grow page by page instead of all over. */
-const insertCreated = ({ fullUpdateId, at, taskNumber }: Order) =>
+const insertCreated = ({ fullUpdateId, revision, at, taskNumber }: Order) =>
   run(
     insertInto(
       'product',
       'id, identifier, document_id, hash, ontology_revision, updated_at, updated_by',
-      sql`s.product_id, s.identifier, s.document_id, s.hash, abs(s.ontology_revision), cast(${at} as bigint),
+      sql`s.product_id, s.identifier, s.document_id, s.hash, cast(${revision} as bigint), cast(${at} as bigint),
         cast(${taskNumber} as bigint)
         from ${stagedWithPresent(fullUpdateId)} and p.id is null order by s.identifier`,
     ),

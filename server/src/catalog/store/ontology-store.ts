@@ -40,6 +40,7 @@ export function* replaceOntology(
     return { ontology: present, changed: false };
   yield* run(sql`delete from attribute_id where ${own()} and name ${among(plan.forgotten)}`);
   yield* saveAttributeIds(plan.named);
+  yield* keepPast(state, present);
   yield* run(sql`delete from attribute where ${own()}`);
   yield* insertAttributes(plan.attributes);
   state.ontologyMode = wanted.mode;
@@ -48,6 +49,20 @@ export function* replaceOntology(
   state.catalogVersion += 1;
   const { attributes } = yield* readOntology();
   return { ontology: { mode: wanted.mode, revision: state.ontologyRevision, attributes }, changed: true };
+}
+
+/** Products follow it until the task of the change has looked at them; one that comes back later counts as changed. */
+const KEPT_PAST = 20;
+
+function* keepPast({ ontologyRevision }: CatalogState, { attributes }: Ontology): Program<void> {
+  yield* run(sql`delete from past_ontology where ${own()} and revision <= ${ontologyRevision - KEPT_PAST}`);
+  yield* run(
+    insertInto(
+      'past_ontology',
+      'revision, attributes',
+      sql`${ontologyRevision}, ${JSON.stringify(attributes)}`,
+    ),
+  );
 }
 
 /** @returns the permanent id of each name */

@@ -11,7 +11,13 @@ import {
   sql,
   text,
 } from '../../storage/storage.ts';
-import { type AttributeRow, type Ontology, type OntologyMode, toAttribute } from '../ontology/ontology.ts';
+import {
+  type Attribute,
+  type AttributeRow,
+  type Ontology,
+  type OntologyMode,
+  toAttribute,
+} from '../ontology/ontology.ts';
 import type { ChangeOrder } from '../port.ts';
 
 /** The state of a catalog: table `meta` of its file, its row in `catalog` in PostgreSQL. */
@@ -154,6 +160,14 @@ export function* readOntology(): Program<Ontology> {
     revision: first?.revision ?? EMPTY.ontologyRevision,
     attributes: found.filter(({ id }) => id !== null).map(toAttribute),
   };
+}
+
+/** @returns the attributes as they were until a person changed them; undefined when that is long ago */
+export function* readPastOntology(revision: number): Program<readonly Attribute[] | undefined> {
+  const found = yield* row<{ attributes: string }>(
+    sql`select attributes from past_ontology where ${own()} and revision = ${revision}`,
+  );
+  return found && (JSON.parse(found.attributes) as Attribute[]);
 }
 
 const DERIVATION_REVISION = byEngine({

@@ -12,6 +12,7 @@ export {
   changeSqliteCatalog,
   createSqliteCatalogStore,
   createSqliteSnapshots,
+  findCategoryId,
   readCatalogVersion,
   readerOperations,
   writerOperations,

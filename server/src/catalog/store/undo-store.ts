@@ -19,16 +19,11 @@ import type { CatalogState } from './state-store.ts';
  * to them. Source: docs/interface.md §4.5.
  */
 
-const answerOf = (of: string) =>
-  sql`(select answer from document d where ${own('d')} and d.id = ${text(of)}.document_id)`;
-
 /**
- * Whether a staged product `s` changes the present product `p`: the upload differs; or it does not, and the facts were
- * made anew all the same, because the full update creates an attribute that the product holds (staged with a negative
- * revision) or because the same upload came another way meanwhile.
+ * Whether a staged product `s` changes the present product `p`: the upload differs, or it gains facts of attributes that
+ * the full update creates.
  */
-export const CHANGED_BY_STAGED = sql`(s.hash <> p.hash or s.ontology_revision < 0
-  or (s.is_fresh = 1 and ${answerOf('s')} <> ${answerOf('p')}))`;
+export const CHANGED_BY_STAGED = sql`(s.hash <> p.hash or s.gains_facts = 1)`;
 
 export const ofStaged = (fullUpdateId: number) => sql`${own('s')} and s.full_update_id = ${fullUpdateId}`;
 

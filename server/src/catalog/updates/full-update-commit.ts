@@ -1,6 +1,5 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { PartRequest, TaskDefinition, TaskRun } from '../../tasks/tasks.ts';
-import type { OntologyChanges } from '../ontology/ontology.ts';
 import type { CatalogParts } from '../parts.ts';
 import type { ChangeCounts, CommitResult, DeleteLimit } from '../port.ts';
 import { passOnReport } from '../report-lines.ts';
@@ -25,7 +24,6 @@ export interface CommitParts {
   readonly parts: CatalogParts;
   readonly staging: Staging;
   readonly closing: FullUpdateClosing;
-  readonly ontology: Pick<OntologyChanges, 'startExtraction'>;
 }
 
 /** The third step of a full update, as a task. Source: docs/interface.md §4.4. */
@@ -33,7 +31,6 @@ export class FullUpdateCommits {
   private readonly parts: CatalogParts;
   private readonly staging: Staging;
   private readonly closing: FullUpdateClosing;
-  private readonly ontology: Pick<OntologyChanges, 'startExtraction'>;
   readonly task: TaskDefinition<CommitPayload> = {
     kind: 'catalog.commit',
     name: 'Api triggered full update',
@@ -46,11 +43,10 @@ export class FullUpdateCommits {
     },
   };
 
-  constructor({ parts, staging, closing, ontology }: CommitParts) {
+  constructor({ parts, staging, closing }: CommitParts) {
     this.parts = parts;
     this.staging = staging;
     this.closing = closing;
-    this.ontology = ontology;
   }
 
   /** @returns the commit as a part of the task that filled the full update */
@@ -98,9 +94,6 @@ export class FullUpdateCommits {
     }
     await this.parts.onOntologyFollowed(run);
     await this.reportCommit(run, fullUpdateId, result.counts);
-    if (result.needsExtraction) {
-      await this.ontology.startExtraction({ id: projectId, name: run.task.projectName });
-    }
     await this.closing.close(projectId, fullUpdateId, 'committed');
   }
 

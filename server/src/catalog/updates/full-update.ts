@@ -4,7 +4,6 @@ import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { PartRequest, Task, TaskDefinition } from '../../tasks/tasks.ts';
 import type { ListedRow } from '../browse/browse.ts';
-import type { OntologyChanges } from '../ontology/ontology.ts';
 import type { CatalogParts } from '../parts.ts';
 import type { DeleteLimit, Difference } from '../port.ts';
 import { isGuarded, refuseDeletes } from './delete-guard.ts';
@@ -75,12 +74,12 @@ export class FullUpdates {
     acceptedAs: 'PENDING',
     isOrdered: false,
   };
-  constructor(parts: CatalogParts, staging: Staging, ontology: Pick<OntologyChanges, 'startExtraction'>) {
+  constructor(parts: CatalogParts, staging: Staging) {
     this.parts = parts;
     this.staging = staging;
     this.failedBatches = new FailedBatches(parts, ORIGIN);
     this.closing = new FullUpdateClosing(parts, (fullUpdateId) => staging.forget(fullUpdateId));
-    this.commits = new FullUpdateCommits({ parts, staging, closing: this.closing, ontology });
+    this.commits = new FullUpdateCommits({ parts, staging, closing: this.closing });
     this.definitions = [this.uploadTask, this.commits.task];
   }
 

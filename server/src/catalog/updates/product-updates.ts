@@ -30,7 +30,7 @@ interface DeletePayload {
 }
 
 export interface RestoreHooks {
-  /** Facts of restored products may follow an older ontology. */
+  /** Restored products may follow an older ontology. */
   startExtraction(project: Pick<ChosenProject, 'id' | 'name' | 'origin'>): Promise<void>;
 }
 

@@ -16,7 +16,7 @@ import {
 } from '../ontology/ontology.ts';
 import type { CatalogStore, StagedBatch } from '../port.ts';
 
-/** With which definitions the facts of a batch were made. */
+/** With which definitions the values of a batch were judged. */
 export interface ExtractedBy {
   readonly revision: number;
   readonly drafts: readonly (readonly [name: string, definition: string])[];
@@ -93,7 +93,8 @@ export class Staging {
   }
 
   /**
-   * Makes facts again that a later batch or a change of the ontology made obsolete.
+   * Looks again at batches that were staged by another ontology. A type that a later batch overturned calls for nothing:
+   * all values of a new attribute fit it.
    * @returns the attributes to create; undefined when the ontology changed meanwhile
    */
   async settle(
@@ -105,23 +106,14 @@ export class Staging {
     const batches = await store.listStagedBatches(projectId, fullUpdateId);
     const drafts = await this.findDrafts(projectId, ontology, batches);
     const known = indexByKey(ontology.attributes);
-    for (const draft of drafts) known.set(draft.name, draft);
-    const definitions = new Map([...known].map(([name, attribute]) => [name, describeDefinition(attribute)]));
     for (const { batch, extractedBy } of batches) {
-      const made = JSON.parse(extractedBy) as ExtractedBy;
-      if (isSettled(made, ontology.revision, definitions)) continue;
-      const { revision, ...restaged } = await this.parts.ingest.restage(projectId, {
-        fullUpdateId,
-        batch,
-        drafts,
-      });
+      if (isSettled(JSON.parse(extractedBy) as ExtractedBy, ontology.revision, known)) continue;
+      const wanted = { fullUpdateId, batch, drafts };
+      const { revision, ...reviewed } = await this.parts.ingest.review(projectId, wanted);
       if (revision !== ontology.revision) return undefined;
-      const anew: ExtractedBy = {
-        revision,
-        drafts: made.drafts.map(([name]) => [name, definitions.get(name) ?? '']),
-      };
-      const written = { ...restaged, fullUpdateId, batch, extractedBy: JSON.stringify(anew) };
-      await store.restageBatch(projectId, written);
+      const anew: ExtractedBy = { revision, drafts: drafts.map(defined) };
+      const written = { ...reviewed, fullUpdateId, batch, extractedBy: JSON.stringify(anew) };
+      await store.reviewBatch(projectId, written);
     }
     return drafts;
   }
@@ -164,10 +156,7 @@ export class Staging {
     const extracted = await ingest.extractProducts(projectId, source, drafts);
     const { packed, report, revision, derivationRevision } = extracted;
     await session.writes[0];
-    const extractedBy: ExtractedBy = {
-      revision,
-      drafts: drafts.map((draft) => [draft.name, describeDefinition(draft)]),
-    };
+    const extractedBy: ExtractedBy = { revision, drafts: drafts.map(defined) };
     const write = store.stageBatch(projectId, {
       fullUpdateId,
       batch,
@@ -270,10 +259,16 @@ export class Staging {
   }
 }
 
-function isSettled(made: ExtractedBy, revision: number, definitions: ReadonlyMap<string, string>): boolean {
+const defined = (draft: Attribute) => [draft.name, describeDefinition(draft)] as const;
+
+/** Another full update may have created what this one was to create, with other values in mind. */
+function isSettled(made: ExtractedBy, revision: number, known: ReadonlyMap<string, Attribute>): boolean {
   return (
     made.revision === revision &&
-    made.drafts.every(([name, definition]) => definitions.get(name) === definition)
+    made.drafts.every(([name, definition]) => {
+      const attribute = known.get(name);
+      return attribute === undefined || describeDefinition(attribute) === definition;
+    })
   );
 }
 

@@ -7,5 +7,4 @@ export { FullUpdates } from './full-update.ts';
 export { listBatchPayloads, listLiveFullUpdates } from './full-update-store.ts';
 export { type GatheredWrites, gatherWrites, type WriteMode } from './gathered-writes.ts';
 export { ProductUpdates } from './product-updates.ts';
-export { isUnseen } from './staged-drafts.ts';
 export { Staging } from './staging.ts';

@@ -1,4 +1,4 @@
-import type { Attribute, Operator, UploadedProduct } from '../../catalog/catalog.ts';
+import { type Attribute, indexByKey, type Operator, type UploadedProduct } from '../../catalog/catalog.ts';
 import { type BoundRule, compileRule } from '../definitions/definitions.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';
 import type { FoundSource, RelationView } from '../search/search.ts';
@@ -64,9 +64,11 @@ const HIGHEST_RELEVANCE = 1_000_000;
 export class CatalogRelations {
   readonly version: number;
   private readonly relations: ReadonlyMap<number, AnsweringRelation>;
-  private readonly attributes: ReadonlyMap<number, Attribute>;
+  private readonly attributes: ReadonlyMap<string, Attribute>;
   private readonly hasTargets: CatalogRules['hasTargets'];
   private readonly targets = new Map<number, boolean>();
+  /** By path as JSON. */
+  private readonly categoryIds = new Map<string, number>();
   /** By form and brand attribute, then by product. */
   private readonly items = new Map<string, Map<number, string>>();
   private kept = 0;
@@ -74,7 +76,7 @@ export class CatalogRelations {
   constructor({ version, attributes, relations, hasTargets }: CatalogRules) {
     this.version = version;
     this.hasTargets = hasTargets;
-    this.attributes = new Map(attributes.map((attribute) => [attribute.id, attribute]));
+    this.attributes = indexByKey(attributes);
     this.relations = new Map(
       relations
         .filter(({ definition }) => definition.enabled)
@@ -172,10 +174,20 @@ export class CatalogRelations {
   }
 
   private describeProduct(view: RelationView, productId: number, input: RelateInput): string {
-    const served = view.findServed(productId);
-    if (served === undefined) return '';
+    const raw = view.findRaw(productId);
+    if (raw === undefined) return '';
     const { form, brandAttribute } = input;
-    const item = describeItem(productId, served, { form, brandAttribute, attributes: this.attributes });
+    const { attributes } = this;
+    let isWhole = true;
+    const categoryIdOf = (path: string) => {
+      const id = this.categoryIds.get(path) ?? view.findCategoryId(path);
+      if (id === undefined) isWhole = false;
+      else this.categoryIds.set(path, id);
+      return id ?? 0;
+    };
+    const settings = { form, brandAttribute, attributes, categoryIdOf };
+    const item = describeItem(productId, JSON.parse(raw) as UploadedProduct, settings);
+    if (!isWhole) return '';
     if (this.kept >= KEPT_ITEMS) {
       this.items.clear();
       this.kept = 0;

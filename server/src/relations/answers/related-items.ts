@@ -1,96 +1,76 @@
 import {
   type Attribute,
+  computeValueId,
+  listFacts,
   mainCategory,
   mainImage,
   readValue,
   type UploadedProduct,
 } from '../../catalog/catalog.ts';
-import type { ServedProduct } from '../search/search.ts';
 
 /** `bulk`: for many products, with data points; `single`: for one, flat. Source: docs/interface.md §2.5. */
 export type AnswerForm = 'bulk' | 'single';
 
-interface LookupAnswer {
-  readonly identifier: string;
-  readonly groupId: string;
-  readonly name: string;
-  readonly link: string;
-  readonly images: UploadedProduct['images'];
-  readonly categories: readonly { readonly path: readonly string[]; readonly categoryId: number }[];
-  readonly facts: readonly {
-    readonly attributeId: number;
-    readonly attribute: string;
-    readonly valueId: number;
-    readonly value: string;
-  }[];
-}
-
 export interface ItemSettings {
   readonly form: AnswerForm;
   readonly brandAttribute: string;
-  /** Of the ontology, by id. */
-  readonly attributes: ReadonlyMap<number, Attribute>;
+  /** Of the ontology, by `indexByKey`. */
+  readonly attributes: ReadonlyMap<string, Attribute>;
+  /** @returns the id of a path, as JSON */
+  categoryIdOf(path: string): number;
 }
+
+type Facts = ReturnType<typeof listFacts>;
+type Category = UploadedProduct['categories'][number];
 
 /**
  * A related product as JSON up to its relevance, which depends on where it stands; `}` is to follow that.
  * Source: docs/interface.md §2.5 rules 3 to 5, §12.5.
  */
-export function describeItem(productId: number, served: ServedProduct, settings: ItemSettings): string {
-  const product = JSON.parse(`{${served.answer}}`) as LookupAnswer;
-  const main = findMainCategory(product, served.raw);
+export function describeItem(sxId: number, product: UploadedProduct, settings: ItemSettings): string {
+  const facts = listFacts(product.attributes, settings.attributes);
+  const main = mainCategory(product.categories);
   const image = mainImage(product.images)?.url ?? '';
-  const { identifier, groupId, name, link, images } = product;
+  const { identifier, groupIdentifier: groupId, name, productUrl: link, images } = product;
   const item =
     settings.form === 'bulk'
       ? {
-          ...{ identifier, groupId, sxId: productId, dataPoints: listDataPoints(product, main, settings) },
+          ...{ identifier, groupId, sxId, dataPoints: listDataPoints(facts, main, settings) },
           ...{ image, name, images, link, head: identifier === groupId },
         }
       : {
-          ...{ identifier, groupId, sxId: productId, name, brand: findBrand(product, settings) },
+          ...{ identifier, groupId, sxId, name, brand: findBrand(facts, settings) },
           ...{ category: main?.path.at(-1) ?? '', image, link },
         };
   return `${JSON.stringify(item).slice(0, -1)},"relevance":`;
 }
 
-/** The lookup's answer has no priorities, the upload may. */
-function findMainCategory(
-  { categories }: LookupAnswer,
-  raw: string,
-): LookupAnswer['categories'][number] | undefined {
-  if (categories.length < 2 || !raw.includes('"priority":')) return categories[0];
-  const uploaded = (JSON.parse(raw) as UploadedProduct).categories;
-  return mainCategory(categories.map((category, at) => ({ ...category, priority: uploaded[at]?.priority })));
-}
-
-function findBrand({ facts }: LookupAnswer, { brandAttribute }: ItemSettings): string {
+function findBrand(facts: Facts, { brandAttribute }: ItemSettings): string {
   const name = brandAttribute.toLowerCase();
-  return facts.find(({ attribute }) => attribute.toLowerCase() === name)?.value ?? '';
+  return facts.find(({ attribute }) => attribute.name.toLowerCase() === name)?.value ?? '';
 }
 
-function listDataPoints(
-  { facts }: LookupAnswer,
-  main: LookupAnswer['categories'][number] | undefined,
-  { attributes }: ItemSettings,
-): object[] {
-  const points: object[] = facts.map(({ attributeId, attribute, valueId, value }) => ({
-    id: valueId,
-    conceptIdName: attribute.toUpperCase(),
-    key: attribute,
+function listDataPoints(facts: Facts, main: Category | undefined, settings: ItemSettings): object[] {
+  const points: object[] = facts.map(({ attribute, value }) => ({
+    id: computeValueId(attribute.id, value),
+    conceptIdName: attribute.name.toUpperCase(),
+    key: attribute.name,
     type: 'PASS_ON',
     value,
     isCategory: false,
-    ...readMeasure(value, attributes.get(attributeId)),
+    ...readMeasure(value, attribute),
   }));
   if (main === undefined) return points;
   const value = main.path.at(-1) ?? '';
   const category = { conceptIdName: 'CATEGORY', key: 'Category', type: 'PASS_ON', value, isCategory: true };
-  return [...points, { id: main.categoryId, ...category }];
+  return [
+    ...points,
+    { id: main.categoryId ?? settings.categoryIdOf(JSON.stringify(main.path)), ...category },
+  ];
 }
 
-function readMeasure(value: string, attribute: Attribute | undefined): object {
-  if (attribute?.type !== 'NUMERIC_ATTRIBUTE') return {};
+function readMeasure(value: string, attribute: Attribute): object {
+  if (attribute.type !== 'NUMERIC_ATTRIBUTE') return {};
   const read = readValue(value, attribute);
   if (read.kind !== 'number') return {};
   return { parsedValue: read.number, ...(attribute.unitName !== undefined && { unit: attribute.unitName }) };

@@ -13,9 +13,9 @@ test('a view that lacks something gives the least, and says what to fetch', () =
   assert.equal(view.findSource('A'), undefined);
   assert.deepEqual([...view.listCandidates(wanted)], []);
   assert.deepEqual(view.listVariants('G'), []);
-  assert.equal(view.findServed(7), undefined);
-  const { sources, pages, groups, served } = view.missing;
-  assert.deepEqual([...sources, ...groups, ...served], ['A', 'G', 7]);
+  assert.equal(view.findRaw(7), undefined);
+  const { sources, pages, groups, raws } = view.missing;
+  assert.deepEqual([...sources, ...groups, ...raws], ['A', 'G', 7]);
   assert.deepEqual([...pages.values()], [{ ...wanted, size: 8, after: undefined }]);
   assert.equal(view.missing.count, 4);
 });
@@ -30,7 +30,7 @@ test('what was looked for and did not come is not there, and is not looked for a
     assert.equal(view.missing.count, round === 1 ? 3 : 0);
     view.settle();
   }
-  view.findServed(7);
+  view.findRaw(7);
   assert.throws(() => view.settle(), /product 7/);
 });
 
@@ -57,10 +57,10 @@ test('what is made once is kept only when nothing was lacking', () => {
   const make = () =>
     view.once('answer', () => {
       made += 1;
-      return view.once('part', () => view.findServed(7)?.answer);
+      return view.once('part', () => view.findRaw(7));
     });
   assert.equal(make(), undefined);
-  view.addServed(7, { answer: 'seven', raw: '' });
+  view.addRaw(7, 'seven');
   view.settle();
   assert.deepEqual([make(), make(), made], ['seven', 'seven', 2]);
 });

@@ -5,7 +5,6 @@ import {
   type FoundSource,
   growPage,
   type RelationView,
-  type ServedProduct,
   type StoredUpload,
   type Variant,
   type Wanted,
@@ -37,10 +36,10 @@ export class Missing {
   readonly sources = new Set<string>();
   readonly pages = new Map<Membership, WantedPage>();
   readonly groups = new Set<string>();
-  readonly served = new Set<number>();
   readonly raws = new Set<number>();
   readonly identifiers = new Set<number>();
   readonly uploads = new Set<string>();
+  readonly categories = new Set<string>();
 
   get count(): number {
     return Object.values(this).reduce((sum: number, { size }: { size: number }) => sum + size, 0);
@@ -59,10 +58,10 @@ export class FetchedView implements RelationView {
   private readonly sources = new Map<string, FoundSource | undefined>();
   private readonly lists = new Map<Membership, ReadList>();
   private readonly variants = new Map<string, readonly Variant[]>();
-  private readonly served = new Map<number, ServedProduct>();
   private readonly raws = new Map<number, string>();
   private readonly identifiers = new Map<number, string>();
   private readonly uploads = new Map<string, StoredUpload | undefined>();
+  private readonly categories = new Map<string, number>();
 
   once<Result>(key: string, make: () => Result): Result {
     if (this.made.has(key)) return this.made.get(key) as Result;
@@ -89,12 +88,12 @@ export class FetchedView implements RelationView {
     return this.find(this.variants, this.missing.groups, group) ?? [];
   }
 
-  findServed(productId: number): ServedProduct | undefined {
-    return this.find(this.served, this.missing.served, productId);
-  }
-
   findRaw(productId: number): string | undefined {
     return this.find(this.raws, this.missing.raws, productId);
+  }
+
+  findCategoryId(path: string): number | undefined {
+    return this.find(this.categories, this.missing.categories, path);
   }
 
   findIdentifier(productId: number): string {
@@ -127,16 +126,16 @@ export class FetchedView implements RelationView {
     this.variants.set(group, variants);
   }
 
-  addServed(productId: number, served: ServedProduct): void {
-    this.served.set(productId, served);
-  }
-
   addRaw(productId: number, raw: string): void {
     this.raws.set(productId, raw);
   }
 
   addIdentifier(productId: number, identifier: string): void {
     this.identifiers.set(productId, identifier);
+  }
+
+  addCategoryId(path: string, id: number): void {
+    this.categories.set(path, id);
   }
 
   addUpload(identifier: string, upload: StoredUpload): void {
@@ -157,12 +156,12 @@ export class FetchedView implements RelationView {
    * @throws Error for a product that the view itself named
    */
   settle(): void {
-    const { sources, uploads, groups, served, raws, identifiers } = this.missing;
+    const { sources, uploads, groups, raws, identifiers, categories } = this.missing;
     fillAbsent(sources, this.sources, undefined);
     fillAbsent(uploads, this.uploads, undefined);
     fillAbsent(groups, this.variants, []);
+    fillAbsent(categories, this.categories, 0);
     for (const [asked, found] of [
-      [served, this.served],
       [raws, this.raws],
       [identifiers, this.identifiers],
     ] as const) {

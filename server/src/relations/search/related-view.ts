@@ -18,10 +18,10 @@ export interface RelationView {
   listCandidates(wanted: Wanted): Iterable<Candidate>;
   /** @returns the products of a group that stand on any side of any relation */
   listVariants(group: string): readonly Variant[];
-  /** @returns undefined only when it is not fetched yet: the product is one that the view named */
-  findServed(productId: number): ServedProduct | undefined;
-  /** @returns its upload as JSON; undefined only when it is not fetched yet */
+  /** @returns its upload as JSON; undefined only when it is not fetched yet: the product is one that the view named */
   findRaw(productId: number): string | undefined;
+  /** @returns the id of a category path, as JSON; undefined only when it is not fetched yet */
+  findCategoryId(path: string): number | undefined;
   findIdentifier(productId: number): string;
   findUpload(identifier: string): StoredUpload | undefined;
 }
@@ -55,13 +55,6 @@ export interface Wanted {
 export interface Variant {
   readonly productId: number;
   readonly memberships: readonly Membership[];
-}
-
-/** A product as answers show it: the answer of the lookup without id and time, and its upload. */
-export interface ServedProduct {
-  readonly answer: string;
-  /** May be empty where no category has a priority. */
-  readonly raw: string;
 }
 
 /** A product in the catalog, with its upload. */

@@ -15,7 +15,6 @@ export {
   type FoundSource,
   growPage,
   type RelationView,
-  type ServedProduct,
   SORTED_AT_MOST,
   SQL_OPERATORS,
   type StoredUpload,

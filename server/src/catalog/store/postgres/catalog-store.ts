@@ -11,17 +11,11 @@ import type { CatalogStore } from '../../port.ts';
 import { type CatalogReads, createCatalogReads } from '../catalog-reads.ts';
 import { createCatalogWrites, programOperations } from '../catalog-writes.ts';
 import { listDeleted } from '../product-list-store.ts';
+import { createPostgresAnswers, findAnswered } from './answer-store.ts';
 import { commit } from './commit-store.ts';
-import { applyProducts, refreshFacts } from './product-store.ts';
-import {
-  compareStaged,
-  findServed,
-  findStored,
-  listStored,
-  readStagedReports,
-  readVersions,
-} from './reader-store.ts';
-import { restageBatch, stageBatch } from './staging-store.ts';
+import { applyProducts, followOntology } from './product-store.ts';
+import { compareStaged, listStored, readStagedReports, readVersions } from './reader-store.ts';
+import { stageBatch } from './staging-store.ts';
 import { collectGarbage, removeCatalog } from './upkeep-store.ts';
 import type { PostgresWriter } from './writer-store.ts';
 
@@ -48,9 +42,8 @@ export function postgresWriterOperations(writer: PostgresWriter): Record<string,
     applyProducts: write(applyProducts),
     collectGarbage: write(collectGarbage),
     commit: write(commit),
-    refreshFacts: write(refreshFacts),
+    followOntology: write(followOntology),
     removeCatalog: write(removeCatalog),
-    restageBatch: write(restageBatch),
     stageBatch: write(stageBatch),
   };
 }
@@ -67,6 +60,7 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
   const { postgres, readPostgres, writers, cache } = parts;
   const answers = new LookupAnswers(cache);
   const reads = readsOf(postgres);
+  const made = createPostgresAnswers();
   const readVersion = coalesceReads((projectIds: readonly number[]) =>
     readVersions(readPostgres(), projectIds),
   );
@@ -90,11 +84,11 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
         if (kept !== undefined) return kept;
       }
       const wanted = identifiers.filter(isStorableText);
-      const { version, served } = await findServed(readPostgres(), projectId, wanted);
+      const { version, served } = await made.findServed(readPostgres(), projectId, wanted);
       return answers.answer(note(projectId, version), { identifiers, frame }, (one) => served.get(one));
     },
     findProduct: async (projectId, identifier) =>
-      isStorableText(identifier) ? findStored(postgres, projectId, identifier) : undefined,
+      isStorableText(identifier) ? findAnswered(postgres, projectId, identifier) : undefined,
     listProducts: (projectId, after, limit) => listStored(postgres, projectId, { after: after ?? '', limit }),
     readStagedReports: (projectId, fullUpdateId) => readStagedReports(postgres, projectId, fullUpdateId),
     compareStaged: (projectId, fullUpdateId, withIdentifiers) =>

@@ -30,8 +30,8 @@ async function copyDocuments(
   const documents = replaced.map(({ document }) => document);
   const copies = replaced.map(() => row.nextDocumentId++);
   const copied = await tx.run(
-    `insert into document (project_id, id, product_id, answer, raw)
-     select $1, c.copy, d.product_id, d.answer, d.raw from unnest($2::bigint[], $3::bigint[]) c (document, copy)
+    `insert into document (project_id, id, product_id, raw)
+     select $1, c.copy, d.product_id, d.raw from unnest($2::bigint[], $3::bigint[]) c (document, copy)
      cross join lateral (select * from document where project_id = $1 and id = c.document limit 1) d`,
     [projectId, documents, copies],
   );
@@ -65,8 +65,8 @@ async function moveDocuments(
     [projectId, fullUpdateId, moved.map(({ identifier }) => identifier), productIds],
   );
   await tx.run(
-    `insert into document (project_id, id, product_id, answer, raw)
-     select $1, d.id, m.product_id, d.answer, d.raw from unnest($2::bigint[], $3::bigint[]) m (id, product_id)
+    `insert into document (project_id, id, product_id, raw)
+     select $1, d.id, m.product_id, d.raw from unnest($2::bigint[], $3::bigint[]) m (id, product_id)
      cross join lateral (select * from document where project_id = $1 and id = m.id limit 1) d
      on conflict (project_id, id) do update set product_id = excluded.product_id`,
     [projectId, moved.map(({ document }) => document), productIds],

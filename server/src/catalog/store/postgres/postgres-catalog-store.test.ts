@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type CatalogUnderTest, openPostgresCatalog } from '../../../../test/support/catalog-under-test.ts';
-import { CatalogWorld, EXTRACTED_BY, rawOf, type Session } from '../../../../test/support/catalog-world.ts';
+import {
+  CatalogWorld,
+  describeAnswer,
+  EXTRACTED_BY,
+  rawOf,
+  type Session,
+} from '../../../../test/support/catalog-world.ts';
 import { makeTestStore, testedStore } from '../../../../test/support/test-store.ts';
 import { openPostgres, type Postgres } from '../../../storage/storage.ts';
 import type { CommitOrder } from '../../port.ts';
@@ -192,7 +198,8 @@ test('readers see the old state until a commit is done, and then the new one', o
       rawsOf({ a: 2, c: 1 }),
     );
     const answers = seen.products.map(
-      ({ id, answer, updatedAt }) => `{"id":${id},${answer},"lastUpdateTs":${updatedAt}}`,
+      ({ id, raw, updatedAt }) =>
+        `{"id":${id},${describeAnswer(raw, seen.ontology)},"lastUpdateTs":${updatedAt}}`,
     );
     assert.equal(seen.lookup, `[${answers.join()}]`, 'nothing of before is kept in memory');
     assert.equal(seen.ontology.attributes.length, 1);
@@ -234,7 +241,7 @@ test('a commit waits for a change under way and replaces it', options, async () 
   goOn();
   assert.deepEqual(await apply, { created: 2, changed: 1, unchanged: 0, deleted: 0 });
   const counts = { created: 0, changed: 2, unchanged: 1, deleted: 1 };
-  assert.deepEqual(await commit, { kind: 'done', counts, needsExtraction: false });
+  assert.deepEqual(await commit, { kind: 'done', counts });
   assert.deepEqual(await readContents(all[0]), rawsOf({ a: 1, c: 1, d: 2 }));
   await checkSound(all[0]);
 });

@@ -1,6 +1,6 @@
 import { CopyRows, copyInto } from '../../../storage/storage.ts';
-import type { AppliedProducts, ChangeCounts, ChangeOrder, RefreshedFacts, Stale } from '../../port.ts';
-import { answerTextsOf, hashOf, sortedRows } from '../../products/products.ts';
+import type { AppliedProducts, ChangeCounts, ChangeOrder, FollowedProducts, Stale } from '../../port.ts';
+import { hashOf, sortedRows } from '../../products/products.ts';
 import { WANTED_PRODUCTS } from './reader-store.ts';
 import {
   applyTask,
@@ -9,7 +9,6 @@ import {
   copyDocuments,
   type PlannedDocument,
   type PostgresWriter,
-  replaceAnswers,
 } from './writer-store.ts';
 
 /** Changes of present products outside a full update in PostgreSQL; each function one transaction. */
@@ -83,18 +82,14 @@ const PRODUCT = copyInto('product', [
 
 async function insertProducts(
   { tx, projectId }: CatalogChange,
-  { packed, at, taskNumber }: Change,
+  { packed, revision, at, taskNumber }: Change,
   created: readonly ChangedProduct[],
 ): Promise<void> {
   if (created.length === 0) return;
   const rows = new CopyRows(8, created.length * 128);
   for (const { row, id, identifier, productId } of created) {
     rows.begin().integer(projectId).integer(productId).text(identifier).integer(id);
-    rows
-      .bytes(hashOf(packed, row))
-      .integer(packed.revisions[row] ?? 0)
-      .integer(at)
-      .integer(taskNumber);
+    rows.bytes(hashOf(packed, row)).integer(revision).integer(at).integer(taskNumber);
   }
   await tx.copyIn(PRODUCT, rows.finish());
 }
@@ -102,7 +97,7 @@ async function insertProducts(
 /** Lists as parameters, not COPY: these rows are narrow, and a staging table would be written and emptied again. */
 async function updateProducts(
   { tx, projectId }: CatalogChange,
-  { packed, at, taskNumber }: Change,
+  { packed, revision, at, taskNumber }: Change,
   changed: readonly ChangedProduct[],
 ): Promise<void> {
   if (changed.length === 0) return;
@@ -114,8 +109,8 @@ async function updateProducts(
   // They are there, so this changes them: by the index, which an update that is joined with a list may do without.
   await tx.run(
     `insert into product (project_id, id, identifier, document_id, hash, ontology_revision, updated_at, updated_by)
-     select $1, c.*, $2::bigint, $3::bigint
-     from unnest($4::bigint[], $5::text[], $6::bigint[], $7::bytea[], $8::bigint[]) c
+     select $1, c.*, $8::bigint, $2::bigint, $3::bigint
+     from unnest($4::bigint[], $5::text[], $6::bigint[], $7::bytea[]) c
      on conflict (project_id, id) do update set document_id = excluded.document_id, hash = excluded.hash,
        ontology_revision = excluded.ontology_revision, updated_at = excluded.updated_at, updated_by = excluded.updated_by`,
     [
@@ -126,39 +121,29 @@ async function updateProducts(
       changed.map(({ identifier }) => identifier),
       changed.map(({ id }) => id),
       changed.map(({ row }) => Buffer.from(hashOf(packed, row))),
-      changed.map(({ row }) => packed.revisions[row] ?? 0),
+      revision,
     ],
   );
 }
 
-/** Replaces facts of products that are still what they were when their facts were made. */
-export function refreshFacts(
+/** Notes which ontology products follow that are still what they were when they were looked at. */
+export function followOntology(
   writer: PostgresWriter,
   projectId: number,
-  { products, documents, packed, at, taskNumber }: RefreshedFacts,
+  { revision, products, documents, changed, at, taskNumber }: ChangeOrder & FollowedProducts,
 ): Promise<void> {
   return changeCatalog(writer, projectId, async ({ tx, row }) => {
-    const answers = answerTextsOf(packed);
-    const followed = await tx.rows<{ document: number }>(
+    await tx.run(
       `insert into product (project_id, id, identifier, document_id, hash, ontology_revision, updated_at, updated_by)
-       select $1, p.id, p.identifier, p.document_id, p.hash, w.revision,
-         case when d.answer = w.answer then p.updated_at else $2 end,
-         case when d.answer = w.answer then p.updated_by else $7 end
-       from unnest($3::bigint[], $4::bigint[], $5::bigint[], $6::text[]) w (id, document, revision, answer)
+       select $1, p.id, p.identifier, p.document_id, p.hash, $3,
+         case when w.changed then $2 else p.updated_at end, case when w.changed then $7 else p.updated_by end
+       from unnest($4::bigint[], $5::bigint[], $6::boolean[]) w (id, document, changed)
        cross join lateral (select * from product where project_id = $1 and id = w.id limit 1) p
-       cross join lateral (select answer from document where project_id = $1 and id = w.document limit 1) d
-       where p.document_id = w.document and p.ontology_revision < w.revision
+       where p.document_id = w.document and p.ontology_revision < $3
        on conflict (project_id, id) do update
        set ontology_revision = excluded.ontology_revision, updated_at = excluded.updated_at,
-         updated_by = excluded.updated_by
-       returning document_id as document`,
-      [projectId, at, [...products], [...documents], [...packed.revisions], answers, taskNumber],
-    );
-    const isFollowed = new Set(followed.map(({ document }) => document));
-    await replaceAnswers(
-      tx,
-      projectId,
-      [...documents].flatMap((id, at) => (isFollowed.has(id) ? { id, answer: answers[at] ?? '' } : [])),
+         updated_by = excluded.updated_by`,
+      [projectId, at, revision, products, documents, changed, taskNumber],
     );
     row.catalogVersion += 1;
   });

@@ -1,5 +1,4 @@
 import { type Postgres, performOn, type SqlSession } from '../../../storage/storage.ts';
-import type { ServedAnswer } from '../../lookup/lookup.ts';
 import type { Difference, StoredProduct } from '../../port.ts';
 import { planForWholeTables } from '../planning-store.ts';
 import { countProducts } from '../product-list-store.ts';
@@ -29,34 +28,21 @@ export async function readVersions(
   return new Map(rows.map(({ projectId, version }) => [projectId, version]));
 }
 
-interface ServedRow {
-  readonly version: number | null;
-  readonly identifier: string | null;
-  readonly id: number;
-  readonly updatedAt: number;
-  readonly answer: string;
-}
-
-/** One statement, so the products are of the version that comes with them. */
-export async function findServed(
+/** @returns the ids of category paths, as JSON; unknown ones are left out */
+export async function findCategories(
   session: SqlSession,
   projectId: number,
-  identifiers: readonly string[],
-): Promise<{ version: number; served: ReadonlyMap<string, ServedAnswer> }> {
-  const rows = await session.rows<ServedRow>(
-    `select (select catalog_version from catalog where project_id = $1) as version, f.*
-     from (select 1) one left join lateral (
-       select p.identifier, p.id, p.updated_at as "updatedAt", d.answer
-       from ${WANTED_DOCUMENTS}) f on true`,
-    [projectId, identifiers],
+  paths: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await session.rows<{ path: string; id: number }>(
+    `select w.path, c.id from unnest($2::text[]) w (path) cross join lateral (select id from category
+       where project_id = $1 and md5(path) = md5(w.path) and path = w.path limit 1) c`,
+    [projectId, paths],
   );
-  const served = rows.flatMap(({ identifier, id, updatedAt, answer }) =>
-    identifier === null ? [] : [[identifier, { id, updatedAt, answer: Buffer.from(answer) }] as const],
-  );
-  return { version: rows[0]?.version ?? 0, served: new Map(served) };
+  return new Map(rows.map(({ path, id }) => [path, id]));
 }
 
-const STORED = `select p.id, p.identifier, p.updated_at as "updatedAt", p.updated_by as "updatedBy", d.answer, d.raw
+const STORED = `select p.id, p.identifier, p.updated_at as "updatedAt", p.updated_by as "updatedBy", d.raw
   from product p join document d on d.project_id = p.project_id and d.id = p.document_id
   where p.project_id = $1`;
 
@@ -103,9 +89,8 @@ const STAGED = `from staged_product s left join product p on p.project_id = s.pr
   where s.project_id = $1 and s.full_update_id = $2`;
 const KINDS = {
   created: `${STAGED} and p.id is null`,
-  // A negative revision: an equal upload that gains facts of an attribute that the commit creates.
-  changed: `${STAGED} and p.id is not null and (p.hash <> s.hash or s.ontology_revision < 0)`,
-  unchanged: `${STAGED} and p.hash = s.hash and s.ontology_revision >= 0`,
+  changed: `${STAGED} and p.id is not null and (p.hash <> s.hash or s.gains_facts = 1)`,
+  unchanged: `${STAGED} and p.hash = s.hash and s.gains_facts = 0`,
   deleted: `from product p where p.project_id = $1 and not exists (select 1 from staged_product s
     where s.project_id = p.project_id and s.full_update_id = $2 and s.identifier = p.identifier)`,
 };

@@ -27,7 +27,7 @@ export function createPostgresSnapshots(parts: {
   };
 }
 
-const PRESENT = `w.identifier, p.id, p.hash, p.document_id as document, p.ontology_revision as revision`;
+const PRESENT = 'w.identifier, p.id, p.hash, p.document_id as document';
 
 /** Looked up one by one: joined as it is, all documents may be read. */
 const documentOf = (row: string) =>
@@ -57,8 +57,8 @@ function snapshotOf(session: SqlSession, projectId: number, derivation: BatchDer
     async listOutdated({ revision, after, limit }) {
       await performOn(session, projectId, planForParts());
       return session.rows<OutdatedProduct>(
-        `select p.id, p.identifier, p.document_id as document, d.raw
-         from (select id, identifier, document_id from product
+        `select p.id, p.document_id as document, p.ontology_revision as revision, d.raw
+         from (select id, document_id, ontology_revision from product
            where project_id = $1 and id > $2 and ontology_revision < $3 order by id limit $4) p ${documentOf('p')}
          order by p.id`,
         [projectId, after, revision, limit],

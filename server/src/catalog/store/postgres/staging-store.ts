@@ -1,21 +1,7 @@
 import { CopyRows, copyInto } from '../../../storage/storage.ts';
-import type { RestagedProducts, StagedProducts } from '../../port.ts';
-import {
-  answerTextsOf,
-  hashOf,
-  identifiersOf,
-  type KeyedRow,
-  type PackedProducts,
-  sortedRows,
-} from '../../products/products.ts';
-import { keepRequestLines } from '../../report-lines.ts';
-import {
-  type CatalogChange,
-  changeCatalog,
-  copyDocuments,
-  type PostgresWriter,
-  replaceAnswers,
-} from './writer-store.ts';
+import type { StagedProducts } from '../../port.ts';
+import { hashOf, type KeyedRow, type PackedProducts, sortedRows } from '../../products/products.ts';
+import { type CatalogChange, changeCatalog, copyDocuments, type PostgresWriter } from './writer-store.ts';
 
 /** Products of open full updates in PostgreSQL; each function one transaction. */
 
@@ -117,7 +103,7 @@ async function settleRepeated(
 const ROW_BYTES = 192;
 const STAGED = copyInto('staged_product', [
   ...['project_id', 'full_update_id', 'identifier', 'batch', 'document_id', 'is_fresh', 'product_id'],
-  ...['is_reserved', 'hash', 'ontology_revision'],
+  ...['is_reserved', 'hash', 'gains_facts'],
 ]);
 
 /** A staged row with the ids of its product and its document. */
@@ -160,12 +146,12 @@ async function replaceRows(
   if (rows.length === 0) return;
   await tx.run(
     `insert into staged_product (project_id, full_update_id, batch, identifier, document_id, is_fresh, product_id,
-       is_reserved, hash, ontology_revision)
+       is_reserved, hash, gains_facts)
      select $1, $2, $3, r.* from unnest($4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
        $9::bytea[], $10::bigint[]) r
      on conflict (project_id, full_update_id, identifier) do update set batch = excluded.batch,
        document_id = excluded.document_id, is_fresh = excluded.is_fresh, product_id = excluded.product_id,
-       is_reserved = excluded.is_reserved, hash = excluded.hash, ontology_revision = excluded.ontology_revision`,
+       is_reserved = excluded.is_reserved, hash = excluded.hash, gains_facts = excluded.gains_facts`,
     [
       ...[projectId, fullUpdateId, batch],
       rows.map(({ identifier }) => identifier),
@@ -174,7 +160,7 @@ async function replaceRows(
       rows.map(({ productId }) => productId),
       rows.map(({ isReserved }) => Number(isReserved)),
       rows.map(({ row }) => Buffer.from(hashOf(packed, row))),
-      rows.map(({ row }) => packed.revisions[row] ?? 0),
+      rows.map(({ row }) => packed.gains[row] ?? 0),
     ],
   );
 }
@@ -202,49 +188,7 @@ function packRows(
   for (const { row, identifier, productId, isReserved, document, isFresh } of rows) {
     copied.begin().integer(projectId).integer(fullUpdateId).text(identifier).integer(batch);
     copied.integer(document).integer(Number(isFresh)).integer(productId).integer(Number(isReserved));
-    copied.bytes(hashOf(packed, row)).integer(packed.revisions[row] ?? 0);
+    copied.bytes(hashOf(packed, row)).integer(packed.gains[row] ?? 0);
   }
   return copied.finish();
-}
-
-/** Replaces answers that were made with a definition which a later batch or a person overturned. */
-export function restageBatch(
-  writer: PostgresWriter,
-  projectId: number,
-  staged: RestagedProducts,
-): Promise<void> {
-  const { fullUpdateId, batch, packed, documents } = staged;
-  return changeCatalog(writer, projectId, async ({ tx }) => {
-    // Not staged any more when the catalog was brought back from a backup meanwhile.
-    const kept = await tx.rows<{ document: number }>(
-      `insert into staged_product (project_id, full_update_id, identifier, batch, document_id, is_fresh, product_id,
-         is_reserved, hash, ontology_revision)
-       select $1, $2, s.identifier, s.batch, s.document_id, s.is_fresh, s.product_id, s.is_reserved, s.hash,
-         case when s.ontology_revision < 0 then -w.revision else w.revision end
-       from unnest($3::text[], $4::bigint[], $5::bigint[]) w (identifier, document, revision)
-       cross join lateral (select * from staged_product
-         where project_id = $1 and full_update_id = $2 and identifier = w.identifier limit 1) s
-       where s.document_id = w.document
-       on conflict (project_id, full_update_id, identifier) do update
-       set ontology_revision = excluded.ontology_revision
-       returning document_id as document`,
-      [projectId, fullUpdateId, identifiersOf(packed), [...documents], [...packed.revisions]],
-    );
-    const isKept = new Set(kept.map(({ document }) => document));
-    const answers = answerTextsOf(packed);
-    await replaceAnswers(
-      tx,
-      projectId,
-      [...documents].flatMap((id, row) => (isKept.has(id) ? { id, answer: answers[row] ?? '' } : [])),
-    );
-    const [known] = await tx.rows<{ report: string }>(
-      'select report from staged_batch where project_id = $1 and full_update_id = $2 and batch = $3',
-      [projectId, fullUpdateId, batch],
-    );
-    await tx.run(
-      `update staged_batch set extracted_by = $4, report = $5
-       where project_id = $1 and full_update_id = $2 and batch = $3`,
-      [projectId, fullUpdateId, batch, staged.extractedBy, keepRequestLines(known?.report) + staged.report],
-    );
-  });
 }

@@ -16,7 +16,8 @@ export function collectGarbage(
 }
 
 const CATALOG_TABLES = [
-  ...['document', 'product', 'attribute', 'attribute_id', 'category', 'staged_product', 'staged_batch'],
+  ...['document', 'product', 'attribute', 'attribute_id', 'past_ontology', 'category'],
+  ...['staged_product', 'staged_batch'],
   ...['category_document', 'category_path', 'category_walk'],
   ...['committed_full_update', 'undo_log', 'undo_change', 'garbage_document', 'relation', 'relation_build'],
   ...['relation_document', 'relation_member', 'payload', 'catalog'],

@@ -9,7 +9,7 @@ import {
 } from '../../../storage/storage.ts';
 import type { BatchDerivation } from '../../derivation.ts';
 import type { ChangeOrder } from '../../port.ts';
-import { answerOf, derivedOf, type PackedProducts, rawOf } from '../../products/products.ts';
+import { derivedOf, type PackedProducts, rawOf } from '../../products/products.ts';
 import {
   applyOnce,
   type CatalogState,
@@ -84,7 +84,7 @@ export interface PlannedDocument {
   readonly productId: number;
 }
 
-const DOCUMENT = copyInto('document', ['project_id', 'id', 'product_id', 'answer', 'raw']);
+const DOCUMENT = copyInto('document', ['project_id', 'id', 'product_id', 'raw']);
 /** Of a row beside its texts. */
 const ROW_BYTES = 64;
 
@@ -95,10 +95,9 @@ export async function copyDocuments(
   planned: readonly PlannedDocument[],
 ): Promise<void> {
   if (planned.length === 0) return;
-  const rows = new CopyRows(5, packed.bytes.length + planned.length * ROW_BYTES);
+  const rows = new CopyRows(4, packed.bytes.length + planned.length * ROW_BYTES);
   for (const { row, id, productId } of planned) {
-    rows.begin().integer(projectId).integer(id).integer(productId);
-    rows.bytes(answerOf(packed, row)).bytes(rawOf(packed, row));
+    rows.begin().integer(projectId).integer(id).integer(productId).bytes(rawOf(packed, row));
   }
   await tx.copyIn(DOCUMENT, rows.finish());
   const placed = planned.flatMap(({ row, id, productId }) => {
@@ -106,20 +105,4 @@ export async function copyDocuments(
     return derived === '' ? [] : [{ id, productId, derived }];
   });
   if (placed.length > 0) await derivation.place(tx, projectId, placed);
-}
-
-/** Writes answers of documents that are there. */
-export async function replaceAnswers(
-  tx: SqlTransaction,
-  projectId: number,
-  answers: readonly { readonly id: number; readonly answer: string }[],
-): Promise<void> {
-  await tx.run(
-    `insert into document (project_id, id, product_id, answer, raw)
-     select $1, d.id, d.product_id, w.answer, d.raw from unnest($2::bigint[], $3::text[]) w (id, answer)
-     cross join lateral (select * from document where project_id = $1 and id = w.id limit 1) d
-     where d.answer <> w.answer
-     on conflict (project_id, id) do update set answer = excluded.answer`,
-    [projectId, answers.map(({ id }) => id), answers.map(({ answer }) => answer)],
-  );
 }

@@ -11,17 +11,11 @@ import type { CatalogStore, DeletedPage } from '../../port.ts';
 import { type CatalogReads, createCatalogReads } from '../catalog-reads.ts';
 import { createCatalogWrites, programOperations } from '../catalog-writes.ts';
 import { listDeleted } from '../product-list-store.ts';
+import { createFileAnswers } from './answer-store.ts';
 import { commit } from './commit-store.ts';
-import { applyProducts, refreshFacts } from './product-store.ts';
-import {
-  compareStaged,
-  findServed,
-  findStored,
-  listStored,
-  readCatalogVersion,
-  readStagedReports,
-} from './reader-store.ts';
-import { restageBatch, stageBatch } from './staging-store.ts';
+import { applyProducts, followOntology } from './product-store.ts';
+import { compareStaged, listStored, readCatalogVersion, readStagedReports } from './reader-store.ts';
+import { stageBatch } from './staging-store.ts';
 import { collectGarbage } from './upkeep-store.ts';
 
 export interface SqliteCatalogParts {
@@ -54,8 +48,7 @@ export function writerOperations({ files, derivation }: WriterThreadParts): Reco
     applyProducts: write(applyProducts),
     collectGarbage: write(collectGarbage),
     commit: write(commit),
-    refreshFacts: write(refreshFacts),
-    restageBatch: write(restageBatch),
+    followOntology: write(followOntology),
     stageBatch: write(stageBatch),
     closeCatalog({ projectId }: { projectId: number }) {
       files.close(projectId);
@@ -103,6 +96,7 @@ export function createSqliteCatalogStore({
   cache,
 }: SqliteCatalogParts): CatalogStore {
   const answers = new LookupAnswers(cache);
+  const made = createFileAnswers();
 
   return {
     ...createCatalogReads(readsOf(files)),
@@ -112,10 +106,16 @@ export function createSqliteCatalogStore({
       const present = () => ({ projectId, version: readCatalogVersion(file) });
       return (
         answers.findKept(present(), identifiers, frame) ??
-        file.snapshot(() => answers.answer(present(), { identifiers, frame }, (one) => findServed(file, one)))
+        file.snapshot(() => {
+          const catalog = present();
+          return answers.answer(catalog, { identifiers, frame }, made.findServed(file, catalog.version));
+        })
       );
     },
-    findProduct: async (projectId, identifier) => findStored(files.open(projectId), identifier),
+    async findProduct(projectId, identifier) {
+      const file = files.open(projectId);
+      return file.snapshot(() => made.findAnswered(file, identifier));
+    },
     listProducts: async (projectId, after, limit) => listStored(files.open(projectId), after ?? '', limit),
     readStagedReports: async (projectId, fullUpdateId) =>
       readStagedReports(files.open(projectId), fullUpdateId),

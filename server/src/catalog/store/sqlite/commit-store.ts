@@ -17,7 +17,7 @@ const bulkIn = (file: CatalogFile, fullUpdateId: number, derivation: Derivation)
     for (const { identifier, document, productId } of replaced) {
       const copy = file
         .prepare(
-          'insert into document (product_id, answer, raw) select product_id, answer, raw from document where id = ?',
+          "insert into document (product_id, former_answer, raw) select product_id, x'', raw from document where id = ?",
         )
         .run(document);
       if (copy.changes === 0) throw new Error(`the staged document ${document} of ${identifier} is gone`);

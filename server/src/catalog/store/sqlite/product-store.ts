@@ -1,7 +1,7 @@
 import type { CatalogFile } from '../../../storage/storage.ts';
 import type { Derivation } from '../../derivation.ts';
-import type { AppliedProducts, ChangeCounts, ChangeOrder, RefreshedFacts, Stale } from '../../port.ts';
-import { answerOf, hashOf, type KeyedRow, sortedRows } from '../../products/products.ts';
+import type { AppliedProducts, ChangeCounts, ChangeOrder, FollowedProducts, Stale } from '../../port.ts';
+import { hashOf, type KeyedRow, sortedRows } from '../../products/products.ts';
 import { readMeta } from './reader-store.ts';
 import { applyTask, insertDocument, raiseVersion, writeMeta } from './writer-store.ts';
 
@@ -34,7 +34,7 @@ export function applyProducts(
 
 function applyRow(
   file: CatalogFile,
-  { packed, at, taskNumber }: ChangeOrder & AppliedProducts,
+  { packed, revision, at, taskNumber }: ChangeOrder & AppliedProducts,
   { row, identifier, nextId, derivation }: KeyedRow & { nextId: number; derivation: Derivation },
 ): 'created' | 'changed' | 'unchanged' {
   if ((packed.documents[row] ?? 0) !== 0) return 'unchanged';
@@ -43,7 +43,7 @@ function applyRow(
     .get(identifier) as { id: number; document: number } | undefined;
   const productId = present?.id ?? nextId;
   const document = insertDocument(file, { packed, row, productId }, derivation);
-  const values = [document, hashOf(packed, row), packed.revisions[row] ?? 0, at, taskNumber] as const;
+  const values = [document, hashOf(packed, row), revision, at, taskNumber] as const;
   if (present === undefined) {
     file
       .prepare(
@@ -64,25 +64,19 @@ function applyRow(
   return 'changed';
 }
 
-/** Replaces facts of products that are still what they were when their facts were made. */
-export function refreshFacts(file: CatalogFile, refreshed: RefreshedFacts): void {
-  const { products, documents, packed, at, taskNumber } = refreshed;
+/** Notes which ontology products follow that are still what they were when they were looked at. */
+export function followOntology(file: CatalogFile, followed: ChangeOrder & FollowedProducts): void {
+  const { revision, products, documents, changed, at, taskNumber } = followed;
   file.transaction(() => {
     for (const [row, id] of products.entries()) {
-      const document = documents[row] ?? 0;
-      const answer = answerOf(packed, row);
-      const revision = packed.revisions[row] ?? 0;
-      const { changes } = file
+      const [document, isChanged] = [documents[row] ?? 0, Number(changed[row] ?? false)];
+      file
         .prepare(
-          'update product set ontology_revision = ? where id = ? and document_id = ? and ontology_revision < ?',
+          `update product set ontology_revision = ?1, updated_at = iif(?2, ?3, updated_at),
+             updated_by = iif(?2, ?4, updated_by)
+           where id = ?5 and document_id = ?6 and ontology_revision < ?1`,
         )
-        .run(revision, id, document, revision);
-      if (changes === 0) continue;
-      const written = file
-        .prepare('update document set answer = ? where id = ? and answer <> ?')
-        .run(answer, document, answer);
-      if (written.changes === 0) continue;
-      file.prepare('update product set updated_at = ?, updated_by = ? where id = ?').run(at, taskNumber, id);
+        .run(revision, isChanged, at, taskNumber, id, document);
     }
     raiseVersion(file);
   });

@@ -30,14 +30,14 @@ export function readCatalogVersion(file: CatalogFile): number {
 export function findServed(file: CatalogFile, identifier: string) {
   return file
     .prepare(
-      `select p.id, p.updated_at as updatedAt, d.answer from product p
+      `select p.id, p.updated_at as updatedAt, d.raw from product p
        join document d on d.id = p.document_id where p.identifier = ?`,
     )
-    .get(identifier) as { id: number; updatedAt: number; answer: Uint8Array } | undefined;
+    .get(identifier) as { id: number; updatedAt: number; raw: Uint8Array } | undefined;
 }
 
 const STORED = `select p.id, p.identifier, p.updated_at as updatedAt, p.updated_by as updatedBy,
-    cast(d.answer as text) as answer, cast(d.raw as text) as raw
+    cast(d.raw as text) as raw
   from product p join document d on d.id = p.document_id`;
 
 export function findStored(file: CatalogFile, identifier: string): StoredProduct | undefined {
@@ -56,9 +56,7 @@ export function isCatalogEmpty(file: CatalogFile): boolean {
 
 export function findPresent(file: CatalogFile, identifier: string): PresentProduct | undefined {
   return file
-    .prepare(
-      `select id, hash, document_id as document, ontology_revision as revision from product where identifier = ?`,
-    )
+    .prepare(`select id, hash, document_id as document from product where identifier = ?`)
     .get(identifier) as PresentProduct | undefined;
 }
 
@@ -71,13 +69,18 @@ export function findRaw(file: CatalogFile, identifier: string): string | undefin
   return row?.raw as string | undefined;
 }
 
+/** Asked for each path of each product that an answer is made of: a program costs more than the read. */
+export function findCategoryId(file: CatalogFile, path: string): number | undefined {
+  return file.prepare('select id from category where path = ?').get(path)?.id as number | undefined;
+}
+
 export function listOutdated(
   file: CatalogFile,
   wanted: { revision: number; after: number; limit: number },
 ): OutdatedProduct[] {
   return file
     .prepare(
-      `select p.id, p.identifier, p.document_id as document, cast(d.raw as text) as raw
+      `select p.id, p.document_id as document, p.ontology_revision as revision, cast(d.raw as text) as raw
        from product p join document d on d.id = p.document_id
        where p.id > ? and p.ontology_revision < ? order by p.id limit ?`,
     )
@@ -114,9 +117,8 @@ export function compareStaged(file: CatalogFile, fullUpdateId: number, withIdent
   return file.snapshot(() => {
     const kinds = {
       created: `${STAGED} and p.id is null`,
-      // A negative revision: an equal upload that gains facts of an attribute that the commit creates.
-      changed: `${STAGED} and p.id is not null and (p.hash <> s.hash or s.ontology_revision < 0)`,
-      unchanged: `${STAGED} and p.hash = s.hash and s.ontology_revision >= 0`,
+      changed: `${STAGED} and p.id is not null and (p.hash <> s.hash or s.gains_facts = 1)`,
+      unchanged: `${STAGED} and p.hash = s.hash and s.gains_facts = 0`,
       deleted: GONE,
     };
     const describe = (kind: keyof typeof kinds) => {

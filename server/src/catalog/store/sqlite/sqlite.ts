@@ -2,5 +2,5 @@
  * The door of the embedded store: one SQLite file a project.
  */
 export { createSqliteCatalogStore, readerOperations, writerOperations } from './catalog-store.ts';
-export { createSqliteSnapshots, readCatalogVersion } from './reader-store.ts';
+export { createSqliteSnapshots, findCategoryId, readCatalogVersion } from './reader-store.ts';
 export { changeSqliteCatalog } from './writer-store.ts';

@@ -1,15 +1,7 @@
 import type { CatalogFile } from '../../../storage/storage.ts';
 import type { Derivation } from '../../derivation.ts';
-import type { RestagedProducts, StagedProducts } from '../../port.ts';
-import {
-  answerOf,
-  hashOf,
-  identifiersOf,
-  type KeyedRow,
-  type PackedProducts,
-  sortedRows,
-} from '../../products/products.ts';
-import { keepRequestLines } from '../../report-lines.ts';
+import type { StagedProducts } from '../../port.ts';
+import { hashOf, type KeyedRow, type PackedProducts, sortedRows } from '../../products/products.ts';
 import { readMeta } from './reader-store.ts';
 import { insertDocument, writeMeta } from './writer-store.ts';
 
@@ -64,7 +56,7 @@ interface StagedRow {
   readonly productId: number;
   readonly isReserved: 0 | 1;
   readonly hash: Uint8Array;
-  readonly revision: number;
+  readonly gains: number;
 }
 
 function describeRow(
@@ -82,7 +74,7 @@ function describeRow(
     document: present === 0 ? insertDocument(file, { packed, row, productId }, derivation) : present,
     isFresh: present === 0 ? 1 : 0,
     hash: hashOf(packed, row),
-    revision: packed.revisions[row] ?? 0,
+    gains: packed.gains[row] ?? 0,
   };
 }
 
@@ -97,12 +89,12 @@ function isPresentAsFound(file: CatalogFile, packed: PackedProducts, { row, iden
 }
 
 function stageRow(file: CatalogFile, { fullUpdateId, batch }: StagedProducts, staged: StagedRow): void {
-  const { identifier, document, isFresh, productId, isReserved, hash, revision } = staged;
-  const values = [batch, document, isFresh, productId, isReserved, hash, revision] as const;
+  const { identifier, document, isFresh, productId, isReserved, hash, gains } = staged;
+  const values = [batch, document, isFresh, productId, isReserved, hash, gains] as const;
   const { changes } = file
     .prepare(
       `insert or ignore into staged_product
-       (full_update_id, identifier, batch, document_id, is_fresh, product_id, is_reserved, hash, ontology_revision)
+       (full_update_id, identifier, batch, document_id, is_fresh, product_id, is_reserved, hash, gains_facts)
        values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     .run(fullUpdateId, identifier, ...values);
@@ -125,34 +117,8 @@ function stageRow(file: CatalogFile, { fullUpdateId, batch }: StagedProducts, st
   file
     .prepare(
       `update staged_product set batch = ?, document_id = ?, is_fresh = ?, product_id = ?, is_reserved = ?, hash = ?,
-         ontology_revision = ?
+         gains_facts = ?
        where full_update_id = ? and identifier = ?`,
     )
     .run(...values, fullUpdateId, identifier);
-}
-
-/** Replaces answers that were made with a definition which a later batch or a person overturned. */
-export function restageBatch(file: CatalogFile, staged: RestagedProducts): void {
-  const { fullUpdateId, batch, packed, documents } = staged;
-  const identifiers = identifiersOf(packed);
-  file.transaction(() => {
-    for (const [row, document] of documents.entries()) {
-      const { changes } = file
-        .prepare(
-          `update staged_product set ontology_revision = iif(ontology_revision < 0, -1, 1) * ?
-           where full_update_id = ? and identifier = ? and document_id = ?`,
-        )
-        .run(packed.revisions[row] ?? 0, fullUpdateId, identifiers[row] ?? '', document);
-      // Not staged any more when the catalog was brought back from a backup meanwhile.
-      if (changes > 0)
-        file.prepare('update document set answer = ? where id = ?').run(answerOf(packed, row), document);
-    }
-    const known = file
-      .prepare('select report from staged_batch where full_update_id = ? and batch = ?')
-      .get(fullUpdateId, batch)?.report;
-    const report = keepRequestLines(known as string | undefined) + staged.report;
-    file
-      .prepare('update staged_batch set extracted_by = ?, report = ? where full_update_id = ? and batch = ?')
-      .run(staged.extractedBy, report, fullUpdateId, batch);
-  });
 }

@@ -1,7 +1,7 @@
 import { ask, type CatalogFile, type Program } from '../../../storage/storage.ts';
 import type { Derivation } from '../../derivation.ts';
 import type { ChangeOrder } from '../../port.ts';
-import { answerOf, derivedOf, type PackedProducts, rawOf } from '../../products/products.ts';
+import { derivedOf, type PackedProducts, rawOf } from '../../products/products.ts';
 import { applyOnce, type CatalogState, type CatalogWork, changeFromOutside } from '../state-store.ts';
 
 /** What the statements that change a catalog file share; run by the thread that writes. */
@@ -40,8 +40,8 @@ export function insertDocument(
   derivation: Derivation,
 ): number {
   const { lastInsertRowid } = file
-    .prepare('insert into document (product_id, answer, raw) values (?, ?, ?)')
-    .run(productId, answerOf(packed, row), rawOf(packed, row));
+    .prepare("insert into document (product_id, former_answer, raw) values (?, x'', ?)")
+    .run(productId, rawOf(packed, row));
   const id = Number(lastInsertRowid);
   const derived = derivedOf(packed, row);
   if (derived !== '') derivation.place(file, { id, productId }, derived);

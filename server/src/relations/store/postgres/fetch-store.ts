@@ -21,13 +21,13 @@ export const FETCHED = {
   page: 3,
   /** a: a group; b: JSON of pairs of product id and memberships. */
   variants: 4,
-  /** id: of the product; its answer, and its upload where a category has a priority. */
-  served: 5,
   /** id: of the product; its identifier and its upload. */
-  upload: 6,
-  raw: 7,
+  upload: 5,
+  raw: 6,
   /** id: of the product; its identifier. */
-  identifier: 8,
+  identifier: 7,
+  /** a: a path as JSON; id: its own. */
+  category: 8,
 } as const;
 
 export interface FetchedRow {
@@ -69,8 +69,8 @@ const texts = new Map<string, string>();
 
 /**
  * @returns the statement for rules of so many comparisons, another one for each scale. Its values: project, identifiers of sources, JSON of
- * `SourceListOrder`s, JSON of `PageOrder`s, groups, ids of products as they are served, whether those of candidates are
- * read too, identifiers of uploads, ids of uploads, ids of products whose identifiers are asked for
+ * `SourceListOrder`s, JSON of `PageOrder`s, groups, ids of products whose uploads are read, whether those of candidates
+ * are read too, identifiers of uploads, ids of products whose identifiers are asked for, category paths
  */
 export function describeFetch(tables: MembershipTables, comparisons: number, scale: number): string {
   const key = `${tables.member} ${comparisons} ${scale}`;
@@ -132,8 +132,7 @@ union all
 select ${FETCHED.variants}, null, name, '[' || string_agg('[' || product_id || ',' || memberships || ']', ',') || ']', null
 from variant group by name
 union all
-select ${FETCHED.served}, s.id, d.answer, case when strpos(d.raw, '"priority":') > 0 then d.raw else '' end, null
-from served s ${DOCUMENT_OF('s.id')}
+select ${FETCHED.raw}, s.id, null, d.raw, null from served s ${DOCUMENT_OF('s.id')}
 union all
 select ${FETCHED.upload}, p.id, u.identifier, d.raw, null
 from unnest((select $8::text[])) u (identifier)
@@ -141,10 +140,12 @@ cross join lateral (select p.id, p.document_id from product p
   where p.project_id = $1 and p.identifier = u.identifier offset 0) p
 cross join lateral (select d.raw from document d where d.project_id = $1 and d.id = p.document_id offset 0) d
 union all
-select ${FETCHED.raw}, u.id, null, d.raw, null from unnest((select $9::bigint[])) u (id) ${DOCUMENT_OF('u.id')}
+select ${FETCHED.identifier}, u.id, p.identifier, null, null from unnest((select $9::bigint[])) u (id)
+cross join lateral (select p.identifier from product p where p.project_id = $1 and p.id = u.id offset 0) p
 union all
-select ${FETCHED.identifier}, u.id, p.identifier, null, null from unnest((select $10::bigint[])) u (id)
-cross join lateral (select p.identifier from product p where p.project_id = $1 and p.id = u.id offset 0) p`;
+select ${FETCHED.category}, c.id, u.path, null, null from unnest((select $10::text[])) u (path)
+cross join lateral (select c.id from category c
+  where c.project_id = $1 and md5(c.path) = md5(u.path) and c.path = u.path limit 1) c`;
 
 /**
  * The variants that will be shown, nearly: those that stand on the side and have the key of a list that chose their
@@ -166,7 +167,7 @@ const writeMatching = () => `select v.id from (
 
 const DOCUMENT_OF = (productId: string) => `
 cross join lateral (select p.document_id from product p where p.project_id = $1 and p.id = ${productId} offset 0) p
-cross join lateral (select d.answer, d.raw from document d
+cross join lateral (select d.raw from document d
   where d.project_id = $1 and d.id = p.document_id offset 0) d`;
 
 const range = (count: number) => Array.from({ length: count }, (_, at) => at + 1);

@@ -84,19 +84,19 @@ async function fetchMissing(
     JSON.stringify(lists),
     JSON.stringify(pages.map(describePage)),
     [...missing.groups],
-    [...missing.served],
+    [...missing.raws],
     prefetch.products,
     [...missing.uploads].filter(isStorableText),
-    [...missing.raws],
     [...missing.identifiers],
+    [...missing.categories],
   ]);
   const found = Map.groupBy(rows, ({ kind }) => kind);
   const of = (kind: keyof typeof FETCHED) => found.get(FETCHED[kind]) ?? [];
   addSources(view, { sources: of('source'), rows: of('sourceList'), lists });
   addPages(view, pages, of('page'));
   for (const { a, b } of of('variants')) view.addVariants(a, readVariants(b));
-  for (const { id, a, b } of of('served')) view.addServed(id, { answer: a, raw: b });
   for (const { id, b } of of('raw')) view.addRaw(id, b);
+  for (const { id, a } of of('category')) view.addCategoryId(a, id);
   for (const { id, a } of of('identifier')) view.addIdentifier(id, a);
   for (const { id, a, b } of of('upload')) view.addUpload(a, { productId: id, raw: b });
   view.settle();

@@ -1,3 +1,4 @@
+import { findCategoryId } from '../../../catalog/catalog.ts';
 import type { CatalogFile } from '../../../storage/storage.ts';
 import { sideNumber, unpackMemberships } from '../../memberships/memberships.ts';
 import type { WorkLimit } from '../../search/search.ts';
@@ -7,7 +8,6 @@ import {
   type FoundSource,
   growPage,
   type RelationView,
-  type ServedProduct,
   SORTED_AT_MOST,
   SQL_OPERATORS,
   type StoredUpload,
@@ -42,8 +42,8 @@ export function createFileView(
       limit?.check();
       return listVariants(file, group, tables);
     },
-    findServed: (productId) => findServed(file, productId),
-    findRaw: (productId) => findServed(file, productId).raw,
+    findRaw: (productId) => findRaw(file, productId),
+    findCategoryId: (path) => findCategoryId(file, path) ?? 0,
     findIdentifier: (productId) => findIdentifier(file, productId),
     findUpload: (identifier) => findUpload(file, identifier),
   };
@@ -212,14 +212,13 @@ function listVariants(file: CatalogFile, group: string, tables: MembershipTables
 }
 
 /** @throws Error for a product that is not there: the join index has named it */
-function findServed(file: CatalogFile, productId: number): ServedProduct {
-  const served = file
+function findRaw(file: CatalogFile, productId: number): string {
+  const found = file
     .prepare(
-      `select cast(d.answer as text) as answer, cast(d.raw as text) as raw
-       from product p join document d on d.id = p.document_id where p.id = ?`,
+      'select cast(d.raw as text) as raw from product p join document d on d.id = p.document_id where p.id = ?',
     )
-    .get(productId) as ServedProduct | undefined;
-  if (served !== undefined) return served;
+    .get(productId);
+  if (found !== undefined) return String(found.raw);
   throw new Error(`the product ${productId} is in the join index and not in the catalog`);
 }
 

@@ -1,0 +1,34 @@
+import { AnswerWriter, type Ontology } from '../ontology/ontology.ts';
+
+/** The writer of a catalog's answers: it stays, with the facts that it has met, as long as the ontology does. */
+export class KeptWriter {
+  private readonly categoryIdOf: (path: string) => number | undefined;
+  private signature: string | undefined;
+  private current: { readonly version: number; readonly writer: AnswerWriter } | undefined;
+
+  constructor(categoryIdOf: KeptWriter['categoryIdOf']) {
+    this.categoryIdOf = categoryIdOf;
+  }
+
+  /** Of the catalog, when it was followed last. */
+  get version(): number | undefined {
+    return this.current?.version;
+  }
+
+  /** @returns undefined for another version than the last one followed */
+  find(version: number): AnswerWriter | undefined {
+    return this.current?.version === version ? this.current.writer : undefined;
+  }
+
+  /** @returns the writer for a version of the catalog, whose ontology this is */
+  follow(version: number, ontology: Ontology): AnswerWriter {
+    const signature = JSON.stringify(ontology);
+    const isSame = signature === this.signature && this.current !== undefined;
+    const writer = isSame
+      ? (this.current as { writer: AnswerWriter }).writer
+      : new AnswerWriter(ontology.attributes, this.categoryIdOf);
+    this.signature = signature;
+    this.current = { version, writer };
+    return writer;
+  }
+}

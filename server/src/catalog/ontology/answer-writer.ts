@@ -1,0 +1,273 @@
+import { computePlainValueId, computeValueId, type UploadedProduct } from '../products/products.ts';
+import { AnswerBytes } from './answer-bytes.ts';
+import { type Attribute, indexByKey, readValue } from './attribute.ts';
+import { describeCategories, describeFacts, listFacts } from './facts.ts';
+
+/** What stands between the parts of a stored upload. A quote in a string is escaped, so each is found where it is meant. */
+const GROUP = ',"groupIdentifier":';
+const LINK = ',"productUrl":';
+const CATEGORIES = ',"categories":[';
+const ATTRIBUTES = ',"attributes":[';
+const USER_GROUPS = ',"userGroups":[';
+const KEY = '{"key":"';
+const VALUE = '","value":"';
+const ANSWERED_GROUP = Buffer.from(',"groupId":');
+const ANSWERED_LINK = Buffer.from(',"link":');
+const BEFORE_VALUE = Buffer.from(',"value":"');
+
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const CLOSING = 0x5d;
+/** JSON text that does not stand for itself: escapes, and what takes several bytes. */
+const NOT_PLAIN = /[\\\x80-\xff]/;
+
+/** A value of this length is seldom met twice. */
+const KEPT_LENGTH = 64;
+/** Facts of about 200 bytes and category lists, of one catalog. */
+const KEPT_FACTS = 20_000;
+const KEPT_CATEGORIES = 20_000;
+/** After so many values that were new, and fewer that were not, facts of an attribute are kept no more. */
+const TRIED_VALUES = 1_000;
+
+const NOTHING = Buffer.alloc(0);
+/** Of this thread: answers are copied from it before the next ones are written. */
+const answers = new AnswerBytes();
+
+/** A key of uploads, as bytes in a string (latin1), with what facts of it begin and end with. */
+interface KnownKey {
+  /** From the beginning of an attribute to its value. */
+  readonly prefix: string;
+  /** undefined: the ontology does not know the key. */
+  readonly attribute: KnownAttribute | undefined;
+  /** The key that followed last time, which mostly follows again. */
+  next: KnownKey | undefined;
+}
+
+interface KnownAttribute {
+  readonly attribute: Attribute;
+  readonly isText: boolean;
+  readonly head: Buffer;
+  readonly tail: Buffer;
+  /** By value as it is stored; null: it makes none. */
+  readonly facts: Map<string, Buffer | null>;
+  hits: number;
+  misses: number;
+  /** The answer in which it was met last. */
+  metIn: number;
+}
+
+/**
+ * Writes answers of the lookup, without id and time, from uploads as they are stored: bytes are copied, a fact met before
+ * is copied as a whole. What is rare is parsed. Source: docs/interface.md §2.2, §11.4.
+ */
+export class AnswerWriter {
+  private readonly byKey: ReadonlyMap<string, Attribute>;
+  private readonly known = new Map<Attribute, KnownAttribute>();
+  private readonly keys = new Map<string, KnownKey>();
+  private readonly categories = new Map<string, Buffer>();
+  private readonly categoryIdOf: (path: string) => number | undefined;
+  /** The upload, and the same as a string: a character for each byte. */
+  private bytes: Buffer = NOTHING;
+  private text = '';
+  private written = 0;
+  private keptFacts = 0;
+  private firstKey: KnownKey | undefined;
+
+  /** `categoryIdOf`: of a path as JSON; undefined is written as 0 and asked for again. */
+  constructor(attributes: readonly Attribute[], categoryIdOf: (path: string) => number | undefined) {
+    this.byKey = indexByKey(attributes);
+    this.categoryIdOf = categoryIdOf;
+  }
+
+  /** Begins answers that are used together; those of before, of whichever writer, are not used any more. */
+  begin(): void {
+    answers.clear();
+  }
+
+  /** @returns the answer, valid until the next `begin` */
+  write(raw: Uint8Array): Buffer {
+    const start = answers.end;
+    this.written += 1;
+    this.bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
+    this.text = this.bytes.toString('latin1');
+    if (!this.copyParts()) {
+      answers.cut(start);
+      answers.add(this.describe());
+    }
+    return answers.since(start);
+  }
+
+  private describe(): Buffer {
+    const product = JSON.parse(this.bytes.toString()) as UploadedProduct;
+    const { identifier, groupIdentifier: groupId, name, productUrl: link, images } = product;
+    const fields = JSON.stringify({ identifier, groupId, name, link, images }).slice(1, -1);
+    const categories = describeCategories(product.categories, (path) => this.categoryIdOf(path) ?? 0);
+    const facts = describeFacts(listFacts(product.attributes, this.byKey));
+    return Buffer.from(`${fields},"categories":[${categories}],"facts":[${facts}]`);
+  }
+
+  /** @returns false for an upload that must be parsed */
+  private copyParts(): boolean {
+    const { bytes, text } = this;
+    const group = text.indexOf(GROUP);
+    const link = text.indexOf(LINK, group);
+    const categories = text.indexOf(CATEGORIES, link);
+    const attributes = text.indexOf(ATTRIBUTES, categories);
+    if (group < 0 || link < 0 || categories < 0 || attributes < 0) return false;
+    if (text.includes(USER_GROUPS, attributes)) return false;
+    answers.copy(bytes, 1, group);
+    answers.add(ANSWERED_GROUP);
+    answers.copy(bytes, group + GROUP.length, link);
+    answers.add(ANSWERED_LINK);
+    answers.copy(bytes, link + LINK.length, categories);
+    answers.add(this.findCategories(categories + CATEGORIES.length, attributes));
+    const isWhole = this.addFacts(attributes + ATTRIBUTES.length);
+    answers.addByte(CLOSING);
+    return isWhole;
+  }
+
+  /** @returns the categories and the beginning of the facts */
+  private findCategories(start: number, end: number): Buffer {
+    const stored = this.text.slice(start, end);
+    const kept = this.categories.get(stored);
+    if (kept !== undefined) return kept;
+    let areAllKnown = true;
+    const categories = JSON.parse(
+      `[${this.bytes.toString('utf8', start, end)}`,
+    ) as UploadedProduct['categories'];
+    const described = describeCategories(categories, (path) => {
+      const id = this.categoryIdOf(path);
+      areAllKnown &&= id !== undefined;
+      return id ?? 0;
+    });
+    const made = Buffer.from(`,"categories":[${described}],"facts":[`);
+    if (this.categories.size >= KEPT_CATEGORIES) this.categories.clear();
+    if (areAllKnown) this.categories.set(flatten(stored), made);
+    return made;
+  }
+
+  /** @returns false where an attribute has several values, which may be one fact */
+  private addFacts(start: number): boolean {
+    const { text } = this;
+    const first = answers.end;
+    let before: KnownKey | undefined;
+    for (let at = start; text.charCodeAt(at) !== CLOSING; ) {
+      before = this.followKey(before, at);
+      const { prefix, attribute } = before;
+      const value = at + prefix.length;
+      const end = endOfValue(text, value);
+      if (attribute !== undefined) {
+        if (attribute.metIn === this.written) return false;
+        attribute.metIn = this.written;
+        this.addFact(attribute, value, end);
+      }
+      at = end + '"}'.length;
+      if (text.charCodeAt(at) === COMMA) at += 1;
+    }
+    if (answers.end > first) answers.cut(answers.end - 1);
+    return true;
+  }
+
+  /** @returns the key that stands at `at`, mostly the one that followed `before` last time */
+  private followKey(before: KnownKey | undefined, at: number): KnownKey {
+    const guess = before === undefined ? this.firstKey : before.next;
+    if (guess !== undefined && this.text.startsWith(guess.prefix, at)) return guess;
+    const key = this.findKey(at);
+    if (before === undefined) this.firstKey = key;
+    else before.next = key;
+    return key;
+  }
+
+  private findKey(at: number): KnownKey {
+    const { text } = this;
+    const start = at + KEY.length;
+    const stored = text.slice(start, text.indexOf(VALUE, start));
+    const known = this.keys.get(stored);
+    if (known !== undefined) return known;
+    const attribute = this.byKey.get(readText(stored));
+    const key: KnownKey = {
+      prefix: flatten(`${KEY}${stored}${VALUE}`),
+      attribute: attribute && (this.known.get(attribute) ?? knowAttribute(attribute)),
+      next: undefined,
+    };
+    if (attribute !== undefined && key.attribute !== undefined) this.known.set(attribute, key.attribute);
+    // Keys that the ontology does not know are without number.
+    if (attribute !== undefined || this.keys.size < KEPT_CATEGORIES) this.keys.set(flatten(stored), key);
+    return key;
+  }
+
+  /** With a comma behind it. */
+  private addFact(known: KnownAttribute, start: number, end: number): void {
+    if (end - start > KEPT_LENGTH || (known.misses >= TRIED_VALUES && known.hits <= known.misses)) {
+      this.makeFact(known, start, end);
+      return;
+    }
+    const value = this.text.slice(start, end);
+    const kept = known.facts.get(value);
+    if (kept === undefined) {
+      this.keepFact(known, value, this.makeFact(known, start, end));
+      return;
+    }
+    known.hits += 1;
+    if (kept !== null) answers.add(kept);
+  }
+
+  /** @returns where it begins */
+  private makeFact(known: KnownAttribute, start: number, end: number): number {
+    const { bytes, text } = this;
+    const { attribute, isText, head, tail } = known;
+    const first = answers.end;
+    if (!isText && readValue(readText(text.slice(start, end)), attribute).kind === 'none') return first;
+    answers.add(head);
+    const id = computePlainValueId(attribute.id, bytes, { start, end });
+    answers.addInteger(id >= 0 ? id : computeValueId(attribute.id, readText(text.slice(start, end))));
+    answers.add(BEFORE_VALUE);
+    answers.copy(bytes, start, end);
+    answers.add(tail);
+    return first;
+  }
+
+  private keepFact(known: KnownAttribute, value: string, start: number): void {
+    known.misses += 1;
+    if (this.keptFacts >= KEPT_FACTS) this.forgetFacts();
+    this.keptFacts += 1;
+    const fact = answers.end === start ? null : Buffer.from(answers.since(start));
+    known.facts.set(flatten(value), fact);
+  }
+
+  private forgetFacts(): void {
+    for (const { facts } of this.known.values()) facts.clear();
+    this.keptFacts = 0;
+  }
+}
+
+function knowAttribute(attribute: Attribute): KnownAttribute {
+  const { id, name, type } = attribute;
+  return {
+    attribute,
+    isText: type === 'TEXT_ATTRIBUTE' || type === 'UNTYPED_ATTRIBUTE',
+    head: Buffer.from(`{"attributeId":${id},"attribute":${JSON.stringify(name)},"valueId":`),
+    tail: Buffer.from(`","type":"${type}"},`),
+    facts: new Map(),
+    ...{ hits: 0, misses: 0, metIn: 0 },
+  };
+}
+
+/** @returns where the quote stands that ends the value, which ends its object */
+function endOfValue(text: string, start: number): number {
+  for (let at = text.indexOf('"}', start); ; at = text.indexOf('"}', at + 1)) {
+    if (at < 0) throw new Error('an upload is not as it is stored');
+    let escapes = 0;
+    while (at - escapes > start && text.charCodeAt(at - escapes - 1) === BACKSLASH) escapes += 1;
+    if (escapes % 2 === 0) return at;
+  }
+}
+
+/** @returns what JSON text, as bytes in a string, stands for */
+function readText(stored: string): string {
+  if (!NOT_PLAIN.test(stored)) return stored;
+  return JSON.parse(`"${Buffer.from(stored, 'latin1').toString()}"`) as string;
+}
+
+/** A part of a string keeps the whole of it in memory. */
+const flatten = (text: string): string => Buffer.from(text, 'latin1').toString('latin1');

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { startTestService, type TestService } from '../support/test-service.ts';
+import { makeTestStore, type TestStore } from '../support/test-store.ts';
+
+const product = (identifier: string, values: Record<string, string>) => ({
+  identifier,
+  name: identifier,
+  attributes: Object.entries(values).map(([key, value]) => ({ key, value })),
+});
+
+/** As version 1 of the schemas was, with what it stored: answers, and products that gain facts below zero. */
+const EARLIER = `drop table past_ontology;
+  alter table document rename column former_answer to answer;
+  update document set answer = '"identifier":"as it was stored"';
+  alter table staged_product rename column gains_facts to ontology_revision;
+  update staged_product set ontology_revision = case when ontology_revision = 1 then -2 else 2 end;`;
+
+async function takeBack(store: TestStore, projectId: number): Promise<void> {
+  if (store.kind === 'postgres') {
+    await store.change(`${EARLIER} update service set schema_version = 3`);
+    return;
+  }
+  const file = new DatabaseSync(join(store.dataDir, 'catalogs', `${projectId}.db`));
+  file.exec(`${EARLIER} pragma user_version = 2`);
+  file.close();
+}
+
+test('a store of a version that stored answers answers by its uploads, and goes on with what was open', async (t) => {
+  const store = await makeTestStore();
+  t.after(store.remove);
+  const before = await startTestService(t, { store });
+  const { projectId } = before;
+  const uploads = [product('A', { Colour: 'red', Size: '1' }), product('B', { Colour: 'blue' })];
+  await before.loadCatalog(uploads);
+  const expected = await before.lookUp(['A', 'B']);
+  const path = `/management/projects/${projectId}/ontology`;
+  const { body: ontology } = await before.call('GET', path);
+  const attributes = ontology.attributes.filter(({ name }: { name: string }) => name !== 'Size');
+  assert.equal((await before.call('PUT', path, { body: { ...ontology, attributes } })).status, 200);
+  await callOf(before, '/products/batch/initiate');
+  await callOf(before, '/products/batch/upload', { products: uploads });
+  await callOf(before, '/products/batch/preview');
+  await before.stop();
+  await takeBack(store, projectId);
+
+  const after = await startTestService(t, { store });
+  const [a, b] = await after.lookUp(['A', 'B'], projectId);
+  assert.deepEqual(factsOf(a), [['Colour', 'red']]);
+  assert.deepEqual({ ...b, lastUpdateTs: 0 }, { ...expected[1], lastUpdateTs: 0 });
+  const { data } = await callOf(after, '/products/batch/start');
+  assert.equal((await after.ended(data.task.id)).taskStatus, 'FINISHED');
+  const { body } = await after.call('GET', `/tasks/${data.task.id}/log`);
+  assert.match(JSON.stringify(body), /created 0, changed 1, unchanged 1, deleted 0 products/);
+  assert.deepEqual(factsOf((await after.lookUp(['A'], projectId))[0]), factsOf(expected[0]));
+});
+
+const factsOf = ({ facts }: { facts: { attribute: string; value: string }[] }) =>
+  facts.map(({ attribute, value }) => [attribute, value]);
+
+async function callOf(service: TestService, path: string, body?: object) {
+  const answer = await service.call('POST', `${path}?projectId=${service.projectId}`, body && { body });
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  return answer.body;
+}
