@@ -60,11 +60,12 @@ export function listStored(
   projectId: number,
   { after, limit }: { after: string; limit: number },
 ): Promise<StoredProduct[]> {
-  return session.rows(`${STORED} and p.identifier > $2 order by p.identifier limit $3`, [
-    projectId,
-    after,
-    limit,
-  ]);
+  // Limited before their documents are read: joined as it is, all documents of the project are read for each page.
+  return session.rows(
+    `${STORED} and p.identifier = any(array(select identifier from product
+       where project_id = $1 and identifier > $2 order by identifier limit $3)) order by p.identifier`,
+    [projectId, after, limit],
+  );
 }
 
 async function count(session: SqlSession, from: string, values: readonly number[]): Promise<number> {
