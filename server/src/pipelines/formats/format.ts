@@ -12,7 +12,8 @@ export interface DefaultMapping {
   readonly productUrl?: string;
   readonly images?: readonly string[];
   readonly categories?: { readonly from: string; readonly separator: string };
-  readonly attributes?: '*';
+  /** `*` with `*`: all columns that are not used otherwise. */
+  readonly attributes?: '*' | Readonly<Record<string, string>>;
 }
 
 /** One file to be read. */

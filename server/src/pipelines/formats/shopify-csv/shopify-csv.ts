@@ -24,7 +24,7 @@ export const shopifyCsv = defineFormat({
     name: 'Title',
     images: ['Image Src'],
     categories: { from: 'Product Category', separator: ' > ' },
-    attributes: '*',
+    attributes: { Brand: 'Vendor', '*': '*' },
   },
   endings: [],
   open: ({ decode, notes }, options) => readShopify(decode(options.encoding), notes, options),
