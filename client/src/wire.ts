@@ -559,9 +559,23 @@ export type PipelinePreview = {
     reasons: Array<{
       field: string;
       column: string;
-      by: "name" | "values";
+      by: "format" | "name" | "values";
+      /** low: to be looked at before anything is imported */
+      confidence: "high" | "medium" | "low";
+      /** why, in words */
+      reason: string;
     }>;
+    /** the file is written in another format than the one it was read as */
+    format?: {
+      type: string;
+      reason: string;
+    };
   };
+  /** what a person would notice in the products of the first 1,000 rows */
+  warnings: Array<{
+    field: string;
+    message: string;
+  }>;
 };
 
 export type PipelineRun = {

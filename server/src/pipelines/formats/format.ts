@@ -86,6 +86,6 @@ export const headerRow = Type.Optional(
     maximum: 1_048_576,
     'x-label': 'Header row',
     description:
-      'first row that may hold the names of the columns, default 1; 0: none does, and they are Column 1, …',
+      'first row that may hold the names of the columns; default: the first one that is no title; 0: none does, and they are Column 1, …',
   }),
 );

@@ -15,9 +15,17 @@ import { type Column, ColumnSchema, type Mapping, type PipelineMode } from './ma
 export { type CheckedTexts, createTextChecks, type TextChecks, type TextProblems } from './mapping-check.ts';
 export { type CellProblem, MappingProblem } from './mapping-columns.ts';
 export type { MappedProduct } from './mapping-parts.ts';
-export { createRowMapper } from './mapping-rows.ts';
+export { createRowMapper, weighRow } from './mapping-rows.ts';
 export { type Column, type Mapping, MappingSchema, type PipelineMode } from './mapping-schemas.ts';
-export { type SuggestedMapping, suggestMapping } from './suggestions/suggestions.ts';
+export {
+  listMissing,
+  listWarnings,
+  type PreviewWarning,
+  type SuggestedFormat,
+  type SuggestedMapping,
+  suggestFormat,
+  suggestMapping,
+} from './suggestions/suggestions.ts';
 
 export type RowOutcome =
   | { readonly row: number; readonly product: MappedProduct }

@@ -6,7 +6,13 @@ import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts'
 import type { Pipeline, ReadSummary, RunCounts, RunStart, UploadedFile } from '../definitions/definitions.ts';
 import { findRun, hasOpenRun, insertRun, saveRead, saveStamp } from '../definitions/definitions.ts';
 import type { SourceRow } from '../formats/formats.ts';
-import type { CellProblem, MappedProduct, SuggestedMapping } from '../mapping/mapping.ts';
+import type {
+  CellProblem,
+  MappedProduct,
+  PreviewWarning,
+  SuggestedFormat,
+  SuggestedMapping,
+} from '../mapping/mapping.ts';
 import { describeSource, takesFile } from '../sources/sources.ts';
 import type { RunThreads } from './run-client.ts';
 
@@ -30,7 +36,9 @@ export interface Preview {
   readonly found: Readonly<Record<string, string>>;
   readonly columns: readonly string[];
   readonly rows: readonly PreviewRow[];
-  readonly suggestion: SuggestedMapping;
+  /** `format`: the file is written in another format than it was read as. */
+  readonly suggestion: SuggestedMapping & { readonly format?: SuggestedFormat };
+  readonly warnings: readonly PreviewWarning[];
 }
 
 export interface PipelineRunParts {

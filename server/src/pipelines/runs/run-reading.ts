@@ -145,6 +145,7 @@ export function openReading(
 export interface MappingPlan {
   /** What the mapping reads by name. */
   readonly columns: readonly string[];
+  readonly hasExpressions: boolean;
   mapRows(rows: readonly SourceRow[]): Promise<readonly RowOutcome[]>;
   /** @throws MappingProblem for a column that is not there */
   checkColumns(columns: readonly string[]): void;
@@ -156,6 +157,7 @@ export function openPlan({ format, mapping, mode }: Omit<TriedDefinition, 'sourc
   if (getFormat(format.type).mapping === 'none')
     return {
       columns: [],
+      hasExpressions: false,
       mapRows: async (rows) => rows.map(takeNative),
       checkColumns() {},
       close: async () => {},
@@ -167,6 +169,7 @@ export function openPlan({ format, mapping, mode }: Omit<TriedDefinition, 'sourc
   let isChecked = mapping === undefined;
   return {
     columns: compiled.columns,
+    hasExpressions: compiled.expressions.length > 0,
     mapRows: (rows) => mapper.mapRows(rows),
     checkColumns(columns) {
       if (!isChecked) refuseMissing(compiled, columns);
