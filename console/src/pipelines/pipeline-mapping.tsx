@@ -125,9 +125,11 @@ function Fields({ mapping, columns, onChange }: FieldsShape) {
 }
 
 function CategoryFields({ mapping, columns, onChange }: FieldsShape) {
-  const { categories } = mapping;
   const mistake = useMistake();
   const put = (next: Mapping['categories']) => onChange(withField(mapping, 'categories', next));
+  if (Array.isArray(mapping.categories))
+    return <p className="soft">Categories come from several columns; change them in the JSON below.</p>;
+  const { categories } = mapping;
   return (
     <>
       <ColumnField

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
 import { createPipeline } from '../support/pipeline-under-test.ts';
 import { createCatalog, shareService } from '../support/shared-service.ts';
 
-const service = shareService();
+const importDir = mkdtempSync(join(tmpdir(), 'relata-feeds-'));
+after(() => rmSync(importDir, { recursive: true }));
+const service = shareService({ settings: { RELATA_IMPORT_DIR: importDir } });
 
 const BMECAT = `<BMECAT version="2005"><HEADER/><T_NEW_CATALOG><PRODUCT><SUPPLIER_PID>M1</SUPPLIER_PID>
   <PRODUCT_DETAILS><DESCRIPTION_SHORT>Motor</DESCRIPTION_SHORT><MANUFACTURER_NAME>Acme</MANUFACTURER_NAME></PRODUCT_DETAILS></PRODUCT></T_NEW_CATALOG></BMECAT>`;
@@ -97,4 +102,55 @@ test('a preview warns of what a person would notice, over more rows than it show
       'attributes.Price: All 61 values of Price are "9,99"',
     ],
   );
+});
+
+test('Type and Tags of Shopify are a category and a list, also without a setting (§13.7)', async () => {
+  const pipeline = await createPipeline(service(), { format: { type: 'shopify-csv' }, mapping: undefined });
+  const task = await pipeline.upload(
+    'Handle,Title,Product Category,Type,Tags,Variant SKU\nshirt,Shirt,Apparel > Tops,Shirts,"linen, summer",S1\n',
+  );
+  assert.equal(task.taskStatus, 'FINISHED', JSON.stringify(task));
+  const [product] = await service().lookUp(['S1'], pipeline.projectId);
+  assert.deepEqual(
+    product.categories.map(({ path }: { path: string[] }) => path),
+    [['Apparel', 'Tops'], ['Shirts']],
+  );
+  const facts = product.facts.map(({ attribute, value }: Record<string, string>) => `${attribute}: ${value}`);
+  assert.deepEqual(facts.sort(), ['Tags: linen', 'Tags: summer', 'Type: Shirts']);
+});
+
+test('a cell of keys and values is suggested as such (§13.5 rule 5)', async () => {
+  const lines = ['A1,Hoodie,"color=Black|Grey,size=M"', 'A2,Shirt,"color=Red,size=L"'];
+  const { suggestion, rows } = await preview(
+    { type: 'csv' },
+    `sku,name,additional_attributes\n${lines.join('\n')}\n`,
+  );
+  assert.deepEqual(suggestion.mapping.keyValues, [{ column: 'additional_attributes', split: '|' }]);
+  assert.deepEqual(rows[0].product.attributes, [
+    { key: 'color', value: 'Black' },
+    { key: 'color', value: 'Grey' },
+    { key: 'size', value: 'M' },
+  ]);
+});
+
+test('a column may be optional; a file of a directory that lacks one that is not is named (§13.8 rule 8)', async () => {
+  const pipeline = await createPipeline(service(), {
+    source: { type: 'directory', pattern: '*.csv' },
+    mapping: {
+      identifier: 'sku',
+      name: 'name',
+      attributes: { Colour: { column: 'colour', optional: true } },
+    },
+  });
+  const folder = join(importDir, String(pipeline.projectId));
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'a.csv'), 'sku,name,colour\nA1,Hoodie,red\n');
+  writeFileSync(join(folder, 'b.csv'), 'sku,name\nB1,Shirt\n');
+  assert.equal((await pipeline.run()).taskStatus, 'FINISHED');
+  assert.equal((await service().lookUp(['A1', 'B1'], pipeline.projectId)).length, 2);
+
+  writeFileSync(join(folder, 'c.csv'), 'sku,title\nC1,Cap\n');
+  const { taskStatus, error } = await pipeline.run();
+  assert.equal(taskStatus, 'FAILED');
+  assert.match(JSON.stringify(error), /c\.csv has no column \\"name\\"; it has \\"sku\\", \\"title\\"/);
 });

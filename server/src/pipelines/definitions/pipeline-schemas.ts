@@ -79,7 +79,10 @@ const definition = {
   source: PipelineSource,
   format: PipelineFormat,
   mapping: Type.Optional(MappingSchema),
-  mode: Mode,
+  mode: Type.Optional({
+    ...Mode,
+    description: 'default full: it creates the attributes of an automatic ontology',
+  }),
   trigger: PipelineTrigger,
   maxDeletePercent: Type.Optional(
     Type.Number({
@@ -159,6 +162,7 @@ export const WirePipeline = Type.Object(
   {
     id: Type.Integer(),
     ...definition,
+    mode: Mode,
     createdAt: Instant,
     updatedAt: Instant,
     nextRunAt: Type.Optional(

@@ -11,9 +11,14 @@ export interface DefaultMapping {
   readonly name: string;
   readonly productUrl?: string;
   readonly images?: readonly string[];
-  readonly categories?: { readonly from: string; readonly separator: string };
+  readonly categories?: DefaultPath | readonly DefaultPath[];
   /** `*` with `*`: all columns that are not used otherwise. */
   readonly attributes?: '*' | Readonly<Record<string, string>>;
+}
+
+export interface DefaultPath {
+  readonly from: string;
+  readonly separator?: string;
 }
 
 /** One file to be read. */

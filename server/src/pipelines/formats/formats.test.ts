@@ -160,7 +160,7 @@ test('formats whose columns are known have a mapping of their own', () => {
   const attributes = known.map((type) => findDefaultMapping(type)?.attributes);
   assert.deepEqual(attributes, [
     '*',
-    { Brand: 'Vendor', '*': '*' },
+    { Brand: 'Vendor', Type: 'Type', '*': '*' },
     { Brand: 'MANUFACTURER_NAME', '*': '*' },
   ]);
 });

@@ -35,7 +35,7 @@ export type RowOutcome =
   | { readonly row: number; readonly isFiltered: true };
 
 export interface CompiledMapping {
-  /** Columns that are read by name, those of the filter apart: one that no row has is a mistake in the mapping. */
+  /** Columns that a source must have, those of the filter apart: one that no row has is a mistake in the mapping. */
   readonly columns: readonly string[];
   /** JSONata, each once; `mapRow` takes their results in this order. */
   readonly expressions: readonly string[];
@@ -71,7 +71,7 @@ export function planMapping(mapping: Mapping, mode: PipelineMode): CompiledMappi
   const isRead = findReads(mapping, { plan, test, expressions });
 
   return {
-    columns: [...plan.uses],
+    columns: [...plan.needs],
     expressions,
     patterns,
     mapRow(row, results = []) {

@@ -14,7 +14,7 @@ export const bmecat = defineFormat({
   type: 'bmecat',
   label: 'BMEcat',
   description:
-    'a row is a product of BMEcat 1.2 or 2005; names of 2005, features by their names with units, images, categories',
+    'a row is a product of BMEcat 1.01, 1.2 or 2005; names of 2005, features by their names with units, images, categories',
   options: {
     language: Type.Optional(
       Type.String({

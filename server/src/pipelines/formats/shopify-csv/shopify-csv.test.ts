@@ -27,7 +27,7 @@ test('each variant is a row with the fields of its product, options by their nam
     Vendor: 'Weave & Co',
     'Product Category': 'Apparel & Accessories > Clothing > Shirts',
     Type: 'Shirts',
-    Tags: 'linen, summer',
+    Tags: ['linen', 'summer'],
     Published: 'TRUE',
     'Gift Card': 'FALSE',
     Status: 'active',

@@ -23,8 +23,8 @@ export const shopifyCsv = defineFormat({
     groupIdentifier: 'Handle',
     name: 'Title',
     images: ['Image Src'],
-    categories: { from: 'Product Category', separator: ' > ' },
-    attributes: { Brand: 'Vendor', '*': '*' },
+    categories: [{ from: 'Product Category', separator: ' > ' }, { from: 'Type' }],
+    attributes: { Brand: 'Vendor', Type: 'Type', '*': '*' },
   },
   endings: [],
   open: ({ decode, notes }, options) => readShopify(decode(options.encoding), notes, options),
@@ -120,13 +120,20 @@ class ShopifyProduct {
     for (const name in row.values) {
       const part = partOf(name);
       const own = textOf(row, name);
-      if (part === 'product') values.add(name, own === '' ? textOf(this.#first, name) : own);
+      if (part === 'product') this.#addOfProduct(name, own, values);
       if (part === 'variant' && !name.startsWith('Option')) values.add(name, own);
     }
     this.#addOptions(row, values);
     this.#nameVariant(row, values);
     for (const url of withFirst(textOf(row, 'Variant Image'), images)) values.add('Image Src', url, true);
     return { ...row, values: values.values, ...this.#findProblem() };
+  }
+
+  /** Tags are a list, by commas. */
+  #addOfProduct(name: string, own: string, values: RowValues): void {
+    const text = own === '' ? textOf(this.#first, name) : own;
+    const tags = name === 'Tags' ? text.split(',').map((tag) => tag.trim()) : [text];
+    for (const tag of tags) if (tag !== '' || tags.length === 1) values.add(name, tag);
   }
 
   /** Shops that have no SKUs tell variants apart by their options; a Handle has no slash. */

@@ -117,6 +117,16 @@ export function chooseBrand(chosen: Chooser): ColumnSample | undefined {
   });
 }
 
+/** Columns whose cells hold attributes with their keys, as `color=red,size=M`. */
+export function chooseKeyValues(chosen: Chooser): ColumnSample[] {
+  const isPairs = (value: string) => /^[^=,\s][^=,]{0,100}=[^=]{0,5000},[^=,\s][^=,]{0,100}=/.test(value);
+  const found = chosen.rest().filter(({ values }) => isMostly(values, isPairs));
+  const reason = 'its cells hold keys and values';
+  return found.map((sample) =>
+    chosen.choose('keyValues', sample, { by: 'values', confidence: 'medium', reason }),
+  );
+}
+
 /** A column named as the first of all images goes first: image, image 2, additional image. */
 export function chooseImages(chosen: Chooser, most: number): ColumnSample[] {
   const found = chosen.rest().filter((sample) => isNamedImage(sample) || isSeenImage(sample));

@@ -28,7 +28,7 @@ export function columnsOf(mapping: DefaultMapping, field: SuggestedField): reado
     const { attributes = '*' } = mapping;
     return attributes === '*' ? [] : [attributes.Brand ?? []].flat();
   }
-  if (field === 'categories') return mapping.categories === undefined ? [] : [mapping.categories.from];
+  if (field === 'categories') return [mapping.categories ?? []].flat().map(({ from }) => from);
   return [mapping[field] ?? []].flat();
 }
 
@@ -69,7 +69,7 @@ export class Chooser {
       .map(({ sample }) => sample);
   }
 
-  choose(field: SuggestedField, sample: ColumnSample, choice: Choice): ColumnSample {
+  choose(field: SuggestionReason['field'], sample: ColumnSample, choice: Choice): ColumnSample {
     this.#chosen.add(sample.name);
     this.reasons.push({ field, column: sample.name, ...choice });
     return sample;

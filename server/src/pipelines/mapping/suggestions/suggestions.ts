@@ -6,6 +6,7 @@ import {
   chooseIdentifier,
   chooseIdentifierByValues,
   chooseImages,
+  chooseKeyValues,
   chooseNameByValues,
   chooseNamed,
   chooseUrl,
@@ -45,15 +46,26 @@ export function suggestMapping(
   const samples = columns.map((name) => sampleColumn(name, rows.slice(0, ROWS)));
   const chooser = new Chooser(samples);
   const { brand, categories, images, ...texts } = chooseColumns(chooser, own);
-  const columnOf = (sample: ColumnSample | undefined) => sample?.name;
+  const keyValues = chooseKeyValues(chooser);
   const fields = Object.entries(texts).filter(([, sample]) => sample !== undefined);
   const mapping: Partial<Mapping> = {
-    ...Object.fromEntries(fields.map(([field, sample]) => [field, columnOf(sample)])),
+    ...Object.fromEntries(fields.map(([field, sample]) => [field, sample?.name])),
     ...(images.length > 0 && { images: images.map(suggestImage) }),
-    ...(categories && { categories: suggestCategories(categories, own) }),
-    attributes: suggestAttributes(chooser.rest(), brand),
+    ...(categories && { categories: suggestCategories(categories, columns, own) }),
+    attributes: suggestAttributes(chooser.rest(), { ...nameBrand(brand), ...listAttributes(columns, own) }),
+    ...(keyValues.length > 0 && { keyValues: keyValues.map(suggestKeyValues) }),
   };
   return { mapping, reasons: chooser.reasons };
+}
+
+const nameBrand = (brand: ColumnSample | undefined): Record<string, string> =>
+  brand === undefined ? {} : { Brand: brand.name };
+
+/** Attributes that the format names, apart from the brand, which may be another column. */
+function listAttributes(columns: readonly string[], own: DefaultMapping | undefined): Record<string, string> {
+  const { attributes = '*' } = own ?? {};
+  const named = attributes === '*' ? [] : Object.entries(attributes);
+  return Object.fromEntries(named.filter(([key, column]) => key !== 'Brand' && columns.includes(column)));
 }
 
 /** First what the format says, then names, for every field: a column of paths would pass for names. Values come last. */
@@ -93,25 +105,33 @@ function suggestImage({ name, values }: ColumnSample) {
 
 function suggestCategories(
   { name, values }: ColumnSample,
+  columns: readonly string[],
   own: DefaultMapping | undefined,
 ): NonNullable<Mapping['categories']> {
-  if (own?.categories?.from === name) return own.categories;
+  const given = [own?.categories ?? []].flat().filter(({ from }) => columns.includes(from));
+  if (given.some(({ from }) => from === name))
+    return given.length === 1 ? (given.slice(0, 1)[0] ?? given) : given;
   const { separator, split } = findPathFormat(values);
   const from = split === undefined ? name : { column: name, split, trim: true };
   return separator === undefined ? { from } : { from, separator };
 }
 
+/** Of Magento, where several values stand between pipes. */
+function suggestKeyValues({ name, values }: ColumnSample) {
+  return { column: name, ...(values.some((value) => value.includes('|')) && { split: '|' }) };
+}
+
 /** All that is left, and what the service would not read as it is written: numbers and lists. */
 function suggestAttributes(
   rest: readonly ColumnSample[],
-  brand: ColumnSample | undefined,
+  named: Record<string, string>,
 ): NonNullable<Mapping['attributes']> {
   const special = rest.flatMap((sample) => {
     const spec = suggestAttribute(sample);
     return spec === undefined || sample.name.length > 255 ? [] : [[sample.name, spec] as const];
   });
-  const named = brand === undefined ? special : [['Brand', brand.name] as const, ...special];
-  return named.length === 0 ? '*' : { ...Object.fromEntries(named), '*': '*' };
+  const all = [...Object.entries(named), ...special];
+  return all.length === 0 ? '*' : { ...Object.fromEntries(all), '*': '*' };
 }
 
 function suggestAttribute({ name, values }: ColumnSample) {
