@@ -81,20 +81,14 @@ function checkCategories(products: Products): PreviewWarning[] {
 }
 
 function checkPrices(products: Products): PreviewWarning[] {
-  const prices = new Map<string, string[]>();
-  for (const { attributes = [] } of products)
-    for (const { key, value } of attributes)
-      if (value !== null && PRICE_NAME.test(key)) prices.set(key, [...(prices.get(key) ?? []), value]);
-  return [...prices].flatMap(([key, values]) =>
-    values.length >= PRODUCTS && isOne(values)
-      ? [
-          {
-            field: `attributes.${key}`,
-            message: `All ${values.length} values of ${key} are ${show(values[0])}`,
-          },
-        ]
-      : [],
-  );
+  const values = products.flatMap(({ attributes = [] }) => attributes);
+  const prices = values.filter(({ key, value }) => value !== null && PRICE_NAME.test(key));
+  return [...Map.groupBy(prices, ({ key }) => key)].flatMap(([key, found]) => {
+    const texts = found.map(({ value }) => value ?? '');
+    if (!isOne(texts)) return [];
+    const message = `All ${texts.length} values of ${key} are ${show(texts[0])}`;
+    return [{ field: `attributes.${key}`, message }];
+  });
 }
 
 const isMost = (some: readonly string[], all: readonly string[]) => some.length * 2 > all.length;

@@ -29,8 +29,9 @@ export interface SuggestedMapping {
   readonly reasons: readonly SuggestionReason[];
 }
 
-/** More rows say little more. */
+/** More rows say little more; in a file of very many columns fewer have to do. */
 const ROWS = 1_000;
+const CELLS = 1_000_000;
 const IMAGES = 20;
 
 /**
@@ -43,7 +44,9 @@ export function suggestMapping(
   rows: readonly SourceRow[],
   own?: DefaultMapping,
 ): SuggestedMapping {
-  const samples = columns.map((name) => sampleColumn(name, rows.slice(0, ROWS)));
+  const count = Math.min(ROWS, Math.ceil(CELLS / Math.max(1, columns.length)));
+  const sampled = rows.slice(0, count);
+  const samples = columns.map((name) => sampleColumn(name, sampled));
   const chooser = new Chooser(samples);
   const { brand, categories, images, ...texts } = chooseColumns(chooser, own);
   const keyValues = chooseKeyValues(chooser);
