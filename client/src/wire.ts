@@ -299,6 +299,8 @@ export type ManagedProject = {
 
 export type MappedAttribute = string | {
   column?: string;
+  /** the source may lack the column; default false: then the run ends */
+  optional?: boolean;
   /** joined to one text; empty ones are left out */
   columns?: Array<string>;
   /** what stands between columns; default one space */
@@ -336,6 +338,8 @@ export type MappedAttribute = string | {
 
 export type MappedColumn = string | {
   column?: string;
+  /** the source may lack the column; default false: then the run ends */
+  optional?: boolean;
   /** joined to one text; empty ones are left out */
   columns?: Array<string>;
   /** what stands between columns; default one space */
@@ -371,6 +375,8 @@ export type MappedColumn = string | {
 
 export type MappedImage = string | {
   column?: string;
+  /** the source may lack the column; default false: then the run ends */
+  optional?: boolean;
   /** joined to one text; empty ones are left out */
   columns?: Array<string>;
   /** what stands between columns; default one space */
@@ -406,19 +412,120 @@ export type MappedImage = string | {
   type?: "SMALL" | "LARGE" | "THUMB" | "ALTERNATIVE";
 };
 
+export type MappedImages = string | {
+  column?: string;
+  /** the source may lack the column; default false: then the run ends */
+  optional?: boolean;
+  /** joined to one text; empty ones are left out */
+  columns?: Array<string>;
+  /** what stands between columns; default one space */
+  join?: string;
+  constant?: string;
+  /** a JSONata expression that sees the row and nothing else; bounded in time and memory */
+  expression?: string;
+  /** without white space at both ends; default false */
+  trim?: boolean;
+  /** every occurrence, one replacement after another */
+  replace?: Array<{
+    from: string;
+    /** with regex: $1 to $9 are groups, $& the whole match, $$ a dollar sign */
+    to: string;
+    /** default false: from is text. true: from is a pattern of RE2, without look-around and back-references */
+    regex?: boolean;
+  }>;
+  /** makes several values of one: the text between them */
+  split?: string;
+  case?: "upper" | "lower";
+  /** makes 1299.00 of 1.299,00; a text that is no such number rejects the row */
+  number?: {
+    /** how the source writes decimals */
+    decimal: "comma" | "point";
+    /** what stands between thousands: default the other one of comma and point, a space or an apostrophe; empty: nothing */
+    group?: string;
+  };
+  /** stands behind each value after one space, unless it is there */
+  unit?: string;
+  /** where the source has nothing */
+  default?: string;
+  /** default LARGE for the first image of a product and ALTERNATIVE for the others */
+  type?: "SMALL" | "LARGE" | "THUMB" | "ALTERNATIVE";
+} | Array<MappedImage>;
+
+export type MappedKeyValues = {
+  column: string;
+  /** between two attributes; default a comma */
+  separator?: string;
+  /** between key and value; default = */
+  assign?: string;
+  /** between several values of an attribute */
+  split?: string;
+  /** the source may lack the column */
+  optional?: boolean;
+};
+
+export type MappedPath = {
+  from: MappedColumn;
+  /** between the levels of a path; without it a path has one level */
+  separator?: string;
+};
+
+export type MappedPaths = {
+  from: MappedColumn;
+  /** between the levels of a path; without it a path has one level */
+  separator?: string;
+} | Array<MappedPath>;
+
+export type MappedValues = string | {
+  column?: string;
+  /** the source may lack the column; default false: then the run ends */
+  optional?: boolean;
+  /** joined to one text; empty ones are left out */
+  columns?: Array<string>;
+  /** what stands between columns; default one space */
+  join?: string;
+  constant?: string;
+  /** a JSONata expression that sees the row and nothing else; bounded in time and memory */
+  expression?: string;
+  /** without white space at both ends; default false */
+  trim?: boolean;
+  /** every occurrence, one replacement after another */
+  replace?: Array<{
+    from: string;
+    /** with regex: $1 to $9 are groups, $& the whole match, $$ a dollar sign */
+    to: string;
+    /** default false: from is text. true: from is a pattern of RE2, without look-around and back-references */
+    regex?: boolean;
+  }>;
+  /** makes several values of one: the text between them */
+  split?: string;
+  case?: "upper" | "lower";
+  /** makes 1299.00 of 1.299,00; a text that is no such number rejects the row */
+  number?: {
+    /** how the source writes decimals */
+    decimal: "comma" | "point";
+    /** what stands between thousands: default the other one of comma and point, a space or an apostrophe; empty: nothing */
+    group?: string;
+  };
+  /** stands behind each value after one space, unless it is there */
+  unit?: string;
+  /** where the source has nothing */
+  default?: string;
+  /** whom the values of this column are meant for */
+  userGroups?: Array<string>;
+} | Array<MappedAttribute>;
+
 export type Mapping = {
   identifier: MappedColumn;
   groupIdentifier?: MappedColumn;
   name?: MappedColumn;
   productUrl?: MappedColumn;
-  images?: MappedImage | Array<MappedImage>;
+  images?: MappedImages;
   /** each value of the column is a path; several in one cell are told apart by split */
-  categories?: {
-    from: MappedColumn;
-    /** between the levels of a path; without it a path has one level */
-    separator?: string;
-  };
-  attributes?: "*" | Record<string, MappedAttribute | Array<MappedAttribute>>;
+  categories?: MappedPaths;
+  /** "*": all columns not used otherwise, each under its own name; or columns by the key of the attribute, where the key "*" with the value "*" adds all columns not used otherwise */
+  attributes?: string | Record<string, MappedValues>;
+  /** columns that hold attributes with their keys: color=red,size=M */
+  keyValues?: Array<MappedKeyValues>;
   /** columns that "*" leaves out */
   ignore?: Array<string>;
   /** Which rows are taken: {"all":[RowFilter…]}, {"any":[…]}, {"not":RowFilter}, {"expression": JSONata that gives true or false} or {"column": MappedColumn, "operator", "value"?}; at most 100 conditions, depth 10. Operators: equals, notEquals, less, lessOrEqual, greater, greaterOrEqual, between, in, contains, startsWith, matches, exists. With a number as value the column is compared as a number, otherwise as text; between and in take a list, matches a pattern of RE2, exists no value. contains ignores case. A column without a value satisfies no condition. */
@@ -499,7 +606,7 @@ export type Pipeline = {
   name: string;
   source: PipelineSource;
   format: PipelineFormat;
-  /** Which column becomes which part of a product. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. */
+  /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. */
   mapping?: Mapping;
   mode: "full" | "incremental" | "partial" | "delete";
   trigger: PipelineTrigger;
@@ -522,9 +629,10 @@ export type PipelineDefinition = {
   name: string;
   source: PipelineSource;
   format: PipelineFormat;
-  /** Which column becomes which part of a product. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. */
+  /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. */
   mapping?: Mapping;
-  mode: "full" | "incremental" | "partial" | "delete";
+  /** default full: it creates the attributes of an automatic ontology */
+  mode?: "full" | "incremental" | "partial" | "delete";
   trigger: PipelineTrigger;
   /** delete guard of the modes full and delete; default 30 */
   maxDeletePercent?: number;
@@ -559,9 +667,23 @@ export type PipelinePreview = {
     reasons: Array<{
       field: string;
       column: string;
-      by: "name" | "values";
+      by: "format" | "name" | "values";
+      /** low: to be looked at before anything is imported */
+      confidence: "high" | "medium" | "low";
+      /** why, in words */
+      reason: string;
     }>;
+    /** the file is written in another format than the one it was read as */
+    format?: {
+      type: string;
+      reason: string;
+    };
   };
+  /** what a person would notice in the products of the first 1,000 rows */
+  warnings: Array<{
+    field: string;
+    message: string;
+  }>;
 };
 
 export type PipelineRun = {
@@ -576,7 +698,7 @@ export type PipelineSource = Record<string, unknown>;
 export type PipelineToTry = {
   source: PipelineSource;
   format: PipelineFormat;
-  /** Which column becomes which part of a product. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. */
+  /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. */
   mapping?: Mapping;
   /** default full */
   mode?: "full" | "incremental" | "partial" | "delete";

@@ -55,6 +55,23 @@ test('a pipeline is made of a csv file by the suggested mapping, run, and its hi
   await page.getByText('2 created, 1 rejected').waitFor();
 });
 
+test('what is not sure is told: reasons, warnings and a file of another format (§13.5)', async (t) => {
+  const { enter, service } = await startConsole(t);
+  const id = await makeExampleProject(service);
+  const page = await enter(`#/projects/${id}/pipelines/new`);
+  const rows = [1, 2, 3].map((at) => `SAW-${at};Jigsaw ${at};99,00;`);
+  await page.getByLabel('File to try').setInputFiles(csv(`sku;Words of it;Price\n${rows.join('\n')}`));
+  const reasons = page.getByRole('list', { name: 'Reasons for the suggestion' });
+  await reasons.getByText('name from Words of it: it holds texts of several words. Please check').waitFor();
+  await page.getByRole('list', { name: 'Warnings' }).getByText('All 3 values of Price are').waitFor();
+
+  await page
+    .getByLabel('File to try')
+    .setInputFiles(csv('Handle,Title,Option1 Name,Option1 Value\na,A,Size,M\n'));
+  await page.getByRole('button', { name: 'Read it as Shopify CSV' }).click();
+  await page.getByText('groupIdentifier from Handle: the format names this column so').waitFor();
+});
+
 test('mistakes stand at their fields, and a pipeline is changed and deleted (§13.1)', async (t) => {
   const { enter, service } = await startConsole(t);
   const id = await makeExampleProject(service);

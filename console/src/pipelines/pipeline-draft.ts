@@ -60,6 +60,7 @@ export const MODES = [
   ['delete', 'Delete: the products in the file are deleted'],
 ] as const;
 
+/** In a project without products it starts as a full update, which creates the attributes. */
 export const EMPTY_PIPELINE: PipelineDefinition = {
   name: '',
   source: { type: 'upload' },
@@ -121,11 +122,11 @@ export function withField<Field extends keyof Mapping>(
   return (value === undefined ? others : { ...others, [field]: value }) as Mapping;
 }
 
-export type MappedAttributes = Exclude<NonNullable<Mapping['attributes']>, '*'>;
+export type MappedAttributes = Exclude<NonNullable<Mapping['attributes']>, string>;
 
 /** @returns the chosen ones by key, and whether all the rest comes too */
 export function readAttributes({ attributes }: Mapping): { chosen: MappedAttributes; hasRest: boolean } {
-  if (attributes === '*') return { chosen: {}, hasRest: true };
+  if (typeof attributes === 'string') return { chosen: {}, hasRest: true };
   const { '*': rest, ...chosen } = attributes ?? {};
   return { chosen, hasRest: rest === '*' };
 }

@@ -31,14 +31,38 @@ export function PipelineEditor() {
     refetchOnWindowFocus: false,
     gcTime: 0,
   });
-  if (isNew) return <Editor key="new" stored={undefined} />;
+  if (isNew) return <NewPipeline />;
   return <Answer of={stored}>{(read) => <Editor key={id} stored={read} />}</Answer>;
 }
 
-function Editor({ stored }: { stored: Tagged<Pipeline> | undefined }) {
+function NewPipeline() {
+  const project = useProject();
+  const relata = useRelata();
+  const present = useQuery({
+    queryKey: ['first-product', project.id],
+    queryFn: () => relata.products.list(project.id, { limit: 1 }),
+    refetchOnWindowFocus: false,
+    gcTime: 0,
+  });
+  return (
+    <Answer of={present}>
+      {({ items }) => <Editor key="new" stored={undefined} isFirst={items.length === 0} />}
+    </Answer>
+  );
+}
+
+interface EditorShape {
+  readonly stored: Tagged<Pipeline> | undefined;
+  /** The project has no products yet. */
+  readonly isFirst?: boolean;
+}
+
+function Editor({ stored, isFirst = false }: EditorShape) {
   const project = useProject();
   const { canChange } = useRights();
-  const [draft, setDraft] = useState<PipelineDefinition>(stored?.value ?? EMPTY_PIPELINE);
+  const [draft, setDraft] = useState<PipelineDefinition>(
+    stored?.value ?? { ...EMPTY_PIPELINE, mode: isFirst ? 'full' : 'incremental' },
+  );
   const change = (changed: Partial<PipelineDefinition>) => setDraft((before) => ({ ...before, ...changed }));
   const tried = usePipelinePreview(draft, { pipelineId: stored?.value.id, onChange: change });
   const { save, error, isBusy } = useSave(stored, draft);

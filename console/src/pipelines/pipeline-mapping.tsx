@@ -1,4 +1,4 @@
-import type { MappedColumn, Mapping, PipelinePreview } from '@relata/client';
+import type { MappedColumn, Mapping, PipelineDefinition, PipelinePreview } from '@relata/client';
 import { useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { AreaField, TextField } from '../parts/field.tsx';
@@ -6,18 +6,18 @@ import { Card } from '../parts/page.tsx';
 import { useMistake } from './mistakes.ts';
 import { MappedAttributesFields } from './pipeline-attributes.tsx';
 import { ColumnField } from './pipeline-column.tsx';
-import { needOfMapping, withField } from './pipeline-draft.ts';
+import { nameFormat, needOfMapping, withField } from './pipeline-draft.ts';
 import type { PipelineShape } from './pipeline-form.tsx';
 
 /** As an identifier is needed, a mapping that has none yet is one too while it is being made. */
 const NO_MAPPING = {} as Mapping;
 
+interface Previewed {
+  preview: PipelinePreview | undefined;
+}
+
 /** Which column becomes which part of a product. Source: docs/interface.md §13.8. */
-export function MappingCard({
-  draft,
-  onChange,
-  preview,
-}: PipelineShape & { preview: PipelinePreview | undefined }) {
+export function MappingCard({ draft, onChange, preview }: PipelineShape & Previewed) {
   const { mapping } = draft;
   const need = needOfMapping(draft.format);
   const suggested = preview?.suggestion.mapping as Mapping | undefined;
@@ -29,7 +29,7 @@ export function MappingCard({
       title="Mapping"
       actions={
         <>
-          {need === 'own' && mapping && (
+          {need === 'own' && mapping && !isSuggested && (
             <Button onClick={() => put(undefined)}>Use the mapping of the format</Button>
           )}
           {suggested && !isSuggested && (
@@ -38,9 +38,8 @@ export function MappingCard({
         </>
       }
     >
-      {isSuggested && (
-        <p className="soft">Suggested from the names and values of the columns. Change what is wrong.</p>
-      )}
+      <OtherFormat preview={preview} onChange={onChange} />
+      {isSuggested && <Reasons reasons={preview?.suggestion.reasons} />}
       {preview === undefined && <p className="soft">Read the source, or a file to try, to choose columns.</p>}
       {need === 'own' && mapping === undefined ? (
         <p className="soft">This format has a default mapping, so you need none.</p>
@@ -48,6 +47,43 @@ export function MappingCard({
         <Fields mapping={mapping ?? NO_MAPPING} columns={preview?.columns ?? []} onChange={put} />
       )}
     </Card>
+  );
+}
+
+/** A file that was read as a more general format than its own. */
+function OtherFormat({ preview, onChange }: Pick<PipelineShape, 'onChange'> & Previewed) {
+  const format = preview?.suggestion.format;
+  if (format === undefined) return null;
+  const read = () => {
+    const next = { type: format.type } as PipelineDefinition['format'];
+    onChange({ format: next, mapping: undefined });
+  };
+  return (
+    <div className="note warn">
+      <span>
+        This may be a {nameFormat(format)} file: {format.reason}.
+      </span>
+      <Button onClick={read}>Read it as {nameFormat(format)}</Button>
+    </div>
+  );
+}
+
+/** What was taken for what, and why; what is not sure stands out. */
+function Reasons({ reasons = [] }: Partial<Pick<PipelinePreview['suggestion'], 'reasons'>>) {
+  return (
+    <>
+      <p className="soft">Suggested from the names and values of the columns. Change what is wrong.</p>
+      <ul className="stack small" aria-label="Reasons for the suggestion">
+        {reasons.map(({ field, column, confidence, reason }) => (
+          <li key={`${field} ${column}`} className={confidence === 'low' ? 'note warn' : 'soft'}>
+            <span>
+              <strong>{field}</strong> from {column}: {reason}
+              {confidence === 'low' && '. Please check'}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }
 
@@ -89,9 +125,11 @@ function Fields({ mapping, columns, onChange }: FieldsShape) {
 }
 
 function CategoryFields({ mapping, columns, onChange }: FieldsShape) {
-  const { categories } = mapping;
   const mistake = useMistake();
   const put = (next: Mapping['categories']) => onChange(withField(mapping, 'categories', next));
+  if (Array.isArray(mapping.categories))
+    return <p className="soft">Categories come from several columns; change them in the JSON below.</p>;
+  const { categories } = mapping;
   return (
     <>
       <ColumnField

@@ -69,7 +69,11 @@ export function usePipelinePreview(draft: PipelineDefinition, { pipelineId, onCh
     gcTime: 0,
     retry: false,
   });
-  useSuggestion(draft, { suggested: preview.data?.suggestion.mapping as Mapping | undefined, onChange });
+  useSuggestion(draft, {
+    suggested: preview.data?.suggestion.mapping as Mapping | undefined,
+    isNew: pipelineId === undefined,
+    onChange,
+  });
   return {
     preview,
     isAsked: reading !== undefined,
@@ -79,16 +83,24 @@ export function usePipelinePreview(draft: PipelineDefinition, { pipelineId, onCh
   };
 }
 
+interface Suggestion {
+  readonly suggested: Mapping | undefined;
+  /** A stored pipeline may do without a mapping where its format has one. */
+  readonly isNew: boolean;
+  readonly onChange: Editing['onChange'];
+}
+
 /** What the service suggests is the start: it is taken until somebody has changed it. */
 function useSuggestion(
   { format, mapping }: PipelineDefinition,
-  { suggested, onChange }: { suggested: Mapping | undefined; onChange: Editing['onChange'] },
+  { suggested, isNew, onChange }: Suggestion,
 ): void {
   const taken = useRef<string>(undefined);
   const present = JSON.stringify(mapping);
   const next = JSON.stringify(suggested);
   const isOurs = mapping === undefined || present === taken.current;
-  const isWanted = suggested !== undefined && isOurs && needOfMapping(format) === 'needed';
+  const need = needOfMapping(format);
+  const isWanted = suggested !== undefined && isOurs && (need === 'needed' || (need === 'own' && isNew));
   useEffect(() => {
     if (!isWanted || present === next) return;
     taken.current = next;
@@ -122,8 +134,24 @@ export function PreviewCard({
           the file, or choose below to leave such rows out.
         </p>
       )}
+      {preview.data && !preview.error && <Warnings warnings={preview.data.warnings} />}
       {preview.data && !preview.error && <Rows rows={preview.data.rows} isOld={preview.isPlaceholderData} />}
     </Card>
+  );
+}
+
+function Warnings({ warnings }: Pick<PipelinePreview, 'warnings'>) {
+  if (warnings.length === 0) return null;
+  return (
+    <ul className="stack" aria-label="Warnings">
+      {warnings.map(({ field, message }) => (
+        <li key={`${field} ${message}`} className="note warn small">
+          <span>
+            <strong>{field}</strong>: {message}.
+          </span>
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -213,6 +213,41 @@ test('a definition that cannot be stored is refused; every mistake is told with 
   assert.deepEqual((await project.manage('GET')).body.items, [known]);
 });
 
+test('a mistake in a mapping is told once, with its path (§13.1 rule 12)', async () => {
+  const project = await createProject();
+  const base = { ...FULL, format: { type: 'csv' } };
+  const mistakes: [object, RegExp][] = [
+    [{ name: { colum: 'title' } }, /^\/mapping\/name must NOT have additional properties: colum$/],
+    [{ name: 5 }, /^\/mapping\/name must be string,object$/],
+    [
+      { images: [{ column: 'a', type: 'HUGE' }] },
+      /^\/mapping\/images\/0\/type must be equal to one of .*SMALL/,
+    ],
+    [{ categories: { from: 'a', sep: '>' } }, /^\/mapping\/categories must NOT have .*: sep$/],
+    [{ categories: [{ separator: '>' }] }, /^\/mapping\/categories\/0 must have required property 'from'$/],
+    [{ attributes: 'all' }, /^\/mapping\/attributes must match pattern/],
+    [
+      { attributes: { Price: { column: 'p', number: { decimal: 'dot' } } } },
+      /^\/mapping\/attributes\/Price\/number\/decimal /,
+    ],
+    [{ keyValues: [{ colum: 'a', column: 'b' }] }, /^\/mapping\/keyValues\/0 must NOT have .*: colum$/],
+  ];
+  for (const [wrong, told] of mistakes) {
+    const refused = await project.manage('POST', '', {
+      body: { ...base, mapping: { ...MAPPING, ...wrong } },
+    });
+    assertRefused(refused, 400, 'Your body params are not valid');
+    assert.equal(refused.body.details.length, 1, JSON.stringify(refused.body.details));
+    assert.match(refused.body.details[0], told);
+  }
+});
+
+test('a pipeline without a mode makes a full update, which creates the attributes (§13.1)', async () => {
+  const project = await createProject();
+  const { mode: _, ...modeless } = { ...FULL, format: { type: 'csv' }, mapping: MAPPING };
+  assert.equal((await project.create(modeless)).mode, 'full');
+});
+
 test('a mapping is not needed where the format has one of its own (§13.1 rule 4)', async () => {
   const project = await createProject();
   for (const type of ['google-merchant', 'shopify-csv', 'bmecat', 'native']) {

@@ -31,7 +31,7 @@ export async function checkPipeline(
   sent: SentPipeline,
   { now, checkTexts }: { readonly now: number; readonly checkTexts: CheckTexts },
 ): Promise<PipelineDefinition> {
-  const { name, source, format, mapping, mode } = sent;
+  const { name, source, format, mapping, mode = 'full' } = sent;
   const trigger = readTrigger(sent.trigger);
   refuse([
     ...checkSource(source),

@@ -79,7 +79,10 @@ const definition = {
   source: PipelineSource,
   format: PipelineFormat,
   mapping: Type.Optional(MappingSchema),
-  mode: Mode,
+  mode: Type.Optional({
+    ...Mode,
+    description: 'default full: it creates the attributes of an automatic ontology',
+  }),
   trigger: PipelineTrigger,
   maxDeletePercent: Type.Optional(
     Type.Number({
@@ -159,6 +162,7 @@ export const WirePipeline = Type.Object(
   {
     id: Type.Integer(),
     ...definition,
+    mode: Mode,
     createdAt: Instant,
     updatedAt: Instant,
     nextRunAt: Type.Optional(
@@ -254,8 +258,25 @@ export const WirePreview = Type.Object(
     suggestion: Type.Object({
       mapping: Type.Record(Type.String(), Type.Unknown()),
       reasons: Type.Array(
-        Type.Object({ field: Type.String(), column: Type.String(), by: Type.Enum(['name', 'values']) }),
+        Type.Object({
+          field: Type.String(),
+          column: Type.String(),
+          by: Type.Enum(['format', 'name', 'values']),
+          confidence: Type.Enum(['high', 'medium', 'low'], {
+            description: 'low: to be looked at before anything is imported',
+          }),
+          reason: Type.String({ description: 'why, in words' }),
+        }),
       ),
+      format: Type.Optional(
+        Type.Object(
+          { type: Type.String(), reason: Type.String() },
+          { description: 'the file is written in another format than the one it was read as' },
+        ),
+      ),
+    }),
+    warnings: Type.Array(Type.Object({ field: Type.String(), message: Type.String() }), {
+      description: 'what a person would notice in the products of the first 1,000 rows',
     }),
   },
   { title: 'PipelinePreview' },

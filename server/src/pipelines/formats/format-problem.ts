@@ -33,15 +33,14 @@ export class FormatProblem extends Error {
  */
 export const LIMITS = {
   fieldCharacters: 1024 * 1024,
-  /** A row with all its fields; also what is kept of a row that does not end. */
+  /** The text of a row with all its fields; also what is kept of a row that does not end. */
   rowCharacters: 8 * 1024 * 1024,
+  /** Elements, attributes and values of a row, empty ones too: 150 bytes each, 40 MB in all. */
+  rowParts: 250_000,
   /** As in docs/interface.md §8, and the few levels that lead to the list of products. */
   depth: 40,
   columns: 10_000,
 } as const;
-
-/** What a name or a number costs beside its characters, so that ten million empty fields are no small row. */
-export const FIELD_OVERHEAD = 64;
 
 export function fieldTooLarge(where: string, line?: number): FormatProblem {
   const most = LIMITS.fieldCharacters.toLocaleString('en');
@@ -51,6 +50,32 @@ export function fieldTooLarge(where: string, line?: number): FormatProblem {
 export function rowTooLarge(where: string, line?: number): FormatProblem {
   const most = LIMITS.rowCharacters.toLocaleString('en');
   return new FormatProblem('too_large', `${where} is larger than ${most} characters, the limit`, at(line));
+}
+
+/** Weighs one row while it is read: its text, and the parts that cost memory without text. */
+export class RowSize {
+  readonly #what: string;
+  #characters = 0;
+  #parts = 0;
+
+  constructor(what: string) {
+    this.#what = what;
+  }
+
+  /** @throws FormatProblem too_large */
+  add(characters: number, parts: number, line?: number): void {
+    this.#characters += characters;
+    this.#parts += parts;
+    if (this.#characters > LIMITS.rowCharacters) throw rowTooLarge(this.#what, line);
+    if (this.#parts <= LIMITS.rowParts) return;
+    const most = `${LIMITS.rowParts.toLocaleString('en')} elements, attributes and values, the limit`;
+    throw new FormatProblem('too_large', `${this.#what} has more than ${most}`, at(line));
+  }
+
+  reset(): void {
+    this.#characters = 0;
+    this.#parts = 0;
+  }
 }
 
 export function tooDeep(where: string, line?: number): FormatProblem {

@@ -11,8 +11,14 @@ export interface DefaultMapping {
   readonly name: string;
   readonly productUrl?: string;
   readonly images?: readonly string[];
-  readonly categories?: { readonly from: string; readonly separator: string };
-  readonly attributes?: '*';
+  readonly categories?: DefaultPath | readonly DefaultPath[];
+  /** `*` with `*`: all columns that are not used otherwise. */
+  readonly attributes?: '*' | Readonly<Record<string, string>>;
+}
+
+export interface DefaultPath {
+  readonly from: string;
+  readonly separator?: string;
 }
 
 /** One file to be read. */
@@ -85,6 +91,6 @@ export const headerRow = Type.Optional(
     maximum: 1_048_576,
     'x-label': 'Header row',
     description:
-      'first row that may hold the names of the columns, default 1; 0: none does, and they are Column 1, …',
+      'first row that may hold the names of the columns; default: the first one that is no title; 0: none does, and they are Column 1, …',
   }),
 );

@@ -157,5 +157,10 @@ test('the table of formats in docs/interface.md says what the records say (§13.
 test('formats whose columns are known have a mapping of their own', () => {
   const known = TYPES.filter((type) => findDefaultMapping(type) !== undefined);
   assert.deepEqual(known, ['google-merchant', 'shopify-csv', 'bmecat']);
-  for (const type of known) assert.equal(findDefaultMapping(type)?.attributes, '*');
+  const attributes = known.map((type) => findDefaultMapping(type)?.attributes);
+  assert.deepEqual(attributes, [
+    '*',
+    { Brand: 'Vendor', Type: 'Type', '*': '*' },
+    { Brand: 'MANUFACTURER_NAME', '*': '*' },
+  ]);
 });

@@ -138,3 +138,16 @@ export function readHeader(cells: readonly string[]): string[] {
 }
 
 export const nameByPlace = (index: number): string => `Column ${index + 1}`;
+
+/** Rows in which the names of the columns are looked for. */
+export const HEAD_ROWS = 10;
+
+/** @returns the place of the row that may hold names: a title above them fills a cell or two of many */
+export function findHeader(rows: readonly (readonly string[])[]): number {
+  const filled = rows.map((cells) => cells.filter((cell) => cell.trim() !== '').length);
+  const usual = filled.toSorted((a, b) => a - b)[Math.floor(filled.length / 2)] ?? 0;
+  return Math.max(
+    0,
+    filled.findIndex((count) => count > 2 || count * 2 > usual),
+  );
+}

@@ -31,7 +31,7 @@ export function mapAttribute(key: string, sources: readonly ValueSource[], remov
   };
 }
 
-interface Mapped {
+export interface Mapped {
   readonly row: RowView;
   readonly product: MappedProduct;
 }
@@ -67,7 +67,7 @@ function addRest(key: string, value: ColumnValue, mapped: Mapped): void {
   else for (const text of value) addCell(key, text, mapped);
 }
 
-function addCell(key: string, value: string, { row, product }: Mapped): void {
+export function addCell(key: string, value: string, { row, product }: Mapped): void {
   if (value === '') return;
   const isLongKey = key.length > KEY_LENGTH && [...key].length > KEY_LENGTH;
   const longKey = `the name of the column is longer than ${KEY_LENGTH} characters`;
@@ -78,7 +78,7 @@ function addCell(key: string, value: string, { row, product }: Mapped): void {
   push(product, { key, value });
 }
 
-function push(product: MappedProduct, value: MappedValue): void {
+export function push(product: MappedProduct, value: MappedValue): void {
   if (product.attributes === undefined) product.attributes = [value];
   else product.attributes.push(value);
 }

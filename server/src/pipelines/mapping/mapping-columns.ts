@@ -24,6 +24,8 @@ export interface RowView {
 export interface CompiledColumn {
   /** Names of the columns it reads; an expression may read others. */
   readonly uses: readonly string[];
+  /** The source may lack them. */
+  readonly isOptional: boolean;
   /** For problems: the columns it reads, by commas. */
   readonly label: string | undefined;
   /** @returns no empty text; undefined when there is none. What cannot be read is noted in `problems` */
@@ -86,14 +88,14 @@ export function compileColumn(column: Column, place: Place): CompiledColumn {
   const spec: ColumnSpec = typeof column === 'string' ? { column } : column;
   const uses = spec.columns ?? (spec.column === undefined ? [] : [spec.column]);
   const label = uses.length === 0 ? undefined : uses.join(', ');
+  const about = { uses, label, isOptional: spec.optional === true };
   place.texts.count(Math.max(1, uses.length) + (spec.replace?.length ?? 0));
   const pick = compilePick(spec, place);
   const transformations = compileTransformations(spec, place);
   const { default: fallback, split } = spec;
   if (transformations.before.length + transformations.after.length === 0 && split === undefined)
     return {
-      uses,
-      label,
+      ...about,
       read: fallback === undefined ? pick : (row) => pick(row) ?? (fallback || undefined),
     };
 
@@ -108,8 +110,7 @@ export function compileColumn(column: Column, place: Place): CompiledColumn {
   }
 
   return {
-    uses,
-    label,
+    ...about,
     read(row) {
       const picked = pick(row);
       const value = picked === undefined ? undefined : transform(picked, row);

@@ -99,16 +99,25 @@ function addImages(images: Map<string, MappedImage>, { column, type }: ImageSour
   }
 }
 
+export interface PathSource {
+  readonly column: CompiledColumn;
+  readonly separator: string | undefined;
+}
+
 /** Names are trimmed, since separators are often written with more or fewer spaces than they should be. */
-export function mapCategories(column: CompiledColumn, separator: string | undefined): MapPart {
+export function mapCategories(sources: readonly PathSource[]): MapPart {
   return (row, product) => {
-    const paths = toList(column.read(row)).map((text) => splitPath(text, separator));
-    const reason = findPathsProblem(paths);
-    if (reason !== undefined) note(row, { field: 'categories', column, reason });
-    const distinct = new Map(paths.map((path) => [path.join('\0'), { path }]));
-    distinct.delete('');
+    const distinct = new Map<string, MappedPath>();
+    for (const source of sources) addPaths(distinct, source, row);
     if (distinct.size > 0) product.categories = [...distinct.values()];
   };
+}
+
+function addPaths(distinct: Map<string, MappedPath>, { column, separator }: PathSource, row: RowView): void {
+  const paths = toList(column.read(row)).map((text) => splitPath(text, separator));
+  const reason = findPathsProblem([...paths, ...distinct.values().map(({ path }) => path)]);
+  if (reason !== undefined) note(row, { field: 'categories', column, reason });
+  for (const path of paths) if (path.length > 0) distinct.set(path.join('\0'), { path });
 }
 
 function findPathsProblem(paths: readonly (readonly string[])[]): string | undefined {

@@ -1,13 +1,23 @@
 import { checkAttributes, mapAttribute, mapRest, type ValueSource } from './mapping-attributes.ts';
 import { type CompiledColumn, compileColumn, MappingProblem, type MappingTexts } from './mapping-columns.ts';
-import { findTextProblem, type MapPart, mapCategories, mapImages, mapText } from './mapping-parts.ts';
-import type { AttributeSpec, Column, ImageSpec, Mapping, PipelineMode } from './mapping-schemas.ts';
+import { mapKeyValues } from './mapping-key-values.ts';
+import {
+  findTextProblem,
+  type MapPart,
+  mapCategories,
+  mapImages,
+  mapText,
+  type PathSource,
+} from './mapping-parts.ts';
+import type { AttributeSpec, Column, ImageSpec, Mapping, PathSpec, PipelineMode } from './mapping-schemas.ts';
 
 export interface ProductPlan {
   readonly identifier: CompiledColumn;
   readonly parts: readonly MapPart[];
   /** Columns that are read by name, filters apart. */
   readonly uses: ReadonlySet<string>;
+  /** Of these, columns that a source must have. */
+  readonly needs: ReadonlySet<string>;
   /** All columns become attributes but for those in `uses` and those that are ignored. */
   readonly takesRest: boolean;
 }
@@ -22,13 +32,15 @@ type Compile = (column: Column, field: string) => CompiledColumn;
 /** @throws MappingProblem */
 export function planProduct(mapping: Mapping, { mode, texts }: PlanInput): ProductPlan {
   const uses = new Set<string>();
+  const needs = new Set<string>();
   const compile: Compile = (column, field) => {
     const compiled = compileColumn(column, { field, texts });
     for (const name of compiled.uses) uses.add(name);
+    if (!compiled.isOptional) for (const name of compiled.uses) needs.add(name);
     return compiled;
   };
   const identifier = compile(mapping.identifier, 'identifier');
-  if (mode === 'delete') return { identifier, parts: [], uses, takesRest: false };
+  if (mode === 'delete') return { identifier, parts: [], uses, needs, takesRest: false };
   if (mode !== 'partial' && mapping.name === undefined)
     throw new MappingProblem(`name is needed in mode ${mode}`);
   const { named, takesRest } = readAttributes(mapping);
@@ -38,12 +50,21 @@ export function planProduct(mapping: Mapping, { mode, texts }: PlanInput): Produ
     const sources = specs.map((spec) => compileValues(key, spec, compile));
     parts.push(mapAttribute(key, sources, removesEmpty));
   }
+  parts.push(...planKeyValues(mapping, compile, removesEmpty));
   if (takesRest) {
     const ignored = new Set(mapping.ignore);
     parts.push(mapRest((column) => uses.has(column) || ignored.has(column), removesEmpty));
   }
   if (mapping.attributes !== undefined) parts.push(checkAttributes);
-  return { identifier, parts, uses, takesRest };
+  return { identifier, parts, uses, needs, takesRest };
+}
+
+function planKeyValues({ keyValues = [] }: Mapping, compile: Compile, removesEmpty: boolean): MapPart[] {
+  const parts = keyValues.map((spec) => {
+    const { column, optional = false } = spec;
+    return mapKeyValues(compile({ column, optional }, 'keyValues'), spec, removesEmpty);
+  });
+  return parts.length === 0 ? [] : [...parts, checkAttributes];
 }
 
 function planFields(
@@ -60,7 +81,7 @@ function planFields(
   addText('productUrl', productUrl);
   if (images !== undefined) parts.push(mapImages(listOf(images).map((spec) => compileImage(spec, compile))));
   if (categories !== undefined)
-    parts.push(mapCategories(compile(categories.from, 'categories'), categories.separator));
+    parts.push(mapCategories(listOf(categories).map((spec) => compilePath(spec, compile))));
   return parts;
 }
 
@@ -69,13 +90,18 @@ function readAttributes({ attributes = {} }: Mapping): {
   named: [string, AttributeSpec[]][];
   takesRest: boolean;
 } {
-  if (attributes === '*') return { named: [], takesRest: true };
+  if (typeof attributes === 'string') return { named: [], takesRest: true };
   const all = Object.entries(attributes);
   const named = all.filter(([key, spec]) => key !== '*' || spec !== '*');
   return { named: named.map(([key, spec]) => [key, listOf(spec)]), takesRest: named.length < all.length };
 }
 
 const listOf = <Item>(value: Item | Item[]): Item[] => (Array.isArray(value) ? value : [value]);
+
+const compilePath = ({ from, separator }: PathSpec, compile: Compile): PathSource => ({
+  column: compile(from, 'categories'),
+  separator,
+});
 
 function compileImage(spec: ImageSpec, compile: Compile) {
   if (typeof spec === 'string') return { column: compile(spec, 'images'), type: undefined };

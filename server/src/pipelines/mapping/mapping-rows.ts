@@ -45,7 +45,7 @@ function* cutBatches(rows: readonly SourceRow[]): Generator<SourceRow[]> {
   let characters = 0;
   for (const row of rows) {
     batch.push(row);
-    characters += weigh(row);
+    characters += weighRow(row);
     if (batch.length < BATCH_ROWS && characters < BATCH_CHARACTERS) continue;
     yield batch;
     batch = [];
@@ -54,7 +54,8 @@ function* cutBatches(rows: readonly SourceRow[]): Generator<SourceRow[]> {
   if (batch.length > 0) yield batch;
 }
 
-function weigh({ values }: SourceRow): number {
+/** @returns the characters of its names and values */
+export function weighRow({ values }: SourceRow): number {
   let characters = 0;
   for (const name in values) {
     const value = values[name];

@@ -1,7 +1,14 @@
-import { type Static, Type } from 'typebox';
+import { type Static, type TSchema, Type } from 'typebox';
 import { CONDITIONS_PER_FILTER, FILTER_DEPTH, OPERATORS } from '../../catalog/catalog.ts';
 
 const closed = { additionalProperties: false } as const;
+
+/** One schema for values of several kinds: a mistake is told once, of the kind that was sent, and not of all of them. */
+function either<Forms extends TSchema[]>(title: string | undefined, ...forms: Forms) {
+  const types = forms.map((form) => (form as { type?: string }).type);
+  const about = { type: types, ...(title !== undefined && { title }) };
+  return Type.Unsafe<Static<Forms[number]>>(Object.assign({}, ...forms, about) as object);
+}
 
 /** Names of columns may be long where an XML path makes them. */
 const ColumnName = Type.String({ minLength: 1, maxLength: 1_000 });
@@ -69,6 +76,9 @@ const transformations = {
 
 const from = {
   column: Type.Optional(ColumnName),
+  optional: Type.Optional(
+    Type.Boolean({ description: 'the source may lack the column; default false: then the run ends' }),
+  ),
   columns: Type.Optional(
     Type.Array(ColumnName, {
       minItems: 1,
@@ -89,60 +99,87 @@ const from = {
   ),
 };
 
-const columnTexts =
-  'Exactly one of column, columns, constant and expression; then the transformations, in this order';
-
 /** Source: docs/interface.md §13.1. */
-export const ColumnSchema = Type.Union(
-  [
-    Type.String({ minLength: 1, maxLength: 1_000, description: 'the name of a column, as it stands' }),
-    Type.Object({ ...from, ...transformations }, { ...closed, description: columnTexts }),
-  ],
-  { title: 'MappedColumn' },
+export const ColumnSchema = either(
+  'MappedColumn',
+  ColumnName,
+  Type.Object({ ...from, ...transformations }, closed),
 );
 
-const ImageColumn = Type.Union(
-  [
-    ColumnName,
-    Type.Object(
-      {
-        ...from,
-        ...transformations,
-        type: Type.Optional(
-          Type.Enum(['SMALL', 'LARGE', 'THUMB', 'ALTERNATIVE'], {
-            description: 'default LARGE for the first image of a product and ALTERNATIVE for the others',
-          }),
-        ),
-      },
-      { ...closed, description: columnTexts },
+const ImageColumn = either(
+  'MappedImage',
+  ColumnName,
+  Type.Object(
+    {
+      ...from,
+      ...transformations,
+      type: Type.Optional(
+        Type.Enum(['SMALL', 'LARGE', 'THUMB', 'ALTERNATIVE'], {
+          description: 'default LARGE for the first image of a product and ALTERNATIVE for the others',
+        }),
+      ),
+    },
+    closed,
+  ),
+);
+
+const AttributeColumn = either(
+  'MappedAttribute',
+  ColumnName,
+  Type.Object(
+    {
+      ...from,
+      ...transformations,
+      userGroups: Type.Optional(
+        Type.Array(Type.String(AttributeKey), {
+          minItems: 1,
+          maxItems: 1_000,
+          description: 'whom the values of this column are meant for',
+        }),
+      ),
+    },
+    closed,
+  ),
+);
+
+function oneOrMore<Schema extends TSchema>(title: string, schema: Schema, maxItems: number) {
+  const type = [(schema as { type?: string | string[] }).type ?? [], 'array'].flat();
+  const list = Type.Array(schema, { minItems: 1, maxItems });
+  return Type.Unsafe<Static<Schema> | Static<Schema>[]>({ ...schema, ...list, title, type });
+}
+
+const Path = Type.Object(
+  {
+    from: ColumnSchema,
+    separator: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 20,
+        description: 'between the levels of a path; without it a path has one level',
+      }),
     ),
-  ],
-  { title: 'MappedImage' },
+  },
+  {
+    ...closed,
+    title: 'MappedPath',
+    description: 'each value of the column is a path; several in one cell are told apart by split',
+  },
 );
 
-const AttributeColumn = Type.Union(
-  [
-    ColumnName,
-    Type.Object(
-      {
-        ...from,
-        ...transformations,
-        userGroups: Type.Optional(
-          Type.Array(Type.String(AttributeKey), {
-            minItems: 1,
-            maxItems: 1_000,
-            description: 'whom the values of this column are meant for',
-          }),
-        ),
-      },
-      { ...closed, description: columnTexts },
+const Sign = { minLength: 1, maxLength: 20 } as const;
+
+const KeyValues = Type.Object(
+  {
+    column: ColumnName,
+    separator: Type.Optional(
+      Type.String({ ...Sign, description: 'between two attributes; default a comma' }),
     ),
-  ],
-  { title: 'MappedAttribute' },
+    assign: Type.Optional(Type.String({ ...Sign, description: 'between key and value; default =' })),
+    split: Type.Optional(Type.String({ ...Sign, description: 'between several values of an attribute' })),
+    optional: Type.Optional(Type.Boolean({ description: 'the source may lack the column' })),
+  },
+  { ...closed, title: 'MappedKeyValues' },
 );
-
-const oneOrMore = <Schema extends Parameters<typeof Type.Array>[0]>(schema: Schema, maxItems: number) =>
-  Type.Union([schema, Type.Array(schema, { minItems: 1, maxItems })]);
 
 /** Looked at more closely by `compileRowFilter`: a filter stands in itself. */
 export type RowFilter =
@@ -176,35 +213,25 @@ export const MappingSchema = Type.Object(
     groupIdentifier: Type.Optional(ColumnSchema),
     name: Type.Optional(ColumnSchema),
     productUrl: Type.Optional(ColumnSchema),
-    images: Type.Optional(oneOrMore(ImageColumn, 200)),
-    categories: Type.Optional(
-      Type.Object(
-        {
-          from: ColumnSchema,
-          separator: Type.Optional(
-            Type.String({
-              minLength: 1,
-              maxLength: 20,
-              description: 'between the levels of a path; without it a path has one level',
-            }),
-          ),
-        },
-        {
-          ...closed,
-          description: 'each value of the column is a path; several in one cell are told apart by split',
-        },
-      ),
-    ),
+    images: Type.Optional(oneOrMore('MappedImages', ImageColumn, 200)),
+    categories: Type.Optional(oneOrMore('MappedPaths', Path, 20)),
     attributes: Type.Optional(
-      Type.Union([
-        Type.Literal('*', { description: 'all columns not used otherwise, each under its own name' }),
-        Type.Record(Type.String(), oneOrMore(AttributeColumn, 100), {
+      either(
+        undefined,
+        Type.String({ pattern: '^\\*$' }),
+        Type.Record(Type.String(), oneOrMore('MappedValues', AttributeColumn, 100), {
           maxProperties: 2_000,
           propertyNames: AttributeKey,
           description:
-            'columns by the key of the attribute. The key "*" with the value "*" adds all columns not used otherwise',
+            '"*": all columns not used otherwise, each under its own name; or columns by the key of the attribute, where the key "*" with the value "*" adds all columns not used otherwise',
         }),
-      ]),
+      ),
+    ),
+    keyValues: Type.Optional(
+      Type.Array(KeyValues, {
+        maxItems: 20,
+        description: 'columns that hold attributes with their keys: color=red,size=M',
+      }),
     ),
     ignore: Type.Optional(
       Type.Array(ColumnName, { maxItems: 2_000, description: 'columns that "*" leaves out' }),
@@ -221,7 +248,7 @@ export const MappingSchema = Type.Object(
     ...closed,
     title: 'Mapping',
     description:
-      'Which column becomes which part of a product. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone.',
+      'Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone.',
   },
 );
 
@@ -229,5 +256,7 @@ export type Column = Static<typeof ColumnSchema>;
 export type ColumnSpec = Exclude<Column, string>;
 export type ImageSpec = Static<typeof ImageColumn>;
 export type AttributeSpec = Static<typeof AttributeColumn>;
+export type PathSpec = Static<typeof Path>;
+export type KeyValuesSpec = Static<typeof KeyValues>;
 export type Mapping = Static<typeof MappingSchema>;
 export type PipelineMode = 'full' | 'incremental' | 'partial' | 'delete';

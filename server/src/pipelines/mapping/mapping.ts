@@ -15,9 +15,17 @@ import { type Column, ColumnSchema, type Mapping, type PipelineMode } from './ma
 export { type CheckedTexts, createTextChecks, type TextChecks, type TextProblems } from './mapping-check.ts';
 export { type CellProblem, MappingProblem } from './mapping-columns.ts';
 export type { MappedProduct } from './mapping-parts.ts';
-export { createRowMapper } from './mapping-rows.ts';
+export { createRowMapper, weighRow } from './mapping-rows.ts';
 export { type Column, type Mapping, MappingSchema, type PipelineMode } from './mapping-schemas.ts';
-export { type SuggestedMapping, suggestMapping } from './suggestions/suggestions.ts';
+export {
+  listMissing,
+  listWarnings,
+  type PreviewWarning,
+  type SuggestedFormat,
+  type SuggestedMapping,
+  suggestFormat,
+  suggestMapping,
+} from './suggestions/suggestions.ts';
 
 export type RowOutcome =
   | { readonly row: number; readonly product: MappedProduct }
@@ -27,7 +35,7 @@ export type RowOutcome =
   | { readonly row: number; readonly isFiltered: true };
 
 export interface CompiledMapping {
-  /** Columns that are read by name, those of the filter apart: one that no row has is a mistake in the mapping. */
+  /** Columns that a source must have, those of the filter apart: one that no row has is a mistake in the mapping. */
   readonly columns: readonly string[];
   /** JSONata, each once; `mapRow` takes their results in this order. */
   readonly expressions: readonly string[];
@@ -63,7 +71,7 @@ export function planMapping(mapping: Mapping, mode: PipelineMode): CompiledMappi
   const isRead = findReads(mapping, { plan, test, expressions });
 
   return {
-    columns: [...plan.uses],
+    columns: [...plan.needs],
     expressions,
     patterns,
     mapRow(row, results = []) {

@@ -17,7 +17,13 @@ import {
   type UploadedFile,
 } from '../definitions/definitions.ts';
 import type { SourceRow } from '../formats/formats.ts';
-import type { CellProblem, MappedProduct, SuggestedMapping } from '../mapping/mapping.ts';
+import type {
+  CellProblem,
+  MappedProduct,
+  PreviewWarning,
+  SuggestedFormat,
+  SuggestedMapping,
+} from '../mapping/mapping.ts';
 import { describeSource, takesFile } from '../sources/sources.ts';
 import type { RunThreads } from './run-client.ts';
 
@@ -41,7 +47,9 @@ export interface Preview {
   readonly found: Readonly<Record<string, string>>;
   readonly columns: readonly string[];
   readonly rows: readonly PreviewRow[];
-  readonly suggestion: SuggestedMapping;
+  /** `format`: the file is written in another format than it was read as. */
+  readonly suggestion: SuggestedMapping & { readonly format?: SuggestedFormat };
+  readonly warnings: readonly PreviewWarning[];
 }
 
 export interface PipelineRunParts {

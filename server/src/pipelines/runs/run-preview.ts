@@ -3,7 +3,15 @@ import type { TriedDefinition } from '../definitions/definitions.ts';
 import type { SourceRow } from '../formats/formats.ts';
 import { findDefaultMapping, getFormat } from '../formats/formats.ts';
 import type { Mapping, RowOutcome } from '../mapping/mapping.ts';
-import { suggestMapping } from '../mapping/mapping.ts';
+import {
+  listMissing,
+  listWarnings,
+  type MappedProduct,
+  type PreviewWarning,
+  suggestFormat,
+  suggestMapping,
+  weighRow,
+} from '../mapping/mapping.ts';
 import { type SourceFile, SourceProblem } from '../sources/sources.ts';
 import type { Preview, PreviewRow } from './pipeline-runs.ts';
 import { formOf } from './run-batch.ts';
@@ -15,29 +23,59 @@ export interface PreviewOrder extends TriedDefinition {
   readonly file: { readonly name: string; readonly bytes: Uint8Array } | undefined;
 }
 
-/** Rows that are shown; a suggestion looks at more. */
+/** Rows that are shown; a suggestion and warnings look at more. */
 const SHOWN = 20;
-const SAMPLE = 100;
+const SAMPLE = 1_000;
+/** 32 MiB. */
+const SAMPLE_CHARACTERS = 16 * 1024 * 1024;
 /** Of a value, for a person who looks at it. */
 const VALUE_CHARACTERS = 2_000;
 
 /** @throws source_unreadable, format_unreadable, mapping_unfit */
 export async function previewSource(parts: ReadingParts, order: PreviewOrder): Promise<Preview> {
   try {
-    const { rows, columns, found } = await readSample(parts, order);
-    const suggestion = suggestMapping(columns, rows);
-    const mapping = order.mapping ?? findDefaultMapping(order.format.type) ?? suggestion.mapping;
-    const shown = rows.slice(0, SHOWN);
+    const sample = await readSample(parts, order);
+    const { rows, columns, found } = sample;
+    const { type } = order.format;
+    const suggestion = suggestMapping(columns, rows, findDefaultMapping(type));
+    const format = suggestFormat(type, columns);
+    const tried = { ...order, mapping: order.mapping ?? (suggestion.mapping as Mapping) };
+    const outcomes = await mapSample(tried, rows);
+    const shown = rows
+      .slice(0, SHOWN)
+      .map((row, at) => ({ ...showRow(row), ...showOutcome(outcomes[at], order) }));
+    const warnings = [
+      ...listMissingParts(tried),
+      ...warnOfSheets(found),
+      ...listWarnings(productsOf(outcomes)),
+    ];
     return {
       found,
       columns,
-      rows: await mapSample({ ...order, mapping: mapping as Mapping }, shown),
-      suggestion,
+      rows: shown,
+      suggestion: { ...suggestion, ...(format && { format }) },
+      warnings,
     };
   } catch (error) {
     throw translateProblem(error);
   }
 }
+
+const isMapped = ({ format }: PreviewOrder) => getFormat(format.type).mapping !== 'none';
+
+/** What a suggestion found no column for. */
+const listMissingParts = (order: PreviewOrder): PreviewWarning[] =>
+  isMapped(order) ? listMissing(order.mapping ?? {}, order.mode) : [];
+
+function warnOfSheets({ sheet, otherSheets }: Readonly<Record<string, string>>): PreviewWarning[] {
+  if (otherSheets === undefined) return [];
+  return [
+    { field: 'sheet', message: `Only the sheet ${sheet} is read. The workbook also has ${otherSheets}` },
+  ];
+}
+
+const productsOf = (outcomes: readonly RowOutcome[]): MappedProduct[] =>
+  outcomes.flatMap((outcome) => ('product' in outcome ? [outcome.product] : []));
 
 interface Sample {
   readonly rows: readonly SourceRow[];
@@ -53,15 +91,23 @@ async function readSample(parts: ReadingParts, order: PreviewOrder): Promise<Sam
     throw new SourceProblem('no_file', 'There is no file to read');
   try {
     const reading = openReading(parts, order, first);
-    const rows: SourceRow[] = [];
-    for await (const some of reading) {
-      rows.push(...some.slice(0, SAMPLE - rows.length));
-      if (rows.length >= SAMPLE) break;
-    }
+    const rows = await takeRows(reading);
     return { rows, columns: reading.columns, found: reading.found };
   } finally {
     await opened.close();
   }
+}
+
+async function takeRows(reading: AsyncIterable<readonly SourceRow[]>): Promise<SourceRow[]> {
+  const rows: SourceRow[] = [];
+  let room = SAMPLE_CHARACTERS;
+  for await (const some of reading)
+    for (const row of some) {
+      rows.push(row);
+      room -= weighRow(row);
+      if (rows.length >= SAMPLE || room <= 0) return rows;
+    }
+  return rows;
 }
 
 function sentFile({ name, bytes }: NonNullable<PreviewOrder['file']>): SourceFile {
@@ -71,14 +117,12 @@ function sentFile({ name, bytes }: NonNullable<PreviewOrder['file']>): SourceFil
   return { name, mediaType: undefined, charset: undefined, sizeBytes: bytes.length, bytes: read() };
 }
 
-/** A suggestion may lack what a mapping needs; then the rows stand alone. */
-async function mapSample(order: PreviewOrder, rows: readonly SourceRow[]): Promise<PreviewRow[]> {
-  const isMapped = getFormat(order.format.type).mapping !== 'none';
-  if (isMapped && order.mapping?.identifier === undefined) return rows.map(showRow);
+/** A suggestion may lack what a mapping needs; then the rows stand alone. Expressions are tried in a few rows only. */
+async function mapSample(order: PreviewOrder, rows: readonly SourceRow[]): Promise<readonly RowOutcome[]> {
+  if (listMissingParts(order).length > 0) return [];
   const plan = openPlan(order);
   try {
-    const outcomes = await plan.mapRows(rows);
-    return rows.map((row, at) => ({ ...showRow(row), ...showOutcome(outcomes[at], order) }));
+    return await plan.mapRows(plan.hasExpressions ? rows.slice(0, SHOWN) : rows);
   } finally {
     await plan.close();
   }

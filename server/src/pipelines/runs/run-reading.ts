@@ -98,7 +98,7 @@ async function* readFiles(
       const reading = openReading(parts, order, { ...file, bytes: meter.count(file.bytes) });
       readings.push(reading);
       const label = files.length > 1 ? file.name : undefined;
-      for await (const full of gather(mapFile(reading, order, plan), batch, label))
+      for await (const full of gather(mapFile(reading, order, { plan, label }), batch, label))
         yield { kind: 'batch', batch: full, percent: meter.percent };
     }
     yield { kind: 'batch', batch: batch.take(), percent: meter.percent };
@@ -122,14 +122,16 @@ async function* gather(
   }
 }
 
+/** @param label  names the file where there are several */
 async function* mapFile(
   reading: SourceReading,
   { format }: ReadOrder,
-  plan: MappingPlan,
+  { plan, label }: { readonly plan: MappingPlan; readonly label: string | undefined },
 ): AsyncGenerator<RowOutcome> {
-  const { isTable } = getFormat(format.type);
+  let isChecked = getFormat(format.type).isTable !== true;
   for await (const rows of reading) {
-    if (isTable) plan.checkColumns(reading.columns);
+    if (!isChecked) plan.checkColumns(reading.columns, label);
+    isChecked = true;
     yield* await plan.mapRows(rows);
   }
 }
@@ -145,9 +147,10 @@ export function openReading(
 export interface MappingPlan {
   /** What the mapping reads by name. */
   readonly columns: readonly string[];
+  readonly hasExpressions: boolean;
   mapRows(rows: readonly SourceRow[]): Promise<readonly RowOutcome[]>;
-  /** @throws MappingProblem for a column that is not there */
-  checkColumns(columns: readonly string[]): void;
+  /** @throws MappingProblem for a column that is not there. @param file  named in the problem */
+  checkColumns(columns: readonly string[], file: string | undefined): void;
   close(): Promise<void>;
 }
 
@@ -156,6 +159,7 @@ export function openPlan({ format, mapping, mode }: Omit<TriedDefinition, 'sourc
   if (getFormat(format.type).mapping === 'none')
     return {
       columns: [],
+      hasExpressions: false,
       mapRows: async (rows) => rows.map(takeNative),
       checkColumns() {},
       close: async () => {},
@@ -164,24 +168,23 @@ export function openPlan({ format, mapping, mode }: Omit<TriedDefinition, 'sourc
   if (chosen === undefined) throw new MappingProblem(`the format ${format.type} needs a mapping`);
   const compiled = compileMapping(chosen, mode);
   const mapper = createRowMapper(compiled);
-  let isChecked = mapping === undefined;
   return {
     columns: compiled.columns,
+    hasExpressions: compiled.expressions.length > 0,
     mapRows: (rows) => mapper.mapRows(rows),
-    checkColumns(columns) {
-      if (!isChecked) refuseMissing(compiled, columns);
-      isChecked = true;
+    checkColumns(columns, file = 'the source') {
+      if (mapping !== undefined) refuseMissing(compiled, columns, file);
     },
     close: () => mapper.close(),
   };
 }
 
-function refuseMissing({ columns: wanted }: CompiledMapping, columns: readonly string[]): void {
+function refuseMissing({ columns: wanted }: CompiledMapping, columns: readonly string[], file: string): void {
   const missing = wanted.filter((name) => !columns.includes(name));
   if (missing.length === 0) return;
   const names = missing.map((name) => JSON.stringify(name)).join(', ');
   const present = columns.slice(0, 50).map((name) => JSON.stringify(name));
-  throw new MappingProblem(`the source has no column ${names}; it has ${present.join(', ')}`);
+  throw new MappingProblem(`${file} has no column ${names}; it has ${present.join(', ')}`);
 }
 
 function uploadedSource(

@@ -1,6 +1,7 @@
-import { FormatProblem } from '../format-problem.ts';
 import { copyText } from '../source-row.ts';
 import type { XmlElement } from '../xml/xml.ts';
+import { BmecatLanguages } from './bmecat-languages.ts';
+import { BmecatTemplates, KeptTexts, TEMPLATES, tooMany } from './bmecat-templates.ts';
 
 /** A wholesaler's catalog has some ten thousand groups. */
 const GROUPS = 200_000;
@@ -8,44 +9,59 @@ const GROUPS = 200_000;
 const MEMBERSHIPS = 2_000_000;
 /** As docs/interface.md §2.3 allows; one more is kept, so that it is told. */
 const GROUPS_OF_PRODUCT = 100;
-/** All names and numbers that are kept, 128 MiB at most. */
-const CHARACTERS = 64 * 1024 * 1024;
 /** As docs/interface.md §2.3 allows; also ends groups that are their own parents. */
 const LEVELS = 20;
 
+const WANTED = new Set(['HEADER', 'CATALOG_STRUCTURE', 'CLASSIFICATION_GROUP', ...TEMPLATES]);
+
 interface Group {
-  name: string;
-  parent: string;
-  isRoot: boolean;
+  readonly name: string;
+  readonly parent: string;
+  readonly isRoot: boolean;
 }
 
 /** What products need to know that stands elsewhere in the catalog: its header, its groups, and who is in which. */
 export class BmecatIndex {
-  readonly #wantedLanguage: string | undefined;
+  readonly #languages: BmecatLanguages;
+  readonly #texts = new KeptTexts();
+  readonly templates: BmecatTemplates;
   readonly #groups = new Map<string, Group>();
   /** Identifiers of groups, by number: most products name the same few. */
   readonly #groupIds: string[] = [];
   readonly #groupNumbers = new Map<string, number>();
   readonly #memberships = new Map<string, number | number[]>();
   #membershipCount = 0;
-  #characters = 0;
-  #catalogLanguage: string | undefined;
+  /** The classification that groups are being read of. */
+  #system = '';
   #currency = '';
   #mimeRoot = '';
 
   constructor(language?: string) {
-    this.#wantedLanguage = language?.toLowerCase();
+    this.#languages = new BmecatLanguages(language);
+    this.templates = new BmecatTemplates(this.#languages, this.#texts);
   }
 
-  static isWanted(name: string): boolean {
-    return name === 'HEADER' || name === 'CATALOG_STRUCTURE' || name.endsWith('_TO_CATALOGGROUP_MAP');
+  /** @param path names around the element */
+  isWanted(name: string, path: readonly string[], attributes: Readonly<Record<string, string>>): boolean {
+    this.#languages.note(attributes.lang ?? '');
+    if (name === 'CLASSIFICATION_SYSTEM_NAME') return path.at(-1) === 'CLASSIFICATION_SYSTEM';
+    return WANTED.has(name) || name.endsWith('_TO_CATALOGGROUP_MAP');
   }
 
   /** @throws FormatProblem too_large */
   take(element: XmlElement): void {
-    if (element.name === 'HEADER') this.#takeHeader(element);
-    else if (element.name === 'CATALOG_STRUCTURE') this.#takeGroup(element);
+    const { name } = element;
+    if (name === 'HEADER') this.#takeHeader(element);
+    else if (name === 'CATALOG_STRUCTURE') this.#takeGroup(element);
+    else if (name === 'CLASSIFICATION_SYSTEM_NAME') this.#system = copyText(element.text);
+    else if (name === 'CLASSIFICATION_GROUP') this.#takeClass(element);
+    else if (WANTED.has(name)) this.templates.take(element);
     else this.#takeMembership(element);
+  }
+
+  /** @returns the languages, the one that is read first. @throws FormatProblem not_found */
+  describeLanguages(): string | undefined {
+    return this.#languages.describe();
   }
 
   /** Used where a price names none. */
@@ -69,36 +85,46 @@ export class BmecatIndex {
     return `${root}/${source.startsWith('/') ? source.slice(1) : source}`;
   }
 
-  /** Of elements that stand once for each language only those in the wanted one, or in the one that stands first. */
   inLanguage(elements: readonly XmlElement[]): readonly XmlElement[] {
-    if (!elements.some(({ attributes }) => attributes.has('lang'))) return elements;
-    const wanted = this.#wantedLanguage ?? this.#catalogLanguage;
-    const chosen = new Map<string, string>();
-    for (const element of elements) {
-      const language = languageOf(element);
-      if (language === '') continue;
-      if (!chosen.has(element.name) || language === wanted) chosen.set(element.name, language);
-    }
-    return elements.filter((element) => {
-      const language = languageOf(element);
-      return language === '' || language === chosen.get(element.name);
-    });
+    return this.#languages.choose(elements);
+  }
+
+  /** @returns the path of a group of a classification, from the top to the leaf; none where the catalog does not have it */
+  pathsOfClass(system: string, id: string): string[][] {
+    const path = this.#pathOf(classKey(system, id));
+    return path.length === 0 ? [] : [path];
   }
 
   #takeHeader(header: XmlElement): void {
     const catalog = header.children.find(({ name }) => name === 'CATALOG');
     const languages = (catalog?.children ?? []).filter(({ name }) => name === 'LANGUAGE');
     const main = languages.find(({ attributes }) => attributes.get('default') === 'true') ?? languages[0];
-    this.#catalogLanguage = main?.text.toLowerCase();
+    this.#languages.noteMain(main?.text ?? '');
+    for (const { text } of languages) this.#languages.note(text);
     this.#currency = this.#textOf(catalog, 'CURRENCY');
     this.#mimeRoot = this.#textOf(catalog, 'MIME_ROOT');
   }
 
   #takeGroup(element: XmlElement): void {
-    const id = this.#keep(this.#textOf(element, 'GROUP_ID'));
-    const parent = this.#keep(this.#textOf(element, 'PARENT_ID'));
-    const name = this.#keep(this.#textOf(element, 'GROUP_NAME'));
-    this.#groups.set(id, { name, parent, isRoot: element.attributes.get('type') === 'root' });
+    this.#addGroup(this.#textOf(element, 'GROUP_ID'), {
+      name: this.#textOf(element, 'GROUP_NAME'),
+      parent: this.#textOf(element, 'PARENT_ID'),
+      isRoot: element.attributes.get('type') === 'root',
+    });
+  }
+
+  #takeClass(element: XmlElement): void {
+    const parent = this.#textOf(element, 'CLASSIFICATION_GROUP_PARENT_ID');
+    this.#addGroup(classKey(this.#system, this.#textOf(element, 'CLASSIFICATION_GROUP_ID')), {
+      name: this.#textOf(element, 'CLASSIFICATION_GROUP_NAME'),
+      parent: classKey(this.#system, parent),
+      isRoot: false,
+    });
+  }
+
+  #addGroup(id: string, { name, parent, isRoot }: Group): void {
+    const keep = (text: string) => this.#texts.keep(text);
+    this.#groups.set(keep(id), { name: keep(name), parent: keep(parent), isRoot });
     if (this.#groups.size > GROUPS) throw tooMany(`${GROUPS.toLocaleString('en')} groups`);
   }
 
@@ -108,7 +134,7 @@ export class BmecatIndex {
     const present = this.#memberships.get(product);
     this.#membershipCount += 1;
     if (this.#membershipCount > MEMBERSHIPS) throw tooMany(`${MEMBERSHIPS.toLocaleString('en')} memberships`);
-    if (present === undefined) this.#memberships.set(this.#keep(product), group);
+    if (present === undefined) this.#memberships.set(this.#texts.keep(product), group);
     else if (typeof present === 'number') this.#memberships.set(product, [present, group]);
     else if (present.length <= GROUPS_OF_PRODUCT) present.push(group);
   }
@@ -116,16 +142,9 @@ export class BmecatIndex {
   #numberOf(groupId: string): number {
     const known = this.#groupNumbers.get(groupId);
     if (known !== undefined) return known;
-    const kept = this.#keep(groupId);
+    const kept = this.#texts.keep(groupId);
     this.#groupNumbers.set(kept, this.#groupIds.length);
     return this.#groupIds.push(kept) - 1;
-  }
-
-  #keep(text: string): string {
-    this.#characters += text.length;
-    if (this.#characters > CHARACTERS)
-      throw tooMany(`${CHARACTERS.toLocaleString('en')} characters of names`);
-    return copyText(text);
   }
 
   #textOf(element: XmlElement | undefined, name: string): string {
@@ -144,8 +163,5 @@ export class BmecatIndex {
   }
 }
 
-const languageOf = ({ attributes }: XmlElement): string => (attributes.get('lang') ?? '').toLowerCase();
-
-function tooMany(what: string): FormatProblem {
-  return new FormatProblem('too_large', `The catalog has more than ${what}`);
-}
+/** Two classifications may number their groups alike; no group of the catalog begins with NUL. */
+const classKey = (system: string, id: string): string => `\0${system}\0${id}`;

@@ -1,9 +1,12 @@
 import { type Columns, type ColumnValue, RowValues } from '../source-row.ts';
 import type { XmlElement } from '../xml/xml.ts';
 import type { BmecatIndex } from './bmecat-index.ts';
+import type { Feature } from './bmecat-templates.ts';
 
 /** Between the names of a category path; one that holds it is written without its spaces. */
 export const CATEGORY_SEPARATOR = ' > ';
+
+const NO_FEATURE = { id: '', name: '', unit: '' };
 
 /** Reads an ARTICLE (1.2) or PRODUCT (2005) into columns, which have the names of 2005 in both. */
 export function readProduct(product: XmlElement, index: BmecatIndex): Columns<ColumnValue> {
@@ -13,6 +16,8 @@ export function readProduct(product: XmlElement, index: BmecatIndex): Columns<Co
 class ProductReader {
   readonly #index: BmecatIndex;
   readonly #values = new RowValues();
+  /** Paths of the groups of classifications: behind those of the catalog's own groups. */
+  readonly #classes: string[][] = [];
 
   constructor(index: BmecatIndex) {
     this.#index = index;
@@ -24,6 +29,7 @@ class ProductReader {
     for (const part of this.#index.inLanguage(product.children)) this.#readPart(part);
     const identifier = this.#values.values.SUPPLIER_PID;
     for (const path of this.#index.pathsOf(String(identifier ?? ''))) this.#addCategory(path);
+    for (const path of this.#classes) this.#addCategory(path);
     return this.#values.values;
   }
 
@@ -49,18 +55,34 @@ class ProductReader {
   }
 
   #readFeatures(features: XmlElement): void {
-    for (const feature of features.children) if (feature.name === 'FEATURE') this.#readFeature(feature);
+    for (const part of this.#index.inLanguage(features.children)) {
+      if (part.name === 'FEATURE') this.#readFeature(part);
+      else if (part.children.length === 0) this.#addOnce(part.name, part.text);
+    }
+    const system = textOf(features.children, 'REFERENCE_FEATURE_SYSTEM_NAME');
+    for (const { name, text } of features.children)
+      if (name === 'REFERENCE_FEATURE_GROUP_ID')
+        this.#classes.push(...this.#index.pathsOfClass(system, text));
   }
 
   #readFeature(feature: XmlElement): void {
     const parts = this.#index.inLanguage(feature.children);
-    const name = textOf(parts, 'FNAME') || textOf(parts, 'FT_IDREF');
-    const unit = textOf(parts, 'FUNIT');
+    const { name, unit } = this.#describeFeature(parts);
     const column = isOwnName(name) ? `FEATURE.${name}` : name;
-    for (const value of this.#featureValues(parts)) {
-      const withUnit = unit === '' ? value : `${value} ${unit}`;
-      if (name !== '' && !this.#has(column, withUnit)) this.#values.add(column, withUnit);
-    }
+    for (const value of this.#featureValues(parts))
+      this.#addOnce(column, unit === '' ? value : `${value} ${unit}`);
+  }
+
+  /** A feature has its name and unit itself, in a template that stands in it, or in one of its classification. */
+  #describeFeature(parts: readonly XmlElement[]): Pick<Feature, 'name' | 'unit'> {
+    const template = parts.find(({ name }) => name === 'FTEMPLATE');
+    const own = template === undefined ? NO_FEATURE : this.#index.templates.read(template);
+    const id = textOf(parts, 'FT_IDREF') || own.id;
+    const known = this.#index.templates.find(id) ?? NO_FEATURE;
+    return {
+      name: textOf(parts, 'FNAME') || own.name || known.name || id || 'FEATURE',
+      unit: textOf(parts, 'FUNIT') || own.unit || known.unit,
+    };
   }
 
   /** In 1.2 several values are variants. */
@@ -69,15 +91,16 @@ class ProductReader {
       .filter(({ name }) => name === 'VARIANTS')
       .flatMap(({ children }) => children)
       .flatMap(({ children }) => this.#index.inLanguage(children));
-    return [...parts, ...variants]
-      .filter(({ name, text }) => name === 'FVALUE' && text !== '')
-      .map(({ text }) => text);
+    return [...parts, ...variants].flatMap(({ name, text }) => {
+      if (text === '' || (name !== 'FVALUE' && name !== 'VALUE_IDREF')) return [];
+      return name === 'FVALUE' ? text : this.#index.templates.nameOfValue(text);
+    });
   }
 
   /** Two classifications of a product often name the same feature. */
-  #has(column: string, value: string): boolean {
-    const present = this.#values.values[column];
-    return typeof present === 'string' ? present === value : (present?.includes(value) ?? false);
+  #addOnce(column: string, value: string): void {
+    const present = [this.#values.values[column] ?? []].flat();
+    if (value !== '' && !present.includes(value)) this.#values.add(column, value);
   }
 
   #readPrices(details: XmlElement): void {

@@ -85,6 +85,8 @@ test('a catalog of 1.2 has its features, prices, pictures and, from its end, its
         ['MANUFACTURER_NAME', 'Bosch'],
         ['KEYWORD', ['Bohrer', 'Beton']],
         ['PRODUCT_STATUS', 'Kernsortiment'],
+        ['REFERENCE_FEATURE_SYSTEM_NAME', 'ECLASS-5.1'],
+        ['REFERENCE_FEATURE_GROUP_ID', '21010101'],
         ['Durchmesser', '8 mm'],
         ['Netzspannung', ['110 V', '220 V']],
         ['Farbe', ['rot', 'schwarz']],
@@ -146,6 +148,7 @@ test('a catalog of 2005 has the same columns, in the language of the catalog or 
       EAN: '4006381333931',
       INTERNATIONAL_PID: '12',
       KEYWORD: ['a', 'b'],
+      REFERENCE_FEATURE_SYSTEM_NAME: 'ETIM-8.0',
       Spannung: ['18 V', '20 V'],
       EF000008: '30 mm',
       'PRICE.nrp': '238.00',
@@ -172,16 +175,37 @@ test('an update names what happens to each article', async () => {
   ]);
 });
 
+/** A catalog of one product with that number, and the declarations that stand in its DOCTYPE. */
+const withDtd = (declarations: string, number: string) =>
+  `<!DOCTYPE BMECAT SYSTEM "bmecat_new_catalog_1_2.dtd" [${declarations}]><BMECAT><T_NEW_CATALOG><PRODUCT><SUPPLIER_PID>${number}</SUPPLIER_PID></PRODUCT></T_NEW_CATALOG></BMECAT>`;
+const LAUGHS = Array.from({ length: 9 }, (_, at) => `<!ENTITY e${at + 1} "${`&e${at};`.repeat(10)}">`).join(
+  '',
+);
+
 const refused = [
   {
-    name: 'entities of its own',
-    text: '<!DOCTYPE BMECAT [<!ENTITY a "b">]><BMECAT><T_NEW_CATALOG/></BMECAT>',
+    name: 'an entity that stands in another file',
+    text: withDtd('<!ENTITY a SYSTEM "file:///etc/passwd">', '&a;'),
     reason: 'refused',
   },
+  { name: 'an entity that holds elements', text: withDtd('<!ENTITY a "<b/>">', '&a;'), reason: 'refused' },
   {
-    name: 'entities beside a DTD',
-    text: '<!DOCTYPE BMECAT SYSTEM "x.dtd" [<!ENTITY a "b">]><BMECAT/>',
-    reason: 'refused',
+    name: 'an entity that holds itself',
+    text: withDtd('<!ENTITY a "&b;"><!ENTITY b "&a;">', '&a;'),
+    reason: 'too_large',
+  },
+  {
+    name: 'an entity that grows without bound',
+    text: withDtd(`<!ENTITY e0 "0123456789">${LAUGHS}`, '&e9;'),
+    reason: 'too_large',
+  },
+  {
+    name: 'a text that is filled in without end',
+    text: withDtd(
+      `<!ENTITY a "${'x'.repeat(50_000)}">`,
+      '&a;</SUPPLIER_PID></PRODUCT><PRODUCT><SUPPLIER_PID>'.repeat(200),
+    ),
+    reason: 'too_large',
   },
   {
     name: 'an entity of the DTD',
@@ -207,8 +231,101 @@ test('a name of the DTD is never fetched and does no harm', async () => {
   assert.deepEqual(await readValues(bmecat, text), [{ SUPPLIER_PID: '1' }]);
 });
 
+test('a DTD in the file that declares user-defined extensions is read, its texts are filled in', async () => {
+  const declarations = `
+    <!-- Don't take "quotes" of a comment, <!ENTITY firma "nobody"> -->
+    <?editor keep ">?>
+    <!ENTITY % UDX.ARTICLE "(UDX.SHOP.COLOUR?, UDX.SHOP.NOTE*)">
+    <!ENTITY % more SYSTEM "file:///etc/passwd"> %more;
+    <!ELEMENT USER_DEFINED_EXTENSIONS %UDX.ARTICLE;>
+    <!ELEMENT UDX.SHOP.COLOUR (#PCDATA)>
+    <!ATTLIST UDX.SHOP.COLOUR tone CDATA "a > b">
+    <!ENTITY uuml "&#252;"><!ENTITY firma 'M&uuml;ller &amp; S&#xF6;hne'><!ENTITY firma "second">
+    <!ENTITY unused SYSTEM "http://127.0.0.1/">`;
+  for (const version of ['1.01', '1.2']) {
+    const text = `<?xml version="1.0"?><!DOCTYPE BMECAT SYSTEM "bmecat_new_catalog.dtd" [${declarations}]>
+      <BMECAT version="${version}"><HEADER/><T_NEW_CATALOG><ARTICLE><SUPPLIER_AID>1</SUPPLIER_AID>
+      <ARTICLE_DETAILS><DESCRIPTION_SHORT>T&uuml;r von &firma;</DESCRIPTION_SHORT></ARTICLE_DETAILS>
+      <USER_DEFINED_EXTENSIONS><UDX.SHOP.COLOUR tone="&firma;">blau</UDX.SHOP.COLOUR></USER_DEFINED_EXTENSIONS></ARTICLE></T_NEW_CATALOG></BMECAT>`;
+    const { rows } = await readInEveryWay(bmecat, text);
+    assert.deepEqual(
+      { ...rows[0]?.values },
+      { SUPPLIER_PID: '1', DESCRIPTION_SHORT: 'Tür von Müller & Söhne', 'UDX.SHOP.COLOUR': 'blau' },
+    );
+  }
+});
+
+/** As ECLASS Advanced writes features: described by a template in the feature, or by number in the classification. */
+const ADVANCED = `<BMECAT version="2005"><HEADER><CATALOG><LANGUAGE default="true">deu</LANGUAGE><LANGUAGE>eng</LANGUAGE></CATALOG></HEADER><T_NEW_CATALOG>
+<CLASSIFICATION_SYSTEM><CLASSIFICATION_SYSTEM_NAME>ECLASS-12.0</CLASSIFICATION_SYSTEM_NAME>
+  <ALLOWED_VALUES><ALLOWED_VALUE><ALLOWED_VALUE_ID>0173-1#07-AAA1#001</ALLOWED_VALUE_ID><ALLOWED_VALUE_NAME lang="deu">rot</ALLOWED_VALUE_NAME><ALLOWED_VALUE_NAME lang="eng">red</ALLOWED_VALUE_NAME></ALLOWED_VALUE></ALLOWED_VALUES>
+  <CLASSIFICATION_SYSTEM_FEATURE_TEMPLATES><CLASSIFICATION_SYSTEM_FEATURE_TEMPLATE><FT_ID>0173-1#02-BBB2#002</FT_ID><FT_NAME>Länge</FT_NAME><FEATURE_CONTENT><FT_UNIT>mm</FT_UNIT></FEATURE_CONTENT></CLASSIFICATION_SYSTEM_FEATURE_TEMPLATE></CLASSIFICATION_SYSTEM_FEATURE_TEMPLATES>
+  <CLASSIFICATION_GROUPS>
+    <CLASSIFICATION_GROUP type="leaf" level="2"><CLASSIFICATION_GROUP_ID>27-01</CLASSIFICATION_GROUP_ID><CLASSIFICATION_GROUP_NAME lang="eng">Motor</CLASSIFICATION_GROUP_NAME><CLASSIFICATION_GROUP_NAME lang="deu">Elektromotor</CLASSIFICATION_GROUP_NAME><CLASSIFICATION_GROUP_PARENT_ID>27</CLASSIFICATION_GROUP_PARENT_ID></CLASSIFICATION_GROUP>
+    <CLASSIFICATION_GROUP type="node" level="1"><CLASSIFICATION_GROUP_ID>27</CLASSIFICATION_GROUP_ID><CLASSIFICATION_GROUP_NAME>Elektrotechnik</CLASSIFICATION_GROUP_NAME></CLASSIFICATION_GROUP>
+  </CLASSIFICATION_GROUPS></CLASSIFICATION_SYSTEM>
+<CLASSIFICATION_SYSTEM><CLASSIFICATION_SYSTEM_NAME>udf_shop</CLASSIFICATION_SYSTEM_NAME><CLASSIFICATION_GROUPS>
+  <CLASSIFICATION_GROUP><CLASSIFICATION_GROUP_ID>27</CLASSIFICATION_GROUP_ID><CLASSIFICATION_GROUP_NAME>Angebote</CLASSIFICATION_GROUP_NAME></CLASSIFICATION_GROUP></CLASSIFICATION_GROUPS></CLASSIFICATION_SYSTEM>
+<PRODUCT mode="new"><SUPPLIER_PID>M1</SUPPLIER_PID><PRODUCT_DETAILS><MANUFACTURER_NAME>Acme</MANUFACTURER_NAME></PRODUCT_DETAILS>
+<PRODUCT_FEATURES><REFERENCE_FEATURE_SYSTEM_NAME>ECLASS-12.0</REFERENCE_FEATURE_SYSTEM_NAME><REFERENCE_FEATURE_GROUP_ID>27-01</REFERENCE_FEATURE_GROUP_ID>
+  <FEATURE><FTEMPLATE><FT_ID>0173-1#02-AAA1#001</FT_ID><FT_NAME lang="eng">Width</FT_NAME><FT_NAME lang="deu">Breite</FT_NAME><FEATURE_CONTENT><FT_UNIT>mm</FT_UNIT></FEATURE_CONTENT></FTEMPLATE><FVALUE>48.5</FVALUE></FEATURE>
+  <FEATURE><FTEMPLATE><FT_ID>0173-1#02-CCC3#001</FT_ID></FTEMPLATE><FVALUE>3</FVALUE></FEATURE>
+  <FEATURE><FT_IDREF>0173-1#02-BBB2#002</FT_IDREF><FVALUE>120</FVALUE></FEATURE>
+  <FEATURE><FNAME>Farbe</FNAME><VALUE_IDREF>0173-1#07-AAA1#001</VALUE_IDREF><VALUE_IDREF>0173-1#07-ZZZ9#001</VALUE_IDREF></FEATURE>
+  <FEATURE><FVALUE>ohne Namen</FVALUE></FEATURE>
+</PRODUCT_FEATURES>
+<PRODUCT_FEATURES><REFERENCE_FEATURE_SYSTEM_NAME>udf_shop</REFERENCE_FEATURE_SYSTEM_NAME><REFERENCE_FEATURE_GROUP_ID>27</REFERENCE_FEATURE_GROUP_ID></PRODUCT_FEATURES>
+</PRODUCT></T_NEW_CATALOG></BMECAT>`;
+
+test('features have the names of their templates, products the groups of their classifications', async () => {
+  const { rows, found } = await readInEveryWay(bmecat, ADVANCED);
+  assert.deepEqual(
+    { ...rows[0]?.values },
+    {
+      mode: 'new',
+      SUPPLIER_PID: 'M1',
+      MANUFACTURER_NAME: 'Acme',
+      REFERENCE_FEATURE_SYSTEM_NAME: ['ECLASS-12.0', 'udf_shop'],
+      REFERENCE_FEATURE_GROUP_ID: ['27-01', '27'],
+      Breite: '48.5 mm',
+      '0173-1#02-CCC3#001': '3',
+      Länge: '120 mm',
+      Farbe: ['rot', '0173-1#07-ZZZ9#001'],
+      FEATURE: 'ohne Namen',
+      categories: ['Elektrotechnik > Elektromotor', 'Angebote'],
+    },
+  );
+  assert.equal(found.language, 'deu, eng');
+});
+
+test('a language may be written in any of its codes; one that the catalog does not have is refused', async () => {
+  for (const language of ['en', 'ENG', 'en-GB']) {
+    const { rows, found } = await readAll({ ...bmecat, language }, ADVANCED);
+    assert.equal(rows[0]?.values.Width, '48.5 mm', language);
+    assert.equal(found.language, 'eng, deu');
+  }
+  await assert.rejects(readAll({ ...bmecat, language: 'fra' }, ADVANCED), {
+    reason: 'not_found',
+    message: 'The catalog has no texts in the language fra; it has deu, eng',
+  });
+});
+
+test('a product of 60,000 small elements is read, one of endless elements is refused', async () => {
+  const features = (count: number) =>
+    Array.from(
+      { length: count },
+      (_, at) => `<FEATURE><FNAME>f${at % 50}</FNAME><FVALUE>${at % 90}</FVALUE></FEATURE>\n`,
+    );
+  const catalog = (count: number) =>
+    `<BMECAT><T_NEW_CATALOG><PRODUCT><SUPPLIER_PID>1</SUPPLIER_PID><PRODUCT_FEATURES>${features(count).join('')}</PRODUCT_FEATURES></PRODUCT></T_NEW_CATALOG></BMECAT>`;
+  const { rows } = await readAll(bmecat, catalog(20_000));
+  assert.equal(Object.keys(rows[0]?.values ?? {}).length, 51);
+  await assert.rejects(readAll(bmecat, catalog(90_000)), { reason: 'too_large' });
+});
+
 const elementsOf = (xml: string) => {
-  const elements = new XmlElements({ isWanted: (name) => BmecatIndex.isWanted(name) });
+  const wanted = new BmecatIndex();
+  const elements = new XmlElements({ isWanted: (...element) => wanted.isWanted(...element) });
   return elements.push(xml);
 };
 

@@ -6,7 +6,7 @@ import { defineFormat } from '../format.ts';
 import { FormatProblem } from '../format-problem.ts';
 import type { ReadingNotes, SourceRow } from '../source-row.ts';
 import { openNamelessFile, readSpool, type SpoolPlace, writeSpool } from '../spool.ts';
-import { toSource, type XmlElement, XmlElements } from '../xml/xml.ts';
+import { toSource, type XmlChoice, type XmlElement, XmlElements } from '../xml/xml.ts';
 import { BmecatIndex } from './bmecat-index.ts';
 import { CATEGORY_SEPARATOR, readProduct } from './bmecat-product.ts';
 
@@ -14,15 +14,14 @@ export const bmecat = defineFormat({
   type: 'bmecat',
   label: 'BMEcat',
   description:
-    'a row is a product of BMEcat 1.2 or 2005; names of 2005, features by their names with units, images, categories',
+    'a row is a product of BMEcat 1.01, 1.2 or 2005; names of 2005, features by their names with units, images, categories',
   options: {
     language: Type.Optional(
       Type.String({
         minLength: 2,
         maxLength: 10,
         'x-label': 'Language',
-        description:
-          'as the file names it, for texts in several languages; default: the language of the catalog',
+        description: 'as deu or de, for texts in several languages; default: the language of the catalog',
       }),
     ),
   },
@@ -32,7 +31,7 @@ export const bmecat = defineFormat({
     name: 'DESCRIPTION_SHORT',
     images: ['images'],
     categories: { from: 'categories', separator: CATEGORY_SEPARATOR },
-    attributes: '*',
+    attributes: { Brand: 'MANUFACTURER_NAME', '*': '*' },
   },
   endings: [],
   open: ({ bytes, notes, place }, options) => readBmecat(bytes, notes, { ...options, ...place }),
@@ -45,7 +44,7 @@ interface BmecatOptions {
 
 /**
  * Reads a catalog twice: which product is in which group stands behind the last product. The first time it is written to
- * a file. A DOCTYPE that names the DTD of the standard is common and passed over.
+ * a file. A DOCTYPE is common: it names the DTD of the standard, and declares what a supplier adds to it.
  */
 async function* readBmecat(
   bytes: ByteStream,
@@ -64,14 +63,16 @@ async function* readBmecat(
 async function readIndex(bytes: ByteStream, notes: ReadingNotes, language?: string): Promise<BmecatIndex> {
   const index = new BmecatIndex(language);
   let isCatalog = false;
-  const isWanted = (name: string, path: readonly string[]) => {
+  const isWanted: XmlChoice['isWanted'] = (name, path, attributes) => {
     if (path.length === 0) isCatalog = name === 'BMECAT';
-    return path.length > 0 && BmecatIndex.isWanted(name);
+    return path.length > 0 && index.isWanted(name, path, attributes);
   };
   const text = decodeText(bytes, notes, { isMarkup: true });
-  for await (const elements of parseText(text, new XmlElements({ isWanted, isDoctypeNamed: true })))
+  for await (const elements of parseText(text, new XmlElements({ isWanted, isDoctypeRead: true })))
     for (const element of elements) index.take(element);
   if (!isCatalog) throw new FormatProblem('damaged', 'The file is XML, but no BMEcat catalog');
+  const languages = index.describeLanguages();
+  if (languages !== undefined) notes.found.language = languages;
   return index;
 }
 
@@ -91,7 +92,7 @@ async function* readProducts(
     return { number: count, values: readProduct(element, index), source: toSource(element) };
   };
   const text = decodeText(readSpool(file, signal), notes, { isMarkup: true });
-  const parser = new XmlElements({ isWanted: isProduct, isDoctypeNamed: true });
+  const parser = new XmlElements({ isWanted: isProduct, isDoctypeRead: true });
   for await (const elements of parseText(text, parser)) yield elements.map(toRow);
 }
 

@@ -268,3 +268,30 @@ test('no text breaks the reader, and chunks make no difference', async () => {
     { numRuns: 500 },
   );
 });
+
+test('a title above the names is passed over, and the row of the names is told', async () => {
+  const text = 'Price list 2026;;;\n\nAs of;March;;\nsku;name;price;stock\n1;Drill;5;7\n2;Saw;6;8\n';
+  const { rows, columns, found } = await readInEveryWay({ type: 'csv' }, text);
+  assert.deepEqual([columns, found.headerRow], [['sku', 'name', 'price', 'stock'], '4']);
+  assert.deepEqual(
+    rows.map(({ number, values }) => [number, values.sku]),
+    [
+      [5, '1'],
+      [6, '2'],
+    ],
+  );
+  const chosen = await readAll({ type: 'csv', headerRow: 1 }, 'title,,\nsku,name,price\n');
+  assert.deepEqual([chosen.columns, chosen.found.headerRow], [['title'], undefined]);
+});
+
+test('a header of one or two columns is no title', async () => {
+  for (const text of [
+    'sku\n1\n2\n',
+    'sku;name\n1;Drill\n2;Saw\n',
+    'sku\n1',
+    'sku;a;b;c\n1;;;\n2;;;\n3;;;\n',
+  ]) {
+    const { columns, found } = await readAll({ type: 'csv' }, text);
+    assert.deepEqual([columns[0], found.headerRow], ['sku', undefined], text);
+  }
+});

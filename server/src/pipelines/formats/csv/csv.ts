@@ -5,6 +5,8 @@ import { FormatProblem, fieldTooLarge, LIMITS, tooManyColumns } from '../format-
 import {
   type ColumnValue,
   createColumns,
+  findHeader,
+  HEAD_ROWS,
   nameByPlace,
   type ReadingNotes,
   type RowProblem,
@@ -50,7 +52,7 @@ export const csv = defineFormat({
 });
 
 export interface CsvOptions extends DialectOptions {
-  /** The first line that may hold the names, default 1; 0: there are none, and columns are called Column 1, … */
+  /** The first line that may hold the names, default the first one that is no title; 0: there are none, and columns are called Column 1, … */
   readonly headerRow?: number | undefined;
 }
 
@@ -65,9 +67,24 @@ export function readCsv(
     const dialect = findDialect(head.slice(named?.length), { ...options, ...named });
     notes.found.delimiter = dialect.delimiter;
     if (dialect.quote !== '"') notes.found.quote = dialect.quote;
-    return readRows(whole, { dialect, skipped: named?.length ?? 0, table: new CsvTable(notes, options) });
+    const skipped = named?.length ?? 0;
+    const headerRow = options.headerRow ?? findHeaderRow(head.slice(skipped), dialect, skipped);
+    if (options.headerRow === undefined && headerRow > 1) notes.found.headerRow = String(headerRow);
+    return readRows(whole, { dialect, skipped, table: new CsvTable(notes, headerRow) });
   });
 }
+
+/** @returns the line behind the titles, where there are some; 1 otherwise */
+function findHeaderRow(head: string, dialect: Dialect, skipped: number): number {
+  const rows = new CsvSplitter(dialect, firstLine(skipped))
+    .push(head)
+    .filter(({ fields }) => !isBlank(fields));
+  const place = findHeader(rows.slice(0, HEAD_ROWS).map(({ fields }) => fields));
+  return place === 0 ? 1 : (rows[place]?.line ?? 1);
+}
+
+/** Excel's line that names the delimiter counts. */
+const firstLine = (skipped: number): number => (skipped > 0 ? 2 : 1);
 
 interface RowReading {
   readonly dialect: Dialect;
@@ -80,7 +97,7 @@ async function* readRows(
   text: TextStream,
   { dialect, skipped, table }: RowReading,
 ): AsyncGenerator<SourceRow[]> {
-  const splitter = new CsvSplitter(dialect, skipped > 0 ? 2 : 1);
+  const splitter = new CsvSplitter(dialect, firstLine(skipped));
   for await (const rows of parseText(skipText(text, skipped), splitter)) {
     const named = table.take(rows);
     if (named.length > 0) yield named;
@@ -101,7 +118,7 @@ class CsvTable {
   readonly #headerRow: number;
   #names: readonly string[] | undefined;
 
-  constructor(notes: ReadingNotes, { headerRow = 1 }: CsvOptions) {
+  constructor(notes: ReadingNotes, headerRow: number) {
     this.#notes = notes;
     this.#headerRow = headerRow;
   }

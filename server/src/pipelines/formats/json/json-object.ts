@@ -1,4 +1,4 @@
-import { FIELD_OVERHEAD, fieldTooLarge, LIMITS, rowTooLarge, tooDeep } from '../format-problem.ts';
+import { fieldTooLarge, LIMITS, RowSize, tooDeep } from '../format-problem.ts';
 import { writePlainNumber } from '../plain-number.ts';
 import { type Columns, type ColumnValue, createColumns, RowValues } from '../source-row.ts';
 import type { Token } from './json-tokens.ts';
@@ -26,7 +26,7 @@ export interface JsonRow {
 export class JsonRowBuilder {
   readonly #levels: Level[] = [];
   #values = new RowValues();
-  #size = 0;
+  readonly #size = new RowSize('A row');
 
   /**
    * @returns the row when the token ends it
@@ -62,7 +62,7 @@ export class JsonRowBuilder {
   }
 
   #open(container: Level['container']): undefined {
-    this.#weigh(0);
+    this.#size.add(0, 1);
     if (this.#levels.length >= LIMITS.depth) throw tooDeep('A row');
     const parent = this.#levels.at(-1);
     if (parent !== undefined) put(parent, container);
@@ -77,7 +77,7 @@ export class JsonRowBuilder {
   }
 
   #takeKey(key: string): undefined {
-    this.#weigh(key.length);
+    this.#size.add(key.length, 1);
     const level = this.#levels.at(-1);
     if (level !== undefined) level.key = key;
   }
@@ -85,7 +85,7 @@ export class JsonRowBuilder {
   #takeScalar(value: JsonValue, text: string | undefined): JsonRow | undefined {
     const length = text?.length ?? 0;
     if (length > LIMITS.fieldCharacters) throw fieldTooLarge('A value');
-    this.#weigh(length);
+    this.#size.add(length, 1);
     const level = this.#levels.at(-1);
     if (level === undefined) return this.#finish(value);
     put(level, value);
@@ -96,17 +96,12 @@ export class JsonRowBuilder {
   #finish(source: JsonValue): JsonRow {
     const { values } = this.#values;
     this.#values = new RowValues();
-    this.#size = 0;
+    this.#size.reset();
     return {
       source,
       values,
       isObject: typeof source === 'object' && source !== null && !Array.isArray(source),
     };
-  }
-
-  #weigh(characters: number): void {
-    this.#size += characters + FIELD_OVERHEAD;
-    if (this.#size > LIMITS.rowCharacters) throw rowTooLarge('A row');
   }
 }
 

@@ -27,7 +27,7 @@ test('each variant is a row with the fields of its product, options by their nam
     Vendor: 'Weave & Co',
     'Product Category': 'Apparel & Accessories > Clothing > Shirts',
     Type: 'Shirts',
-    Tags: 'linen, summer',
+    Tags: ['linen', 'summer'],
     Published: 'TRUE',
     'Gift Card': 'FALSE',
     Status: 'active',
@@ -182,4 +182,18 @@ test('a product of endless rows is refused', async () => {
     reason: 'too_large',
     line: 2_503,
   });
+});
+
+test('variants without a SKU are told apart by Handle and options', async () => {
+  const text = `Handle,Title,Option1 Name,Option1 Value,Option2 Name,Option2 Value,Variant SKU,Variant Price
+ring,Ring,Title,Default Title,,,,10
+shirt,Shirt,Size,M,Color,red,,20
+shirt,,,L,,red,,20
+shirt,,,XL,,red,SH-XL,20
+`;
+  const rows = await readValues(shopify, text);
+  assert.deepEqual(
+    rows.map((row) => row['Variant SKU']),
+    ['ring', 'shirt/M/red', 'shirt/L/red', 'SH-XL'],
+  );
 });

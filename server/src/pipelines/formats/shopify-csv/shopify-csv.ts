@@ -23,8 +23,8 @@ export const shopifyCsv = defineFormat({
     groupIdentifier: 'Handle',
     name: 'Title',
     images: ['Image Src'],
-    categories: { from: 'Product Category', separator: ' > ' },
-    attributes: '*',
+    categories: [{ from: 'Product Category', separator: ' > ' }, { from: 'Type' }],
+    attributes: { Brand: 'Vendor', Type: 'Type', '*': '*' },
   },
   endings: [],
   open: ({ decode, notes }, options) => readShopify(decode(options.encoding), notes, options),
@@ -120,23 +120,43 @@ class ShopifyProduct {
     for (const name in row.values) {
       const part = partOf(name);
       const own = textOf(row, name);
-      if (part === 'product') values.add(name, own === '' ? textOf(this.#first, name) : own);
+      if (part === 'product') this.#addOfProduct(name, own, values);
       if (part === 'variant' && !name.startsWith('Option')) values.add(name, own);
     }
     this.#addOptions(row, values);
+    this.#nameVariant(row, values);
     for (const url of withFirst(textOf(row, 'Variant Image'), images)) values.add('Image Src', url, true);
     return { ...row, values: values.values, ...this.#findProblem() };
   }
 
+  /** Tags are a list, by commas. */
+  #addOfProduct(name: string, own: string, values: RowValues): void {
+    const text = own === '' ? textOf(this.#first, name) : own;
+    const tags = name === 'Tags' ? text.split(',').map((tag) => tag.trim()) : [text];
+    for (const tag of tags) if (tag !== '' || tags.length === 1) values.add(name, tag);
+  }
+
+  /** Shops that have no SKUs tell variants apart by their options; a Handle has no slash. */
+  #nameVariant(row: SourceRow, { values }: RowValues): void {
+    const handle = textOf(this.#first, 'Handle');
+    if (handle === '' || textOf(row, 'Variant SKU') !== '') return;
+    const options = this.#listOptions(row).map(({ value }) => value);
+    values['Variant SKU'] = [handle, ...options].join('/');
+  }
+
   /** A variant's options become columns of their own: Size with the value M. */
   #addOptions(row: SourceRow, values: RowValues): void {
-    for (const option of ['Option1', 'Option2', 'Option3']) {
+    for (const { name, value } of this.#listOptions(row)) values.add(this.#columnOf(name, row.values), value);
+  }
+
+  #listOptions(row: SourceRow): { name: string; value: string }[] {
+    return ['Option1', 'Option2', 'Option3'].flatMap((option) => {
       const value = textOf(row, `${option} Value`);
       const name = textOf(row, `${option} Name`) || textOf(this.#first, `${option} Name`);
       // What Shopify writes for a product that has no options.
       const isNone = value === '' || (name === 'Title' && value === 'Default Title');
-      if (!isNone) values.add(this.#columnOf(name || option, row.values), value);
-    }
+      return isNone ? [] : [{ name: name || option, value }];
+    });
   }
 
   #columnOf(name: string, columns: Columns<ColumnValue>): string {

@@ -391,3 +391,25 @@ test('leaving the loop early leaves no file behind', async (t) => {
     break;
   }
 });
+
+test('a sheet with a title row has the names below it, and other sheets are told', async (t) => {
+  const titled = [
+    row(1, [inline('A1', 'Price list 2026')]),
+    row(3, [inline('A3', 'sku'), inline('B3', 'name'), inline('C3', 'price')]),
+    row(4, [inline('A4', '1'), inline('B4', 'Drill'), inline('C4', '5')]),
+  ];
+  const sheets = [
+    { name: 'Products', rows: titled },
+    { name: 'Prices', rows: titled },
+    { name: 'Lists', state: 'hidden', rows: titled },
+  ];
+  const { rows, columns, found } = await readBook(t, { sheets });
+  assert.deepEqual(columns, ['sku', 'name', 'price']);
+  assert.deepEqual(
+    rows.map(({ number, values }) => [number, { ...values }]),
+    [[4, { sku: '1', name: 'Drill', price: '5' }]],
+  );
+  assert.deepEqual([found.sheet, found.otherSheets, found.headerRow], ['Products', '"Prices"', '3']);
+  const chosen = await readBook(t, { sheets }, { type: 'xlsx', sheet: 'Products', headerRow: 3 });
+  assert.deepEqual([chosen.rows.length, chosen.found], [1, { sheet: 'Products' }]);
+});

@@ -6,6 +6,8 @@ import { FormatProblem } from '../format-problem.ts';
 import {
   type ColumnValue,
   createColumns,
+  findHeader,
+  HEAD_ROWS,
   nameByPlace,
   ReadingNotes,
   type RowProblem,
@@ -40,7 +42,7 @@ export const xlsx = defineFormat({
 interface XlsxOptions {
   /** Name of a sheet or its place from 1; default: the first that is not hidden. */
   readonly sheet?: string | number | undefined;
-  /** The first row that may hold the names, default 1; 0: there are none, and columns are called Column 1, … */
+  /** The first row that may hold the names, default the first one that is no title; 0: there are none, and columns are called Column 1, … */
   readonly headerRow?: number | undefined;
 }
 
@@ -57,6 +59,8 @@ async function* readXlsx(
     const book = await readBook(parts);
     const sheet = chooseSheet(book.sheets, options.sheet);
     notes.found.sheet = sheet.name;
+    const others = book.sheets.filter((one) => one !== sheet && !one.isHidden);
+    if (options.sheet === undefined && others.length > 0) notes.found.otherSheets = describeSheets(others);
     const texts = await readTexts(parts, book, tempDir);
     try {
       const table = new SheetTable(notes, { ...options, cells: new CellReader(book, texts) });
@@ -72,10 +76,15 @@ async function* readXlsx(
 function chooseSheet(sheets: readonly Sheet[], wanted: string | number | undefined): Sheet {
   const chosen = findSheet(sheets, wanted);
   if (chosen !== undefined) return chosen;
-  const names = sheets.slice(0, 20).map(({ name }) => `"${name.slice(0, 31)}"`);
-  const there = names.length === 0 ? 'It has none' : `It has ${names.join(', ')}`;
+  const there = sheets.length === 0 ? 'It has none' : `It has ${describeSheets(sheets)}`;
   throw new FormatProblem('not_found', `The workbook has no sheet ${wanted ?? ''}. ${there}`);
 }
+
+const describeSheets = (sheets: readonly Sheet[]): string =>
+  sheets
+    .slice(0, 20)
+    .map(({ name }) => `"${name.slice(0, 31)}"`)
+    .join(', ');
 
 function findSheet(sheets: readonly Sheet[], wanted: string | number | undefined): Sheet | undefined {
   if (wanted === undefined) return sheets.find(({ isHidden }) => !isHidden) ?? sheets[0];
@@ -91,33 +100,65 @@ async function* readSheetRows(bytes: ByteStream, table: SheetTable): AsyncGenera
     const rows = table.take(elements);
     if (rows.length > 0) yield rows;
   }
+  const rows = table.finish();
+  if (rows.length > 0) yield rows;
+}
+
+interface SheetRow {
+  readonly number: number;
+  readonly cells: readonly Cell[];
 }
 
 /** Gives the cells of each row the names of their columns. */
 class SheetTable {
   readonly #notes: ReadingNotes;
-  readonly #headerRow: number;
+  #headerRow: number;
   readonly #cells: CellReader;
+  /** The first rows, until it is known which of them is the header. */
+  #head: SheetRow[] | undefined;
   #names: string[] | undefined;
   #number = 0;
 
-  constructor(notes: ReadingNotes, { headerRow = 1, cells }: XlsxOptions & { cells: CellReader }) {
+  constructor(notes: ReadingNotes, { headerRow, cells }: XlsxOptions & { cells: CellReader }) {
     this.#notes = notes;
-    this.#headerRow = headerRow;
+    this.#headerRow = headerRow ?? 1;
+    this.#head = headerRow === undefined ? [] : undefined;
     this.#cells = cells;
   }
 
   take(elements: readonly XmlElement[]): SourceRow[] {
-    const rows: SourceRow[] = [];
+    const rows: SheetRow[] = [];
     for (const element of elements) {
       // A row may leave out its number; then it is the next.
       this.#number = Number(element.attributes.get('r') ?? this.#number + 1);
       const cells = this.#cells.readRow(element);
-      if (cells.length === 0 || this.#number < this.#headerRow) continue;
-      if (this.#names === undefined && this.#takeHeader(cells)) continue;
-      rows.push(this.#nameCells(cells));
+      if (cells.length > 0) rows.push({ number: this.#number, cells });
     }
-    return rows;
+    if (this.#head === undefined) return this.#nameRows(rows);
+    for (const row of rows) this.#head.push(row);
+    return this.#head.length < HEAD_ROWS ? [] : this.finish();
+  }
+
+  /** @returns the first rows, when there are no more or it is known which is the header */
+  finish(): SourceRow[] {
+    const head = this.#head ?? [];
+    this.#head = undefined;
+    const place = findHeader(
+      head.slice(0, HEAD_ROWS).map(({ cells }) => cells.map(({ text }) => text ?? '')),
+    );
+    if (place > 0) this.#headerRow = head[place]?.number ?? 1;
+    if (place > 0) this.#notes.found.headerRow = String(this.#headerRow);
+    return this.#nameRows(head);
+  }
+
+  #nameRows(rows: readonly SheetRow[]): SourceRow[] {
+    const named: SourceRow[] = [];
+    for (const row of rows) {
+      if (row.number < this.#headerRow) continue;
+      if (this.#names === undefined && this.#takeHeader(row.cells)) continue;
+      named.push(this.#nameCells(row));
+    }
+    return named;
   }
 
   /** @returns whether the row was the header */
@@ -130,7 +171,7 @@ class SheetTable {
     return hasHeader;
   }
 
-  #nameCells(cells: readonly Cell[]): SourceRow {
+  #nameCells({ number, cells }: SheetRow): SourceRow {
     const values = createColumns<ColumnValue>();
     const problems: RowProblem[] = [];
     for (const { column, text, problem } of cells) {
@@ -138,7 +179,7 @@ class SheetTable {
       if (text !== undefined) values[name] = text;
       if (problem !== undefined) problems.push({ ...problem, column: name });
     }
-    const row = { number: this.#number, values, source: values };
+    const row = { number, values, source: values };
     return problems.length === 0 ? row : { ...row, problems };
   }
 

@@ -1,13 +1,7 @@
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import type { ChunkParser } from '../chunks.ts';
-import {
-  FIELD_OVERHEAD,
-  FormatProblem,
-  fieldTooLarge,
-  LIMITS,
-  rowTooLarge,
-  tooDeep,
-} from '../format-problem.ts';
+import { FormatProblem, fieldTooLarge, LIMITS, RowSize, tooDeep } from '../format-problem.ts';
+import { declareEntities } from './xml-entities.ts';
 
 /** An element with what is in it. Names are without their prefixes. */
 export interface XmlElement {
@@ -26,10 +20,14 @@ interface OpenElement extends XmlElement {
 }
 
 export interface XmlChoice {
-  /** Whether an element is wanted whole; asked for each that is not within a wanted one. @param path names from the root */
-  isWanted(name: string, path: readonly string[]): boolean;
-  /** Allows a DOCTYPE that only names a DTD, which is never fetched; entities stay unknown. */
-  readonly isDoctypeNamed?: boolean;
+  /**
+   * Whether an element is wanted whole; asked for each that is not within a wanted one.
+   * @param path names from the root
+   * @param attributes as they are written, prefixes included
+   */
+  isWanted(name: string, path: readonly string[], attributes: Readonly<Record<string, string>>): boolean;
+  /** Allows a DOCTYPE. A DTD that it names is never fetched; texts that it declares as entities are filled in. */
+  readonly isDoctypeRead?: boolean;
   readonly isSpaceKept?: boolean;
 }
 
@@ -44,7 +42,7 @@ export class XmlElements implements ChunkParser<XmlElement> {
   /** The wanted element and those open within it. */
   readonly #open: OpenElement[] = [];
   #ready: XmlElement[] = [];
-  #size = 0;
+  readonly #size = new RowSize('An element');
   #quietCharacters = 0;
 
   constructor(choice: XmlChoice) {
@@ -105,7 +103,8 @@ export class XmlElements implements ChunkParser<XmlElement> {
 
   #checkDoctype(doctype: string): void {
     this.#noteProgress();
-    if (this.#choice.isDoctypeNamed !== true || doctype.includes('[')) throw refuseDoctype(this.line);
+    if (this.#choice.isDoctypeRead !== true) throw refuseDoctype(this.line);
+    declareEntities(doctype, this.#parser.ENTITIES);
   }
 
   #start(tag: SaxesTagPlain): void {
@@ -113,13 +112,13 @@ export class XmlElements implements ChunkParser<XmlElement> {
     if (this.#path.length + this.#open.length >= LIMITS.depth) throw tooDeep('The document', this.line);
     const colon = tag.name.indexOf(':');
     const name = tag.name.slice(colon + 1);
-    if (this.#open.length === 0 && !this.#choice.isWanted(name, this.#path)) {
+    if (this.#open.length === 0 && !this.#choice.isWanted(name, this.#path, tag.attributes)) {
       this.#path.push(name);
       return;
     }
     const prefix = colon === -1 ? '' : tag.name.slice(0, colon);
     const element = { name, prefix, attributes: this.#readAttributes(tag), children: [], text: '' };
-    this.#weigh(name.length);
+    this.#size.add(name.length, 1, this.line);
     this.#open.at(-1)?.children.push(element);
     this.#open.push(element);
   }
@@ -129,7 +128,7 @@ export class XmlElements implements ChunkParser<XmlElement> {
     for (const name in attributes) {
       const value = attributes[name] ?? '';
       if (value.length > LIMITS.fieldCharacters) throw fieldTooLarge('An attribute', this.line);
-      this.#weigh(name.length + value.length);
+      this.#size.add(name.length + value.length, 1, this.line);
       if (name === 'xmlns' || name.startsWith('xmlns:')) continue;
       read ??= new Map();
       read.set(name.slice(name.indexOf(':') + 1), value);
@@ -141,7 +140,7 @@ export class XmlElements implements ChunkParser<XmlElement> {
     this.#noteProgress();
     const element = this.#open.at(-1);
     if (element === undefined) return;
-    this.#weigh(text.length);
+    this.#size.add(text.length, 0, this.line);
     element.text += text;
     if (element.text.length > LIMITS.fieldCharacters) throw fieldTooLarge('A value', this.line);
   }
@@ -156,12 +155,7 @@ export class XmlElements implements ChunkParser<XmlElement> {
     if (this.#choice.isSpaceKept !== true) element.text = element.text.trim();
     if (this.#open.length > 0) return;
     this.#ready.push(element);
-    this.#size = 0;
-  }
-
-  #weigh(characters: number): void {
-    this.#size += characters + FIELD_OVERHEAD;
-    if (this.#size > LIMITS.rowCharacters) throw rowTooLarge('An element', this.line);
+    this.#size.reset();
   }
 }
 

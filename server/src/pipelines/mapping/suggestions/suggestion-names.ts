@@ -4,7 +4,8 @@ export type SuggestedField =
   | 'name'
   | 'productUrl'
   | 'images'
-  | 'categories';
+  | 'categories'
+  | 'brand';
 
 /**
  * Names that columns have in exports, the surest first; letters and digits only, in lower case. Taken from common feeds and
@@ -205,4 +206,16 @@ export const COLUMN_NAMES: Readonly<Record<SuggestedField, readonly string[]>> =
     ...['breadcrumb', 'breadcrumbs', 'rubrik', 'sortiment', 'produktgruppe', 'productgroup', 'taxonomy'],
     ...['googleproductcategory', 'department', 'abteilung', 'type', 'typ'],
   ],
+  brand: [
+    ...['brand', 'marke', 'brandname', 'markenname', 'manufacturername', 'manufacturer', 'hersteller'],
+    ...['herstellername', 'vendor', 'fabrikat'],
+  ],
 };
+
+/** Columns that hold amounts of money. */
+export const PRICE_NAME = /price|preis|prix|precio|prezzo|cost\b|\bcost|uvp|msrp|rrp/i;
+/** Columns that hold a list of words in one cell, in letters and digits. */
+export const LIST_NAMES = new Set([
+  ...['tags', 'tag', 'producttags', 'keywords', 'metakeywords', 'searchkeywords', 'labels', 'schlagworte'],
+  ...['schlagwoerter', 'stichworte', 'stichwoerter', 'suchbegriffe'],
+]);

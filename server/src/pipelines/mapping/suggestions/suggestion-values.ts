@@ -6,45 +6,35 @@ export function isImageUrl(text: string): boolean {
   return isUrl(text) && /\.(jpe?g|png|gif|webp|avif|svg|bmp|tiff?)([?#\s,;|]|$)/i.test(text);
 }
 
-/** @returns what stands between several URLs in a cell */
+/** A file of a picture, with or without the address before it. */
+export const isImageFile = (text: string): boolean =>
+  /^[^\s,;|]{1,2000}\.(jpe?g|png|gif|webp|avif|svg|bmp|tiff?)(\?[^\s,;|]{0,2000})?$/i.test(text);
+
+/** @returns what stands between several images in a cell */
 export function findImageSplit(values: readonly string[]): string | undefined {
+  const isImage = (part: string) => isUrl(part.trim()) || isImageFile(part.trim());
   return [',', '|', ';', '\n', ' '].find((sign) =>
-    values.some((value) => value.split(sign).filter((part) => isUrl(part.trim())).length > 1),
+    values.some((value) => value.includes(sign) && value.split(sign).every(isImage)),
   );
 }
 
-/** Signs between the levels of a path, the surest first. */
-const LEVEL_SIGNS = ['>', '»', '→', '|', '\\', '::', '/', ';'];
-/** Signs between paths, where another one stands between levels. */
-const PATH_SIGNS = ['\n', '||', '|', ';', ',', '#'];
-
-/** @returns how the cells of a column of categories are written, as far as it can be seen */
-export function findPathFormat(values: readonly string[]): { separator?: string; split?: string } {
-  const counts = LEVEL_SIGNS.map((sign) => ({
-    sign,
-    count: values.filter((value) => value.includes(sign)).length,
-  }));
-  const most = Math.max(0, ...counts.map(({ count }) => count));
-  const sign = counts.find(({ count }) => count > 0 && count * 2 >= most)?.sign;
-  if (sign === undefined) return {};
-  const split = PATH_SIGNS.find((between) => between !== sign && separatesPaths(values, sign, between));
-  return { separator: withSpaces(values, sign), ...(split !== undefined && { split }) };
-}
-
-/** Some cell has several parts, and in every such cell each part is a path of its own. */
-function separatesPaths(values: readonly string[], sign: string, between: string): boolean {
-  const several = values.filter((value) => value.includes(between));
-  return (
-    several.length > 0 && several.every((value) => value.split(between).every((part) => part.includes(sign)))
+/** @returns what stands between the words of a list, as `red, blue`; undefined where a cell is one text */
+export function findListSplit(values: readonly string[]): string | undefined {
+  return ['|', ';', ','].find(
+    (sign) => values.filter((value) => value.includes(sign)).length * 4 >= values.length,
   );
 }
 
-/** A name may hold the sign without spaces, as `TV/HiFi / Audio`. */
-function withSpaces(values: readonly string[], sign: string): string {
-  const spaced = ` ${sign} `;
-  const all = values.filter((value) => value.includes(sign));
-  return all.every((value) => value.includes(spaced)) ? spaced : sign;
-}
+/** A number, with a currency or a short unit if there is one: `19.90 EUR`, `€ 5`, `1.299,00`. */
+export const isAmount = (text: string): boolean =>
+  text.length <= 40 &&
+  /^(\p{Sc}|[A-Z]{3} )?\s?[-+]?\d[\d.,']*\s?(\p{Sc}|%|[°"]|\p{L}{1,4})?$/u.test(text.trim());
+
+/** `19.9`: what people sell is seldom numbered so. */
+export const isFraction = (text: string): boolean => /^-?\d{1,15}[.,]\d{1,6}$/.test(text);
+
+const DATE = /^(\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4})/;
+export const isDate = (text: string): boolean => DATE.test(text);
 
 const comma = compileNumber({ decimal: 'comma' });
 const point = compileNumber({ decimal: 'point' });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { Value } from 'typebox/value';
-import { DEFAULT_MAPPINGS } from '../../formats/formats.ts';
+import { DEFAULT_MAPPINGS, findDefaultMapping } from '../../formats/formats.ts';
 import { type ColumnValue, createColumns, type SourceRow } from '../../formats/source-row.ts';
 import { compileMapping, type Mapping, MappingSchema } from '../mapping.ts';
 import { suggestMapping } from './suggestions.ts';
@@ -14,6 +14,9 @@ function makeRows(columns: readonly string[], rows: readonly (readonly ColumnVal
     return { number: at + 2, values, source: values };
   });
 }
+
+/** Values of a column, beside a number for each row. */
+const numbered = (values: readonly ColumnValue[]) => values.map((value, at) => [String(at), value]);
 
 const suggest = (columns: readonly string[], rows: readonly (readonly ColumnValue[])[] = []) =>
   suggestMapping(columns, makeRows(columns, rows)).mapping;
@@ -43,13 +46,18 @@ test('an English export is understood by its header', () => {
 test('the columns that a format maps by itself are found in files of other formats', () => {
   for (const mapping of DEFAULT_MAPPINGS) {
     const { attributes: _, images = [], categories, ...columns } = mapping;
-    const names = [...Object.values(columns), ...images, ...(categories ? [categories.from] : [])];
+    const names = [
+      ...Object.values(columns),
+      ...images,
+      ...[categories ?? []].flat().map(({ from }) => from),
+    ];
     const found = suggest(names);
     assert.deepEqual(
       { ...found, categories: undefined },
       { ...columns, images, attributes: '*', categories: undefined },
     );
-    assert.equal(found.categories?.from, categories?.from);
+    const [path] = [found.categories ?? []].flat();
+    assert.equal(path?.from, [categories ?? []].flat()[0]?.from);
   }
 });
 
@@ -231,7 +239,7 @@ for (const [values, number] of numbers) {
   });
 }
 
-test('it says why each column was chosen', () => {
+test('it says why each column was chosen, and how sure that is', () => {
   const columns = ['sku', 'b'];
   const { reasons } = suggestMapping(
     columns,
@@ -241,9 +249,92 @@ test('it says why each column was chosen', () => {
     ]),
   );
   assert.deepEqual(reasons, [
-    { field: 'identifier', column: 'sku', by: 'name' },
-    { field: 'name', column: 'b', by: 'values' },
+    {
+      ...{ field: 'identifier', column: 'sku', by: 'name', confidence: 'high' },
+      reason: 'the column is named so, and no value comes twice',
+    },
+    {
+      ...{ field: 'name', column: 'b', by: 'values', confidence: 'low' },
+      reason: 'it holds texts of several words',
+    },
   ]);
+});
+
+test('a path is parted at the signs that stand between paths, not at those of a name', () => {
+  const magento = [
+    'Default Category/Men/Tops/Hoodies & Sweatshirts,Default Category/Men,Default Category',
+    'Default Category/Men/Tops/Hoodies &amp; Sweatshirts',
+    'Default Category/Gear',
+  ];
+  const found = { from: { column: 'categories', split: ',', trim: true }, separator: '/' };
+  assert.deepEqual(suggest(['sku', 'categories'], numbered(magento)).categories, found);
+});
+
+const unsure: [string[], object][] = [
+  // A slash of names, and no path begins like another.
+  [['TV/HiFi', 'Computer', 'Books'], { from: 'Kategorie' }],
+  [['A/B', 'C/D'], { from: 'Kategorie', separator: '/' }],
+  // A comma that stands between paths here, and in a name there.
+  [['Shop/Men,Shop/Sale', 'Shop/Tops, Tees/Shirts'], { from: 'Kategorie', separator: '/' }],
+];
+for (const [values, categories] of unsure)
+  test(`the categories ${JSON.stringify(values)} are asked about`, () => {
+    const columns = ['sku', 'Kategorie'];
+    const { mapping, reasons } = suggestMapping(columns, makeRows(columns, numbered(values)));
+    assert.deepEqual(mapping.categories, categories);
+    assert.equal(reasons.find(({ field }) => field === 'categories')?.confidence, 'low');
+  });
+
+test('pictures and words that stand in one cell are told apart, with or without addresses', () => {
+  const mapping = suggest(
+    ['sku', 'additional_images', 'Tags', 'colours'],
+    [
+      ['1', '/m/b/a.jpg,/m/b/b.jpg', 'sale, summer', 'red'],
+      ['2', 'c.png', 'new', 'green'],
+    ],
+  );
+  assert.deepEqual(mapping.images, [{ column: 'additional_images', split: ',', trim: true }]);
+  assert.deepEqual(mapping.attributes, { Tags: { column: 'Tags', split: ',', trim: true }, '*': '*' });
+});
+
+test('a SKU that a few rows repeat is still the identifier, and the reason says so', () => {
+  const columns = ['sku', 'Price'];
+  const rows = Array.from({ length: 20 }, (_, at) => [`A${at === 19 ? 0 : at}`, `${at}.95`]);
+  const { mapping, reasons } = suggestMapping(columns, makeRows(columns, rows));
+  assert.equal(mapping.identifier, 'sku');
+  assert.equal(reasons[0]?.confidence, 'medium');
+  assert.match(reasons[0]?.reason ?? '', /1 of 20 rows repeat a value: they are variants or updates/);
+});
+
+test('prices are neither identifiers nor names', () => {
+  const mapping = suggest(
+    ['a', 'PRICE.net_list', 'Name'],
+    [
+      ['x', '19.90 EUR', '5,00 EUR'],
+      ['x', '20.90 EUR', '6,00 EUR'],
+    ],
+  );
+  assert.deepEqual([mapping.identifier, mapping.name], [undefined, undefined]);
+});
+
+test('without a column called Brand the manufacturer is the brand', () => {
+  const rows = [['1', 'Bosch']];
+  assert.deepEqual(suggest(['sku', 'Hersteller'], rows).attributes, { Brand: 'Hersteller', '*': '*' });
+  assert.equal(suggest(['sku', 'brand', 'Hersteller'], [['1', 'Bosch', 'Bosch GmbH']]).attributes, '*');
+});
+
+test('what the format maps by itself goes first, as far as the file has it', () => {
+  const columns = ['SUPPLIER_PID', 'EAN', 'PRICE.net_list', 'MANUFACTURER_NAME', 'sku'];
+  const rows = makeRows(columns, [['M1', '400', '19.90 EUR', 'Acme', 'x']]);
+  const { mapping, reasons } = suggestMapping(columns, rows, findDefaultMapping('bmecat'));
+  assert.deepEqual(mapping, {
+    identifier: 'SUPPLIER_PID',
+    attributes: { Brand: 'MANUFACTURER_NAME', '*': '*' },
+  });
+  assert.deepEqual(
+    reasons.map(({ by }) => by),
+    ['format', 'format'],
+  );
 });
 
 test('whatever is in a file, what is suggested fits the schema and can be compiled', () => {

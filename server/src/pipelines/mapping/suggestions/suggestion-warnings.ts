@@ -1,0 +1,96 @@
+import type { MappedProduct } from '../mapping-parts.ts';
+import type { Mapping, PipelineMode } from '../mapping-schemas.ts';
+import { PRICE_NAME } from './suggestion-names.ts';
+import { isAmount, isFraction, isUrl } from './suggestion-values.ts';
+
+/** What a person would notice who looks at the products that a mapping makes. */
+export interface PreviewWarning {
+  readonly field: string;
+  readonly message: string;
+}
+
+/** Fewer products say nothing of what all of them have in common. */
+const PRODUCTS = 3;
+/** A shop has a dozen. */
+const TOPS = 20;
+
+type Products = readonly MappedProduct[];
+
+/** @returns what stands out, in the order of the fields */
+export function listWarnings(products: Products): PreviewWarning[] {
+  return [
+    ...checkIdentifiers(products),
+    ...checkNames(products),
+    ...checkImages(products),
+    ...checkCategories(products),
+    ...checkPrices(products),
+  ];
+}
+
+/** @returns what a product of the mode needs and the mapping has no column for */
+export function listMissing({ identifier, name }: Partial<Mapping>, mode: PipelineMode): PreviewWarning[] {
+  if (identifier === undefined)
+    return [{ field: 'identifier', message: 'No column looks like an identifier. Choose one' }];
+  if (name !== undefined || mode === 'partial' || mode === 'delete') return [];
+  const message =
+    'No column looks like a name. Choose one, or the mode partial if the file only changes values of products';
+  return [{ field: 'name', message }];
+}
+
+function checkIdentifiers(products: Products): PreviewWarning[] {
+  const identifiers = products.map(({ identifier }) => identifier);
+  const repeated = identifiers.length - new Set(identifiers).size;
+  const fractions = identifiers.filter(isFraction);
+  const warnings: PreviewWarning[] = [];
+  if (repeated > 0) {
+    const first = identifiers.find((identifier, at) => identifiers.indexOf(identifier) < at);
+    const message = `${repeated} of ${identifiers.length} rows repeat an identifier, such as ${show(first)}. The last of them counts. If they are variants, choose a column that differs`;
+    warnings.push({ field: 'identifier', message });
+  }
+  if (isMost(fractions, identifiers))
+    warnings.push({
+      field: 'identifier',
+      message: `The identifiers look like prices: ${show(fractions[0])}`,
+    });
+  return warnings;
+}
+
+function checkNames(products: Products): PreviewWarning[] {
+  const names = products.flatMap(({ name }) => name ?? []);
+  const amounts = names.filter(isAmount);
+  if (isMost(amounts, names))
+    return [{ field: 'name', message: `The names look like numbers or prices: ${show(amounts[0])}` }];
+  const groups = new Set(products.map(({ groupIdentifier, identifier }) => groupIdentifier ?? identifier));
+  const isSame = groups.size >= PRODUCTS && isOne(names);
+  return isSame ? [{ field: 'name', message: `All names are ${show(names[0])}` }] : [];
+}
+
+function checkImages(products: Products): PreviewWarning[] {
+  const urls = products.flatMap(({ images = [] }) => images.map(({ url }) => url));
+  const cut = urls.filter((url) => !isUrl(url));
+  if (!isMost(cut, urls)) return [];
+  return [{ field: 'images', message: `The addresses of images are not complete: ${show(cut[0])}` }];
+}
+
+function checkCategories(products: Products): PreviewWarning[] {
+  const paths = products.flatMap(({ categories = [] }) => categories.map(({ path }) => path));
+  const tops = new Set(paths.map(([top]) => top));
+  if (tops.size <= TOPS || tops.size * 4 < products.length) return [];
+  const message = `${tops.size} different top categories in ${products.length} products, such as ${[...tops].slice(0, 3).map(show).join(', ')}. Check the separators`;
+  return [{ field: 'categories', message }];
+}
+
+function checkPrices(products: Products): PreviewWarning[] {
+  const values = products.flatMap(({ attributes = [] }) => attributes);
+  const prices = values.filter(({ key, value }) => value !== null && PRICE_NAME.test(key));
+  return [...Map.groupBy(prices, ({ key }) => key)].flatMap(([key, found]) => {
+    const texts = found.map(({ value }) => value ?? '');
+    if (!isOne(texts)) return [];
+    const message = `All ${texts.length} values of ${key} are ${show(texts[0])}`;
+    return [{ field: `attributes.${key}`, message }];
+  });
+}
+
+const isMost = (some: readonly string[], all: readonly string[]) => some.length * 2 > all.length;
+const isOne = (values: readonly string[]) => values.length >= PRODUCTS && new Set(values).size === 1;
+const show = (text: string | undefined) => JSON.stringify((text ?? '').slice(0, 60));
