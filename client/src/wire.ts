@@ -1911,7 +1911,7 @@ export interface Operations {
     path: { id: number; };
     answer: Ontology;
   };
-  /** Replace the ontology of a project; the catalog is extracted again by a task */
+  /** Replace the ontology of a project; answers follow at once, the report and relations by a task */
   putManagementProjectsByIdOntology: {
     path: { id: number; };
     body: Ontology;

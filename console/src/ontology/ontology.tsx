@@ -60,7 +60,7 @@ function useSave({ value, etag }: Tagged<Ontology>) {
       );
     }
     await queries.invalidateQueries({ queryKey: ['ontology', project.id] });
-    tell.good('The ontology is saved', 'Products are extracted again in the background.');
+    tell.good('The ontology is saved', 'Answers show it at once; a task reports values without a fact.');
     // Nobody waits for this: the coverage is counted anew when the facts are.
     void untilDone(relata, project.id)
       .catch(() => undefined)

@@ -57,6 +57,25 @@ test('a store of a version that stored answers answers by its uploads, and goes 
   assert.deepEqual(factsOf((await after.lookUp(['A'], projectId))[0]), factsOf(expected[0]));
 });
 
+test('a new ontology shows in every answer as soon as PUT has answered (§11.5 rule 1)', async (t) => {
+  const service = await startTestService(t);
+  const { projectId } = service;
+  const many = Array.from({ length: 6_000 }, (_, at) =>
+    product(`M${at}`, { Colour: at % 2 === 0 ? 'red' : 'blue' }),
+  );
+  await service.loadCatalog(many);
+  for (const name of ['Tint', 'Shade', 'Hue']) {
+    await service.lookUp(['M7', 'M5999']);
+    const body = { mode: 'own', attributes: [{ name, type: 'TEXT_ATTRIBUTE', synonyms: ['Colour'] }] };
+    const path = `/management/projects/${projectId}`;
+    assert.equal((await service.call('PUT', `${path}/ontology`, { body })).status, 200);
+    for (const found of await service.lookUp(['M7', 'M5999']))
+      assert.deepEqual(factsOf(found), [[name, 'blue']]);
+    const page = await service.call('GET', `${path}/products/M5999`);
+    assert.deepEqual(factsOf(page.body.product), [[name, 'blue']]);
+  }
+});
+
 const factsOf = ({ facts }: { facts: { attribute: string; value: string }[] }) =>
   facts.map(({ attribute, value }) => [attribute, value]);
 

@@ -1,6 +1,6 @@
 import { AnswerWriter, type Ontology } from '../ontology/ontology.ts';
 
-/** The writer of a catalog's answers: it stays, with the facts that it has met, as long as the ontology does. */
+/** The writer of a catalog's answers: it stays, with the categories that it has met, as long as the ontology does. */
 export class KeptWriter {
   private readonly categoryIdOf: (path: string) => number | undefined;
   private signature: string | undefined;

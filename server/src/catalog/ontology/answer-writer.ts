@@ -2,6 +2,7 @@ import { computePlainValueId, computeValueId, type UploadedProduct } from '../pr
 import { AnswerBytes } from './answer-bytes.ts';
 import { type Attribute, indexByKey, readValue } from './attribute.ts';
 import { describeCategories, describeFacts, listFacts } from './facts.ts';
+import { compileFit } from './stored-value.ts';
 
 /** What stands between the parts of a stored upload. A quote in a string is escaped, so each is found where it is meant. */
 const GROUP = ',"groupIdentifier":';
@@ -18,16 +19,9 @@ const BEFORE_VALUE = Buffer.from(',"value":"');
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const CLOSING = 0x5d;
-/** JSON text that does not stand for itself: escapes, and what takes several bytes. */
-const NOT_PLAIN = /[\\\x80-\xff]/;
-
-/** A value of this length is seldom met twice. */
-const KEPT_LENGTH = 64;
-/** Facts of about 200 bytes and category lists, of one catalog. */
-const KEPT_FACTS = 20_000;
+/** Lists of categories and keys of one catalog. */
 const KEPT_CATEGORIES = 20_000;
-/** After so many values that were new, and fewer that were not, facts of an attribute are kept no more. */
-const TRIED_VALUES = 1_000;
+const KEPT_KEYS = 20_000;
 
 const NOTHING = Buffer.alloc(0);
 /** Of this thread: answers are copied from it before the next ones are written. */
@@ -45,20 +39,16 @@ interface KnownKey {
 
 interface KnownAttribute {
   readonly attribute: Attribute;
-  readonly isText: boolean;
+  readonly fits: (bytes: Uint8Array, start: number, end: number) => boolean;
   readonly head: Buffer;
   readonly tail: Buffer;
-  /** By value as it is stored; null: it makes none. */
-  readonly facts: Map<string, Buffer | null>;
-  hits: number;
-  misses: number;
   /** The answer in which it was met last. */
   metIn: number;
 }
 
 /**
- * Writes answers of the lookup, without id and time, from uploads as they are stored: bytes are copied, a fact met before
- * is copied as a whole. What is rare is parsed. Source: docs/interface.md §2.2, §11.4.
+ * Writes answers of the lookup, without id and time, from uploads as they are stored: bytes are copied, and only what is
+ * rare is parsed. Source: docs/interface.md §2.2, §11.4.
  */
 export class AnswerWriter {
   private readonly byKey: ReadonlyMap<string, Attribute>;
@@ -70,7 +60,6 @@ export class AnswerWriter {
   private bytes: Buffer = NOTHING;
   private text = '';
   private written = 0;
-  private keptFacts = 0;
   private firstKey: KnownKey | undefined;
 
   /** `categoryIdOf`: of a path as JSON; undefined is written as 0 and asked for again. */
@@ -184,7 +173,7 @@ export class AnswerWriter {
     const stored = text.slice(start, text.indexOf(VALUE, start));
     const known = this.keys.get(stored);
     if (known !== undefined) return known;
-    const attribute = this.byKey.get(readText(stored));
+    const attribute = this.byKey.get(readStored(this.bytes, start, start + stored.length));
     const key: KnownKey = {
       prefix: flatten(`${KEY}${stored}${VALUE}`),
       attribute: attribute && (this.known.get(attribute) ?? knowAttribute(attribute)),
@@ -192,64 +181,33 @@ export class AnswerWriter {
     };
     if (attribute !== undefined && key.attribute !== undefined) this.known.set(attribute, key.attribute);
     // Keys that the ontology does not know are without number.
-    if (attribute !== undefined || this.keys.size < KEPT_CATEGORIES) this.keys.set(flatten(stored), key);
+    if (attribute !== undefined || this.keys.size < KEPT_KEYS) this.keys.set(flatten(stored), key);
     return key;
   }
 
   /** With a comma behind it. */
-  private addFact(known: KnownAttribute, start: number, end: number): void {
-    if (end - start > KEPT_LENGTH || (known.misses >= TRIED_VALUES && known.hits <= known.misses)) {
-      this.makeFact(known, start, end);
-      return;
-    }
-    const value = this.text.slice(start, end);
-    const kept = known.facts.get(value);
-    if (kept === undefined) {
-      this.keepFact(known, value, this.makeFact(known, start, end));
-      return;
-    }
-    known.hits += 1;
-    if (kept !== null) answers.add(kept);
-  }
-
-  /** @returns where it begins */
-  private makeFact(known: KnownAttribute, start: number, end: number): number {
-    const { bytes, text } = this;
-    const { attribute, isText, head, tail } = known;
-    const first = answers.end;
-    if (!isText && readValue(readText(text.slice(start, end)), attribute).kind === 'none') return first;
+  private addFact({ attribute, fits, head, tail }: KnownAttribute, start: number, end: number): void {
+    const { bytes } = this;
+    if (!fits(bytes, start, end) && !isFact(readStored(bytes, start, end), attribute)) return;
     answers.add(head);
     const id = computePlainValueId(attribute.id, bytes, { start, end });
-    answers.addInteger(id >= 0 ? id : computeValueId(attribute.id, readText(text.slice(start, end))));
+    answers.addInteger(id >= 0 ? id : computeValueId(attribute.id, readStored(bytes, start, end)));
     answers.add(BEFORE_VALUE);
     answers.copy(bytes, start, end);
     answers.add(tail);
-    return first;
-  }
-
-  private keepFact(known: KnownAttribute, value: string, start: number): void {
-    known.misses += 1;
-    if (this.keptFacts >= KEPT_FACTS) this.forgetFacts();
-    this.keptFacts += 1;
-    const fact = answers.end === start ? null : Buffer.from(answers.since(start));
-    known.facts.set(flatten(value), fact);
-  }
-
-  private forgetFacts(): void {
-    for (const { facts } of this.known.values()) facts.clear();
-    this.keptFacts = 0;
   }
 }
+
+const isFact = (value: string, attribute: Attribute) => readValue(value, attribute).kind !== 'none';
 
 function knowAttribute(attribute: Attribute): KnownAttribute {
   const { id, name, type } = attribute;
   return {
     attribute,
-    isText: type === 'TEXT_ATTRIBUTE' || type === 'UNTYPED_ATTRIBUTE',
+    fits: compileFit(attribute),
     head: Buffer.from(`{"attributeId":${id},"attribute":${JSON.stringify(name)},"valueId":`),
     tail: Buffer.from(`","type":"${type}"},`),
-    facts: new Map(),
-    ...{ hits: 0, misses: 0, metIn: 0 },
+    metIn: 0,
   };
 }
 
@@ -263,10 +221,10 @@ function endOfValue(text: string, start: number): number {
   }
 }
 
-/** @returns what JSON text, as bytes in a string, stands for */
-function readText(stored: string): string {
-  if (!NOT_PLAIN.test(stored)) return stored;
-  return JSON.parse(`"${Buffer.from(stored, 'latin1').toString()}"`) as string;
+/** @returns what the inside of a string of JSON stands for */
+function readStored(bytes: Buffer, start: number, end: number): string {
+  const text = bytes.toString('utf8', start, end);
+  return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
 }
 
 /** A part of a string keeps the whole of it in memory. */

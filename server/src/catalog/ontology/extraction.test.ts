@@ -181,18 +181,37 @@ test('an answer copied from the stored bytes is the one by the definition, byte 
   );
 });
 
-test('facts are forgotten when there are too many, and answers stay what they are', () => {
-  const writer = new AnswerWriter(ATTRIBUTES, idOf);
-  for (let at = 0; at < 60_000; at += 1) {
-    const upload = product(
-      { key: 'Length', value: `${at % 25_000} in` },
-      { key: 'Colour', value: at % 3 === 0 ? '\\"}' : `c${at % 500}` },
-      { key: '"Quoted" \\ €', value: `€ ${at}` },
-    );
-    if (at % 5_000 === 0) writer.begin();
-    const written = writer.write(store(upload)).toString();
-    if (at % 100 === 0) assert.equal(written, describe(upload, ATTRIBUTES));
-  }
+test('a value is judged in its bytes as it is when it is read (§11.3)', () => {
+  const attributes = ['point', 'comma'].flatMap((decimal, at) => [
+    { id: 2 * at + 1, name: `Plain ${decimal}`, type: 'NUMERIC_ATTRIBUTE', decimal },
+    { id: 2 * at + 2, name: `€ ${decimal}`, type: 'NUMERIC_ATTRIBUTE', decimal, unitName: '"€' },
+  ]) as Attribute[];
+  const writer = new AnswerWriter(attributes, idOf);
+  const part = fc.constantFrom(
+    '',
+    '-',
+    '+',
+    '1',
+    '007',
+    '.',
+    ',',
+    '.5',
+    ',25',
+    'e3',
+    ' ',
+    ' "€',
+    ' €',
+    '\\',
+    '9'.repeat(15),
+  );
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 5 }), (parts) => {
+      const upload = product(...attributes.map(({ name: key }) => ({ key, value: parts.join('') })));
+      writer.begin();
+      assert.equal(writer.write(store(upload)).toString(), describe(upload, attributes));
+    }),
+    { numRuns: 2_000 },
+  );
 });
 
 test('a path without an id yet is asked for again', () => {

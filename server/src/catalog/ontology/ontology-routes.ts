@@ -56,7 +56,7 @@ function serveOntologyChange(
     ...{ answerOnce, headers: IfMatch, body: OntologyDocument },
     // 20,000 attributes of up to seven fields.
     config: { ...config, maxBodyMib: 16, holds: { names: 160_000 } },
-    summary: 'Replace the ontology of a project; the catalog is extracted again by a task',
+    summary: 'Replace the ontology of a project; answers follow at once, the report and relations by a task',
   } as const;
   serveOnce(server, endpoint, async (request, once, reply) => {
     const { project } = request;

@@ -16,7 +16,7 @@ export interface PostgresAnswers {
   ): Promise<{ version: number; served: ReadonlyMap<string, ServedAnswer> }>;
 }
 
-/** Catalogs whose facts are kept, of up to 4 MB each. */
+/** Catalogs whose writers are kept. */
 const KEPT_CATALOGS = 32;
 
 /** What makes answers of one catalog. Ids of category paths are for ever. */
