@@ -29,6 +29,7 @@ const lines = {
   'server/src/http': ['answers', 'bodies', 'guards', 'docs', 'server'],
   'server/src/access': ['keys', 'users'],
   'server/src/catalog': ['products', 'ontology', 'filters', 'lookup', 'browse', 'ingest', 'updates', 'store'],
+  'server/src/catalog/ingest': ['scan'],
   'server/src/catalog/store': ['sqlite', 'postgres'],
   'server/src/relations': ['definitions', 'memberships', 'search', 'answers', 'store'],
   'server/src/relations/store': ['sqlite', 'postgres'],

@@ -14,6 +14,7 @@ import { ingest } from './ingest/ingest.ts';
 import { memory } from './ingest/memory.ts';
 import { partial } from './ingest/partial.ts';
 import { repeat } from './ingest/repeat.ts';
+import { scan } from './ingest/scan.ts';
 import { growth } from './lookup/growth.ts';
 import { lists } from './lookup/lists.ts';
 import { lookup } from './lookup/lookup.ts';
@@ -38,6 +39,7 @@ import { type BenchService, startService } from './support/service.ts';
 const MEASUREMENTS: readonly Measurement[] = [
   ingest,
   repeat,
+  scan,
   lookup,
   besideUploads,
   memory,

@@ -1,7 +1,4 @@
-import type { SentPatch, SentProduct } from '../products/products.ts';
 import type { CatalogSnapshot } from '../snapshot.ts';
-
-type Categorised = Pick<SentProduct | SentPatch, 'categories'>;
 
 /** The category paths of which a parsing thread knows that they have an id; it is for ever. */
 export class CategoryIds {
@@ -14,29 +11,15 @@ export class CategoryIds {
     keepLatest(this.revisions, projectId, ontologyRevision);
   }
 
-  /** @returns the category paths of these products that have no id yet */
-  async learn(
-    projectId: number,
-    snapshot: CatalogSnapshot,
-    products: readonly Categorised[],
-  ): Promise<string[]> {
+  /** @returns those of these category paths that have no id yet */
+  async learn(projectId: number, snapshot: CatalogSnapshot, all: readonly string[]): Promise<string[]> {
     const known = this.known.get(projectId) ?? new Set<string>();
     keepLatest(this.known, projectId, known);
-    const paths = listPaths(products).filter((path) => !known.has(path));
+    const paths = all.filter((path) => !known.has(path));
     if (paths.length === 0) return [];
     for (const path of (await snapshot.findCategories(paths)).keys()) known.add(path);
     return paths.filter((path) => !known.has(path));
   }
-}
-
-/** @returns the paths that came without an id, as JSON, each once */
-function listPaths(products: readonly Categorised[]): string[] {
-  const paths = new Set<string>();
-  for (const { categories } of products) {
-    for (const { path, categoryId } of categories ?? [])
-      if (typeof categoryId !== 'number') paths.add(JSON.stringify(path));
-  }
-  return [...paths];
 }
 
 /** Projects of which a thread keeps something: with 10,000 projects, only those at work now. */

@@ -2,7 +2,8 @@ import { randomInt } from 'node:crypto';
 import type { RawBody } from '../../http/http.ts';
 import type { PayloadFiles, ThreadPool } from '../../storage/storage.ts';
 import type { Attribute } from '../ontology/ontology.ts';
-import { type BodyForm, checkBody } from '../products/products.ts';
+import type { BodyForm } from '../products/products.ts';
+import { openBody } from './checked-body.ts';
 import type { CheckInput, CheckResult, IngestSource, UnknownNames } from './ingest-thread.ts';
 import type { Extracted } from './product-extraction.ts';
 import type { FollowedPage, ReviewedBatch } from './stored-uploads.ts';
@@ -54,8 +55,8 @@ export function createIngest(parts: { threads: ThreadPool; payloads: PayloadFile
     if (body.bytes.length > SMALL_BODY_BYTES || body.encoding === 'gzip') {
       return threads.run<CheckResult>('check', input, { key: projectId, unordered: true });
     }
-    const checked = checkBody(input, form);
-    return { sent: checked.sent, parsed: checked.products.length };
+    const { sent, parsed } = openBody(input, form);
+    return { sent, parsed };
   }
 
   return {

@@ -1,18 +1,8 @@
 import type { Operation } from '../../storage/storage.ts';
 import type { OpenDerivation } from '../derivation.ts';
-import {
-  type Attribute,
-  Extractor,
-  indexByKey,
-  joinObserved,
-  type Observed,
-  type Ontology,
-  observeValue,
-} from '../ontology/ontology.ts';
+import { type Attribute, Extractor, indexByKey, type Observed, type Ontology } from '../ontology/ontology.ts';
 import {
   type BodyForm,
-  type CheckedBody,
-  checkBody,
   normaliseProduct,
   patchProduct,
   type SentPatch,
@@ -20,12 +10,13 @@ import {
 } from '../products/products.ts';
 import type { CatalogSnapshot, CatalogSnapshots } from '../snapshot.ts';
 import { CategoryIds, keepLatest } from './category-ids.ts';
+import { type CheckedBody, openBody } from './checked-body.ts';
 import { type CompiledOntology, ProductExtraction } from './product-extraction.ts';
 import { type FollowedPage, followOntology, type ReviewedBatch, reviewStaged } from './stored-uploads.ts';
 
 /**
- * What the parsing threads do with bodies: check, find unknown names, extract. A body that was checked stays parsed in memory
- * under its handle until its extraction, within a bound; after that, or after a crash, it is read from its payload.
+ * What the parsing threads do with bodies: check, find unknown names, extract. A body that was checked stays in memory under
+ * its handle until its extraction, within a bound; after that, or after a crash, it is read from its payload.
  */
 
 /** Where the products of an accepted request are. */
@@ -55,11 +46,9 @@ export interface UnknownNames {
   readonly ontology: Pick<Ontology, 'mode' | 'revision'>;
 }
 
-/** Parsed bodies kept for their extraction, in bytes of JSON: about six times as much in memory. */
+/** Bodies kept for their extraction, in bytes of JSON: those that the validator had to parse take six times as much. */
 const KEPT_BODY_BYTES = 48 * 1024 * 1024;
 const FOLLOWED_PAGE = 2_000;
-
-type ProductBody = CheckedBody<SentProduct | SentPatch>;
 
 interface ProjectSource {
   readonly projectId: number;
@@ -85,7 +74,7 @@ export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Op
 /** The state of one parsing thread: bodies in progress, and caches per project. */
 class IngestThread {
   private readonly snapshots: CatalogSnapshots;
-  private readonly kept = new Map<number, { body: ProductBody; bytes: number }>();
+  private readonly kept = new Map<number, CheckedBody>();
   private readonly compiled = new Map<number, CompiledOntology>();
   private readonly categories = new CategoryIds();
 
@@ -95,31 +84,27 @@ class IngestThread {
 
   /** @throws every refusal of docs/interface.md §7.3 */
   check({ handle, bytes, encoding, maxMib, form }: CheckInput): CheckResult {
-    const body = checkBody({ bytes, encoding, maxMib }, form);
-    this.keep(handle, body, bytes.length);
-    return { sent: body.sent, parsed: body.products.length };
+    const body = openBody({ bytes, encoding, maxMib }, form);
+    this.keep(handle, body);
+    return { sent: body.sent, parsed: body.parsed };
   }
 
   /** What must have an id before the products of a body can be extracted. */
   async findUnknownNames(projectId: number, source: IngestSource): Promise<UnknownNames> {
-    const { products } = await this.open(projectId, source);
+    const body = await this.open(projectId, source);
     return this.snapshots.read(projectId, async (snapshot) => {
       const ontology = await snapshot.readOntology();
       const { known } = this.compile(projectId, ontology, []);
-      const paths = await this.categories.learn(projectId, snapshot, products);
-      const observed = new Map<string, Observed>();
-      if (source.form === 'products') {
-        for (const product of products) observeUnknown(product as SentProduct, known, observed);
-      }
+      const paths = await this.categories.learn(projectId, snapshot, body.listPaths());
       const { mode, revision } = ontology;
-      return { observed: [...observed], paths, ontology: { mode, revision } };
+      return { observed: body.observeUnknown(known), paths, ontology: { mode, revision } };
     });
   }
 
   /** Products of a full or incremental update; `drafts` are the attributes that a full update is to create. */
   async extractProducts({ projectId, source, drafts }: ProjectSource & { drafts: Attribute[] }) {
     const body = await this.open(projectId, source);
-    const products = body.products as readonly SentProduct[];
+    const products = body.listProducts() as readonly SentProduct[];
     return this.onSnapshot(projectId, drafts, async (snapshot, parts) => {
       const extraction = new ProductExtraction({ ...parts, drafts });
       extraction.report.addRepeated(body.repeated);
@@ -133,7 +118,7 @@ class IngestThread {
   /** Products of a partial update, merged with what the catalog holds. */
   async extractPatches({ projectId, source }: ProjectSource) {
     const body = await this.open(projectId, source);
-    const patches = body.products as readonly SentPatch[];
+    const patches = body.listProducts() as readonly SentPatch[];
     return this.onSnapshot(projectId, [], async (snapshot, parts) => {
       const extraction = new ProductExtraction({ ...parts, drafts: [] });
       extraction.report.addRepeated(body.repeated);
@@ -187,9 +172,9 @@ class IngestThread {
     });
   }
 
-  /** Keeps a parsed body; the oldest go when there are too many. */
-  private keep(handle: number, body: ProductBody, bytes: number): void {
-    this.kept.set(handle, { body, bytes });
+  /** Keeps a checked body; the oldest go when there are too many. */
+  private keep(handle: number, body: CheckedBody): void {
+    this.kept.set(handle, body);
     let total = [...this.kept.values()].reduce((sum, one) => sum + one.bytes, 0);
     for (const [oldest, one] of this.kept) {
       if (total <= KEPT_BODY_BYTES || oldest === handle) return;
@@ -201,12 +186,12 @@ class IngestThread {
   private async open(
     projectId: number,
     { handle, payloadName, encoding, maxMib, form }: IngestSource,
-  ): Promise<ProductBody> {
-    const known = this.kept.get(handle)?.body;
+  ): Promise<CheckedBody> {
+    const known = this.kept.get(handle);
     if (known !== undefined) return known;
     const bytes = await this.snapshots.readPayload(projectId, payloadName);
-    const body = checkBody({ bytes, encoding, maxMib }, form);
-    if (handle !== 0) this.keep(handle, body, bytes.length);
+    const body = openBody({ bytes, encoding, maxMib }, form);
+    if (handle !== 0) this.keep(handle, body);
     return body;
   }
 
@@ -238,18 +223,4 @@ interface ReviewInput {
   fullUpdateId: number;
   batch: number;
   drafts: Attribute[];
-}
-
-function observeUnknown(
-  { attributes }: SentProduct,
-  known: ReadonlyMap<string, Attribute>,
-  observed: Map<string, Observed>,
-): void {
-  for (const { key, value } of attributes ?? []) {
-    if (value === null || known.has(key)) continue;
-    const before = observed.get(key);
-    // Text stays text, whatever else comes: most values need no second look.
-    if (before !== undefined && before.unit === null && !before.isBoolean) continue;
-    observed.set(key, joinObserved(before, observeValue(value)));
-  }
 }

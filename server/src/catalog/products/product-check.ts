@@ -116,10 +116,15 @@ function explainProduct(product: unknown, form: BodyForm): string[] {
   return describeErrors(explain.errors ?? []);
 }
 
-function readText({ bytes, encoding, maxMib }: BodySource): string {
+/** @throws body_not_gzip, body_too_large */
+export function unpackBody({ bytes, encoding, maxMib }: BodySource): Buffer {
   const packed = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const plain = encoding === 'gzip' ? unpack(packed, maxMib) : packed;
-  refuseExcess(plain, maxMib);
+  return encoding === 'gzip' ? unpack(packed, maxMib) : packed;
+}
+
+function readText(source: BodySource): string {
+  const plain = unpackBody(source);
+  refuseExcess(plain, source.maxMib);
   if (!isUtf8(plain)) throw new ServiceError('body_not_json', { details: ['the body is not valid UTF-8'] });
   return plain.toString('utf8').replace(/^\uFEFF/, '');
 }
@@ -128,7 +133,7 @@ function readText({ bytes, encoding, maxMib }: BodySource): string {
  * What is beyond a limit many times over is refused before anything is made of it.
  * @throws too_many_products, request_invalid
  */
-function refuseExcess(bytes: Buffer, maxMib: number): void {
+export function refuseExcess(bytes: Buffer, maxMib: number): void {
   const limits = { values: maxMib * VALUES_PER_MIB, names: Infinity, text: Infinity };
   const counts = countJson(bytes, limits);
   const { at, depth, members } = counts.widest;
@@ -157,6 +162,10 @@ function unpack(packed: Buffer, maxMib: number): Buffer {
     throw new ServiceError('body_not_gzip', { details: [message], cause: error });
   }
 }
+
+/** What a body can hold before its values are counted: in a valid one they take four bytes each and more. */
+export const isTooShortForExcess = ({ length }: Buffer, maxMib: number) =>
+  length <= 4 * VALUES_PER_MIB * maxMib;
 
 function parseJson(text: string): unknown {
   try {

@@ -31,7 +31,7 @@ const ImageSchema = Type.Object(
   closed,
 );
 
-const CategorySchema = Type.Object(
+export const CategorySchema = Type.Object(
   {
     path: Type.Array(text(1, NAME_LENGTH), { minItems: 1, maxItems: CATEGORY_LEVELS }),
     priority: orNull(Type.Integer({ minimum: -2_147_483_648, maximum: 2_147_483_647 })),
@@ -40,7 +40,7 @@ const CategorySchema = Type.Object(
   closed,
 );
 
-const ValueSchema = Type.Object(
+export const ValueSchema = Type.Object(
   {
     key: text(1, KEY_LENGTH),
     value: Type.Unsafe({ ...text(0, VALUE_LENGTH), type: ['string', 'null'] }),

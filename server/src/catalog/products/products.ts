@@ -53,6 +53,20 @@ export {
   type SentProduct,
   type UploadedProduct,
 } from './product.ts';
-export { type BodyForm, type CheckedBody, checkBody, listProductErrors } from './product-check.ts';
-export { PRODUCTS_PER_REQUEST } from './product-schemas.ts';
+export {
+  type BodyForm,
+  type BodySource,
+  checkBody,
+  isTooShortForExcess,
+  listProductErrors,
+  refuseExcess,
+  unpackBody,
+} from './product-check.ts';
+export {
+  CategorySchema,
+  Identifier,
+  PRODUCTS_PER_REQUEST,
+  UploadProduct,
+  ValueSchema,
+} from './product-schemas.ts';
 export { computePlainValueId, computeValueId } from './value-id.ts';

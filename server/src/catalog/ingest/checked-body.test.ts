@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { ServiceError } from '../../kernel/errors.ts';
+import { openBody, validateBody } from './checked-body.ts';
+
+const MIB = 1024 * 1024;
+const open = (body: string) =>
+  openBody({ bytes: Buffer.from(body), encoding: 'identity', maxMib: 1 }, 'products');
+
+test('a body that the scan takes and one that it leaves give the same products and names (§2.3)', () => {
+  const attributes = [
+    { key: 'Length', value: '5 mm' },
+    { key: 'Known', value: 'x' },
+  ];
+  const sent = [{ identifier: 'A', name: 'A', categories: [{ path: ['Top', 'Leaf'] }], attributes }];
+  const known = new Map([['Known', { id: 1, name: 'Known', type: 'TEXT_ATTRIBUTE' as const }]]);
+  const text = JSON.stringify(sent);
+  const space = ' '.repeat(10_000);
+  // A short body and a mark of the byte order are for the validator.
+  for (const body of [text, `${text}${space}`, `{"products":${text}${space}}`, `\ufeff${text}${space}`]) {
+    const bytes = gzipSync(body);
+    const checked = openBody({ bytes, encoding: 'gzip', maxMib: 1 }, 'products');
+    assert.deepEqual([checked.sent, checked.parsed, checked.repeated], [1, 1, []]);
+    assert.deepEqual(checked.listProducts(), sent);
+    assert.deepEqual(checked.observeUnknown(known), [['Length', { unit: 'mm', isBoolean: false }]]);
+    assert.deepEqual(checked.listPaths(), ['["Top","Leaf"]']);
+    assert.equal(checked.bytes, Buffer.byteLength(body));
+  }
+});
+
+test('of a repeated identifier the last one stays, though the scan leaves it (§4.3 rule 4)', () => {
+  const { sent, parsed, repeated, listProducts } = open(
+    `[{"identifier":"A","name":"1"},{"identifier":"A","name":"2"}]${' '.repeat(10_000)}`,
+  );
+  assert.deepEqual([sent, parsed, repeated], [2, 1, ['A']]);
+  assert.deepEqual(listProducts(), [{ identifier: 'A', name: '2' }]);
+});
+
+test('valid products that hold too many values together are refused (§8)', () => {
+  const settings = { includeUserGroups: new Array(1_000).fill('a') };
+  const make = (count: number) =>
+    JSON.stringify(Array.from({ length: count }, (_, at) => ({ identifier: `A${at}`, name: '', settings })));
+  const fits = make(130);
+  assert.ok(fits.length > MIB / 2 - 16_000);
+  assert.equal(open(fits).sent, 130);
+  const errors = ['the body holds more than 131,072 values'];
+  for (const check of [openBody, validateBody]) {
+    assert.throws(
+      () => check({ bytes: Buffer.from(make(140)), encoding: 'identity', maxMib: 1 }, 'products'),
+      (error: ServiceError) => {
+        assert.deepEqual(error.facts.validation?.[0]?.errors, errors);
+        return error instanceof ServiceError;
+      },
+    );
+  }
+});

@@ -1,0 +1,156 @@
+import { joinObserved, type Observed, observeValue } from '../../ontology/ontology.ts';
+import { ValueSchema } from '../../products/products.ts';
+import { afterSame, CLOSES_OBJECT, QUOTE, type Span, skipSpace, UNSURE } from './json-bytes.ts';
+import { endOfMeasure, isTruth } from './measure-bytes.ts';
+import { afterText, decodeText, type Reader } from './readers.ts';
+import { readerOf, sizesOf } from './schema-reader.ts';
+import { SpanTable } from './span-table.ts';
+
+/** An attribute key of this body, and what its values look like so far. */
+interface ScannedKey {
+  readonly name: string;
+  /** What stands before its values, from the opening brace on. */
+  lead: Span;
+  /** The keys that came after it last and before that: products that follow each other differ by an attribute or two. */
+  next: ScannedKey | undefined;
+  other: ScannedKey | undefined;
+  observed: Observed | undefined;
+  /** What stands behind the number of a value that says nothing new: the unit, if any, and the closing quote. */
+  unit: Span | undefined;
+  /** Text stays text, whatever else comes. */
+  isText: boolean;
+}
+
+const NOT_YET: Span = { start: 0, length: 0 };
+const createKey = (name: string): ScannedKey => ({
+  ...{ name, lead: NOT_YET, next: undefined, other: undefined },
+  ...{ observed: undefined, unit: undefined, isText: false },
+});
+
+const { key: KeySchema, value: TextSchema } = ValueSchema.properties;
+const [KEY, VALUE] = [sizesOf(KeySchema), sizesOf(TextSchema)];
+const SPACE = 0x20;
+
+/** Reads the attributes of products, and notes of their values what a draft of the ontology needs. */
+export class AttributeScan {
+  readonly observed = new Map<string, Observed>();
+  private readonly bytes: Buffer;
+  private readonly table: SpanTable;
+  private readonly keys: ScannedKey[] = [];
+  private readonly byName = new Map<string, ScannedKey>();
+  private readonly first = createKey('');
+  private key = this.first;
+  private found = this.first;
+  private keyEnd = UNSURE;
+  private valueAt = UNSURE;
+  private readonly readAny: Reader;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+    this.table = new SpanTable(bytes);
+    const noting = new Map<object, Reader>([
+      [KeySchema, (at) => this.afterKey(at)],
+      [TextSchema, (at) => this.afterTextOf(at)],
+    ]);
+    this.readAny = readerOf(bytes, ValueSchema, noting);
+  }
+
+  /** Products of one kind have the same keys in the same order. */
+  startProduct(): void {
+    this.key = this.first;
+  }
+
+  readonly read: Reader = (at) => {
+    const before = this.key;
+    const value = this.afterLead(at);
+    if (value >= 0) {
+      const end = skipSpace(this.bytes, this.afterValue(value));
+      if (this.bytes[end] === CLOSES_OBJECT) return end + 1;
+      this.key = before;
+    }
+    return this.afterAny(at);
+  };
+
+  /** Nearly always: what followed the last key before follows it again. @returns where the value is */
+  private afterLead(at: number): number {
+    const { bytes, key } = this;
+    const { next, other } = key;
+    const value = next === undefined ? UNSURE : afterSame(bytes, at, next.lead);
+    if (value >= 0) this.key = next as ScannedKey;
+    if (value >= 0 || other === undefined) return value;
+    const second = afterSame(bytes, at, other.lead);
+    if (second >= 0) this.goTo(other);
+    return second;
+  }
+
+  private goTo(key: ScannedKey): void {
+    const before = this.key;
+    if (before.next !== key) before.other = before.next;
+    before.next = key;
+    this.key = key;
+  }
+
+  private afterAny(at: number): number {
+    const end = this.readAny(at);
+    if (end < 0) return UNSURE;
+    const { found, keyEnd, valueAt } = this;
+    if (valueAt > keyEnd) {
+      found.lead = { start: at, length: valueAt - at };
+      this.goTo(found);
+    } else this.key = found;
+    if (this.bytes[valueAt] === QUOTE) this.afterValue(valueAt);
+    return end;
+  }
+
+  private afterKey(at: number): number {
+    const end = afterText(this.bytes, at, KEY);
+    const number = end < 0 ? UNSURE : this.table.add(at, end);
+    if (number < 0) return UNSURE;
+    this.found = this.keys[number] ?? this.addKey(at, end);
+    this.keyEnd = end;
+    return end;
+  }
+
+  /** Two spellings of a name are one key. */
+  private addKey(start: number, end: number): ScannedKey {
+    const name = decodeText(this.bytes, start, end);
+    const key = this.byName.get(name) ?? createKey(name);
+    this.byName.set(name, key);
+    this.keys.push(key);
+    return key;
+  }
+
+  /** It may stand before its key. */
+  private afterTextOf(at: number): number {
+    this.valueAt = at;
+    return afterText(this.bytes, at, VALUE);
+  }
+
+  private afterValue(at: number): number {
+    const { bytes, key } = this;
+    if (key.unit !== undefined && bytes[at] === QUOTE) {
+      const end = endOfMeasure(bytes, at, key.unit);
+      if (end >= 0) return end;
+    }
+    const end = afterText(bytes, at, VALUE);
+    if (end >= 0 && !key.isText) this.observe(at, end);
+    return end;
+  }
+
+  private observe(start: number, end: number): void {
+    const { bytes, key } = this;
+    if (key.observed?.isBoolean && isTruth(bytes, start, end)) return;
+    const observed = joinObserved(key.observed, observeValue(decodeText(bytes, start, end)));
+    key.observed = observed;
+    key.unit = observed.unit === null ? undefined : this.findUnit(start, end);
+    key.isText = observed.unit === null && !observed.isBoolean;
+    this.observed.set(key.name, observed);
+  }
+
+  /** As it is written here, with the space before it, or only the closing quote. */
+  private findUnit(start: number, end: number): Span {
+    let unit = start;
+    while (unit < end - 1 && this.bytes[unit] !== SPACE) unit += 1;
+    return { start: unit, length: end - unit };
+  }
+}

@@ -1,0 +1,91 @@
+import { isUtf8 } from 'node:buffer';
+import type { Observed } from '../../ontology/ontology.ts';
+import {
+  CategorySchema,
+  Identifier,
+  PRODUCTS_PER_REQUEST,
+  UploadProduct,
+  ValueSchema,
+} from '../../products/products.ts';
+import { AttributeScan } from './attribute-scan.ts';
+import { CategoryScan } from './category-scan.ts';
+import { BACKSLASH, hasEscape, OPENS_LIST, skipSpace, UNSURE } from './json-bytes.ts';
+import { afterText, decodeText, list, object, type Reader } from './readers.ts';
+import { readerOf, sizesOf } from './schema-reader.ts';
+import { SpanTable } from './span-table.ts';
+
+/** What is known of a body of products after one pass over its bytes. */
+export interface ScannedBody {
+  /** All with identifiers of their own. */
+  readonly sent: number;
+  /** What the values of each attribute key look like, in the order in which the keys came. */
+  readonly observed: ReadonlyMap<string, Observed>;
+  /** Category paths that came without an id, as JSON, each once. */
+  readonly paths: readonly string[];
+}
+
+const PRODUCTS = { least: 1, most: PRODUCTS_PER_REQUEST };
+const IDENTIFIER = sizesOf(Identifier);
+
+/**
+ * Checks a body of a full or incremental update and lists its names without parsing it: at a fifth of the time.
+ * @returns undefined when the body is not certainly valid, or when an identifier is repeated; the validator decides then
+ */
+export function scanBody(bytes: Buffer): ScannedBody | undefined {
+  if (!isUtf8(bytes)) return undefined;
+  return new BodyScan(bytes).run();
+}
+
+class BodyScan {
+  private readonly bytes: Buffer;
+  private readonly identifiers: SpanTable;
+  private readonly attributes: AttributeScan;
+  private readonly categories: CategoryScan;
+  private sent = 0;
+  private readonly readProduct: Reader;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+    this.identifiers = new SpanTable(bytes);
+    this.attributes = new AttributeScan(bytes);
+    this.categories = new CategoryScan(bytes);
+    const noting = new Map<object, Reader>([
+      [Identifier, (at) => this.afterIdentifier(at)],
+      [CategorySchema, this.categories.read],
+      [ValueSchema, this.attributes.read],
+    ]);
+    this.readProduct = readerOf(bytes, UploadProduct, noting);
+  }
+
+  run(): ScannedBody | undefined {
+    const { bytes } = this;
+    const readProducts = list(bytes, { ...PRODUCTS, item: (at) => this.afterProduct(at) });
+    const readBody = object(bytes, { products: readProducts }, ['products']);
+    const start = skipSpace(bytes, 0);
+    const end = bytes[start] === OPENS_LIST ? readProducts(start) : readBody(start);
+    if (end < 0 || skipSpace(bytes, end) < bytes.length || this.hasRepeated()) return undefined;
+    return { sent: this.sent, observed: this.attributes.observed, paths: this.categories.listPaths() };
+  }
+
+  private afterProduct(at: number): number {
+    this.attributes.startProduct();
+    const end = this.readProduct(at);
+    this.sent += 1;
+    return this.identifiers.size === this.sent ? end : UNSURE;
+  }
+
+  private afterIdentifier(at: number): number {
+    const end = afterText(this.bytes, at, IDENTIFIER);
+    return end < 0 || this.identifiers.add(at, end) < 0 ? UNSURE : end;
+  }
+
+  /** In two spellings; the table finds one that is repeated as it was written. */
+  private hasRepeated(): boolean {
+    const { bytes } = this;
+    const { starts, ends } = this.identifiers;
+    const isEscaped = (start: number, index: number) => hasEscape(bytes, start, ends[index] as number);
+    if (!bytes.includes(BACKSLASH) || !starts.some(isEscaped)) return false;
+    const decoded = starts.map((start, index) => decodeText(bytes, start, ends[index] as number));
+    return new Set(decoded).size < this.sent;
+  }
+}

@@ -1,0 +1,24 @@
+/** JSON as clients write it by default. */
+export const CLIENT_FORMS = {
+  /** JSON.stringify: nothing that need not be there. */
+  javascript: (value: unknown) => JSON.stringify(value),
+  /** json.dumps: a space behind each comma and colon, and ASCII alone. */
+  python: (value: unknown) => escapeBeyondAscii(writeSpaced(value)),
+  /** json_encode: escaped slashes, and ASCII alone. */
+  php: (value: unknown) => escapeBeyondAscii(JSON.stringify(value)).replaceAll('/', '\\/'),
+} as const;
+
+export type ClientForm = keyof typeof CLIENT_FORMS;
+
+function writeSpaced(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(writeSpaced).join(', ')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).map(([name, one]) => `${JSON.stringify(name)}: ${writeSpaced(one)}`);
+  return `{${members.join(', ')}}`;
+}
+
+function escapeBeyondAscii(json: string): string {
+  return json.replace(/[\u0080-\uffff]/g, (unit) => {
+    return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
+}
