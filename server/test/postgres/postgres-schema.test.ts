@@ -168,8 +168,8 @@ const ONLY_POSTGRES: readonly { readonly names: RegExp; readonly why: string }[]
 /** What is kept in another way. */
 const OTHER_TYPES: Readonly<Record<string, { readonly type: string; readonly why: string }>> = {
   'task.progress': { type: 'double precision', why: 'SQLite keeps a fraction in an integer column as it is' },
-  'document.answer': { type: 'text', why: 'UTF-8 either way; bytea would be sent as twice as many digits' },
-  'document.raw': { type: 'text', why: 'as the answer' },
+  'document.raw': { type: 'text', why: 'UTF-8 either way; bytea would be sent as twice as many digits' },
+  'document.former_answer': { type: 'text', why: 'as the upload' },
 };
 
 test('PostgreSQL has every table and column of the embedded store, of a fitting type, and no others', async () => {
