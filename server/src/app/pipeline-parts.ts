@@ -30,7 +30,7 @@ export interface PipelineNeeds {
   readonly catalog: Catalog;
 }
 
-/** @param version  of the service, which sources are told */
+/** @param version of the service, sent to sources */
 export function openPipelines(needs: PipelineNeeds, version: string): Pipelines {
   const { config, storage, clock, logger, projects, tasks, catalog } = needs;
   const { database, payloads } = storage;

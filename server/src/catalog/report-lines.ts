@@ -1,15 +1,15 @@
 import type { ReportLine, TaskRun } from '../tasks/tasks.ts';
 
 /**
- * Passes lines that the parsing threads wrote on to a task's report. An unknown attribute is told once per task,
+ * Passes lines that the parsing threads wrote on to a task's report. An unknown attribute is reported once per task,
  * however many batches held it.
  */
 export function passOnReport(run: TaskRun): (lines: string) => void {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const isToldAlready = ({ code, attribute = '' }: ReportLine) => {
     if (code !== 'attribute_unknown') return false;
-    if (told.has(attribute)) return true;
-    told.add(attribute);
+    if (reported.has(attribute)) return true;
+    reported.add(attribute);
     return false;
   };
   return (lines) => {

@@ -39,9 +39,9 @@ export async function ownerLinkCommand(values: { account?: string | undefined })
 
 type Projects = ReturnType<typeof createProjects>;
 
-async function chooseAccount(projects: Projects, wanted: string | undefined): Promise<{ id: number }> {
+async function chooseAccount(projects: Projects, accountName: string | undefined): Promise<{ id: number }> {
   const accounts = await projects.findAccounts();
-  const fitting = accounts.filter(({ name }) => wanted === undefined || name === wanted);
+  const fitting = accounts.filter(({ name }) => accountName === undefined || name === accountName);
   const [account] = fitting;
   if (account === undefined) throw new Error('there is no such account');
   if (fitting.length > 1) {

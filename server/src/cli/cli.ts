@@ -117,14 +117,14 @@ function refuseUnknown(
   { synopsis }: Command,
   { places, flags }: { places: readonly string[]; flags: readonly string[] },
 ): void {
-  const wanted = synopsis.match(/^[A-Z]+/) ?? [];
+  const required = synopsis.match(/^[A-Z]+/) ?? [];
   const known = [...synopsis.matchAll(/--([a-z]+)/g)].map(([, flag]) => flag);
   const unknown = [
-    ...places.slice(wanted.length),
+    ...places.slice(required.length),
     ...flags.filter((flag) => !known.includes(flag)).map((flag) => `--${flag}`),
   ];
-  const isMissing = places.filter((place) => place !== '').length < wanted.length;
+  const isMissing = places.filter((place) => place !== '').length < required.length;
   if (unknown.length === 0 && !isMissing) return;
-  const what = unknown.length > 0 ? `does not take ${unknown.join(' ')}` : `needs ${wanted}`;
+  const what = unknown.length > 0 ? `does not take ${unknown.join(' ')}` : `needs ${required}`;
   throw new UsageError(`${name} ${what}. Usage: ${`${name} ${synopsis}`.trim()}`);
 }

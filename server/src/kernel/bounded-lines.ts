@@ -10,16 +10,16 @@ export interface LineBounds {
 
 /** @returns the lines, or as many as the bounds let through, each cut, and how many more there are */
 export function boundLines(lines: readonly string[], { most, bytes }: LineBounds): string[] {
-  const told: string[] = [];
+  const shown: string[] = [];
   let left = bytes;
   for (const line of lines.slice(0, most)) {
     const cut = line.trim().slice(0, LINE_CHARACTERS);
     left -= countBytes(cut);
     if (left < 0) break;
-    told.push(cut);
+    shown.push(cut);
   }
-  const rest = lines.length - told.length;
-  return rest > 0 ? [...told, `and ${rest} more`] : told;
+  const rest = lines.length - shown.length;
+  return rest > 0 ? [...shown, `and ${rest} more`] : shown;
 }
 
 export const countBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));

@@ -45,14 +45,14 @@ export function nameCaller(caller: Caller): string {
   return isUser(caller) ? `user ${caller.userId}` : `key ${caller.keyId}`;
 }
 
-/** @returns true when `held` allows all that `wanted` does. */
-export function allows(held: Access, wanted: Access): boolean {
-  return ACCESS_ORDER.indexOf(held) >= ACCESS_ORDER.indexOf(wanted);
+/** @returns true when `held` allows all that `needed` does. */
+export function allows(held: Access, needed: Access): boolean {
+  return ACCESS_ORDER.indexOf(held) >= ACCESS_ORDER.indexOf(needed);
 }
 
-/** @returns true when `held` may do all that `wanted` may. */
-export function includesRole(held: Role, wanted: Role): boolean {
-  return ROLE_ORDER.indexOf(held) >= ROLE_ORDER.indexOf(wanted);
+/** @returns true when `held` may do all that `needed` may. */
+export function includesRole(held: Role, needed: Role): boolean {
+  return ROLE_ORDER.indexOf(held) >= ROLE_ORDER.indexOf(needed);
 }
 
 /** The project a request is about, once it is known that the caller reaches it. */

@@ -47,9 +47,9 @@ export async function insertEntry(
 export async function listEntries(
   rows: Database['read'],
   reach: Reach,
-  wanted: { place: PagePlace; projectId: number | undefined },
+  filter: { place: PagePlace; projectId: number | undefined },
 ): Promise<AuditEntry[]> {
-  const { place, projectId } = wanted;
+  const { place, projectId } = filter;
   const found = await rows
     .selectFrom('audit_log')
     .selectAll()

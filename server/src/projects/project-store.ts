@@ -15,9 +15,9 @@ export async function findProject(rows: Rows, id: number): Promise<Project | und
 export async function listProjectsInReach(
   rows: Rows,
   reach: Reach,
-  wanted: { place: PagePlace; deletedAfter: number | undefined },
+  filter: { place: PagePlace; deletedAfter: number | undefined },
 ): Promise<Project[]> {
-  const { place, deletedAfter } = wanted;
+  const { place, deletedAfter } = filter;
   const found = await rows
     .selectFrom('project')
     .selectAll()

@@ -81,7 +81,7 @@ export interface RelationStore {
    * @throws search_too_long
    */
   explain(
-    wanted: ExplainInput,
+    request: ExplainInput,
     signal: AbortSignal,
   ): Promise<RelationExplanation | { readonly unknown: string } | undefined>;
   /**
@@ -89,7 +89,7 @@ export interface RelationStore {
    * @throws search_too_long
    */
   relateProduct(
-    wanted: ProductRelationsInput,
+    request: ProductRelationsInput,
     signal: AbortSignal,
   ): Promise<readonly ProductRelation[] | undefined>;
   /**
@@ -97,5 +97,5 @@ export interface RelationStore {
    * commas between, and within `head` and `tail`; in the order asked, out of memory where it can be.
    * @throws search_too_long
    */
-  relate(wanted: RelateInput, frame: Frame, caller: WaitingCaller): Promise<Buffer>;
+  relate(request: RelateInput, frame: Frame, caller: WaitingCaller): Promise<Buffer>;
 }

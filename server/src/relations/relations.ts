@@ -119,19 +119,19 @@ export function createRelations({ store, tasks, clock, logger, getSettings }: Re
     survey: async (projectId: number, id: number, signal: AbortSignal) =>
       (await store.survey(projectId, id, signal)) ?? describeProblem(await find(projectId, id)),
     /** @throws not_found for the relation or a product, relation_not_ready, search_too_long */
-    async explain(wanted: ExplainInput, signal: AbortSignal): Promise<RelationExplanation> {
-      const explained = await store.explain(wanted, signal);
-      if (explained === undefined) return refuseUnbuilt(await find(wanted.projectId, wanted.id));
+    async explain(request: ExplainInput, signal: AbortSignal): Promise<RelationExplanation> {
+      const explained = await store.explain(request, signal);
+      if (explained === undefined) return refuseUnbuilt(await find(request.projectId, request.id));
       if (!('unknown' in explained)) return explained;
       throw new ServiceError('not_found', { details: [`no product ${JSON.stringify(explained.unknown)}`] });
     },
 
     /** @returns all relations of the project, with what those that are built do with a product @throws not_found */
-    async relateProduct(wanted: ProductRelationsInput, signal: AbortSignal) {
-      const related = await store.relateProduct(wanted, signal);
+    async relateProduct(request: ProductRelationsInput, signal: AbortSignal) {
+      const related = await store.relateProduct(request, signal);
       if (related === undefined) throw new ServiceError('not_found');
       const byId = new Map(related.map((one) => [one.id, one]));
-      return (await store.list(wanted.projectId)).map((relation) => ({
+      return (await store.list(request.projectId)).map((relation) => ({
         relation,
         related: byId.get(relation.id),
       }));
@@ -144,8 +144,8 @@ export function createRelations({ store, tasks, clock, logger, getSettings }: Re
     async ask(project: ChosenProject, asked: AskedRelations, signal: AbortSignal): Promise<RelatedSteps> {
       const { brandAttribute } = await getSettings(project.id);
       const { mark, relations } = await store.lookAt(project.id);
-      const wanted = { projectId: project.id, brandAttribute, ...planAnswer(asked, relations) };
-      return answerInSteps(store, asked.identifiers, { wanted, caller: { met: mark, signal } });
+      const request = { projectId: project.id, brandAttribute, ...planAnswer(asked, relations) };
+      return answerInSteps(store, asked.identifiers, { request, caller: { met: mark, signal } });
     },
   };
 }
@@ -189,18 +189,20 @@ function planImport(sent: readonly SentRelation[], present: readonly Relation[])
 async function* answerInSteps(
   store: RelationStore,
   identifiers: readonly string[],
-  { wanted, caller }: { wanted: Omit<RelateInput, 'identifiers'>; caller: WaitingCaller },
+  { request, caller }: { request: Omit<RelateInput, 'identifiers'>; caller: WaitingCaller },
 ): RelatedSteps {
-  const groups = wanted.tags.flatMap(({ relations }) => relations).reduce((sum, { limit }) => sum + limit, 0);
+  const groups = request.tags
+    .flatMap(({ relations }) => relations)
+    .reduce((sum, { limit }) => sum + limit, 0);
   const size = Math.max(1, Math.min(SOURCES_PER_STEP, Math.floor(GROUPS_PER_STEP / Math.max(groups, 1))));
-  const [open, close] = wanted.form === 'bulk' ? ['{', '}'] : ['', ''];
+  const [open, close] = request.form === 'bulk' ? ['{', '}'] : ['', ''];
   if (identifiers.length === 0) yield Buffer.from(`${open}${close}`);
   let { met } = caller;
   for (let at = 0; at < identifiers.length; at += size) {
     // Steps that come out of memory end within one turn of the event loop; small requests wait for the next one.
     if (at > 0) await nextTurn();
     const frame = { head: at === 0 ? open : ',', tail: at + size >= identifiers.length ? close : '' };
-    const step = { ...wanted, identifiers: identifiers.slice(at, at + size) };
+    const step = { ...request, identifiers: identifiers.slice(at, at + size) };
     yield await store.relate(step, frame, { ...caller, met });
     met = undefined;
   }

@@ -40,7 +40,7 @@ export class TaskClaims {
   private readonly stopped = new AbortController();
   private isStarted = false;
   /** Lanes that may have a task to run, by their keys; first come, first served. */
-  private readonly wanted = new Map<string, Lane>();
+  private readonly waitingLanes = new Map<string, Lane>();
   private mayRun = RUNS_AT_ONCE;
   private isClaiming = false;
   private claiming: Promise<void> = Promise.resolve();
@@ -75,16 +75,16 @@ export class TaskClaims {
   }
 
   private want(lane: Lane): void {
-    this.wanted.set(laneKey(lane), lane);
+    this.waitingLanes.set(laneKey(lane), lane);
     if (!this.isClaiming) this.claiming = this.claimWanted();
   }
 
   private async claimWanted(): Promise<void> {
     this.isClaiming = true;
-    for (const [key, lane] of this.wanted) {
+    for (const [key, lane] of this.waitingLanes) {
       if (this.stopped.signal.aborted || !this.hasRoom()) break;
-      this.wanted.delete(key);
-      if (!(await this.survive(() => this.claim(lane)))) this.wanted.set(key, lane);
+      this.waitingLanes.delete(key);
+      if (!(await this.survive(() => this.claim(lane)))) this.waitingLanes.set(key, lane);
     }
     this.isClaiming = false;
   }
@@ -93,7 +93,7 @@ export class TaskClaims {
   private hasRoom(): boolean {
     const { database, countRuns } = this.parts;
     const hasRoom = countRuns() < this.mayRun;
-    if (!hasRoom && database.isShared) this.wanted.clear();
+    if (!hasRoom && database.isShared) this.waitingLanes.clear();
     return hasRoom;
   }
 

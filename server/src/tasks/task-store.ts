@@ -100,17 +100,17 @@ export async function findTaskByNumber(
 /** @returns newest first, without those that are parts of others. */
 export async function listTasks(
   database: Database,
-  wanted: { projectId: number; status?: TaskStatus | undefined; below?: number | undefined; limit: number },
+  filter: { projectId: number; status?: TaskStatus | undefined; below?: number | undefined; limit: number },
 ): Promise<Task[]> {
   const rows = await database.read
     .selectFrom('task')
     .selectAll()
-    .where('project_id', '=', wanted.projectId)
+    .where('project_id', '=', filter.projectId)
     .where('parent', 'is', null)
-    .$if(wanted.status !== undefined, (query) => query.where('status', '=', String(wanted.status)))
-    .$if(wanted.below !== undefined, (query) => query.where('number', '<', Number(wanted.below)))
+    .$if(filter.status !== undefined, (query) => query.where('status', '=', String(filter.status)))
+    .$if(filter.below !== undefined, (query) => query.where('number', '<', Number(filter.below)))
     .orderBy('number', 'desc')
-    .limit(wanted.limit)
+    .limit(filter.limit)
     .execute();
   return rows.map(readTask);
 }

@@ -82,7 +82,7 @@ export function createTasks(parts: TaskParts) {
     find: (id: string) => findTask(database, id),
     /** @returns undefined also for one that was forgotten since */
     findByNumber: (projectId: number, number: number) => findTaskByNumber(database, { projectId, number }),
-    list: (wanted: Parameters<typeof listTasks>[1]) => listTasks(database, wanted),
+    list: (filter: Parameters<typeof listTasks>[1]) => listTasks(database, filter),
     /** By their numbers, in no order; those that are forgotten are left out. */
     listNumbered: (projectId: number, numbers: readonly number[]) =>
       listNumberedTasks(database, projectId, numbers),

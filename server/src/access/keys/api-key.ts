@@ -77,10 +77,10 @@ export function refuseHigherKey(author: Author, key: Pick<ApiKey, 'access' | 'sc
 }
 
 /** @throws key_beyond_own */
-export function refuseMoreAccess(own: Access, wanted: Access): void {
-  if (allows(own, wanted)) return;
+export function refuseMoreAccess(own: Access, requested: Access): void {
+  if (allows(own, requested)) return;
   throw new ServiceError('key_beyond_own', {
-    details: [`a key with access ${own} gives no access ${wanted}`],
+    details: [`a key with access ${own} gives no access ${requested}`],
   });
 }
 
@@ -88,21 +88,21 @@ export function refuseMoreAccess(own: Access, wanted: Access): void {
 export type KeyLimits = Pick<ApiKey, 'expiresAt' | 'requestsPerMinute'>;
 
 /** Source: docs/interface.md §5.2 rule 6. @throws key_beyond_own */
-export function refuseWiderLimits(own: KeyLimits, wanted: KeyLimits): void {
+export function refuseWiderLimits(own: KeyLimits, requested: KeyLimits): void {
   const { requestsPerMinute, expiresAt } = own;
   const details = [
-    ...(isWider(requestsPerMinute, wanted.requestsPerMinute)
+    ...(isWider(requestsPerMinute, requested.requestsPerMinute)
       ? [`/rateLimit: a key with ${requestsPerMinute} requests per minute gives no more than these`]
       : []),
-    ...(isWider(expiresAt, wanted.expiresAt)
+    ...(isWider(expiresAt, requested.expiresAt)
       ? [`/expiresAt: a key that ends at ${expiresAt} gives none that ends later or never`]
       : []),
   ];
   if (details.length > 0) throw new ServiceError('key_beyond_own', { details });
 }
 
-const isWider = (own: number | null, wanted: number | null) =>
-  own !== null && (wanted === null || wanted > own);
+const isWider = (own: number | null, requested: number | null) =>
+  own !== null && (requested === null || requested > own);
 
 /**
  * @returns when the old value ends: after the overlap, but never later than it would have anyway.

@@ -231,14 +231,14 @@ async function refuseBeyond(
 async function refuseWider(
   tx: ControlTransaction,
   author: Author,
-  wanted: Partial<KeyLimits>,
+  requested: Partial<KeyLimits>,
 ): Promise<void> {
   // Users and commands have no limits.
   if (!('keyId' in author)) return;
   const own = await findKeyInReach(tx, author, author.keyId);
   // Deleted since it was found.
   if (own === undefined) throw new ServiceError('scope_refused');
-  refuseWiderLimits(own, { ...own, ...wanted });
+  refuseWiderLimits(own, { ...own, ...requested });
 }
 
 /**

@@ -34,14 +34,14 @@ export async function findInvitationByHash(
 
 export async function findInvitation(
   rows: Rows,
-  wanted: { id: number; accountId: number; now: number },
+  filter: { id: number; accountId: number; now: number },
 ): Promise<Invitation | undefined> {
   const row = await rows
     .selectFrom('invitation')
     .selectAll()
-    .where('id', '=', wanted.id)
-    .where('account_id', '=', wanted.accountId)
-    .where('expires_at', '>', wanted.now)
+    .where('id', '=', filter.id)
+    .where('account_id', '=', filter.accountId)
+    .where('expires_at', '>', filter.now)
     .executeTakeFirst();
   return row && toInvitation(row);
 }
@@ -49,16 +49,16 @@ export async function findInvitation(
 /** @returns those that have not expired, by id. */
 export async function listInvitations(
   rows: Rows,
-  wanted: { accountId: number; now: number; place: PagePlace },
+  filter: { accountId: number; now: number; place: PagePlace },
 ): Promise<Invitation[]> {
   const found = await rows
     .selectFrom('invitation')
     .selectAll()
-    .where('account_id', '=', wanted.accountId)
-    .where('expires_at', '>', wanted.now)
-    .where('id', '>', wanted.place.after ?? 0)
+    .where('account_id', '=', filter.accountId)
+    .where('expires_at', '>', filter.now)
+    .where('id', '>', filter.place.after ?? 0)
     .orderBy('id')
-    .limit(wanted.place.count)
+    .limit(filter.place.count)
     .execute();
   return found.map(toInvitation);
 }
@@ -91,12 +91,12 @@ export async function removeInvitation(tx: ControlTransaction, id: number): Prom
 
 export async function removeInvitationsTo(
   tx: ControlTransaction,
-  wanted: { accountId: number; email: string },
+  filter: { accountId: number; email: string },
 ): Promise<void> {
   await tx
     .deleteFrom('invitation')
-    .where('account_id', '=', wanted.accountId)
-    .where('email', '=', wanted.email)
+    .where('account_id', '=', filter.accountId)
+    .where('email', '=', filter.email)
     .execute();
 }
 

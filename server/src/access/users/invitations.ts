@@ -75,14 +75,14 @@ export function createInvitations(parts: UserManagementParts): Invitations {
     async listInvitations(caller, wish) {
       refuseUnlessOwner(caller);
       const place = readPlace(wish);
-      const wanted = { accountId: caller.accountId, now: clock.now(), place };
-      return toPage(await listInvitations(database.read, wanted), place);
+      const filter = { accountId: caller.accountId, now: clock.now(), place };
+      return toPage(await listInvitations(database.read, filter), place);
     },
     async deleteInvitation(author, id, beside) {
       refuseUnlessOwner(author);
       await database.write(async (tx) => {
-        const wanted = { id, accountId: author.accountId, now: clock.now() };
-        const invitation = await findInvitation(tx, wanted);
+        const filter = { id, accountId: author.accountId, now: clock.now() };
+        const invitation = await findInvitation(tx, filter);
         if (invitation === undefined) throw new ServiceError('not_found');
         await removeInvitation(tx, id);
         await projects.recordChange(describeChangeOf(author, 'deleted', invitation), tx);

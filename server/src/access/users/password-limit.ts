@@ -48,8 +48,8 @@ export function createPasswordLimit(database: Database, clock: Clock): PasswordL
       const now = clock.now();
       // Beyond the limit an attempt costs a read and no write.
       refuseAtLimit(keys, await findWindows(database.read, Object.values(keys), now), now);
-      const wanted = entriesOf(keys).map(([name, key]) => ({ key, endsAt: now + LIMITS[name].windowMs }));
-      refuseOverLimit(keys, await countAttempt(database, wanted, now), now);
+      const counted = entriesOf(keys).map(([name, key]) => ({ key, endsAt: now + LIMITS[name].windowMs }));
+      refuseOverLimit(keys, await countAttempt(database, counted, now), now);
     },
     async forgive(attempt) {
       const { pair, ...others } = keysOf(attempt);

@@ -29,11 +29,11 @@ export async function findWindows(
  */
 export async function countAttempt(
   database: Database,
-  wanted: readonly { readonly key: string; readonly endsAt: number }[],
+  windows: readonly { readonly key: string; readonly endsAt: number }[],
   now: number,
 ): Promise<PasswordWindow[]> {
   // In the same order everywhere, or two who wait for each other's rows would wait for ever.
-  const sorted = wanted.toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  const sorted = windows.toSorted((a, b) => (a.key < b.key ? -1 : 1));
   return database.write(
     (tx) =>
       tx

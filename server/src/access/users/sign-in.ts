@@ -110,8 +110,8 @@ async function signIn(parts: SignInParts, given: Credentials, visitor: Visitor):
   if (user === undefined || !isRight) throw new ServiceError('sign_in_refused');
   const opened = await writeSessions(parts, async (tx) => {
     const present = await getUnchanged(tx, user);
-    const wanted = { user: present, now: clock.now(), replaced: visitor.sessionValue };
-    const session = await openSession(tx, wanted);
+    const sessionOrder = { user: present, now: clock.now(), replaced: visitor.sessionValue };
+    const session = await openSession(tx, sessionOrder);
     await projects.recordChange(userChange(session.caller, 'signed-in'), tx);
     return session;
   });

@@ -18,13 +18,13 @@ export async function findUserByEmail(rows: Rows, email: string): Promise<Stored
 
 export async function findUser(
   rows: Rows,
-  wanted: { id: number; accountId: number },
+  filter: { id: number; accountId: number },
 ): Promise<StoredUser | undefined> {
   const row = await rows
     .selectFrom('console_user')
     .selectAll()
-    .where('id', '=', wanted.id)
-    .where('account_id', '=', wanted.accountId)
+    .where('id', '=', filter.id)
+    .where('account_id', '=', filter.accountId)
     .executeTakeFirst();
   return row && toStoredUser(row);
 }

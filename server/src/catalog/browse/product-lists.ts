@@ -20,13 +20,13 @@ import type { Scans } from './scan-client.ts';
  * Source: docs/interface.md §14.3.
  */
 export interface ProductLists {
-  page(projectId: number, wanted: WantedList, signal: AbortSignal): Promise<ListedPage>;
+  page(projectId: number, query: WantedList, signal: AbortSignal): Promise<ListedPage>;
   /** @returns hits as they are found, with the progress of the scan; ends after `limit` hits or at the end of the catalog */
-  follow(projectId: number, wanted: WantedList, signal: AbortSignal): AsyncGenerator<FoundPart, void>;
+  follow(projectId: number, query: WantedList, signal: AbortSignal): AsyncGenerator<FoundPart, void>;
   /** @returns categories that hold products; `isComplete` false: those that the index knows so far */
   pageOfCategories(
     projectId: number,
-    wanted: WantedCategories,
+    query: WantedCategories,
   ): Promise<CategoryPage & { readonly isComplete: boolean }>;
 }
 
@@ -79,17 +79,17 @@ export function createProductLists({ store, scans, logger }: ListParts): Product
   }
 
   return {
-    async page(projectId, wanted, signal) {
-      const { filter, form, cursor, limit } = wanted;
+    async page(projectId, query, signal) {
+      const { filter, form, cursor, limit } = query;
       const after = readCursor(cursor);
       const place = await placeInIndex(projectId, filter, after);
-      if (place !== undefined) return pageOfCategory(store, { projectId, ...wanted }, place);
+      if (place !== undefined) return pageOfCategory(store, { projectId, ...query }, place);
       const order = { projectId, filter, form, after: after as string | undefined };
       if (!isScanned(filter)) return pageOfRange(store, { ...order, limit });
       return toPage(await scans.scanProducts({ ...order, limit: SCANNED_PER_PAGE, most: limit }, signal));
     },
-    async *follow(projectId, wanted, signal) {
-      const { filter, form, cursor, limit } = wanted;
+    async *follow(projectId, query, signal) {
+      const { filter, form, cursor, limit } = query;
       const after = readCursor(cursor);
       const place = await placeInIndex(projectId, filter, after);
       if (place === undefined) {
@@ -97,12 +97,12 @@ export function createProductLists({ store, scans, logger }: ListParts): Product
         yield* scanInParts(scans, order, signal);
         return;
       }
-      const { items, nextCursor } = await pageOfCategory(store, { projectId, ...wanted }, place);
+      const { items, nextCursor } = await pageOfCategory(store, { projectId, ...query }, place);
       yield { items, scanned: items.length, of: items.length, nextCursor };
     },
-    async pageOfCategories(projectId, wanted) {
+    async pageOfCategories(projectId, query) {
       const isComplete = await index.isReady(projectId);
-      return { ...(await pageOfCategories(store, projectId, wanted)), isComplete };
+      return { ...(await pageOfCategories(store, projectId, query)), isComplete };
     },
   };
 }
@@ -114,8 +114,8 @@ async function pageOfCategory(
 ): Promise<ListedPage> {
   const key = keyOfCategory(filter.category ?? []);
   const isWhole = form === 'upload';
-  const wanted = { key, after, limit: limit + 1, isWhole };
-  const { rows: found, reached } = await store.listCategory(projectId, wanted);
+  const query = { key, after, limit: limit + 1, isWhole };
+  const { rows: found, reached } = await store.listCategory(projectId, query);
   const holds = compileListFilter(filter);
   const page = found.slice(0, limit);
   const items = page.flatMap((row) => {

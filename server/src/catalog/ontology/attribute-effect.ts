@@ -32,17 +32,17 @@ export interface ChangedAttribute {
  * Finds the attribute that a changed one is meant to replace: by its id, else by its name.
  * @throws request_invalid for an attribute that could not be put into the ontology
  */
-export function planChange(attributes: readonly Attribute[], wanted: WantedAttribute): ChangedAttribute {
-  const byId = attributes.find(({ id }) => id === wanted.id);
-  const before = byId ?? attributes.find(({ name }) => name === wanted.name);
+export function planChange(attributes: readonly Attribute[], requested: WantedAttribute): ChangedAttribute {
+  const byId = attributes.find(({ id }) => id === requested.id);
+  const before = byId ?? attributes.find(({ name }) => name === requested.name);
   const others = indexByKey(attributes.filter((one) => one !== before));
-  const taken = [wanted.name, ...(wanted.synonyms ?? [])].flatMap((key) => {
+  const taken = [requested.name, ...(requested.synonyms ?? [])].flatMap((key) => {
     const other = others.get(key);
     return other ? [`/attribute takes the key ${JSON.stringify(key)} of ${JSON.stringify(other.name)}`] : [];
   });
-  const details = [...findNumericOnly(wanted, '/attribute'), ...taken];
+  const details = [...findNumericOnly(requested, '/attribute'), ...taken];
   if (details.length > 0) throw new ServiceError('request_invalid', { details });
-  return { before, after: { ...wanted, id: before?.id ?? 0 } };
+  return { before, after: { ...requested, id: before?.id ?? 0 } };
 }
 
 export class EffectTally {

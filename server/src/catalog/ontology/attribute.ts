@@ -133,14 +133,14 @@ function hasRealTime(value: string): boolean {
 /** @returns a sentence for the report: what was wrong with the value and what the attribute takes. */
 export function describeNotExtracted(why: NotExtracted, attribute: Attribute): string {
   const { unitName } = attribute;
-  const wanted = unitName === undefined ? 'a number alone' : `a number, one space and ${unitName}`;
+  const expected = unitName === undefined ? 'a number alone' : `a number, one space and ${unitName}`;
   switch (why) {
     case 'value_not_numeric':
-      return `not a number, the attribute takes ${wanted}`;
+      return `not a number, the attribute takes ${expected}`;
     case 'unit_missing':
-      return `the unit is missing, the attribute takes ${wanted}`;
+      return `the unit is missing, the attribute takes ${expected}`;
     case 'unit_other':
-      return `another unit, the attribute takes ${wanted}`;
+      return `another unit, the attribute takes ${expected}`;
     case 'value_not_boolean':
       return 'neither true nor false';
     case 'value_not_date':

@@ -14,22 +14,22 @@ export interface AttributePlan {
 
 /**
  * An attribute with a known id or name is that one, whatever else changed; others are new. `known`: ids of those of
- * the wanted names that ever had one. Source: docs/interface.md §11.1.
+ * the requested names that ever had one. Source: docs/interface.md §11.1.
  */
 export function identifyAttributes(
   present: readonly Attribute[],
-  wanted: WantedOntology['attributes'],
+  requested: WantedOntology['attributes'],
   { known, nextId }: { known: ReadonlyMap<string, number>; nextId: number },
 ): AttributePlan {
   const byId = new Map(present.map((attribute) => [attribute.id, attribute]));
   const ids = new Map(known);
   const isKnown = (id: number | undefined): id is number => id !== undefined && byId.has(id);
-  const renamed = wanted.filter(({ id, name }) => isKnown(id) && byId.get(id)?.name !== name);
+  const renamed = requested.filter(({ id, name }) => isKnown(id) && byId.get(id)?.name !== name);
   const forgotten = renamed.map(({ id }) => byId.get(Number(id))?.name ?? '');
   for (const [at, name] of forgotten.entries()) if (ids.get(name) === renamed[at]?.id) ids.delete(name);
   for (const { id, name } of renamed) ids.set(name, Number(id));
   let next = nextId;
-  const attributes = wanted.map((attribute) => {
+  const attributes = requested.map((attribute) => {
     const id = isKnown(attribute.id) ? attribute.id : (ids.get(attribute.name) ?? next++);
     if (!isKnown(attribute.id)) ids.set(attribute.name, id);
     return { ...attribute, id };
@@ -45,9 +45,9 @@ export const markOfOntology = ({ mode, attributes }: Pick<Ontology, 'mode' | 'at
 /** Whether nothing would change. */
 export function isSameOntology(
   present: Pick<Ontology, 'mode' | 'attributes'>,
-  wanted: Pick<Ontology, 'mode' | 'attributes'>,
+  requested: Pick<Ontology, 'mode' | 'attributes'>,
 ): boolean {
-  return describe(present) === describe(wanted);
+  return describe(present) === describe(requested);
 }
 
 /** Same fields in the same order, so that equal definitions are equal text. */

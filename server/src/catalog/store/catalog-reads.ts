@@ -49,10 +49,10 @@ export const createCatalogReads = ({
   | 'readCategoryWalk'
 > => ({
   listRange: (projectId, range) => read(projectId, listRange(range)),
-  listCategory: (projectId, wanted) => read(projectId, listCategory(wanted)),
+  listCategory: (projectId, query) => read(projectId, listCategory(query)),
   listCategoryPaths: (projectId, range) => readState(projectId, listCategoryPaths(range)),
   findCategoryPath: (projectId, key) => read(projectId, findCategoryPath(key)),
-  lookIntoCategories: (projectId, wanted) => read(projectId, lookIntoCategories(wanted)),
+  lookIntoCategories: (projectId, query) => read(projectId, lookIntoCategories(query)),
   readCategoryWalk: (projectId) => read(projectId, readWalkState()),
   countProducts: (projectId) => read(projectId, countProducts()),
   countKnown: (projectId, identifiers) => read(projectId, countKnown(identifiers)),
@@ -80,6 +80,6 @@ export const createSnapshotReads = (
   findCategories: (paths) => read(findCategoryIds(paths)),
   listRange: (range) => read(listRange(range)),
   countRange: (range) => read(countRange(range)),
-  listById: (wanted) => read(listById(wanted)),
+  listById: (query) => read(listById(query)),
   readLargestId: () => read(readLargestId()),
 });

@@ -11,14 +11,14 @@ export function* deleteProducts(
   state: CatalogState,
   change: ChangeOrder & { identifiers: readonly string[]; keptCommits: number },
 ): Program<{ result: { deleted: number; unknown: readonly string[] }; isDone: boolean }> {
-  const wanted = [...new Set(change.identifiers)];
+  const asked = [...new Set(change.identifiers)];
   yield* planForParts();
   const present = yield* rows<{ identifier: string }>(
-    sql`select p.identifier from ${wantedProducts(wanted.filter(isStorableText))}`,
+    sql`select p.identifier from ${wantedProducts(asked.filter(isStorableText))}`,
   );
   const known = present.map(({ identifier }) => identifier);
   const isKnown = new Set(known);
-  const unknown = wanted.filter((identifier) => !isKnown.has(identifier));
+  const unknown = asked.filter((identifier) => !isKnown.has(identifier));
   if (known.length === 0) return { result: { deleted: 0, unknown }, isDone: true };
   const undo = yield* openUndo(state, change);
   yield* undo.recordDeleted(known);

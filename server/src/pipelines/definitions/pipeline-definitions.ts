@@ -180,7 +180,7 @@ export function createPipelineChanges({
 
     /** @throws not_found, request_invalid, rate_limited, changed_meanwhile */
     async replace(key: ExpectedPipeline, sent: SentDefinition, alongside: AlongsideChange): Promise<void> {
-      // Before a mistake in what was sent is told.
+      // Before mistakes in the body are reported.
       if ((await findPipeline(database.read, key)) === undefined) throw new ServiceError('not_found');
       const checked = await check(sent);
       await change(

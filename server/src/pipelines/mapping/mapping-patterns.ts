@@ -35,10 +35,10 @@ type Compiled = () => RE2JS;
 
 /** The patterns of a mapping, each once. They are compiled apart: some take milliseconds and megabytes. */
 export class PatternList {
-  readonly #wanted = new Map<string, WantedPattern>();
+  readonly #requested = new Map<string, WantedPattern>();
 
   get texts(): readonly string[] {
-    return [...this.#wanted.keys()];
+    return [...this.#requested.keys()];
   }
 
   /**
@@ -46,12 +46,12 @@ export class PatternList {
    * @returns the compiled pattern, once `compile` was called
    */
   add(pattern: string, { field, groups = 0 }: { field: string; groups?: number }): Compiled {
-    const wanted = this.#wanted.get(pattern) ?? { field, groups, compiled: undefined };
-    wanted.groups = Math.max(wanted.groups, groups);
-    this.#wanted.set(pattern, wanted);
+    const requested = this.#requested.get(pattern) ?? { field, groups, compiled: undefined };
+    requested.groups = Math.max(requested.groups, groups);
+    this.#requested.set(pattern, requested);
     return () => {
-      if (wanted.compiled === undefined) throw new Error('The patterns of the mapping are not compiled');
-      return wanted.compiled;
+      if (requested.compiled === undefined) throw new Error('The patterns of the mapping are not compiled');
+      return requested.compiled;
     };
   }
 
@@ -61,7 +61,7 @@ export class PatternList {
   ): Generator<PatternProblem> {
     let steps = 0;
     let at = 0;
-    for (const [pattern, { field, groups }] of this.#wanted) {
+    for (const [pattern, { field, groups }] of this.#requested) {
       const reading = at < PATTERNS ? read(pattern, at) : { problem: TOO_MANY };
       if (reading !== undefined && 'steps' in reading) steps += reading.steps;
       const problem = reading && findProblem(reading, { steps, groups });
@@ -80,8 +80,8 @@ export class PatternList {
   #compileOne(pattern: string): PatternReading {
     try {
       const compiled = RE2JS.compile(pattern);
-      const wanted = this.#wanted.get(pattern);
-      if (wanted !== undefined) wanted.compiled = compiled;
+      const requested = this.#requested.get(pattern);
+      if (requested !== undefined) requested.compiled = compiled;
       return { steps: compiled.programSize(), groups: compiled.groupCount() };
     } catch (error) {
       return { problem: (error as Error).message };

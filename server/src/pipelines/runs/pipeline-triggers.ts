@@ -91,9 +91,9 @@ export function createPipelineTriggers({ database, payloads, runs }: TriggerPart
     async trigger({ pipeline, project }: FoundPipeline, alongside: AlongsideRun): Promise<Task> {
       const { trigger } = pipeline.definition;
       const seconds = trigger.type === 'webhook' ? trigger.minSecondsBetween : 0;
-      const wanted = { projectId: project.id, id: pipeline.id, windowMs: seconds * 1000 };
+      const window = { projectId: project.id, id: pipeline.id, windowMs: seconds * 1000 };
       const count: AlongsideRun = async (tx, task) => {
-        const restMs = await countTrigger(tx, wanted, database);
+        const restMs = await countTrigger(tx, window, database);
         if (restMs !== undefined) throw tooSoon(restMs, seconds);
         await alongside(tx, task);
       };
@@ -101,7 +101,7 @@ export function createPipelineTriggers({ database, payloads, runs }: TriggerPart
         return await runs.start(pipeline, project, { startedBy: 'webhook', alongside: count });
       } catch (error) {
         if (!(error instanceof ServiceError) || error.code !== 'pipeline_running') throw error;
-        const restMs = await findWindow(database.read, wanted, database);
+        const restMs = await findWindow(database.read, window, database);
         const retryAfterSeconds = Math.max(RUNNING_SECONDS, restMs / 1000);
         throw new ServiceError('pipeline_running', { ...error.facts, retryAfterSeconds });
       }

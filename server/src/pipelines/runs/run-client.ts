@@ -137,7 +137,7 @@ class ThreadSupply {
   }
 }
 
-/** What a reading has come to so far, told to the run step by step. */
+/** The progress of a reading, reported to the run as it goes on. */
 class ReadProgress {
   private readonly parts: ReadParts;
   private readonly total = { rows: 0, products: 0, filtered: 0, rejected: 0 };

@@ -7,7 +7,7 @@ export interface SentFileKind {
 }
 
 const NAME_LENGTH = 255;
-/** What programs send when nobody told them what the file is. */
+/** Content types that programs send for any file. */
 const SAYS_NOTHING = new Set(['application/x-www-form-urlencoded', 'application/octet-stream']);
 
 export function readSentType(header: string | undefined): SentFileKind {

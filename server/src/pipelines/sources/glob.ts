@@ -60,10 +60,10 @@ export function compileGlob(pattern: string): Glob {
   return { start, step, isMatch, matches };
 }
 
-function stepOne(wanted: string | undefined, at: number, name: string): number[] {
-  if (wanted === undefined) return [];
-  if (wanted === '**') return name.startsWith('.') ? [] : [at];
-  return matchesName(wanted, name) ? [at + 1] : [];
+function stepOne(segment: string | undefined, at: number, name: string): number[] {
+  if (segment === undefined) return [];
+  if (segment === '**') return name.startsWith('.') ? [] : [at];
+  return matchesName(segment, name) ? [at + 1] : [];
 }
 
 /** `**` may stand for no folder at all. */
@@ -74,9 +74,9 @@ function withFolders(names: readonly string[], states: readonly number[]): GlobS
 }
 
 /** A name that begins with a dot is hidden: uploads under way are often called so. */
-function matchesName(wanted: string, name: string): boolean {
-  if (name.startsWith('.') && !wanted.startsWith('.')) return false;
-  const [first = '', ...pieces] = wanted.split('*');
+function matchesName(segment: string, name: string): boolean {
+  if (name.startsWith('.') && !segment.startsWith('.')) return false;
+  const [first = '', ...pieces] = segment.split('*');
   const last = pieces.pop();
   if (last === undefined) return name.length === first.length && fits(first, name, 0);
   const end = name.length - last.length;

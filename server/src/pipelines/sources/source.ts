@@ -6,7 +6,7 @@ export interface SourceFile {
   readonly mediaType: string | undefined;
   /** As the sender named it, as `iso-8859-1`. */
   readonly charset: string | undefined;
-  /** As announced; undefined when the sender does not know, and then a file cut short cannot be told by its length. */
+  /** As announced; undefined when the sender does not know, and then its length does not show whether it is complete. */
   readonly sizeBytes: number | undefined;
   /** Fails with a SourceProblem, also in the middle of a file. */
   readonly bytes: AsyncIterable<Uint8Array>;
@@ -54,7 +54,7 @@ export type SourceReason =
 export class SourceProblem extends Error {
   override readonly name = 'SourceProblem';
   readonly reason: SourceReason;
-  /** For the log of the service, not for the owner: names of a private network are not told to whoever asks. */
+  /** For the log of the service, not for the owner: names of a private network are not shown to callers. */
   readonly note: string | undefined;
 
   constructor(

@@ -89,15 +89,15 @@ async function listEntries(zip: ZipFile): Promise<Entry[]> {
 function chooseOne(entries: readonly Entry[], pattern: string | undefined): Entry {
   const files = entries.filter(({ fileName }) => !/(^|\/)(\.|__MACOSX\/)|\/$/.test(fileName));
   const glob = pattern === undefined ? undefined : compileGlob(pattern);
-  const wanted = glob === undefined ? files : files.filter(({ fileName }) => glob.matches(fileName));
-  const [entry, ...others] = wanted;
+  const matching = glob === undefined ? files : files.filter(({ fileName }) => glob.matches(fileName));
+  const [entry, ...others] = matching;
   if (entry !== undefined && others.length === 0) return entry;
-  const shown = (entry === undefined ? files : wanted).slice(0, NAMES_SHOWN).map(quote).join(', ');
+  const shown = (entry === undefined ? files : matching).slice(0, NAMES_SHOWN).map(quote).join(', ');
   const holds = shown === '' ? 'holds no file' : `holds ${shown}`;
   if (entry === undefined && glob !== undefined)
     throw new SourceProblem('archive', `No file in the archive matches the pattern; it ${holds}`);
   if (entry === undefined) throw new SourceProblem('archive', `The archive ${holds}`);
-  const text = `The archive holds ${wanted.length} files that could be meant: ${shown}; a pattern has to choose one`;
+  const text = `The archive holds ${matching.length} files that could be meant: ${shown}; a pattern has to choose one`;
   throw new SourceProblem('archive', text);
 }
 

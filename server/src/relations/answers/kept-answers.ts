@@ -9,7 +9,7 @@ const KEPT_SIGNATURES = 10_000;
 export interface KeptAnswers {
   /** @returns the answers of one version, out of memory where they are there; `read` finds the others */
   relate(
-    wanted: RelateInput,
+    request: RelateInput,
     from: { version: number; frame: Frame; read(input: RelateInput): Promise<RelateOutput> },
   ): Promise<Buffer>;
 }
@@ -29,20 +29,20 @@ export function createKeptAnswers(cache: ByteCache): KeptAnswers {
   }
 
   return {
-    async relate(wanted, { version, frame, read }) {
-      const space = cache.of(`relations of ${wanted.projectId}`, version);
-      const number = numberOf(wanted);
-      const keys = wanted.identifiers.map((identifier) => `${number} ${identifier}`);
-      const labels = describeLabels(wanted);
+    async relate(request, { version, frame, read }) {
+      const space = cache.of(`relations of ${request.projectId}`, version);
+      const number = numberOf(request);
+      const keys = request.identifiers.map((identifier) => `${number} ${identifier}`);
+      const labels = describeLabels(request);
       const places = space.findAll(keys);
       if (!places.includes(-1)) return joinKept(space, places, { labels, frame });
       // Taken out now: what is read and kept meanwhile may push it out.
       const kept = Array.from(places, (place) => (place < 0 ? undefined : copyOut(space, place)));
-      const missing = wanted.identifiers.filter((_, at) => kept[at] === undefined);
-      const found = await read({ ...wanted, identifiers: missing });
+      const missing = request.identifiers.filter((_, at) => kept[at] === undefined);
+      const found = await read({ ...request, identifiers: missing });
       if (found.version !== version) {
         // The catalog has changed, or the reader is behind: one answer is of one version.
-        const all = missing.length < kept.length ? await read(wanted) : found;
+        const all = missing.length < kept.length ? await read(request) : found;
         return joinParts(labels, splitAnswers(all), frame);
       }
       const answers = splitAnswers(found);

@@ -71,8 +71,8 @@ export function createRelationBuilds(parts: {
 
   return {
     async changeAndBuild(project, change) {
-      const wanted = { project, payload: {} };
-      const task = await tasks.accept<object>(buildTask, { ...wanted, isHeld: true });
+      const newTask = { project, payload: {} };
+      const task = await tasks.accept<object>(buildTask, { ...newTask, isHeld: true });
       let isRefused = false;
       try {
         return await change();
@@ -83,7 +83,7 @@ export function createRelationBuilds(parts: {
       } finally {
         if (isRefused) await tasks.withdraw(task);
         // It began before the change was stored, because this process seemed to be gone.
-        else if (!(await tasks.release(task))) await tasks.accept<object>(buildTask, wanted);
+        else if (!(await tasks.release(task))) await tasks.accept<object>(buildTask, newTask);
       }
     },
     async follow(run) {

@@ -46,14 +46,14 @@ export function searchSide(
   if (opposite === undefined || opposite.keys.length === 0) return [];
   const groups = new Set<string>();
   const excluded = excludeSameGroup ? source.group : undefined;
-  const wanted: Wanted = { build, side, opposite, operators, limit, excluded };
-  for (const { productId, group } of view.listCandidates(wanted)) {
+  const query: Wanted = { build, side, opposite, operators, limit, excluded };
+  for (const { productId, group } of view.listCandidates(query)) {
     if (productId === source.productId || group === excluded) continue;
     groups.add(group);
     if (groups.size === limit) break;
   }
   const isWanted = ({ productId }: Variant) => productId !== source.productId;
-  return [...groups].map((group) => sortVariants(view.listVariants(group).filter(isWanted), wanted));
+  return [...groups].map((group) => sortVariants(view.listVariants(group).filter(isWanted), query));
 }
 
 /** @returns the ids of those that match, by rank, then id */

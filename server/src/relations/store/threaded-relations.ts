@@ -124,12 +124,12 @@ export function createThreadedRelations(
     tryDefinition: (projectId, definition, signal) =>
       survey('tryRelation', { projectId, ...{ definition } }, signal),
     survey: (projectId, id, signal) => survey('surveyRelation', { projectId, ...{ id } }, signal),
-    explain: (wanted, signal) => read('explainRelation', wanted, signal),
-    relateProduct: (wanted, signal) => read('relateProduct', wanted, signal),
-    async relate(wanted, frame, { met, signal }) {
-      const mark = met ?? (await reads.readMark(wanted.projectId));
+    explain: (request, signal) => read('explainRelation', request, signal),
+    relateProduct: (request, signal) => read('relateProduct', request, signal),
+    async relate(request, frame, { met, signal }) {
+      const mark = met ?? (await reads.readMark(request.projectId));
       const find = (input: RelateInput) => read<never>('relate', { ...input, ...mark }, signal);
-      return answers.relate(wanted, { version: mark.version, frame, read: find });
+      return answers.relate(request, { version: mark.version, frame, read: find });
     },
   };
 }

@@ -82,10 +82,10 @@ export function createReaders({ primary, replicas: settings, maxDelayMs }: Reade
     },
     async catchUp() {
       if (replicas.length === 0) return;
-      const wanted = await raiseBeat(primary, 0);
+      const newest = await raiseBeat(primary, 0);
       // By then every process has seen that a replica without this beat lags too much.
       const until = performance.now() + maxDelayMs + 3 * BEAT_EVERY_MS;
-      while (replicas.some((one) => one.beat < wanted) && performance.now() < until) {
+      while (replicas.some((one) => one.beat < newest) && performance.now() < until) {
         await new Promise((resolve) => setTimeout(resolve, CATCH_UP_EVERY_MS));
         await Promise.race([
           Promise.all(replicas.map(look)),

@@ -27,7 +27,7 @@ interface Level {
 
 /**
  * @returns what matches, in the order of the names by code unit
- * @throws SourceProblem outside, for a link that is wanted and leaves the folder; too_large
+ * @throws SourceProblem outside, for a matching link that leaves the folder; too_large
  */
 export async function findFiles(
   root: string,
@@ -60,7 +60,7 @@ async function* walk(root: string, glob: Glob): AsyncGenerator<FoundFile | undef
 const tooMany = (text: string) =>
   new SourceProblem('too_large', `The import folder ${text}; the pattern has to say more`);
 
-/** @returns the file that is wanted, or the folder in which one may be */
+/** @returns a matching file, or a folder that may contain one */
 async function look(
   root: string,
   level: Level,

@@ -17,7 +17,7 @@ export const FETCHED = {
   source: 1,
   /** Of a source, id; a: `build side`; b: JSON of product ids and of groups; c: the last rank. */
   sourceList: 2,
-  /** id: the place among the pages wanted; the rest as above. */
+  /** id: the index of the requested page; the rest as above. */
   page: 3,
   /** a: a group; b: JSON of pairs of product id and memberships. */
   variants: 4,
