@@ -44,14 +44,15 @@ const MEMORY_MB = Number(process.env.RELATA_TEST_MEMORY_MB ?? 2_048);
 /** What whoever has no real catalog beside the clone meets; what is asked of it is asked of fewer products. */
 const GENERATED = {
   RELATA_TEST_DATA: '/nonexistent',
+  RELATA_TEST_BODIES: '10000',
   RELATA_TEST_PRODUCTS: '12000',
   RELATA_TEST_SOURCES: '300',
   RELATA_TEST_RUNS: '2',
 };
 /** The whole catalog is for the embedded store; PostgreSQL's statements meet more than a batch of it. */
 const FEWER = { RELATA_TEST_PRODUCTS: '20000' };
-/** A core is kept busy by one file; one that waits leaves most of it to others. */
-const SLOTS = { computes: Math.min(availableParallelism(), 8), waits: 3 };
+/** A core is kept busy by one file, and a little more; one that waits leaves most of it to others. */
+const SLOTS = { computes: Math.min(availableParallelism() + 1, 8), waits: 2 };
 const OLDEST = 14;
 const NEWEST = 17;
 const CHECK_SECONDS = 60;

@@ -21,7 +21,7 @@ type Work = Pick<Job, 'kind' | 'seconds'>;
 /** Files that take about half a minute and more, on two cores, and what must not be disturbed: the longest begin first. */
 export const LONG_WORK: Readonly<Record<string, Work>> = {
   'test/durability/chaos.test.ts': { kind: 'waits', seconds: 150 },
-  'test/durability/crash.test.ts': { kind: 'computes', seconds: 110 },
+  'test/durability/crash.test.ts': { kind: 'waits', seconds: 110 },
   'test/pipelines/pipeline-catalog.test.ts': { kind: 'computes', seconds: 75 },
   'test/postgres/processes.test.ts': { kind: 'waits', seconds: 70 },
   'test/durability/backup.test.ts': { kind: 'computes', seconds: 55 },
@@ -31,6 +31,7 @@ export const LONG_WORK: Readonly<Record<string, Work>> = {
   'test/catalog/real-catalog.test.ts': { kind: 'computes', seconds: 35 },
   // Measures how long a page does not answer.
   '../console/test/long-table.test.ts': { kind: 'alone', seconds: 25 },
-  '../console/test/flows.test.ts': { kind: 'computes', seconds: 40 },
+  '../console/test/flows.test.ts': { kind: 'computes', seconds: 60 },
+  'src/catalog/ingest/scan/body-scan.test.ts': { kind: 'computes', seconds: 20 },
   'test/durability/failed-batch.test.ts': { kind: 'waits', seconds: 30 },
 };
