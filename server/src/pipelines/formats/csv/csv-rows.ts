@@ -68,8 +68,8 @@ export class CsvSplitter {
     const rows: CsvRow[] = [];
     let hasMore = true;
     while (hasMore && this.#text !== '') {
-      const window = new Window(this.#text, this.#dialect, isLast);
-      const outcome = window.read(this.#line);
+      const pass = new Pass(this.#text, this.#dialect, isLast);
+      const outcome = pass.read(this.#line);
       for (const row of outcome.rows) rows.push(row);
       this.#text = this.#text.slice(outcome.consumed);
       this.#line = outcome.line;
@@ -90,7 +90,7 @@ export class CsvSplitter {
   }
 }
 
-interface WindowOutcome {
+interface PassOutcome {
   readonly rows: readonly CsvRow[];
   readonly consumed: number;
   /** Line behind what was consumed. */
@@ -101,8 +101,8 @@ interface WindowOutcome {
   readonly isCut: boolean;
 }
 
-/** One go of the parser over a text that begins with a row. */
-class Window {
+/** One pass of the parser over text that begins with a row. */
+class Pass {
   readonly #text: string;
   readonly #dialect: Dialect;
   readonly #isLast: boolean;
@@ -121,7 +121,7 @@ class Window {
     this.#dropped = text.startsWith('\uFEFF') ? 1 : 0;
   }
 
-  read(firstLine: number): WindowOutcome {
+  read(firstLine: number): PassOutcome {
     this.#line = firstLine;
     const { delimiter, newline, quote } = this.#dialect;
     Papa.parse<string[]>(this.#text, {
