@@ -32,7 +32,7 @@ async function nameOf(
 }
 
 async function statusOf(service: TestService, taskId: string): Promise<string> {
-  return (await service.call('GET', `/tasks/${taskId}?wait=10`)).body.task.taskStatus;
+  return (await service.call('GET', `/tasks/${taskId}?wait=60`)).body.task.taskStatus;
 }
 
 /** A service on what a backup brings back. */

@@ -79,6 +79,7 @@ function openReader({ catalog, id }: { catalog: RelationCatalog; id: number }) {
     const input = {
       ...{ projectId: catalog.projectId, identifiers, form: 'single', explain: false, brandAttribute: '' },
       tags: [{ tag: 'accessories', relations: [{ id, limit: 3 }] }],
+      limitMs: 600_000,
       ...mark,
     };
     statements = 0;
