@@ -49,8 +49,8 @@ const GENERATED = {
   RELATA_TEST_SOURCES: '300',
   RELATA_TEST_RUNS: '2',
 };
-/** The whole catalog is for the embedded store; PostgreSQL's statements meet more than a batch of it. */
-const FEWER = { RELATA_TEST_PRODUCTS: '20000' };
+/** The whole catalog is for the embedded store; PostgreSQL's statements meet more than a batch of it, and fewer random ones. */
+const FEWER = { RELATA_TEST_PRODUCTS: '20000', RELATA_TEST_RUNS: '10' };
 /** A core is kept busy by one file, and a little more; one that waits leaves most of it to others. */
 const SLOTS = { computes: Math.min(availableParallelism() + 1, 8), waits: 2 };
 const OLDEST = 14;
