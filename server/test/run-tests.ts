@@ -82,7 +82,7 @@ function listPasses(): Pass[] {
 
 const QUICK: readonly Pass[] = [
   { name: 'check', files: [], scripts: ['check'] },
-  { name: 'embedded', files: listQuick() },
+  { name: 'embedded', files: listQuick(), settings: { RELATA_TEST_BODIES: '5000', RELATA_TEST_RUNS: '20' } },
 ];
 
 /** @returns the one that differs most from the package's */
