@@ -5,8 +5,8 @@ import { type Plugin, rolldown } from 'rolldown';
 
 /**
  * The program in a few files instead of 1,300: a process or thread of it starts in a quarter of the processor time, and
- * a run of all tests starts thousands. Tests import its parts as they are; what
- * they start is redirected to these.
+ * a run of all tests starts thousands. Tests import its parts as they
+ * are; what they start is redirected to these.
  */
 
 const SOURCE = fileURLToPath(new URL('../src/', import.meta.url));

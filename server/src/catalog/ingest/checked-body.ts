@@ -37,11 +37,12 @@ const LEAST_SCANNED_BYTES = 8 * 1024;
 export function openBody(source: BodySource, form: BodyForm): CheckedBody {
   const bytes = unpackBody(source);
   const { maxMib } = source;
-  if (!isTooShortForExcess(bytes, maxMib)) refuseExcess(bytes, maxMib);
   const isScanned = form === 'products' && bytes.length >= LEAST_SCANNED_BYTES;
   const scanned = isScanned ? scanBody(bytes) : undefined;
-  if (scanned !== undefined) return describeScanned(bytes, scanned);
-  return validateBody({ bytes, encoding: 'identity', maxMib }, form);
+  if (scanned === undefined) return validateBody({ bytes, encoding: 'identity', maxMib }, form);
+  // Valid products can hold too many values together; the validator counts them itself.
+  if (!isTooShortForExcess(bytes, maxMib)) refuseExcess(bytes, maxMib);
+  return describeScanned(bytes, scanned);
 }
 
 /** @throws every refusal of docs/interface.md §7.3 */

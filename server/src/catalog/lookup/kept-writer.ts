@@ -23,10 +23,8 @@ export class KeptWriter {
   /** @returns the writer for a version of the catalog, whose ontology this is */
   follow(version: number, ontology: Ontology): AnswerWriter {
     const signature = JSON.stringify(ontology);
-    const isSame = signature === this.signature && this.current !== undefined;
-    const writer = isSame
-      ? (this.current as { writer: AnswerWriter }).writer
-      : new AnswerWriter(ontology.attributes, this.categoryIdOf);
+    const kept = signature === this.signature ? this.current?.writer : undefined;
+    const writer = kept ?? new AnswerWriter(ontology.attributes, this.categoryIdOf);
     this.signature = signature;
     this.current = { version, writer };
     return writer;
