@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test as runTest, type TestContext } from 'node:test';
 import { createBackup, restoreBackup } from '../../src/transfer/transfer.ts';
-import { byUpload, CSV, createPipelineProject } from '../support/pipeline-project.ts';
+import { byUpload, CSV, createPipelineProject } from '../support/pipelines/pipeline-project.ts';
 import { runRelata } from '../support/relata-command.ts';
 import { createCatalog, type TestCatalog } from '../support/shared-service.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';

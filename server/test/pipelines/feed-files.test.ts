@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { createPipeline } from '../support/pipeline-under-test.ts';
+import { createPipeline } from '../support/pipelines/pipeline-under-test.ts';
 import { createCatalog, shareService } from '../support/shared-service.ts';
 
 const importDir = mkdtempSync(join(tmpdir(), 'relata-feeds-'));

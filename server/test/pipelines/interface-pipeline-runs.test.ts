@@ -14,7 +14,7 @@ import {
   FETCH_HERE,
   type PipelineProject,
   startSource,
-} from '../support/pipeline-project.ts';
+} from '../support/pipelines/pipeline-project.ts';
 import { startProcess } from '../support/service-process.ts';
 import { assertRefused, shareService } from '../support/shared-service.ts';
 import { startTestService, TestClock } from '../support/test-service.ts';

@@ -8,7 +8,7 @@ import {
   FETCH_HERE,
   MAPPING,
   startSource,
-} from '../support/pipeline-project.ts';
+} from '../support/pipelines/pipeline-project.ts';
 import { assertRefused, shareService } from '../support/shared-service.ts';
 import { TestClock } from '../support/test-service.ts';
 

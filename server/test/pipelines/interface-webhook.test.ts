@@ -9,7 +9,7 @@ import {
   type PipelineProject,
   startSource,
   type TestSource,
-} from '../support/pipeline-project.ts';
+} from '../support/pipelines/pipeline-project.ts';
 import { startProcess } from '../support/service-process.ts';
 import { assertRefused, shareService } from '../support/shared-service.ts';
 import type { Answer, CallOptions } from '../support/test-service.ts';

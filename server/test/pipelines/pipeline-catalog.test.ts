@@ -12,7 +12,7 @@ import {
   writeXlsx,
 } from '../support/catalog-files.ts';
 import { assertSameProducts } from '../support/compare-products.ts';
-import { createPipeline } from '../support/pipeline-under-test.ts';
+import { createPipeline } from '../support/pipelines/pipeline-under-test.ts';
 import { readCatalog } from '../support/real-products.ts';
 import { shareService } from '../support/shared-service.ts';
 import { testedStore } from '../support/test-store.ts';

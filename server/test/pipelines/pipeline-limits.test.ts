@@ -12,7 +12,7 @@ import {
   MAPPING,
   type PipelineProject,
   startSource,
-} from '../support/pipeline-project.ts';
+} from '../support/pipelines/pipeline-project.ts';
 import { assertRefused, shareService } from '../support/shared-service.ts';
 
 /** What one key can cost others by its pipelines. */

@@ -6,7 +6,7 @@ import {
   createPipeline,
   type FeedServer,
   startFeedServer,
-} from '../support/pipeline-under-test.ts';
+} from '../support/pipelines/pipeline-under-test.ts';
 import { createCatalog, shareService } from '../support/shared-service.ts';
 
 const service = shareService({ settings: { RELATA_FETCH_ALLOW: '127.0.0.1/32' } });

@@ -7,7 +7,7 @@ import {
   FETCH_HERE,
   type PipelineProject,
   startSource,
-} from '../support/pipeline-project.ts';
+} from '../support/pipelines/pipeline-project.ts';
 import { startProcess } from '../support/service-process.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { createTestStore, type TestStore, testedStore } from '../support/test-store.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { byUpload, byUrl, createPipelineProject } from '../support/pipeline-project.ts';
+import { byUpload, byUrl, createPipelineProject } from '../support/pipelines/pipeline-project.ts';
 import { shareService } from '../support/shared-service.ts';
 
 /** One body takes all of it. */

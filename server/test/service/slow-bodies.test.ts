@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Browser, PASSWORD } from '../support/browser.ts';
-import { byUpload, createPipelineProject } from '../support/pipeline-project.ts';
+import { byUpload, createPipelineProject } from '../support/pipelines/pipeline-project.ts';
 import { shareService } from '../support/shared-service.ts';
 
 /** Bodies that come over a long time, while what was decided at their head changes: docs/interface.md §7.2. */

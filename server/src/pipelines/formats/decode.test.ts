@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { inChunks, listProblems, readAll, readInEveryWay } from '../../../test/support/format-reading.ts';
+import {
+  inChunks,
+  listProblems,
+  readAll,
+  readInEveryWay,
+} from '../../../test/support/pipelines/format-reading.ts';
 import { decodeText } from './decode.ts';
 import { ReadingNotes } from './source-row.ts';
 

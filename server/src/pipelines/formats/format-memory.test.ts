@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { makeLargeBook, writeBook } from '../../../test/support/format-files.ts';
-import type { Measurement } from '../../../test/support/format-memory.ts';
+import { makeLargeBook, writeBook } from '../../../test/support/pipelines/format-files.ts';
+import type { Measurement } from '../../../test/support/pipelines/format-memory.ts';
 
 const run = promisify(execFile);
-const PROGRAM = new URL('../../../test/support/format-memory.ts', import.meta.url).pathname;
+const PROGRAM = new URL('../../../test/support/pipelines/format-memory.ts', import.meta.url).pathname;
 
 /** RELATA_TEST_LARGE_FILES=1 reads the sizes that are promised; without it a size that would show a leak as well. */
 const isLarge = process.env.RELATA_TEST_LARGE_FILES !== undefined;

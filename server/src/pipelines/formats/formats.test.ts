@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { Value } from 'typebox/value';
-import { type LargeFormat, makeLargeFile } from '../../../test/support/format-files.ts';
-import { createTempDir, readAll } from '../../../test/support/format-reading.ts';
+import { type LargeFormat, makeLargeFile } from '../../../test/support/pipelines/format-files.ts';
+import { createTempDir, readAll } from '../../../test/support/pipelines/format-reading.ts';
 import { type Format, FormatSchema, findDefaultMapping, readRows } from './formats.ts';
 
 const streamed: readonly LargeFormat[] = ['csv', 'json', 'ndjson', 'xml'];

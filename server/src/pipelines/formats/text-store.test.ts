@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createTempDir } from '../../../test/support/format-reading.ts';
+import { createTempDir } from '../../../test/support/pipelines/format-reading.ts';
 import { TextStore } from './text-store.ts';
 
 test('texts are found by number, in memory or not, whole or across pages', async (t) => {

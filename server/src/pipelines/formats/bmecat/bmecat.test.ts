@@ -5,7 +5,7 @@ import {
   readAll,
   readInEveryWay,
   readValues,
-} from '../../../../test/support/format-reading.ts';
+} from '../../../../test/support/pipelines/format-reading.ts';
 import { XmlElements } from '../xml/xml-elements.ts';
 import { BmecatIndex } from './bmecat-index.ts';
 

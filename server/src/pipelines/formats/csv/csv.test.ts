@@ -7,7 +7,7 @@ import {
   readCutAnywhere,
   readInEveryWay,
   readValues,
-} from '../../../../test/support/format-reading.ts';
+} from '../../../../test/support/pipelines/format-reading.ts';
 import { FormatProblem } from '../format-problem.ts';
 import { CsvSplitter } from './csv-rows.ts';
 

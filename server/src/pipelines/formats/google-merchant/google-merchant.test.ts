@@ -5,7 +5,7 @@ import {
   readCutAnywhere,
   readInEveryWay,
   readValues,
-} from '../../../../test/support/format-reading.ts';
+} from '../../../../test/support/pipelines/format-reading.ts';
 
 const google = { type: 'google-merchant' } as const;
 

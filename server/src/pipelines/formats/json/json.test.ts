@@ -7,7 +7,7 @@ import {
   readCutAnywhere,
   readInEveryWay,
   readValues,
-} from '../../../../test/support/format-reading.ts';
+} from '../../../../test/support/pipelines/format-reading.ts';
 import { writePlainNumber } from '../plain-number.ts';
 
 const json = { type: 'json' } as const;

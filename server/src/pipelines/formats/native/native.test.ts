@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listProblems, readAll, readInEveryWay } from '../../../../test/support/format-reading.ts';
+import { listProblems, readAll, readInEveryWay } from '../../../../test/support/pipelines/format-reading.ts';
 
 const native = { type: 'native' } as const;
 

@@ -5,7 +5,7 @@ import {
   readAll,
   readInEveryWay,
   readValues,
-} from '../../../../test/support/format-reading.ts';
+} from '../../../../test/support/pipelines/format-reading.ts';
 
 const shopify = { type: 'shopify-csv' } as const;
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readAll, readInEveryWay, readValues } from '../../../../test/support/format-reading.ts';
+import { readAll, readInEveryWay, readValues } from '../../../../test/support/pipelines/format-reading.ts';
 
 const woocommerce = { type: 'woocommerce-csv' } as const;
 

@@ -10,13 +10,13 @@ import {
   writeBook,
   writeZip,
   type ZipPart,
-} from '../../../../test/support/format-files.ts';
+} from '../../../../test/support/pipelines/format-files.ts';
 import {
   createTempDir,
   listProblems,
   readAll,
   readInEveryWay,
-} from '../../../../test/support/format-reading.ts';
+} from '../../../../test/support/pipelines/format-reading.ts';
 import type { Format } from '../formats.ts';
 import { readRows } from '../formats.ts';
 

@@ -6,7 +6,7 @@ import {
   readCutAnywhere,
   readInEveryWay,
   readValues,
-} from '../../../../test/support/format-reading.ts';
+} from '../../../../test/support/pipelines/format-reading.ts';
 
 const xml = { type: 'xml' } as const;
 

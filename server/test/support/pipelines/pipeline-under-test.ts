@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
-import { createCatalog, type TestCatalog } from './shared-service.ts';
-import type { TestService } from './test-service.ts';
+import { createCatalog, type TestCatalog } from '../shared-service.ts';
+import type { TestService } from '../test-service.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
 type AnyBody = any;

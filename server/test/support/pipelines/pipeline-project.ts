@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after } from 'node:test';
-import { createCatalog, type TestCatalog } from './shared-service.ts';
-import type { Answer, CallOptions, TestService } from './test-service.ts';
+import { createCatalog, type TestCatalog } from '../shared-service.ts';
+import type { Answer, CallOptions, TestService } from '../test-service.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
 type AnyBody = any;
