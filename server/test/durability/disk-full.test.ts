@@ -137,9 +137,15 @@ test('on a full disk who is signed in goes on, and nobody signs in with a passwo
   await signedIn.succeed('GET', '/management/session');
   await signedIn.succeed('GET', '/management/projects');
   full.control = false;
-  // The count, the session; then there is no room to take the attempt back.
-  full.controlWritesLeft = 2;
-  await guest.succeed('POST', '/management/session', owner);
+  // The count, the session; then there is no room to take the attempt back. Writes of the service's own count too: then again.
+  for (let attempt = 1; ; attempt += 1) {
+    full.control = false;
+    full.controlWritesLeft = 2;
+    const answer = await guest.call('POST', '/management/session', { body: owner });
+    if (answer.status === 503 && attempt < 10) continue;
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    break;
+  }
   assert.ok(full.control, 'the disk was full by then');
 });
 
