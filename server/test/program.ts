@@ -2,18 +2,23 @@ import { globSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { type Plugin, rolldown } from 'rolldown';
+import { listImports } from './test-files.ts';
 
 /**
- * The program in a few files instead of 1,300: a process or thread of it starts in a quarter of the processor time, and
- * a run of all tests starts thousands. Tests import its parts as they
- * are; what they start is redirected to these.
+ * The program in few files instead of 1,300: a process or thread of it, and a test that imports it, starts in a quarter of
+ * the processor time, and a run of all tests starts thousands. What is started or imported is redirected to these files.
  */
 
 const SOURCE = fileURLToPath(new URL('../src/', import.meta.url));
+const WHERE = { cwd: fileURLToPath(new URL('../', import.meta.url)) };
 
-/** What runs in a process or a thread of its own. */
-const listEntries = () =>
-  globSync(['main.ts', 'app/threads/*.ts', 'storage/sqlite/control-writer.ts'], { cwd: SOURCE });
+/** What runs in a process or a thread of its own, and what tests import. */
+function listEntries(): string[] {
+  const started = ['src/main.ts', 'src/app/threads/*.ts', 'src/storage/sqlite/control-writer.ts'];
+  const tests = globSync(['src/**/*.test.ts', 'test/**/*.ts'], WHERE).map((path) => join(WHERE.cwd, path));
+  const imported = tests.flatMap(listImports).filter((path) => path.startsWith(SOURCE));
+  return [...new Set([...globSync(started, WHERE).map((path) => join(WHERE.cwd, path)), ...imported])];
+}
 
 /** Files beside a module, such as migrations, are where its source is. */
 const keepPlaces: Plugin = {
@@ -45,12 +50,17 @@ registerHooks({
  */
 export async function bundleProgram(folder: string): Promise<string> {
   const input = Object.fromEntries(
-    listEntries().map((path) => [path.replace(/\.ts$/, ''), join(SOURCE, path)]),
+    listEntries().map((path) => [path.slice(SOURCE.length).replace(/\.ts$/, ''), path]),
   );
   const bundle = await rolldown({
     ...{ input, platform: 'node', plugins: [keepPlaces], external: ['pg-native'], logLevel: 'silent' },
   });
-  const { output } = await bundle.write({ dir: folder, format: 'esm', entryFileNames: '[name].mjs' });
+  const { output } = await bundle.write({
+    dir: folder,
+    format: 'esm',
+    entryFileNames: '[name].mjs',
+    strictExecutionOrder: true,
+  });
   await bundle.close();
   const entries = output.flatMap((file) =>
     file.type === 'chunk' && file.isEntry && file.facadeModuleId !== null

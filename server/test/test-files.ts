@@ -76,10 +76,15 @@ function leadsTo(path: string, there: string, seen = new Set<string>()): boolean
   if (path === there) return true;
   if (seen.has(path) || !(path.startsWith(join(ROOT, 'test/')) || path.endsWith('.test.ts'))) return false;
   seen.add(path);
+  return listImports(path).some((target) => leadsTo(target, there, seen));
+}
+
+/** @returns paths of the files of ours whose values a file imports */
+export function listImports(path: string): string[] {
   const imports = readFileSync(path, 'utf8').matchAll(
     /^(?:import|export)\b(?! type\b)[^;]*?\bfrom '(\.[^']+)';$/gms,
   );
-  return [...imports].some(([, target = '']) => leadsTo(resolve(dirname(path), target), there, seen));
+  return [...imports].map(([, target = '']) => resolve(dirname(path), target));
 }
 
 /** What is known of a file's work. */
