@@ -59,6 +59,8 @@ export async function bundleProgram(folder: string): Promise<string> {
     dir: folder,
     format: 'esm',
     entryFileNames: '[name].mjs',
+    // As .js Node would look into each for the syntax of modules.
+    chunkFileNames: '[name]-[hash].mjs',
     strictExecutionOrder: true,
   });
   await bundle.close();
