@@ -8,6 +8,9 @@ export type Sent<Value> = unknown extends Value
   ? Value
   : { readonly [Field in keyof Value]: Sent<Value[Field]> };
 
+/** What a schema describes. Nothing is inferred from it: from what a handler answers TypeScript would try to, for 10 seconds. */
+type Value<Schema extends TSchema> = NoInfer<Static<Schema>>;
+
 /** A request whose parts are checked. */
 export type Asked<Params, Query, Body> = FastifyRequest & { params: Params; query: Query; body: Body };
 
@@ -52,9 +55,9 @@ export function serve<
   server: Server,
   endpoint: Endpoint<Params, Query, Body> & { readonly answer: Answers<Answer> },
   handle: (
-    request: Asked<Static<Params>, Static<Query>, Static<Body>>,
+    request: Asked<Value<Params>, Value<Query>, Value<Body>>,
     reply: FastifyReply,
-  ) => Promise<Sent<Static<Answer>>>,
+  ) => Promise<NoInfer<Sent<Static<Answer>>>>,
 ): void {
   const status = 201 in endpoint.answer ? 201 : 200;
   addRoute(server, endpoint, async (request, reply) => {
@@ -80,10 +83,10 @@ export function serveOnce<
     readonly answerOnce: AnswerOnce;
   },
   handle: (
-    request: Asked<Static<Params>, Static<Query>, Static<Body>>,
-    once: Once<Sent<Static<Answer>>>,
+    request: Asked<Value<Params>, Value<Query>, Value<Body>>,
+    once: Once<NoInfer<Sent<Static<Answer>>>>,
     reply: FastifyReply,
-  ) => Promise<Sent<Static<Answer>>>,
+  ) => Promise<NoInfer<Sent<Static<Answer>>>>,
 ): void {
   serve<Answer, Params, Query, Body>(server, endpoint, (request, reply) =>
     handle(request, (work) => answerOnce(request, work), reply),
@@ -124,9 +127,9 @@ export function serveRaw<
     readonly produces?: string;
   },
   handle: (
-    request: Asked<Static<Params>, Static<Query>, Static<Body>>,
+    request: Asked<Value<Params>, Value<Query>, Value<Body>>,
     reply: FastifyReply,
-  ) => Promise<Sent<Static<Answer>> | RawAnswer>,
+  ) => Promise<NoInfer<Sent<Static<Answer>>> | RawAnswer>,
 ): void {
   const content = produces && { [produces]: { schema: { type: 'string' } } };
   addRoute(

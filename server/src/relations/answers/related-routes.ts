@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import type { Static } from 'typebox';
+import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import { readIdentifierList } from '../../catalog/catalog.ts';
 import {
@@ -94,11 +94,14 @@ function serveSingle(server: Server, answer: ReturnType<typeof answerBy>): void 
 
 function readIncluded(query: { includeRelations?: string; includeTags?: string }): IncludedRelations {
   return {
-    includeRelations: readList('includeRelations', query.includeRelations, {
+    includeRelations: readList<Static<typeof IncludeRelations>>('includeRelations', query.includeRelations, {
       schema: IncludeRelations,
       isGood: isRelation,
     }),
-    includeTags: readList('includeTags', query.includeTags, { schema: IncludeTags, isGood: isTag }),
+    includeTags: readList<Static<typeof IncludeTags>>('includeTags', query.includeTags, {
+      schema: IncludeTags,
+      isGood: isTag,
+    }),
   };
 }
 
@@ -121,11 +124,11 @@ const isObject = (entry: unknown): entry is Record<string, unknown> =>
   typeof entry === 'object' && entry !== null && !Array.isArray(entry);
 
 /** @throws query_invalid */
-function readList<Schema extends typeof IncludeRelations | typeof IncludeTags>(
+function readList<List>(
   name: string,
   text: string | undefined,
-  { schema, isGood }: { schema: Schema; isGood: (entry: unknown) => boolean },
-): Static<Schema> | undefined {
+  { schema, isGood }: { schema: TSchema; isGood: (entry: unknown) => boolean },
+): List | undefined {
   if (text === undefined || text === '') return undefined;
   let list: unknown;
   try {
@@ -136,12 +139,12 @@ function readList<Schema extends typeof IncludeRelations | typeof IncludeTags>(
     });
   }
   // Listing errors interprets the schema, which takes longer than all the rest of a small request.
-  if (Array.isArray(list) && list.length <= LISTED && list.every(isGood)) return list as Static<Schema>;
+  if (Array.isArray(list) && list.length <= LISTED && list.every(isGood)) return list as List;
   const errors = [...Value.Errors(schema, list)].map(
     ({ instancePath, message }) => `/${name}${instancePath} ${message}`,
   );
   if (errors.length > 0) throw new ServiceError('query_invalid', { details: errors.slice(0, 20) });
-  return list as Static<Schema>;
+  return list as List;
 }
 
 /** The first part is read before anything is sent, so that what fails in it is told; more than one is streamed. */
