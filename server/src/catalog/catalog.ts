@@ -63,7 +63,7 @@ export {
   PRODUCTS_PER_REQUEST,
   readIdentifierList,
 } from './products/products.ts';
-export { passOnReport } from './report-lines.ts';
+export { ReportPassage } from './report-lines.ts';
 export type { CatalogSnapshots } from './snapshot.ts';
 export {
   type ChangedCatalog,

@@ -46,6 +46,8 @@ export interface ReportLine {
   readonly code: string;
   readonly attribute?: string;
   readonly value?: string;
+  /** Of values, on a line that stands for many. */
+  readonly count?: number;
   readonly message: string;
 }
 

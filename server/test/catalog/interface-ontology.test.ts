@@ -122,7 +122,7 @@ const TYPES: readonly { values: readonly string[]; type: string; why: string }[]
   { values: ['999999999999999'], type: 'NUMERIC_ATTRIBUTE', why: '15 digits' },
   { values: ['1000000000000000'], type: 'TEXT_ATTRIBUTE', why: '16 digits' },
   { values: ['1,5'], type: 'TEXT_ATTRIBUTE', why: 'a decimal comma' },
-  { values: ['', '1'], type: 'TEXT_ATTRIBUTE', why: 'an empty value' },
+  { values: ['1', '2.5'], type: 'NUMERIC_ATTRIBUTE', why: 'a point' },
   { values: [' 1'], type: 'TEXT_ATTRIBUTE', why: 'a space in front' },
   { values: ['true', 'false'], type: 'BOOLEAN_ATTRIBUTE', why: 'true and false' },
   { values: ['true', 'yes'], type: 'TEXT_ATTRIBUTE', why: 'true and another word' },
@@ -140,6 +140,53 @@ test('a full update makes each new key an attribute of the type that all its val
     assert.deepEqual(await factsOf(catalog, `P${at}`), [[why, value]], `${why}: ${value}`);
   }
 });
+
+test('an empty value is no value: no part in the type, no fact, one line with a count in the report (§11.3 rule 4)', async () => {
+  const catalog = await createCatalog(service());
+  const blanks: Value[] = [
+    ['Price', ''],
+    ['Colour', ' \u00a0\n'],
+    ['Never', ''],
+  ];
+  await stage(
+    catalog,
+    [product('A', ...blanks), product('B', ['Price', '19.99'], ['Colour', 'red'])],
+    [product('C', ...blanks)],
+  );
+  const report = await catalog.report(await commit(catalog));
+  assert.deepEqual(
+    report.filter(({ code }) => code === 'value_empty').map(({ attribute, count }) => [attribute, count]),
+    [
+      ['Price', 2],
+      ['Colour', 2],
+      ['Never', 2],
+    ],
+  );
+  assert.deepEqual(await typesOf(catalog), { Price: 'NUMERIC_ATTRIBUTE', Colour: 'TEXT_ATTRIBUTE' });
+  assert.deepEqual(await factsOf(catalog, 'A'), []);
+  const page = await service().call('GET', `${pathOf(catalog)}/products/A`);
+  assert.equal(page.body.upload.attributes.length, 3, 'the upload is kept');
+  const counted = (await service().call('GET', `${pathOf(catalog)}/ontology/coverage`)).body.attributes;
+  assert.deepEqual(
+    counted.map(({ name, withValue, problems }: Coverage) => [name, withValue, problems.length]),
+    [
+      ['Price', 1, 0],
+      ['Colour', 1, 0],
+    ],
+  );
+  const patched = await catalog.patch({ identifier: 'B', attributes: { Colour: '' } });
+  assert.deepEqual(
+    (await catalog.report(patched)).map(({ code, count }) => [code, count]),
+    [['value_empty', 1]],
+  );
+  assert.deepEqual(await factsOf(catalog, 'B'), [['Price', '19.99']]);
+});
+
+interface Coverage {
+  name: string;
+  withValue: number;
+  problems: object[];
+}
 
 test('the type of an attribute follows the values of every batch, not of the first (§11.2 rule 2)', async () => {
   const catalog = await createCatalog(service());
@@ -436,7 +483,6 @@ const READ: readonly { attribute: Attribute; takes: string[]; refuses: Record<st
       '12,5 in': 'value_not_numeric',
       '12.5in': 'value_not_numeric',
       long: 'value_not_numeric',
-      '': 'value_not_numeric',
       ' in': 'value_not_numeric',
     },
   },
@@ -464,7 +510,6 @@ const READ: readonly { attribute: Attribute; takes: string[]; refuses: Record<st
     refuses: {
       yes: 'value_not_boolean',
       '1': 'value_not_boolean',
-      '': 'value_not_boolean',
       ' true': 'value_not_boolean',
     },
   },
@@ -486,8 +531,8 @@ const READ: readonly { attribute: Attribute; takes: string[]; refuses: Record<st
       today: 'value_not_date',
     },
   },
-  { attribute: text('Note'), takes: ['', ' spaces ', '12', 'ß\n'], refuses: {} },
-  { attribute: { name: 'Free', type: 'UNTYPED_ATTRIBUTE' }, takes: ['', 'x', '12 in'], refuses: {} },
+  { attribute: text('Note'), takes: [' spaces ', '12', 'ß\n'], refuses: {} },
+  { attribute: { name: 'Free', type: 'UNTYPED_ATTRIBUTE' }, takes: ['\u00a0x', '12 in'], refuses: {} },
 ];
 for (const { attribute, takes, refuses } of READ) {
   test(`values of ${describe(attribute)} are read by its rule; others stay raw and are reported (§11.3)`, async () => {

@@ -1,4 +1,4 @@
-import { type Attribute, joinObserved, type Observed, observeValue } from '../ontology/ontology.ts';
+import { type Attribute, isBlank, joinObserved, type Observed, observeValue } from '../ontology/ontology.ts';
 import {
   type BodyForm,
   type BodySource,
@@ -83,7 +83,7 @@ function observeValues(
   observed: Map<string, Observed>,
 ): void {
   for (const { key, value } of attributes) {
-    if (value === null || known.has(key)) continue;
+    if (value === null || isBlank(value) || known.has(key)) continue;
     const before = observed.get(key);
     // Text stays text, whatever else comes: most values need no second look.
     if (before !== undefined && before.unit === null && !before.isBoolean) continue;

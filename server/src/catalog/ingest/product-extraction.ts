@@ -1,6 +1,6 @@
 import { hash as computeHash } from 'node:crypto';
 import type { OpenDerivation } from '../derivation.ts';
-import type { Attribute, Extractor, Ontology } from '../ontology/ontology.ts';
+import { type Attribute, type Extractor, isBlank, type Ontology } from '../ontology/ontology.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import { HASH_BYTES, type PackedProducts, ProductPacker, transferOf } from '../products/products.ts';
 import type { PresentProduct } from '../snapshot.ts';
@@ -83,9 +83,9 @@ export class ProductExtraction {
   }
 }
 
-/** Whether a product holds one of these attributes. */
+/** Whether a product holds a value of one of these attributes. */
 export const holdsAny = ({ attributes }: UploadedProduct, names: ReadonlySet<string>): boolean =>
-  names.size > 0 && attributes.some(({ key }) => names.has(key));
+  names.size > 0 && attributes.some(({ key, value }) => names.has(key) && !isBlank(value));
 
 /** 128 bits of SHA-256: equal hashes are taken for equal uploads. */
 function hashText(text: string): Uint8Array {

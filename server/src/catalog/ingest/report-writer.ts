@@ -1,21 +1,30 @@
 import { describeUnextracted, type ExtractionListener, type Unextracted } from '../ontology/ontology.ts';
+import { countEmpty } from '../report-lines.ts';
 
 /** A task's report ends at as many lines anyway. Source: docs/interface.md §4.7. */
 const REPORT_LINES = 100_000;
+
+const writeLine = (line: object) => `${JSON.stringify(line)}\n`;
 
 /** Collects what an extraction has to say of products and values. */
 export class ReportWriter implements ExtractionListener {
   private readonly lines: string[] = [];
   private readonly unknown = new Set<string>();
+  private readonly empty = new Map<string, number>();
   private more = 0;
 
   add(line: object): void {
-    if (this.lines.length < REPORT_LINES) this.lines.push(`${JSON.stringify(line)}\n`);
+    if (this.lines.length < REPORT_LINES) this.lines.push(writeLine(line));
     else this.more += 1;
   }
 
   onUnextracted(identifier: string, unextracted: Unextracted): void {
     this.add(describeUnextracted(identifier, unextracted));
+  }
+
+  /** One line however many there are. */
+  onEmpty(attribute: string): void {
+    this.empty.set(attribute, (this.empty.get(attribute) ?? 0) + 1);
   }
 
   /** One line however many products hold it. */
@@ -38,7 +47,8 @@ export class ReportWriter implements ExtractionListener {
 
   /** NDJSON; a last line `{"more":n}` counts omitted lines. */
   toText(): string {
+    const counted = [...this.empty].map(([attribute, count]) => writeLine(countEmpty(attribute, count)));
     const rest = this.more > 0 ? `${JSON.stringify({ more: this.more })}\n` : '';
-    return this.lines.join('') + rest;
+    return counted.join('') + this.lines.join('') + rest;
   }
 }

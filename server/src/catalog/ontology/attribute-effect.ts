@@ -1,6 +1,6 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { UploadedProduct } from '../products/products.ts';
-import { type Attribute, indexByKey } from './attribute.ts';
+import { type Attribute, indexByKey, isBlank } from './attribute.ts';
 import { Examples, judge, type Problem, ProblemTally, type ValueExample } from './coverage.ts';
 import { findNumericOnly, type WantedAttribute } from './ontology-check.ts';
 
@@ -65,7 +65,7 @@ export class EffectTally {
     let hasValue = false;
     for (const { key, value } of attributes) {
       const [before, after] = [this.before.get(key), this.after.get(key)];
-      if (before === undefined && after === undefined) continue;
+      if (isBlank(value) || (before === undefined && after === undefined)) continue;
       hasValue = true;
       this.compare({ before, after }, { identifier, value });
     }

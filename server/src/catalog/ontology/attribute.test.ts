@@ -76,14 +76,15 @@ test('true and false are booleans in any case, nothing else is (§11.3)', () => 
       assert.deepEqual(readValue(text, boolean), { kind: 'boolean', boolean: text.toLowerCase() === 'true' });
     }),
   );
-  for (const text of ['', 'yes', '1', 'true ', 'truefalse'])
+  for (const text of ['yes', '1', 'true ', 'truefalse'])
     assert.deepEqual(readValue(text, boolean), { kind: 'none', why: 'value_not_boolean' }, text);
 });
 
-test('text and untyped attributes take every string', () => {
+test('text and untyped attributes take every string that is not blank (§11.3 rule 4)', () => {
   fc.assert(
     fc.property(fc.string(), fc.constantFrom('TEXT_ATTRIBUTE', 'UNTYPED_ATTRIBUTE'), (text, type) => {
-      assert.deepEqual(readValue(text, { id: 1, name: 'Note', type }), { kind: 'text' });
+      const expected = text.trim() === '' ? { kind: 'none', why: 'value_empty' } : { kind: 'text' };
+      assert.deepEqual(readValue(text, { id: 1, name: 'Note', type }), expected);
     }),
   );
 });

@@ -53,6 +53,7 @@ export interface Ontology {
 
 /** Why a value makes no fact. Source: docs/interface.md §4.7, report codes. */
 export type NotExtracted =
+  | 'value_empty'
   | 'value_not_numeric'
   | 'unit_missing'
   | 'unit_other'
@@ -71,8 +72,15 @@ const POINT_NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 const COMMA_NUMBER = /^[+-]?(?:\d+(?:,\d*)?|,\d+)(?:[eE][+-]?\d+)?$/;
 const DATE = /^(\d{4})-(\d{2})-(\d{2})(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
 
+/** An empty value is no value, whatever the type: shops send it for what a product lacks. */
+export function isBlank(value: string): boolean {
+  const first = value.charCodeAt(0);
+  return !(first > 0x20 && first < 0x80) && value.trim() === '';
+}
+
 /** Reads a value as its attribute says. Nothing is guessed. Source: docs/interface.md §11.3. */
 export function readValue(value: string, attribute: Attribute): ReadValue {
+  if (isBlank(value)) return { kind: 'none', why: 'value_empty' };
   switch (attribute.type) {
     case 'NUMERIC_ATTRIBUTE':
       return readMeasure(value, attribute);
@@ -135,6 +143,8 @@ export function describeNotExtracted(why: NotExtracted, attribute: Attribute): s
   const { unitName } = attribute;
   const expected = unitName === undefined ? 'a number alone' : `a number, one space and ${unitName}`;
   switch (why) {
+    case 'value_empty':
+      return 'empty, which is no value';
     case 'value_not_numeric':
       return `not a number, the attribute takes ${expected}`;
     case 'unit_missing':

@@ -3,6 +3,7 @@ import {
   type Attribute,
   describeNotExtracted,
   indexByKey,
+  isBlank,
   type NotExtracted,
   readValue,
 } from './attribute.ts';
@@ -72,7 +73,9 @@ export class CoverageTally {
   }
 
   add({ identifier, attributes }: UploadedProduct): void {
-    for (const { key, value } of attributes) this.find(key)?.add(identifier, value);
+    for (const { key, value } of attributes) {
+      if (!isBlank(value)) this.find(key)?.add(identifier, value);
+    }
   }
 
   private find(key: string): AttributeTally | undefined {

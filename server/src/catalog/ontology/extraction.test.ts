@@ -26,10 +26,11 @@ function answerOf(writer: AnswerWriter, upload: UploadedProduct) {
 }
 
 function inspect(extractor: Extractor, upload: UploadedProduct) {
-  const told = { unextracted: [] as string[], unknown: [] as string[] };
+  const told = { unextracted: [] as string[], empty: [] as string[], unknown: [] as string[] };
   extractor.tell({
     onUnextracted: (_, { attribute, value, why }) =>
       told.unextracted.push(`${attribute.name} ${value} ${why}`),
+    onEmpty: (key) => told.empty.push(key),
     onUnknown: (key) => told.unknown.push(key),
   });
   extractor.inspect(upload);
@@ -234,6 +235,7 @@ test('values without a fact and unknown keys are told (§11.3 rule 2)', () => {
   );
   const expected = {
     unextracted: ['Length 5 unit_missing', 'Length 5 cm unit_other', 'Sold maybe value_not_boolean'],
+    empty: [],
     unknown: ['Width'],
   };
   assert.deepEqual(inspect(extractor, upload), expected);

@@ -3,6 +3,7 @@ import {
   type Attribute,
   describeNotExtracted,
   indexByKey,
+  isBlank,
   type NotExtracted,
   readValue,
 } from './attribute.ts';
@@ -17,6 +18,8 @@ export interface Unextracted {
 /** Called for values that make no fact. */
 export interface ExtractionListener {
   onUnextracted(identifier: string, unextracted: Unextracted): void;
+  /** An empty value, under whatever key. */
+  onEmpty(key: string): void;
   /** A key that the ontology does not know. */
   onUnknown(key: string): void;
 }
@@ -34,7 +37,11 @@ const KEPT_LENGTH = 64;
 /** Finds the raw values that make no fact by an ontology. Source: docs/interface.md §11.3. */
 export class Extractor {
   private readonly byKey = new Map<string, JudgedAttribute>();
-  private listener: ExtractionListener = { onUnextracted: () => {}, onUnknown: () => {} };
+  private listener: ExtractionListener = {
+    onUnextracted: () => {},
+    onEmpty: () => {},
+    onUnknown: () => {},
+  };
 
   constructor(attributes: readonly Attribute[]) {
     for (const [key, attribute] of indexByKey(attributes)) {
@@ -52,7 +59,8 @@ export class Extractor {
   inspect({ identifier, attributes }: UploadedProduct): void {
     for (const { key, value } of attributes) {
       const known = this.byKey.get(key);
-      if (known === undefined) this.listener.onUnknown(key);
+      if (isBlank(value)) this.listener.onEmpty(key);
+      else if (known === undefined) this.listener.onUnknown(key);
       else if (!known.isText) this.judge(identifier, known, value);
     }
   }

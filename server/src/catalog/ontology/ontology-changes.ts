@@ -3,7 +3,7 @@ import { refuseOtherState } from '../../storage/storage.ts';
 import type { TaskDefinition, TaskRun } from '../../tasks/tasks.ts';
 import type { CatalogParts } from '../parts.ts';
 import type { WantedOntology } from '../port.ts';
-import { passOnReport } from '../report-lines.ts';
+import { ReportPassage } from '../report-lines.ts';
 import type { Ontology } from './attribute.ts';
 import { markOfOntology } from './ontology-change.ts';
 
@@ -38,18 +38,20 @@ export function createOntologyChanges(parts: CatalogParts): OntologyChanges {
   async function followAll(run: TaskRun): Promise<number> {
     const { projectId, number: taskNumber } = run.task;
     const total = await store.countProducts(projectId);
-    const passOn = passOnReport(run);
+    const passage = new ReportPassage(run);
     let done = 0;
     for (let after = 0; ; ) {
       run.signal.throwIfAborted();
       const { report, lastId, ...followed } = await ingest.follow(projectId, after);
-      if (followed.products.length === 0) return done;
+      if (followed.products.length === 0) break;
       done += followed.products.length;
       after = lastId;
       await store.followOntology(projectId, { ...followed, taskNumber, at: clock.now() });
-      passOn(report);
+      passage.pass(report);
       await run.progress((done / Math.max(total, 1)) * 100);
     }
+    passage.end();
+    return done;
   }
 
   async function replace(project: ChosenProject, wanted: WantedOntology) {

@@ -9,6 +9,7 @@ export {
   type AttributeRow,
   describeNotExtracted,
   indexByKey,
+  isBlank,
   type Ontology,
   type OntologyMode,
   readNumber,

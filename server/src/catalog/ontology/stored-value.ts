@@ -6,12 +6,13 @@ type Fit = (bytes: Uint8Array, start: number, end: number) => boolean;
 const ZERO = 0x30;
 const NINE = 0x39;
 const SPACE = 0x20;
+const BACKSLASH = 0x5c;
 /** So many digits are a finite number. */
 const MOST_DIGITS = 15;
 
 /** @returns quick `readValue`s for values as nearly all are: texts, and numbers of digits with one point and the unit */
 export function compileFit({ type, unitName, decimal = 'point' }: Attribute): Fit {
-  if (type === 'TEXT_ATTRIBUTE' || type === 'UNTYPED_ATTRIBUTE') return () => true;
+  if (type === 'TEXT_ATTRIBUTE' || type === 'UNTYPED_ATTRIBUTE') return beginsWithText;
   if (type !== 'NUMERIC_ATTRIBUTE') return () => false;
   const unit = unitName === undefined ? undefined : Buffer.from(JSON.stringify(unitName).slice(1, -1));
   const point = decimal === 'comma' ? 0x2c : 0x2e;
@@ -21,6 +22,12 @@ export function compileFit({ type, unitName, decimal = 'point' }: Attribute): Fi
       isNumber(bytes, start, { end: number, point }) && (unit === undefined || endsWith(bytes, number, unit))
     );
   };
+}
+
+/** Nearly every text begins with a letter or a digit; what does not may be blank. */
+function beginsWithText(bytes: Uint8Array, start: number, end: number): boolean {
+  const first = bytes[start] as number;
+  return end > start && first > SPACE && first < 0x80 && first !== BACKSLASH;
 }
 
 function isNumber(bytes: Uint8Array, start: number, { end, point }: { end: number; point: number }): boolean {

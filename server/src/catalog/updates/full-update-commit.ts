@@ -2,7 +2,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { PartRequest, TaskDefinition, TaskRun } from '../../tasks/tasks.ts';
 import type { CatalogParts } from '../parts.ts';
 import type { ChangeCounts, CommitResult, DeleteLimit } from '../port.ts';
-import { passOnReport } from '../report-lines.ts';
+import { ReportPassage } from '../report-lines.ts';
 import { refuseDeletes } from './delete-guard.ts';
 import type { FullUpdateClosing } from './full-update-closing.ts';
 import { beginCommit, findFullUpdate, listBatches } from './full-update-store.ts';
@@ -125,8 +125,9 @@ export class FullUpdateCommits {
 
   private async reportCommit(run: TaskRun, fullUpdateId: number, counts: ChangeCounts): Promise<void> {
     const { store, onProductsWritten } = this.parts;
-    const passOn = passOnReport(run);
-    for (const lines of await store.readStagedReports(run.task.projectId, fullUpdateId)) passOn(lines);
+    const passage = new ReportPassage(run);
+    for (const lines of await store.readStagedReports(run.task.projectId, fullUpdateId)) passage.pass(lines);
+    passage.end();
     const { created, changed, unchanged, deleted } = counts;
     await run.log(
       `created ${created}, changed ${changed}, unchanged ${unchanged}, deleted ${deleted} products`,

@@ -8,7 +8,7 @@ import type { Extracted, IngestSource } from '../ingest/ingest.ts';
 import type { CatalogParts } from '../parts.ts';
 import type { ChangeCounts } from '../port.ts';
 import { countRows } from '../products/products.ts';
-import { passOnReport } from '../report-lines.ts';
+import { ReportPassage } from '../report-lines.ts';
 import { isGuarded, refuseDeletes } from './delete-guard.ts';
 import {
   answerToTask,
@@ -160,7 +160,9 @@ export class ProductUpdates {
       const change = { taskNumber, at: clock.now(), packed, revision, derivationRevision };
       const result = await run.takeEffect(() => store.applyProducts(projectId, change));
       if ('stale' in result) continue;
-      passOnReport(run)(report);
+      const passage = new ReportPassage(run);
+      passage.pass(report);
+      passage.end();
       await run.log(describeCounts(result, unknownIdentifiers, rows));
       const { created, changed, unchanged } = result;
       run.count({ created, changed, unchanged, unknown: unknownIdentifiers });

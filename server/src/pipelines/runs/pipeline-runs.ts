@@ -1,4 +1,4 @@
-import { type GatheredWrites, passOnReport, type WriteMode } from '../../catalog/catalog.ts';
+import { type GatheredWrites, ReportPassage, type WriteMode } from '../../catalog/catalog.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ControlTransaction, Database, PayloadFiles } from '../../storage/storage.ts';
@@ -186,8 +186,9 @@ export class PipelineRuns {
   private async conclude(run: TaskRun, { pipelineId, parts, read }: Concluding): Promise<void> {
     const { tasks, database } = this.parts;
     const ended = await tasks.parts.waitFor(run, parts);
-    const passOn = passOnReport(run);
-    for (const part of ended) await tasks.parts.tell(run, part, passOn);
+    const passage = new ReportPassage(run);
+    for (const part of ended) await tasks.parts.tell(run, part, passage.pass);
+    passage.end();
     run.count(sumCounts(read, ended));
     const { projectId } = run.task;
     await saveStamp(database, { projectId, id: pipelineId, revision: read.revision }, read.stamp);

@@ -1,4 +1,4 @@
-import { joinObserved, type Observed, observeValue } from '../../ontology/ontology.ts';
+import { isBlank, joinObserved, type Observed, observeValue } from '../../ontology/ontology.ts';
 import { ValueSchema } from '../../products/products.ts';
 import { afterSame, CLOSES_OBJECT, QUOTE, type Span, skipSpace, UNSURE } from './json-bytes.ts';
 import { endOfMeasure, isTruth } from './measure-bytes.ts';
@@ -140,7 +140,9 @@ export class AttributeScan {
   private observe(start: number, end: number): void {
     const { bytes, key } = this;
     if (key.observed?.isBoolean && isTruth(bytes, start, end)) return;
-    const observed = joinObserved(key.observed, observeValue(decodeText(bytes, start, end)));
+    const value = decodeText(bytes, start, end);
+    if (isBlank(value)) return;
+    const observed = joinObserved(key.observed, observeValue(value));
     key.observed = observed;
     key.unit = observed.unit === null ? undefined : this.findUnit(start, end);
     key.isText = observed.unit === null && !observed.isBoolean;
