@@ -28,7 +28,7 @@ export {
   readIfMatch,
   sendMark,
 } from './answers/answers.ts';
-export type { RawBody } from './bodies/bodies.ts';
+export { type BodyEncoding, type RawBody, unpackNow } from './bodies/bodies.ts';
 export { describeServer, documentServer, serveDocuments } from './docs/docs.ts';
 export {
   type CountLook,
@@ -118,5 +118,7 @@ declare module 'fastify' {
     /** What the request is answered with. */
     rawReply: ServerResponse | undefined;
     rate: RateState | undefined;
+    /** Answered with what a former request with its `Idempotency-Key` was answered. */
+    isRepeated: boolean;
   }
 }

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { BodyEncoding } from '../../http/http.ts';
 import type { ControlTransaction, Database } from '../../storage/storage.ts';
 
 export interface FullUpdate {
@@ -18,7 +19,7 @@ export interface Batch {
   readonly batch: number;
   readonly taskId: string;
   readonly payloadName: string;
-  readonly encoding: 'identity' | 'gzip';
+  readonly encoding: BodyEncoding;
   readonly productCount: number;
 }
 
