@@ -28,7 +28,7 @@ export {
   readIfMatch,
   sendMark,
 } from './answers/answers.ts';
-export { type BodyEncoding, type RawBody, unpackNow } from './bodies/bodies.ts';
+export type { RawBody } from './bodies/bodies.ts';
 export { describeServer, documentServer, serveDocuments } from './docs/docs.ts';
 export {
   type CountLook,

@@ -1,5 +1,4 @@
-import type { BodyEncoding } from '../../http/http.ts';
-import type { Operation } from '../../storage/storage.ts';
+import type { BodyEncoding, Operation } from '../../storage/storage.ts';
 import type { OpenDerivation } from '../derivation.ts';
 import { type Attribute, Extractor, indexByKey, type Observed, type Ontology } from '../ontology/ontology.ts';
 import {

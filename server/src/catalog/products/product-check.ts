@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { Ajv, type Options as AjvOptions, type ErrorObject, type ValidateFunction } from 'ajv';
-import { type BodyEncoding, unpackNow } from '../../http/http.ts';
 import { boundLines, countBytes } from '../../kernel/bounded-lines.ts';
 import { type ProductViolation, ServiceError } from '../../kernel/errors.ts';
 import { countJson, describeExcess, holdsMoreThan } from '../../kernel/json-scan.ts';
 import { isStorableText } from '../../kernel/storable-text.ts';
+import { type BodyEncoding, unpackNow } from '../../storage/storage.ts';
 import type { SentPatch, SentProduct } from './product.ts';
 import { PatchProduct, PRODUCTS_PER_REQUEST, UploadProduct } from './product-schemas.ts';
 

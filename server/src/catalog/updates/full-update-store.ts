@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
-import type { BodyEncoding } from '../../http/http.ts';
-import type { ControlTransaction, Database } from '../../storage/storage.ts';
+import type { BodyEncoding, ControlTransaction, Database } from '../../storage/storage.ts';
 
 export interface FullUpdate {
   readonly id: number;

@@ -4,6 +4,5 @@
 
 export { JSON_LIMITS, MIB, parseJsonBody, type RawBody, readBody } from './body.ts';
 export { CHECKS, createBodyChecks } from './body-check.ts';
-export { type BodyEncoding, unpackNow } from './body-encoding.ts';
 export { streamBody } from './body-stream.ts';
 export { createMemoryBudget, type HeldMemory, type MemoryBudget } from './memory-budget.ts';

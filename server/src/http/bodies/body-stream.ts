@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream';
 import { ServiceError } from '../../kernel/errors.ts';
+import { createUnpacker, readEncoding, refuseUnpacking } from '../../storage/storage.ts';
 import { type BodyTerms, brokeOff, checkDeclared, MIB, tooLarge } from './body.ts';
-import { createUnpacker, readEncoding, refuse } from './body-encoding.ts';
 import { SenderPace } from './sender-pace.ts';
 
 /** What is held of a streamed body at a time. */
@@ -30,7 +30,7 @@ export async function* streamBody(request: IncomingMessage, terms: BodyTerms): A
       yield part;
     }
   } catch (error) {
-    throw refuse(error, encoding, maxMib);
+    throw refuseUnpacking(error, encoding, maxMib);
   }
 }
 

@@ -45,7 +45,7 @@ export async function unpack(bytes: Uint8Array, encoding: BodyEncoding, maxMib: 
     if (encoding === 'br') return await promisify(brotliDecompress)(bytes, limit);
     return encoding === 'zstd' ? await promisify(zstdDecompress)(bytes, { ...ZSTD, ...limit }) : bytes;
   } catch (error) {
-    throw refuse(error, encoding, maxMib);
+    throw refuseUnpacking(error, encoding, maxMib);
   }
 }
 
@@ -57,7 +57,7 @@ export function unpackNow(bytes: Buffer, encoding: BodyEncoding, maxMib: number)
     if (encoding === 'br') return brotliDecompressSync(bytes, limit);
     return encoding === 'zstd' ? zstdDecompressSync(bytes, { ...ZSTD, ...limit }) : bytes;
   } catch (error) {
-    throw refuse(error, encoding, maxMib);
+    throw refuseUnpacking(error, encoding, maxMib);
   }
 }
 
@@ -68,7 +68,7 @@ export function createUnpacker(encoding: BodyEncoding): Transform | undefined {
 }
 
 /** Of what an unpacker throws. */
-export function refuse(error: unknown, encoding: BodyEncoding, maxMib: number): unknown {
+export function refuseUnpacking(error: unknown, encoding: BodyEncoding, maxMib: number): unknown {
   if (error instanceof ServiceError) return error;
   const { code, message } = error as Error & { code?: string };
   if (code === 'ERR_BUFFER_TOO_LARGE') return new ServiceError('body_too_large', { values: [maxMib] });
