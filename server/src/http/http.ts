@@ -118,5 +118,7 @@ declare module 'fastify' {
     /** What the request is answered with. */
     rawReply: ServerResponse | undefined;
     rate: RateState | undefined;
+    /** Answered with what a former request with its `Idempotency-Key` was answered. */
+    isRepeated: boolean;
   }
 }

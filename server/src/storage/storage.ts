@@ -30,7 +30,17 @@ export {
 } from './data-folder.ts';
 export { lockDataFolder } from './data-lock.ts';
 export { type DatabaseKind, isNewest, migrate, refuseNewerDatabase, refuseNewerFiles } from './migrate.ts';
-export { createPayloadFiles, createPayloadRows, type PayloadFiles } from './payloads/payloads.ts';
+export {
+  type BodyEncoding,
+  createPayloadFiles,
+  createPayloadRows,
+  createUnpacker,
+  type PayloadFiles,
+  readEncoding,
+  refuseUnpacking,
+  unpack,
+  unpackNow,
+} from './payloads/payloads.ts';
 export {
   CopyRows,
   copyInto,

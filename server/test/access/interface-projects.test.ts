@@ -198,7 +198,7 @@ test('a project that does not exist and one out of reach answer alike (§4.10 ru
     for (const id of [second, 4711, 0, 999_999_999_999_999]) {
       const answer = await service().call(method, withQuery(path, `projectId=${id}`), { body, key });
       assertRefused(answer, 401, NOT_ALLOWED);
-      assert.deepEqual(Object.keys(answer.body), ['status', 'code', 'message', 'requestId']);
+      assert.deepEqual(Object.keys(answer.body), ['status', 'code', 'reason', 'message', 'requestId']);
     }
     for (const bad of ['one', '1.5', '-1', `${first}&projectId=${first}`]) {
       assertRefused(await service().call(method, withQuery(path, `projectId=${bad}`), { body, key }), 400);

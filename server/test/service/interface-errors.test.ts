@@ -493,7 +493,7 @@ test('gzip that is none, is cut off or has another name is refused (§2.3 rule 1
     const headers = { 'content-encoding': 'gzip' };
     assertRefused(await catalog.call('DELETE', '/products', { body, headers }), 400);
   }
-  for (const name of ['br', 'deflate', 'zstd', 'gzip, gzip', 'GZIP2']) {
+  for (const name of ['compress', 'deflate', 'gzip, gzip', 'GZIP2']) {
     const answer = await catalog.post('/products', good, { 'content-encoding': name });
     assertRefused(answer, 415);
     assert.match(answer.body.details[0], new RegExp(name.toLowerCase()));

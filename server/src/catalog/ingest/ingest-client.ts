@@ -52,7 +52,7 @@ export function createIngest(parts: { threads: ThreadPool; payloads: PayloadFile
 
   async function check(projectId: number, { body, form, handle }: BodyToCheck): Promise<CheckResult> {
     const input: CheckInput = { handle, form, maxMib, ...body };
-    if (body.bytes.length > SMALL_BODY_BYTES || body.encoding === 'gzip') {
+    if (body.bytes.length > SMALL_BODY_BYTES || body.encoding !== 'identity') {
       return threads.run<CheckResult>('check', input, { key: projectId, unordered: true });
     }
     const { sent, parsed } = openBody(input, form);

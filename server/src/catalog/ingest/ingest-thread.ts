@@ -1,4 +1,4 @@
-import type { Operation } from '../../storage/storage.ts';
+import type { BodyEncoding, Operation } from '../../storage/storage.ts';
 import type { OpenDerivation } from '../derivation.ts';
 import { type Attribute, Extractor, indexByKey, type Observed, type Ontology } from '../ontology/ontology.ts';
 import {
@@ -23,7 +23,7 @@ import { type FollowedPage, followOntology, type ReviewedBatch, reviewStaged } f
 export interface IngestSource {
   readonly handle: number;
   readonly payloadName: string;
-  readonly encoding: 'identity' | 'gzip';
+  readonly encoding: BodyEncoding;
   readonly maxMib: number;
   readonly form: BodyForm;
 }

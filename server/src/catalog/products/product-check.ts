@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer';
-import { gunzipSync } from 'node:zlib';
 import { Ajv, type Options as AjvOptions, type ErrorObject, type ValidateFunction } from 'ajv';
 import { boundLines, countBytes } from '../../kernel/bounded-lines.ts';
 import { type ProductViolation, ServiceError } from '../../kernel/errors.ts';
 import { countJson, describeExcess, holdsMoreThan } from '../../kernel/json-scan.ts';
 import { isStorableText } from '../../kernel/storable-text.ts';
+import { type BodyEncoding, unpackNow } from '../../storage/storage.ts';
 import type { SentPatch, SentProduct } from './product.ts';
 import { PatchProduct, PRODUCTS_PER_REQUEST, UploadProduct } from './product-schemas.ts';
 
@@ -13,7 +13,7 @@ export type BodyForm = 'products' | 'patches';
 
 export interface BodySource {
   readonly bytes: Uint8Array;
-  readonly encoding: 'identity' | 'gzip';
+  readonly encoding: BodyEncoding;
   readonly maxMib: number;
 }
 
@@ -24,7 +24,6 @@ export interface CheckedBody<Sent> {
   readonly repeated: readonly string[];
 }
 
-const MIB = 1024 * 1024;
 /** Bad products named one by one; the rest is counted. Source: docs/interface.md §7.3. */
 const VIOLATIONS = { most: 100, bytes: 48 * 1024 };
 const ERRORS_PER_PRODUCT = { most: 20, bytes: 4 * 1024 };
@@ -84,7 +83,7 @@ function compile(schema: object, { isText, ...options }: CheckOptions): Validate
 
 /**
  * Unpacks, parses and checks a body of products. Nothing is converted: values are strings by contract.
- * @throws body_not_gzip, body_too_large, body_not_json, request_invalid, too_many_products, no_products
+ * @throws body_not_unpacked, body_too_large, body_not_json, request_invalid, too_many_products, no_products
  */
 export function checkBody(source: BodySource, form: 'products'): CheckedBody<SentProduct>;
 export function checkBody(source: BodySource, form: 'patches'): CheckedBody<SentPatch>;
@@ -116,10 +115,10 @@ function explainProduct(product: unknown, form: BodyForm): string[] {
   return describeErrors(explain.errors ?? []);
 }
 
-/** @throws body_not_gzip, body_too_large */
+/** @throws body_not_unpacked, body_too_large */
 export function unpackBody({ bytes, encoding, maxMib }: BodySource): Buffer {
   const packed = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return encoding === 'gzip' ? unpack(packed, maxMib) : packed;
+  return unpackNow(packed, encoding, maxMib);
 }
 
 function readText(source: BodySource): string {
@@ -151,17 +150,6 @@ export function refuseExcess(bytes: Buffer, maxMib: number): void {
 const OPENS_LIST = 0x5b;
 const isNamedProducts = (bytes: Buffer, at: number) =>
   /"products"\s*:\s*\[$/.test(bytes.toString('latin1', Math.max(0, at - 99), at + 1));
-
-/** Stops at the limit, so that a small body cannot fill the memory. */
-function unpack(packed: Buffer, maxMib: number): Buffer {
-  try {
-    return gunzipSync(packed, { maxOutputLength: maxMib * MIB });
-  } catch (error) {
-    const { code, message } = error as Error & { code?: string };
-    if (code === 'ERR_BUFFER_TOO_LARGE') throw new ServiceError('body_too_large', { values: [maxMib] });
-    throw new ServiceError('body_not_gzip', { details: [message], cause: error });
-  }
-}
 
 /** What a body can hold before its values are counted: in a valid one they take four bytes each and more. */
 export const isTooShortForExcess = ({ length }: Buffer, maxMib: number) =>
@@ -209,7 +197,7 @@ function refuseProducts(list: readonly unknown[], bad: readonly number[], form: 
   }
   const rest = bad.length - validation.length;
   if (rest > 0) validation.push(violation(null, [`${rest} more products are not valid`]));
-  return new ServiceError('request_invalid', { validation });
+  return new ServiceError('product_invalid', { validation });
 }
 
 const violation = (product: ProductViolation['product'], errors: string[]): ProductViolation => ({

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { ControlTransaction, Database } from '../../storage/storage.ts';
+import type { BodyEncoding, ControlTransaction, Database } from '../../storage/storage.ts';
 
 export interface FullUpdate {
   readonly id: number;
@@ -18,7 +18,7 @@ export interface Batch {
   readonly batch: number;
   readonly taskId: string;
   readonly payloadName: string;
-  readonly encoding: 'identity' | 'gzip';
+  readonly encoding: BodyEncoding;
   readonly productCount: number;
 }
 

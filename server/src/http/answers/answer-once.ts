@@ -64,10 +64,20 @@ export function createAnswerOnce(database: Database, clock: Clock): AnswerOnce {
   async function answerKeyed<Answer extends object>(
     keyed: KeyedRequest,
     work: (record: RecordAnswer<Answer>) => Promise<Answer>,
+    onRepeated: () => void,
   ): Promise<Answer> {
     const known = await find<Answer>(keyed);
-    if (known !== undefined) return known;
-    return work(recordAs(keyed)).catch((error: unknown) => findInstead<Answer>(keyed, error));
+    if (known === undefined) {
+      try {
+        return await work(recordAs(keyed));
+      } catch (error) {
+        const stored = await findInstead<Answer>(keyed, error);
+        onRepeated();
+        return stored;
+      }
+    }
+    onRepeated();
+    return known;
   }
 
   return async <Answer extends object>(
@@ -86,9 +96,13 @@ export function createAnswerOnce(database: Database, clock: Clock): AnswerOnce {
     const first = underWay.get(place);
     if (first !== undefined) {
       refuseOther(first.requestHash, keyed.requestHash);
-      return first.answer as Promise<Answer>;
+      const shared = (await first.answer) as Answer;
+      request.isRepeated = true;
+      return shared;
     }
-    const answer = answerKeyed(keyed, work);
+    const answer = answerKeyed(keyed, work, () => {
+      request.isRepeated = true;
+    });
     underWay.set(place, { requestHash: keyed.requestHash, answer });
     try {
       return await answer;

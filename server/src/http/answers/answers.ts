@@ -4,6 +4,6 @@
 export { type AnswerOnce, createAnswerOnce, type RecordAnswer } from './answer-once.ts';
 export { dropAnswersBefore } from './answer-store.ts';
 export { ErrorAnswer, Id, ListQuery, ProjectParams, ProjectQuery, projectIdOf } from './common-schemas.ts';
-export { describeRefusal, type FailureBody, replyWithError } from './error-mapper.ts';
-export { IfMatch, readIfMatch, sendMark } from './if-match.ts';
+export { describeRefusal, type FailureBody, REASONS, type Reason, replyWithError } from './error-mapper.ts';
+export { hasAlready, IfMatch, readIfMatch, sendMark } from './if-match.ts';
 export { describeSchemaErrors } from './schema-errors.ts';

@@ -1,10 +1,16 @@
 import { Type } from 'typebox';
+import { REASONS, type Reason } from './error-mapper.ts';
 
 /** Source: docs/interface.md §7.1. */
 export const ErrorAnswer = Type.Object(
   {
     status: Type.Literal('failure'),
     code: Type.Integer({ description: 'the HTTP status' }),
+    reason: Type.Unsafe<Reason>({
+      type: 'string',
+      enum: REASONS,
+      description: 'one word for programs; the list is closed',
+    }),
     message: Type.String(),
     requestId: Type.Optional(Type.String()),
     details: Type.Optional(Type.Array(Type.String())),

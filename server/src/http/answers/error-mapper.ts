@@ -38,9 +38,10 @@ const onTheWire = {
   bad_request: { status: 400, message: 'Bad Request' },
   query_invalid: { status: 400, message: 'Your query params are not valid' },
   request_invalid: { status: 400, message: 'Your body params are not valid' },
+  product_invalid: { status: 400, message: 'Your body params are not valid' },
   body_not_json: { status: 400, message: 'The body is not valid JSON' },
-  body_not_gzip: { status: 400, message: 'The body is not valid gzip' },
-  body_encoding: { status: 415, message: 'Content-Encoding can be gzip or absent' },
+  body_not_unpacked: { status: 400, message: 'The body is not valid $1' },
+  body_encoding: { status: 415, message: 'Content-Encoding can be gzip, zstd, br or absent' },
   body_too_large: { status: 413, message: 'The body is larger than $1 MiB' },
   body_stalled: { status: 408, message: 'The body stalled for $1 seconds' },
   body_slow: {
@@ -161,10 +162,18 @@ const ENDS_CONNECTION: ReadonlySet<FailureCode> = new Set([
   'too_many_pipelined',
 ]);
 
+/** Failures that no code stands for: those of the service, and of requests that reach no route. */
+const OTHER_REASONS = ['unexpected', 'request_timeout'] as const;
+
+/** The closed list of what a failure may be called. Source: docs/interface.md §7.7. */
+export type Reason = FailureCode | (typeof OTHER_REASONS)[number];
+export const REASONS = [...(Object.keys(onTheWire) as FailureCode[]), ...OTHER_REASONS].sort();
+
 /** The body of every error answer. Source: docs/interface.md §7.1. */
 export interface FailureBody {
   readonly status: 'failure';
   readonly code: number;
+  readonly reason: Reason;
   readonly message: string;
   readonly requestId?: string;
   readonly details?: readonly string[];
@@ -185,6 +194,7 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
     const body: FailureBody = {
       status: 'failure',
       code: 500,
+      reason: 'unexpected',
       message: 'Internal Server Error',
       requestId: request.id,
     };
@@ -197,13 +207,16 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
   if (allow !== undefined) reply.header('allow', allow.join(', '));
   if (ENDS_CONNECTION.has(refusal.code)) reply.header('connection', 'close');
   const { status, message } = describeRefusal(refusal);
+  if (status === 401) reply.header('www-authenticate', 'Bearer');
   const body: FailureBody = {
+    // First: some clients show no more than the beginning of a body.
+    ...(validation && { validation }),
     status: 'failure',
     code: status,
+    reason: refusal.code,
     message,
     requestId: request.id,
     ...(details.length > 0 && { details }),
-    ...(validation && { validation }),
   };
   return reply.code(status).type('application/json; charset=utf-8').send(JSON.stringify(body));
 }

@@ -32,6 +32,16 @@ export function readIfMatch(request: FastifyRequest): ExpectedStates {
   return marks;
 }
 
+/** Whether the caller of a GET has what would be answered. Source: docs/interface.md §7.6 rule 6. */
+export function hasAlready(request: FastifyRequest, reply: FastifyReply): boolean {
+  const header = request.headers['if-none-match']?.trim();
+  const mark = reply.getHeader('etag');
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
+  if (!isRead || !header || mark === undefined || reply.statusCode !== 200) return false;
+  // A weak tag will do here: whether bytes or only what they say are the same makes no difference.
+  return header === '*' || header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === mark);
+}
+
 /** Names the state that is answered. */
 export function sendMark(reply: FastifyReply, mark: string): void {
   reply.header('etag', `"${mark}"`);

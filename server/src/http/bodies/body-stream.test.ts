@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
+import { brotliCompressSync, zstdCompressSync } from 'node:zlib';
 import { ServiceError } from '../../kernel/errors.ts';
 import { streamBody } from './body-stream.ts';
 
@@ -29,9 +30,22 @@ test('a streamed body is passed on as it came, packed or not', async () => {
     stream.end();
     assert.equal(String(await reading), 'one two three');
   }
-  await assert.rejects(readAll(openRequest({ 'content-encoding': 'br' }).request, 1), {
+  await assert.rejects(readAll(openRequest({ 'content-encoding': 'compress' }).request, 1), {
     code: 'body_encoding',
   });
+});
+
+test('zstd and br are undone on the way, up to twice the limit (§8)', async () => {
+  for (const [encoding, pack] of Object.entries({ zstd: zstdCompressSync, br: brotliCompressSync })) {
+    const read = async (bytes: Uint8Array) => {
+      const { stream, request } = openRequest({ 'content-encoding': encoding });
+      stream.end(bytes);
+      return readAll(request, 1);
+    };
+    assert.equal((await read(pack(Buffer.alloc(2 * MIB)))).length, 2 * MIB);
+    await assert.rejects(read(pack(Buffer.alloc(2 * MIB + 1))), { code: 'body_too_large' });
+    await assert.rejects(read(Buffer.from('plain')), { code: 'body_not_unpacked' });
+  }
 });
 
 test('a streamed body of exactly the limit is read, one byte more is refused, announced or not (§8)', async () => {

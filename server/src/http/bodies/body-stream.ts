@@ -1,18 +1,41 @@
 import type { IncomingMessage } from 'node:http';
+import { pipeline } from 'node:stream';
 import { ServiceError } from '../../kernel/errors.ts';
-import { type BodyTerms, brokeOff, checkDeclared, MIB, readEncoding, tooLarge } from './body.ts';
+import { createUnpacker, readEncoding, refuseUnpacking } from '../../storage/storage.ts';
+import { type BodyTerms, brokeOff, checkDeclared, MIB, tooLarge } from './body.ts';
 import { SenderPace } from './sender-pace.ts';
 
 /** What is held of a streamed body at a time. */
 const STREAMED_BYTES = 8 * MIB;
 
+/** What is packed may be so much larger when it is unpacked, as for files. Source: docs/interface.md §8. */
+const UNPACKED_TIMES = 2;
+
 /**
- * Reads a body chunk by chunk, as fast as whoever takes the chunks. It is passed on as it came, packed or not.
- * @throws body_encoding, body_too_large, body_stalled, body_slow and what findRefusal returns, also after many chunks
+ * Reads a body chunk by chunk, as fast as whoever takes the chunks. What gzip packed is passed on as it came; zstd and br are
+ * undone, which who reads the file could not tell by its first bytes.
+ * @throws body_encoding, body_not_unpacked, body_too_large, body_stalled, body_slow and what findRefusal returns, also after
+ * many chunks
  */
 export async function* streamBody(request: IncomingMessage, terms: BodyTerms): AsyncGenerator<Uint8Array> {
+  const { maxMib } = terms;
+  const encoding = readEncoding(request.headers['content-encoding']);
+  const unpacker = createUnpacker(encoding);
+  if (unpacker === undefined) return yield* streamSent(request, terms);
+  let length = 0;
+  try {
+    for await (const part of pipeline(streamSent(request, terms), unpacker, () => {})) {
+      length += part.length;
+      if (length > maxMib * UNPACKED_TIMES * MIB) throw tooLarge(maxMib * UNPACKED_TIMES);
+      yield part;
+    }
+  } catch (error) {
+    throw refuseUnpacking(error, encoding, maxMib);
+  }
+}
+
+async function* streamSent(request: IncomingMessage, terms: BodyTerms): AsyncGenerator<Uint8Array> {
   const { maxMib, memory } = terms;
-  readEncoding(request.headers['content-encoding']);
   const declared = checkDeclared(request, maxMib);
   const { promise: refused, reject: refuse } = Promise.withResolvers<never>();
   // Whoever takes the chunks may be busy with one while the sender is refused.

@@ -1,12 +1,9 @@
 import type { IncomingMessage } from 'node:http';
-import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
 import { ServiceError } from '../../kernel/errors.ts';
 import { countJson, describeExcess, type JsonLimits } from '../../kernel/json-scan.ts';
+import { type BodyEncoding, readEncoding, unpack } from '../../storage/storage.ts';
 import type { HeldMemory } from './memory-budget.ts';
 import { SenderPace } from './sender-pace.ts';
-
-export type BodyEncoding = 'identity' | 'gzip';
 
 /** A body as it came, in shared memory: a thread parses it while this one writes it to disk, and nobody copies it. */
 export interface RawBody {
@@ -119,30 +116,20 @@ export function declaredLength(request: IncomingMessage): number | undefined {
   return text === undefined ? undefined : Number(text);
 }
 
-/** @throws body_encoding */
-export function readEncoding(header: string | undefined): BodyEncoding {
-  const name = header?.trim().toLowerCase() ?? 'identity';
-  if (name === 'gzip' || name === 'x-gzip') return 'gzip';
-  if (name === 'identity' || name === '') return 'identity';
-  throw new ServiceError('body_encoding', { details: [`Content-Encoding ${name} is not known`] });
-}
-
-const gunzipAsync = promisify(gunzip);
-
 /** What a body may hold that the serving thread parses: the worst of them takes it some tens of milliseconds. */
 export const JSON_LIMITS: JsonLimits = { values: 400_000, names: 50_000, text: MIB };
 
 /**
  * Reads a JSON body, e.g. of the management API, on the calling thread.
  * @returns undefined for an empty body
- * @throws body_not_gzip, body_not_json, body_too_large, request_invalid
+ * @throws body_not_unpacked, body_not_json, body_too_large, request_invalid
  */
 export async function parseJsonBody(
   { bytes, encoding }: RawBody,
   maxMib: number,
   limits = JSON_LIMITS,
 ): Promise<unknown> {
-  const plain = encoding === 'gzip' ? await unpack(bytes, maxMib) : bytes;
+  const plain = await unpack(bytes, encoding, maxMib);
   if (plain.length === 0) return undefined;
   const excess = describeExcess(countJson(plain, limits), limits);
   if (excess !== undefined) throw new ServiceError('request_invalid', { details: [excess] });
@@ -166,15 +153,4 @@ function dropPrototypeKeys(value: unknown): unknown {
   if (Object.hasOwn(value, '__proto__')) Reflect.deleteProperty(value, '__proto__');
   for (const one of Object.values(value)) dropPrototypeKeys(one);
   return value;
-}
-
-async function unpack(bytes: Uint8Array, maxMib: number): Promise<Uint8Array> {
-  try {
-    return await gunzipAsync(bytes, { maxOutputLength: maxMib * MIB });
-  } catch (error) {
-    if ((error as { code?: string }).code === 'ERR_BUFFER_TOO_LARGE') {
-      throw new ServiceError('body_too_large', { values: [maxMib] });
-    }
-    throw new ServiceError('body_not_gzip', { details: [(error as Error).message], cause: error });
-  }
 }

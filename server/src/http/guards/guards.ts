@@ -133,6 +133,9 @@ async function chooseProject(guards: Guards, request: FastifyRequest): Promise<v
   request.project = await guards.chooseProject(request.caller, readProjectId(request.query));
 }
 
+/** RFC 9745: 2026-01-01, when the interface began with the header as the recommended way. */
+const KEY_IN_URL_DEPRECATED = '@1767225600';
+
 /** A key counts before a session. @returns undefined when there is none, or none is asked for */
 async function findKey(
   guards: Guards,
@@ -141,7 +144,7 @@ async function findKey(
 ): Promise<Caller | undefined> {
   const { guard } = request.routeOptions.config;
   const key = guard === 'session' ? undefined : readPresentedKey(request, guard === 'management');
-  if (key?.inUrl) reply.header('deprecation', 'true');
+  if (key?.inUrl) reply.header('deprecation', KEY_IN_URL_DEPRECATED);
   return key && guards.findCaller(key);
 }
 

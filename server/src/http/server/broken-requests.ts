@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
+import type { FailureBody } from '../answers/answers.ts';
 import type { Server } from '../http.ts';
 import { countUnderWay } from './connections.ts';
 
@@ -33,8 +34,9 @@ export function createBrokenRequestHandler() {
     tell(this.log, { reqId: requestId, code: error.code });
     // An answer here would be taken for that of the request before.
     if (!socket.writable || countUnderWay(socket) > 0) return void socket.destroy();
-    const [code, message] = describe(error);
-    const body = JSON.stringify({ status: 'failure', code, message, requestId });
+    const { code, reason, message } = describe(error);
+    const failure: FailureBody = { status: 'failure', code, reason, message, requestId };
+    const body = JSON.stringify(failure);
     const head = `HTTP/1.1 ${code} ${message}\r\nContent-Type: application/json; charset=utf-8`;
     socket.end(`${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
     // Its other end need not close.
@@ -42,8 +44,10 @@ export function createBrokenRequestHandler() {
   };
 }
 
-function describe({ code }: { code?: string }): [status: number, message: string] {
-  if (code === 'HPE_HEADER_OVERFLOW') return [431, 'Request Header Fields Too Large'];
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return [408, 'Request Timeout'];
-  return [400, 'Bad Request'];
+function describe({ code }: { code?: string }): Pick<FailureBody, 'code' | 'reason' | 'message'> {
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return { code: 431, reason: 'headers_too_large', message: 'Request Header Fields Too Large' };
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return { code: 408, reason: 'request_timeout', message: 'Request Timeout' };
+  return { code: 400, reason: 'bad_request', message: 'Bad Request' };
 }

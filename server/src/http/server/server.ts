@@ -4,7 +4,7 @@ import { Ajv } from 'ajv';
 import Fastify, { type FastifyError, type FastifyRequest, type RouteOptions } from 'fastify';
 import { nameCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { describeSchemaErrors, replyWithError } from '../answers/answers.ts';
+import { describeSchemaErrors, hasAlready, replyWithError } from '../answers/answers.ts';
 import {
   CHECKS,
   checkLater,
@@ -29,6 +29,7 @@ import {
   watchStream,
 } from '../guards/guards.ts';
 import type { Server } from '../http.ts';
+import { packForCaller } from './answer-encoding.ts';
 import { createAnswerMemory } from './answer-memory.ts';
 import { createBrokenRequestHandler } from './broken-requests.ts';
 import { boundConnections, connectionOptions, READER_MS } from './connections.ts';
@@ -77,6 +78,11 @@ const MAX_HEADER_BYTES = 136 * 1024;
 /** The paths that browsers of other origins may call. Source: docs/interface.md §5.4. */
 const CORS_PATHS = ['/projects', '/product-service/', '/search/relations/', '/project/check-credentials'];
 
+/** What scripts of other origins may read beside the body. */
+const EXPOSED_HEADERS = ['Retry-After', 'RateLimit', 'RateLimit-Policy', 'ETag', 'X-Request-Id'].concat(
+  ...['Deprecation', 'Idempotency-Replayed', 'Location', 'WWW-Authenticate'],
+);
+
 /** The server with its checks and without routes. */
 export function createServer(settings: ServerSettings, guards: Guards): Server {
   const server: Server = Fastify({
@@ -122,8 +128,14 @@ export function createServer(settings: ServerSettings, guards: Guards): Server {
   const holdAnswer = createAnswerMemory(settings.bodyBudgetMib * MIB);
   server.addHook('onSend', async (request, reply, payload) => {
     reply.header('x-request-id', request.id);
+    if (request.isRepeated) reply.header('idempotency-replayed', 'true');
+    if (hasAlready(request, reply)) {
+      reply.code(304).removeHeader('content-type').removeHeader('content-length');
+      return null;
+    }
     watchStream(request, reply, payload);
     holdAnswer(request, reply, payload);
+    return packForCaller(request, reply, payload);
   });
   endConnectionsOnClose(server, settings.closeMs ?? CLOSE_MS);
   return server;
@@ -190,6 +202,7 @@ function readBodies(server: Server, budget: MemoryBudget): void {
   server.decorateRequest('bodyDigest', undefined);
   server.decorateRequest('sentType', undefined);
   server.decorateRequest('rawReply', undefined);
+  server.decorateRequest('isRepeated', false);
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('*', async (request: FastifyRequest, payload: unknown) => {
     const { body = 'json', maxBodyMib = 1, holds } = request.routeOptions.config;
@@ -251,7 +264,12 @@ function answerUnknownPaths(server: Server): void {
 }
 
 function allowOrigins(server: Server, origins: readonly string[]): void {
-  const allowed = { origin: [...origins], credentials: false, methods: ['GET', 'HEAD', 'POST'] };
+  const allowed = {
+    origin: [...origins],
+    credentials: false,
+    methods: ['GET', 'HEAD', 'POST'],
+    exposedHeaders: EXPOSED_HEADERS,
+  };
   void server.register(cors, {
     strictPreflight: false,
     delegator: (request: FastifyRequest, done: (error: Error | null, options: object) => void) => {

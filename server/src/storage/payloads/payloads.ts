@@ -1,5 +1,13 @@
 /**
  * The door of payloads: accepted bodies until their task has ended, as files or as rows.
  */
+export {
+  type BodyEncoding,
+  createUnpacker,
+  readEncoding,
+  refuseUnpacking,
+  unpack,
+  unpackNow,
+} from './body-encoding.ts';
 export { createPayloadFiles, type PayloadFiles } from './payload-files.ts';
 export { createPayloadRows } from './payload-rows.ts';

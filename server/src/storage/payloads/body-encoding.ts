@@ -1,0 +1,76 @@
+import type { Transform } from 'node:stream';
+import { promisify } from 'node:util';
+import {
+  brotliDecompress,
+  brotliDecompressSync,
+  constants,
+  createBrotliDecompress,
+  createZstdDecompress,
+  gunzip,
+  gunzipSync,
+  zstdDecompress,
+  zstdDecompressSync,
+} from 'node:zlib';
+import { ServiceError } from '../../kernel/errors.ts';
+
+/** How a body was packed by its sender. */
+export type BodyEncoding = 'identity' | 'gzip' | 'zstd' | 'br';
+
+const MIB = 1024 * 1024;
+// A window of 8 MiB is what RFC 9659 allows on the way; Node would take one of 128 MiB.
+const ZSTD = { params: { [constants.ZSTD_d_windowLogMax]: 23 } };
+
+const NAMES: Readonly<Record<string, BodyEncoding>> = {
+  '': 'identity',
+  identity: 'identity',
+  gzip: 'gzip',
+  'x-gzip': 'gzip',
+  zstd: 'zstd',
+  br: 'br',
+};
+
+/** @throws body_encoding */
+export function readEncoding(header: string | undefined): BodyEncoding {
+  const name = header?.trim().toLowerCase() ?? '';
+  const known = Object.hasOwn(NAMES, name) ? NAMES[name] : undefined;
+  if (known !== undefined) return known;
+  throw new ServiceError('body_encoding', { details: [`Content-Encoding ${name} is not known`] });
+}
+
+/** Stops at the limit, so that a small body cannot fill the memory. @throws body_not_unpacked, body_too_large */
+export async function unpack(bytes: Uint8Array, encoding: BodyEncoding, maxMib: number): Promise<Uint8Array> {
+  const limit = { maxOutputLength: maxMib * MIB };
+  try {
+    if (encoding === 'gzip') return await promisify(gunzip)(bytes, limit);
+    if (encoding === 'br') return await promisify(brotliDecompress)(bytes, limit);
+    return encoding === 'zstd' ? await promisify(zstdDecompress)(bytes, { ...ZSTD, ...limit }) : bytes;
+  } catch (error) {
+    throw refuseUnpacking(error, encoding, maxMib);
+  }
+}
+
+/** The same on the calling thread. @throws body_not_unpacked, body_too_large */
+export function unpackNow(bytes: Buffer, encoding: BodyEncoding, maxMib: number): Buffer {
+  const limit = { maxOutputLength: maxMib * MIB };
+  try {
+    if (encoding === 'gzip') return gunzipSync(bytes, limit);
+    if (encoding === 'br') return brotliDecompressSync(bytes, limit);
+    return encoding === 'zstd' ? zstdDecompressSync(bytes, { ...ZSTD, ...limit }) : bytes;
+  } catch (error) {
+    throw refuseUnpacking(error, encoding, maxMib);
+  }
+}
+
+/** @returns undefined for what a reader of files knows by its first bytes */
+export function createUnpacker(encoding: BodyEncoding): Transform | undefined {
+  if (encoding === 'zstd') return createZstdDecompress(ZSTD);
+  return encoding === 'br' ? createBrotliDecompress() : undefined;
+}
+
+/** Of what an unpacker throws. */
+export function refuseUnpacking(error: unknown, encoding: BodyEncoding, maxMib: number): unknown {
+  if (error instanceof ServiceError) return error;
+  const { code, message } = error as Error & { code?: string };
+  if (code === 'ERR_BUFFER_TOO_LARGE') return new ServiceError('body_too_large', { values: [maxMib] });
+  return new ServiceError('body_not_unpacked', { values: [encoding], details: [message], cause: error });
+}
