@@ -31,7 +31,7 @@ const lines = {
   'server/src/catalog': ['products', 'ontology', 'filters', 'lookup', 'browse', 'ingest', 'updates', 'store'],
   'server/src/catalog/ingest': ['scan'],
   'server/src/catalog/store': ['sqlite', 'postgres'],
-  'server/src/relations': ['definitions', 'memberships', 'search', 'answers', 'store'],
+  'server/src/relations': ['definitions', 'memberships', 'links', 'search', 'answers', 'store'],
   'server/src/relations/store': ['sqlite', 'postgres'],
   'server/src/pipelines': ['sources', 'formats', 'mapping', 'definitions', 'runs'],
   'server/src/pipelines/sources': ['directory'],

@@ -778,6 +778,11 @@ export type ProductRelations = {
             targetValues: Array<string>;
             sourceValues: Array<string>;
           }>;
+          /** in a relation of links: which product lists the other one, and at which position from 1 */
+          listed?: {
+            by: string;
+            position: number;
+          } | null;
         };
       }>;
     } | null;
@@ -817,6 +822,11 @@ export type ProductRelations = {
             targetValues: Array<string>;
             sourceValues: Array<string>;
           }>;
+          /** in a relation of links: which product lists the other one, and at which position from 1 */
+          listed?: {
+            by: string;
+            position: number;
+          } | null;
         };
       }>;
     } | null;
@@ -909,6 +919,8 @@ export type RelatedProductsOfMany = {
 };
 
 export type Relation = {
+  /** default rule; links: the pairs are listed (§12.8) */
+  kind?: "rule" | "links";
   name: string;
   tag: string;
   description?: string;
@@ -948,6 +960,8 @@ export type Relation = {
 };
 
 export type RelationDefinition = {
+  /** default rule; links: the pairs are listed (§12.8) */
+  kind?: "rule" | "links";
   name: string;
   tag: string;
   description?: string;
@@ -955,10 +969,10 @@ export type RelationDefinition = {
   twoWay?: boolean;
   /** default true */
   enabled?: boolean;
-  /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
-  source: Filter;
-  /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
-  target: Filter;
+  /** needed in a rule */
+  source?: Filter;
+  /** needed in a rule */
+  target?: Filter;
   /** target attribute, operator, source attribute */
   match?: Array<{
     target: string;
@@ -1016,6 +1030,11 @@ export type RelationExplanation = {
     targetValues: Array<string>;
     sourceValues: Array<string>;
   }>;
+  /** in a relation of links: which product lists the other one, and at which position from 1 */
+  listed?: {
+    by: string;
+    position: number;
+  } | null;
 };
 
 export type RelationSurvey = {
@@ -1047,6 +1066,11 @@ export type RelationSurvey = {
     source: string;
     results: Array<Array<string>>;
   }>;
+  /** of a relation of links: its size, with pairs of products that are not there */
+  links?: {
+    sources: number;
+    pairs: number;
+  };
 };
 
 export type RequestPoint = {
@@ -1850,6 +1874,33 @@ export interface Operations {
     };
     answer: RelationExplanation;
   };
+  /** Export the links of a relation as lines, in their order */
+  getManagementProjectsByIdRelationsByRelationIdLinks: {
+    path: { id: number; relationId: number; };
+    query: { source?: string; };
+    answer: string;
+  };
+  /** Replace all links of a relation, in a task */
+  putManagementProjectsByIdRelationsByRelationIdLinks: {
+    path: { id: number; relationId: number; };
+    query: { allowDeletes?: number; };
+    body: string;
+    answer: {
+      status: "success";
+      message: string;
+      task: Task;
+    };
+  };
+  /** Replace the links of the sources that are sent, in a task */
+  patchManagementProjectsByIdRelationsByRelationIdLinks: {
+    path: { id: number; relationId: number; };
+    body: string;
+    answer: {
+      status: "success";
+      message: string;
+      task: Task;
+    };
+  };
   /** List, search or export the catalog of a project */
   getManagementProjectsByIdProducts: {
     path: { id: number; };
@@ -2074,6 +2125,9 @@ export const operations = {
   postManagementProjectsByIdRelationsPreview: ['POST', '/management/projects/{id}/relations/preview'],
   getManagementProjectsByIdRelationsByRelationIdHealth: ['GET', '/management/projects/{id}/relations/{relationId}/health'],
   postManagementProjectsByIdRelationsByRelationIdExplain: ['POST', '/management/projects/{id}/relations/{relationId}/explain'],
+  getManagementProjectsByIdRelationsByRelationIdLinks: ['GET', '/management/projects/{id}/relations/{relationId}/links'],
+  putManagementProjectsByIdRelationsByRelationIdLinks: ['PUT', '/management/projects/{id}/relations/{relationId}/links'],
+  patchManagementProjectsByIdRelationsByRelationIdLinks: ['PATCH', '/management/projects/{id}/relations/{relationId}/links'],
   getManagementProjectsByIdProducts: ['GET', '/management/projects/{id}/products'],
   getManagementProjectsByIdProductsByIdentifier: ['GET', '/management/projects/{id}/products/{identifier}'],
   getManagementProjectsByIdCategories: ['GET', '/management/projects/{id}/categories'],

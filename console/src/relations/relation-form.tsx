@@ -4,7 +4,7 @@ import { Button, IconButton } from '../parts/button.tsx';
 import { AreaField, SelectField, SwitchField, TextField } from '../parts/field.tsx';
 import { Card } from '../parts/page.tsx';
 import { SuggestField } from '../parts/suggest-field.tsx';
-import { MATCH_OPERATORS } from '../state/filters.ts';
+import { EVERY_PRODUCT, MATCH_OPERATORS } from '../state/filters.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
 import { FilterEditor } from './filter-editor.tsx';
@@ -22,14 +22,14 @@ export function RelationForm({ draft, onChange }: Shape) {
       <Basics draft={draft} onChange={onChange} />
       <Card title="From these products">
         <FilterEditor
-          filter={draft.source}
+          filter={draft.source ?? EVERY_PRODUCT}
           attributes={attributes}
           onChange={(source) => onChange({ source })}
         />
       </Card>
       <Card title="To these products">
         <FilterEditor
-          filter={draft.target}
+          filter={draft.target ?? EVERY_PRODUCT}
           attributes={attributes}
           onChange={(target) => onChange({ target })}
         />

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { Card, ErrorNote, Loading } from '../parts/page.tsx';
 import { Figure, Meter } from '../parts/show.tsx';
-import { pruneFilter } from '../state/filters.ts';
+import { EVERY_PRODUCT, pruneFilter } from '../state/filters.ts';
 import { formatCount, formatPercent } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
@@ -66,8 +66,8 @@ function complete(draft: RelationDefinition): RelationDefinition {
     ...draft,
     name: draft.name || 'preview',
     tag: draft.tag || 'preview',
-    source: pruneFilter(draft.source),
-    target: pruneFilter(draft.target),
+    source: pruneFilter(draft.source ?? EVERY_PRODUCT),
+    target: pruneFilter(draft.target ?? EVERY_PRODUCT),
     match: draft.match?.filter(({ source, target }) => source !== '' && target !== '') ?? [],
     sort: draft.sort?.filter(({ attribute }) => attribute !== '') ?? [],
     names: [],

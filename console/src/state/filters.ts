@@ -93,8 +93,15 @@ function isWhole(filter: Filter): boolean {
   return operator === 'exists' || value !== '';
 }
 
+export const EVERY_PRODUCT: Filter = { all: [] };
+
 /** @returns the names of the attributes that a relation looks at: in its sides, its matches and its sort */
-export function listAttributes({ source, target, match = [], sort = [] }: RelationDefinition): Set<string> {
+export function listAttributes({
+  source = EVERY_PRODUCT,
+  target = EVERY_PRODUCT,
+  match = [],
+  sort = [],
+}: RelationDefinition): Set<string> {
   const names = [
     ...match.flatMap((one) => [one.target, one.source]),
     ...sort.map(({ attribute }) => attribute),

@@ -28,6 +28,7 @@ import type { Projects } from '../projects/projects.ts';
 import { productRelationRoutes } from '../relations/answers/product-relation-routes.ts';
 import { relatedRoutes } from '../relations/answers/related-routes.ts';
 import { relationRoutes } from '../relations/definitions/relation-routes.ts';
+import { linkRoutes } from '../relations/links/link-routes.ts';
 import type { Relations } from '../relations/relations.ts';
 import type { Statistics } from '../statistics/statistics.ts';
 import { statisticsRoutes } from '../statistics/statistics-routes.ts';
@@ -49,6 +50,7 @@ const ROUTES = [
   relatedRoutes,
   productRelationRoutes,
   relationRoutes,
+  linkRoutes,
   productRoutes,
   surveyRoutes,
   ontologyRoutes,

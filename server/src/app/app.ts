@@ -177,6 +177,8 @@ function openCatalog(base: Base, { projects, tasks, metrics, statistics, server 
   const relations = createRelations({
     store: relationStore,
     tasks,
+    payloads,
+    uploadMaxMib: config.uploadMaxMib,
     clock,
     logger,
     getSettings: projects.getSettings,

@@ -53,7 +53,7 @@ export {
 export { createIngest } from './ingest/ingest.ts';
 export { type Attribute, indexByKey, listFacts, type Ontology, readValue } from './ontology/ontology.ts';
 export type { CatalogSettings } from './parts.ts';
-export type { CatalogStore } from './port.ts';
+export type { CatalogStore, ChangeOrder, DeleteLimit } from './port.ts';
 export type { UploadedProduct } from './products/products.ts';
 export {
   computeValueId,
@@ -66,6 +66,8 @@ export {
 export { ReportPassage } from './report-lines.ts';
 export type { CatalogSnapshots } from './snapshot.ts';
 export {
+  applyPostgresChange,
+  applySqliteChange,
   type ChangedCatalog,
   changePostgresCatalog,
   changeSqliteCatalog,
@@ -79,7 +81,7 @@ export {
   readOntology,
   writerOperations,
 } from './store/store.ts';
-export type { GatheredWrites, WriteMode } from './updates/updates.ts';
+export { type GatheredWrites, isGuarded, refuseDeletes, type WriteMode } from './updates/updates.ts';
 
 export type Catalog = ReturnType<typeof createCatalog>;
 

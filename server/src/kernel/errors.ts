@@ -45,6 +45,7 @@ export type FailureCode =
   | 'console_missing'
   | 'method_not_allowed'
   | 'relation_not_ready'
+  | 'links_of_rule'
   | 'search_too_long'
   | 'task_ended'
   | 'task_uploading'

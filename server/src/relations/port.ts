@@ -1,6 +1,9 @@
+import type { ChangeOrder, DeleteLimit } from '../catalog/catalog.ts';
+import type { RawBody } from '../http/http.ts';
 import type { ExpectedStates } from '../storage/storage.ts';
 import type { RelateInput } from './answers/answers.ts';
 import type { Relation, RelationDefinition } from './definitions/definitions.ts';
+import type { LinkLine } from './links/links.ts';
 import type { BuildOrder, BuildPage } from './memberships/memberships.ts';
 import type {
   ExplainInput,
@@ -49,6 +52,61 @@ export interface RemovedRelation {
   readonly expected?: ExpectedStates;
 }
 
+/** `change`: of the sources that the list names. */
+export type LinkMode = 'replace' | 'change';
+
+/** A list of links as it came. */
+export interface SentLinks extends RawBody {
+  readonly relationId: number;
+  readonly maxMib: number;
+  /** Whether the pairs that are there already are counted. */
+  readonly isCounted: boolean;
+}
+
+export interface AcceptedLinks {
+  /** Pieces of the list, in order, each a JSON list of lines. */
+  readonly payloadNames: readonly string[];
+  /** Pairs of the relation, and those of them that the list has too; 0 where they are not counted. */
+  readonly present: number;
+  readonly kept: number;
+}
+
+export interface StagedPiece {
+  /** Of the staged list. */
+  readonly build: number;
+  readonly lines: readonly LinkLine[];
+}
+
+export interface LinkOrder extends ChangeOrder, DeleteLimit {
+  readonly relationId: number;
+  readonly mode: LinkMode;
+  readonly staged: number;
+}
+
+export interface ListSize {
+  readonly sources: number;
+  readonly pairs: number;
+}
+
+export type LinkResult =
+  | ({ readonly kind: 'done' } & ListSize & Record<'created' | 'deleted' | 'unchanged', number>)
+  | { readonly kind: 'guarded'; readonly present: number; readonly deleted: number }
+  /** The relation is gone. */
+  | { readonly kind: 'missing' };
+
+export interface LinkPage {
+  readonly relationId: number;
+  /** Of this source only. */
+  readonly source: string | undefined;
+  /** The last line read before. */
+  readonly after: number;
+  readonly limit: number;
+}
+
+export interface ReadLine extends LinkLine {
+  readonly line: number;
+}
+
 /**
  * Where relations and their join index are kept: with the catalog, so that both change in one instant. Questions end
  * when their `signal` is aborted.
@@ -68,10 +126,25 @@ export interface RelationStore {
   buildPage(projectId: number, order: BuildOrder): Promise<BuildPage>;
   /** @returns whether there may be more to remove */
   dropBuilds(projectId: number): Promise<boolean>;
+  /**
+   * Checks a list of links and stores it in pieces.
+   * @throws request_invalid that names lines, body_too_large, body_not_gzip, storage_full; then nothing is kept
+   */
+  acceptLinks(projectId: number, sent: SentLinks): Promise<AcceptedLinks>;
+  /** Begins a list that is staged. @returns its build; undefined when there is no relation */
+  beginLinks(projectId: number, relationId: number): Promise<number | undefined>;
+  /** @returns sources that have more targets than a source may have */
+  stageLinks(projectId: number, piece: StagedPiece): Promise<readonly string[]>;
+  applyLinks(projectId: number, order: LinkOrder): Promise<LinkResult>;
+  /** Lets go of lists that are staged and were not put in place. */
+  freeLinks(projectId: number): Promise<void>;
+  /** @returns lines of the list that answers; undefined for a relation without one */
+  readLinks(projectId: number, page: LinkPage): Promise<readonly ReadLine[] | undefined>;
   /** Tries a definition on the catalog. @returns how it does, or why it cannot work @throws search_too_long */
   tryDefinition(
     projectId: number,
-    definition: RelationDefinition,
+    /** `id`: of the relation whose links are taken. */
+    tried: { readonly definition: RelationDefinition; readonly id?: number | undefined },
     signal: AbortSignal,
   ): Promise<RelationSurvey | { readonly problem: string }>;
   /** @returns how a relation does; undefined when it is not built */

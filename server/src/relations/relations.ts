@@ -9,11 +9,18 @@ import type { ChosenProject } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
-import { refuseOtherState } from '../storage/storage.ts';
+import { type PayloadFiles, refuseOtherState } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 import type { AnswerForm, RelateInput } from './answers/answers.ts';
 import { checkIncluded, checkSize, type IncludedRelations, planTags } from './answers/answers.ts';
-import { markOfRelation, type Relation, type RelationDefinition, ruleOf } from './definitions/definitions.ts';
+import {
+  isListed,
+  markOfRelation,
+  type Relation,
+  type RelationDefinition,
+  ruleOf,
+} from './definitions/definitions.ts';
+import { RelationLinks } from './links/links.ts';
 import { createRelationBuilds } from './memberships/memberships.ts';
 import type { RelationStore, RemovedRelation, WaitingCaller } from './port.ts';
 import type { ExplainInput, ProductRelationsInput, RelationExplanation } from './search/search.ts';
@@ -33,10 +40,15 @@ export {
 export interface RelationParts {
   readonly store: RelationStore;
   readonly tasks: Tasks;
+  readonly payloads: PayloadFiles;
+  /** Largest list of links. */
+  readonly uploadMaxMib: number;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Settings of a project that concern answers (§14.2). */
-  getSettings(projectId: number): Promise<{ readonly brandAttribute: string }>;
+  /** Settings of a project that concern answers and links (§14.2). */
+  getSettings(
+    projectId: number,
+  ): Promise<{ readonly brandAttribute: string; readonly maxDeletePercent: number }>;
 }
 
 export interface AskedRelations extends IncludedRelations {
@@ -55,8 +67,10 @@ export type Relations = ReturnType<typeof createRelations>;
 const GROUPS_PER_STEP = 5_000;
 const SOURCES_PER_STEP = 100;
 
-export function createRelations({ store, tasks, clock, logger, getSettings }: RelationParts) {
+export function createRelations(parts: RelationParts) {
+  const { store, tasks, clock, logger, getSettings, uploadMaxMib: maxMib } = parts;
   const builds = createRelationBuilds({ store, tasks, logger });
+  const links = new RelationLinks({ ...parts, maxMib, dropOld: builds.dropOld });
 
   async function save(
     project: ChosenProject,
@@ -65,10 +79,8 @@ export function createRelations({ store, tasks, clock, logger, getSettings }: Re
   ): Promise<Relation> {
     const present = id === undefined ? undefined : await findExpected(project.id, { id, expected });
     const keep = () => store.save(project.id, { id, expected, definition, at: clock.now() });
-    const isBuilt =
-      present?.state === 'ready' &&
-      JSON.stringify(ruleOf(present.definition)) === JSON.stringify(ruleOf(definition));
-    const saved = await (isBuilt ? keep() : builds.changeAndBuild(project, keep));
+    if (present !== undefined) refuseOtherKind(present.definition, definition);
+    const saved = await (isBuilt(present, definition) ? keep() : builds.changeAndBuild(project, keep));
     if (saved === undefined) throw new ServiceError('not_found');
     return saved;
   }
@@ -112,7 +124,7 @@ export function createRelations({ store, tasks, clock, logger, getSettings }: Re
     },
 
     follow: builds.follow,
-
+    links,
     /** Tries a definition on the catalog as it is, and stores nothing. */
     tryDefinition: store.tryDefinition,
     /** @throws not_found, relation_not_ready while its index is made */
@@ -150,6 +162,19 @@ export function createRelations({ store, tasks, clock, logger, getSettings }: Re
   };
 }
 
+/** Whether nothing has to be made for a definition; a list is there from the beginning. */
+const isBuilt = (present: Relation | undefined, definition: RelationDefinition) =>
+  isListed(definition) ||
+  (present?.state === 'ready' &&
+    JSON.stringify(ruleOf(present.definition)) === JSON.stringify(ruleOf(definition)));
+
+/** Its links would be lost, or nobody would know what becomes of the rule. */
+function refuseOtherKind(present: RelationDefinition, definition: RelationDefinition): void {
+  if (isListed(present) === isListed(definition)) return;
+  const details = ['/kind cannot change: delete the relation, or create another one'];
+  throw new ServiceError('request_invalid', { details });
+}
+
 /** @throws bad_request, query_invalid */
 function planAnswer(asked: AskedRelations, relations: readonly Relation[]) {
   checkIncluded(asked);
@@ -177,9 +202,11 @@ interface SentRelation {
 function planImport(sent: readonly SentRelation[], present: readonly Relation[]) {
   const free = new Map(present.map((relation) => [relation.id, relation]));
   const planned = sent.map(({ id, definition }) => {
+    const isOfKind = (one: Relation | undefined) =>
+      one !== undefined && isListed(one.definition) === isListed(definition);
     const isSame = (one: Relation) =>
-      one.definition.name === definition.name && one.definition.tag === definition.tag;
-    const known = id !== undefined && free.has(id) ? id : [...free.values()].find(isSame)?.id;
+      isOfKind(one) && one.definition.name === definition.name && one.definition.tag === definition.tag;
+    const known = id !== undefined && isOfKind(free.get(id)) ? id : [...free.values()].find(isSame)?.id;
     if (known !== undefined) free.delete(known);
     return { id: known, definition };
   });

@@ -4,6 +4,7 @@ import { postgresRelationReaderOperations, relationReaderOperations } from '../.
 import {
   createCatalogFiles,
   createReaders,
+  openPayloads,
   openPostgres,
   type Postgres,
   serveOperations,
@@ -13,7 +14,8 @@ import {
 serveOperations(openOperations(workerData as ThreadPlace), { isUrgent: true });
 
 function openOperations(place: ThreadPlace) {
-  if (place.kind === 'embedded') return relationReaderOperations(createCatalogFiles(place.catalogs));
+  if (place.kind === 'embedded')
+    return relationReaderOperations(createCatalogFiles(place.catalogs), openPayloads(place));
   const postgres = openPostgres(place);
   return postgresRelationReaderOperations({ postgres, readPostgres: chooseReaders(postgres, place) });
 }

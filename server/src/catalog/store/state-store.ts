@@ -193,15 +193,23 @@ export interface ChangedCatalog {
 export type CatalogWork<Result> = (catalog: ChangedCatalog) => Program<Result>;
 
 export const changeFromOutside = <Result>(work: CatalogWork<Result>): Program<Result> =>
-  change((state) => {
-    const { catalogVersion, derivationRevision } = state;
-    return work({
-      newestDocument: state.nextDocumentId - 1,
-      takeId: (of) => (of === 'relation' ? state.nextRelationId++ : state.nextBuildId++),
-      readOntology,
-      affect(what) {
-        state.catalogVersion = catalogVersion + 1;
-        if (what === 'derivation') state.derivationRevision = derivationRevision + 1;
-      },
-    });
-  });
+  change((state) => work(openChanged(state)));
+
+/** The same for the work of an ordered task. */
+export const applyFromOutside = <Result extends object>(
+  order: ChangeOrder,
+  work: CatalogWork<{ result: Result; isDone: boolean }>,
+): Program<Result> => applyOnce(order, (state) => work(openChanged(state)));
+
+function openChanged(state: CatalogState): ChangedCatalog {
+  const { catalogVersion, derivationRevision } = state;
+  return {
+    newestDocument: state.nextDocumentId - 1,
+    takeId: (of) => (of === 'relation' ? state.nextRelationId++ : state.nextBuildId++),
+    readOntology,
+    affect(what) {
+      state.catalogVersion = catalogVersion + 1;
+      if (what === 'derivation') state.derivationRevision = derivationRevision + 1;
+    },
+  };
+}

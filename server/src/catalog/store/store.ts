@@ -3,12 +3,14 @@
  * beside this file; neither engine imports the other.
  */
 export {
+  applyPostgresChange,
   changePostgresCatalog,
   createPostgresCatalogStore,
   createPostgresSnapshots,
   postgresWriterOperations,
 } from './postgres/postgres.ts';
 export {
+  applySqliteChange,
   changeSqliteCatalog,
   createSqliteCatalogStore,
   createSqliteSnapshots,

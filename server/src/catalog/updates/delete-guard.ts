@@ -13,19 +13,28 @@ export function isGuarded(
   return deleted * 100 > maxDeletePercent * present;
 }
 
+/** What an update deletes, and which call allows that. */
+export interface DeletedThings {
+  readonly plural: string;
+  readonly call: string;
+}
+
+const PRODUCTS: DeletedThings = { plural: 'products', call: 'start' };
+
 /** @returns the refusal of a guarded commit, with its figures; `limitOf`: whose limit it is */
 export function refuseDeletes(
-  { present, deleted }: { present: number; deleted: number },
+  { present, deleted, things = PRODUCTS }: { present: number; deleted: number; things?: DeletedThings },
   { maxDeletePercent, allowDeletes }: DeleteLimit,
   limitOf: 'project' | 'pipeline' = 'project',
 ): ServiceError {
+  const { plural, call } = things;
   const percent = present === 0 ? 0 : Math.round((deleted / present) * 10_000) / 100;
   const wayOut =
     limitOf === 'pipeline'
       ? `the pipeline allows ${maxDeletePercent} %, its maxDeletePercent; raise it to delete them all the same`
-      : `the project allows ${maxDeletePercent} %; send start?allowDeletes=${deleted} to delete them all the same`;
+      : `the project allows ${maxDeletePercent} %; send ${call}?allowDeletes=${deleted} to delete them all the same`;
   const details = [
-    `the update would delete ${deleted} of ${present} products (${percent} %)`,
+    `the update would delete ${deleted} of ${present} ${plural} (${percent} %)`,
     allowDeletes === undefined ? wayOut : `allowDeletes says ${allowDeletes}, it must be exactly ${deleted}`,
   ];
   if (allowDeletes !== undefined)

@@ -2,7 +2,7 @@
  * The door of updates: full updates from initiate to commit, incremental and partial updates, deletes and restores, each a
  * task that takes effect in the order of its acceptance. Decides; the stores carry out.
  */
-export { isGuarded } from './delete-guard.ts';
+export { isGuarded, refuseDeletes } from './delete-guard.ts';
 export { FullUpdates } from './full-update.ts';
 export { listBatchPayloads, listLiveFullUpdates } from './full-update-store.ts';
 export { type GatheredWrites, gatherWrites, type WriteMode } from './gathered-writes.ts';

@@ -94,6 +94,7 @@ const onTheWire = {
     message: 'The console is not built here: run npm ci && npm run build, then start the service again',
   },
   method_not_allowed: { status: 405, message: 'Method Not Allowed' },
+  links_of_rule: { status: 409, message: 'The relation $1 is a rule, only a relation of links has links' },
   relation_not_ready: { status: 409, message: 'The relation answers nothing yet' },
   search_too_long: {
     status: 400,

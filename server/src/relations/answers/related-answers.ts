@@ -1,8 +1,9 @@
 import { type Attribute, indexByKey, type Operator, type UploadedProduct } from '../../catalog/catalog.ts';
-import { type BoundRule, compileRule } from '../definitions/definitions.ts';
+import { type BoundRule, compileRule, isListed } from '../definitions/definitions.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';
 import type { FoundSource, RelationView } from '../search/search.ts';
 import {
+  explainLinked,
   explainPair,
   type FoundGroups,
   type PairExplanation,
@@ -203,14 +204,17 @@ function search(
   relation: AnsweringRelation,
   { identifier, source, limit }: Asked & { limit: number },
 ) {
-  const find = () => searchRelated(view, relation, { source, limit });
+  const find = () => searchRelated(view, relation, { identifier, source, limit });
   // One that is not found may only not be fetched yet: nothing is to be kept of it.
-  return source === undefined ? find() : view.once(`search ${relation.build} ${identifier}`, find);
+  return source === undefined && !relation.isListed
+    ? find()
+    : view.once(`search ${relation.build} ${identifier}`, find);
 }
 
 const toAnswering = ({ id, definition, ...relation }: ServedRelation): AnsweringRelation => ({
   build: relation.build,
   bound: relation.bound,
+  isListed: isListed(definition),
   twoWay: relation.twoWay,
   excludeSameGroup: relation.excludeSameGroup,
   operators: compileRule(relation.bound).comparisons.map(({ operator }): Operator => operator),
@@ -221,9 +225,10 @@ const toAnswering = ({ id, definition, ...relation }: ServedRelation): Answering
 /** Of a related product: which conditions held, on both of them, by which values (§12.6 rule 1). */
 function explainItem(
   view: RelationView,
-  { bound }: AnsweringRelation,
+  { build, bound, isListed }: AnsweringRelation,
   found: { identifier: string; productId: number; matchType: FoundGroups['matchType'] },
 ): PairExplanation | undefined {
+  if (isListed) return explainLinked(view, { build, ...found });
   const raws = [view.findUpload(found.identifier)?.raw, view.findRaw(found.productId)];
   const [asked, other] = raws.map((raw) => raw && (JSON.parse(raw) as UploadedProduct));
   if (!asked || !other) return undefined;

@@ -1,7 +1,7 @@
 import { checkFilter, type Filter } from '../../catalog/catalog.ts';
 import { boundLines } from '../../kernel/bounded-lines.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { RelationDefinition } from './relation.ts';
+import { isListed, type RelationDefinition } from './relation.ts';
 
 /**
  * Whether a definition can be stored; whether it works with the ontology is checked later (`rule.ts`). Source:
@@ -9,8 +9,8 @@ import type { RelationDefinition } from './relation.ts';
  */
 
 export type SentDefinition = Pick<RelationDefinition, 'name' | 'tag'> & {
-  readonly source: unknown;
-  readonly target: unknown;
+  readonly source?: unknown;
+  readonly target?: unknown;
 } & Partial<Omit<RelationDefinition, 'name' | 'tag' | 'source' | 'target'>>;
 
 /**
@@ -18,10 +18,7 @@ export type SentDefinition = Pick<RelationDefinition, 'name' | 'tag'> & {
  * @returns the definition with its defaults @throws request_invalid that names every mistake in the filters
  */
 export function checkDefinition(sent: SentDefinition, path = ''): RelationDefinition {
-  const errors = [
-    ...checkFilter(`${path}/source`, sent.source),
-    ...checkFilter(`${path}/target`, sent.target),
-  ];
+  const errors = isListed(sent) ? listRuleParts(sent, path) : listFilterErrors(sent, path);
   if (errors.length > 0) {
     const shown = boundLines(errors, { most: 20, bytes: 8 * 1024 });
     throw new ServiceError('request_invalid', {
@@ -29,18 +26,35 @@ export function checkDefinition(sent: SentDefinition, path = ''): RelationDefini
       validation: [{ product: null, schemaErrors: shown, errors: shown }],
     });
   }
-  const { description } = sent;
+  const { kind, description, source = EVERY_PRODUCT, target = EVERY_PRODUCT } = sent;
+  const { twoWay = false, enabled = true, match = [], sort = [], names = [], excludeSameGroup = true } = sent;
   return {
-    name: sent.name,
-    tag: sent.tag,
-    ...(description !== undefined && { description }),
-    twoWay: sent.twoWay ?? false,
-    enabled: sent.enabled ?? true,
-    source: sent.source as Filter,
-    target: sent.target as Filter,
-    match: sent.match ?? [],
-    sort: sent.sort ?? [],
-    names: sent.names ?? [],
-    excludeSameGroup: sent.excludeSameGroup ?? true,
+    ...(kind !== undefined && { kind }),
+    ...{ name: sent.name, tag: sent.tag, ...(description !== undefined && { description }) },
+    ...{ twoWay, enabled, source: source as Filter, target: target as Filter },
+    ...{ match, sort, names, excludeSameGroup },
   };
+}
+
+const EVERY_PRODUCT: Filter = { all: [] };
+const SIDES = ['source', 'target'] as const;
+
+function listFilterErrors(sent: SentDefinition, path: string): string[] {
+  return SIDES.flatMap((side) =>
+    sent[side] === undefined
+      ? [`${path} must have required properties '${side}'`.trimStart()]
+      : checkFilter(`${path}/${side}`, sent[side]),
+  );
+}
+
+/** @returns what a relation of links cannot have: whoever lists pairs has chosen them and their order */
+function listRuleParts(sent: SentDefinition, path: string): string[] {
+  const filters = SIDES.filter(
+    (side) => JSON.stringify(sent[side] ?? EVERY_PRODUCT) !== JSON.stringify(EVERY_PRODUCT),
+  );
+  const lists = (['match', 'sort'] as const).filter((part) => (sent[part] ?? []).length > 0);
+  return [
+    ...filters.map((side) => `${path}/${side} must be left out or {"all":[]} in a relation of links`),
+    ...lists.map((part) => `${path}/${part} must be left out or [] in a relation of links`),
+  ];
 }

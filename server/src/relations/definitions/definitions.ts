@@ -2,6 +2,7 @@
  * The door of definitions: relations as written, checked and compiled to rules. Pure, except for routes.
  */
 export {
+  isListed,
   type Match,
   markOfRelation,
   type Relation,

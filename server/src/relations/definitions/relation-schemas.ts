@@ -20,6 +20,9 @@ const WireFilter = Type.Unsafe<Filter>({
 
 /** Source: docs/interface.md §12.1. */
 const definition = {
+  kind: Type.Optional(
+    Type.Enum(['rule', 'links'], { description: 'default rule; links: the pairs are listed (§12.8)' }),
+  ),
   name: Name,
   tag: Name,
   description: Type.Optional(Type.String({ maxLength: 4_096 })),
@@ -60,7 +63,11 @@ const answered = {
 
 /** The answer of GET can be sent back: fields that the service adds are ignored. */
 export const SentRelation = Type.Object(
-  { ...definition, ...answered },
+  {
+    ...{ ...definition, ...answered },
+    source: Type.Optional({ ...WireFilter, description: 'needed in a rule' }),
+    target: Type.Optional({ ...WireFilter, description: 'needed in a rule' }),
+  },
   { ...closed, title: 'RelationDefinition' },
 );
 export type SentRelation = Static<typeof SentRelation>;
@@ -121,6 +128,11 @@ export const explainedPair = {
       sourceValues: Type.Array(Type.String()),
     }),
   ),
+  listed: Type.Optional(
+    Type.Union([Type.Object({ by: Type.String(), position: Type.Integer() }), Type.Null()], {
+      description: 'in a relation of links: which product lists the other one, and at which position from 1',
+    }),
+  ),
 };
 export const Explanation = Type.Object(
   {
@@ -155,6 +167,12 @@ export const Survey = Type.Object(
     ),
     examples: Type.Optional(
       Type.Array(Type.Object({ source: Type.String(), results: Type.Array(Type.Array(Type.String())) })),
+    ),
+    links: Type.Optional(
+      Type.Object(
+        { sources: Type.Integer(), pairs: Type.Integer() },
+        { description: 'of a relation of links: its size, with pairs of products that are not there' },
+      ),
     ),
   },
   { title: 'RelationSurvey' },

@@ -1,8 +1,13 @@
 import type { Filter, Operator } from '../../catalog/catalog.ts';
 import { markOf } from '../../storage/storage.ts';
 
+/** `links`: somebody lists the pairs; the filters then hold every product, and nothing is matched or sorted. */
+export type RelationKind = 'rule' | 'links';
+
 /** A relation as a person defines it. Source: docs/interface.md §12. */
 export interface RelationDefinition {
+  /** Absent: a rule. */
+  readonly kind?: RelationKind;
   readonly name: string;
   readonly tag: string;
   readonly description?: string;
@@ -48,6 +53,8 @@ export interface Relation {
   readonly createdAt: number;
   readonly updatedAt: number;
 }
+
+export const isListed = ({ kind }: Pick<RelationDefinition, 'kind'>) => kind === 'links';
 
 /** The part of a definition that says which products can be related, and in which order. */
 export type RelationRule = Pick<RelationDefinition, 'source' | 'target' | 'match' | 'sort'>;

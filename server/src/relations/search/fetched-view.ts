@@ -4,10 +4,12 @@ import {
   expectCandidates,
   type FoundSource,
   growPage,
+  type LinkedProduct,
   type RelationView,
   type StoredUpload,
   type Variant,
   type Wanted,
+  type WantedLinks,
 } from './related-view.ts';
 
 /** The next candidates of a list. */
@@ -35,6 +37,8 @@ interface ReadList {
 export class Missing {
   readonly sources = new Set<string>();
   readonly pages = new Map<Membership, WantedPage>();
+  /** `WantedLinks` as JSON. */
+  readonly links = new Set<string>();
   readonly groups = new Set<string>();
   readonly raws = new Set<number>();
   readonly identifiers = new Set<number>();
@@ -57,6 +61,7 @@ export class FetchedView implements RelationView {
   private readonly made = new Map<string, unknown>();
   private readonly sources = new Map<string, FoundSource | undefined>();
   private readonly lists = new Map<Membership, ReadList>();
+  private readonly links = new Map<string, readonly LinkedProduct[]>();
   private readonly variants = new Map<string, readonly Variant[]>();
   private readonly raws = new Map<number, string>();
   private readonly identifiers = new Map<number, string>();
@@ -86,6 +91,11 @@ export class FetchedView implements RelationView {
 
   listVariants(group: string): readonly Variant[] {
     return this.find(this.variants, this.missing.groups, group) ?? [];
+  }
+
+  listLinked({ build, side, identifier }: WantedLinks): readonly LinkedProduct[] {
+    const key = JSON.stringify({ build, side, identifier } satisfies WantedLinks);
+    return this.find(this.links, this.missing.links, key) ?? [];
   }
 
   findRaw(productId: number): string | undefined {
@@ -126,6 +136,10 @@ export class FetchedView implements RelationView {
     this.variants.set(group, variants);
   }
 
+  addLinked(key: string, linked: readonly LinkedProduct[]): void {
+    this.links.set(key, linked);
+  }
+
   addRaw(productId: number, raw: string): void {
     this.raws.set(productId, raw);
   }
@@ -156,10 +170,11 @@ export class FetchedView implements RelationView {
    * @throws Error for a product that the view itself named
    */
   settle(): void {
-    const { sources, uploads, groups, raws, identifiers, categories } = this.missing;
+    const { sources, uploads, groups, links, raws, identifiers, categories } = this.missing;
     fillAbsent(sources, this.sources, undefined);
     fillAbsent(uploads, this.uploads, undefined);
     fillAbsent(groups, this.variants, []);
+    fillAbsent(links, this.links, []);
     fillAbsent(categories, this.categories, 0);
     for (const [asked, found] of [
       [raws, this.raws],

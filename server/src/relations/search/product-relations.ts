@@ -1,8 +1,9 @@
 import type { UploadedProduct } from '../../catalog/catalog.ts';
 import { describeBriefly } from '../../catalog/catalog.ts';
 import type { Side } from '../definitions/definitions.ts';
-import { compileRule } from '../definitions/definitions.ts';
+import { compileRule, isListed } from '../definitions/definitions.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';
+import { explainLinked } from './linked-explain.ts';
 import { type SearchedRelation, searchSide } from './related-search.ts';
 import type { RelationView } from './related-view.ts';
 import { explainPair, type PairExplanation } from './relation-explain.ts';
@@ -36,10 +37,10 @@ type RelatedProduct = ReturnType<typeof describeBriefly> & { readonly explain: P
 const OPPOSITE: Readonly<Record<Side, Side>> = { source: 'target', target: 'source' };
 
 /** As the search has it: for a view that fetches what will be looked for. */
-export function toSearched({ build, bound, excludeSameGroup }: ServedRelation): SearchedRelation {
+export function toSearched({ build, bound, definition, excludeSameGroup }: ServedRelation): SearchedRelation {
   const operators = compileRule(bound).comparisons.map(({ operator }) => operator);
   // Both ways are looked for, whatever the relation answers: that is what a two-way one does where it finds nothing.
-  return { build, twoWay: true, excludeSameGroup, operators };
+  return { build, isListed: isListed(definition), twoWay: true, excludeSameGroup, operators };
 }
 
 /** @returns undefined when the product is not there */
@@ -55,17 +56,25 @@ export function relateProduct(
   const searched = toSearched(relation);
 
   const describeSide = (side: Side): ProductSide => {
-    const stands =
-      source?.memberships.some((one) => one.build === searched.build && one.side === side) ?? false;
     const across = OPPOSITE[side];
-    const groups = source && stands ? searchSide(view, searched, { source, limit, side: across }) : [];
+    const stands = searched.isListed
+      ? view.listLinked({ build: searched.build, side: across, identifier }).length > 0
+      : (source?.memberships.some((one) => one.build === searched.build && one.side === side) ?? false);
+    const groups = stands ? searchSide(view, searched, { identifier, source, limit, side: across }) : [];
+    const explain = (productId: number, other: UploadedProduct) => {
+      if (searched.isListed) {
+        const matchType = side === 'source' ? 'FIRST_WAY' : 'SECOND_WAY';
+        return explainLinked(view, { build: searched.build, identifier, productId, matchType });
+      }
+      const pair =
+        side === 'source' ? { source: product, target: other } : { source: other, target: product };
+      return explainPair(relation.bound, pair);
+    };
     const results = groups.flat().flatMap((productId) => {
       const raw = view.findRaw(productId);
       if (raw === undefined) return [];
       const other = JSON.parse(raw) as UploadedProduct;
-      const pair =
-        side === 'source' ? { source: product, target: other } : { source: other, target: product };
-      return [{ ...describeBriefly(other), explain: explainPair(relation.bound, pair) }];
+      return [{ ...describeBriefly(other), explain: explain(productId, other) }];
     });
     return { stands, results };
   };

@@ -1,6 +1,7 @@
 import type { Operator } from '../../catalog/catalog.ts';
 import type { Side } from '../definitions/definitions.ts';
 import { isMatch, type Membership } from '../memberships/memberships.ts';
+import { searchLinked } from './linked-search.ts';
 import type { FoundSource, RelationView, Variant, Wanted } from './related-view.ts';
 
 export type MatchType = 'FIRST_WAY' | 'SECOND_WAY';
@@ -14,9 +15,19 @@ export interface FoundGroups {
 /** A relation as the search needs it. */
 export interface SearchedRelation {
   readonly build: number;
+  /** Somebody lists what goes with what. */
+  readonly isListed: boolean;
   readonly twoWay: boolean;
   readonly excludeSameGroup: boolean;
   readonly operators: readonly Operator[];
+}
+
+/** A product that is asked about. */
+export interface SearchedProduct {
+  readonly identifier: string;
+  /** What it is in relations by rules; undefined also for a product that is in none. */
+  readonly source: FoundSource | undefined;
+  readonly limit: number;
 }
 
 /**
@@ -26,17 +37,25 @@ export interface SearchedRelation {
 export function searchRelated(
   view: RelationView,
   relation: SearchedRelation,
-  { source, limit }: { source: FoundSource | undefined; limit: number },
+  asked: SearchedProduct,
 ): FoundGroups {
-  if (source === undefined) return { matchType: 'FIRST_WAY', groups: [] };
-  const groups = searchSide(view, relation, { source, limit, side: 'target' });
+  const groups = searchSide(view, relation, { ...asked, side: 'target' });
   if (groups.length > 0 || !relation.twoWay) return { matchType: 'FIRST_WAY', groups };
-  const back = searchSide(view, relation, { source, limit, side: 'source' });
+  const back = searchSide(view, relation, { ...asked, side: 'source' });
   return back.length > 0 ? { matchType: 'SECOND_WAY', groups: back } : { matchType: 'FIRST_WAY', groups: [] };
 }
 
 /** `side`: where the related products stand. */
 export function searchSide(
+  view: RelationView,
+  relation: SearchedRelation,
+  { source, identifier, limit, side }: SearchedProduct & { side: Side },
+): (readonly number[])[] {
+  if (relation.isListed) return searchLinked(view, relation, { identifier, limit, side });
+  return source === undefined ? [] : searchRule(view, relation, { source, limit, side });
+}
+
+function searchRule(
   view: RelationView,
   { build, excludeSameGroup, operators }: SearchedRelation,
   { source, limit, side }: { source: FoundSource; limit: number; side: Side },

@@ -18,6 +18,8 @@ export interface RelationView {
   listCandidates(wanted: Wanted): Iterable<Candidate>;
   /** @returns the products of a group that stand on any side of any relation */
   listVariants(group: string): readonly Variant[];
+  /** @returns what a product is listed with and is in the catalog, in the order of the list, up to `LINKED_AT_MOST` */
+  listLinked(wanted: WantedLinks): readonly LinkedProduct[];
   /** @returns its upload as JSON; undefined only when it is not fetched yet: the product is one that the view named */
   findRaw(productId: number): string | undefined;
   /** @returns the id of a category path, as JSON; undefined only when it is not fetched yet */
@@ -38,6 +40,21 @@ export interface Candidate {
   readonly productId: number;
   readonly group: string;
 }
+
+/** What is looked for in a list: those on `side` that stand with the identifier on the other one. */
+export interface WantedLinks {
+  readonly build: number;
+  readonly side: Side;
+  readonly identifier: string;
+}
+
+export interface LinkedProduct extends Candidate {
+  /** Of the target among those of the source, from 0. */
+  readonly place: number;
+}
+
+/** A source has no more targets; a target may have any number of sources, of which the first ones count. */
+export const LINKED_AT_MOST = 1_000;
 
 /** What is looked for on a side of a build: what stands opposite to `opposite`. */
 export interface Wanted {

@@ -18,6 +18,8 @@ export interface PairExplanation {
   readonly source: SideExplanation;
   readonly target: SideExplanation;
   readonly match: readonly MatchExplanation[];
+  /** In a relation of links: which product lists the other one, and at which position from 1; null: none does. */
+  readonly listed?: { readonly by: string; readonly position: number } | null;
 }
 
 export interface SideExplanation {

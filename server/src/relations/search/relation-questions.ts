@@ -1,6 +1,7 @@
 import type { UploadedProduct } from '../../catalog/catalog.ts';
-import { compileRule } from '../definitions/definitions.ts';
+import { compileRule, isListed } from '../definitions/definitions.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';
+import { explainLinked } from './linked-explain.ts';
 import { type MatchType, searchRelated } from './related-search.ts';
 import type { RelationView } from './related-view.ts';
 import { explainPair, type PairExplanation } from './relation-explain.ts';
@@ -28,7 +29,7 @@ const SEARCHED_GROUPS = 1_000;
 /** @returns the identifier when a product is not there */
 export function explainRelation(
   view: RelationView,
-  { build, bound, twoWay, excludeSameGroup }: ServedRelation,
+  { build, bound, definition, twoWay, excludeSameGroup }: ServedRelation,
   { source, target }: ExplainInput,
 ): RelationExplanation | { readonly unknown: string } {
   const [from, to] = [view.findUpload(source), view.findUpload(target)];
@@ -36,8 +37,8 @@ export function explainRelation(
   const operators = compileRule(bound).comparisons.map(({ operator }) => operator);
   const { matchType, groups } = searchRelated(
     view,
-    { build, twoWay, excludeSameGroup, operators },
-    { source: view.findSource(source), limit: SEARCHED_GROUPS },
+    { build, isListed: isListed(definition), twoWay, excludeSameGroup, operators },
+    { identifier: source, source: view.findSource(source), limit: SEARCHED_GROUPS },
   );
   const place = groups.flat().indexOf(to.productId);
   const products = { source: JSON.parse(from.raw), target: JSON.parse(to.raw) } as Record<
@@ -46,10 +47,9 @@ export function explainRelation(
   >;
   const isForward = matchType === 'FIRST_WAY';
   const excluded = describeExclusion(products, excludeSameGroup);
-  const explained = explainPair(
-    bound,
-    isForward ? products : { source: products.target, target: products.source },
-  );
+  const explained = isListed(definition)
+    ? explainLinked(view, { build, identifier: source, productId: to.productId, matchType })
+    : explainPair(bound, isForward ? products : { source: products.target, target: products.source });
   const isBehind = groups.length === SEARCHED_GROUPS && excluded === null && holdsThroughout(explained);
   return {
     related: place >= 0 || isBehind,

@@ -22,6 +22,8 @@ export interface RelationSurvey {
   readonly withoutResults: { readonly count: number; readonly identifiers: readonly string[] };
   readonly mostReturned: readonly { readonly identifier: string; readonly count: number }[];
   readonly examples: readonly { readonly source: string; readonly results: readonly (readonly string[])[] }[];
+  /** Of a relation of links, with those whose products are not there. */
+  readonly links?: { readonly sources: number; readonly pairs: number };
 }
 
 /** One state of a catalog, for work that takes long. */
@@ -69,7 +71,10 @@ const EXAMPLES = 20;
 const MOST_RETURNED = 10;
 const PAGE = 1_000;
 
-type Surveyed = Pick<RelationDefinition, 'twoWay' | 'excludeSameGroup'> & { readonly bound: BoundRule };
+type Tried = Pick<RelationDefinition, 'twoWay' | 'excludeSameGroup'> & { readonly bound: BoundRule };
+
+/** A relation that is built, or tried. */
+export type SurveyedRelation = Tried & { readonly build: number; readonly isListed: boolean };
 
 /** How long a survey may take. */
 export interface SurveyTime {
@@ -85,7 +90,7 @@ export interface SurveyTime {
  */
 export async function tryRule(
   catalog: TriedCatalog,
-  tried: Surveyed,
+  tried: Tried,
   time: SurveyTime,
 ): Promise<RelationSurvey> {
   const memberships = new Memberships([{ build: TRIED_BUILD, bound: tried.bound }]);
@@ -100,7 +105,7 @@ export async function tryRule(
     page = await catalog.listUploads(page.at(-1)?.productId ?? 0, PAGE);
   }
   await catalog.endPlacing();
-  return surveyRelation(catalog, { ...tried, build: TRIED_BUILD }, time);
+  return surveyRelation(catalog, { ...tried, isListed: false, build: TRIED_BUILD }, time);
 }
 
 const TRIED_BUILD = 0;
@@ -115,16 +120,16 @@ function describePlaced({ raw, document, productId }: PresentUpload, memberships
 /** Looks at as many sources as the time allows. */
 export async function surveyRelation(
   catalog: SurveyedCatalog,
-  surveyed: Surveyed & { readonly build: number },
+  surveyed: SurveyedRelation,
   { limit, searchMs }: SurveyTime,
 ): Promise<RelationSurvey> {
-  const { build, bound, twoWay, excludeSameGroup } = surveyed;
+  const { build, bound, isListed, twoWay, excludeSameGroup } = surveyed;
   const sources = await catalog.countMembers(build, 'source');
   const every = Math.max(1, Math.ceil(sources / SAMPLE));
   const identifiers = await catalog.sampleSources(build, every);
   const targets = await catalog.countMembers(build, 'target');
   const operators = compileRule(bound).comparisons.map(({ operator }) => operator);
-  const relation = { build, twoWay, excludeSameGroup, operators };
+  const relation = { build, isListed, twoWay, excludeSameGroup, operators };
   const tally = new Tally(identifiers);
   await searchSources(catalog, { relation, tally, limit: limit.within(searchMs) });
   const isEarly = tally.looked < identifiers.length;
@@ -149,8 +154,9 @@ async function searchSources(
     const begunAt = performance.now();
     const search = (view: RelationView) =>
       chunk.map((place) => {
-        const source = view.findSource(tally.identifiers[place] as string);
-        return searchRelated(view, relation, { source, limit: LIMIT });
+        const identifier = tally.identifiers[place] as string;
+        const asked = { identifier, source: view.findSource(identifier), limit: LIMIT };
+        return searchRelated(view, relation, asked);
       });
     try {
       const found = await catalog.read(search, [{ relation, limit: LIMIT }], limit);

@@ -2,6 +2,7 @@
  * The door of search: related products found from memberships, why they are found, and surveys of a whole relation.
  */
 export { FetchedView, type RankedPlace, type WantedPage } from './fetched-view.ts';
+export { explainLinked } from './linked-explain.ts';
 export {
   type ProductRelation,
   type ProductRelationsInput,
@@ -14,12 +15,15 @@ export {
   expectCandidates,
   type FoundSource,
   growPage,
+  LINKED_AT_MOST,
+  type LinkedProduct,
   type RelationView,
   SORTED_AT_MOST,
   SQL_OPERATORS,
   type StoredUpload,
   type Variant,
   type Wanted,
+  type WantedLinks,
 } from './related-view.ts';
 export { explainPair, type PairExplanation } from './relation-explain.ts';
 export { type ExplainInput, explainRelation, type RelationExplanation } from './relation-questions.ts';
@@ -27,6 +31,8 @@ export {
   type PresentUpload,
   type RelationSurvey,
   type SurveyedCatalog,
+  type SurveyedRelation,
+  type SurveyTime,
   surveyRelation,
   type TriedCatalog,
   tryRule,

@@ -72,22 +72,28 @@ function* extendDocuments(
 /** @returns a build that no relation uses any more */
 export function* findUnusedBuild(): Program<number | undefined> {
   const found = yield* row<{ id: number }>(
-    sql`select b.id from relation_build b where ${own('b')} and not exists (
+    sql`select b.id from relation_build b where ${own('b')} and b.kind <> 'staged' and not exists (
       select 1 from relation r where ${own('r')} and b.id in (r.active_build, r.wanted_build)) limit 1`,
   );
   return found?.id;
 }
 
 const STEP = 5_000;
-const KEY = 'build_id, side, match_key, rank, product_id, document_id';
+/** The tables with rows of a build, with their keys. */
+const ROWS_OF_BUILDS = {
+  relation_member: 'build_id, side, match_key, rank, product_id, document_id',
+  relation_link: 'build_id, line, place',
+  relation_link_source: 'build_id, line',
+} as const;
 
 /** Removes a part of the rows of unused builds. @returns whether there may be more */
 export function* dropBuilds(): Program<boolean> {
   const over = yield* findUnusedBuild();
   if (over === undefined) return false;
-  const changed = yield* run(
-    deleteSome('relation_member', KEY, { where: sql`build_id = ${over}`, limit: STEP }),
-  );
-  if (changed < STEP) yield* run(sql`delete from relation_build where ${own()} and id = ${over}`);
+  for (const [table, key] of Object.entries(ROWS_OF_BUILDS)) {
+    const changed = yield* run(deleteSome(table, key, { where: sql`build_id = ${over}`, limit: STEP }));
+    if (changed === STEP) return true;
+  }
+  yield* run(sql`delete from relation_build where ${own()} and id = ${over}`);
   return true;
 }

@@ -10,7 +10,12 @@ import {
   run,
   sql,
 } from '../../storage/storage.ts';
-import { markOfRelation, type Relation } from '../definitions/definitions.ts';
+import {
+  isListed,
+  markOfRelation,
+  type Relation,
+  type RelationDefinition,
+} from '../definitions/definitions.ts';
 import {
   type Binding,
   type BuildRule,
@@ -74,7 +79,7 @@ export function* listBuilt(): Program<ServedRelation[]> {
 }
 
 const LIVE_BUILDS = sql`from relation_build b join relation r on ${own('r')} and r.id = b.relation_id
-  where ${own('b')} and (b.id = r.active_build or b.id = r.wanted_build)`;
+  where ${own('b')} and b.kind = 'rule' and (b.id = r.active_build or b.id = r.wanted_build)`;
 
 /** The rules of indexes that are complete or being built: new documents are added to both. */
 export function* listBuilds(): Program<BuildRule[]> {
@@ -157,30 +162,53 @@ function* bindRelation(catalog: ChangedCatalog, id: number): Program<boolean> {
 
 function* bindToBuild(
   catalog: ChangedCatalog,
-  { id, active }: RelationRow,
+  { id, active: present, definition }: RelationRow,
   { build, rule, twoWay, excludeSameGroup }: Extract<Binding, { kind: 'build' }>,
 ): Program<boolean> {
-  const wanted = build ?? (yield* insertBuild(catalog, id, rule));
+  const kind = isListed(JSON.parse(definition) as RelationDefinition) ? 'links' : 'rule';
+  const wanted = build ?? (yield* insertBuild(catalog, { relationId: id, rule, kind }));
+  // An empty list is complete.
+  const active = kind === 'links' ? wanted : present;
   yield* run(
     sql`update relation_build set two_way = ${twoWay}, exclude_same_group = ${excludeSameGroup}
       where ${own()} and id = ${wanted}`,
   );
-  yield* run(sql`update relation set problem = null, wanted_build = ${wanted} where ${own()} and id = ${id}`);
+  yield* run(
+    sql`update relation set problem = null, active_build = ${active}, wanted_build = ${wanted}
+      where ${own()} and id = ${id}`,
+  );
   return isUnbuilt({ active, wanted });
+}
+
+interface NewBuild {
+  readonly relationId: number;
+  readonly rule: string;
+  /** `staged`: of links, until they are in place. */
+  readonly kind: 'rule' | 'links' | 'staged';
 }
 
 /**
  * From now on new documents get rows in it, because the derivation revision is raised; `buildPage` walks the older ones.
  */
-function* insertBuild(catalog: ChangedCatalog, relationId: number, rule: string): Program<number> {
+function* insertBuild(catalog: ChangedCatalog, { relationId, rule, kind }: NewBuild): Program<number> {
   const build = catalog.takeId('build');
-  catalog.affect('derivation');
+  if (kind === 'rule') catalog.affect('derivation');
   yield* run(
     insertInto(
       'relation_build',
-      'id, relation_id, rule, two_way, exclude_same_group, last_document',
-      sql`${build}, ${relationId}, ${rule}, 0, 0, ${catalog.newestDocument}`,
+      'id, relation_id, rule, two_way, exclude_same_group, last_document, kind',
+      sql`${build}, ${relationId}, ${rule}, 0, 0, ${catalog.newestDocument}, ${kind}`,
     ),
   );
   return build;
+}
+
+/** A list of links that takes the place of the relation's own later. @returns undefined when there is none to replace */
+export function* insertStagedList(catalog: ChangedCatalog, relationId: number): Program<number | undefined> {
+  const relation = yield* findRow(relationId);
+  if (relation?.wanted == null) return undefined;
+  const build = yield* row<{ rule: string }>(
+    sql`select rule from relation_build where ${own()} and id = ${relation.wanted}`,
+  );
+  return build && (yield* insertBuild(catalog, { relationId, rule: build.rule, kind: 'staged' }));
 }

@@ -1,7 +1,7 @@
 import type { Attribute } from '../../catalog/catalog.ts';
 import type { Operation, StopFlag } from '../../storage/storage.ts';
 import type { CatalogRelations, RelateInput } from '../answers/answers.ts';
-import { bindRule, type RelationDefinition, ruleOf } from '../definitions/definitions.ts';
+import { bindRule, isListed, type RelationDefinition, ruleOf } from '../definitions/definitions.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';
 import type { CatalogMark } from '../port.ts';
 import type { RelationView } from '../search/search.ts';
@@ -10,8 +10,11 @@ import {
   explainRelation,
   type ProductRelation,
   type ProductRelationsInput,
+  type RelationSurvey,
   relateProduct,
   type SurveyedCatalog,
+  type SurveyedRelation,
+  type SurveyTime,
   surveyRelation,
   type TriedCatalog,
   toSearched,
@@ -53,6 +56,7 @@ export interface InspectedCatalog extends SurveyedCatalog {
   /** @returns a relation that is well configured and built, whether or not it is enabled */
   findBuilt(id: number): Promise<ServedRelation | undefined>;
   listBuilt(): Promise<readonly ServedRelation[]>;
+  countList(build: number): Promise<{ readonly sources: number; readonly pairs: number }>;
 }
 
 type Asked<Input> = Input & Limited;
@@ -71,9 +75,18 @@ export function readerOperations(catalogs: RelationCatalogs): Record<string, Ope
       catalogs.answer({ input, limit: new WorkLimit(limitMs, stop) }, (relations, view) =>
         relations.relate(view, input),
       ),
-    tryRelation(asked: Asked<{ projectId: number; definition: RelationDefinition }>, stop) {
-      const { projectId, definition } = asked;
+    tryRelation(asked: Asked<TriedRelation>, stop) {
+      const { projectId, definition, id } = asked;
       const time = surveyed(asked, stop);
+      if (isListed(definition)) {
+        return catalogs.inspect({ projectId, limit: time.limit }, async (catalog) => {
+          const present = id === undefined ? undefined : await catalog.findBuilt(id);
+          const build = present && isListed(present.definition) ? present.build : NO_LIST;
+          const bound = { rule: ruleOf(definition), attributes: [] };
+          const listed = { ...definition, isListed: true, build, bound };
+          return { output: await surveyLinks(catalog, listed, time) };
+        });
+      }
       return catalogs.tryOut({ projectId, limit: time.limit }, async (catalog) => {
         const result = bindRule(ruleOf(definition), await catalog.listAttributes());
         if ('problem' in result) return { output: result };
@@ -85,7 +98,10 @@ export function readerOperations(catalogs: RelationCatalogs): Record<string, Ope
       const time = surveyed(asked, stop);
       return catalogs.inspect({ projectId, limit: time.limit }, async (catalog) => {
         const relation = await catalog.findBuilt(id);
-        return { output: relation && (await surveyRelation(catalog, relation, time)) };
+        if (relation === undefined) return { output: undefined };
+        const known = { ...relation, isListed: isListed(relation.definition) };
+        const survey = known.isListed ? surveyLinks : surveyRelation;
+        return { output: await survey(catalog, known, time) };
       });
     },
     relateProduct: ({ limitMs, ...input }: Asked<ProductRelationsInput>, stop) =>
@@ -104,6 +120,26 @@ export function readerOperations(catalogs: RelationCatalogs): Record<string, Ope
         },
       ),
   };
+}
+
+interface TriedRelation {
+  readonly projectId: number;
+  readonly definition: RelationDefinition;
+  /** Of the relation whose links are taken. */
+  readonly id?: number;
+}
+
+/** The build of no relation. */
+const NO_LIST = 0;
+
+/** The survey of a relation of links, with its size. */
+async function surveyLinks(
+  catalog: InspectedCatalog,
+  surveyed: SurveyedRelation,
+  time: SurveyTime,
+): Promise<RelationSurvey> {
+  const survey = await surveyRelation(catalog, surveyed, time);
+  return { ...survey, links: await catalog.countList(surveyed.build) };
 }
 
 /** Relation by relation: a view keeps everything it fetched. */

@@ -17,11 +17,14 @@ import type { PresentUpload } from '../search/search.ts';
 
 /** @returns those of the builds whose target side holds any product, matching or not */
 export function* listTargetBuilds(builds: readonly number[]): Program<number[]> {
-  // A subquery with a limit, so that PostgreSQL stops at the first one.
+  // Subqueries with a limit, so that PostgreSQL stops at the first one.
   const found = yield* rows<{ build: number }>(
     sql`select b.value as build from ${listed('b', 'bigint', builds)} where (select 1 from relation_member m
       where ${own('m')} and m.build_id = b.value and m.side = ${sideNumber('target')}
         and (select p.document_id from product p where ${own('p')} and p.id = m.product_id) = m.document_id
+      limit 1) is not null or (select 1 from relation_link l
+      where ${own('l')} and l.build_id = b.value
+        and (select p.id from product p where ${own('p')} and p.identifier = l.target) is not null
       limit 1) is not null`,
   );
   return found.map(({ build }) => build);
@@ -37,11 +40,18 @@ export interface SurveyedSide {
 /** `cross join` keeps SQLite from walking all products. */
 const JOIN = byEngine({ sqlite: text('cross join'), postgres: text('join') });
 
-/** Its products, each once. */
+/** Its products, each once; of a list the sources or the targets that are there. */
 const productsOf = ({ member, build, side }: SurveyedSide): Sql =>
-  sql`(select distinct m.product_id as id from ${text(member)} m ${JOIN} product p
+  sql`(select m.product_id as id from ${text(member)} m ${JOIN} product p
     on ${own('p')} and p.id = m.product_id and p.document_id = m.document_id
-    where ${own('m')} and m.build_id = ${build} and m.side = ${sideNumber(side)}) s`;
+    where ${own('m')} and m.build_id = ${build} and m.side = ${sideNumber(side)}
+    union select p.id from ${LISTED[side]} l ${JOIN} product p on ${own('p')} and p.identifier = l.${text(side)}
+    where ${own('l')} and l.build_id = ${build}) s`;
+
+const LISTED: Readonly<Record<Side, Sql>> = {
+  source: text('relation_link_source'),
+  target: text('relation_link'),
+};
 
 export function* countMembers(side: SurveyedSide): Program<number> {
   return (yield* row<{ count: number }>(sql`select count(*) as count from ${productsOf(side)}`))?.count ?? 0;

@@ -1,9 +1,18 @@
+import type { ChangedCatalog, ChangeOrder } from '../../catalog/catalog.ts';
 import type { ByteCache, Operation, Program, ThreadPool } from '../../storage/storage.ts';
 import type { RelateInput } from '../answers/answers.ts';
 import { createKeptAnswers } from '../answers/answers.ts';
 import type { Relation } from '../definitions/definitions.ts';
 import type { BuildOrder } from '../memberships/memberships.ts';
-import type { CatalogMark, RelationStore, RemovedRelation, SavedRelation } from '../port.ts';
+import type {
+  CatalogMark,
+  LinkOrder,
+  LinkResult,
+  RelationStore,
+  RemovedRelation,
+  SavedRelation,
+  StagedPiece,
+} from '../port.ts';
 import { buildPage, type ChangedIndex, dropBuilds, findUnusedBuild } from './build-store.ts';
 import {
   bindRelations,
@@ -14,6 +23,7 @@ import {
   readListed,
   saveRelation,
 } from './definition-store.ts';
+import { applyLinks, beginLinks, freeStaged, readLinks, stageLinks } from './link-store.ts';
 
 /** How the serving thread reads. */
 export interface RelationReads {
@@ -48,10 +58,16 @@ export interface RelationWriter {
     projectId: number,
     work: (changed: ChangedIndex) => Program<Result>,
   ): Result | Promise<Result>;
+  /** Does the work of an ordered task once. */
+  apply<Result extends object>(
+    projectId: number,
+    order: ChangeOrder,
+    work: (catalog: ChangedCatalog) => Program<{ result: Result; isDone: boolean }>,
+  ): Result | Promise<Result>;
 }
 
 /** The operations of the writing threads. Those that may have nothing to do check that without the catalog's lock. */
-export function writerOperations({ read, change }: RelationWriter): Record<string, Operation> {
+export function writerOperations({ read, change, apply }: RelationWriter): Record<string, Operation> {
   return {
     bindRelations: async ({ projectId }: { projectId: number }) => ({
       output:
@@ -68,6 +84,18 @@ export function writerOperations({ read, change }: RelationWriter): Record<strin
     dropRelationBuilds: async ({ projectId }: { projectId: number }) => ({
       output:
         (await read(projectId, findUnusedBuild())) !== undefined && (await change(projectId, dropBuilds)),
+    }),
+    applyLinks: async ({ projectId, input }: WriterInput<LinkOrder>) => ({
+      output: await apply<LinkResult>(projectId, input, (catalog) => applyLinks(catalog, input)),
+    }),
+    beginLinks: async ({ projectId, input }: WriterInput<number>) => ({
+      output: await change(projectId, ({ catalog }) => beginLinks(catalog, input)),
+    }),
+    freeLinks: async ({ projectId }: { projectId: number }) => ({
+      output: await change(projectId, freeStaged),
+    }),
+    stageLinks: async ({ projectId, input }: WriterInput<StagedPiece>) => ({
+      output: await change(projectId, () => stageLinks(input)),
     }),
     saveRelation: async ({ projectId, input }: WriterInput<SavedRelation>) => ({
       output: await change(projectId, ({ catalog }) => saveRelation(catalog, input)),
@@ -121,8 +149,14 @@ export function createThreadedRelations(
     bind: (projectId) => write('bindRelations', projectId),
     buildPage: (projectId, order) => write('buildRelationPage', projectId, order),
     dropBuilds: (projectId) => write('dropRelationBuilds', projectId),
-    tryDefinition: (projectId, definition, signal) =>
-      survey('tryRelation', { projectId, ...{ definition } }, signal),
+    acceptLinks: (projectId, sent) =>
+      surveyors.run('acceptLinks', { projectId, ...sent }, { key: projectId, unordered: true }),
+    beginLinks: (projectId, relationId) => write('beginLinks', projectId, relationId),
+    stageLinks: (projectId, piece) => write('stageLinks', projectId, piece),
+    applyLinks: (projectId, order) => write('applyLinks', projectId, order),
+    freeLinks: (projectId) => write('freeLinks', projectId),
+    readLinks: (projectId, page) => reads.read(projectId, readLinks(page)),
+    tryDefinition: (projectId, tried, signal) => survey('tryRelation', { projectId, ...tried }, signal),
     survey: (projectId, id, signal) => survey('surveyRelation', { projectId, ...{ id } }, signal),
     explain: (request, signal) => read('explainRelation', request, signal),
     relateProduct: (request, signal) => read('relateProduct', request, signal),

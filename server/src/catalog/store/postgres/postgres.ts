@@ -3,4 +3,4 @@
  */
 export { createPostgresCatalogStore, postgresWriterOperations } from './catalog-store.ts';
 export { createPostgresSnapshots } from './snapshot-store.ts';
-export { changePostgresCatalog } from './writer-store.ts';
+export { applyPostgresChange, changePostgresCatalog } from './writer-store.ts';

@@ -20,7 +20,7 @@ const CATALOG_TABLES = [
   ...['staged_product', 'staged_batch'],
   ...['category_document', 'category_path', 'category_walk'],
   ...['committed_full_update', 'undo_log', 'undo_change', 'garbage_document', 'relation', 'relation_build'],
-  ...['relation_document', 'relation_member', 'payload', 'catalog'],
+  ...['relation_document', 'relation_member', 'relation_link_source', 'relation_link', 'payload', 'catalog'],
 ];
 
 /** Removes all rows of a project's catalog, also those that a running change is about to write. */

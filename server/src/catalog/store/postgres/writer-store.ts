@@ -11,8 +11,10 @@ import type { BatchDerivation } from '../../derivation.ts';
 import type { ChangeOrder } from '../../port.ts';
 import { derivedOf, type PackedProducts, rawOf } from '../../products/products.ts';
 import {
+  applyFromOutside,
   applyOnce,
   type CatalogState,
+  type CatalogWork,
   type ChangedCatalog,
   change,
   changeFromOutside,
@@ -62,6 +64,13 @@ export const changePostgresCatalog = <Result>(
       changeFromOutside((catalog) => work(catalog, tx)),
     ),
   );
+
+/** The same for the work of an ordered task. */
+export const applyPostgresChange = <Result extends object>(
+  postgres: Postgres,
+  { projectId, ...order }: ChangeOrder & { projectId: number },
+  work: CatalogWork<{ result: Result; isDone: boolean }>,
+): Promise<Result> => postgres.transaction((tx) => performOn(tx, projectId, applyFromOutside(order, work)));
 
 /** The same for the work of an ordered task. */
 export const applyTask = <Result extends object>(

@@ -3,4 +3,4 @@
  */
 export { createSqliteCatalogStore, readerOperations, writerOperations } from './catalog-store.ts';
 export { createSqliteSnapshots, findCategoryId, readCatalogVersion } from './reader-store.ts';
-export { changeSqliteCatalog } from './writer-store.ts';
+export { applySqliteChange, changeSqliteCatalog } from './writer-store.ts';

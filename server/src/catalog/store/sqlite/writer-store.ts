@@ -2,7 +2,13 @@ import { ask, type CatalogFile, type Program } from '../../../storage/storage.ts
 import type { Derivation } from '../../derivation.ts';
 import type { ChangeOrder } from '../../port.ts';
 import { derivedOf, type PackedProducts, rawOf } from '../../products/products.ts';
-import { applyOnce, type CatalogState, type CatalogWork, changeFromOutside } from '../state-store.ts';
+import {
+  applyFromOutside,
+  applyOnce,
+  type CatalogState,
+  type CatalogWork,
+  changeFromOutside,
+} from '../state-store.ts';
 
 /** What the statements that change a catalog file share; run by the thread that writes. */
 
@@ -18,6 +24,13 @@ export function raiseVersion(file: CatalogFile): void {
 /** A change by another room. */
 export const changeSqliteCatalog = <Result>(file: CatalogFile, work: CatalogWork<Result>): Result =>
   file.transaction(() => file.perform(changeFromOutside(work)));
+
+/** The same for the work of an ordered task. */
+export const applySqliteChange = <Result extends object>(
+  file: CatalogFile,
+  order: ChangeOrder,
+  work: CatalogWork<{ result: Result; isDone: boolean }>,
+): Result => file.transaction(() => file.perform(applyFromOutside(order, work)));
 
 /** The same for a program that does the work of an ordered task. */
 export const applying =

@@ -1,5 +1,6 @@
 import { readOntology } from '../../../catalog/catalog.ts';
 import {
+  createPayloadRows,
   isTimedOut,
   type Operation,
   type Postgres,
@@ -10,6 +11,8 @@ import {
 import { CatalogRelations } from '../../answers/answers.ts';
 import type { SurveyedCatalog, WorkLimit } from '../../search/search.ts';
 import { listBuilt } from '../definition-store.ts';
+import { linkOperations } from '../link-reader.ts';
+import { countList } from '../link-store.ts';
 import { type MetRelateInput, type RelationCatalogs, readerOperations } from '../relation-reader.ts';
 import { countMembers, listTargetBuilds, listUploads, sampleMembers } from '../survey-store.ts';
 import { readMark } from './mark-store.ts';
@@ -32,7 +35,14 @@ export interface PostgresReaders {
 
 /** The operations of the threads that answer relations, on PostgreSQL. */
 export function postgresRelationReaderOperations(parts: PostgresReaders): Record<string, Operation> {
-  return readerOperations(openCatalogs(parts));
+  const { postgres } = parts;
+  return {
+    ...readerOperations(openCatalogs(parts)),
+    ...linkOperations({
+      payloads: createPayloadRows(postgres),
+      read: (projectId, program) => performOn(postgres, projectId, program),
+    }),
+  };
 }
 
 /** Projects whose relations are cached, with their items. */
@@ -82,6 +92,7 @@ function openCatalogs({ postgres, readPostgres }: PostgresReaders): RelationCata
             findBuilt: async (id) =>
               (await performOn(session, projectId, listBuilt())).find((relation) => relation.id === id),
             listBuilt: () => performOn(session, projectId, listBuilt()),
+            countList: (build) => performOn(session, projectId, countList(build)),
           });
         return readPostgres().snapshot(inspect, signal);
       }),

@@ -1,4 +1,4 @@
-import { changePostgresCatalog } from '../../../catalog/catalog.ts';
+import { applyPostgresChange, changePostgresCatalog } from '../../../catalog/catalog.ts';
 import { type Operation, type Postgres, performOn } from '../../../storage/storage.ts';
 import type { RelationStore } from '../../port.ts';
 import { createThreadedRelations, type RelationThreads, writerOperations } from '../threaded-relations.ts';
@@ -14,6 +14,7 @@ export const postgresRelationWriterOperations = (postgres: Postgres): Record<str
       changePostgresCatalog(postgres, projectId, (catalog, tx) =>
         work({ catalog, index: indexIn(tx, projectId) }),
       ),
+    apply: (projectId, order, work) => applyPostgresChange(postgres, { projectId, ...order }, work),
   });
 
 /** Relations in PostgreSQL. Only answers may be read from replicas. */

@@ -1,6 +1,15 @@
 import type { Operator } from '../../../catalog/catalog.ts';
 import { isStorableText } from '../../../kernel/storable-text.ts';
-import type { SqlSession } from '../../../storage/storage.ts';
+import {
+  joined,
+  own,
+  performOn,
+  type SqlSession,
+  rows as select,
+  sql,
+  tabled,
+  text,
+} from '../../../storage/storage.ts';
 import type { Side } from '../../definitions/definitions.ts';
 import {
   type PackedMembership,
@@ -16,8 +25,10 @@ import {
   type RankedPlace,
   type RelationView,
   SQL_OPERATORS,
+  type WantedLinks,
   type WantedPage,
 } from '../../search/search.ts';
+import { describeLinked, type LinkedRow } from '../linked-store.ts';
 import {
   describeFetch,
   FETCHED,
@@ -64,9 +75,39 @@ export async function readCatalog<Result>(
   for (;;) {
     const result = work(view);
     if (view.missing.count === 0) return result;
-    const version = await fetchMissing(view, order);
-    if (order.version !== undefined && version !== order.version) throw new CatalogMoved();
+    const isListed = view.missing.links.size > 0;
+    const versions = [isListed ? await fetchLinks(view, order) : [], await fetchMissing(view, order)].flat();
+    if (order.version !== undefined && versions.some((version) => version !== order.version))
+      throw new CatalogMoved();
   }
+}
+
+/** Fetches the parts of lists that the view lacked. @returns the version of the catalog */
+async function fetchLinks(view: FetchedView, { session, projectId }: ReadOrder): Promise<number> {
+  const keys = [...view.missing.links];
+  const wanted = keys.map((key, no) => ({ no, ...(JSON.parse(key) as WantedLinks) }));
+  const lists = (['target', 'source'] as const).map((side) => {
+    const table = tabled(
+      'w',
+      { no: 'bigint', build: 'bigint', identifier: 'text' },
+      wanted
+        .filter((one) => one.side === side && isStorableText(one.identifier))
+        .map(({ no, build, identifier }) => [no, build, identifier]),
+    );
+    const linked = describeLinked({ build: text('w.build'), identifier: text('w.identifier'), side });
+    return sql`select w.no, l."productId", l."group", l.place, l.at from ${table} cross join lateral (${linked}) l`;
+  });
+  const found = await performOn(
+    session,
+    projectId,
+    select<{ version: number | null; no: number | null } & LinkedRow>(
+      sql`select c.version, l.* from (select (select catalog_version from catalog where ${own()}) as version) c
+        left join (${joined(lists, ' union all ')}) l on true order by l.no, l.at`,
+    ),
+  );
+  const byWanted = Map.groupBy(found, ({ no }) => no);
+  for (const [no, key] of keys.entries()) view.addLinked(key, byWanted.get(no) ?? []);
+  return found[0]?.version ?? 0;
 }
 
 /** Fetches in one statement what the view lacked. @returns the version of the catalog */
@@ -75,7 +116,8 @@ async function fetchMissing(
   { session, projectId, scale, prefetch = NO_PREFETCH, tables = KEPT_TABLES }: ReadOrder,
 ): Promise<number> {
   const { missing } = view;
-  const lists = missing.sources.size === 0 ? [] : prefetch.searches.flatMap(describeLists);
+  const rules = prefetch.searches.filter(({ relation }) => !relation.isListed);
+  const lists = missing.sources.size === 0 ? [] : rules.flatMap(describeLists);
   const pages = [...missing.pages.values()];
   const comparisons = Math.max(0, ...[...lists, ...pages].map(({ operators }) => operators.length));
   const rows = await session.rows<FetchedRow>(describeFetch(tables, comparisons, scale), [

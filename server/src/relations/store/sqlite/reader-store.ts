@@ -1,16 +1,27 @@
 import { readCatalogVersion, readOntology } from '../../../catalog/catalog.ts';
-import type { CatalogFile, CatalogFiles, Operation } from '../../../storage/storage.ts';
+import type { CatalogFile, CatalogFiles, Operation, PayloadFiles } from '../../../storage/storage.ts';
 import { CatalogRelations } from '../../answers/answers.ts';
 import type { SurveyedCatalog, WorkLimit } from '../../search/search.ts';
 import { listBuilt } from '../definition-store.ts';
+import { linkOperations } from '../link-reader.ts';
+import { countList } from '../link-store.ts';
 import { type RelationCatalogs, readerOperations } from '../relation-reader.ts';
 import { countMembers, listTargetBuilds, listUploads, sampleMembers } from '../survey-store.ts';
 import { KEPT_TABLES, type MembershipTables, placeMemberships, withTriedTables } from './membership-store.ts';
 import { createFileView } from './search-store.ts';
 
 /** The operations of the threads that answer relations, on catalog files. */
-export function relationReaderOperations(files: CatalogFiles): Record<string, Operation> {
-  return readerOperations(openCatalogs(files));
+export function relationReaderOperations(
+  files: CatalogFiles,
+  payloads: PayloadFiles,
+): Record<string, Operation> {
+  return {
+    ...readerOperations(openCatalogs(files)),
+    ...linkOperations({
+      payloads,
+      read: async (projectId, program) => files.open(projectId).perform(program),
+    }),
+  };
 }
 
 function openCatalogs(files: CatalogFiles): RelationCatalogs {
@@ -35,6 +46,7 @@ function openCatalogs(files: CatalogFiles): RelationCatalogs {
           ...surveyed(file, { tables: KEPT_TABLES, limit }),
           findBuilt: async (id) => file.perform(listBuilt()).find((relation) => relation.id === id),
           listBuilt: async () => file.perform(listBuilt()),
+          countList: async (build) => file.perform(countList(build)),
         }),
       );
     },

@@ -1,4 +1,4 @@
-import { changeSqliteCatalog, readCatalogVersion } from '../../../catalog/catalog.ts';
+import { applySqliteChange, changeSqliteCatalog, readCatalogVersion } from '../../../catalog/catalog.ts';
 import type { CatalogFiles, Operation } from '../../../storage/storage.ts';
 import type { RelationStore } from '../../port.ts';
 import {
@@ -17,6 +17,7 @@ export const relationWriterOperations = (files: CatalogFiles): Record<string, Op
       const file = files.open(projectId);
       return changeSqliteCatalog(file, (catalog) => work({ catalog, index: indexIn(file) }));
     },
+    apply: (projectId, order, work) => applySqliteChange(files.open(projectId), order, work),
   });
 
 /** The embedded store: relations are in the catalog's file. `files`: those of the serving thread. */

@@ -1,5 +1,5 @@
 import { findCategoryId } from '../../../catalog/catalog.ts';
-import type { CatalogFile } from '../../../storage/storage.ts';
+import { type CatalogFile, rows, sql } from '../../../storage/storage.ts';
 import { sideNumber, unpackMemberships } from '../../memberships/memberships.ts';
 import type { WorkLimit } from '../../search/search.ts';
 import {
@@ -14,6 +14,7 @@ import {
   type Variant,
   type Wanted,
 } from '../../search/search.ts';
+import { describeLinked, type LinkedRow } from '../linked-store.ts';
 import { KEPT_TABLES, type MembershipTables } from './membership-store.ts';
 
 /** Reads the join index of a catalog's file, on the snapshot of the caller. */
@@ -41,6 +42,12 @@ export function createFileView(
     listVariants(group) {
       limit?.check();
       return listVariants(file, group, tables);
+    },
+    listLinked({ build, side, identifier }) {
+      limit?.check();
+      if (!identifier.isWellFormed()) return [];
+      const wanted = { build: sql`${build}`, identifier: sql`${identifier}`, side };
+      return file.perform(rows<LinkedRow>(describeLinked(wanted)));
     },
     findRaw: (productId) => findRaw(file, productId),
     findCategoryId: (path) => findCategoryId(file, path) ?? 0,

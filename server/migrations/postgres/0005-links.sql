@@ -1,0 +1,25 @@
+-- As ../catalog/0004-links.sql.
+alter table relation_build add column kind text not null default 'rule';
+
+create table relation_link_source (
+  project_id bigint not null,
+  build_id bigint not null,
+  line bigint not null,
+  source text collate "C" not null,
+  primary key (project_id, build_id, line)
+);
+create unique index relation_link_source_by_name on relation_link_source (project_id, build_id, source);
+
+create table relation_link (
+  project_id bigint not null,
+  build_id bigint not null,
+  line bigint not null,
+  place bigint not null,
+  target text collate "C" not null,
+  primary key (project_id, build_id, line, place)
+);
+create unique index relation_link_by_target on relation_link (project_id, build_id, target, line);
+
+-- As those of the other tables (0001-start.sql).
+alter table relation_link_source alter column project_id set statistics 0, alter column build_id set statistics 0;
+alter table relation_link alter column project_id set statistics 0, alter column build_id set statistics 0;

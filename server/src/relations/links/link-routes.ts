@@ -1,0 +1,140 @@
+import { Readable } from 'node:stream';
+import type { FastifyRequest } from 'fastify';
+import { type Static, Type } from 'typebox';
+import {
+  type AnswerOnce,
+  Id,
+  type RawBody,
+  type RecordAnswer,
+  type Routes,
+  type Server,
+  sendRaw,
+  serveOnce,
+  serveRaw,
+} from '../../http/http.ts';
+import type { Projects } from '../../projects/projects.ts';
+import { type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
+import type { LinkMode } from '../port.ts';
+import type { Relations } from '../relations.ts';
+import type { LinkLine } from './link-lines.ts';
+
+export interface LinkRouteParts {
+  readonly relations: Relations;
+  readonly answerOnce: AnswerOnce;
+  readonly uploadMaxMib: number;
+  readonly projects: Pick<Projects, 'recordChange'>;
+}
+
+const NDJSON = 'application/x-ndjson';
+const PATH = '/management/projects/:id/relations/:relationId/links';
+const about = {
+  tags: ['Relations'],
+  path: PATH,
+  params: Type.Object({ id: Id, relationId: Id }),
+} as const;
+const LinksAnswer = Type.Object({
+  ...{ status: Type.Literal('success'), message: Type.String(), task: WireTaskSchema },
+});
+type LinksAnswer = Static<typeof LinksAnswer>;
+const Lines = Type.Unsafe<undefined>({
+  type: 'string',
+  description: 'lines of {"source":"A1","targets":["B1","B2"]}',
+});
+const AllowDeletes = Type.Object({
+  allowDeletes: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'the exact number of pairs that may be deleted' }),
+  ),
+});
+const LinksQuery = Type.Object({
+  source: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'only its line' })),
+});
+
+/** Source: docs/interface.md §12.8. */
+export const linkRoutes =
+  (parts: LinkRouteParts): Routes =>
+  (server) => {
+    serveExport(server, parts);
+    serveWrites(server, parts);
+  };
+
+function serveExport(server: Server, { relations }: LinkRouteParts): void {
+  const endpoint = {
+    ...about,
+    method: 'GET',
+    config: { guard: 'management', access: 'write', role: 'viewer', isPatient: true },
+    summary: 'Export the links of a relation as lines, in their order',
+    ...{ query: LinksQuery, produces: NDJSON, why: 'lines are streamed' },
+  } as const;
+  serveRaw(server, endpoint, async ({ project, params: { relationId }, query: { source } }, reply) => {
+    await relations.links.find(project.id, relationId);
+    const lines = writeLines(relations.links.read(project.id, { relationId, source }));
+    return sendRaw(reply, `${NDJSON}; charset=utf-8`, Readable.from(lines, { highWaterMark: 1 }));
+  });
+}
+
+async function* writeLines(pages: AsyncIterable<readonly LinkLine[]>): AsyncGenerator<string> {
+  for await (const page of pages)
+    yield page.map(({ source, targets }) => `${JSON.stringify({ source, targets })}\n`).join('');
+}
+
+function serveWrites(server: Server, parts: LinkRouteParts): void {
+  const { answerOnce, uploadMaxMib } = parts;
+  const write = {
+    ...about,
+    config: { guard: 'management', access: 'write', body: 'raw', maxBodyMib: uploadMaxMib },
+    ...{ consumes: [NDJSON], body: Lines, answer: { 200: LinksAnswer }, answerOnce },
+  } as const;
+  const replace = {
+    ...write,
+    method: 'PUT',
+    query: AllowDeletes,
+    summary: 'Replace all links of a relation, in a task',
+    description: 'What is not sent is deleted, within the delete guard, which counts pairs.',
+  } as const;
+  serveOnce(server, replace, (request, once) =>
+    once((record) =>
+      accept(parts, request, { mode: 'replace', allowDeletes: request.query.allowDeletes, record }),
+    ),
+  );
+  const change = {
+    ...write,
+    method: 'PATCH',
+    summary: 'Replace the links of the sources that are sent, in a task',
+    description: 'A source without targets is removed; other sources stay as they are.',
+  } as const;
+  serveOnce(server, change, (request, once) =>
+    once((record) => accept(parts, request, { mode: 'change', allowDeletes: undefined, record })),
+  );
+}
+
+interface Write {
+  readonly mode: LinkMode;
+  readonly allowDeletes: number | undefined;
+  readonly record: RecordAnswer<LinksAnswer>;
+}
+
+async function accept(
+  { relations, projects }: LinkRouteParts,
+  { caller, project, params, rawBody }: FastifyRequest,
+  { mode, allowDeletes, record }: Write,
+): Promise<LinksAnswer> {
+  const { relationId } = params as { relationId: number };
+  const relation = await relations.links.find(project.id, relationId);
+  const { name } = relation.definition;
+  const action = mode === 'replace' ? 'relation.links_replaced' : 'relation.links_changed';
+  const task = await relations.links.accept(project, {
+    ...{ relationId, mode, allowDeletes, body: rawBody ?? NO_BODY },
+    async record(tx, task) {
+      const subject = { type: 'relation', id: relationId, name };
+      await projects.recordChange({ author: caller, projectId: project.id, action, subject }, tx);
+      await record(tx, answerTo(task));
+    },
+  });
+  return answerTo(task);
+}
+
+const NO_BODY: RawBody = { bytes: new Uint8Array(), encoding: 'identity' };
+
+const answerTo = (task: Task): LinksAnswer => ({
+  ...{ status: 'success', message: 'Your update will now be started', task: toWireTask(task) },
+});

@@ -1,0 +1,194 @@
+import { randomUUID } from 'node:crypto';
+import { type DeleteLimit, type GatheredWrites, isGuarded, refuseDeletes } from '../../catalog/catalog.ts';
+import type { RawBody } from '../../http/http.ts';
+import type { ChosenProject } from '../../kernel/caller.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import type { ControlTransaction, PayloadFiles } from '../../storage/storage.ts';
+import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
+import { isListed, type Relation } from '../definitions/definitions.ts';
+import type { LinkMode, LinkPage, LinkResult, RelationStore } from '../port.ts';
+import { type LinkLine, TARGETS_PER_SOURCE, unpackLines } from './link-lines.ts';
+
+/** Lists of links become those of a relation by tasks, in the order of the project. Source: docs/interface.md §12.8. */
+
+export interface LinkTaskParts {
+  readonly store: RelationStore;
+  readonly tasks: Tasks;
+  readonly payloads: PayloadFiles;
+  readonly clock: Clock;
+  readonly maxMib: number;
+  getSettings(projectId: number): Promise<{ readonly maxDeletePercent: number }>;
+  /** Removes what was staged and is not used. */
+  dropOld(projectId: number): Promise<void>;
+}
+
+/** Lines exported in one step. */
+const EXPORTED_LINES = 500;
+
+interface LinkPayload {
+  readonly relationId: number;
+  readonly mode: LinkMode;
+  /** The pieces of the list, in order. */
+  readonly payloadNames: readonly string[];
+  readonly allowDeletes?: number;
+  /** Of a pipeline; holds where it is stricter than the project's. */
+  readonly maxDeletePercent?: number;
+}
+
+export interface AcceptedList {
+  readonly relationId: number;
+  readonly mode: LinkMode;
+  readonly body: RawBody;
+  readonly allowDeletes: number | undefined;
+  readonly record: (tx: ControlTransaction, task: Task) => Promise<void>;
+}
+
+const PAIRS = { plural: 'pairs', call: 'links' };
+
+/** The links of relations: taken, put in place, exported. */
+export class RelationLinks {
+  private readonly parts: LinkTaskParts;
+  private readonly task: TaskDefinition<LinkPayload> = {
+    kind: 'relations.links',
+    name: 'relation links',
+    increment: 'STEP_BASED',
+    acceptedAs: 'RUNNING',
+    isOrdered: true,
+    run: (payload, run) => this.run(payload, run),
+    ended: ({ payloadNames }, { projectId }) => this.removeAll(projectId, payloadNames),
+  };
+
+  constructor(parts: LinkTaskParts) {
+    this.parts = parts;
+    parts.tasks.define([this.task]);
+  }
+
+  /** @throws not_found, links_of_rule */
+  async find(projectId: number, id: number): Promise<Relation> {
+    const relation = await this.parts.store.find(projectId, id);
+    if (relation === undefined) throw new ServiceError('not_found');
+    if (isListed(relation.definition)) return relation;
+    throw new ServiceError('links_of_rule', { values: [id] });
+  }
+
+  /**
+   * Takes a list for a relation, which becomes its own in a task.
+   * @throws not_found, links_of_rule, every refusal of a list, delete_guard, deletes_not_exact; then nothing is kept
+   */
+  async accept(
+    project: ChosenProject,
+    { relationId, mode, body, allowDeletes, record }: AcceptedList,
+  ): Promise<Task> {
+    const { tasks, store, maxMib, getSettings } = this.parts;
+    await this.find(project.id, relationId);
+    const { maxDeletePercent } = await getSettings(project.id);
+    const limits = { maxDeletePercent, allowDeletes };
+    const isCounted = mode === 'replace' && (allowDeletes !== undefined || maxDeletePercent < 100);
+    const sent = { relationId, ...body, maxMib, isCounted };
+    const { payloadNames, present, kept } = await store.acceptLinks(project.id, sent);
+    try {
+      if (isCounted) checkDeletes(limits, { present, deleted: present - kept });
+      const payload = { relationId, mode, payloadNames, ...(allowDeletes !== undefined && { allowDeletes }) };
+      return await tasks.accept(this.task, { project, payload, alongside: record });
+    } catch (error) {
+      await this.removeAll(project.id, payloadNames);
+      throw error;
+    }
+  }
+
+  /**
+   * What a long task, such as a run of a pipeline, is about to put in place of a list: JSON lists of lines.
+   * @throws not_found, links_of_rule
+   */
+  async gather(task: Task, relationId: number): Promise<GatheredWrites> {
+    const { payloads, tasks } = this.parts;
+    const { projectId } = task;
+    await this.find(projectId, relationId);
+    const payloadNames: string[] = [];
+    return {
+      async add({ bytes }) {
+        const name = `links-${randomUUID()}`;
+        payloadNames.push(name);
+        await payloads.write(projectId, name, bytes);
+      },
+      accept: ({ maxDeletePercent, note }) => {
+        const payload: LinkPayload = { relationId, mode: 'replace', payloadNames, maxDeletePercent };
+        return tasks.parts.accept(task, [{ definition: this.task, payload }], note);
+      },
+      discard: () => this.removeAll(projectId, payloadNames),
+    };
+  }
+
+  /** @returns lines in their order, a part at a time @throws not_found when the relation goes meanwhile */
+  async *read(
+    projectId: number,
+    wanted: Pick<LinkPage, 'relationId' | 'source'>,
+  ): AsyncGenerator<readonly LinkLine[]> {
+    for (let after = 0; ; ) {
+      const page = await this.parts.store.readLinks(projectId, { ...wanted, after, limit: EXPORTED_LINES });
+      if (page === undefined) throw new ServiceError('not_found');
+      const last = page.at(-1);
+      if (last === undefined) return;
+      yield page;
+      after = last.line;
+    }
+  }
+
+  private async removeAll(projectId: number, names: readonly string[]): Promise<void> {
+    for (const name of names) await this.parts.payloads.remove(projectId, name);
+  }
+
+  private async run(payload: LinkPayload, run: TaskRun): Promise<void> {
+    const { store, clock, getSettings, dropOld } = this.parts;
+    const { projectId, number: taskNumber } = run.task;
+    const { relationId, mode, allowDeletes, maxDeletePercent: own = 100 } = payload;
+    const staged = await store.beginLinks(projectId, relationId);
+    if (staged === undefined) throw refuseUnknown(relationId);
+    try {
+      await this.stage(payload, run, staged);
+      const { maxDeletePercent } = await getSettings(projectId);
+      const limits = { maxDeletePercent: Math.min(maxDeletePercent, own), allowDeletes };
+      const order = { taskNumber, at: clock.now(), relationId, mode, staged, ...limits };
+      const result = await run.takeEffect(() => store.applyLinks(projectId, order));
+      if (result.kind === 'missing') throw refuseUnknown(relationId);
+      const limitOf = own < maxDeletePercent ? 'pipeline' : 'project';
+      if (result.kind === 'guarded') throw refuseDeletes({ ...result, things: PAIRS }, limits, limitOf);
+      await tell(run, result);
+    } finally {
+      await store.freeLinks(projectId);
+      void dropOld(projectId);
+    }
+  }
+
+  private async stage({ payloadNames }: LinkPayload, run: TaskRun, build: number): Promise<void> {
+    const { store, payloads } = this.parts;
+    const { projectId } = run.task;
+    for (const [at, name] of payloadNames.entries()) {
+      run.signal.throwIfAborted();
+      const lines = unpackLines(await payloads.read(projectId, name));
+      for (const identifier of await store.stageLinks(projectId, { build, lines })) {
+        const message = `a source has at most ${TARGETS_PER_SOURCE} targets, further ones are left out`;
+        run.report({ identifier, code: 'too_many_targets', message });
+      }
+      await run.progress((80 * (at + 1)) / payloadNames.length);
+    }
+  }
+}
+
+/** @throws delete_guard, deletes_not_exact */
+function checkDeletes(limits: DeleteLimit, counts: { present: number; deleted: number }): void {
+  if (isGuarded(limits, counts.present, counts.deleted))
+    throw refuseDeletes({ ...counts, things: PAIRS }, limits);
+}
+
+const refuseUnknown = (relationId: number) =>
+  new ServiceError('not_found', { details: [`no relation of links ${relationId}`] });
+
+async function tell(run: TaskRun, result: Extract<LinkResult, { kind: 'done' }>): Promise<void> {
+  const { sources, pairs, created, deleted, unchanged } = result;
+  await run.log(
+    `created ${created}, deleted ${deleted}, unchanged ${unchanged} pairs: now ${pairs} of ${sources} sources`,
+  );
+  run.count({ created, deleted, unchanged, pairs, sources });
+}

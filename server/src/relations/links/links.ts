@@ -1,0 +1,13 @@
+/**
+ * The door of links: relations that somebody lists, as lines of a source and its targets, read, stored in pieces and put
+ * in place by tasks.
+ */
+export {
+  type LinkLine,
+  LinkPieces,
+  LinkReader,
+  mergeLines,
+  packLines,
+  TARGETS_PER_SOURCE,
+} from './link-lines.ts';
+export { RelationLinks } from './link-tasks.ts';

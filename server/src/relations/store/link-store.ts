@@ -1,0 +1,274 @@
+import type { ChangedCatalog } from '../../catalog/catalog.ts';
+import { isGuarded } from '../../catalog/catalog.ts';
+import {
+  among,
+  byEngine,
+  insertInto,
+  lookupJoin,
+  own,
+  type Program,
+  row,
+  rows,
+  run,
+  sql,
+  tabled,
+  text,
+} from '../../storage/storage.ts';
+import { type LinkLine, mergeLines, TARGETS_PER_SOURCE } from '../links/links.ts';
+import type { LinkOrder, LinkPage, LinkResult, ListSize, ReadLine, StagedPiece } from '../port.ts';
+import { insertStagedList } from './definition-store.ts';
+
+/**
+ * Lists of links. A list is a build: it is staged piece by piece, and takes the place of the one before, or changes it,
+ * in one transaction.
+ */
+
+/** What a task staged that has ended goes with unused builds. Link tasks of a project run one after another. */
+export function* freeStaged(): Program<void> {
+  yield* run(sql`update relation_build set kind = 'links' where ${own()} and kind = 'staged'`);
+}
+
+/** @returns the staged list; undefined when there is no such relation */
+export function* beginLinks(catalog: ChangedCatalog, relationId: number): Program<number | undefined> {
+  yield* freeStaged();
+  return yield* insertStagedList(catalog, relationId);
+}
+
+/**
+ * Adds lines to a staged list: those of a source that it has go behind its targets.
+ * @returns sources with more targets than a source may have, whose further ones are left out
+ */
+export function* stageLinks({ build, lines }: StagedPiece): Program<string[]> {
+  const merged = mergeLines(lines);
+  const sources = yield* openSources(build, [...merged.keys()]);
+  const added: [number, number, string][] = [];
+  const tooMany: string[] = [];
+  for (const [source, targets] of merged) {
+    const { line, known } = sources.get(source) as KnownSource;
+    const fresh = [...targets].filter((target) => !known.has(target));
+    const room = TARGETS_PER_SOURCE - known.size;
+    if (fresh.length > room) tooMany.push(source);
+    added.push(
+      ...fresh.slice(0, room).map((target, at): [number, number, string] => [line, known.size + at, target]),
+    );
+  }
+  const table = tabled('w', { line: 'bigint', place: 'bigint', target: 'text' }, added);
+  yield* run(
+    insertInto(
+      'relation_link',
+      'build_id, line, place, target',
+      sql`${build}, w.line, w.place, w.target from ${table} where true`,
+    ),
+  );
+  return tooMany;
+}
+
+interface KnownSource {
+  readonly line: number;
+  /** Its targets so far. */
+  readonly known: ReadonlySet<string>;
+}
+
+/** @returns each source with its line; new ones get the next lines */
+function* openSources(build: number, names: readonly string[]): Program<Map<string, KnownSource>> {
+  const found = yield* rows<{ source: string; line: number; target: string | null }>(
+    sql`select s.source, s.line, l.target from relation_link_source s
+      left join relation_link l on ${own('l')} and l.build_id = s.build_id and l.line = s.line
+      where ${own('s')} and s.build_id = ${build} and s.source ${among(names)}`,
+  );
+  const sources = new Map<string, { line: number; known: Set<string> }>();
+  for (const { source, line, target } of found) {
+    const present = sources.get(source) ?? { line, known: new Set<string>() };
+    sources.set(source, present);
+    if (target !== null) present.known.add(target);
+  }
+  const last = yield* lastLine(build);
+  const fresh = names.filter((name) => !sources.has(name));
+  const added = fresh.map((name, at): [number, string] => [last + 1 + at, name]);
+  yield* run(
+    insertInto(
+      'relation_link_source',
+      'build_id, line, source',
+      sql`${build}, w.line, w.source from ${tabled('w', { line: 'bigint', source: 'text' }, added)} where true`,
+    ),
+  );
+  for (const [line, name] of added) sources.set(name, { line, known: new Set() });
+  return sources;
+}
+
+function* lastLine(build: number): Program<number> {
+  const found = yield* row<{ line: number | null }>(
+    sql`select max(line) as line from relation_link_source where ${own()} and build_id = ${build}`,
+  );
+  return found?.line ?? 0;
+}
+
+/** Puts a staged list in place, or changes the present one by it. */
+export function* applyLinks(
+  catalog: ChangedCatalog,
+  order: LinkOrder,
+): Program<{ result: LinkResult; isDone: boolean }> {
+  const { relationId, staged, mode } = order;
+  const relation = yield* row<{ active: number }>(
+    sql`select active_build as active from relation where ${own()} and id = ${relationId}`,
+  );
+  if (relation === undefined) return { result: { kind: 'missing' }, isDone: false };
+  const lists = { active: relation.active, staged };
+  const before = yield* countList(relation.active);
+  const [deleted, named] = [yield* countLost(lists, mode), yield* countList(staged)];
+  if (mode === 'replace' && isGuarded(order, before.pairs, deleted))
+    return { result: { kind: 'guarded', present: before.pairs, deleted }, isDone: false };
+  if (mode === 'replace') yield* putInPlace(relationId, lists);
+  else yield* changeList(lists);
+  catalog.affect('answers');
+  const after = mode === 'replace' ? yield* countList(staged) : yield* countList(relation.active);
+  const created = after.pairs - before.pairs + deleted;
+  return {
+    result: { kind: 'done', ...after, created, deleted, unchanged: named.pairs - created },
+    isDone: true,
+  };
+}
+
+/** The list that answers, and the one that its task has staged. */
+interface Lists {
+  readonly active: number;
+  readonly staged: number;
+}
+
+/** @returns how many sources and pairs a list has */
+export function* countList(build: number): Program<ListSize> {
+  const found = yield* row<ListSize>(
+    sql`select (select count(*) from relation_link_source where ${own()} and build_id = ${build}) as sources,
+      (select count(*) from relation_link where ${own()} and build_id = ${build}) as pairs`,
+  );
+  return found ?? { sources: 0, pairs: 0 };
+}
+
+/** @returns how many links of the active list the staged one does not have; of a change, of the sources that it names */
+function* countLost({ active, staged }: Lists, mode: LinkOrder['mode']): Program<number> {
+  const found = yield* row<{ count: number }>(
+    sql`select count(*) as count from relation_link_source s
+      join relation_link l on ${own('l')} and l.build_id = s.build_id and l.line = s.line
+      left join relation_link_source n on ${own('n')} and n.build_id = ${staged} and n.source = s.source
+      left join relation_link k on ${own('k')} and k.build_id = n.build_id and k.target = l.target and k.line = n.line
+      where ${own('s')} and s.build_id = ${active} and k.line is null
+        and (${mode === 'replace' ? 1 : 0} = 1 or n.line is not null)`,
+  );
+  return found?.count ?? 0;
+}
+
+/** Flags of the relation may have changed since the list was begun. */
+function* putInPlace(relationId: number, { active, staged }: Lists): Program<void> {
+  yield* run(
+    sql`update relation_build set kind = 'links',
+        two_way = (select a.two_way from relation_build a where ${own('a')} and a.id = ${active}),
+        exclude_same_group = (select a.exclude_same_group from relation_build a where ${own('a')} and a.id = ${active})
+      where ${own()} and id = ${staged}`,
+  );
+  yield* run(
+    sql`update relation set active_build = ${staged}, wanted_build = ${staged} where ${own()} and id = ${relationId}`,
+  );
+  yield* dropEmptySources(staged);
+}
+
+/** The sources that the staged list names get its targets; they stay where they are, new ones come last. */
+function* changeList({ active, staged }: Lists): Program<void> {
+  const last = yield* lastLine(active);
+  yield* run(
+    sql`delete from relation_link where ${own()} and build_id = ${active} and line in (
+      select a.line from relation_link_source s join relation_link_source a
+        on ${own('a')} and a.build_id = ${active} and a.source = s.source
+      where ${own('s')} and s.build_id = ${staged})`,
+  );
+  yield* run(
+    insertInto(
+      'relation_link_source',
+      'build_id, line, source',
+      sql`${active}, ${last}${BIGINT} + s.line, s.source from relation_link_source s
+        where ${own('s')} and s.build_id = ${staged} and not exists (select 1 from relation_link_source a
+          where ${own('a')} and a.build_id = ${active} and a.source = s.source)`,
+    ),
+  );
+  yield* run(
+    insertInto(
+      'relation_link',
+      'build_id, line, place, target',
+      sql`${active}, a.line, l.place, l.target from relation_link_source s
+        join relation_link_source a on ${own('a')} and a.build_id = ${active} and a.source = s.source
+        join relation_link l on ${own('l')} and l.build_id = s.build_id and l.line = s.line
+        where ${own('s')} and s.build_id = ${staged}`,
+    ),
+  );
+  yield* dropEmptySources(active);
+}
+
+/** PostgreSQL would take a parameter in a sum for text. */
+const BIGINT = byEngine({ sqlite: text(''), postgres: text('::bigint') });
+
+const dropEmptySources = (build: number) =>
+  run(
+    sql`delete from relation_link_source where ${own()} and build_id = ${build} and not exists (
+      select 1 from relation_link l
+      where ${own('l')} and l.build_id = ${build} and l.line = relation_link_source.line)`,
+  );
+
+/** @returns lines of the list that answers, in its order; undefined when the relation has none */
+export function* readLinks({
+  relationId,
+  source,
+  after,
+  limit,
+}: LinkPage): Program<readonly ReadLine[] | undefined> {
+  const list = yield* findList(relationId);
+  if (list === undefined) return undefined;
+  const named = source === undefined ? sql`true` : sql`s.source = ${source}`;
+  const found = yield* rows<{ line: number; source: string; target: string }>(
+    sql`select s.line, s.source, l.target from (
+        select s.line, s.source from relation_link_source s
+        where ${own('s')} and s.build_id = ${list} and s.line > ${after} and ${named} order by s.line limit ${limit}) s
+      ${LINKS_OF_LINE(list)} order by s.line, l.place`,
+  );
+  const lines = Map.groupBy(found, ({ line }) => line);
+  return [...lines].map(([line, links]) => ({
+    line,
+    source: links[0]?.source as string,
+    targets: links.map(({ target }) => target),
+  }));
+}
+
+/** Row by row: see `lookupJoin`. */
+const LINKS_OF_LINE = (list: number) =>
+  byEngine({
+    sqlite: sql`cross join relation_link l on l.build_id = ${list} and l.line = s.line`,
+    postgres: sql`cross join lateral (select * from relation_link l
+      where ${own('l')} and l.build_id = ${list} and l.line = s.line offset 0) l`,
+  });
+
+function* findList(relationId: number): Program<number | undefined> {
+  const found = yield* row<{ list: number }>(
+    sql`select b.id as list from relation r join relation_build b on ${own('b')} and b.id = r.active_build
+      where ${own('r')} and r.id = ${relationId} and b.kind = 'links'`,
+  );
+  return found?.list;
+}
+
+/** @returns the links of these lines that the present list has, each by a number of its own */
+export function* findKept(relationId: number, lines: readonly LinkLine[]): Program<number[]> {
+  const list = yield* findList(relationId);
+  if (list === undefined) return [];
+  const pairs = lines.flatMap(({ source, targets }) =>
+    targets.map((target): [string, string] => [source, target]),
+  );
+  const found = yield* rows<{ line: number; place: number }>(
+    sql`select k.line, k.place from ${tabled('w', { source: 'text', target: 'text' }, pairs)}
+      ${lookupJoin('relation_link_source', 's', sql`s.build_id = ${list} and s.source = w.source`)}
+      ${lookupJoin('relation_link', 'k', sql`k.build_id = ${list} and k.target = w.target and k.line = s.line`)}`,
+  );
+  return found.map(({ line, place }) => line * TARGETS_PER_SOURCE + place);
+}
+
+/** @returns how many links the present list has */
+export function* countLinks(relationId: number): Program<number> {
+  const list = yield* findList(relationId);
+  return list === undefined ? 0 : (yield* countList(list)).pairs;
+}

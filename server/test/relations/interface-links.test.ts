@@ -1,0 +1,350 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import {
+  createRelationCatalog,
+  describeTags,
+  encode,
+  product,
+  type RelationCatalog,
+  SINGLE,
+} from '../support/relation-catalog.ts';
+import { assertRefused, shareService } from '../support/shared-service.ts';
+
+const service = shareService({ settings: { RELATA_UPLOAD_MAX_MIB: '3' } });
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
+type AnyBody = any;
+
+const LINKS = { name: 'Goes with', tag: 'cross-sell', kind: 'links' };
+const line = (source: string, ...targets: string[]) => JSON.stringify({ source, targets });
+const listOf = (...lines: string[]) => lines.map((one) => `${one}\n`).join('');
+
+async function createLinks(fields: object = {}, settings?: object) {
+  const catalog = await createRelationCatalog(service(), settings);
+  const { body, status } = await catalog.manage('POST', '', { ...LINKS, ...fields });
+  assert.equal(status, 201, JSON.stringify(body));
+  return { catalog, relation: body as AnyBody };
+}
+
+/** `call`: as `PUT 1/links`; bytes are packed. */
+function send(catalog: RelationCatalog, call: string, body: string | Uint8Array) {
+  const [method = '', path = ''] = call.split(' ');
+  const packed = typeof body !== 'string' && { 'Content-Encoding': 'gzip' };
+  const headers = { 'Content-Type': 'application/x-ndjson', ...packed };
+  return service().call(method, `/management/projects/${catalog.projectId}/relations/${path}`, {
+    body,
+    headers,
+  });
+}
+
+/** Sends lines. @returns the task once it ended */
+const write = async (catalog: RelationCatalog, call: string, lines: readonly string[]): Promise<AnyBody> =>
+  catalog.done(await send(catalog, call, listOf(...lines)));
+
+async function logOf({ id }: { id: string }): Promise<string> {
+  const { body } = await service().call('GET', `/tasks/${id}/log`);
+  return JSON.stringify(body);
+}
+
+async function exported(catalog: RelationCatalog, id: number, query = ''): Promise<string> {
+  const { status, body } = await catalog.manage('GET', `/${id}/links${query}`);
+  assert.equal(status, 200);
+  return body;
+}
+
+const groupsOf = async (catalog: RelationCatalog, identifier: string, { id }: { id: number }) =>
+  (await catalog.related(identifier, id))?.groups;
+
+test('links relate products in the listed order, once both are there, and survive every update (§12.8)', async () => {
+  const { catalog, relation } = await createLinks();
+  assert.deepEqual(
+    [relation.kind, relation.state, relation.source, relation.match],
+    ['links', 'ready', { all: [] }, []],
+  );
+  await catalog.load(product('A1', 'X'), product('B1', 'X'), product('B2', 'X'));
+  assert.equal(await groupsOf(catalog, 'A1', relation), undefined, 'a list of nothing is left out');
+  const task = await write(catalog, `PUT ${relation.id}/links`, [
+    line('A1', 'B3', 'B2', 'A1', 'B1'),
+    line('Z', 'B1'),
+  ]);
+  assert.equal(task.taskStatus, 'FINISHED');
+  assert.deepEqual(await groupsOf(catalog, 'A1', relation), [['B2'], ['B1']]);
+  assert.deepEqual(await groupsOf(catalog, 'B1', relation), []);
+  await catalog.update(product('B3', 'X'));
+  assert.deepEqual(await groupsOf(catalog, 'A1', relation), [['B3'], ['B2'], ['B1']]);
+  await catalog.load(product('A1', 'X'), product('B1', 'X'));
+  assert.deepEqual(await groupsOf(catalog, 'A1', relation), [['B1']]);
+  await catalog.load(product('A1', 'X'), product('B2', 'X'), product('B3', 'X'));
+  assert.deepEqual(await groupsOf(catalog, 'A1', relation), [['B3'], ['B2']]);
+});
+
+test('PUT replaces all links and PATCH those of its sources; GET exports them in their order (§12.8)', async () => {
+  const { catalog, relation } = await createLinks();
+  const path = `${relation.id}/links`;
+  const lines = [line('A2', 'B2', 'B1'), line('ä "1"', 'B9'), line('A1', 'B1')];
+  const task = await write(catalog, `PUT ${path}`, [...lines, line('A1', 'B3', 'B1'), line('none'), '']);
+  assert.match(await logOf(task), /created 5, deleted 0, unchanged 0 pairs: now 5 of 3 sources/);
+  const first = listOf(lines[0] as string, lines[1] as string, line('A1', 'B1', 'B3'));
+  assert.equal(await exported(catalog, relation.id), first, 'lines of one source are one list');
+  assert.equal(await exported(catalog, relation.id, '?source=A2'), listOf(line('A2', 'B2', 'B1')));
+  assert.equal(await exported(catalog, relation.id, '?source=B2'), '');
+  const changed = await write(catalog, `PATCH ${path}`, [
+    line('A1', 'B1'),
+    line('N', 'B4', 'B5'),
+    line('ä "1"'),
+  ]);
+  assert.match(await logOf(changed), /created 2, deleted 2, unchanged 1 pairs: now 5 of 3 sources/);
+  const second = listOf(line('A2', 'B2', 'B1'), line('A1', 'B1'), line('N', 'B4', 'B5'));
+  assert.equal(await exported(catalog, relation.id), second);
+  const packed = await send(catalog, `PUT ${path}`, gzipSync(second));
+  assert.match(await logOf(await catalog.done(packed)), /created 0, deleted 0, unchanged 5 pairs/);
+  assert.equal(await exported(catalog, relation.id), second, 'what is exported can be sent back');
+  await write(catalog, `PUT ${path}`, [line('A1')]);
+  assert.equal(await exported(catalog, relation.id), '');
+});
+
+test('the delete guard counts pairs; allowDeletes must be exact (§12.8)', async () => {
+  const { catalog, relation } = await createLinks({}, { maxDeletePercent: 50 });
+  const path = `${relation.id}/links`;
+  await write(catalog, `PUT ${path}`, [line('A1', 'B1', 'B2'), line('A2', 'B1', 'B2')]);
+  const less = listOf(line('A1', 'B2', 'B9'), line('A1', 'B2'));
+  const refused = await send(catalog, `PUT ${path}`, less);
+  assert.equal(refused.status, 400);
+  assert.match(refused.body.message, /^The last full update has been rejected because/);
+  assert.match(refused.body.details.join(), /would delete 3 of 4 pairs \(75 %\).*links\?allowDeletes=3/);
+  assert.equal((await send(catalog, `PUT ${path}?allowDeletes=2`, less)).status, 400);
+  await catalog.done(await send(catalog, `PUT ${path}?allowDeletes=3`, less));
+  assert.equal(await exported(catalog, relation.id), listOf(line('A1', 'B2', 'B9')));
+  const release = await catalog.hold();
+  const late = await send(catalog, `PUT ${path}`, listOf(line('A1', 'B9'), line('A3', 'B1')));
+  const before = await send(catalog, `PATCH ${path}`, listOf(line('A4', 'B1')));
+  await release();
+  assert.equal((await catalog.done(late)).taskStatus, 'FINISHED', 'in the order of their acceptance');
+  assert.equal((await catalog.done(before)).taskStatus, 'FINISHED');
+  assert.equal(
+    await exported(catalog, relation.id),
+    listOf(line('A1', 'B9'), line('A3', 'B1'), line('A4', 'B1')),
+  );
+});
+
+const MISTAKES: readonly [string, RegExp][] = [
+  ['', /at least one line/],
+  ['{"source":"A1","targets":["B1"]}\n{"source":', /^line 2 is not JSON/],
+  ['\n{"source":"","targets":["B1"]}', /^line 2: \/source must be an identifier/],
+  ['{"source":"A1","targets":["B1",2]}', /^line 1: \/targets\/1 must be an identifier/],
+  ['{"source":"A1","targets":"B1"}', /^line 1: \/targets must be a list/],
+  ['{"source":"A1","targets":[],"other":1}', /^line 1: \/other is not known/],
+  ['["A1"]', /^line 1 must be an object/],
+  [`{"source":"A1","targets":["${'x'.repeat(256)}"]}`, /^line 1: \/targets\/0 must be an identifier/],
+  ['{"source":"A\\u0000","targets":[]}', /^line 1: \/source must be an identifier/],
+  [`{"source":"A1","targets":[${Array(1_001).fill('"B"').join()}]}`, /targets must not hold more than 1000/],
+  ['\n'.repeat(1_100_000), /^line 1000001 is one more/],
+  [`{"source":"A1","targets":[${' '.repeat(2 * 1024 * 1024)}]}`, /^line 1 must not be longer/],
+];
+
+test('a list is refused with the line and the field, and nothing of it is kept (§12.8)', async () => {
+  const { catalog, relation } = await createLinks();
+  const path = `${relation.id}/links`;
+  for (const [text, mistake] of MISTAKES) {
+    const { status, body } = await send(catalog, `PUT ${path}`, text);
+    assert.deepEqual([status, body.message], [400, 'Your body params are not valid'], text.slice(0, 60));
+    assert.match(body.details[0], mistake);
+  }
+  const long = gzipSync(listOf(line('A1', 'x'.repeat(200))).repeat(16 * 1024));
+  assert.equal((await send(catalog, `PUT ${path}`, long)).status, 413);
+  assert.equal(await exported(catalog, relation.id), '');
+  const rule = await catalog.relate({ name: 'Rule' });
+  for (const method of ['PUT', 'PATCH', 'GET']) {
+    const sent = method === 'GET' ? '' : listOf(line('A', 'B'));
+    const ask = (id: number) =>
+      method === 'GET' ? catalog.manage('GET', `/${id}/links`) : send(catalog, `${method} ${id}/links`, sent);
+    assert.equal((await ask(rule.id)).status, 409);
+    assertRefused(await ask(99), 404, 'Not Found');
+  }
+  for (const wrong of [
+    { source: { category: ['X'] } },
+    { match: [{ target: 'a', operator: 'equals', source: 'b' }] },
+  ])
+    assert.equal((await catalog.manage('POST', '', { ...LINKS, ...wrong })).status, 400);
+  const ofKind = (kind: string) => ({ name: 'n', tag: 't', kind, source: { all: [] }, target: { all: [] } });
+  assert.equal((await catalog.manage('PUT', `/${relation.id}`, ofKind('rule'))).status, 400);
+  assert.equal((await catalog.manage('PUT', `/${rule.id}`, ofKind('links'))).status, 400);
+  assert.equal((await catalog.manage('PUT', `/${rule.id}`, ofKind('rule'))).status, 200);
+});
+
+test('explain, preview, health and the product page say who lists what (§12.6, §12.7, §12.8)', async () => {
+  const { catalog, relation } = await createLinks({ twoWay: true });
+  await catalog.load(...['A1', 'A2', 'B1', 'B2'].map((one) => product(one, 'X')));
+  await write(catalog, `PUT ${relation.id}/links`, [
+    line('A2', 'Z', 'B1'),
+    line('A1', 'B2', 'B1'),
+    line('Q', 'B1'),
+  ]);
+  const asked = { identifier: 'B1', explain: true, includeRelations: [{ id: relation.id }] };
+  const { body } = await catalog.call('GET', `${SINGLE}?${encode(asked)}`);
+  const way = body.tags[0].relations[0];
+  assert.deepEqual(
+    [way.matchType, way.searchResult.map(({ identifier, explain }: AnyBody) => [identifier, explain.listed])],
+    [
+      'SECOND_WAY',
+      [
+        ['A2', { by: 'A2', position: 2 }],
+        ['A1', { by: 'A1', position: 2 }],
+      ],
+    ],
+  );
+  const explained = await catalog.manage('POST', `/${relation.id}/explain`, { source: 'A1', target: 'B1' });
+  const { related, matchType, rank, listed, match } = explained.body;
+  assert.deepEqual(
+    [related, matchType, rank, listed, match],
+    [true, 'FIRST_WAY', 2, { by: 'A1', position: 2 }, []],
+  );
+  const other = await catalog.manage('POST', `/${relation.id}/explain`, { source: 'A2', target: 'B2' });
+  assert.deepEqual([other.body.related, other.body.listed], [false, null]);
+  const { body: health } = await catalog.manage('GET', `/${relation.id}/health`);
+  assert.deepEqual(
+    [health.source, health.target, health.withResults, health.links],
+    [{ products: 2 }, { products: 2 }, 2, { sources: 3, pairs: 5 }],
+  );
+  assert.deepEqual(health.examples, [
+    { source: 'A1', results: [['B2'], ['B1']] },
+    { source: 'A2', results: [['B1']] },
+  ]);
+  const tried = (await catalog.manage('POST', '/preview', { ...LINKS, id: relation.id })).body;
+  assert.deepEqual([tried.misconfigured, tried.links], [false, { sources: 3, pairs: 5 }]);
+  assert.deepEqual((await catalog.manage('POST', '/preview', LINKS)).body.links, { sources: 0, pairs: 0 });
+  const page = await service().call('GET', `/management/projects/${catalog.projectId}/products/B1/relations`);
+  const { asSource, asTarget } = page.body.items?.[0] ?? page.body.relations[0];
+  assert.deepEqual([asSource.stands, asTarget.stands], [false, true]);
+  assert.deepEqual(
+    asTarget.results.map(({ identifier, explain }: AnyBody) => [identifier, explain.listed.by]),
+    [
+      ['A2', 'A2'],
+      ['A1', 'A1'],
+    ],
+  );
+});
+
+test('an import keeps the links of the relations that it keeps; a deleted relation loses them (§12.8)', async () => {
+  const { catalog, relation } = await createLinks();
+  await write(catalog, `PUT ${relation.id}/links`, [line('A1', 'B1')]);
+  const document = (await catalog.manage('GET', '/export')).body;
+  assert.equal(document.relations[0].kind, 'links');
+  const renamed = { relations: [{ ...document.relations[0], name: 'Other', twoWay: true }] };
+  const { body } = await catalog.manage('POST', '/import', renamed);
+  assert.deepEqual(
+    [body.items[0].id, body.items[0].name, body.items[0].state],
+    [relation.id, 'Other', 'ready'],
+  );
+  assert.equal(await exported(catalog, relation.id), listOf(line('A1', 'B1')));
+  const rule = { ...renamed.relations[0], kind: 'rule' };
+  const other = (await catalog.manage('POST', '/import', { relations: [rule] })).body.items;
+  assert.notEqual(other[0].id, relation.id, 'a rule is another relation');
+  assertRefused(await catalog.manage('GET', `/${relation.id}/links`), 404, 'Not Found');
+});
+
+test('a list of a deleted relation FAILS, a cancelled one changes nothing (§12.8)', async () => {
+  const { catalog, relation } = await createLinks();
+  await write(catalog, `PUT ${relation.id}/links`, [line('A1', 'B1')]);
+  const release = await catalog.hold();
+  const cancelled = await send(catalog, `PATCH ${relation.id}/links`, listOf(line('A1', 'B2')));
+  assert.equal((await catalog.post(`/tasks/${cancelled.body.task.id}/cancel`)).status, 200);
+  assert.equal(await exported(catalog, relation.id), listOf(line('A1', 'B1')));
+  const failed = await send(catalog, `PUT ${relation.id}/links`, listOf(line('A1', 'B3')));
+  assert.equal((await catalog.manage('DELETE', `/${relation.id}`)).status, 200);
+  await release();
+  assert.equal((await catalog.done(failed)).taskStatus, 'FAILED');
+});
+
+/** What §12.8 says, as plainly as it can be put. */
+function relateAsListed(
+  {
+    lists,
+    present,
+    twoWay,
+    excludes,
+  }: {
+    lists: readonly [string, readonly string[]][];
+    present: ReadonlyMap<string, string>;
+    twoWay: boolean;
+    excludes: boolean;
+  },
+  asked: string,
+  limit: number,
+) {
+  const gather = (found: readonly string[]) => {
+    const groups = new Map<string, string[]>();
+    for (const one of found) {
+      const group = present.get(one);
+      if (group === undefined || one === asked || (excludes && group === present.get(asked))) continue;
+      groups.set(group, [...(groups.get(group) ?? []), one]);
+    }
+    return [...groups.values()].slice(0, limit);
+  };
+  if (!present.has(asked)) return { matchType: 'FIRST_WAY', groups: [] };
+  const first = gather(lists.find(([source]) => source === asked)?.[1] ?? []);
+  const back = gather(lists.filter(([, targets]) => targets.includes(asked)).map(([source]) => source));
+  const isBack = first.length === 0 && twoWay && back.length > 0;
+  return isBack ? { matchType: 'SECOND_WAY', groups: back } : { matchType: 'FIRST_WAY', groups: first };
+}
+
+test('links answer what brute force over the list answers, for random lists (§12.8)', async () => {
+  const name = fc.constantFrom(...Array.from({ length: 12 }, (_, at) => `P${at}`));
+  const targets = fc.uniqueArray(name, { maxLength: 8 });
+  const world = fc.record({
+    lists: fc.uniqueArray(fc.tuple(name, targets), {
+      selector: ([source]) => source,
+      minLength: 1,
+      maxLength: 10,
+    }),
+    changed: fc.uniqueArray(fc.tuple(name, targets), {
+      selector: ([source]) => source,
+      minLength: 1,
+      maxLength: 3,
+    }),
+    present: fc.uniqueArray(fc.tuple(name, fc.constantFrom('G1', 'G2', 'G3', 'G4')), {
+      selector: ([one]) => one,
+      minLength: 6,
+    }),
+    twoWay: fc.boolean(),
+    excludes: fc.boolean(),
+    limit: fc.integer({ min: 1, max: 5 }),
+  });
+  for (const { lists, changed, present, twoWay, excludes, limit } of fc.sample(world, {
+    numRuns: 6,
+    seed: 15,
+  })) {
+    const { catalog, relation } = await createLinks({ twoWay, excludeSameGroup: excludes });
+    await catalog.load(...present.map(([one, group]) => product(one, 'X', { group })));
+    await write(
+      catalog,
+      `PUT ${relation.id}/links`,
+      lists.map(([source, list]) => line(source, ...list)),
+    );
+    await write(
+      catalog,
+      `PATCH ${relation.id}/links`,
+      changed.map(([source, list]) => line(source, ...list)),
+    );
+    const merged = new Map(lists.filter(([, list]) => list.length > 0));
+    for (const [source, list] of changed) {
+      if (list.length > 0) merged.set(source, list);
+      else merged.delete(source);
+    }
+    const known = { lists: [...merged], present: new Map(present), twoWay, excludes };
+    const targetsThere = [...merged.values()].flat().some((one) => known.present.has(one));
+    const identifiers = Array.from({ length: 12 }, (_, at) => `P${at}`);
+    const answer = await catalog.bulk({ identifiers, includeRelations: [{ id: relation.id, limit }] });
+    for (const asked of identifiers) {
+      const [found] = describeTags(answer[asked]);
+      const wanted = { id: relation.id, ...relateAsListed(known, asked, limit) };
+      assert.deepEqual(
+        found,
+        targetsThere ? wanted : undefined,
+        JSON.stringify({ asked, known, present, limit }),
+      );
+    }
+  }
+});
