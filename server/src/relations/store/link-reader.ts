@@ -22,7 +22,7 @@ export function linkOperations(parts: LinkReaderParts): Record<string, Operation
   };
 }
 
-/** @throws request_invalid, body_too_large, body_not_gzip, storage_full; then nothing is kept */
+/** @throws request_invalid, body_too_large, body_not_unpacked, storage_full; then nothing is kept */
 async function acceptLinks(
   { payloads, read }: LinkReaderParts,
   { projectId, relationId, bytes, encoding, maxMib, isCounted }: SentLinks & { projectId: number },
@@ -79,7 +79,11 @@ async function* unpack(bytes: Uint8Array, encoding: string, maxMib: number): Asy
     }
   } catch (error) {
     if (error instanceof ServiceError || open === undefined) throw error;
-    throw new ServiceError('body_not_gzip', { details: [(error as Error).message], cause: error });
+    throw new ServiceError('body_not_unpacked', {
+      values: [encoding],
+      details: [(error as Error).message],
+      cause: error,
+    });
   }
 }
 
