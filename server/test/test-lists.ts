@@ -8,11 +8,14 @@ export const RULES_ABOVE_THE_STORES: Readonly<Record<string, string>> = {
   'test/durability/backup.test.ts': 'PostgreSQL is backed up with its own tools',
   'test/durability/file-modes.test.ts': 'PostgreSQL keeps its own files',
   'test/durability/newer-files.test.ts': 'the versions of files; of PostgreSQL see postgres-schema.test.ts',
+  'test/pipelines/feed-files.test.ts': 'what a format makes of a file',
   'test/pipelines/pipeline-catalog.test.ts':
     'what formats make of rows; real-catalog.test.ts stores as many, pipeline-runs.test.ts runs',
+  'test/pipelines/pipeline-limits.test.ts': 'what a source may send, before anything is stored',
   'test/repository/demo.test.ts': 'the products and pipelines of the demo, which serves the embedded store',
   'test/service/body-budget.test.ts': 'memory of bodies, before anything is stored',
   'test/service/hostile-bodies.test.ts': 'bodies that a parsing thread refuses',
+  'test/service/slow-bodies.test.ts': 'bodies that do not arrive',
 };
 
 /** `seconds`: by itself, on the store where it takes longer. */

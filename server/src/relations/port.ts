@@ -128,7 +128,7 @@ export interface RelationStore {
   dropBuilds(projectId: number): Promise<boolean>;
   /**
    * Checks a list of links and stores it in pieces.
-   * @throws request_invalid that names lines, body_too_large, body_not_gzip, storage_full; then nothing is kept
+   * @throws request_invalid that names lines, body_too_large, body_not_unpacked, storage_full; then nothing is kept
    */
   acceptLinks(projectId: number, sent: SentLinks): Promise<AcceptedLinks>;
   /** Begins a list that is staged. @returns its build; undefined when there is no relation */
