@@ -6,6 +6,7 @@ import {
   type NotExtracted,
   readValue,
 } from './attribute.ts';
+import { describeDefinition, draftAttribute, type Observed } from './ontology-draft.ts';
 
 /** A value that made no fact, and why. */
 export interface Unextracted {
@@ -27,6 +28,9 @@ interface JudgedAttribute {
   readonly isText: boolean;
   readonly judged: Map<string, NotExtracted | null>;
 }
+
+/** Tells of a value of one key if it makes no fact. */
+export type Judge = (identifier: string, value: string) => void;
 
 const KEPT_VALUES = 20_000;
 const KEPT_LENGTH = 64;
@@ -57,6 +61,14 @@ export class Extractor {
     }
   }
 
+  /** @returns what judges the values of a key; undefined when all that look like this make facts */
+  judgeOf(key: string, observed: Observed | undefined): Judge | undefined {
+    const known = this.byKey.get(key);
+    if (known === undefined) return () => this.listener.onUnknown(key);
+    if (known.isText || (observed && isDrafted(known.attribute, observed))) return undefined;
+    return (identifier, value) => this.judge(identifier, known, value);
+  }
+
   private judge(identifier: string, { attribute, judged }: JudgedAttribute, value: string): void {
     let why = judged.get(value);
     if (why === undefined) {
@@ -68,6 +80,12 @@ export class Extractor {
     if (why !== null) this.listener.onUnextracted(identifier, { attribute, value, why });
   }
 }
+
+/** Whether the values would make this attribute: then all of them fit it. */
+const isDrafted = (attribute: Attribute, observed: Observed): boolean =>
+  attribute.decimal !== 'comma' &&
+  describeDefinition(draftAttribute(attribute.id, attribute.name, observed)) ===
+    describeDefinition(attribute);
 
 /** @returns a line for the report of the task. */
 export function describeUnextracted(identifier: string, { attribute, value, why }: Unextracted) {
