@@ -42,8 +42,8 @@ export interface OpenDerivation {
   readonly derive: Derive;
 }
 
-/** Pure. @returns text to be kept with the product; '' when there is nothing to keep */
-export type Derive = (product: UploadedProduct) => string;
+/** Pure. `read` is called only if anything is derived. @returns text to be kept with the product; '' when there is none */
+export type Derive = (read: () => UploadedProduct) => string;
 
 export interface PlacedDocument {
   readonly id: number;

@@ -6,7 +6,8 @@ import type { ListedRange } from './port.ts';
 /** What an update must know of a present product. */
 export interface PresentProduct {
   readonly id: number;
-  readonly hash: Uint8Array;
+  /** In hexadecimal. */
+  readonly hash: string;
   readonly document: number;
 }
 

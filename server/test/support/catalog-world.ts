@@ -3,11 +3,7 @@ import { createHash } from 'node:crypto';
 import { indexByKey, type Ontology } from '../../src/catalog/ontology/attribute.ts';
 import { describeFacts, listFacts } from '../../src/catalog/ontology/facts.ts';
 import type { ChangeCounts, CommitOrder } from '../../src/catalog/port.ts';
-import {
-  HASH_BYTES,
-  type PackedProducts,
-  ProductPacker,
-} from '../../src/catalog/products/packed-products.ts';
+import { type PackedProducts, ProductPacker } from '../../src/catalog/products/packed-products.ts';
 import { normaliseProduct, type UploadedProduct } from '../../src/catalog/products/product.ts';
 import type { CatalogSnapshot, PresentProduct } from '../../src/catalog/snapshot.ts';
 import type { CatalogTables, CatalogUnderTest, ProductRow } from './catalog-under-test.ts';
@@ -69,7 +65,7 @@ export function describeAnswer(raw: string, { attributes }: Ontology): string {
   const fields = JSON.stringify({ identifier, groupId, name, link, images: [], categories: [] });
   return `${fields.slice(1, -1)},"facts":[${facts}]`;
 }
-const hashOf = (raw: string) => createHash('sha256').update(raw).digest().subarray(0, HASH_BYTES);
+const hashOf = (raw: string) => createHash('sha256').update(raw).digest('hex').slice(0, 32);
 
 const frameOf = (head: string, tail: string) => ({ head: Buffer.from(head), tail: Buffer.from(tail) });
 
@@ -503,7 +499,7 @@ export class CatalogWorld {
     );
     for (const { identifier, raw } of stored) {
       const { ontology_revision: followed = 0, hash } = rows.get(identifier) ?? {};
-      assert.equal(hash, hashOf(raw).toString('hex'), 'a hash is that of its upload');
+      assert.equal(hash, hashOf(raw), 'a hash is that of its upload');
       assert.ok(followed === revision || this.isOutdated, 'nobody would extract the facts again');
     }
     await this.checkLookups(rows, ontology);
@@ -629,11 +625,11 @@ function pack(
   { identifier, raw, gains }: { identifier: string; raw: string; gains: boolean },
   present: PresentProduct | undefined,
 ): void {
-  const hash = hashOf(raw);
-  const row = { identifier, product: present?.id ?? 0, hash, document: 0 };
-  if (present === undefined || Buffer.compare(present.hash, hash) !== 0)
-    packer.addFresh(row, { raw, derived: 'derived' });
-  else packer.addPresent({ ...row, document: present.document, gains });
+  packer.begin(identifier);
+  packer.addText(raw);
+  const row = { product: present?.id ?? 0, hash: packer.hashRaw(), document: 0 };
+  if (present?.hash === row.hash) packer.endPresent({ ...row, document: present.document, gains });
+  else packer.endFresh(row, 'derived');
 }
 
 /** The last accepted batch wins. */

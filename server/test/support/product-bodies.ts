@@ -1,6 +1,21 @@
+import type { ProductSource } from '../../src/catalog/ingest/product-source.ts';
+import { ProductPacker, rawOf } from '../../src/catalog/products/packed-products.ts';
 import { createSeededRandom, type SeededRandom } from '../../src/cli/demo/seeded-random.ts';
 import { CLIENT_FORMS } from './client-json.ts';
 import { readCatalog } from './real-products.ts';
+
+/** @returns the products as they are stored */
+export function readStored(source: ProductSource): string[] {
+  const packer = new ProductPacker(0);
+  const rows = source.listIdentifiers();
+  for (const [row, identifier] of rows.entries()) {
+    packer.begin(identifier);
+    source.write(row, packer);
+    packer.endFresh({ product: 0, hash: packer.hashRaw(), document: 0 }, '');
+  }
+  const packed = packer.pack();
+  return rows.map((_, row) => Buffer.from(rawOf(packed, row)).toString());
+}
 
 /** Bodies of whole products: real and generated ones, as clients write them, many of them damaged afterwards. */
 export interface BodySource {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { readStored } from '../../../test/support/product-bodies.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import { normaliseProduct } from '../products/products.ts';
 import { openBody, validateBody } from './checked-body.ts';
 
 const MIB = 1024 * 1024;
@@ -22,7 +24,8 @@ test('a body that the scan takes and one that it leaves give the same products a
     const bytes = gzipSync(body);
     const checked = openBody({ bytes, encoding: 'gzip', maxMib: 1 }, 'products');
     assert.deepEqual([checked.sent, checked.parsed, checked.repeated], [1, 1, []]);
-    assert.deepEqual(checked.listProducts(), sent);
+    const stored = sent.map((product) => JSON.stringify(normaliseProduct(product)));
+    assert.deepEqual(readStored(checked.openProducts()), stored);
     assert.deepEqual(checked.observeUnknown(known), [['Length', { unit: 'mm', isBoolean: false }]]);
     assert.deepEqual(checked.listPaths(), ['["Top","Leaf"]']);
     assert.equal(checked.bytes, Buffer.byteLength(body));
@@ -30,11 +33,14 @@ test('a body that the scan takes and one that it leaves give the same products a
 });
 
 test('of a repeated identifier the last one stays, though the scan leaves it (§4.3 rule 4)', () => {
-  const { sent, parsed, repeated, listProducts } = open(
+  const { sent, parsed, repeated, openProducts } = open(
     `[{"identifier":"A","name":"1"},{"identifier":"A","name":"2"}]${' '.repeat(10_000)}`,
   );
   assert.deepEqual([sent, parsed, repeated], [2, 1, ['A']]);
-  assert.deepEqual(listProducts(), [{ identifier: 'A', name: '2' }]);
+  assert.deepEqual(
+    readStored(openProducts()).map((raw) => JSON.parse(raw).name),
+    ['2'],
+  );
 });
 
 test('valid products that hold too many values together are refused (§8)', () => {

@@ -4,11 +4,13 @@ import {
   type BodySource,
   checkBody,
   isTooShortForExcess,
+  normaliseProduct,
   refuseExcess,
   type SentPatch,
   type SentProduct,
   unpackBody,
 } from '../products/products.ts';
+import { type ProductSource, sourceOfParsed, sourceOfScanned } from './product-source.ts';
 import { type ScannedBody, scanBody } from './scan/scan.ts';
 
 /** A body of products that was checked, and the names in it. */
@@ -19,8 +21,10 @@ export interface CheckedBody {
   readonly repeated: readonly string[];
   /** Unpacked. */
   readonly bytes: number;
-  /** @returns the products, distinct by identifier; they may be parsed only now */
-  listProducts(): readonly (SentProduct | SentPatch)[];
+  /** @returns the products of a body of whole products, distinct by identifier */
+  openProducts(): ProductSource;
+  /** @returns those of a body of patches, distinct by identifier */
+  readonly patches: readonly SentPatch[];
   /** @returns attributes that the ontology does not know, in a body of whole products */
   observeUnknown(known: ReadonlyMap<string, Attribute>): [string, Observed][];
   /** @returns the category paths that came without an id, as JSON, each once */
@@ -50,19 +54,18 @@ export function validateBody(source: BodySource, form: BodyForm): CheckedBody {
   const { products, sent, repeated } = checkBody(source, form);
   return {
     ...{ sent, parsed: products.length, repeated, bytes: source.bytes.length },
-    listProducts: () => products,
+    openProducts: () => sourceOfParsed((products as SentProduct[]).map(normaliseProduct)),
+    patches: form === 'patches' ? products : [],
     observeUnknown: (known) => (form === 'products' ? observeUnknown(products as SentProduct[], known) : []),
     listPaths: () => listPaths(products),
   };
 }
 
-function describeScanned(bytes: Buffer, { sent, observed, paths }: ScannedBody): CheckedBody {
+function describeScanned(bytes: Buffer, scanned: ScannedBody): CheckedBody {
+  const { sent, observed, paths } = scanned;
   return {
-    ...{ sent, parsed: sent, repeated: [], bytes: bytes.length },
-    listProducts: () => {
-      const body = JSON.parse(bytes.toString()) as SentProduct[] | { products: SentProduct[] };
-      return 'products' in body ? body.products : body;
-    },
+    ...{ sent, parsed: sent, repeated: [], patches: [], bytes: bytes.length },
+    openProducts: () => sourceOfScanned(scanned),
     observeUnknown: (known) => [...observed].filter(([name]) => !known.has(name)),
     listPaths: () => paths,
   };

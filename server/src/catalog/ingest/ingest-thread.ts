@@ -1,17 +1,12 @@
 import type { BodyEncoding, Operation } from '../../storage/storage.ts';
 import type { OpenDerivation } from '../derivation.ts';
 import { type Attribute, Extractor, indexByKey, type Observed, type Ontology } from '../ontology/ontology.ts';
-import {
-  type BodyForm,
-  normaliseProduct,
-  patchProduct,
-  type SentPatch,
-  type SentProduct,
-} from '../products/products.ts';
+import { type BodyForm, patchProduct } from '../products/products.ts';
 import type { CatalogSnapshot, CatalogSnapshots } from '../snapshot.ts';
 import { CategoryIds, keepLatest } from './category-ids.ts';
 import { type CheckedBody, openBody } from './checked-body.ts';
 import { type CompiledOntology, ProductExtraction } from './product-extraction.ts';
+import { sourceOfParsed } from './product-source.ts';
 import { type FollowedPage, followOntology, type ReviewedBatch, reviewStaged } from './stored-uploads.ts';
 
 /**
@@ -104,12 +99,14 @@ class IngestThread {
   /** Products of a full or incremental update; `drafts` are the attributes that a full update is to create. */
   async extractProducts({ projectId, source, drafts }: ProjectSource & { drafts: Attribute[] }) {
     const body = await this.open(projectId, source);
-    const products = body.listProducts() as readonly SentProduct[];
+    const products = body.openProducts();
+    const identifiers = products.listIdentifiers();
     return this.onSnapshot(projectId, drafts, async (snapshot, parts) => {
-      const extraction = new ProductExtraction({ ...parts, drafts });
+      const extraction = new ProductExtraction(products, { ...parts, drafts });
       extraction.report.addRepeated(body.repeated);
-      const findPresent = await snapshot.findPresent(products.map(({ identifier }) => identifier));
-      for (const sent of products) extraction.add(normaliseProduct(sent), findPresent(sent.identifier));
+      const findPresent = await snapshot.findPresent(identifiers);
+      for (const [row, identifier] of identifiers.entries())
+        extraction.add(row, identifier, findPresent(identifier));
       this.kept.delete(source.handle);
       return extraction.finish();
     });
@@ -118,20 +115,18 @@ class IngestThread {
   /** Products of a partial update, merged with what the catalog holds. */
   async extractPatches({ projectId, source }: ProjectSource) {
     const body = await this.open(projectId, source);
-    const patches = body.listProducts() as readonly SentPatch[];
+    const { patches } = body;
     return this.onSnapshot(projectId, [], async (snapshot, parts) => {
-      const extraction = new ProductExtraction({ ...parts, drafts: [] });
-      extraction.report.addRepeated(body.repeated);
       const findPatched = await snapshot.findPatched(patches.map(({ identifier }) => identifier));
-      const patched = patches.map((patch) => ({ patch, present: findPatched(patch.identifier) }));
-      const products = patched.map(({ patch, present }) => ({
-        identifier: patch.identifier,
-        present,
-        product: present && patchProduct(JSON.parse(present.raw), patch),
-      }));
-      for (const { identifier, product, present } of products) {
-        if (product === undefined) extraction.addUnknown(identifier);
-        else extraction.add(product, present);
+      const found = patches.map((patch) => ({ patch, present: findPatched(patch.identifier) }));
+      const known = found.flatMap(({ patch, present }) => (present ? [{ patch, present }] : []));
+      const patched = known.map(({ patch, present }) => patchProduct(JSON.parse(present.raw), patch));
+      const extraction = new ProductExtraction(sourceOfParsed(patched), { ...parts, drafts: [] });
+      extraction.report.addRepeated(body.repeated);
+      let row = 0;
+      for (const { patch, present } of found) {
+        if (present === undefined) extraction.addUnknown(patch.identifier);
+        else extraction.add(row++, patch.identifier, present);
       }
       this.kept.delete(source.handle);
       return extraction.finish();

@@ -1,9 +1,9 @@
-import { hash as computeHash } from 'node:crypto';
 import type { OpenDerivation } from '../derivation.ts';
 import { type Attribute, type Extractor, isBlank, type Ontology } from '../ontology/ontology.ts';
 import type { UploadedProduct } from '../products/products.ts';
-import { HASH_BYTES, type PackedProducts, ProductPacker, transferOf } from '../products/products.ts';
+import { type PackedProducts, ProductPacker, transferOf } from '../products/products.ts';
 import type { PresentProduct } from '../snapshot.ts';
+import type { ProductSource } from './product-source.ts';
 import { ReportWriter } from './report-writer.ts';
 
 /** A project's ontology made ready for extraction. */
@@ -37,30 +37,35 @@ let expectedBytes = 1024 * 1024;
 /** Turns the products of one request into rows for the store. */
 export class ProductExtraction {
   readonly report = new ReportWriter();
+  private readonly source: ProductSource;
   private readonly parts: ExtractionParts;
   private readonly draftNames: ReadonlySet<string>;
   private readonly packer = new ProductPacker(expectedBytes);
+  private readonly inspect: (row: number) => void;
   private unknownIdentifiers = 0;
 
-  constructor(parts: ExtractionParts) {
+  constructor(source: ProductSource, parts: ExtractionParts) {
+    this.source = source;
     this.parts = parts;
     this.draftNames = new Set(parts.drafts.map(({ name }) => name));
     parts.compiled.extractor.tell(this.report);
+    this.inspect = source.inspectBy(parts.compiled.extractor);
   }
 
-  add(product: UploadedProduct, present: PresentProduct | undefined): void {
-    const { identifier } = product;
-    const raw = JSON.stringify(product);
-    const hash = hashText(raw);
-    this.parts.compiled.extractor.inspect(product);
-    if (present !== undefined && Buffer.compare(present.hash, hash) === 0) {
+  add(row: number, identifier: string, present: PresentProduct | undefined): void {
+    const { source, packer } = this;
+    packer.begin(identifier);
+    source.write(row, packer);
+    const hash = packer.hashRaw();
+    this.inspect(row);
+    if (present?.hash === hash) {
       const { id, document } = present;
-      const gains = holdsAny(product, this.draftNames);
-      this.packer.addPresent({ identifier, product: id, hash, document, gains });
+      const gains = this.draftNames.size > 0 && holdsAny(source.read(row), this.draftNames);
+      packer.endPresent({ product: id, hash, document, gains });
       return;
     }
-    const row = { identifier, product: present?.id ?? 0, hash, document: 0 };
-    this.packer.addFresh(row, { raw, derived: this.parts.derivation.derive(product) });
+    const derived = this.parts.derivation.derive(() => source.read(row));
+    packer.endFresh({ product: present?.id ?? 0, hash, document: 0 }, derived);
   }
 
   addUnknown(identifier: string): void {
@@ -85,9 +90,4 @@ export class ProductExtraction {
 
 /** Whether a product holds a value of one of these attributes. */
 export const holdsAny = ({ attributes }: UploadedProduct, names: ReadonlySet<string>): boolean =>
-  names.size > 0 && attributes.some(({ key, value }) => names.has(key) && !isBlank(value));
-
-/** 128 bits of SHA-256: equal hashes are taken for equal uploads. */
-function hashText(text: string): Uint8Array {
-  return computeHash('sha256', text, 'buffer').subarray(0, HASH_BYTES);
-}
+  attributes.some(({ key, value }) => names.has(key) && !isBlank(value));

@@ -7,6 +7,7 @@ import {
   type NotExtracted,
   readValue,
 } from './attribute.ts';
+import { describeDefinition, draftAttribute, type Observed } from './ontology-draft.ts';
 
 /** A value that made no fact, and why. */
 export interface Unextracted {
@@ -30,6 +31,16 @@ interface JudgedAttribute {
   readonly isText: boolean;
   readonly judged: Map<string, NotExtracted | null>;
 }
+
+/** A key, and what was seen of its values. */
+export interface SeenKey {
+  readonly name: string;
+  readonly observed: Observed | undefined;
+  readonly hasBlank: boolean;
+}
+
+/** Tells of a value of one key if it makes no fact. */
+export type Judge = (identifier: string, value: string) => void;
 
 const KEPT_VALUES = 20_000;
 const KEPT_LENGTH = 64;
@@ -65,6 +76,20 @@ export class Extractor {
     }
   }
 
+  /** @returns what judges the values of a key; undefined when all that look like this make facts */
+  judgeOf({ name, observed, hasBlank }: SeenKey): Judge | undefined {
+    const judge = this.judgeOfValues(name, observed);
+    if (!hasBlank) return judge;
+    return (identifier, value) => (isBlank(value) ? this.listener.onEmpty(name) : judge?.(identifier, value));
+  }
+
+  private judgeOfValues(key: string, observed: Observed | undefined): Judge | undefined {
+    const known = this.byKey.get(key);
+    if (known === undefined) return () => this.listener.onUnknown(key);
+    if (known.isText || (observed && isDrafted(known.attribute, observed))) return undefined;
+    return (identifier, value) => this.judge(identifier, known, value);
+  }
+
   private judge(identifier: string, { attribute, judged }: JudgedAttribute, value: string): void {
     let why = judged.get(value);
     if (why === undefined) {
@@ -76,6 +101,12 @@ export class Extractor {
     if (why !== null) this.listener.onUnextracted(identifier, { attribute, value, why });
   }
 }
+
+/** Whether the values would make this attribute: then all of them fit it. */
+const isDrafted = (attribute: Attribute, observed: Observed): boolean =>
+  attribute.decimal !== 'comma' &&
+  describeDefinition(draftAttribute(attribute.id, attribute.name, observed)) ===
+    describeDefinition(attribute);
 
 /** @returns a line for the report of the task. */
 export function describeUnextracted(identifier: string, { attribute, value, why }: Unextracted) {

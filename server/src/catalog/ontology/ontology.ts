@@ -22,6 +22,7 @@ export {
   describeUnextracted,
   type ExtractionListener,
   Extractor,
+  type Judge,
   type Unextracted,
 } from './extraction.ts';
 export { describeFacts, type Fact, listFacts } from './facts.ts';

@@ -1,3 +1,5 @@
+import { hash as computeHash } from 'node:crypto';
+
 /**
  * Products on their way from the thread that parses to the thread that writes: text as bytes in one buffer that is
  * handed over, not copied: the serving thread, which passes it on, never reads it.
@@ -16,7 +18,7 @@ export interface PackedProducts {
   readonly products: Float64Array<ArrayBuffer>;
 }
 
-export const HASH_BYTES = 16;
+const HASH_BYTES = 16;
 const PARTS = 3;
 
 export function countRows({ documents }: PackedProducts): number {
@@ -55,63 +57,84 @@ export function transferOf(packed: PackedProducts): ArrayBuffer[] {
 }
 
 export interface Row {
-  readonly identifier: string;
   /** 0: the catalog does not hold it. */
   readonly product: number;
-  readonly hash: Uint8Array;
+  /** In hexadecimal. */
+  readonly hash: string;
   readonly document: number;
   readonly gains?: boolean;
 }
 
 /** Most bytes of UTF-8 that one UTF-16 unit takes. */
 const BYTES_PER_UNIT = 3;
+/** A loop is quicker than a call for so few. */
+const LOOPED_BYTES = 24;
 
-/** Collects rows; the buffer grows by doubling. */
+/** Collects rows, part by part; the buffer grows by doubling. */
 export class ProductPacker {
   private readonly rows: Row[] = [];
   private readonly offsets: number[] = [];
   private buffer: Buffer<ArrayBuffer>;
   private used = 0;
+  private rawStart = 0;
 
   constructor(expectedBytes: number) {
     this.buffer = Buffer.from(new ArrayBuffer(Math.max(expectedBytes, 4096)));
   }
 
-  /** A row whose document is there already. */
-  addPresent(row: Row): void {
-    const end = this.begin(row, 0);
-    this.offsets.push(end, end, end);
-    this.used = end;
+  /** Begins a row; its raw upload follows. */
+  begin(identifier: string): void {
+    this.addText(identifier);
+    this.rawStart = this.used;
   }
 
-  /** A row with its raw upload and what was derived. */
-  addFresh(row: Row, { raw, derived }: { raw: string; derived: string }): void {
-    const start = this.begin(row, (raw.length + derived.length) * BYTES_PER_UNIT);
-    const rawEnd = start + this.buffer.write(raw, start);
-    const end = rawEnd + (derived === '' ? 0 : this.buffer.write(derived, rawEnd));
-    this.offsets.push(start, rawEnd, end);
-    this.used = end;
+  addText(text: string): void {
+    this.grow(text.length * BYTES_PER_UNIT);
+    this.used += this.buffer.write(text, this.used);
+  }
+
+  addBytes(bytes: Buffer, start: number, end: number): void {
+    this.grow(end - start);
+    if (end - start > LOOPED_BYTES) bytes.copy(this.buffer, this.used, start, end);
+    else for (let at = start; at < end; at += 1) this.buffer[this.used + at - start] = bytes[at] as number;
+    this.used += end - start;
+  }
+
+  /** @returns 128 bits of the SHA-256 of the raw upload, in hexadecimal: equal hashes are taken for equal uploads */
+  hashRaw(): string {
+    const raw = this.buffer.subarray(this.rawStart, this.used);
+    return computeHash('sha256', raw, 'hex').slice(0, 2 * HASH_BYTES);
+  }
+
+  /** The document of the row is there already. */
+  endPresent(row: Row): void {
+    this.used = this.rawStart;
+    this.end(row, this.used);
+  }
+
+  endFresh(row: Row, derived: string): void {
+    const rawEnd = this.used;
+    this.addText(derived);
+    this.end(row, rawEnd);
   }
 
   pack(): PackedProducts {
     const { rows } = this;
-    const hashes = new Uint8Array(rows.length * HASH_BYTES);
-    for (const [at, { hash }] of rows.entries()) hashes.set(hash, at * HASH_BYTES);
+    const hashes = Buffer.from(new ArrayBuffer(rows.length * HASH_BYTES));
+    for (const [at, { hash }] of rows.entries()) hashes.write(hash, at * HASH_BYTES, 'hex');
     return {
       bytes: new Uint8Array(this.buffer.buffer, 0, this.used),
       offsets: Uint32Array.from(this.offsets),
-      hashes,
+      hashes: new Uint8Array(hashes.buffer),
       documents: Float64Array.from(rows, ({ document }) => document),
       gains: Uint8Array.from(rows, ({ gains }) => Number(gains ?? false)),
       products: Float64Array.from(rows, ({ product }) => product),
     };
   }
 
-  /** Writes the identifier and makes room for what follows. @returns where that begins */
-  private begin(row: Row, bytes: number): number {
-    this.grow(row.identifier.length * BYTES_PER_UNIT + bytes);
+  private end(row: Row, rawEnd: number): void {
     this.rows.push(row);
-    return this.used + this.buffer.write(row.identifier, this.used);
+    this.offsets.push(this.rawStart, rawEnd, this.used);
   }
 
   private grow(bytes: number): void {

@@ -34,7 +34,6 @@ export { checkIdentifiers, readIdentifierList, readIdentifiers } from './identif
 export {
   countRows,
   derivedOf,
-  HASH_BYTES,
   hashOf,
   type KeyedRow,
   type PackedProducts,

@@ -71,9 +71,12 @@ export class Memberships {
     }
   }
 
+  get isEmpty(): boolean {
+    return this.rules.length === 0;
+  }
+
   /** @returns by rule, the source side first */
   of(product: UploadedProduct): Membership[] {
-    if (this.rules.length === 0) return [];
     const view = this.view(product);
     return this.rules.flatMap(({ build, rule }) =>
       SIDES.filter((side) => rule.isOn[side](view)).map((side) => ({

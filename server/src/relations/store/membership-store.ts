@@ -34,7 +34,12 @@ export function* openBuilds(known: OpenedBuilds | undefined): Program<OpenedBuil
   const builds = yield* listBuildNumbers();
   if (known?.builds === builds) return known;
   const memberships = new Memberships(yield* listBuilds());
-  return { builds, derive: (product) => packDerived(product.groupIdentifier, memberships.of(product)) };
+  const derive: Derive = (read) => {
+    if (memberships.isEmpty) return '';
+    const product = read();
+    return packDerived(product.groupIdentifier, memberships.of(product));
+  };
+  return { builds, derive };
 }
 
 /** @returns what was derived for these documents, by document; those without anything are left out */

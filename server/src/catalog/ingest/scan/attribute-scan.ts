@@ -1,16 +1,29 @@
 import { isBlank, joinObserved, type Observed, observeValue } from '../../ontology/ontology.ts';
 import { ValueSchema } from '../../products/products.ts';
-import { afterSame, CLOSES_OBJECT, QUOTE, type Span, skipSpace, UNSURE } from './json-bytes.ts';
+import { IntList } from './int-list.ts';
+import {
+  afterSameAgain,
+  BACKSLASH,
+  CLOSES_OBJECT,
+  type CountedSpan,
+  NO_SPAN,
+  oddities,
+  QUOTE,
+  type Span,
+  skipSpace,
+  UNSURE,
+} from './json-bytes.ts';
 import { endOfMeasure, isTruth } from './measure-bytes.ts';
 import { afterText, decodeText, type Reader } from './readers.ts';
 import { readerOf, sizesOf } from './schema-reader.ts';
 import { SpanTable } from './span-table.ts';
 
 /** An attribute key of this body, and what its values look like so far. */
-interface ScannedKey {
+export interface ScannedKey {
   readonly name: string;
+  readonly number: number;
   /** What stands before its values, from the opening brace on. */
-  lead: Span;
+  lead: CountedSpan;
   /** The keys that came after it last and before that: products that follow each other differ by an attribute or two. */
   next: ScannedKey | undefined;
   other: ScannedKey | undefined;
@@ -19,30 +32,41 @@ interface ScannedKey {
   unit: Span | undefined;
   /** Text stays text, whatever else comes. */
   isText: boolean;
+  /** Whether a value was empty, which is told in the report. */
+  hasBlank: boolean;
 }
 
-const NOT_YET: Span = { start: 0, length: 0 };
-const createKey = (name: string): ScannedKey => ({
-  ...{ name, lead: NOT_YET, next: undefined, other: undefined },
-  ...{ observed: undefined, unit: undefined, isText: false },
+const createKey = (name: string, number: number): ScannedKey => ({
+  ...{ name, number, lead: NO_SPAN, next: undefined, other: undefined },
+  ...{ observed: undefined, unit: undefined, isText: false, hasBlank: false },
 });
 
 const { key: KeySchema, value: TextSchema } = ValueSchema.properties;
 const [KEY, VALUE] = [sizesOf(KeySchema), sizesOf(TextSchema)];
 const SPACE = 0x20;
+const ASCII = 0x80;
+
+/** By the first byte of a text. */
+const mayBeBlank = (first = QUOTE) =>
+  first <= SPACE || first === QUOTE || first === BACKSLASH || first >= ASCII;
 
 /** Reads the attributes of products, and notes of their values what a draft of the ontology needs. */
 export class AttributeScan {
   readonly observed = new Map<string, Observed>();
+  /** By their numbers. */
+  readonly distinct: ScannedKey[] = [];
+  /** Of each value the number of its key, where it begins and where it ends; those that are null are left out. */
+  readonly values = new IntList();
   private readonly bytes: Buffer;
   private readonly table: SpanTable;
   private readonly keys: ScannedKey[] = [];
   private readonly byName = new Map<string, ScannedKey>();
-  private readonly first = createKey('');
+  private readonly first = createKey('', UNSURE);
   private key = this.first;
   private found = this.first;
   private keyEnd = UNSURE;
   private valueAt = UNSURE;
+  private odditiesBefore = 0;
   private readonly readAny: Reader;
 
   constructor(bytes: Buffer) {
@@ -62,11 +86,13 @@ export class AttributeScan {
 
   readonly read: Reader = (at) => {
     const before = this.key;
+    const mark = this.values.length;
     const value = this.afterLead(at);
     if (value >= 0) {
       const end = skipSpace(this.bytes, this.afterValue(value));
       if (this.bytes[end] === CLOSES_OBJECT) return end + 1;
       this.key = before;
+      this.values.length = mark;
     }
     return this.afterAny(at);
   };
@@ -75,10 +101,10 @@ export class AttributeScan {
   private afterLead(at: number): number {
     const { bytes, key } = this;
     const { next, other } = key;
-    const value = next === undefined ? UNSURE : afterSame(bytes, at, next.lead);
+    const value = next === undefined ? UNSURE : afterSameAgain(bytes, at, next.lead);
     if (value >= 0) this.key = next as ScannedKey;
     if (value >= 0 || other === undefined) return value;
-    const second = afterSame(bytes, at, other.lead);
+    const second = afterSameAgain(bytes, at, other.lead);
     if (second >= 0) this.goTo(other);
     return second;
   }
@@ -91,11 +117,12 @@ export class AttributeScan {
   }
 
   private afterAny(at: number): number {
+    const before = oddities.count;
     const end = this.readAny(at);
     if (end < 0) return UNSURE;
     const { found, keyEnd, valueAt } = this;
     if (valueAt > keyEnd) {
-      found.lead = { start: at, length: valueAt - at };
+      found.lead = { start: at, length: valueAt - at, oddities: this.odditiesBefore - before };
       this.goTo(found);
     } else this.key = found;
     if (this.bytes[valueAt] === QUOTE) this.afterValue(valueAt);
@@ -114,7 +141,8 @@ export class AttributeScan {
   /** Two spellings of a name are one key. */
   private addKey(start: number, end: number): ScannedKey {
     const name = decodeText(this.bytes, start, end);
-    const key = this.byName.get(name) ?? createKey(name);
+    const key = this.byName.get(name) ?? createKey(name, this.distinct.length);
+    if (key.number === this.distinct.length) this.distinct.push(key);
     this.byName.set(name, key);
     this.keys.push(key);
     return key;
@@ -123,17 +151,26 @@ export class AttributeScan {
   /** It may stand before its key. */
   private afterTextOf(at: number): number {
     this.valueAt = at;
+    this.odditiesBefore = oddities.count;
     return afterText(this.bytes, at, VALUE);
   }
 
   private afterValue(at: number): number {
+    const end = this.readValue(at);
+    this.values.addThree(this.key.number, at, end);
+    return end;
+  }
+
+  private readValue(at: number): number {
     const { bytes, key } = this;
     if (key.unit !== undefined && bytes[at] === QUOTE) {
       const end = endOfMeasure(bytes, at, key.unit);
       if (end >= 0) return end;
     }
     const end = afterText(bytes, at, VALUE);
-    if (end >= 0 && !key.isText) this.observe(at, end);
+    if (end < 0) return end;
+    if (!key.hasBlank && mayBeBlank(bytes[at + 1])) key.hasBlank = isBlank(decodeText(bytes, at, end));
+    if (!key.isText) this.observe(at, end);
     return end;
   }
 

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CLIENT_FORMS } from '../../../../test/support/client-json.ts';
-import { createBodies } from '../../../../test/support/product-bodies.ts';
+import { createBodies, readStored } from '../../../../test/support/product-bodies.ts';
 import { readCatalog } from '../../../../test/support/real-products.ts';
 import { ServiceError } from '../../../kernel/errors.ts';
+import { type Attribute, Extractor } from '../../ontology/ontology.ts';
 import { type CheckedBody, validateBody } from '../checked-body.ts';
+import { type ProductSource, sourceOfScanned } from '../product-source.ts';
+import { ReportWriter } from '../report-writer.ts';
 import { scanBody } from './scan.ts';
 
 /** RELATA_TEST_BODIES says how many bodies the scan and the validator are compared on, RELATA_TEST_SEED repeats a run. */
@@ -33,7 +36,30 @@ function assertSame(bytes: Buffer): boolean {
     [sent, checked.observeUnknown(new Map()), checked.listPaths()],
   );
   assert.deepEqual(repeated, []);
+  const [source, parsed] = [sourceOfScanned(scanned), checked.openProducts()];
+  assert.deepEqual(source.listIdentifiers(), parsed.listIdentifiers());
+  assert.deepEqual(readStored(source), readStored(parsed));
+  assert.equal(inspect(source), inspect(parsed));
   return true;
+}
+
+const ONTOLOGY: readonly Attribute[] = [
+  { id: 1, name: 'Length', type: 'NUMERIC_ATTRIBUTE', unitName: 'mm' },
+  { id: 2, name: 'Width', type: 'NUMERIC_ATTRIBUTE', decimal: 'comma', synonyms: ['a"b'] },
+  { id: 3, name: 'a', type: 'BOOLEAN_ATTRIBUTE', synonyms: ['__proto__'] },
+  { id: 4, name: 'Colour', type: 'TEXT_ATTRIBUTE' },
+  { id: 5, name: 'ä', type: 'DATE_ATTRIBUTE' },
+];
+
+const EXTRACTOR = new Extractor(ONTOLOGY);
+
+/** @returns the report of values that make no fact */
+function inspect(source: ProductSource): string {
+  const report = new ReportWriter();
+  EXTRACTOR.tell(report);
+  const tell = source.inspectBy(EXTRACTOR);
+  for (const row of source.listIdentifiers().keys()) tell(row);
+  return report.toText();
 }
 
 const takes = (body: string) => assertSame(Buffer.from(body));

@@ -7,10 +7,11 @@ import {
   UploadProduct,
   ValueSchema,
 } from '../../products/products.ts';
-import { AttributeScan } from './attribute-scan.ts';
+import { AttributeScan, type ScannedKey } from './attribute-scan.ts';
 import { CategoryScan } from './category-scan.ts';
-import { BACKSLASH, hasEscape, OPENS_LIST, skipSpace, UNSURE } from './json-bytes.ts';
+import { BACKSLASH, hasEscape, LOWER_N, OPENS_LIST, oddities, skipSpace, UNSURE } from './json-bytes.ts';
 import { afterText, decodeText, list, object, type Reader } from './readers.ts';
+import { ScannedProducts } from './scanned-products.ts';
 import { readerOf, sizesOf } from './schema-reader.ts';
 import { SpanTable } from './span-table.ts';
 
@@ -20,6 +21,9 @@ export interface ScannedBody {
   readonly sent: number;
   /** What the values of each attribute key look like, in the order in which the keys came. */
   readonly observed: ReadonlyMap<string, Observed>;
+  /** The attribute keys by their numbers in `products`. */
+  readonly keys: readonly ScannedKey[];
+  readonly products: ScannedProducts;
   /** Category paths that came without an id, as JSON, each once. */
   readonly paths: readonly string[];
 }
@@ -41,6 +45,7 @@ class BodyScan {
   private readonly identifiers: SpanTable;
   private readonly attributes: AttributeScan;
   private readonly categories: CategoryScan;
+  private readonly products: ScannedProducts;
   private sent = 0;
   private readonly readProduct: Reader;
 
@@ -49,12 +54,16 @@ class BodyScan {
     this.identifiers = new SpanTable(bytes);
     this.attributes = new AttributeScan(bytes);
     this.categories = new CategoryScan(bytes);
+    this.products = new ScannedProducts(bytes, this.attributes);
     const noting = new Map<object, Reader>([
       [Identifier, (at) => this.afterIdentifier(at)],
       [CategorySchema, this.categories.read],
       [ValueSchema, this.attributes.read],
     ]);
-    this.readProduct = readerOf(bytes, UploadProduct, noting);
+    const members = Object.entries(UploadProduct.properties).map(([name, schema]) => {
+      return [name, this.noteMember(name, readerOf(bytes, schema, noting))] as const;
+    });
+    this.readProduct = object(bytes, Object.fromEntries(members), UploadProduct.required);
   }
 
   run(): ScannedBody | undefined {
@@ -64,14 +73,31 @@ class BodyScan {
     const start = skipSpace(bytes, 0);
     const end = bytes[start] === OPENS_LIST ? readProducts(start) : readBody(start);
     if (end < 0 || skipSpace(bytes, end) < bytes.length || this.hasRepeated()) return undefined;
-    return { sent: this.sent, observed: this.attributes.observed, paths: this.categories.listPaths() };
+    const { sent, products, attributes } = this;
+    return {
+      ...{ sent, products, keys: attributes.distinct, observed: attributes.observed },
+      paths: this.categories.listPaths(),
+    };
   }
 
   private afterProduct(at: number): number {
     this.attributes.startProduct();
+    this.products.start(at);
     const end = this.readProduct(at);
+    this.products.end(end);
     this.sent += 1;
     return this.identifiers.size === this.sent ? end : UNSURE;
+  }
+
+  /** A member that is null was not sent. */
+  private noteMember(name: string, reader: Reader): Reader {
+    return (start) => {
+      const before = oddities.count;
+      const end = reader(start);
+      const isOdd = oddities.count > before;
+      if (this.bytes[start] !== LOWER_N) this.products.note(name, { start, end, isOdd });
+      return end;
+    };
   }
 
   private afterIdentifier(at: number): number {

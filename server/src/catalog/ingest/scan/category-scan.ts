@@ -1,12 +1,10 @@
 import { CategorySchema } from '../../products/products.ts';
-import { afterSame, UNSURE } from './json-bytes.ts';
+import { afterSameAgain, LOWER_N, NO_SPAN, oddities, UNSURE } from './json-bytes.ts';
 import type { Reader } from './readers.ts';
 import { readerOf } from './schema-reader.ts';
 import { SpanTable } from './span-table.ts';
 
 const { path, categoryId } = CategorySchema.properties;
-/** What `null` begins with. */
-const NULL = 0x6e;
 
 /** Reads the categories of products, and keeps the paths that came without an id. */
 export class CategoryScan {
@@ -14,7 +12,7 @@ export class CategoryScan {
   private readonly table: SpanTable;
   /** Numbers of paths, each once, in the order in which they came. */
   private readonly wanted = new Set<number>();
-  private last = { start: 0, length: 0 };
+  private last = NO_SPAN;
   private path = UNSURE;
   private hasId = false;
   private readonly readPath: Reader;
@@ -49,18 +47,19 @@ export class CategoryScan {
 
   /** Products of one category often follow each other. */
   private afterPath(at: number): number {
-    const same = this.path < 0 ? UNSURE : afterSame(this.bytes, at, this.last);
+    const same = this.path < 0 ? UNSURE : afterSameAgain(this.bytes, at, this.last);
     if (same >= 0) return same;
+    const before = oddities.count;
     const end = this.readPath(at);
     if (end < 0) return UNSURE;
     this.path = this.table.add(at, end);
-    this.last = { start: at, length: end - at };
+    this.last = { start: at, length: end - at, oddities: oddities.count - before };
     return this.path < 0 ? UNSURE : end;
   }
 
   private afterId(at: number): number {
     const end = this.readId(at);
-    this.hasId = this.bytes[at] !== NULL;
+    this.hasId = this.bytes[at] !== LOWER_N;
     return end;
   }
 }

@@ -5,6 +5,12 @@
  */
 export const UNSURE = -1;
 
+/**
+ * Counts what JSON.stringify writes otherwise: white space, other escapes, members in another order, null for nothing. A body
+ * is read without a pause, so what is counted meanwhile is its own.
+ */
+export const oddities = { count: 0 };
+
 export const QUOTE = 0x22;
 export const COMMA = 0x2c;
 export const [OPENS_LIST, CLOSES_LIST] = [0x5b, 0x5d] as const;
@@ -15,10 +21,14 @@ export const [MINUS, ZERO] = [0x2d, 0x30] as const;
 const NINE = 0x39;
 export const BACKSLASH = 0x5c;
 const LOWER_U = 0x75;
+const SLASH = 0x2f;
+/** What `null` begins with. */
+export const LOWER_N = 0x6e;
 
 /** @returns where the next thing begins that is no white space */
 export function skipSpace(bytes: Uint8Array, at: number): number {
   if ((bytes[at] as number) > SPACE) return at;
+  oddities.count += 1;
   return (bytes[at + 1] as number) > SPACE && bytes[at] === SPACE ? at + 1 : skipMoreSpace(bytes, at);
 }
 
@@ -56,11 +66,24 @@ export interface Span {
   readonly length: number;
 }
 
+/** A part whose oddities count each time. */
+export interface CountedSpan extends Span {
+  readonly oddities: number;
+}
+
+export const NO_SPAN: CountedSpan = { start: 0, length: 0, oddities: 0 };
+
 export function afterSame(bytes: Uint8Array, at: number, { start, length }: Span): number {
   for (let index = 0; index < length; index += 1) {
     if (bytes[at + index] !== bytes[start + index]) return UNSURE;
   }
   return at + length;
+}
+
+export function afterSameAgain(bytes: Uint8Array, at: number, span: CountedSpan): number {
+  const end = afterSame(bytes, at, span);
+  if (end >= 0) oddities.count += span.oddities;
+  return end;
 }
 
 /**
@@ -89,6 +112,7 @@ for (const byte of Buffer.from('"\\/bfnrt')) SHORT_ESCAPES[byte] = 1;
 
 function afterEscape(bytes: Uint8Array, at: number): number {
   const byte = bytes[at] as number;
+  if (byte === LOWER_U || byte === SLASH) oddities.count += 1;
   if (byte === LOWER_U) return afterUnit(bytes, at + 1);
   return SHORT_ESCAPES[byte] === 1 ? at + 1 : UNSURE;
 }

@@ -1,17 +1,19 @@
 import {
   afterColon,
   afterLiteral,
-  afterSame,
+  afterSameAgain,
   CLOSES_LIST,
   CLOSES_OBJECT,
   COMMA,
+  type CountedSpan,
   endOfDigits,
   endOfString,
   MINUS,
+  NO_SPAN,
   OPENS_LIST,
   OPENS_OBJECT,
+  oddities,
   QUOTE,
-  type Span,
   skipSpace,
   UNSURE,
   ZERO,
@@ -57,7 +59,9 @@ export const orNull =
   (bytes: Buffer, reader: Reader): Reader =>
   (at) => {
     const end = reader(at);
-    return end < 0 ? afterLiteral(bytes, at, NULL) : end;
+    if (end >= 0) return end;
+    oddities.count += 1;
+    return afterLiteral(bytes, at, NULL);
   };
 
 export const oneOf = (bytes: Buffer, words: readonly string[]): Reader => {
@@ -77,6 +81,7 @@ export const integer =
   (at) => {
     const start = least < 0 && bytes[at] === MINUS ? at + 1 : at;
     const end = endOfDigits(bytes, start);
+    if (start > at && bytes[start] === ZERO) oddities.count += 1;
     const isOne = end > start && 10 ** (end - start) <= most && (bytes[start] !== ZERO || end === start + 1);
     return isOne ? end : UNSURE;
   };
@@ -108,10 +113,8 @@ interface Member {
   readonly all: readonly Member[];
   /** A client writes its objects in one way: what followed this member last, and the bytes from the comma to its value. */
   next: Member | undefined;
-  lead: Span;
+  lead: CountedSpan;
 }
-
-const NO_LEAD: Span = { start: 0, length: 0 };
 
 /** An object of these members, each at most once, in any order. */
 export function object(
@@ -121,7 +124,7 @@ export function object(
 ): Reader {
   const all: Member[] = [];
   const add = (name: string, bit: number, reader: Reader): Member => {
-    return { bit, name: literalOf(JSON.stringify(name)), reader, all, next: undefined, lead: NO_LEAD };
+    return { bit, name: literalOf(JSON.stringify(name)), reader, all, next: undefined, lead: NO_SPAN };
   };
   const first = add('', 0, () => UNSURE);
   for (const [name, reader] of Object.entries(readers)) all.push(add(name, 1 << all.length, reader));
@@ -152,14 +155,16 @@ function afterMembers(bytes: Buffer, at: number, { first, wanted }: Shape): numb
 
 /** Notes what follows the last member. @returns where its value is */
 function findNext(bytes: Buffer, at: number, last: Member): number {
-  const same = last.next === undefined ? UNSURE : afterSame(bytes, at, last.lead);
+  const same = last.next === undefined ? UNSURE : afterSameAgain(bytes, at, last.lead);
   if (same >= 0) return same;
+  const before = oddities.count;
   const start = skipSpace(bytes, at + 1);
   const next = last.all.find(({ name }) => afterLiteral(bytes, start, name) >= 0);
   if (next === undefined) return UNSURE;
   const value = afterColon(bytes, start + next.name.length);
   if (value < 0) return UNSURE;
+  if (next.bit < last.bit) oddities.count += 1;
   last.next = next;
-  last.lead = { start: at, length: value - at };
+  last.lead = { start: at, length: value - at, oddities: oddities.count - before };
   return value;
 }

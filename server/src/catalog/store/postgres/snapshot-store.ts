@@ -27,7 +27,7 @@ export function createPostgresSnapshots(parts: {
   };
 }
 
-const PRESENT = 'w.identifier, p.id, p.hash, p.document_id as document';
+const PRESENT = `w.identifier, p.id, encode(p.hash, 'hex') as hash, p.document_id as document`;
 
 /** Looked up one by one: joined as it is, all documents may be read. */
 const documentOf = (row: string) =>

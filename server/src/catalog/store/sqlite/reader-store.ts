@@ -7,6 +7,7 @@ import type {
   CatalogSnapshot,
   CatalogSnapshots,
   OutdatedProduct,
+  PatchedProduct,
   PresentProduct,
   StagedDocument,
 } from '../../snapshot.ts';
@@ -49,24 +50,27 @@ export function listStored(file: CatalogFile, after: string, limit: number): Sto
   return statement.all(after, limit) as unknown as StoredProduct[];
 }
 
-/** The first load of a catalog then asks for no product. */
-export function isCatalogEmpty(file: CatalogFile): boolean {
-  return file.prepare('select 1 from product limit 1').get() === undefined;
-}
+const PRESENT = 'p.id, lower(hex(p.hash)) as hash, p.document_id as document';
 
-export function findPresent(file: CatalogFile, identifier: string): PresentProduct | undefined {
-  return file
-    .prepare(`select id, hash, document_id as document from product where identifier = ?`)
-    .get(identifier) as PresentProduct | undefined;
-}
-
-export function findRaw(file: CatalogFile, identifier: string): string | undefined {
-  const row = file
+/** In one statement: row by row it takes three times as long. */
+export function findPresent(file: CatalogFile, identifiers: readonly string[]): Map<string, PresentProduct> {
+  // The first load of a catalog.
+  if (file.prepare('select 1 from product limit 1').get() === undefined) return new Map();
+  const rows = file
     .prepare(
-      `select cast(d.raw as text) as raw from product p join document d on d.id = p.document_id where p.identifier = ?`,
+      `select p.identifier, ${PRESENT} from json_each(?) w cross join product p on p.identifier = w.value`,
     )
-    .get(identifier);
-  return row?.raw as string | undefined;
+    .all(JSON.stringify(identifiers)) as unknown as (PresentProduct & { identifier: string })[];
+  return new Map(rows.map((row) => [row.identifier, row]));
+}
+
+export function findPatched(file: CatalogFile, identifier: string): PatchedProduct | undefined {
+  return file
+    .prepare(
+      `select ${PRESENT}, cast(d.raw as text) as raw
+       from product p join document d on d.id = p.document_id where p.identifier = ?`,
+    )
+    .get(identifier) as PatchedProduct | undefined;
 }
 
 /** Asked for each path of each product that an answer is made of: a program costs more than the read. */
@@ -163,14 +167,11 @@ function snapshotOf(file: CatalogFile, derivation: Derivation): CatalogSnapshot 
       revision: file.perform(readDerivationRevision()),
       derive: derivation.open(file),
     }),
-    async findPresent() {
-      return isCatalogEmpty(file) ? () => undefined : (identifier) => findPresent(file, identifier);
+    async findPresent(identifiers) {
+      const present = findPresent(file, identifiers);
+      return (identifier) => present.get(identifier);
     },
-    findPatched: async () => (identifier) => {
-      const raw = findRaw(file, identifier);
-      const present = raw === undefined ? undefined : findPresent(file, identifier);
-      return present && { ...present, raw: raw as string };
-    },
+    findPatched: async () => (identifier) => findPatched(file, identifier),
     listOutdated: async (wanted) => listOutdated(file, wanted),
     listStagedDocuments: async (wanted) => listStagedDocuments(file, wanted),
   };

@@ -1,0 +1,46 @@
+import type { Extractor } from '../ontology/ontology.ts';
+import type { ProductPacker, UploadedProduct } from '../products/products.ts';
+import type { ScannedBody } from './scan/scan.ts';
+
+/** Products that become rows, by their place. */
+export interface ProductSource {
+  listIdentifiers(): readonly string[];
+  read(row: number): UploadedProduct;
+  /** Writes the stored form. */
+  write(row: number, packer: ProductPacker): void;
+  /** @returns what tells the extractor's listener of the values of a product that make no fact */
+  inspectBy(extractor: Extractor): (row: number) => void;
+}
+
+export function sourceOfParsed(products: readonly UploadedProduct[]): ProductSource {
+  const read = (row: number) => products[row] as UploadedProduct;
+  return {
+    listIdentifiers: () => products.map(({ identifier }) => identifier),
+    read,
+    write: (row, packer) => packer.addText(JSON.stringify(read(row))),
+    inspectBy: (extractor) => (row) => extractor.inspect(read(row)),
+  };
+}
+
+/** Makes nothing of the products except what is stored. */
+export function sourceOfScanned({ products, keys }: ScannedBody): ProductSource {
+  let identifiers: readonly string[] | undefined;
+  const listIdentifiers = () => {
+    identifiers ??= products.listIdentifiers();
+    return identifiers;
+  };
+  return {
+    listIdentifiers,
+    read: (row) => products.read(row),
+    write: (row, packer) => products.write(row, packer),
+    inspectBy(extractor) {
+      const judges = keys.map((key) => extractor.judgeOf(key));
+      const isJudged = judges.map((judge) => judge !== undefined);
+      if (!isJudged.includes(true)) return () => {};
+      return (row) => {
+        const identifier = listIdentifiers()[row] as string;
+        products.visitValues(row, isJudged, (key, value) => judges[key]?.(identifier, value));
+      };
+    },
+  };
+}

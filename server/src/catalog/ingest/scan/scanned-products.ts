@@ -1,0 +1,163 @@
+import { normaliseProduct, type ProductPacker, type UploadedProduct } from '../../products/products.ts';
+import type { AttributeScan } from './attribute-scan.ts';
+import { IntList } from './int-list.ts';
+import { BACKSLASH, hasEscape } from './json-bytes.ts';
+import { decodeText } from './readers.ts';
+
+interface Member {
+  readonly name: string;
+  /** What stands before its value in the stored form. */
+  readonly lead: Buffer;
+  /** What stands for one that was not sent; undefined: nothing, not even its name. */
+  readonly missing: Buffer | undefined;
+}
+
+const member = (name: string, missing?: string): Member => ({
+  name,
+  lead: Buffer.from(`${name === 'identifier' ? '{' : ','}"${name}":`),
+  missing: missing === undefined ? undefined : Buffer.from(missing),
+});
+/** The members of the stored form, in its order. */
+const MEMBERS = [
+  ...[member('identifier'), member('groupIdentifier'), member('name', '""'), member('productUrl', '""')],
+  ...[member('images', '[]'), member('categories', '[]'), member('attributes', '[]'), member('settings')],
+];
+const [IDENTIFIER, GROUP, SETTINGS] = [0, 1, MEMBERS.length - 1] as const;
+const NUMBERS = new Map(MEMBERS.map(({ name }, number) => [name, number]));
+const CLOSES = Buffer.from('}');
+/** Settings without a member are none. */
+const EMPTY_LENGTH = 2;
+
+/** Of a product: where it begins and ends, its first value, whether it is odd, and where its members begin and end. */
+const [START, STOP, VALUES, IS_ODD, SPANS] = [0, 1, 2, 3, 4] as const;
+const INTS = SPANS + 2 * MEMBERS.length;
+
+/** A member as it lies in a body. */
+interface NotedMember {
+  readonly start: number;
+  readonly end: number;
+  /** Whether JSON.stringify writes the value otherwise. */
+  readonly isOdd: boolean;
+}
+
+/** Where the products of a scanned body lie in its bytes. */
+export class ScannedProducts {
+  private readonly bytes: Buffer;
+  private readonly attributes: AttributeScan;
+  private readonly ints = new IntList();
+  private last = 0;
+
+  constructor(bytes: Buffer, attributes: AttributeScan) {
+    this.bytes = bytes;
+    this.attributes = attributes;
+  }
+
+  start(at: number): void {
+    this.last = this.ints.reserve(INTS);
+    this.ints.set(this.last + START, at);
+    this.ints.set(this.last + VALUES, this.attributes.values.length);
+  }
+
+  end(end: number): void {
+    this.ints.set(this.last + STOP, end);
+  }
+
+  note(name: string, { start, end, isOdd }: NotedMember): void {
+    const number = NUMBERS.get(name);
+    if (isOdd || number === undefined) this.ints.set(this.last + IS_ODD, 1);
+    if (number === undefined) return;
+    this.ints.set(this.last + SPANS + 2 * number, start);
+    this.ints.set(this.last + SPANS + 2 * number + 1, end);
+  }
+
+  listIdentifiers(): string[] {
+    const { bytes, ints } = this;
+    const mayEscape = bytes.includes(BACKSLASH);
+    return Array.from({ length: ints.length / INTS }, (_, row) => {
+      const [start, end] = this.spanOf(row, IDENTIFIER);
+      const isPlain = !mayEscape || !hasEscape(bytes, start, end);
+      return isPlain ? bytes.toString('utf8', start + 1, end - 1) : decodeText(bytes, start, end);
+    });
+  }
+
+  /** Calls for each value of a product whose key is wanted, with the number of the key. */
+  visitValues(row: number, isWanted: readonly boolean[], visit: (key: number, value: string) => void): void {
+    const { values } = this.attributes;
+    const next = (row + 1) * INTS;
+    const end = next < this.ints.length ? this.ints.at(next + VALUES) : values.length;
+    for (let at = this.ints.at(row * INTS + VALUES); at < end; at += 3) {
+      const key = values.at(at);
+      if (isWanted[key]) visit(key, decodeText(this.bytes, values.at(at + 1), values.at(at + 2)));
+    }
+  }
+
+  read(row: number): UploadedProduct {
+    const [start, end] = [this.ints.at(row * INTS + START), this.ints.at(row * INTS + STOP)];
+    return normaliseProduct(JSON.parse(this.bytes.toString('utf8', start, end)));
+  }
+
+  /** Writes what JSON.stringify makes of `read`. */
+  write(row: number, packer: ProductPacker): void {
+    const { bytes, ints } = this;
+    if (ints.at(row * INTS + IS_ODD) === 1) {
+      packer.addText(JSON.stringify(this.read(row)));
+      return;
+    }
+    const copier = new RunCopier(bytes, packer, ints.at(row * INTS + START));
+    for (let number = 0; number < MEMBERS.length; number += 1) {
+      const { lead, missing } = MEMBERS[number] as Member;
+      const [start, end] = this.spanOf(row, number);
+      if (end > 0) copier.add(lead, start, end);
+      else if (missing !== undefined) copier.insert(lead, missing);
+    }
+    copier.close(ints.at(row * INTS + STOP));
+  }
+
+  /** @returns [0, 0] for what was not sent */
+  private spanOf(row: number, number: number): readonly [number, number] {
+    const at = row * INTS + SPANS + 2 * number;
+    const [start, end] = [this.ints.at(at), this.ints.at(at + 1)];
+    if (end === 0 && number === GROUP) return this.spanOf(row, IDENTIFIER);
+    return number === SETTINGS && end - start <= EMPTY_LENGTH ? [0, 0] : [start, end];
+  }
+}
+
+/** Joins values with what stands before them; what stands in the body as it is wanted is copied in one piece. */
+class RunCopier {
+  private readonly bytes: Buffer;
+  private readonly packer: ProductPacker;
+  private from: number;
+  private to: number;
+
+  constructor(bytes: Buffer, packer: ProductPacker, start: number) {
+    this.bytes = bytes;
+    this.packer = packer;
+    this.from = start;
+    this.to = start;
+  }
+
+  add(lead: Buffer, start: number, end: number): void {
+    // Nothing else fits between two values in as many bytes.
+    if (start - this.to !== lead.length) {
+      this.write(lead);
+      this.from = start;
+    }
+    this.to = end;
+  }
+
+  insert(lead: Buffer, value: Buffer): void {
+    this.write(lead);
+    this.packer.addBytes(value, 0, value.length);
+  }
+
+  close(stop: number): void {
+    if (stop - this.to === CLOSES.length) this.packer.addBytes(this.bytes, this.from, stop);
+    else this.write(CLOSES);
+  }
+
+  private write(next: Buffer): void {
+    this.packer.addBytes(this.bytes, this.from, this.to);
+    this.packer.addBytes(next, 0, next.length);
+    this.from = this.to;
+  }
+}
