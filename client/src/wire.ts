@@ -575,6 +575,10 @@ export type Mapping = {
   separator?: string;
 };
 
+export type MatchedValue = string | {
+  field: "identifier" | "groupIdentifier" | "name";
+};
+
 export type NewApiKey = {
   id: number;
   name: string;
@@ -976,11 +980,13 @@ export type Relation = {
   source: Filter;
   /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
   target: Filter;
-  /** target attribute, operator, source attribute */
+  /** value of the target, operator, value of the source */
   match?: Array<{
-    target: string;
+    /** an attribute; or {"field":…}, a field that every product has, which its name means too if no attribute has it */
+    target: MatchedValue;
     operator: "equals" | "notEquals" | "less" | "lessOrEqual" | "greater" | "greaterOrEqual";
-    source: string;
+    /** an attribute; or {"field":…}, a field that every product has, which its name means too if no attribute has it */
+    source: MatchedValue;
   }>;
   sort?: Array<{
     attribute: string;
@@ -1017,11 +1023,13 @@ export type RelationDefinition = {
   source?: Filter;
   /** needed in a rule */
   target?: Filter;
-  /** target attribute, operator, source attribute */
+  /** value of the target, operator, value of the source */
   match?: Array<{
-    target: string;
+    /** an attribute; or {"field":…}, a field that every product has, which its name means too if no attribute has it */
+    target: MatchedValue;
     operator: "equals" | "notEquals" | "less" | "lessOrEqual" | "greater" | "greaterOrEqual";
-    source: string;
+    /** an attribute; or {"field":…}, a field that every product has, which its name means too if no attribute has it */
+    source: MatchedValue;
   }>;
   sort?: Array<{
     attribute: string;
