@@ -477,6 +477,43 @@ export type MappedPaths = {
   separator?: string;
 } | Array<MappedPath>;
 
+export type MappedTargets = string | {
+  column?: string;
+  /** the source may lack the column; default false: then the run ends */
+  optional?: boolean;
+  /** joined to one text; empty ones are left out */
+  columns?: Array<string>;
+  /** what stands between columns; default one space */
+  join?: string;
+  constant?: string;
+  /** a JSONata expression that sees the row and nothing else; bounded in time and memory */
+  expression?: string;
+  /** without white space at both ends; default false */
+  trim?: boolean;
+  /** every occurrence, one replacement after another */
+  replace?: Array<{
+    from: string;
+    /** with regex: $1 to $9 are groups, $& the whole match, $$ a dollar sign */
+    to: string;
+    /** default false: from is text. true: from is a pattern of RE2, without look-around and back-references */
+    regex?: boolean;
+  }>;
+  /** makes several values of one: the text between them */
+  split?: string;
+  case?: "upper" | "lower";
+  /** makes 1299.00 of 1.299,00; a text that is no such number rejects the row */
+  number?: {
+    /** how the source writes decimals */
+    decimal: "comma" | "point";
+    /** what stands between thousands: default the other one of comma and point, a space or an apostrophe; empty: nothing */
+    group?: string;
+  };
+  /** stands behind each value after one space, unless it is there */
+  unit?: string;
+  /** where the source has nothing */
+  default?: string;
+} | Array<MappedColumn>;
+
 export type MappedValues = string | {
   column?: string;
   /** the source may lack the column; default false: then the run ends */
@@ -517,7 +554,7 @@ export type MappedValues = string | {
 } | Array<MappedAttribute>;
 
 export type Mapping = {
-  identifier: MappedColumn;
+  identifier?: MappedColumn;
   groupIdentifier?: MappedColumn;
   name?: MappedColumn;
   productUrl?: MappedColumn;
@@ -534,6 +571,14 @@ export type Mapping = {
   filter?: RowFilter;
   /** mode partial: what an empty cell of an attribute does to it; keep (default) leaves it as it is. In every other mode empty cells are not sent */
   emptyCells?: "keep" | "remove";
+  source?: MappedColumn;
+  targets?: MappedTargets;
+  /** mode links: between several targets of one cell */
+  separator?: string;
+};
+
+export type MatchedValue = string | {
+  field: "identifier" | "groupIdentifier" | "name";
 };
 
 export type NewApiKey = {
@@ -608,11 +653,13 @@ export type Pipeline = {
   name: string;
   source: PipelineSource;
   format: PipelineFormat;
-  /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. */
+  /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets and separator instead. */
   mapping?: Mapping;
-  mode: "full" | "incremental" | "partial" | "delete";
+  mode: "full" | "incremental" | "partial" | "delete" | "links";
+  /** mode links: the relation whose links are replaced */
+  relationId?: number;
   trigger: PipelineTrigger;
-  /** delete guard of the modes full and delete; default 30 */
+  /** delete guard of the modes full, delete and links; default 30 */
   maxDeletePercent?: number;
   /** stop (default): the first rejected row ends the run; continue: they are left out; a number from 0 to 1: they are left out as long as their share of the rows is not larger */
   onRejectedRow?: "stop" | "continue" | number;
@@ -631,12 +678,14 @@ export type PipelineDefinition = {
   name: string;
   source: PipelineSource;
   format: PipelineFormat;
-  /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. */
+  /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets and separator instead. */
   mapping?: Mapping;
   /** default full: it creates the attributes of an automatic ontology */
-  mode?: "full" | "incremental" | "partial" | "delete";
+  mode?: "full" | "incremental" | "partial" | "delete" | "links";
+  /** mode links: the relation whose links are replaced */
+  relationId?: number;
   trigger: PipelineTrigger;
-  /** delete guard of the modes full and delete; default 30 */
+  /** delete guard of the modes full, delete and links; default 30 */
   maxDeletePercent?: number;
   /** stop (default): the first rejected row ends the run; continue: they are left out; a number from 0 to 1: they are left out as long as their share of the rows is not larger */
   onRejectedRow?: "stop" | "continue" | number;
@@ -700,10 +749,11 @@ export type PipelineSource = Record<string, unknown>;
 export type PipelineToTry = {
   source: PipelineSource;
   format: PipelineFormat;
-  /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. */
+  /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets and separator instead. */
   mapping?: Mapping;
   /** default full */
-  mode?: "full" | "incremental" | "partial" | "delete";
+  mode?: "full" | "incremental" | "partial" | "delete" | "links";
+  relationId?: number;
   /** a stored pipeline that masked headers of the source are taken from */
   pipelineId?: number;
   /** for an upload source */
@@ -932,11 +982,13 @@ export type Relation = {
   source: Filter;
   /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
   target: Filter;
-  /** target attribute, operator, source attribute */
+  /** value of the target, operator, value of the source */
   match?: Array<{
-    target: string;
+    /** an attribute; or {"field":…}, a field that every product has, which its name means too if no attribute has it */
+    target: MatchedValue;
     operator: "equals" | "notEquals" | "less" | "lessOrEqual" | "greater" | "greaterOrEqual";
-    source: string;
+    /** an attribute; or {"field":…}, a field that every product has, which its name means too if no attribute has it */
+    source: MatchedValue;
   }>;
   sort?: Array<{
     attribute: string;
@@ -973,11 +1025,13 @@ export type RelationDefinition = {
   source?: Filter;
   /** needed in a rule */
   target?: Filter;
-  /** target attribute, operator, source attribute */
+  /** value of the target, operator, value of the source */
   match?: Array<{
-    target: string;
+    /** an attribute; or {"field":…}, a field that every product has, which its name means too if no attribute has it */
+    target: MatchedValue;
     operator: "equals" | "notEquals" | "less" | "lessOrEqual" | "greater" | "greaterOrEqual";
-    source: string;
+    /** an attribute; or {"field":…}, a field that every product has, which its name means too if no attribute has it */
+    source: MatchedValue;
   }>;
   sort?: Array<{
     attribute: string;

@@ -4,7 +4,7 @@ import { Button, IconButton } from '../parts/button.tsx';
 import { AreaField, SelectField, SwitchField, TextField } from '../parts/field.tsx';
 import { Card } from '../parts/page.tsx';
 import { SuggestField } from '../parts/suggest-field.tsx';
-import { EVERY_PRODUCT, MATCH_OPERATORS } from '../state/filters.ts';
+import { EVERY_PRODUCT, MATCH_OPERATORS, nameMatched, OWN_FIELDS } from '../state/filters.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
 import { FilterEditor } from './filter-editor.tsx';
@@ -105,7 +105,7 @@ type WithAttributes = Shape & { attributes: readonly Attribute[] };
 
 function Matches({ draft, onChange, attributes }: WithAttributes) {
   const match = draft.match ?? [];
-  const names = attributes.map(({ name }) => name);
+  const names = [...attributes.map(({ name }) => name), ...OWN_FIELDS];
   const put = (at: number, changed: Partial<(typeof match)[number]>) =>
     onChange({ match: match.map((old, place) => (place === at ? { ...old, ...changed } : old)) });
   return (
@@ -119,7 +119,7 @@ function Matches({ draft, onChange, attributes }: WithAttributes) {
             label="Attribute of the result"
             placeholder="Attribute of the result"
             isQuiet
-            value={one.target}
+            value={nameMatched(one.target)}
             choices={names}
             onChange={(target) => put(at, { target })}
           />
@@ -134,7 +134,7 @@ function Matches({ draft, onChange, attributes }: WithAttributes) {
             label="Attribute of the requested product"
             placeholder="Attribute of the requested product"
             isQuiet
-            value={one.source}
+            value={nameMatched(one.source)}
             choices={names}
             onChange={(source) => put(at, { source })}
           />

@@ -1,4 +1,4 @@
-import type { Condition, Filter, Operator, RelationDefinition } from '@relata/client';
+import type { Condition, Filter, MatchedValue, Operator, RelationDefinition } from '@relata/client';
 
 /** How the builder shows a filter: groups with kinds, rows below them. Source: docs/interface.md §12.2. */
 export type GroupKind = 'all' | 'any' | 'none';
@@ -95,6 +95,11 @@ function isWhole(filter: Filter): boolean {
 
 export const EVERY_PRODUCT: Filter = { all: [] };
 
+/** What a match can compare beside attributes. */
+export const OWN_FIELDS = ['identifier', 'groupIdentifier', 'name'];
+
+export const nameMatched = (value: MatchedValue): string => (typeof value === 'string' ? value : value.field);
+
 /** @returns the names of the attributes that a relation looks at: in its sides, its matches and its sort */
 export function listAttributes({
   source = EVERY_PRODUCT,
@@ -103,7 +108,7 @@ export function listAttributes({
   sort = [],
 }: RelationDefinition): Set<string> {
   const names = [
-    ...match.flatMap((one) => [one.target, one.source]),
+    ...match.flatMap((one) => [one.target, one.source]).filter((one) => typeof one === 'string'),
     ...sort.map(({ attribute }) => attribute),
   ];
   return new Set([...names, ...attributesOf(source), ...attributesOf(target)]);

@@ -95,7 +95,7 @@ export async function createApp({
   const countProducts = (id: number) => catalog.countProducts(id);
   const statistics = createStatistics({ ...base, database, projects, countProducts });
   const { catalog, relations, threads } = openCatalog(base, { projects, tasks, metrics, statistics, server });
-  const pipelines = openPipelines({ ...base, projects, tasks, catalog }, VERSION);
+  const pipelines = openPipelines({ ...base, projects, tasks, catalog, relations }, VERSION);
 
   await documentServer(server, VERSION);
   measureRequests(server, metrics.measureRequest, statistics.noteRequest);

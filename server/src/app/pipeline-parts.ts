@@ -14,6 +14,7 @@ import {
   type SourceSettings,
 } from '../pipelines/pipelines.ts';
 import type { Projects } from '../projects/projects.ts';
+import type { Relations } from '../relations/relations.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 import { threadEntry, threadPlaceOf } from './stores.ts';
@@ -28,18 +29,22 @@ export interface PipelineNeeds {
   readonly projects: Projects;
   readonly tasks: Tasks;
   readonly catalog: Catalog;
+  readonly relations: Relations;
 }
 
 /** @param version of the service, sent to sources */
 export function openPipelines(needs: PipelineNeeds, version: string): Pipelines {
-  const { config, storage, clock, logger, projects, tasks, catalog } = needs;
+  const { config, storage, clock, logger, projects, tasks, catalog, relations } = needs;
   const { database, payloads } = storage;
   const sources = describeSources(config, version);
   const threads = createRunThreads(threadEntry('pipeline-worker'), {
     place: threadPlaceOf(config, storage),
     sources,
   });
-  const pipelines = createPipelines({ database, payloads, clock, logger, tasks, threads, catalog });
+  const pipelines = createPipelines({
+    ...{ database, payloads, clock, logger, tasks, threads },
+    ...{ catalog, relations },
+  });
   projects.whenGone(async (tx, { type, id }) => {
     if (type === 'project') await pipelines.removeOf(tx, id);
   });

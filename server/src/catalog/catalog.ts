@@ -43,6 +43,8 @@ export {
   listConditions,
   OPERATORS,
   type Operator,
+  OWN,
+  type OwnField,
   type ProductTest,
   type ProductView,
   readComparable,

@@ -8,6 +8,7 @@ import type { ChosenProject } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
+import type { Relations } from '../relations/relations.ts';
 import type { Database, PayloadFiles } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 import { AccountPlaces } from './account-places.ts';
@@ -39,6 +40,7 @@ export interface PipelineParts {
   /** What fetches, reads and maps. */
   readonly threads: RunThreads;
   readonly catalog: Pick<Catalog, 'gatherWrites' | 'dropGathered'>;
+  readonly relations: Pick<Relations, 'links'>;
 }
 
 /** Each has a thread of its own, for up to a minute. */
@@ -54,10 +56,12 @@ export function createPipelines({
   tasks,
   threads,
   catalog,
+  relations,
 }: PipelineParts) {
   const runs = new PipelineRuns({
     ...{ database, payloads, tasks, threads },
     ...{ gatherWrites: catalog.gatherWrites, dropGathered: catalog.dropGathered },
+    gatherLinks: (task, relationId) => relations.links.gather(task, relationId),
     findPipeline: (projectId, id) => findPipeline(database.read, { projectId, id }),
   });
   tasks.define(runs.definitions);

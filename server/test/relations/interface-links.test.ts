@@ -348,3 +348,63 @@ test('links answer what brute force over the list answers, for random lists (§1
     }
   }
 });
+
+const MAGENTO = `sku,name,related_skus,upsell_skus
+A1,Drill,"B2, B1",C1
+A2,Saw,,
+A1,Drill,B3,
+`;
+const BMECAT = `<BMECAT version="2005"><HEADER><CATALOG><CURRENCY>EUR</CURRENCY></CATALOG></HEADER><T_NEW_CATALOG>
+<PRODUCT><SUPPLIER_PID>A1</SUPPLIER_PID><PRODUCT_DETAILS><DESCRIPTION_SHORT>Drill</DESCRIPTION_SHORT></PRODUCT_DETAILS>
+<PRODUCT_REFERENCE type="accessories"><PROD_ID_TO>B2</PROD_ID_TO></PRODUCT_REFERENCE>
+<PRODUCT_REFERENCE type="accessories"><PROD_ID_TO>B1</PROD_ID_TO></PRODUCT_REFERENCE>
+<PRODUCT_REFERENCE type="similar"><PROD_ID_TO>A2</PROD_ID_TO></PRODUCT_REFERENCE></PRODUCT>
+</T_NEW_CATALOG></BMECAT>`;
+
+test('a pipeline of the mode links replaces the links of a relation by those of a file (§13.9)', async () => {
+  const { catalog, relation } = await createLinks();
+  const pipelines = `/management/projects/${catalog.projectId}/pipelines`;
+  const create = (fields: object) =>
+    catalog.post(pipelines, {
+      ...{ name: 'Cross-sell', source: { type: 'upload' }, mode: 'links', trigger: { type: 'manual' } },
+      ...fields,
+    });
+  const upload = async (id: number, body: string) =>
+    catalog.done(await service().call('POST', `${pipelines}/${id}/upload`, { body }));
+  const magento = {
+    ...{ relationId: relation.id, format: { type: 'csv' } },
+    mapping: { source: 'sku', targets: ['related_skus', 'upsell_skus'], separator: ',' },
+  };
+  const { body: pipeline } = await create(magento);
+  const task = await upload(pipeline.id, MAGENTO);
+  assert.equal(task.taskStatus, 'FINISHED', JSON.stringify(task));
+  assert.equal(await exported(catalog, relation.id), listOf(line('A1', 'B2', 'B1', 'C1', 'B3')));
+  const runs = await service().call('GET', `${pipelines}/${pipeline.id}/runs`);
+  assert.deepEqual([runs.body.items[0].counts.products, runs.body.items[0].counts.created], [3, 4]);
+  const shrunk = await upload(pipeline.id, 'sku,related_skus,upsell_skus\nA1,B2,\n');
+  assert.equal(shrunk.taskStatus, 'FAILED');
+  assert.match(JSON.stringify(shrunk), /would delete 3 of 4 pairs .* maxDeletePercent/);
+  const bmecat = { ...magento, format: { type: 'bmecat' }, maxDeletePercent: 100 };
+  const mapping = { source: 'SUPPLIER_PID', targets: 'REFERENCE.accessories' };
+  const { body: other } = await create({ ...bmecat, mapping });
+  assert.equal((await upload(other.id, BMECAT)).taskStatus, 'FINISHED');
+  assert.equal(await exported(catalog, relation.id), listOf(line('A1', 'B2', 'B1')));
+  const { body: preview } = await catalog.post(`${pipelines}/preview`, {
+    ...{ source: { type: 'upload' }, format: { type: 'csv' }, mode: 'links' },
+    file: { name: 'a.csv', base64: Buffer.from(MAGENTO).toString('base64') },
+  });
+  assert.deepEqual(preview.suggestion.mapping, magento.mapping);
+  assert.deepEqual(preview.rows[0].product, { source: 'A1', targets: ['B2', 'B1', 'C1'] });
+  for (const [wrong, problem] of [
+    [{ relationId: undefined }, /relationId: is needed/],
+    [{ mapping: undefined }, /mapping: is needed/],
+    [{ mapping: { identifier: 'sku', name: 'name' } }, /source and targets are needed/],
+    [{ mapping: { ...magento.mapping, name: 'name' } }, /name: must be left out/],
+    [{ mode: 'full' }, /relationId: must be left out/],
+    [{ format: { type: 'native' }, mapping: undefined }, /a native file holds products/],
+  ] as const) {
+    const { status, body } = await create({ ...magento, ...wrong });
+    assert.equal(status, 400);
+    assert.match(body.details.join('\n'), problem);
+  }
+});

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { createRelationCatalog, product, type RelationCatalog, under } from '../support/relation-catalog.ts';
+import {
+  createRelationCatalog,
+  product,
+  type RelationCatalog,
+  rule,
+  under,
+} from '../support/relation-catalog.ts';
 import { shareService } from '../support/shared-service.ts';
 
 const service = shareService();
@@ -115,4 +121,58 @@ test('a relation of eight sorts takes values of any length, and forgets them wit
   assert.deepEqual(await listOf(catalog, 'D', relation), ['B2']);
   await catalog.done(await catalog.call('DELETE', '/products', { body: ['B2'] }));
   assert.deepEqual(await listOf(catalog, 'D', relation), []);
+});
+
+test("a match may name a product's own identifier, group and name; an attribute of that name wins (§12.3 rule 7)", async () => {
+  const catalog = await createRelationCatalog(service());
+  await catalog.load(
+    product('N1', 'New', { Replaces: ['O1', 'O2'] }),
+    { ...product('O1', 'Old', { group: 'G' }), name: 'G' },
+    product('O2', 'Old', { group: 'G' }),
+    product('O3', 'Old', { group: 'O1' }),
+  );
+  const by = (target: unknown, source: unknown = 'Replaces', operator = 'equals') =>
+    catalog.relate({ match: [{ target, operator, source }], excludeSameGroup: false });
+  const groupsOf = async (identifier: string, { id }: { id: number }) =>
+    (await catalog.related(identifier, id))?.groups;
+  const plain = await by('identifier');
+  const own = await by({ field: 'identifier' });
+  for (const relation of [plain, own]) assert.deepEqual(await groupsOf('N1', relation), [['O1', 'O2']]);
+  assert.deepEqual(await groupsOf('N1', await by('groupIdentifier')), [['O3']]);
+  assert.deepEqual(await groupsOf('O2', await by('name', 'groupIdentifier')), [['O1']]);
+  assert.deepEqual(await groupsOf('O2', await by({ field: 'identifier' }, 'identifier', 'less')), [
+    ['N1'],
+    ['O1'],
+  ]);
+  const explained = await catalog.manage('POST', `/${plain.id}/explain`, { source: 'N1', target: 'O2' });
+  assert.deepEqual(explained.body.match, [
+    {
+      target: 'identifier',
+      operator: 'equals',
+      source: 'Replaces',
+      holds: true,
+      targetValues: ['O2'],
+      sourceValues: ['O2'],
+    },
+  ]);
+  assert.equal((await by('Name')).misconfigured, true, 'an attribute, which is not there');
+  assert.equal((await by({ field: 'identifier' }, 'Length')).misconfigured, true);
+  assert.equal(
+    (
+      await catalog.manage(
+        'POST',
+        '',
+        rule({ match: [{ target: { field: 'link' }, operator: 'equals', source: 'a' }] }),
+      )
+    ).status,
+    400,
+  );
+  await catalog.load(
+    product('N1', 'New', { Replaces: 'O1' }),
+    product('O1', 'Old'),
+    product('O4', 'Old', { identifier: 'O1' }),
+  );
+  await catalog.settled();
+  assert.deepEqual(await groupsOf('N1', plain), [['O4']]);
+  assert.deepEqual(await groupsOf('N1', own), [['O1']]);
 });

@@ -9,7 +9,23 @@ type Kind = 'text' | 'number' | 'boolean' | 'date';
 /** What must be known of an attribute to compare its values; the keys are those of an upload that mean it. */
 export interface ComparedAttribute extends Pick<Attribute, 'name' | 'type' | 'unitName' | 'decimal'> {
   readonly keys: readonly string[];
+  /** No attribute, but a field that every product has. */
+  readonly field?: OwnField;
 }
+
+const OWN_FIELDS = ['identifier', 'groupIdentifier', 'name'] as const;
+export type OwnField = (typeof OWN_FIELDS)[number];
+
+const ownField = (field: OwnField): ComparedAttribute => ({
+  ...{ name: field, type: 'TEXT_ATTRIBUTE', keys: [], field },
+});
+
+/** What products have beside attributes, compared as text. */
+export const OWN: Readonly<Record<OwnField, ComparedAttribute>> = {
+  identifier: ownField('identifier'),
+  groupIdentifier: ownField('groupIdentifier'),
+  name: ownField('name'),
+};
 
 const KINDS = {
   TEXT_ATTRIBUTE: 'text',
@@ -89,10 +105,14 @@ export interface ComparableValue {
 
 /** @returns the values of an upload that make facts of the attribute, in their order */
 export function readComparables(
-  { attributes }: Pick<UploadedProduct, 'attributes'>,
+  product: Pick<UploadedProduct, 'attributes' | OwnField>,
   attribute: ComparedAttribute,
 ): ComparableValue[] {
-  return attributes.flatMap(({ key, value: text }) => {
+  if (attribute.field !== undefined) {
+    const text = product[attribute.field];
+    return [{ text, comparable: text }];
+  }
+  return product.attributes.flatMap(({ key, value: text }) => {
     const comparable = attribute.keys.includes(key) ? readComparable(text, attribute) : undefined;
     return comparable === undefined ? [] : [{ text, comparable }];
   });
@@ -103,5 +123,6 @@ const NAMES = { text: 'text', number: 'a number', boolean: 'true or false', date
 /** @returns what an attribute holds, for the reason of a problem */
 export function describeAttribute(attribute: ComparedAttribute): string {
   const unit = attribute.unitName === undefined ? '' : ` with the unit ${attribute.unitName}`;
+  if (attribute.field !== undefined) return `the ${attribute.field} of a product is text`;
   return `the attribute ${JSON.stringify(attribute.name)} is ${NAMES[kindOf(attribute)]}${unit}`;
 }

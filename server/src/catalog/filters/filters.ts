@@ -9,6 +9,8 @@ export {
   compareValues,
   describeAttribute,
   kindOf,
+  OWN,
+  type OwnField,
   readComparable,
   readComparables,
 } from './comparable.ts';

@@ -6,6 +6,7 @@ export {
   type BatchCounts,
   NO_COUNTS,
   type Pipeline,
+  type PipelineDefinition,
   type ReadSummary,
   type RejectedRowPolicy,
   type RunCounts,

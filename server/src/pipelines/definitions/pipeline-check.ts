@@ -31,11 +31,12 @@ export async function checkPipeline(
   sent: SentPipeline,
   { now, checkTexts }: { readonly now: number; readonly checkTexts: CheckTexts },
 ): Promise<PipelineDefinition> {
-  const { name, source, format, mapping, mode = 'full' } = sent;
+  const { name, source, format, mapping, mode = 'full', relationId } = sent;
   const trigger = readTrigger(sent.trigger);
   refuse([
     ...checkSource(source),
     ...checkNeedOfMapping(sent),
+    ...checkRelation(sent),
     ...(await checkMapping(mapping, mode, checkTexts)),
     ...(trigger.type === 'schedule' ? checkSchedule(trigger, now) : []),
   ]);
@@ -45,6 +46,7 @@ export async function checkPipeline(
     format,
     ...(mapping !== undefined && { mapping }),
     mode,
+    ...(relationId !== undefined && { relationId }),
     trigger,
     maxDeletePercent: sent.maxDeletePercent ?? DEFAULT_DELETE_PERCENT,
     onRejectedRow: sent.onRejectedRow ?? 'stop',
@@ -92,13 +94,29 @@ function readTrigger(sent: SentPipeline['trigger']): Trigger {
 function checkNeedOfMapping({
   format: { type },
   mapping,
-}: Pick<SentPipeline, 'format' | 'mapping'>): string[] {
+  mode,
+}: Pick<SentPipeline, 'format' | 'mapping' | 'mode'>): string[] {
   const need = getFormat(type).mapping;
+  if (mode === 'links') return checkNeedForLinks(need, { type, mapping });
   if (need === 'none') {
     return mapping === undefined ? [] : [`/mapping: must be left out: a ${type} file holds products already`];
   }
   const isNeeded = mapping === undefined && need === 'needed';
   return isNeeded ? [`/mapping: is needed for the format ${type}, which has none of its own`] : [];
+}
+
+function checkNeedForLinks(
+  need: ReturnType<typeof getFormat>['mapping'],
+  { type, mapping }: { type: string; mapping: unknown },
+): string[] {
+  if (need === 'none') return [`/mode: a ${type} file holds products, links need a format with columns`];
+  return mapping === undefined ? ['/mapping: is needed in mode links, with source and targets'] : [];
+}
+
+/** Whether there is such a relation is seen by a run: it may be made later. */
+function checkRelation({ mode, relationId }: Pick<SentPipeline, 'mode' | 'relationId'>): string[] {
+  if (mode === 'links') return relationId === undefined ? ['/relationId: is needed in mode links'] : [];
+  return relationId === undefined ? [] : ['/relationId: must be left out except in mode links'];
 }
 
 async function checkMapping(
@@ -107,6 +125,8 @@ async function checkMapping(
   checkTexts: CheckTexts,
 ): Promise<string[]> {
   if (mapping === undefined) return [];
+  if (mode !== 'links' && mapping.identifier === undefined)
+    return ['/mapping must have required properties identifier'];
   let planned: CompiledMapping;
   try {
     planned = planMapping(mapping, mode);

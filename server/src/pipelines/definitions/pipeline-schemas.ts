@@ -2,7 +2,7 @@ import { type Static, type TSchema, Type } from 'typebox';
 import { Id, ListQuery } from '../../http/http.ts';
 import { WireTaskSchema } from '../../tasks/tasks.ts';
 import { type Format, FormatSchema } from '../formats/formats.ts';
-import { type MappedProduct, MappingSchema } from '../mapping/mapping.ts';
+import { type MappedProduct, SentMappingSchema } from '../mapping/mapping.ts';
 import { type Source, SourceSchema } from '../sources/sources.ts';
 import type { Trigger } from './pipeline.ts';
 
@@ -71,24 +71,25 @@ interface SentWebhook {
   readonly url?: string;
 }
 
-const Mode = Type.Enum(['full', 'incremental', 'partial', 'delete']);
+const Mode = Type.Enum(['full', 'incremental', 'partial', 'delete', 'links']);
 
 /** Source: docs/interface.md §13.1. */
 const definition = {
   name: Name,
   source: PipelineSource,
   format: PipelineFormat,
-  mapping: Type.Optional(MappingSchema),
+  mapping: Type.Optional(SentMappingSchema),
   mode: Type.Optional({
     ...Mode,
     description: 'default full: it creates the attributes of an automatic ontology',
   }),
+  relationId: Type.Optional({ ...Id, description: 'mode links: the relation whose links are replaced' }),
   trigger: PipelineTrigger,
   maxDeletePercent: Type.Optional(
     Type.Number({
       minimum: 0,
       maximum: 100,
-      description: 'delete guard of the modes full and delete; default 30',
+      description: 'delete guard of the modes full, delete and links; default 30',
     }),
   ),
   onRejectedRow: Type.Optional(
@@ -213,8 +214,9 @@ export const SentPreview = Type.Object(
   {
     source: PipelineSource,
     format: PipelineFormat,
-    mapping: Type.Optional(MappingSchema),
+    mapping: Type.Optional(SentMappingSchema),
     mode: Type.Optional({ ...Mode, description: 'default full' }),
+    relationId: Type.Optional(Id),
     pipelineId: Type.Optional({
       ...Id,
       description: 'a stored pipeline that masked headers of the source are taken from',

@@ -21,6 +21,8 @@ export interface PipelineDefinition {
   /** Absent where the format has one of its own. */
   readonly mapping?: Mapping | undefined;
   readonly mode: PipelineMode;
+  /** In mode links: whose links are replaced. */
+  readonly relationId?: number | undefined;
   readonly trigger: Trigger;
   readonly maxDeletePercent: number;
   readonly onRejectedRow: RejectedRowPolicy;

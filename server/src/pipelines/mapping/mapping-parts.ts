@@ -11,6 +11,8 @@ export interface MappedProduct {
   images?: MappedImage[];
   categories?: MappedPath[];
   attributes?: MappedValue[];
+  /** In mode links, where the identifier is that of the source. */
+  targets?: string[];
 }
 
 export interface MappedImage {
@@ -33,7 +35,13 @@ export interface MappedValue {
 export type MapPart = (row: RowView, product: MappedProduct) => void;
 
 /** Source: docs/interface.md §2.3. Here they are checked by column, so that a report can name it. */
-const LENGTHS = { identifier: 255, groupIdentifier: 255, name: 1_000, productUrl: 4_096 } as const;
+const LENGTHS = {
+  identifier: 255,
+  source: 255,
+  groupIdentifier: 255,
+  name: 1_000,
+  productUrl: 4_096,
+} as const;
 const URL_LENGTH = 4_096;
 const IMAGES = 200;
 const CATEGORIES = 100;

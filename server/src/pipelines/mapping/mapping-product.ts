@@ -1,6 +1,7 @@
 import { checkAttributes, mapAttribute, mapRest, type ValueSource } from './mapping-attributes.ts';
 import { type CompiledColumn, compileColumn, MappingProblem, type MappingTexts } from './mapping-columns.ts';
 import { mapKeyValues } from './mapping-key-values.ts';
+import { planLinks, refuseLinks } from './mapping-links.ts';
 import {
   findTextProblem,
   type MapPart,
@@ -13,6 +14,8 @@ import type { AttributeSpec, Column, ImageSpec, Mapping, PathSpec, PipelineMode 
 
 export interface ProductPlan {
   readonly identifier: CompiledColumn;
+  /** The part of the mapping that it is from. */
+  readonly identifiedBy: 'identifier' | 'source';
   readonly parts: readonly MapPart[];
   /** Columns that are read by name, filters apart. */
   readonly uses: ReadonlySet<string>;
@@ -39,8 +42,15 @@ export function planProduct(mapping: Mapping, { mode, texts }: PlanInput): Produ
     if (!compiled.isOptional) for (const name of compiled.uses) needs.add(name);
     return compiled;
   };
+  if (mode === 'links') {
+    const { source, part } = planLinks(mapping, compile);
+    return { identifier: source, identifiedBy: 'source', parts: [part], uses, needs, takesRest: false };
+  }
+  refuseLinks(mapping, mode);
+  if (mapping.identifier === undefined) throw new MappingProblem(`identifier is needed in mode ${mode}`);
   const identifier = compile(mapping.identifier, 'identifier');
-  if (mode === 'delete') return { identifier, parts: [], uses, needs, takesRest: false };
+  const identifiedBy = 'identifier';
+  if (mode === 'delete') return { identifier, identifiedBy, parts: [], uses, needs, takesRest: false };
   if (mode !== 'partial' && mapping.name === undefined)
     throw new MappingProblem(`name is needed in mode ${mode}`);
   const { named, takesRest } = readAttributes(mapping);
@@ -56,7 +66,7 @@ export function planProduct(mapping: Mapping, { mode, texts }: PlanInput): Produ
     parts.push(mapRest((column) => uses.has(column) || ignored.has(column), removesEmpty));
   }
   if (mapping.attributes !== undefined) parts.push(checkAttributes);
-  return { identifier, parts, uses, needs, takesRest };
+  return { identifier, identifiedBy, parts, uses, needs, takesRest };
 }
 
 function planKeyValues({ keyValues = [] }: Mapping, compile: Compile, removesEmpty: boolean): MapPart[] {

@@ -207,6 +207,10 @@ const FilterSchema = Type.Unsafe<RowFilter>({
   description: `Which rows are taken: {"all":[RowFilter…]}, {"any":[…]}, {"not":RowFilter}, {"expression": JSONata that gives true or false} or {"column": MappedColumn, "operator", "value"?}; at most ${CONDITIONS_PER_FILTER} conditions, depth ${FILTER_DEPTH}. Operators: ${ROW_OPERATORS.join(', ')}. With a number as value the column is compared as a number, otherwise as text; between and in take a list, matches a pattern of RE2, exists no value. contains ignores case. A column without a value satisfies no condition.`,
 });
 
+const ABOUT_MAPPINGS =
+  'Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets and separator instead.';
+
+/** Of every mode except links. */
 export const MappingSchema = Type.Object(
   {
     identifier: ColumnSchema,
@@ -247,9 +251,22 @@ export const MappingSchema = Type.Object(
   {
     ...closed,
     title: 'Mapping',
-    description:
-      'Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone.',
+    description: ABOUT_MAPPINGS,
   },
+);
+
+/** A mapping of any mode: one of links has other parts, which `planMapping` looks at. */
+export const SentMappingSchema = Type.Object(
+  {
+    ...MappingSchema.properties,
+    identifier: Type.Optional(ColumnSchema),
+    source: Type.Optional(ColumnSchema),
+    targets: Type.Optional(oneOrMore('MappedTargets', ColumnSchema, 100)),
+    separator: Type.Optional(
+      Type.String({ ...Sign, description: 'mode links: between several targets of one cell' }),
+    ),
+  },
+  { ...closed, title: 'Mapping', description: ABOUT_MAPPINGS },
 );
 
 export type Column = Static<typeof ColumnSchema>;
@@ -258,5 +275,5 @@ export type ImageSpec = Static<typeof ImageColumn>;
 export type AttributeSpec = Static<typeof AttributeColumn>;
 export type PathSpec = Static<typeof Path>;
 export type KeyValuesSpec = Static<typeof KeyValues>;
-export type Mapping = Static<typeof MappingSchema>;
-export type PipelineMode = 'full' | 'incremental' | 'partial' | 'delete';
+export type Mapping = Static<typeof SentMappingSchema>;
+export type PipelineMode = 'full' | 'incremental' | 'partial' | 'delete' | 'links';

@@ -16,7 +16,13 @@ export { type CheckedTexts, createTextChecks, type TextChecks, type TextProblems
 export { type CellProblem, MappingProblem } from './mapping-columns.ts';
 export type { MappedProduct } from './mapping-parts.ts';
 export { createRowMapper, weighRow } from './mapping-rows.ts';
-export { type Column, type Mapping, MappingSchema, type PipelineMode } from './mapping-schemas.ts';
+export {
+  type Column,
+  type Mapping,
+  MappingSchema,
+  type PipelineMode,
+  SentMappingSchema,
+} from './mapping-schemas.ts';
 export {
   listMissing,
   listWarnings,
@@ -24,6 +30,7 @@ export {
   type SuggestedFormat,
   type SuggestedMapping,
   suggestFormat,
+  suggestLinks,
   suggestMapping,
 } from './suggestions/suggestions.ts';
 
@@ -110,7 +117,7 @@ function mapSound(
   plan: ProductPlan,
 ): MappedProduct | undefined {
   if (test !== undefined && !test.takes(view)) return undefined;
-  const identifier = readText(view, plan.identifier, { field: 'identifier', isNeeded: true });
+  const identifier = readText(view, plan.identifier, { field: plan.identifiedBy, isNeeded: true });
   const product: MappedProduct = { identifier: identifier ?? '' };
   for (const part of plan.parts) part(view, product);
   return product;

@@ -9,6 +9,7 @@ import {
   insertRun,
   NO_COUNTS,
   type Pipeline,
+  type PipelineDefinition,
   type ReadSummary,
   type RunCounts,
   type RunStart,
@@ -58,6 +59,7 @@ export interface PipelineRunParts {
   readonly tasks: Tasks;
   readonly threads: RunThreads;
   gatherWrites(task: Task, mode: WriteMode): Promise<GatheredWrites>;
+  gatherLinks(task: Task, relationId: number): Promise<GatheredWrites>;
   dropGathered(task: Task): Promise<void>;
   findPipeline(projectId: number, id: number): Promise<Pipeline | undefined>;
 }
@@ -145,7 +147,7 @@ export class PipelineRuns {
     upload: UploadedFile | undefined,
   ): Promise<{ parts: readonly Task[]; read: ReadSummary } | undefined> {
     const { mode, maxDeletePercent } = pipeline.definition;
-    const gathered = await this.parts.gatherWrites(run.task, mode);
+    const gathered = await this.gather(run.task, pipeline.definition);
     try {
       const read = await this.read(run, { pipeline, upload, gathered });
       if (read === undefined) {
@@ -154,7 +156,8 @@ export class PipelineRuns {
         run.count({ ...NO_COUNTS, nothingNew: true } satisfies RunCounts);
         return undefined;
       }
-      await run.log(`writing ${read.products} products, mode ${mode}`);
+      const things = mode === 'links' ? 'sources' : 'products';
+      await run.log(`writing ${read.products} ${things}, mode ${mode}`);
       const note = (tx: ControlTransaction) => saveRead(tx, run.task, read);
       const parts = await run.passOn(() => gathered.accept({ maxDeletePercent, note }));
       return { parts, read };
@@ -162,6 +165,10 @@ export class PipelineRuns {
       await gathered.discard();
       throw error;
     }
+  }
+
+  private gather(task: Task, { mode, relationId = 0 }: PipelineDefinition): Promise<GatheredWrites> {
+    return mode === 'links' ? this.parts.gatherLinks(task, relationId) : this.parts.gatherWrites(task, mode);
   }
 
   /** @throws rows_rejected, products_too_few and what makes a source unreadable */

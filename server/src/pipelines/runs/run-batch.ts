@@ -1,8 +1,8 @@
-import { listProductErrors, PRODUCTS_PER_REQUEST, type WriteMode } from '../../catalog/catalog.ts';
+import { listProductErrors, PRODUCTS_PER_REQUEST } from '../../catalog/catalog.ts';
 import { REPORT_LINES, type ReportLine } from '../../tasks/tasks.ts';
 import type { BatchCounts } from '../definitions/definitions.ts';
 import type { SourceRow } from '../formats/formats.ts';
-import type { CellProblem, RowOutcome } from '../mapping/mapping.ts';
+import type { CellProblem, MappedProduct, PipelineMode, RowOutcome } from '../mapping/mapping.ts';
 
 /** What a run has read, a batch at a time. */
 export interface RunBatch {
@@ -17,6 +17,8 @@ export interface RunBatch {
 
 /** In characters; a batch is parsed and written at once. */
 const BATCH_CHARACTERS = 8 * 1024 * 1024;
+/** Of links: 10,000 pairs or so are staged at once. */
+const LINK_CHARACTERS = 256 * 1024;
 /** Rows that make no product make a batch too: the thread that serves takes a few milliseconds for as many lines. */
 const BATCH_LINES = 1_000;
 /** Sooner or later a run has to say how far it is, whatever the rows are. */
@@ -28,7 +30,7 @@ const countNothing = () => ({ rows: 0, products: 0, filtered: 0, rejected: 0 });
 
 /** Gathers what rows make, until it is as much as one request may hold. */
 export class BatchBuilder {
-  private readonly mode: WriteMode;
+  private readonly mode: PipelineMode;
   private readonly stopsAtProblem: boolean;
   private texts: string[] = [];
   private characters = 0;
@@ -39,7 +41,7 @@ export class BatchBuilder {
   private room = REPORT_LINES;
 
   /** `stopsAtProblem`: a rejected row is to be heard of at once. */
-  constructor({ mode, stopsAtProblem }: { mode: WriteMode; stopsAtProblem: boolean }) {
+  constructor({ mode, stopsAtProblem }: { mode: PipelineMode; stopsAtProblem: boolean }) {
     this.mode = mode;
     this.stopsAtProblem = stopsAtProblem;
   }
@@ -47,7 +49,10 @@ export class BatchBuilder {
   get isFull(): boolean {
     if (this.stopsAtProblem && this.counts.rejected > 0) return true;
     if (this.report.length >= BATCH_LINES || this.counts.rows >= BATCH_ROWS) return true;
-    return this.texts.length >= PRODUCTS_PER_REQUEST || this.characters >= BATCH_CHARACTERS;
+    return (
+      this.texts.length >= PRODUCTS_PER_REQUEST ||
+      this.characters >= (this.mode === 'links' ? LINK_CHARACTERS : BATCH_CHARACTERS)
+    );
   }
 
   /** @param file named in the report where there are several */
@@ -71,14 +76,14 @@ export class BatchBuilder {
   }
 
   /** The mapping has checked what it mapped; products that come as they are have not been looked at. */
-  private addProduct(row: number, product: { identifier: string }, file: string | undefined): void {
-    const errors = this.mode === 'delete' ? [] : listProductErrors(product, formOf(this.mode));
+  private addProduct(row: number, product: MappedProduct, file: string | undefined): void {
+    const errors = listErrors(product, this.mode);
     if (errors.length > 0) {
       const problems = errors.map((reason) => ({ field: 'product', reason }));
       this.reject(row, problems, { file, identifier: product.identifier });
       return;
     }
-    const text = JSON.stringify(this.mode === 'delete' ? product.identifier : product);
+    const text = JSON.stringify(toSent(product, this.mode));
     this.texts.push(text);
     this.characters += text.length;
     this.counts.products += 1;
@@ -106,7 +111,17 @@ export class BatchBuilder {
   }
 }
 
-export const formOf = (mode: WriteMode) => (mode === 'partial' ? 'patches' : 'products');
+/** @returns what the catalog would refuse; of deletes and links the mapping has checked all there is */
+export function listErrors(product: MappedProduct, mode: PipelineMode): readonly string[] {
+  if (mode === 'delete' || mode === 'links') return [];
+  return listProductErrors(product, mode === 'partial' ? 'patches' : 'products');
+}
+
+/** @returns what is written of a product */
+export function toSent(product: MappedProduct, mode: PipelineMode): object | string {
+  if (mode === 'delete') return product.identifier;
+  return mode === 'links' ? { source: product.identifier, targets: product.targets ?? [] } : product;
+}
 
 /** A product that the source has in the shape of an upload. */
 export function takeNative(row: SourceRow): RowOutcome {

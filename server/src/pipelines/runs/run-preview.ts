@@ -1,4 +1,3 @@
-import { listProductErrors } from '../../catalog/catalog.ts';
 import type { TriedDefinition } from '../definitions/definitions.ts';
 import type { SourceRow } from '../formats/formats.ts';
 import { findDefaultMapping, getFormat } from '../formats/formats.ts';
@@ -9,12 +8,13 @@ import {
   type MappedProduct,
   type PreviewWarning,
   suggestFormat,
+  suggestLinks,
   suggestMapping,
   weighRow,
 } from '../mapping/mapping.ts';
 import { type SourceFile, SourceProblem } from '../sources/sources.ts';
 import type { Preview, PreviewRow } from './pipeline-runs.ts';
-import { formOf } from './run-batch.ts';
+import { listErrors, toSent } from './run-batch.ts';
 import { openPlan, openReading, type ReadingParts, translateProblem } from './run-reading.ts';
 
 export interface PreviewOrder extends TriedDefinition {
@@ -37,7 +37,8 @@ export async function previewSource(parts: ReadingParts, order: PreviewOrder): P
     const sample = await readSample(parts, order);
     const { rows, columns, found } = sample;
     const { type } = order.format;
-    const suggestion = suggestMapping(columns, rows, findDefaultMapping(type));
+    const products = suggestMapping(columns, rows, findDefaultMapping(type));
+    const suggestion = order.mode === 'links' ? suggestLinks(columns, products) : products;
     const format = suggestFormat(type, columns);
     const tried = { ...order, mapping: order.mapping ?? (suggestion.mapping as Mapping) };
     const outcomes = await mapSample(tried, rows);
@@ -47,7 +48,7 @@ export async function previewSource(parts: ReadingParts, order: PreviewOrder): P
     const warnings = [
       ...listMissingParts(tried),
       ...warnOfSheets(found),
-      ...listWarnings(productsOf(outcomes)),
+      ...(order.mode === 'links' ? [] : listWarnings(productsOf(outcomes))),
     ];
     return {
       found,
@@ -146,7 +147,8 @@ function showOutcome(outcome: RowOutcome | undefined, { mode }: PreviewOrder): P
   if ('isFiltered' in outcome) return { isFiltered: true };
   if ('problems' in outcome) return { problems: outcome.problems };
   const { product } = outcome;
-  const errors = mode === 'delete' ? [] : listProductErrors(product, formOf(mode));
+  const errors = listErrors(product, mode);
   if (errors.length > 0) return { product, problems: errors.map((reason) => ({ field: 'product', reason })) };
-  return { product: mode === 'delete' ? { identifier: product.identifier } : product };
+  const sent = toSent(product, mode);
+  return { product: (typeof sent === 'string' ? { identifier: sent } : sent) as MappedProduct };
 }

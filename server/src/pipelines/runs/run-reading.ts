@@ -1,4 +1,3 @@
-import type { WriteMode } from '../../catalog/catalog.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { TriedDefinition, UploadedFile } from '../definitions/definitions.ts';
 import type { Format, SourceRow } from '../formats/formats.ts';
@@ -15,6 +14,7 @@ import {
   createRowMapper,
   type Mapping,
   MappingProblem,
+  type PipelineMode,
   type RowOutcome,
 } from '../mapping/mapping.ts';
 import {
@@ -33,7 +33,7 @@ export interface ReadOrder {
   readonly source: Source;
   readonly format: Format;
   readonly mapping: Mapping | undefined;
-  readonly mode: WriteMode;
+  readonly mode: PipelineMode;
   /** Of the last run that ended well. */
   readonly last: SourceStamp | undefined;
   readonly upload: UploadedFile | undefined;

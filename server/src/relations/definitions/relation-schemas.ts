@@ -1,11 +1,17 @@
 import { type Static, Type } from 'typebox';
-import { type Filter, OPERATORS } from '../../catalog/catalog.ts';
+import { type Filter, OPERATORS, OWN, type OwnField } from '../../catalog/catalog.ts';
 import { Id } from '../../http/http.ts';
 import type { Relation } from './relation.ts';
 
 const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
 const AttributeName = Type.String({ minLength: 1, maxLength: 255 });
 const closed = { additionalProperties: false } as const;
+const MatchedValue = Type.Unsafe<string | { field: OwnField }>({
+  ...{ type: ['string', 'object'], title: 'MatchedValue', minLength: 1, maxLength: 255 },
+  ...{ properties: { field: { type: 'string', enum: Object.keys(OWN) } }, required: ['field'], ...closed },
+  description:
+    'an attribute; or {"field":…}, a field that every product has, which its name means too if no attribute has it',
+});
 
 export const RelationParams = Type.Object({ id: Id, relationId: Id });
 export const DoneAnswer = Type.Object({ status: Type.Literal('success') });
@@ -33,10 +39,10 @@ const definition = {
   match: Type.Optional(
     Type.Array(
       Type.Object(
-        { target: AttributeName, operator: Type.Enum([...OPERATORS]), source: AttributeName },
+        { target: MatchedValue, operator: Type.Enum([...OPERATORS]), source: MatchedValue },
         closed,
       ),
-      { maxItems: 16, description: 'target attribute, operator, source attribute' },
+      { maxItems: 16, description: 'value of the target, operator, value of the source' },
     ),
   ),
   sort: Type.Optional(

@@ -1,4 +1,4 @@
-import type { Filter, Operator } from '../../catalog/catalog.ts';
+import type { Filter, Operator, OwnField } from '../../catalog/catalog.ts';
 import { markOf } from '../../storage/storage.ts';
 
 /** `links`: somebody lists the pairs; the filters then hold every product, and nothing is matched or sorted. */
@@ -21,11 +21,14 @@ export interface RelationDefinition {
   readonly excludeSameGroup: boolean;
 }
 
-/** Read from the target: its attribute, the operator, the attribute of the source. */
+/** An attribute by its name, or a field that every product has; its name alone means the attribute, if there is one. */
+export type MatchedValue = string | { readonly field: OwnField };
+
+/** Read from the target: its value, the operator, the value of the source. */
 export interface Match {
-  readonly target: string;
+  readonly target: MatchedValue;
   readonly operator: Operator;
-  readonly source: string;
+  readonly source: MatchedValue;
 }
 
 export interface Sort {

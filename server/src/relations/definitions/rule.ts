@@ -7,9 +7,11 @@ import {
   indexByKey,
   kindOf,
   type Operator,
+  OWN,
+  type OwnField,
   type ProductTest,
 } from '../../catalog/catalog.ts';
-import type { Match, RelationRule, Side } from './relation.ts';
+import type { Match, MatchedValue, RelationRule, Side } from './relation.ts';
 
 /**
  * A rule with the attributes as they were when it was compiled. It always derives the same from the same upload,
@@ -42,8 +44,12 @@ export function bindRule(
     used.set(name, known);
     return known;
   };
+  const findMatched = (value: MatchedValue) => {
+    const own = ownOf(value, byName);
+    return own ?? find(value as string);
+  };
   try {
-    compileWith(rule, find);
+    compileWith(rule, find, findMatched);
   } catch (error) {
     if (error instanceof ComparisonProblem) return { problem: error.message };
     throw error;
@@ -84,15 +90,26 @@ export interface CompiledRule {
 
 export function compileRule({ rule, attributes }: BoundRule): CompiledRule {
   const byName = new Map(attributes.map((attribute) => [attribute.name, attribute]));
-  return compileWith(rule, (name) => {
+  const find = (name: string) => {
     const attribute = byName.get(name);
     if (attribute === undefined) throw new Error(`the rule was bound without the attribute ${name}`);
     return attribute;
-  });
+  };
+  return compileWith(rule, find, (value) => ownOf(value, byName) ?? find(value as string));
 }
 
-function compileWith(rule: RelationRule, find: (name: string) => ComparedAttribute): CompiledRule {
-  const matches = rule.match.map((match) => compileMatch(match, find));
+/** @returns the field of a product that is meant; an attribute of that name goes first where only the name is given */
+function ownOf(value: MatchedValue, attributes: ReadonlyMap<string, unknown>): ComparedAttribute | undefined {
+  if (typeof value !== 'string') return OWN[value.field];
+  return attributes.has(value) || !Object.hasOwn(OWN, value) ? undefined : OWN[value as OwnField];
+}
+
+function compileWith(
+  rule: RelationRule,
+  find: (name: string) => ComparedAttribute,
+  findMatched: (value: MatchedValue) => ComparedAttribute,
+): CompiledRule {
+  const matches = rule.match.map((match) => compileMatch(match, findMatched));
   const of = (...operators: Operator[]) => matches.filter(({ operator }) => operators.includes(operator));
   const comparisons = [...of('less', 'lessOrEqual', 'greater', 'greaterOrEqual'), ...of('notEquals')];
   if (comparisons.length > COMPARISONS_PER_RULE) {
@@ -111,7 +128,7 @@ function compileWith(rule: RelationRule, find: (name: string) => ComparedAttribu
 
 function compileMatch(
   { target, operator, source }: Match,
-  find: (name: string) => ComparedAttribute,
+  find: (value: MatchedValue) => ComparedAttribute,
 ): CompiledMatch {
   const [ofTarget, ofSource] = [find(target), find(source)];
   const isComparable = kindOf(ofTarget) === kindOf(ofSource) && ofTarget.unitName === ofSource.unitName;

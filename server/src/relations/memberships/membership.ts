@@ -4,6 +4,7 @@ import {
   type ComparedAttribute,
   compareValues,
   type Operator,
+  type OwnField,
   type ProductView,
   readComparable,
   type UploadedProduct,
@@ -54,10 +55,14 @@ interface ReadAttribute {
   readonly read: Map<string, Comparable | undefined>;
 }
 
+type OwnAttribute = ComparedAttribute & { readonly field: OwnField };
+
 /** The rules of one catalog, made ready to look at many products. */
 export class Memberships {
   private readonly rules: readonly { build: number; rule: CompiledRule }[];
   private readonly byKey = new Map<string, ReadAttribute[]>();
+  /** Fields of products that rules use. */
+  private readonly own: readonly OwnAttribute[];
 
   constructor(builds: readonly BuildRule[]) {
     const shared = new Map<string, ComparedAttribute>();
@@ -65,6 +70,10 @@ export class Memberships {
       build,
       rule: compileRule({ ...bound, attributes: bound.attributes.map((one) => shareAttribute(shared, one)) }),
     }));
+    const matched = this.rules.flatMap(({ rule }) =>
+      rule.matches.flatMap(({ source, target }) => [source, target]),
+    );
+    this.own = [...new Set(matched)].filter((one): one is OwnAttribute => one.field !== undefined);
     for (const attribute of shared.values()) {
       const read = { attribute, read: new Map<string, Comparable | undefined>() };
       for (const key of attribute.keys) this.byKey.set(key, [...(this.byKey.get(key) ?? []), read]);
@@ -87,8 +96,11 @@ export class Memberships {
     );
   }
 
-  view({ identifier, categories, attributes }: UploadedProduct): ProductView {
-    const values = new Map<ComparedAttribute, Comparable[]>();
+  view(product: UploadedProduct): ProductView {
+    const { identifier, categories, attributes } = product;
+    const values = new Map(
+      this.own.map((own): [ComparedAttribute, Comparable[]] => [own, [product[own.field]]]),
+    );
     for (const { key, value } of attributes) {
       for (const one of this.byKey.get(key) ?? []) addValue(values, one.attribute, readCached(one, value));
     }

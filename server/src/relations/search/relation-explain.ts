@@ -36,7 +36,9 @@ export interface ConditionExplanation {
   readonly values: readonly string[];
 }
 
-export interface MatchExplanation extends Match {
+export interface MatchExplanation extends Pick<Match, 'operator'> {
+  readonly target: string;
+  readonly source: string;
   readonly holds: boolean;
   readonly targetValues: readonly string[];
   readonly sourceValues: readonly string[];

@@ -4,7 +4,7 @@ import type { SuggestedField } from './suggestion-names.ts';
 export type Confidence = 'high' | 'medium' | 'low';
 
 export interface SuggestionReason {
-  readonly field: SuggestedField | 'keyValues';
+  readonly field: SuggestedField | 'keyValues' | 'source' | 'targets';
   readonly column: string;
   /** Whether the format says so, the name of the column, or what is in it. */
   readonly by: 'format' | 'name' | 'values';

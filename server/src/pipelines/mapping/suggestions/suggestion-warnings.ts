@@ -28,7 +28,14 @@ export function listWarnings(products: Products): PreviewWarning[] {
 }
 
 /** @returns what a product of the mode needs and the mapping has no column for */
-export function listMissing({ identifier, name }: Partial<Mapping>, mode: PipelineMode): PreviewWarning[] {
+export function listMissing(
+  { identifier, name, source, targets }: Partial<Mapping>,
+  mode: PipelineMode,
+): PreviewWarning[] {
+  if (mode === 'links') {
+    if (source !== undefined && targets !== undefined) return [];
+    return [{ field: 'targets', message: 'Choose the column of the source and those of its targets' }];
+  }
   if (identifier === undefined)
     return [{ field: 'identifier', message: 'No column looks like an identifier. Choose one' }];
   if (name !== undefined || mode === 'partial' || mode === 'delete') return [];

@@ -21,6 +21,7 @@ import type { SuggestionReason } from './suggestion-reasons.ts';
 import { findImageSplit, findListSplit, findNumberFormat } from './suggestion-values.ts';
 
 export { type SuggestedFormat, suggestFormat } from './suggestion-format.ts';
+export { suggestLinks } from './suggestion-links.ts';
 export { listMissing, listWarnings, type PreviewWarning } from './suggestion-warnings.ts';
 
 export interface SuggestedMapping {
