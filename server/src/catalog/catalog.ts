@@ -62,6 +62,7 @@ export {
   mainImage,
   PRODUCTS_PER_REQUEST,
   readIdentifierList,
+  refuseCommas,
 } from './products/products.ts';
 export { passOnReport } from './report-lines.ts';
 export type { CatalogSnapshots } from './snapshot.ts';

@@ -121,7 +121,7 @@ class IngestThread {
     const patches = body.listProducts() as readonly SentPatch[];
     return this.onSnapshot(projectId, [], async (snapshot, parts) => {
       const extraction = new ProductExtraction({ ...parts, drafts: [] });
-      extraction.report.addRepeated(body.repeated);
+      extraction.report.addRepeated(body.repeated, 'its changes were made in their order');
       const findPatched = await snapshot.findPatched(patches.map(({ identifier }) => identifier));
       const patched = patches.map((patch) => ({ patch, present: findPatched(patch.identifier) }));
       const products = patched.map(({ patch, present }) => ({

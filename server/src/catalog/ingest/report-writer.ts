@@ -26,8 +26,8 @@ export class ReportWriter implements ExtractionListener {
     this.add({ code: 'attribute_unknown', attribute, message });
   }
 
-  addRepeated(identifiers: readonly string[]): void {
-    const message = 'the identifier was sent more than once in this request, the last one wins';
+  addRepeated(identifiers: readonly string[], outcome = 'the last one wins'): void {
+    const message = `the identifier was sent more than once in this request, ${outcome}`;
     for (const identifier of identifiers) this.add({ identifier, code: 'repeated_identifier', message });
   }
 

@@ -47,7 +47,10 @@ export const IdentifiersQuery = Type.Object({
     }),
   ),
 });
-export const IdentifiersBody = Type.Object({ identifiers: Type.Array(Type.String()) });
+export const IdentifiersBody = Type.Object({
+  ...ProjectQuery.properties,
+  identifiers: Type.Optional(Type.Array(Type.String())),
+});
 export const IdentifierQuery = Type.Object({
   ...ProjectQuery.properties,
   identifier: Type.String({ minLength: 1, maxLength: 255 }),
@@ -57,7 +60,11 @@ export const IdentifierQuery = Type.Object({
 export const UpdateQuery = Type.Object({
   ...ProjectQuery.properties,
   partial: Type.Optional(
-    Type.Unsafe<'true' | 'false'>({ type: 'string', enum: ['true', 'false'], description: 'default false' }),
+    Type.Unsafe<'true' | 'false'>({
+      type: 'string',
+      enum: ['true', 'false'],
+      description: 'default false; 1, 0 and other cases are taken too',
+    }),
   ),
 });
 
@@ -69,7 +76,18 @@ export const UpdateAnswer = Type.Object({
   nrOfParsed: Type.Integer(),
 });
 
+const listed = Type.Optional(
+  Type.Unsafe<string | string[]>({
+    anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }],
+    description: 'in place of a body: a JSON array of identifiers, or one identifier a parameter',
+  }),
+);
 /** Source: docs/interface.md §4.6. */
+export const DeleteQuery = Type.Object({
+  ...ProjectQuery.properties,
+  identifiers: listed,
+  articleNumber: listed,
+});
 export const DeleteBody = Type.Unsafe<{ identifiers: string[] } | string[]>({
   anyOf: [
     {

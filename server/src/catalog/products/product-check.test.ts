@@ -95,7 +95,7 @@ test('who sends attributes as an object hears where that is possible (§2.3)', (
         return true;
       },
     );
-  const [plain, hint] = ['/attributes must be array or null', ', an object is for partial=true'];
+  const [plain, hint] = ['/attributes must be array', ', an object is for partial=true'];
   assertSaid({ Size: '1 in' }, `${plain}${hint}`);
   assertSaid('Size', plain);
 });

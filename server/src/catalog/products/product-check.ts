@@ -5,7 +5,7 @@ import { type ProductViolation, ServiceError } from '../../kernel/errors.ts';
 import { countJson, describeExcess, holdsMoreThan } from '../../kernel/json-scan.ts';
 import { isStorableText } from '../../kernel/storable-text.ts';
 import { type BodyEncoding, unpackNow } from '../../storage/storage.ts';
-import type { SentPatch, SentProduct } from './product.ts';
+import { mergePatches, type SentPatch, type SentProduct } from './product.ts';
 import { PatchProduct, PRODUCTS_PER_REQUEST, UploadProduct } from './product-schemas.ts';
 
 /** Which form the products of a body have. */
@@ -18,7 +18,7 @@ export interface BodySource {
 }
 
 export interface CheckedBody<Sent> {
-  /** Distinct by identifier: the last one sent wins, where the first one stood. */
+  /** Distinct by identifier, where the first one stood: of products the last one sent wins, patches are joined. */
   readonly products: readonly Sent[];
   readonly sent: number;
   readonly repeated: readonly string[];
@@ -99,7 +99,9 @@ export function checkBody(source: BodySource, form: BodyForm): CheckedBody<SentP
   const isGood = text.includes('\\u') ? passesEscaped() : passesPlain();
   const bad = list.flatMap((product, index) => (isGood(product) || passes()(product) ? [] : [index]));
   if (bad.length > 0) throw refuseProducts(list, bad, form);
-  return withoutRepetitions(list as (SentProduct | SentPatch)[]);
+  return form === 'patches'
+    ? withoutRepetitions(list as SentPatch[], mergePatches)
+    : withoutRepetitions(list as SentProduct[], (_, last) => last);
 }
 
 /** @returns the errors of one product; none when it is valid in a body of this form */
@@ -215,21 +217,34 @@ function describeError(error: ErrorObject): string {
   const { instancePath, keyword, message = '', params } = error;
   const named = keyword === 'additionalProperties' ? `: ${JSON.stringify(params.additionalProperty)}` : '';
   const allowed = keyword === 'enum' ? `: ${(params.allowedValues as string[]).join(', ')}` : '';
-  const types = keyword === 'type' ? message.replaceAll(',', ' or ') : message;
+  const types = keyword === 'type' ? describeTypes(error) : message;
   const hint = isObjectForm(error) ? ', an object is for partial=true' : '';
   return `${instancePath} ${types}${named}${allowed}${hint}`;
+}
+
+/** null means not sent, and the list that PHP makes of an empty object is none: neither is what is asked for. */
+function describeTypes({ params, parentSchema }: ErrorObject): string {
+  const { maxItems } = (parentSchema ?? {}) as { maxItems?: number };
+  const types = [params.type]
+    .flat()
+    .filter((type) => type !== 'null' && (type !== 'array' || maxItems !== 0));
+  return `must be ${types.join(' or ')}`;
 }
 
 /** Attributes as a partial update may have them, where there can be only a list. */
 const isObjectForm = ({ instancePath, keyword, data }: ErrorObject) =>
   instancePath === '/attributes' && keyword === 'type' && typeof data === 'object';
 
-function withoutRepetitions<Sent extends { identifier: string }>(list: readonly Sent[]): CheckedBody<Sent> {
+function withoutRepetitions<Sent extends { identifier: string }>(
+  list: readonly Sent[],
+  join: (first: Sent, second: Sent) => Sent,
+): CheckedBody<Sent> {
   const last = new Map<string, Sent>();
   const repeated: string[] = [];
   for (const product of list) {
-    if (last.has(product.identifier)) repeated.push(product.identifier);
-    last.set(product.identifier, product);
+    const before = last.get(product.identifier);
+    if (before !== undefined) repeated.push(product.identifier);
+    last.set(product.identifier, before === undefined ? product : join(before, product));
   }
   return { products: repeated.length === 0 ? list : [...last.values()], sent: list.length, repeated };
 }

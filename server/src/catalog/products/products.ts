@@ -9,6 +9,7 @@ export {
   DeleteBody,
   DeletedAnswer,
   DeletedQuery,
+  DeleteQuery,
   FullUpdateQuery,
   IdentifierQuery,
   IdentifiersBody,
@@ -30,7 +31,7 @@ export {
   UpdateQuery,
   UploadBody,
 } from './catalog-schemas.ts';
-export { checkIdentifiers, readIdentifierList, readIdentifiers } from './identifiers.ts';
+export { checkIdentifiers, readIdentifierList, readIdentifiers, refuseCommas } from './identifiers.ts';
 export {
   countRows,
   derivedOf,

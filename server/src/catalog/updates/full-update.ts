@@ -203,14 +203,13 @@ export class FullUpdates {
   ): Promise<Task> {
     const { tasks } = this.parts;
     const latest = await this.findLatest(project.id);
-    if (latest !== undefined && latest.state !== 'open') {
-      throw new ServiceError('full_update_started', { values: [latest.commitTaskId ?? ''] });
-    }
+    const isNamed = fullUpdateId === undefined || fullUpdateId === latest?.id;
+    if (latest?.commitTaskId !== undefined && isNamed) return this.findStarted(latest.commitTaskId);
     const open = chooseOpen(latest, fullUpdateId);
     await this.refuseMissingBatches(open, counts);
     const { maxDeletePercent } = await this.parts.getSettings(project.id);
     await this.checkGuard(project.id, open.id, { maxDeletePercent, allowDeletes });
-    return tasks.accept(this.commits.task, {
+    const committing = tasks.accept(this.commits.task, {
       project,
       payload: { fullUpdateId: open.id, ...(allowDeletes !== undefined && { allowDeletes }) },
       async alongside(tx, task) {
@@ -223,6 +222,19 @@ export class FullUpdates {
         throw new ServiceError('full_update_started', { values: [before.commitTaskId ?? ''] });
       },
     });
+    return committing.catch((error: unknown) => {
+      const isStarted = error instanceof ServiceError && error.code === 'full_update_started';
+      if (isStarted) return this.findStarted(String(error.facts.values?.[0]));
+      throw error;
+    });
+  }
+
+  /** A connector that starts again wants to know of its commit. @throws full_update_started for one without effect, or forgotten */
+  private async findStarted(commitTaskId: string): Promise<Task> {
+    const task = await this.parts.tasks.find(commitTaskId);
+    const isWanted = task !== undefined && task.status !== 'FAILED' && task.status !== 'CANCELLED';
+    if (!isWanted) throw new ServiceError('full_update_started', { values: [commitTaskId] });
+    return task;
   }
 
   /** The counts of a caller say that nothing is missing, whatever may have become of other processes. */
