@@ -292,6 +292,8 @@ export type ManagedProject = {
     keptCommits: number;
     /** the attribute that is the brand */
     brandAttribute: string;
+    /** what becomes of a request with products that are not valid */
+    onInvalid: "refuse" | "skip";
   };
   /** epoch milliseconds */
   createdAt: number;
@@ -1312,6 +1314,8 @@ export interface Operations {
         keptCommits?: number;
         /** the attribute that is the brand */
         brandAttribute?: string;
+        /** what becomes of a request with products that are not valid */
+        onInvalid?: "refuse" | "skip";
       };
     };
     answer: ManagedProject;
@@ -1337,6 +1341,8 @@ export interface Operations {
         keptCommits?: number;
         /** the attribute that is the brand */
         brandAttribute?: string;
+        /** what becomes of a request with products that are not valid */
+        onInvalid?: "refuse" | "skip";
       };
     };
     answer: ManagedProject;
@@ -1604,7 +1610,7 @@ export interface Operations {
   };
   /** Replace products (incremental update) or change some of their fields (partial update) */
   postProducts: {
-    query: { projectId?: number; partial?: "true" | "false"; };
+    query: { projectId?: number; onInvalid?: "refuse" | "skip"; partial?: "true" | "false"; };
     body: {
       products: Array<ProductInAFullOrIncrementalUpdate | ProductInAPartialUpdate>;
     } | Array<ProductInAFullOrIncrementalUpdate | ProductInAPartialUpdate>;
@@ -1614,11 +1620,20 @@ export interface Operations {
       task: Task;
       nrOfSent: number;
       nrOfParsed: number;
+      /** with onInvalid=skip: the products that were left out */
+      validation?: Array<{
+        product: {
+          identifier: string | null;
+          index: number;
+        } | null;
+        schemaErrors: Array<string>;
+        errors: Array<string>;
+      }>;
     };
   };
   /** Replace products (incremental update) or change some of their fields (partial update) */
   putProducts: {
-    query: { projectId?: number; partial?: "true" | "false"; };
+    query: { projectId?: number; onInvalid?: "refuse" | "skip"; partial?: "true" | "false"; };
     body: {
       products: Array<ProductInAFullOrIncrementalUpdate | ProductInAPartialUpdate>;
     } | Array<ProductInAFullOrIncrementalUpdate | ProductInAPartialUpdate>;
@@ -1628,6 +1643,15 @@ export interface Operations {
       task: Task;
       nrOfSent: number;
       nrOfParsed: number;
+      /** with onInvalid=skip: the products that were left out */
+      validation?: Array<{
+        product: {
+          identifier: string | null;
+          index: number;
+        } | null;
+        schemaErrors: Array<string>;
+        errors: Array<string>;
+      }>;
     };
   };
   /** Delete products by identifier */
@@ -1665,7 +1689,7 @@ export interface Operations {
   };
   /** Full update, step 2: send a batch, again and again */
   postProductsBatchUpload: {
-    query: { projectId?: number; fullUpdateId?: number; };
+    query: { projectId?: number; fullUpdateId?: number; onInvalid?: "refuse" | "skip"; };
     body: {
       products: Array<ProductInAFullOrIncrementalUpdate>;
     } | Array<ProductInAFullOrIncrementalUpdate>;
@@ -1675,11 +1699,20 @@ export interface Operations {
       task: Task;
       nrOfSent: number;
       nrOfParsed: number;
+      /** with onInvalid=skip: the products that were left out */
+      validation?: Array<{
+        product: {
+          identifier: string | null;
+          index: number;
+        } | null;
+        schemaErrors: Array<string>;
+        errors: Array<string>;
+      }>;
     };
   };
   /** Full update, step 2: send a batch, again and again */
   putProductsBatchUpload: {
-    query: { projectId?: number; fullUpdateId?: number; };
+    query: { projectId?: number; fullUpdateId?: number; onInvalid?: "refuse" | "skip"; };
     body: {
       products: Array<ProductInAFullOrIncrementalUpdate>;
     } | Array<ProductInAFullOrIncrementalUpdate>;
@@ -1689,6 +1722,15 @@ export interface Operations {
       task: Task;
       nrOfSent: number;
       nrOfParsed: number;
+      /** with onInvalid=skip: the products that were left out */
+      validation?: Array<{
+        product: {
+          identifier: string | null;
+          index: number;
+        } | null;
+        schemaErrors: Array<string>;
+        errors: Array<string>;
+      }>;
     };
   };
   /** What the commit of the open full update would do */

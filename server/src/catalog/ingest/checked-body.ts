@@ -7,6 +7,7 @@ import {
   refuseExcess,
   type SentPatch,
   type SentProduct,
+  type SkippedProduct,
   unpackBody,
 } from '../products/products.ts';
 import { type ScannedBody, scanBody } from './scan/scan.ts';
@@ -17,6 +18,9 @@ export interface CheckedBody {
   /** Without those of a repeated identifier. */
   readonly parsed: number;
   readonly repeated: readonly string[];
+  /** Products that are not valid and were left out. */
+  readonly skipped: readonly SkippedProduct[];
+  readonly mended: readonly string[];
   /** Unpacked. */
   readonly bytes: number;
   /** @returns the products, distinct by identifier; they may be parsed only now */
@@ -39,7 +43,7 @@ export function openBody(source: BodySource, form: BodyForm): CheckedBody {
   const { maxMib } = source;
   const isScanned = form === 'products' && bytes.length >= LEAST_SCANNED_BYTES;
   const scanned = isScanned ? scanBody(bytes) : undefined;
-  if (scanned === undefined) return validateBody({ bytes, encoding: 'identity', maxMib }, form);
+  if (scanned === undefined) return validateBody({ ...source, bytes, encoding: 'identity' }, form);
   // Valid products can hold too many values together; the validator counts them itself.
   if (!isTooShortForExcess(bytes, maxMib)) refuseExcess(bytes, maxMib);
   return describeScanned(bytes, scanned);
@@ -47,9 +51,9 @@ export function openBody(source: BodySource, form: BodyForm): CheckedBody {
 
 /** @throws every refusal of docs/interface.md §7.3 */
 export function validateBody(source: BodySource, form: BodyForm): CheckedBody {
-  const { products, sent, repeated } = checkBody(source, form);
+  const { products, sent, repeated, skipped, mended } = checkBody(source, form);
   return {
-    ...{ sent, parsed: products.length, repeated, bytes: source.bytes.length },
+    ...{ sent, parsed: products.length, repeated, skipped, mended, bytes: source.bytes.length },
     listProducts: () => products,
     observeUnknown: (known) => (form === 'products' ? observeUnknown(products as SentProduct[], known) : []),
     listPaths: () => listPaths(products),
@@ -58,7 +62,7 @@ export function validateBody(source: BodySource, form: BodyForm): CheckedBody {
 
 function describeScanned(bytes: Buffer, { sent, observed, paths }: ScannedBody): CheckedBody {
   return {
-    ...{ sent, parsed: sent, repeated: [], bytes: bytes.length },
+    ...{ sent, parsed: sent, repeated: [], skipped: [], mended: [], bytes: bytes.length },
     listProducts: () => {
       const body = JSON.parse(bytes.toString()) as SentProduct[] | { products: SentProduct[] };
       return 'products' in body ? body.products : body;

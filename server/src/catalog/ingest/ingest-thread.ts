@@ -1,9 +1,12 @@
+import type { ProductViolation } from '../../kernel/errors.ts';
 import type { BodyEncoding, Operation } from '../../storage/storage.ts';
 import type { OpenDerivation } from '../derivation.ts';
 import { type Attribute, Extractor, indexByKey, type Observed, type Ontology } from '../ontology/ontology.ts';
 import {
   type BodyForm,
+  describeInvalid,
   normaliseProduct,
+  type OnInvalid,
   patchProduct,
   type SentPatch,
   type SentProduct,
@@ -29,6 +32,7 @@ export interface IngestSource {
 }
 
 export interface CheckInput extends Omit<IngestSource, 'payloadName'> {
+  readonly onInvalid: OnInvalid;
   readonly bytes: Uint8Array;
 }
 
@@ -36,7 +40,15 @@ export interface CheckInput extends Omit<IngestSource, 'payloadName'> {
 export interface CheckResult {
   readonly sent: number;
   readonly parsed: number;
+  /** Of products that were left out. */
+  readonly validation: readonly ProductViolation[];
 }
+
+export const describeChecked = ({ sent, parsed, skipped }: CheckedBody): CheckResult => ({
+  sent,
+  parsed,
+  validation: describeInvalid(skipped),
+});
 
 export interface UnknownNames {
   /** Attributes that the ontology does not know. */
@@ -83,10 +95,10 @@ class IngestThread {
   }
 
   /** @throws every refusal of docs/interface.md §7.3 */
-  check({ handle, bytes, encoding, maxMib, form }: CheckInput): CheckResult {
-    const body = openBody({ bytes, encoding, maxMib }, form);
+  check({ handle, form, ...source }: CheckInput): CheckResult {
+    const body = openBody(source, form);
     this.keep(handle, body);
-    return { sent: body.sent, parsed: body.parsed };
+    return describeChecked(body);
   }
 
   /** What must have an id before the products of a body can be extracted. */
@@ -107,6 +119,7 @@ class IngestThread {
     const products = body.listProducts() as readonly SentProduct[];
     return this.onSnapshot(projectId, drafts, async (snapshot, parts) => {
       const extraction = new ProductExtraction({ ...parts, drafts });
+      extraction.report.addSkipped(body);
       extraction.report.addRepeated(body.repeated);
       const findPresent = await snapshot.findPresent(products.map(({ identifier }) => identifier));
       for (const sent of products) extraction.add(normaliseProduct(sent), findPresent(sent.identifier));
@@ -121,6 +134,7 @@ class IngestThread {
     const patches = body.listProducts() as readonly SentPatch[];
     return this.onSnapshot(projectId, [], async (snapshot, parts) => {
       const extraction = new ProductExtraction({ ...parts, drafts: [] });
+      extraction.report.addSkipped(body);
       extraction.report.addRepeated(body.repeated, 'its changes were made in their order');
       const findPatched = await snapshot.findPatched(patches.map(({ identifier }) => identifier));
       const patched = patches.map((patch) => ({ patch, present: findPatched(patch.identifier) }));
@@ -190,7 +204,8 @@ class IngestThread {
     const known = this.kept.get(handle);
     if (known !== undefined) return known;
     const bytes = await this.snapshots.readPayload(projectId, payloadName);
-    const body = openBody({ bytes, encoding, maxMib }, form);
+    // It was accepted: whatever is not valid in it is to be left out.
+    const body = openBody({ bytes, encoding, maxMib, onInvalid: 'skip' }, form);
     if (handle !== 0) this.keep(handle, body);
     return body;
   }

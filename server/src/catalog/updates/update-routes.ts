@@ -26,6 +26,7 @@ import {
   UpdateBody,
   UpdateQuery,
   UploadBody,
+  UploadQuery,
 } from '../products/products.ts';
 import type { FailedBatch } from './failed-batch-store.ts';
 import { startAnswer } from './update-answers.ts';
@@ -55,9 +56,10 @@ export const productUpdateRoutes =
     } as const;
     for (const method of SENDS)
       serveOnce(server, { ...update, method }, (request, once) => {
+        const { onInvalid } = request.query;
         const partial = request.query.partial === 'true';
         return once((record) =>
-          catalog.updates.update(request.project, rawBodyOf(request), { partial, record }),
+          catalog.updates.update(request.project, rawBodyOf(request), { partial, onInvalid, record }),
         );
       });
   };
@@ -125,15 +127,19 @@ function serveUpload(server: Server, parts: UpdateRouteParts): void {
     config: stepOf(parts),
     hooks,
     summary: 'Full update, step 2: send a batch, again and again',
-    ...{ query: FullUpdateQuery, body: UploadBody, answer: { 200: UpdateAnswer }, answerOnce },
+    ...{ query: UploadQuery, body: UploadBody, answer: { 200: UpdateAnswer }, answerOnce },
   } as const;
   for (const method of SENDS)
     serveOnce(server, { ...endpoint, method }, async (request, once) => {
-      const { fullUpdateId } = request.query;
+      const { fullUpdateId, onInvalid } = request.query;
       let isRepeated = true;
       const answer = await once((record) => {
         isRepeated = false;
-        return catalog.fullUpdates.upload(request.project, rawBodyOf(request), { fullUpdateId, record });
+        return catalog.fullUpdates.upload(request.project, rawBodyOf(request), {
+          fullUpdateId,
+          onInvalid,
+          record,
+        });
       });
       if (isRepeated) await failedBatches.endRepeated(request.project.id, expected.get(request));
       return answer;
