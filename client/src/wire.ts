@@ -208,7 +208,7 @@ export type Error = {
   /** the HTTP status */
   code: number;
   /** one word for programs; the list is closed */
-  reason: "answer_not_kept" | "answer_too_large" | "answers_unread" | "bad_request" | "body_encoding" | "body_not_json" | "body_not_unpacked" | "body_slow" | "body_stalled" | "body_too_large" | "changed_meanwhile" | "confirm_missing" | "console_missing" | "csrf_refused" | "delete_guard" | "deletes_not_exact" | "email_taken" | "expectation_failed" | "format_unreadable" | "full_update_batch_failed" | "full_update_empty" | "full_update_in_doubt" | "full_update_incomplete" | "full_update_missing" | "full_update_other" | "full_update_started" | "group_not_empty" | "headers_too_large" | "idempotency_key_reused" | "key_beyond_own" | "last_owner" | "link_ended" | "links_of_rule" | "mapping_unfit" | "method_not_allowed" | "no_known_identifier" | "no_products" | "not_found" | "not_ready" | "not_signed_in" | "nothing_to_restore" | "origin_refused" | "password_wrong" | "pipeline_busy" | "pipeline_file_missing" | "pipeline_running" | "pipeline_too_soon" | "product_invalid" | "products_too_few" | "project_required" | "query_invalid" | "rate_limited" | "relation_not_ready" | "request_invalid" | "request_timeout" | "role_refused" | "rows_rejected" | "scope_refused" | "search_too_long" | "sign_in_limited" | "sign_in_refused" | "sign_in_unstored" | "source_unreadable" | "storage_full" | "task_ended" | "task_taking_effect" | "task_uploading" | "token_missing" | "too_many_identifiers" | "too_many_looks" | "too_many_pipelined" | "too_many_products" | "too_many_waits" | "unexpected" | "uri_too_long" | "webhook_refused" | "webhook_token_missing";
+  reason: "answer_not_kept" | "answer_too_large" | "answers_unread" | "bad_request" | "body_encoding" | "body_not_json" | "body_not_unpacked" | "body_slow" | "body_stalled" | "body_too_large" | "changed_meanwhile" | "confirm_missing" | "console_missing" | "csrf_refused" | "delete_guard" | "deletes_not_exact" | "email_taken" | "expectation_failed" | "format_unreadable" | "full_update_batch_failed" | "full_update_empty" | "full_update_in_doubt" | "full_update_incomplete" | "full_update_missing" | "full_update_other" | "full_update_started" | "group_not_empty" | "headers_too_large" | "idempotency_key_reused" | "key_beyond_own" | "last_owner" | "link_ended" | "links_of_rule" | "mapping_unfit" | "method_not_allowed" | "no_known_identifier" | "no_products" | "not_found" | "not_ready" | "not_signed_in" | "nothing_to_restore" | "origin_refused" | "password_wrong" | "pipeline_busy" | "pipeline_file_missing" | "pipeline_running" | "pipeline_too_soon" | "product_invalid" | "products_too_few" | "project_required" | "query_invalid" | "rate_limited" | "relation_not_ready" | "request_invalid" | "request_timeout" | "role_refused" | "rows_rejected" | "scope_refused" | "search_absent" | "search_too_long" | "sign_in_limited" | "sign_in_refused" | "sign_in_unstored" | "source_unreadable" | "storage_full" | "task_ended" | "task_taking_effect" | "task_uploading" | "token_missing" | "too_many_identifiers" | "too_many_looks" | "too_many_pipelined" | "too_many_products" | "too_many_waits" | "unexpected" | "uri_too_long" | "webhook_refused" | "webhook_token_missing";
   message: string;
   requestId?: string;
   details?: Array<string>;
@@ -292,6 +292,8 @@ export type ManagedProject = {
     keptCommits: number;
     /** the attribute that is the brand */
     brandAttribute: string;
+    /** what becomes of a request with products that are not valid */
+    onInvalid: "refuse" | "skip";
   };
   /** epoch milliseconds */
   createdAt: number;
@@ -1278,7 +1280,7 @@ export type ProductInAFullOrIncrementalUpdate = {
   settings?: {
     includeUserGroups?: Array<string> | null;
     excludeUserGroups?: Array<string> | null;
-  } | null;
+  } | unknown[] | null;
   attributes?: Array<{
     key: string;
     value: string | null;
@@ -1304,7 +1306,7 @@ export type ProductInAPartialUpdate = {
   settings?: {
     includeUserGroups?: Array<string> | null;
     excludeUserGroups?: Array<string> | null;
-  } | null;
+  } | unknown[] | null;
   attributes?: Record<string, string | Record<string, unknown> | unknown[] | null> | Array<{
     key: string;
     value: string | null;
@@ -1390,6 +1392,8 @@ export interface Operations {
         keptCommits?: number;
         /** the attribute that is the brand */
         brandAttribute?: string;
+        /** what becomes of a request with products that are not valid */
+        onInvalid?: "refuse" | "skip";
       };
     };
     answer: ManagedProject;
@@ -1415,6 +1419,8 @@ export interface Operations {
         keptCommits?: number;
         /** the attribute that is the brand */
         brandAttribute?: string;
+        /** what becomes of a request with products that are not valid */
+        onInvalid?: "refuse" | "skip";
       };
     };
     answer: ManagedProject;
@@ -1682,7 +1688,7 @@ export interface Operations {
   };
   /** Replace products (incremental update) or change some of their fields (partial update) */
   postProducts: {
-    query: { projectId?: number; partial?: "true" | "false"; };
+    query: { projectId?: number; onInvalid?: "refuse" | "skip"; partial?: "true" | "false"; };
     body: {
       products: Array<ProductInAFullOrIncrementalUpdate | ProductInAPartialUpdate>;
     } | Array<ProductInAFullOrIncrementalUpdate | ProductInAPartialUpdate>;
@@ -1692,11 +1698,55 @@ export interface Operations {
       task: Task;
       nrOfSent: number;
       nrOfParsed: number;
+      /** with onInvalid=skip: the products that were left out */
+      validation?: Array<{
+        product: {
+          identifier: string | null;
+          index: number;
+        } | null;
+        schemaErrors: Array<string>;
+        errors: Array<string>;
+      }>;
+    };
+  };
+  /** Replace products (incremental update) or change some of their fields (partial update) */
+  putProducts: {
+    query: { projectId?: number; onInvalid?: "refuse" | "skip"; partial?: "true" | "false"; };
+    body: {
+      products: Array<ProductInAFullOrIncrementalUpdate | ProductInAPartialUpdate>;
+    } | Array<ProductInAFullOrIncrementalUpdate | ProductInAPartialUpdate>;
+    answer: {
+      message: string;
+      status: "success";
+      task: Task;
+      nrOfSent: number;
+      nrOfParsed: number;
+      /** with onInvalid=skip: the products that were left out */
+      validation?: Array<{
+        product: {
+          identifier: string | null;
+          index: number;
+        } | null;
+        schemaErrors: Array<string>;
+        errors: Array<string>;
+      }>;
     };
   };
   /** Delete products by identifier */
   deleteProducts: {
-    query: { projectId?: number; };
+    query: { projectId?: number; identifiers?: string | Array<string>; articleNumber?: string | Array<string>; };
+    body: {
+      identifiers: Array<string>;
+    } | Array<string>;
+    answer: {
+      message: string;
+      status: "success";
+      task: Task;
+    };
+  };
+  /** Delete products by identifier */
+  postProductsDelete: {
+    query: { projectId?: number; identifiers?: string | Array<string>; articleNumber?: string | Array<string>; };
     body: {
       identifiers: Array<string>;
     } | Array<string>;
@@ -1717,7 +1767,7 @@ export interface Operations {
   };
   /** Full update, step 2: send a batch, again and again */
   postProductsBatchUpload: {
-    query: { projectId?: number; fullUpdateId?: number; };
+    query: { projectId?: number; fullUpdateId?: number; onInvalid?: "refuse" | "skip"; };
     body: {
       products: Array<ProductInAFullOrIncrementalUpdate>;
     } | Array<ProductInAFullOrIncrementalUpdate>;
@@ -1727,6 +1777,38 @@ export interface Operations {
       task: Task;
       nrOfSent: number;
       nrOfParsed: number;
+      /** with onInvalid=skip: the products that were left out */
+      validation?: Array<{
+        product: {
+          identifier: string | null;
+          index: number;
+        } | null;
+        schemaErrors: Array<string>;
+        errors: Array<string>;
+      }>;
+    };
+  };
+  /** Full update, step 2: send a batch, again and again */
+  putProductsBatchUpload: {
+    query: { projectId?: number; fullUpdateId?: number; onInvalid?: "refuse" | "skip"; };
+    body: {
+      products: Array<ProductInAFullOrIncrementalUpdate>;
+    } | Array<ProductInAFullOrIncrementalUpdate>;
+    answer: {
+      message: string;
+      status: "success";
+      task: Task;
+      nrOfSent: number;
+      nrOfParsed: number;
+      /** with onInvalid=skip: the products that were left out */
+      validation?: Array<{
+        product: {
+          identifier: string | null;
+          index: number;
+        } | null;
+        schemaErrors: Array<string>;
+        errors: Array<string>;
+      }>;
     };
   };
   /** What the commit of the open full update would do */
@@ -1783,6 +1865,93 @@ export interface Operations {
       task: Task;
     };
   };
+  /** Pages of a shop: answered, counted and kept nowhere */
+  postContent: {
+    query: { projectId?: number; };
+    answer: {
+      message: string;
+      status: "success";
+      /** left out for a body over 4 MiB */
+      nrOfSent?: number;
+      /** left out for a body over 4 MiB */
+      nrOfParsed?: number;
+    };
+  };
+  /** Pages of a shop: answered, counted and kept nowhere */
+  putContent: {
+    query: { projectId?: number; };
+    answer: {
+      message: string;
+      status: "success";
+      /** left out for a body over 4 MiB */
+      nrOfSent?: number;
+      /** left out for a body over 4 MiB */
+      nrOfParsed?: number;
+    };
+  };
+  /** Pages of a shop: answered, counted and kept nowhere */
+  deleteContent: {
+    query: { projectId?: number; };
+    answer: {
+      message: string;
+      status: "success";
+      /** left out for a body over 4 MiB */
+      nrOfSent?: number;
+      /** left out for a body over 4 MiB */
+      nrOfParsed?: number;
+    };
+  };
+  /** Pages of a shop: answered, counted and kept nowhere */
+  postContentBatchInitiate: {
+    query: { projectId?: number; };
+    answer: {
+      message: string;
+      status: "success";
+      /** left out for a body over 4 MiB */
+      nrOfSent?: number;
+      /** left out for a body over 4 MiB */
+      nrOfParsed?: number;
+    };
+  };
+  /** Pages of a shop: answered, counted and kept nowhere */
+  postContentBatchUpload: {
+    query: { projectId?: number; };
+    answer: {
+      message: string;
+      status: "success";
+      /** left out for a body over 4 MiB */
+      nrOfSent?: number;
+      /** left out for a body over 4 MiB */
+      nrOfParsed?: number;
+    };
+  };
+  /** Pages of a shop: answered, counted and kept nowhere */
+  putContentBatchUpload: {
+    query: { projectId?: number; };
+    answer: {
+      message: string;
+      status: "success";
+      /** left out for a body over 4 MiB */
+      nrOfSent?: number;
+      /** left out for a body over 4 MiB */
+      nrOfParsed?: number;
+    };
+  };
+  /** Pages of a shop: answered, counted and kept nowhere */
+  postContentBatchStart: {
+    query: { projectId?: number; };
+    answer: {
+      status: "success";
+      data: {
+        message: string;
+        status: "success";
+        /** left out for a body over 4 MiB */
+        nrOfSent?: number;
+        /** left out for a body over 4 MiB */
+        nrOfParsed?: number;
+      };
+    };
+  };
   /** Look up products by identifier */
   getProductServiceProductsBySku: {
     query: { projectId?: number; identifiers?: string | Array<string>; };
@@ -1794,7 +1963,9 @@ export interface Operations {
   postProductServiceProductsBySku: {
     query: { projectId?: number; identifiers?: string | Array<string>; };
     body: {
-      identifiers: Array<string>;
+      /** the project; not needed by a key that reaches exactly one */
+      projectId?: number;
+      identifiers?: Array<string>;
     };
     answer: {
       products: Array<Product>;
@@ -1812,8 +1983,11 @@ export interface Operations {
   };
   /** Related products of many products, without the limits of a URL */
   postSearchRelationsBulkResults: {
+    query: { projectId?: number; identifiers?: string | Array<string>; includeRelations?: string; includeTags?: string; explain?: boolean; };
     body: {
-      identifiers: Array<string>;
+      identifiers?: Array<string>;
+      /** the project; not needed by a key that reaches exactly one */
+      projectId?: number;
       includeRelations?: Array<{
         id: number;
         /** groups to answer, default 10 */
@@ -1824,7 +1998,7 @@ export interface Operations {
         /** groups to answer of each relation, default 10 */
         limitPerRelation?: number;
       }> | null;
-      explain?: boolean;
+      explain?: boolean | null;
     };
     answer: Record<string, RelatedProductsOfMany>;
   };
@@ -1835,8 +2009,11 @@ export interface Operations {
   };
   /** Related products of one product, without the limits of a URL */
   postSearchRelationsResult: {
+    query: { projectId?: number; identifier?: string; includeRelations?: string; includeTags?: string; explain?: boolean; };
     body: {
-      identifier: string;
+      identifier?: string;
+      /** the project; not needed by a key that reaches exactly one */
+      projectId?: number;
       includeRelations?: Array<{
         id: number;
         /** groups to answer, default 10 */
@@ -1847,7 +2024,7 @@ export interface Operations {
         /** groups to answer of each relation, default 10 */
         limitPerRelation?: number;
       }> | null;
-      explain?: boolean;
+      explain?: boolean | null;
     };
     answer: RelatedProducts;
   };
@@ -2154,13 +2331,23 @@ export const operations = {
   getTasksByIdReport: ['GET', '/tasks/{id}/report'],
   getTasksByIdEvents: ['GET', '/tasks/{id}/events'],
   postProducts: ['POST', '/products'],
+  putProducts: ['PUT', '/products'],
   deleteProducts: ['DELETE', '/products'],
+  postProductsDelete: ['POST', '/products/delete'],
   postProductsBatchInitiate: ['POST', '/products/batch/initiate'],
   postProductsBatchUpload: ['POST', '/products/batch/upload'],
+  putProductsBatchUpload: ['PUT', '/products/batch/upload'],
   postProductsBatchPreview: ['POST', '/products/batch/preview'],
   getProductsBatchPreviewDeleted: ['GET', '/products/batch/preview/deleted'],
   postProductsBatchStart: ['POST', '/products/batch/start'],
   postProductsBatchRestore: ['POST', '/products/batch/restore'],
+  postContent: ['POST', '/content'],
+  putContent: ['PUT', '/content'],
+  deleteContent: ['DELETE', '/content'],
+  postContentBatchInitiate: ['POST', '/content/batch/initiate'],
+  postContentBatchUpload: ['POST', '/content/batch/upload'],
+  putContentBatchUpload: ['PUT', '/content/batch/upload'],
+  postContentBatchStart: ['POST', '/content/batch/start'],
   getProductServiceProductsBySku: ['GET', '/product-service/products-by-sku'],
   postProductServiceProductsBySku: ['POST', '/product-service/products-by-sku'],
   getProductServiceProductBySku: ['GET', '/product-service/product-by-sku'],

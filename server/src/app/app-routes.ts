@@ -8,6 +8,8 @@ import { surveyRoutes } from '../catalog/browse/survey-routes.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { lookupRoutes } from '../catalog/lookup/lookup-routes.ts';
 import { ontologyRoutes } from '../catalog/ontology/ontology-routes.ts';
+import { contentRoutes } from '../catalog/updates/content-routes.ts';
+import { deleteRoutes } from '../catalog/updates/delete-routes.ts';
 import { fullUpdateRoutes, productUpdateRoutes } from '../catalog/updates/update-routes.ts';
 import type { Config } from '../config.ts';
 import {
@@ -45,7 +47,9 @@ const ROUTES = [
   statisticsRoutes,
   taskRoutes,
   productUpdateRoutes,
+  deleteRoutes,
   fullUpdateRoutes,
+  contentRoutes,
   lookupRoutes,
   relatedRoutes,
   productRelationRoutes,

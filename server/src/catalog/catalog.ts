@@ -64,6 +64,7 @@ export {
   mainImage,
   PRODUCTS_PER_REQUEST,
   readIdentifierList,
+  refuseCommas,
 } from './products/products.ts';
 export { ReportPassage } from './report-lines.ts';
 export type { CatalogSnapshots } from './snapshot.ts';

@@ -6,11 +6,13 @@ import type { TaskRun, Tasks } from '../tasks/tasks.ts';
 import type { Scans } from './browse/browse.ts';
 import type { Ingest } from './ingest/ingest.ts';
 import type { CatalogStore, ChangeCounts } from './port.ts';
+import type { OnInvalid } from './products/products.ts';
 
 /** Settings of a project that concern its catalog. Source: docs/interface.md §14.2. */
 export interface CatalogSettings {
   readonly maxDeletePercent: number;
   readonly keptCommits: number;
+  readonly onInvalid: OnInvalid;
 }
 
 /** Products that a task created, changed and deleted; after a restore none of them is said. */

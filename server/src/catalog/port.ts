@@ -136,6 +136,11 @@ export interface CatalogStore {
   /** @returns false, with nothing staged, when a product changed since it was found unchanged */
   stageBatch(projectId: number, staged: StagedProducts): Promise<boolean>;
   reviewBatch(projectId: number, reviewed: BatchReview): Promise<void>;
+  /** Stages products as they are now, those that no batch of the full update holds: its commit leaves them alone. */
+  keepSkipped(
+    projectId: number,
+    kept: { fullUpdateId: number; identifiers: readonly string[] },
+  ): Promise<void>;
   listStagedBatches(projectId: number, fullUpdateId: number): Promise<readonly StagedBatch[]>;
   readStagedReports(projectId: number, fullUpdateId: number): Promise<readonly string[]>;
   compareStaged(projectId: number, fullUpdateId: number, withIdentifiers: boolean): Promise<Difference>;

@@ -1,3 +1,4 @@
+import { isStorableText } from '../kernel/storable-text.ts';
 import type { ReportLine, TaskRun } from '../tasks/tasks.ts';
 
 /** A line for the empty values of an attribute. */
@@ -45,11 +46,24 @@ export class ReportPassage {
   }
 }
 
+const OF_REQUEST = /"code":"(repeated_identifier|product_invalid|path_mended)"/;
+
+/** @returns the identifiers of products that were left out, as reports of batches name them */
+export function listSkipped(reports: readonly string[]): string[] {
+  const lines = reports
+    .flatMap((report) => report.split('\n'))
+    .filter((line) => line.includes('"code":"product_invalid"'));
+  const identifiers = lines.map((line) => (JSON.parse(line) as ReportLine).identifier);
+  return [
+    ...new Set(identifiers.filter((identifier) => identifier !== undefined && isStorableText(identifier))),
+  ] as string[];
+}
+
 /** What a batch's report says of the request itself holds whatever the facts are. @returns those lines */
 export function keepRequestLines(report: string | undefined): string {
   return (report ?? '')
     .split('\n')
-    .filter((line) => line.includes('"code":"repeated_identifier"'))
+    .filter((line) => OF_REQUEST.test(line))
     .map((line) => `${line}\n`)
     .join('');
 }

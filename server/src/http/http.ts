@@ -28,7 +28,7 @@ export {
   readIfMatch,
   sendMark,
 } from './answers/answers.ts';
-export type { RawBody } from './bodies/bodies.ts';
+export { joinTwins, type RawBody, takeNoBody } from './bodies/bodies.ts';
 export { describeServer, documentServer, serveDocuments } from './docs/docs.ts';
 export {
   type CountLook,
@@ -100,6 +100,8 @@ declare module 'fastify' {
     isBelowProject?: boolean;
     /** The route looks for a deleted project itself, which no guard finds. */
     findsDeletedProject?: boolean;
+    /** The body may name the project in place of the query. */
+    takesProjectInBody?: boolean;
     /** Another method on this path is 404, not 405, so that the path does not show. */
     hidesOtherMethods?: boolean;
   }

@@ -42,6 +42,7 @@ export type FailureCode =
   | 'deletes_not_exact'
   | 'nothing_to_restore'
   | 'not_found'
+  | 'search_absent'
   | 'console_missing'
   | 'method_not_allowed'
   | 'relation_not_ready'

@@ -76,6 +76,11 @@ const settings = {
     maxLength: 255,
     description: 'the attribute that is the brand',
   }),
+  onInvalid: Type.Unsafe<'refuse' | 'skip'>({
+    type: 'string',
+    enum: ['refuse', 'skip'],
+    description: 'what becomes of a request with products that are not valid',
+  }),
 };
 
 /** Source: docs/interface.md §14.2 rule 3. */

@@ -7,6 +7,8 @@ export interface ProjectSettings {
   readonly keptCommits: number;
   /** The attribute that `brand` is taken from. Source: docs/interface.md §12.5. */
   readonly brandAttribute: string;
+  /** What becomes of a request with products that are not valid. Source: docs/interface.md §4.12. */
+  readonly onInvalid: 'refuse' | 'skip';
 }
 
 /** Source: docs/interface.md §14.2 rule 3. */
@@ -14,6 +16,7 @@ export const DEFAULT_SETTINGS: ProjectSettings = {
   maxDeletePercent: 100,
   keptCommits: 1,
   brandAttribute: 'Brand',
+  onInvalid: 'refuse',
 };
 
 /** How long a deleted project can be brought back. Source: docs/interface.md §14.2 rule 4. */

@@ -309,12 +309,12 @@ test('a project is created with the defaults of §14.2 rule 3 and changed field 
     id,
     ...given,
     tags: [],
-    settings: { maxDeletePercent: 100, keptCommits: 1, brandAttribute: 'Brand' },
+    settings: { maxDeletePercent: 100, keptCommits: 1, brandAttribute: 'Brand', onInvalid: 'refuse' },
     createdAt: room.clock.time,
   });
   const change = { name: 'Bolts', projectGroupId: room.garden, tags: ['b2c'], settings: { keptCommits: 3 } };
   const changed = await room.call('account', `PATCH /management/projects/${id}`, change);
-  const settings = { maxDeletePercent: 100, keptCommits: 3, brandAttribute: 'Brand' };
+  const settings = { maxDeletePercent: 100, keptCommits: 3, brandAttribute: 'Brand', onInvalid: 'refuse' };
   assert.deepEqual(changed.body, { ...created.body, ...change, settings });
   assert.deepEqual((await room.call('account', `GET /management/projects/${id}`)).body, changed.body);
   assert.deepEqual(await room.projects.getSettings(id), settings);
@@ -444,7 +444,7 @@ test('the audit log says who changed what, newest first (§14.4)', async (contex
   assert.equal(status, 200);
   const latest = body.items[0]?.id ?? 0;
   const subject = { type: 'project', id: room.drills, name: 'Drilling', projectGroupId: room.tools };
-  const settings = { maxDeletePercent: 100, keptCommits: 1, brandAttribute: 'Brand' };
+  const settings = { maxDeletePercent: 100, keptCommits: 1, brandAttribute: 'Brand', onInvalid: 'refuse' };
   assert.deepEqual(body.items, [
     {
       id: latest,

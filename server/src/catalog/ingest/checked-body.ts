@@ -8,6 +8,7 @@ import {
   refuseExcess,
   type SentPatch,
   type SentProduct,
+  type SkippedProduct,
   unpackBody,
 } from '../products/products.ts';
 import { type ProductSource, sourceOfParsed, sourceOfScanned } from './product-source.ts';
@@ -19,6 +20,9 @@ export interface CheckedBody {
   /** Without those of a repeated identifier. */
   readonly parsed: number;
   readonly repeated: readonly string[];
+  /** Products that are not valid and were left out. */
+  readonly skipped: readonly SkippedProduct[];
+  readonly mended: readonly string[];
   /** Unpacked. */
   readonly bytes: number;
   /** @returns the products of a body of whole products, distinct by identifier */
@@ -43,7 +47,7 @@ export function openBody(source: BodySource, form: BodyForm): CheckedBody {
   const { maxMib } = source;
   const isScanned = form === 'products' && bytes.length >= LEAST_SCANNED_BYTES;
   const scanned = isScanned ? scanBody(bytes) : undefined;
-  if (scanned === undefined) return validateBody({ bytes, encoding: 'identity', maxMib }, form);
+  if (scanned === undefined) return validateBody({ ...source, bytes, encoding: 'identity' }, form);
   // Valid products can hold too many values together; the validator counts them itself.
   if (!isTooShortForExcess(bytes, maxMib)) refuseExcess(bytes, maxMib);
   return describeScanned(bytes, scanned);
@@ -51,9 +55,9 @@ export function openBody(source: BodySource, form: BodyForm): CheckedBody {
 
 /** @throws every refusal of docs/interface.md §7.3 */
 export function validateBody(source: BodySource, form: BodyForm): CheckedBody {
-  const { products, sent, repeated } = checkBody(source, form);
+  const { products, sent, repeated, skipped, mended } = checkBody(source, form);
   return {
-    ...{ sent, parsed: products.length, repeated, bytes: source.bytes.length },
+    ...{ sent, parsed: products.length, repeated, skipped, mended, bytes: source.bytes.length },
     openProducts: () => sourceOfParsed((products as SentProduct[]).map(normaliseProduct)),
     patches: form === 'patches' ? products : [],
     observeUnknown: (known) => (form === 'products' ? observeUnknown(products as SentProduct[], known) : []),
@@ -64,7 +68,7 @@ export function validateBody(source: BodySource, form: BodyForm): CheckedBody {
 function describeScanned(bytes: Buffer, scanned: ScannedBody): CheckedBody {
   const { sent, observed, paths } = scanned;
   return {
-    ...{ sent, parsed: sent, repeated: [], patches: [], bytes: bytes.length },
+    ...{ sent, parsed: sent, repeated: [], skipped: [], mended: [], patches: [], bytes: bytes.length },
     openProducts: () => sourceOfScanned(scanned),
     observeUnknown: (known) => [...observed].filter(([name]) => !known.has(name)),
     listPaths: () => paths,

@@ -2,9 +2,15 @@ import { randomInt } from 'node:crypto';
 import type { RawBody } from '../../http/http.ts';
 import type { PayloadFiles, ThreadPool } from '../../storage/storage.ts';
 import type { Attribute } from '../ontology/ontology.ts';
-import type { BodyForm } from '../products/products.ts';
+import type { BodyForm, OnInvalid } from '../products/products.ts';
 import { openBody } from './checked-body.ts';
-import type { CheckInput, CheckResult, IngestSource, UnknownNames } from './ingest-thread.ts';
+import {
+  type CheckInput,
+  type CheckResult,
+  describeChecked,
+  type IngestSource,
+  type UnknownNames,
+} from './ingest-thread.ts';
 import type { Extracted } from './product-extraction.ts';
 import type { FollowedPage, ReviewedBatch } from './stored-uploads.ts';
 
@@ -14,7 +20,7 @@ export interface Ingest {
    * Checks a body and makes it durable, both at once.
    * @throws every refusal of docs/interface.md §7.3, storage_full; then nothing is kept
    */
-  accept(projectId: number, body: RawBody, form: BodyForm): Promise<AcceptedBody>;
+  accept(projectId: number, body: RawBody, wanted: AcceptedForm): Promise<AcceptedBody>;
   findUnknownNames(projectId: number, source: IngestSource): Promise<UnknownNames>;
   extractProducts(projectId: number, source: IngestSource, drafts: readonly Attribute[]): Promise<Extracted>;
   extractPatches(projectId: number, source: IngestSource): Promise<Extracted>;
@@ -31,10 +37,16 @@ export interface AcceptedBody extends CheckResult {
   readonly source: IngestSource;
 }
 
+interface AcceptedForm {
+  readonly form: BodyForm;
+  readonly onInvalid?: OnInvalid;
+}
+
 interface BodyToCheck {
   readonly body: RawBody;
   readonly form: BodyForm;
   readonly handle: number;
+  readonly onInvalid: OnInvalid;
 }
 
 /**
@@ -50,21 +62,23 @@ export function createIngest(parts: { threads: ThreadPool; payloads: PayloadFile
   const run = <Output>(operation: string, projectId: number, input: object) =>
     threads.run<Output>(operation, { projectId, ...input }, { key: projectId });
 
-  async function check(projectId: number, { body, form, handle }: BodyToCheck): Promise<CheckResult> {
-    const input: CheckInput = { handle, form, maxMib, ...body };
+  async function check(
+    projectId: number,
+    { body, form, handle, onInvalid }: BodyToCheck,
+  ): Promise<CheckResult> {
+    const input: CheckInput = { handle, form, maxMib, onInvalid, ...body };
     if (body.bytes.length > SMALL_BODY_BYTES || body.encoding !== 'identity') {
       return threads.run<CheckResult>('check', input, { key: projectId, unordered: true });
     }
-    const { sent, parsed } = openBody(input, form);
-    return { sent, parsed };
+    return describeChecked(openBody(input, form));
   }
 
   return {
-    async accept(projectId, body, form) {
+    async accept(projectId, body, { form, onInvalid = 'refuse' }) {
       const handle = nextHandle++;
       const payloadName = `${handle.toString(36)}.body`;
       const [checked, written] = await Promise.allSettled([
-        check(projectId, { body, form, handle }),
+        check(projectId, { body, form, handle, onInvalid }),
         payloads.write(projectId, payloadName, body.bytes),
       ]);
       if (checked.status === 'fulfilled' && written.status === 'fulfilled') {

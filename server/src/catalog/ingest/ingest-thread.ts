@@ -1,7 +1,8 @@
+import type { ProductViolation } from '../../kernel/errors.ts';
 import type { BodyEncoding, Operation } from '../../storage/storage.ts';
 import type { OpenDerivation } from '../derivation.ts';
 import { type Attribute, Extractor, indexByKey, type Observed, type Ontology } from '../ontology/ontology.ts';
-import { type BodyForm, patchProduct } from '../products/products.ts';
+import { type BodyForm, describeInvalid, type OnInvalid, patchProduct } from '../products/products.ts';
 import type { CatalogSnapshot, CatalogSnapshots } from '../snapshot.ts';
 import { CategoryIds, keepLatest } from './category-ids.ts';
 import { type CheckedBody, openBody } from './checked-body.ts';
@@ -24,6 +25,7 @@ export interface IngestSource {
 }
 
 export interface CheckInput extends Omit<IngestSource, 'payloadName'> {
+  readonly onInvalid: OnInvalid;
   readonly bytes: Uint8Array;
 }
 
@@ -31,7 +33,15 @@ export interface CheckInput extends Omit<IngestSource, 'payloadName'> {
 export interface CheckResult {
   readonly sent: number;
   readonly parsed: number;
+  /** Of products that were left out. */
+  readonly validation: readonly ProductViolation[];
 }
+
+export const describeChecked = ({ sent, parsed, skipped }: CheckedBody): CheckResult => ({
+  sent,
+  parsed,
+  validation: describeInvalid(skipped),
+});
 
 export interface UnknownNames {
   /** Attributes that the ontology does not know. */
@@ -78,10 +88,10 @@ class IngestThread {
   }
 
   /** @throws every refusal of docs/interface.md §7.3 */
-  check({ handle, bytes, encoding, maxMib, form }: CheckInput): CheckResult {
-    const body = openBody({ bytes, encoding, maxMib }, form);
+  check({ handle, form, ...source }: CheckInput): CheckResult {
+    const body = openBody(source, form);
     this.keep(handle, body);
-    return { sent: body.sent, parsed: body.parsed };
+    return describeChecked(body);
   }
 
   /** What must have an id before the products of a body can be extracted. */
@@ -103,6 +113,7 @@ class IngestThread {
     const identifiers = products.listIdentifiers();
     return this.onSnapshot(projectId, drafts, async (snapshot, parts) => {
       const extraction = new ProductExtraction(products, { ...parts, drafts });
+      extraction.report.addSkipped(body);
       extraction.report.addRepeated(body.repeated);
       const findPresent = await snapshot.findPresent(identifiers);
       for (const [row, identifier] of identifiers.entries())
@@ -122,7 +133,8 @@ class IngestThread {
       const known = found.flatMap(({ patch, present }) => (present ? [{ patch, present }] : []));
       const patched = known.map(({ patch, present }) => patchProduct(JSON.parse(present.raw), patch));
       const extraction = new ProductExtraction(sourceOfParsed(patched), { ...parts, drafts: [] });
-      extraction.report.addRepeated(body.repeated);
+      extraction.report.addSkipped(body);
+      extraction.report.addRepeated(body.repeated, 'its changes were made in their order');
       let row = 0;
       for (const { patch, present } of found) {
         if (present === undefined) extraction.addUnknown(patch.identifier);
@@ -185,7 +197,8 @@ class IngestThread {
     const known = this.kept.get(handle);
     if (known !== undefined) return known;
     const bytes = await this.snapshots.readPayload(projectId, payloadName);
-    const body = openBody({ bytes, encoding, maxMib }, form);
+    // It was accepted: whatever is not valid in it is to be left out.
+    const body = openBody({ bytes, encoding, maxMib, onInvalid: 'skip' }, form);
     if (handle !== 0) this.keep(handle, body);
     return body;
   }

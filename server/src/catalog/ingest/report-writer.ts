@@ -1,5 +1,6 @@
 import { describeUnextracted, type ExtractionListener, type Unextracted } from '../ontology/ontology.ts';
 import { countEmpty } from '../report-lines.ts';
+import type { CheckedBody } from './checked-body.ts';
 
 /** A task's report ends at as many lines anyway. Source: docs/interface.md §4.7. */
 const REPORT_LINES = 100_000;
@@ -35,9 +36,19 @@ export class ReportWriter implements ExtractionListener {
     this.add({ code: 'attribute_unknown', attribute, message });
   }
 
-  addRepeated(identifiers: readonly string[]): void {
-    const message = 'the identifier was sent more than once in this request, the last one wins';
+  addRepeated(identifiers: readonly string[], outcome = 'the last one wins'): void {
+    const message = `the identifier was sent more than once in this request, ${outcome}`;
     for (const identifier of identifiers) this.add({ identifier, code: 'repeated_identifier', message });
+  }
+
+  /** First of all: by these lines a commit knows what stays as it is. */
+  addSkipped({ skipped, mended }: Pick<CheckedBody, 'skipped' | 'mended'>): void {
+    for (const { identifier, errors } of skipped) {
+      const message = `the product is not valid and was left out: ${errors.join('; ')}`;
+      this.add({ ...(identifier !== null && { identifier }), code: 'product_invalid', message });
+    }
+    const message = 'empty names at the ends of category paths were dropped';
+    for (const identifier of mended) this.add({ identifier, code: 'path_mended', message });
   }
 
   addUnknownIdentifier(identifier: string): void {

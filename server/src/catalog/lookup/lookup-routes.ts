@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { type RawAnswer, type Routes, sendRaw, serveRaw } from '../../http/http.ts';
+import { joinTwins, type RawAnswer, type Routes, sendRaw, serveRaw, takeNoBody } from '../../http/http.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Catalog } from '../catalog.ts';
 import type { Frame, JoinedAnswers } from '../port.ts';
@@ -10,7 +10,9 @@ import {
   IdentifiersQuery,
   LookupProduct,
   ProductList,
+  readIdentifierList,
   readIdentifiers,
+  refuseCommas,
 } from '../products/products.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -31,6 +33,7 @@ export const lookupRoutes =
     const summary = 'Look up products by identifier';
     serveRaw(server, { ...list, method: 'GET', config, summary }, async (request, reply) => {
       const identifiers = readIdentifiers(request.query.identifiers);
+      await refuseCommas(request.query.identifiers, (some) => catalog.store.hasAny(request.project.id, some));
       const answers = await catalog.store.findAnswers(request.project.id, identifiers, LIST);
       return sendAnswers(reply, answers);
     });
@@ -38,11 +41,19 @@ export const lookupRoutes =
     serveRaw(
       server,
       {
-        ...{ ...list, method: 'POST', config: { ...config, maxBodyMib: LOOKUP_MAX_MIB } },
+        ...{
+          ...list,
+          method: 'POST',
+          config: { ...config, maxBodyMib: LOOKUP_MAX_MIB, takesProjectInBody: true },
+        },
+        hooks: { preValidation: takeNoBody },
         ...{ summary: `${summary}, without the limits of a URL`, body: IdentifiersBody },
       },
       async (request, reply) => {
-        const identifiers = checkIdentifiers(request.body.identifiers);
+        const { identifiers: asked } = request.query;
+        const inQuery = { identifiers: asked === undefined ? undefined : readIdentifierList(asked) };
+        const { identifiers: sent } = joinTwins(inQuery, { identifiers: request.body.identifiers });
+        const identifiers = checkIdentifiers(sent ?? readIdentifierList(undefined));
         const answers = await catalog.store.findAnswers(request.project.id, identifiers, LIST);
         return sendAnswers(reply, answers);
       },

@@ -1,9 +1,7 @@
 import { Type } from 'typebox';
 import { ListQuery, ProjectParams, ProjectQuery } from '../../http/http.ts';
 import { WireTaskSchema } from '../../tasks/tasks.ts';
-import { Identifier, PRODUCTS_PER_REQUEST, UpdateBody, UploadBody } from './product-schemas.ts';
-
-export { UpdateBody, UploadBody };
+import { FullUpdateQuery } from './update-schemas.ts';
 
 const success = Type.Literal('success');
 
@@ -47,84 +45,13 @@ export const IdentifiersQuery = Type.Object({
     }),
   ),
 });
-export const IdentifiersBody = Type.Object({ identifiers: Type.Array(Type.String()) });
+export const IdentifiersBody = Type.Object({
+  ...ProjectQuery.properties,
+  identifiers: Type.Optional(Type.Array(Type.String())),
+});
 export const IdentifierQuery = Type.Object({
   ...ProjectQuery.properties,
   identifier: Type.String({ minLength: 1, maxLength: 255 }),
-});
-
-/** Source: docs/interface.md §4.3. */
-export const UpdateQuery = Type.Object({
-  ...ProjectQuery.properties,
-  partial: Type.Optional(
-    Type.Unsafe<'true' | 'false'>({ type: 'string', enum: ['true', 'false'], description: 'default false' }),
-  ),
-});
-
-export const UpdateAnswer = Type.Object({
-  message: Type.String(),
-  status: success,
-  task: WireTaskSchema,
-  nrOfSent: Type.Integer(),
-  nrOfParsed: Type.Integer(),
-});
-
-/** Source: docs/interface.md §4.6. */
-export const DeleteBody = Type.Unsafe<{ identifiers: string[] } | string[]>({
-  anyOf: [
-    {
-      type: 'object',
-      required: ['identifiers'],
-      properties: { identifiers: { type: 'array', items: Identifier, minItems: 1 } },
-    },
-    { type: 'array', items: Identifier, minItems: 1 },
-  ],
-  description: `{"identifiers":["A1",…]} or the bare list, 1 to ${PRODUCTS_PER_REQUEST} identifiers`,
-});
-
-export const TaskStarted = Type.Object({ message: Type.String(), status: success, task: WireTaskSchema });
-
-/** Source: docs/interface.md §4.4. */
-export const FullUpdateQuery = Type.Object({
-  ...ProjectQuery.properties,
-  fullUpdateId: Type.Optional(Type.Integer({ description: 'refuse when another full update is open' })),
-});
-export const StartQuery = Type.Object({
-  ...FullUpdateQuery.properties,
-  allowDeletes: Type.Optional(
-    Type.Integer({ minimum: 0, description: 'the exact number of products that the commit may delete' }),
-  ),
-  batches: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      description: 'how many batches were accepted; refuse when it is another number',
-    }),
-  ),
-  products: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      description: 'the sum of nrOfParsed over the accepted batches; refuse when it is another number',
-    }),
-  ),
-});
-export const InitiateAnswer = Type.Object({
-  message: Type.String(),
-  status: success,
-  fullUpdateId: Type.Integer(),
-});
-export const StartAnswer = Type.Object({ status: success, data: TaskStarted });
-
-const Counted = Type.Object({
-  count: Type.Integer(),
-  identifiers: Type.Array(Type.String(), { maxItems: 100 }),
-});
-export const PreviewAnswer = Type.Object({
-  status: success,
-  created: Counted,
-  changed: Counted,
-  unchanged: Counted,
-  deleted: Counted,
-  deletePercent: Type.Number(),
 });
 
 /** Source: docs/interface.md §11.1. */

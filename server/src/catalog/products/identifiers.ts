@@ -20,6 +20,22 @@ export function readIdentifierList(given: string | readonly string[] | undefined
   return values.length === 1 && /^[[{]/.test(first) ? parseList(first) : values;
 }
 
+/**
+ * A list as people write it by hand would be one identifier that nobody has. `isKnown`: whether the catalog has one of these.
+ * @throws query_invalid that shows the right form
+ */
+export async function refuseCommas(
+  given: string | readonly string[] | undefined,
+  isKnown: (identifiers: readonly string[]) => Promise<boolean>,
+): Promise<void> {
+  if (typeof given !== 'string' || !given.includes(',') || /^[[{]/.test(given)) return;
+  const parts = given.split(',').map((part) => part.trim());
+  if ((await isKnown([given])) || !(await isKnown(parts))) return;
+  throw refuse(
+    `has several identifiers: send them as a JSON array, identifiers=${JSON.stringify(parts.slice(0, 10))}`,
+  );
+}
+
 /** @throws too_many_identifiers */
 export function checkIdentifiers(list: readonly string[]): readonly string[] {
   if (list.length > IDENTIFIERS_PER_REQUEST) {

@@ -1,12 +1,22 @@
 import { isUtf8 } from 'node:buffer';
 import { Ajv, type Options as AjvOptions, type ErrorObject, type ValidateFunction } from 'ajv';
-import { boundLines, countBytes } from '../../kernel/bounded-lines.ts';
-import { type ProductViolation, ServiceError } from '../../kernel/errors.ts';
+import { boundLines } from '../../kernel/bounded-lines.ts';
+import { ServiceError } from '../../kernel/errors.ts';
 import { countJson, describeExcess, holdsMoreThan } from '../../kernel/json-scan.ts';
 import { isStorableText } from '../../kernel/storable-text.ts';
 import { type BodyEncoding, unpackNow } from '../../storage/storage.ts';
-import type { SentPatch, SentProduct } from './product.ts';
+import { mergePatches, type SentPatch, type SentProduct } from './product.ts';
 import { PatchProduct, PRODUCTS_PER_REQUEST, UploadProduct } from './product-schemas.ts';
+import {
+  describeInvalid,
+  identifierOf,
+  mendPaths,
+  type SkippedProduct,
+  violation,
+} from './skipped-products.ts';
+
+/** What becomes of a body with products that are not valid. */
+export type OnInvalid = 'refuse' | 'skip';
 
 /** Which form the products of a body have. */
 export type BodyForm = 'products' | 'patches';
@@ -15,17 +25,20 @@ export interface BodySource {
   readonly bytes: Uint8Array;
   readonly encoding: BodyEncoding;
   readonly maxMib: number;
+  /** Default: refuse. */
+  readonly onInvalid?: OnInvalid;
 }
 
 export interface CheckedBody<Sent> {
-  /** Distinct by identifier: the last one sent wins, where the first one stood. */
+  /** Distinct by identifier, where the first one stood: of products the last one sent wins, patches are joined. */
   readonly products: readonly Sent[];
   readonly sent: number;
   readonly repeated: readonly string[];
+  readonly skipped: readonly SkippedProduct[];
+  /** Those of which parts of paths were dropped. */
+  readonly mended: readonly string[];
 }
 
-/** Bad products named one by one; the rest is counted. Source: docs/interface.md §7.3. */
-const VIOLATIONS = { most: 100, bytes: 48 * 1024 };
 const ERRORS_PER_PRODUCT = { most: 20, bytes: 4 * 1024 };
 /** Ordinary bodies have 14 bytes a value. An empty object counts as two and takes 56 bytes: seven times its share of this. */
 const VALUES_PER_MIB = 128 * 1024;
@@ -90,16 +103,36 @@ export function checkBody(source: BodySource, form: 'patches'): CheckedBody<Sent
 export function checkBody(source: BodySource, form: BodyForm): CheckedBody<SentProduct | SentPatch>;
 export function checkBody(source: BodySource, form: BodyForm): CheckedBody<SentProduct | SentPatch> {
   const text = readText(source);
-  const list = readList(parseJson(text));
+  const list = [...readList(parseJson(text))];
   if (list.length === 0) throw new ServiceError('no_products');
   if (list.length > PRODUCTS_PER_REQUEST) {
     throw new ServiceError('too_many_products', { values: [list.length, PRODUCTS_PER_REQUEST] });
   }
   const { passesPlain, passesEscaped, passes } = checks[form];
   const isGood = text.includes('\\u') ? passesEscaped() : passesPlain();
-  const bad = list.flatMap((product, index) => (isGood(product) || passes()(product) ? [] : [index]));
-  if (bad.length > 0) throw refuseProducts(list, bad, form);
-  return withoutRepetitions(list as (SentProduct | SentPatch)[]);
+  const isValid = (product: unknown) => isGood(product) || passes()(product);
+  const invalid = list.flatMap((product, index) => (isValid(product) ? [] : [index]));
+  if (invalid.length > 0 && source.onInvalid !== 'skip') throw refuseProducts(list, invalid, form);
+  const mended = invalid.filter((index) => {
+    list[index] = mendPaths(list[index]);
+    return isValid(list[index]);
+  });
+  const good = new Set(mended);
+  const bad = invalid.filter((index) => !good.has(index));
+  const out = new Set(bad);
+  const kept = bad.length === 0 ? list : list.filter((_, index) => !out.has(index));
+  return {
+    ...(form === 'patches'
+      ? withoutRepetitions(kept as SentPatch[], mergePatches)
+      : withoutRepetitions(kept as SentProduct[], (_, last) => last)),
+    sent: list.length,
+    skipped: bad.map((index) => ({
+      index,
+      identifier: identifierOf(list[index]),
+      errors: explainProduct(list[index], form),
+    })),
+    mended: mended.map((index) => String(identifierOf(list[index]))),
+  };
 }
 
 /** @returns the errors of one product; none when it is valid in a body of this form */
@@ -185,26 +218,14 @@ function refuseBody(errors: string[]): ServiceError {
 }
 
 function refuseProducts(list: readonly unknown[], bad: readonly number[], form: BodyForm): ServiceError {
-  const validation: ProductViolation[] = [];
-  let left = VIOLATIONS.bytes;
-  for (const index of bad.slice(0, VIOLATIONS.most)) {
-    const identifier = (list[index] as { identifier?: unknown } | null)?.identifier;
-    const product = { identifier: typeof identifier === 'string' ? identifier.slice(0, 255) : null, index };
-    const named = violation(product, explainProduct(list[index], form));
-    left -= countBytes(named);
-    if (left < 0) break;
-    validation.push(named);
-  }
-  const rest = bad.length - validation.length;
-  if (rest > 0) validation.push(violation(null, [`${rest} more products are not valid`]));
-  return new ServiceError('product_invalid', { validation });
+  const invalid = bad.map((index) => ({
+    index,
+    identifier: identifierOf(list[index]),
+    // A product that is not named needs no errors.
+    errors: () => explainProduct(list[index], form),
+  }));
+  return new ServiceError('product_invalid', { validation: describeInvalid(invalid) });
 }
-
-const violation = (product: ProductViolation['product'], errors: string[]): ProductViolation => ({
-  product,
-  schemaErrors: errors,
-  errors,
-});
 
 function describeErrors(errors: readonly ErrorObject[]): string[] {
   const lines = errors.filter(({ keyword }) => keyword !== 'if').map(describeError);
@@ -215,21 +236,34 @@ function describeError(error: ErrorObject): string {
   const { instancePath, keyword, message = '', params } = error;
   const named = keyword === 'additionalProperties' ? `: ${JSON.stringify(params.additionalProperty)}` : '';
   const allowed = keyword === 'enum' ? `: ${(params.allowedValues as string[]).join(', ')}` : '';
-  const types = keyword === 'type' ? message.replaceAll(',', ' or ') : message;
+  const types = keyword === 'type' ? describeTypes(error) : message;
   const hint = isObjectForm(error) ? ', an object is for partial=true' : '';
   return `${instancePath} ${types}${named}${allowed}${hint}`;
+}
+
+/** null means not sent, and the list that PHP makes of an empty object is none: neither is what is asked for. */
+function describeTypes({ params, parentSchema }: ErrorObject): string {
+  const { maxItems } = (parentSchema ?? {}) as { maxItems?: number };
+  const types = [params.type]
+    .flat()
+    .filter((type) => type !== 'null' && (type !== 'array' || maxItems !== 0));
+  return `must be ${types.join(' or ')}`;
 }
 
 /** Attributes as a partial update may have them, where there can be only a list. */
 const isObjectForm = ({ instancePath, keyword, data }: ErrorObject) =>
   instancePath === '/attributes' && keyword === 'type' && typeof data === 'object';
 
-function withoutRepetitions<Sent extends { identifier: string }>(list: readonly Sent[]): CheckedBody<Sent> {
+function withoutRepetitions<Sent extends { identifier: string }>(
+  list: readonly Sent[],
+  join: (first: Sent, second: Sent) => Sent,
+): Pick<CheckedBody<Sent>, 'products' | 'repeated'> {
   const last = new Map<string, Sent>();
   const repeated: string[] = [];
   for (const product of list) {
-    if (last.has(product.identifier)) repeated.push(product.identifier);
-    last.set(product.identifier, product);
+    const before = last.get(product.identifier);
+    if (before !== undefined) repeated.push(product.identifier);
+    last.set(product.identifier, before === undefined ? product : join(before, product));
   }
-  return { products: repeated.length === 0 ? list : [...last.values()], sent: list.length, repeated };
+  return { products: repeated.length === 0 ? list : [...last.values()], repeated };
 }

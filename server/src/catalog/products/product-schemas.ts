@@ -49,14 +49,21 @@ export const ValueSchema = Type.Object(
   closed,
 );
 
+const SETTINGS = Type.Object(
+  { includeUserGroups: orNull(UserGroups), excludeUserGroups: orNull(UserGroups) },
+  closed,
+);
+/** PHP writes an empty object as a list. */
+type SentSettings = Static<typeof SETTINGS> | [];
+
 const common = {
   groupIdentifier: orNull(text(1, IDENTIFIER_LENGTH)),
   productUrl: orNull(text(0, URL_LENGTH)),
   image: orNull(text(1, URL_LENGTH)),
   images: orNull(Type.Array(ImageSchema, { maxItems: IMAGES })),
   categories: orNull(Type.Array(CategorySchema, { maxItems: CATEGORIES })),
-  settings: orNull(
-    Type.Object({ includeUserGroups: orNull(UserGroups), excludeUserGroups: orNull(UserGroups) }, closed),
+  settings: Type.Optional(
+    Type.Unsafe<SentSettings | null>({ ...SETTINGS, type: ['object', 'array', 'null'], maxItems: 0 }),
   ),
 };
 

@@ -59,10 +59,13 @@ export interface SentValue {
   readonly userGroups?: Maybe<readonly string[]>;
 }
 
-interface SentSettings {
-  readonly includeUserGroups?: Maybe<readonly string[]>;
-  readonly excludeUserGroups?: Maybe<readonly string[]>;
-}
+/** PHP writes an empty object as a list. */
+type SentSettings =
+  | {
+      readonly includeUserGroups?: Maybe<readonly string[]>;
+      readonly excludeUserGroups?: Maybe<readonly string[]>;
+    }
+  | readonly never[];
 
 /** A value of the object form of a partial update; null removes the attribute. */
 type SentPartialValue = string | null | { value: string | null; userGroups?: Maybe<readonly string[]> };
@@ -113,7 +116,7 @@ function readValues(sent: readonly SentValue[]): AttributeValue[] {
 }
 
 function readSettings(sent: Maybe<SentSettings>): ProductSettings | undefined {
-  if (!sent) return undefined;
+  if (!sent || !('includeUserGroups' in sent || 'excludeUserGroups' in sent)) return undefined;
   const { includeUserGroups, excludeUserGroups } = sent;
   if (!includeUserGroups && !excludeUserGroups) return undefined;
   return { ...(includeUserGroups && { includeUserGroups }), ...(excludeUserGroups && { excludeUserGroups }) };
@@ -136,6 +139,24 @@ export function patchProduct(present: UploadedProduct, patch: SentPatch): Upload
     attributes: patch.attributes ? patchValues(present.attributes, patch.attributes) : present.attributes,
     ...(settings && { settings }),
   };
+}
+
+/** Several changes of one product in one request, as if one came after the other. Source: docs/interface.md §4.3 rule 4. */
+export function mergePatches(first: SentPatch, second: SentPatch): SentPatch {
+  const sent = Object.entries(second).filter(([, value]) => value !== null);
+  const merged = { ...first, ...Object.fromEntries(sent) } as SentPatch;
+  if (!first.attributes || !second.attributes) return merged;
+  return { ...merged, attributes: { ...byKey(first.attributes), ...byKey(second.attributes) } };
+}
+
+/** In the form of an object, whatever names the attributes have. */
+function byKey(sent: NonNullable<SentPatch['attributes']>): Record<string, SentPartialValue[]> {
+  const keyed = new Map<string, SentPartialValue[]>();
+  for (const { key, values } of listPatches(sent)) {
+    const valued = values.map(({ value, userGroups }) => ({ value, ...(userGroups && { userGroups }) }));
+    keyed.set(key, [...(keyed.get(key) ?? []), ...valued]);
+  }
+  return Object.fromEntries(keyed);
 }
 
 function patchValues(

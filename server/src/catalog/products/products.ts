@@ -6,31 +6,20 @@ export {
   AttributeSchema,
   CategoryListQuery,
   CategoryPage,
-  DeleteBody,
   DeletedAnswer,
   DeletedQuery,
-  FullUpdateQuery,
   IdentifierQuery,
   IdentifiersBody,
   IdentifiersQuery,
-  InitiateAnswer,
   LookupProduct,
   OntologyDocument,
-  PreviewAnswer,
   ProductDetail,
   ProductList,
   ProductListQuery,
   ProductPage,
   ProductParams,
-  StartAnswer,
-  StartQuery,
-  TaskStarted,
-  UpdateAnswer,
-  UpdateBody,
-  UpdateQuery,
-  UploadBody,
 } from './catalog-schemas.ts';
-export { checkIdentifiers, readIdentifierList, readIdentifiers } from './identifiers.ts';
+export { checkIdentifiers, readIdentifierList, readIdentifiers, refuseCommas } from './identifiers.ts';
 export {
   countRows,
   derivedOf,
@@ -58,6 +47,7 @@ export {
   checkBody,
   isTooShortForExcess,
   listProductErrors,
+  type OnInvalid,
   refuseExcess,
   unpackBody,
 } from './product-check.ts';
@@ -68,4 +58,20 @@ export {
   UploadProduct,
   ValueSchema,
 } from './product-schemas.ts';
+export { describeInvalid, type SkippedProduct } from './skipped-products.ts';
+export {
+  DeleteBody,
+  DeleteQuery,
+  FullUpdateQuery,
+  InitiateAnswer,
+  PreviewAnswer,
+  StartAnswer,
+  StartQuery,
+  TaskStarted,
+  UpdateAnswer,
+  UpdateBody,
+  UpdateQuery,
+  UploadBody,
+  UploadQuery,
+} from './update-schemas.ts';
 export { computePlainValueId, computeValueId } from './value-id.ts';

@@ -2,7 +2,7 @@ import type { Operation, Program, ThreadPool } from '../../storage/storage.ts';
 import type { CatalogStore, ChangeOrder, RestoreResult } from '../port.ts';
 import { type PackedProducts, transferOf } from '../products/products.ts';
 import { walkCategories } from './category-index-store.ts';
-import { reviewBatch } from './commit-store.ts';
+import { keepSkipped, reviewBatch } from './commit-store.ts';
 import { replaceOntology, reserveIds } from './ontology-store.ts';
 import { applyOnce, type CatalogState, change } from './state-store.ts';
 import { deleteProducts, restore } from './upkeep-store.ts';
@@ -17,6 +17,7 @@ export function createCatalogWrites(
   | 'commit'
   | 'deleteProducts'
   | 'followOntology'
+  | 'keepSkipped'
   | 'replaceOntology'
   | 'reserveIds'
   | 'restore'
@@ -35,6 +36,7 @@ export function createCatalogWrites(
     commit: (projectId, order) => write('commit', projectId, order),
     deleteProducts: (projectId, change) => write('deleteProducts', projectId, change),
     followOntology: (projectId, followed) => write('followOntology', projectId, followed),
+    keepSkipped: (projectId, kept) => write('keepSkipped', projectId, kept),
     replaceOntology: (projectId, wanted) => write('replaceOntology', projectId, wanted),
     reserveIds: (projectId, wanted) => write('reserveIds', projectId, wanted),
     async restore(projectId, change) {
@@ -77,6 +79,7 @@ export function programOperations(transact: Transact): Record<string, Operation>
     });
   return {
     deleteProducts: applying(deleteProducts),
+    keepSkipped: changing(keepSkipped),
     replaceOntology: changing(replaceOntology),
     reserveIds: changing(reserveIds),
     restore: applying(restore),

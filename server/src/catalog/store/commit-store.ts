@@ -97,6 +97,28 @@ export function* reviewBatch(_: CatalogState, reviewed: BatchReview): Program<vo
   );
 }
 
+/** The batch of products that are in none: of those that were left out as not valid. */
+const NO_BATCH = 0;
+
+/** Each time anew: they may have changed since. Only a task of the project's order changes them before the commit. */
+export function* keepSkipped(
+  _: CatalogState,
+  { fullUpdateId, identifiers }: { fullUpdateId: number; identifiers: readonly string[] },
+): Program<void> {
+  const kept = sql`${ofStaged(fullUpdateId)} and s.batch = ${NO_BATCH}`;
+  yield* discard(sql`s.document_id, s.identifier from staged_product s where ${kept}`);
+  yield* run(sql`delete from staged_product as s where ${kept}`);
+  yield* run(
+    insertInto(
+      'staged_product',
+      'full_update_id, identifier, batch, document_id, is_fresh, product_id, is_reserved, hash, gains_facts',
+      sql`cast(${fullUpdateId} as bigint), p.identifier, ${NO_BATCH}, p.document_id, 0, p.id, 0, p.hash, 0
+        from product p where ${own('p')} and p.identifier ${among(identifiers)} and not exists
+          (select 1 from staged_product s where ${ofStaged(fullUpdateId)} and s.identifier = p.identifier)`,
+    ),
+  );
+}
+
 /** Whether the ontology is as the commit expects it, and every batch is staged: a missing one would delete its products. */
 function* isPrepared(state: CatalogState, order: Order): Program<boolean> {
   const staged = yield* listStagedBatches(order.fullUpdateId);

@@ -2,7 +2,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { PartRequest, TaskDefinition, TaskRun } from '../../tasks/tasks.ts';
 import type { CatalogParts } from '../parts.ts';
 import type { ChangeCounts, CommitResult, DeleteLimit } from '../port.ts';
-import { ReportPassage } from '../report-lines.ts';
+import { listSkipped, ReportPassage } from '../report-lines.ts';
 import { refuseDeletes } from './delete-guard.ts';
 import type { FullUpdateClosing } from './full-update-closing.ts';
 import { beginCommit, findFullUpdate, listBatches } from './full-update-store.ts';
@@ -69,6 +69,9 @@ export class FullUpdateCommits {
       source: { handle: 0, payloadName, encoding, maxMib: ANY_SIZE_MIB, form: 'products' as const },
     }));
     await this.staging.complete(projectId, fullUpdateId, accepted);
+    const { store } = this.parts;
+    const skipped = listSkipped(await store.readStagedReports(projectId, fullUpdateId));
+    if (skipped.length > 0) await store.keepSkipped(projectId, { fullUpdateId, identifiers: skipped });
     return batches.length;
   }
 

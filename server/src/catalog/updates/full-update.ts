@@ -6,6 +6,7 @@ import type { PartRequest, Task, TaskDefinition } from '../../tasks/tasks.ts';
 import type { ListedRow } from '../browse/browse.ts';
 import type { CatalogParts } from '../parts.ts';
 import type { DeleteLimit, Difference } from '../port.ts';
+import type { OnInvalid } from '../products/products.ts';
 import { isGuarded, refuseDeletes } from './delete-guard.ts';
 import { FailedBatches } from './failed-batches.ts';
 import { FullUpdateClosing } from './full-update-closing.ts';
@@ -32,6 +33,8 @@ import {
 
 export interface UploadOptions {
   readonly fullUpdateId: number | undefined;
+  /** Default: as the project says. */
+  readonly onInvalid: OnInvalid | undefined;
   readonly record: RecordAnswer<ProductsAccepted>;
 }
 
@@ -51,6 +54,7 @@ interface SentBatch {
   readonly project: Pick<ChosenProject, 'id' | 'name'>;
   readonly body: RawBody;
   readonly record: RecordAnswer<ProductsAccepted>;
+  readonly onInvalid?: OnInvalid;
   /** The task that fills the full update; without one, somebody who calls. */
   readonly parent?: Task;
 }
@@ -101,10 +105,11 @@ export class FullUpdates {
   async upload(
     project: ChosenProject,
     body: RawBody,
-    { fullUpdateId, record }: UploadOptions,
+    { fullUpdateId, onInvalid, record }: UploadOptions,
   ): Promise<ProductsAccepted> {
     const { id } = await this.getOpen(project.id, fullUpdateId);
-    const accepted = await this.accept(id, { project, body, record });
+    const { onInvalid: usual } = await this.parts.getSettings(project.id);
+    const accepted = await this.accept(id, { project, body, record, onInvalid: onInvalid ?? usual });
     this.failedBatches.forget(project.id);
     return accepted;
   }
@@ -143,10 +148,10 @@ export class FullUpdates {
 
   private async accept(
     fullUpdateId: number,
-    { project, body, record, parent }: SentBatch,
+    { project, body, record, parent, onInvalid = 'refuse' }: SentBatch,
   ): Promise<ProductsAccepted> {
     const { tasks, payloads, ingest, clock } = this.parts;
-    const { source, sent, parsed } = await ingest.accept(project.id, body, 'products');
+    const { source, ...counts } = await ingest.accept(project.id, body, { form: 'products', onInvalid });
     const { payloadName, encoding } = source;
     let accepted: { batch: number; answer: ProductsAccepted } | undefined;
     try {
@@ -155,10 +160,10 @@ export class FullUpdates {
         payload: { fullUpdateId },
         ...(parent && { parent, origin: parent.origin }),
         async alongside(tx, task) {
-          const added = { fullUpdateId, taskId: task.id, payloadName, encoding, productCount: parsed };
+          const added = { fullUpdateId, taskId: task.id, payloadName, encoding, productCount: counts.parsed };
           const batch = await addBatch(tx, { projectId: project.id, ...added, now: clock.now() });
           if (batch === undefined) throw new ServiceError('full_update_missing');
-          accepted = { batch, answer: answerToUpdate(SUCCESS_TEXTS.upload, task, { sent, parsed }) };
+          accepted = { batch, answer: answerToUpdate(SUCCESS_TEXTS.upload, task, counts) };
           await record(tx, accepted.answer);
         },
       });
@@ -203,14 +208,13 @@ export class FullUpdates {
   ): Promise<Task> {
     const { tasks } = this.parts;
     const latest = await this.findLatest(project.id);
-    if (latest !== undefined && latest.state !== 'open') {
-      throw new ServiceError('full_update_started', { values: [latest.commitTaskId ?? ''] });
-    }
+    const isNamed = fullUpdateId === undefined || fullUpdateId === latest?.id;
+    if (latest?.commitTaskId !== undefined && isNamed) return this.findStarted(latest.commitTaskId);
     const open = chooseOpen(latest, fullUpdateId);
     await this.refuseMissingBatches(open, counts);
     const { maxDeletePercent } = await this.parts.getSettings(project.id);
     await this.checkGuard(project.id, open.id, { maxDeletePercent, allowDeletes });
-    return tasks.accept(this.commits.task, {
+    const committing = tasks.accept(this.commits.task, {
       project,
       payload: { fullUpdateId: open.id, ...(allowDeletes !== undefined && { allowDeletes }) },
       async alongside(tx, task) {
@@ -223,6 +227,19 @@ export class FullUpdates {
         throw new ServiceError('full_update_started', { values: [before.commitTaskId ?? ''] });
       },
     });
+    return committing.catch((error: unknown) => {
+      const isStarted = error instanceof ServiceError && error.code === 'full_update_started';
+      if (isStarted) return this.findStarted(String(error.facts.values?.[0]));
+      throw error;
+    });
+  }
+
+  /** A connector that starts again wants to know of its commit. @throws full_update_started for one without effect, or forgotten */
+  private async findStarted(commitTaskId: string): Promise<Task> {
+    const task = await this.parts.tasks.find(commitTaskId);
+    const isWanted = task !== undefined && task.status !== 'FAILED' && task.status !== 'CANCELLED';
+    if (!isWanted) throw new ServiceError('full_update_started', { values: [commitTaskId] });
+    return task;
   }
 
   /** The counts of a caller say that nothing is missing, whatever may have become of other processes. */
@@ -230,7 +247,7 @@ export class FullUpdates {
     const state = this.failedBatches.stateOf(open);
     if (state === 'failed') throw new ServiceError('full_update_batch_failed');
     const batches = await listBatches(this.parts.database, open);
-    if (batches.length === 0) throw new ServiceError('full_update_empty');
+    if (batches.every(({ productCount }) => productCount === 0)) throw new ServiceError('full_update_empty');
     if (counts.batches !== undefined || counts.products !== undefined)
       return refuseOtherCounts(batches, counts);
     if (state === 'in doubt') throw new ServiceError('full_update_in_doubt');

@@ -68,7 +68,7 @@ function gatherUpdates(
   return {
     async add(body) {
       const form = mode === 'partial' ? 'patches' : 'products';
-      const { source } = await catalog.ingest.accept(projectId, body, form);
+      const { source } = await catalog.ingest.accept(projectId, body, { form });
       sources.push(source);
     },
     accept: ({ note }) => catalog.tasks.parts.accept(task, sources.map(updates.updateAsPart), note),

@@ -7,7 +7,7 @@ import type { PartRequest, Task, TaskDefinition, TaskRun } from '../../tasks/tas
 import type { Extracted, IngestSource } from '../ingest/ingest.ts';
 import type { CatalogParts } from '../parts.ts';
 import type { ChangeCounts } from '../port.ts';
-import { countRows } from '../products/products.ts';
+import { countRows, type OnInvalid } from '../products/products.ts';
 import { ReportPassage } from '../report-lines.ts';
 import { isGuarded, refuseDeletes } from './delete-guard.ts';
 import {
@@ -27,6 +27,13 @@ interface DeletePayload {
   /** Lists of identifiers, where they are too many for the task itself. */
   readonly payloadNames?: readonly string[];
   readonly maxDeletePercent?: number;
+}
+
+export interface UpdateOptions {
+  readonly partial: boolean;
+  /** Default: as the project says. */
+  readonly onInvalid: OnInvalid | undefined;
+  readonly record: RecordAnswer<ProductsAccepted>;
 }
 
 export interface RestoreHooks {
@@ -78,16 +85,16 @@ export class ProductUpdates {
   async update(
     project: ChosenProject,
     body: RawBody,
-    { partial, record }: { partial: boolean; record: RecordAnswer<ProductsAccepted> },
+    { partial, onInvalid, record }: UpdateOptions,
   ): Promise<ProductsAccepted> {
-    const { source, sent, parsed } = await this.parts.ingest.accept(
-      project.id,
-      body,
-      partial ? 'patches' : 'products',
-    );
+    const { onInvalid: usual } = await this.parts.getSettings(project.id);
+    const { source, ...counts } = await this.parts.ingest.accept(project.id, body, {
+      form: partial ? 'patches' : 'products',
+      onInvalid: onInvalid ?? usual,
+    });
     try {
       return await this.acceptWith(this.updateTask, { project, payload: { source } }, async (tx, task) => {
-        const answer = answerToUpdate(SUCCESS_TEXTS.update, task, { sent, parsed });
+        const answer = answerToUpdate(SUCCESS_TEXTS.update, task, counts);
         await record(tx, answer);
         return answer;
       });

@@ -1,3 +1,4 @@
+import type { ProductViolation } from '../../kernel/errors.ts';
 import { type Task, toWireTask, type WireTask } from '../../tasks/tasks.ts';
 
 /** The texts of success. Source: docs/interface.md §7.4. */
@@ -20,6 +21,8 @@ export interface TaskAccepted {
 export interface ProductsAccepted extends TaskAccepted {
   readonly nrOfSent: number;
   readonly nrOfParsed: number;
+  /** Of products that were left out. */
+  readonly validation?: readonly ProductViolation[];
 }
 
 export function answerToTask(message: string, task: Task): TaskAccepted {
@@ -29,9 +32,14 @@ export function answerToTask(message: string, task: Task): TaskAccepted {
 export function answerToUpdate(
   message: string,
   task: Task,
-  { sent, parsed }: { sent: number; parsed: number },
+  { sent, parsed, validation }: { sent: number; parsed: number; validation: readonly ProductViolation[] },
 ): ProductsAccepted {
-  return { ...answerToTask(message, task), nrOfSent: sent, nrOfParsed: parsed };
+  return {
+    ...answerToTask(message, task),
+    nrOfSent: sent,
+    nrOfParsed: parsed,
+    ...(validation.length > 0 && { validation }),
+  };
 }
 
 /** Source: docs/interface.md §4.4, answer of start. */

@@ -11,16 +11,13 @@ import {
   serveOnce,
 } from '../../http/http.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { Projects } from '../../projects/projects.ts';
 import { toTableItem } from '../browse/browse.ts';
 import type { Catalog } from '../catalog.ts';
 import {
-  DeleteBody,
   DeletedAnswer,
   DeletedQuery,
   FullUpdateQuery,
   InitiateAnswer,
-  PRODUCTS_PER_REQUEST,
   PreviewAnswer,
   StartAnswer,
   StartQuery,
@@ -29,6 +26,7 @@ import {
   UpdateBody,
   UpdateQuery,
   UploadBody,
+  UploadQuery,
 } from '../products/products.ts';
 import type { FailedBatch } from './failed-batch-store.ts';
 import { startAnswer } from './update-answers.ts';
@@ -37,64 +35,41 @@ export interface UpdateRouteParts {
   readonly catalog: Catalog;
   readonly answerOnce: AnswerOnce;
   readonly uploadMaxMib: number;
-  readonly projects: Pick<Projects, 'recordChange'>;
 }
 
 const about = { tags: ['Updates'], failures: { '4xx': ErrorAnswer, 507: ErrorAnswer } };
 const config = { guard: 'project', access: 'write' } as const;
-/** 10,000 identifiers of 255 characters, each up to twelve bytes of JSON: two escaped surrogates. */
-const DELETE_MAX_MIB = 32;
+/** Some connectors PUT what others POST. */
+const SENDS = ['POST', 'PUT'] as const;
 
-/** Source: docs/interface.md §4.3 and §4.6. */
+/** Source: docs/interface.md §4.3. */
 export const productUpdateRoutes =
-  ({ catalog, answerOnce, uploadMaxMib, projects }: UpdateRouteParts): Routes =>
+  ({ catalog, answerOnce, uploadMaxMib }: UpdateRouteParts): Routes =>
   (server) => {
     const update = {
       ...about,
-      method: 'POST',
+      hooks: { onRequest: readPartial },
       path: '/products',
       config: { ...config, body: 'raw', maxBodyMib: uploadMaxMib },
       summary: 'Replace products (incremental update) or change some of their fields (partial update)',
       ...{ query: UpdateQuery, body: UpdateBody, answer: { 200: UpdateAnswer }, answerOnce },
     } as const;
-    serveOnce(server, update, (request, once) => {
-      const partial = request.query.partial === 'true';
-      return once((record) =>
-        catalog.updates.update(request.project, rawBodyOf(request), { partial, record }),
-      );
-    });
-
-    const remove = {
-      ...about,
-      method: 'DELETE',
-      path: '/products',
-      config: { ...config, maxBodyMib: DELETE_MAX_MIB },
-      summary: 'Delete products by identifier',
-      ...{ query: ProjectQuery, body: DeleteBody, answer: { 200: TaskStarted }, answerOnce },
-    } as const;
-    serveOnce(server, remove, async (request, once) => {
-      const identifiers = Array.isArray(request.body) ? request.body : request.body.identifiers;
-      if (identifiers.length > PRODUCTS_PER_REQUEST) {
-        throw new ServiceError('too_many_identifiers', {
-          values: [identifiers.length, PRODUCTS_PER_REQUEST],
-        });
-      }
-      return once((record) =>
-        catalog.updates.remove(request.project, [...new Set(identifiers)], async (tx, answer) => {
-          await record(tx, answer);
-          await projects.recordChange(describeDelete(request, identifiers), tx);
-        }),
-      );
-    });
+    for (const method of SENDS)
+      serveOnce(server, { ...update, method }, (request, once) => {
+        const { onInvalid } = request.query;
+        const partial = request.query.partial === 'true';
+        return once((record) =>
+          catalog.updates.update(request.project, rawBodyOf(request), { partial, onInvalid, record }),
+        );
+      });
   };
 
-/** For the audit log. */
-function describeDelete({ caller, project: { id, name } }: FastifyRequest, identifiers: readonly string[]) {
-  return {
-    ...{ author: caller, projectId: id, action: 'products.deleted' },
-    subject: { type: 'project', id, name },
-    details: { count: identifiers.length, identifiers: identifiers.slice(0, 100) },
-  };
+/** As PHP (1, 0) and Python (True, False) write it. */
+async function readPartial({ query }: FastifyRequest): Promise<void> {
+  const asked = query as Record<string, unknown>;
+  if (typeof asked.partial !== 'string') return;
+  const written = asked.partial.toLowerCase();
+  asked.partial = { '1': 'true', '0': 'false' }[written] ?? written;
 }
 
 /** Source: docs/interface.md §4.4 and §4.5. */
@@ -109,15 +84,17 @@ export const fullUpdateRoutes =
     serveRestore(server, parts);
   };
 
-/** Their bodies are empty, `{}` or `[]`, and not read. */
-const step = { ...config, maxBodyMib: 1, body: 'raw' } as const;
+/** Their bodies mean nothing; some connectors send the last batch again. */
+const stepOf = ({ uploadMaxMib }: UpdateRouteParts) =>
+  ({ ...config, maxBodyMib: uploadMaxMib, body: 'raw' }) as const;
 
-function serveInitiate(server: Server, { catalog, answerOnce }: UpdateRouteParts): void {
+function serveInitiate(server: Server, parts: UpdateRouteParts): void {
+  const { catalog, answerOnce } = parts;
   const endpoint = {
     ...about,
     method: 'POST',
     path: '/products/batch/initiate',
-    config: step,
+    config: stepOf(parts),
     summary: 'Full update, step 1: begin; an open one is discarded',
     ...{ query: ProjectQuery, answer: { 200: InitiateAnswer }, answerOnce },
   } as const;
@@ -126,7 +103,8 @@ function serveInitiate(server: Server, { catalog, answerOnce }: UpdateRouteParts
   );
 }
 
-function serveUpload(server: Server, { catalog, answerOnce, uploadMaxMib }: UpdateRouteParts): void {
+function serveUpload(server: Server, parts: UpdateRouteParts): void {
+  const { catalog, answerOnce } = parts;
   const { failedBatches } = catalog.fullUpdates;
   /** The full update that counts the batch of a request. */
   const expected = new WeakMap<FastifyRequest, number>();
@@ -145,23 +123,27 @@ function serveUpload(server: Server, { catalog, answerOnce, uploadMaxMib }: Upda
   };
   const endpoint = {
     ...about,
-    method: 'POST',
     path: '/products/batch/upload',
-    config: { ...step, maxBodyMib: uploadMaxMib },
+    config: stepOf(parts),
     hooks,
     summary: 'Full update, step 2: send a batch, again and again',
-    ...{ query: FullUpdateQuery, body: UploadBody, answer: { 200: UpdateAnswer }, answerOnce },
+    ...{ query: UploadQuery, body: UploadBody, answer: { 200: UpdateAnswer }, answerOnce },
   } as const;
-  serveOnce(server, endpoint, async (request, once) => {
-    const { fullUpdateId } = request.query;
-    let isRepeated = true;
-    const answer = await once((record) => {
-      isRepeated = false;
-      return catalog.fullUpdates.upload(request.project, rawBodyOf(request), { fullUpdateId, record });
+  for (const method of SENDS)
+    serveOnce(server, { ...endpoint, method }, async (request, once) => {
+      const { fullUpdateId, onInvalid } = request.query;
+      let isRepeated = true;
+      const answer = await once((record) => {
+        isRepeated = false;
+        return catalog.fullUpdates.upload(request.project, rawBodyOf(request), {
+          fullUpdateId,
+          onInvalid,
+          record,
+        });
+      });
+      if (isRepeated) await failedBatches.endRepeated(request.project.id, expected.get(request));
+      return answer;
     });
-    if (isRepeated) await failedBatches.endRepeated(request.project.id, expected.get(request));
-    return answer;
-  });
 }
 
 /** @returns undefined for a request that says nothing about a batch of the open full update */
@@ -176,12 +158,13 @@ function readFailedBatch(request: FastifyRequest, error: unknown): Omit<FailedBa
   return code === 'not_ready' ? { projectId: named, state: 'in doubt' } : undefined;
 }
 
-function servePreview(server: Server, { catalog }: UpdateRouteParts): void {
+function servePreview(server: Server, parts: UpdateRouteParts): void {
+  const { catalog } = parts;
   const endpoint = {
     ...about,
     method: 'POST',
     path: '/products/batch/preview',
-    config: { ...step, role: 'viewer' },
+    config: { ...stepOf(parts), role: 'viewer' },
     summary: 'What the commit of the open full update would do',
     ...{ query: FullUpdateQuery, answer: { 200: PreviewAnswer } },
   } as const;
@@ -217,12 +200,13 @@ function serveDeleted(server: Server, { catalog }: UpdateRouteParts): void {
   });
 }
 
-function serveStart(server: Server, { catalog, answerOnce }: UpdateRouteParts): void {
+function serveStart(server: Server, parts: UpdateRouteParts): void {
+  const { catalog, answerOnce } = parts;
   const endpoint = {
     ...about,
     method: 'POST',
     path: '/products/batch/start',
-    config: step,
+    config: stepOf(parts),
     summary: 'Full update, step 3: commit; products that no batch held are deleted',
     ...{ query: StartQuery, answer: { 200: StartAnswer }, answerOnce },
   } as const;
@@ -235,12 +219,13 @@ function serveStart(server: Server, { catalog, answerOnce }: UpdateRouteParts): 
   });
 }
 
-function serveRestore(server: Server, { catalog, answerOnce }: UpdateRouteParts): void {
+function serveRestore(server: Server, parts: UpdateRouteParts): void {
+  const { catalog, answerOnce } = parts;
   const endpoint = {
     ...about,
     method: 'POST',
     path: '/products/batch/restore',
-    config: step,
+    config: stepOf(parts),
     summary: 'Undo the last commit or delete',
     ...{ query: ProjectQuery, answer: { 200: TaskStarted }, answerOnce },
   } as const;
@@ -250,7 +235,7 @@ function serveRestore(server: Server, { catalog, answerOnce }: UpdateRouteParts)
 }
 
 /** @throws body_not_json for a request without a body */
-function rawBodyOf(request: FastifyRequest): RawBody {
+export function rawBodyOf(request: FastifyRequest): RawBody {
   if (request.rawBody === undefined)
     throw new ServiceError('body_not_json', { details: ['the body is empty'] });
   return request.rawBody;

@@ -89,6 +89,11 @@ const onTheWire = {
   },
   nothing_to_restore: { status: 400, message: 'There is no commit or delete left that could be restored' },
   not_found: { status: 404, message: 'Not Found' },
+  search_absent: {
+    status: 404,
+    message:
+      'There is no search by text and no suggestions here: products are looked up by identifier, related ones under /search/relations',
+  },
   console_missing: {
     status: 404,
     message: 'The console is not built here: run npm ci && npm run build, then start the service again',

@@ -12,6 +12,7 @@ import {
 } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { describeRefusal } from '../answers/answers.ts';
+import { joinTwins } from '../bodies/bodies.ts';
 import { createPathProjectHook, type PathProjects } from './path-project.ts';
 import { changesSomething, refuseForged, type SessionCookie } from './session-cookie.ts';
 
@@ -62,8 +63,25 @@ export function createGuardHook(guards: Guards, cookie: SessionCookie) {
       if (guard === 'project') await chooseProject(guards, request).catch(() => undefined);
       throw error;
     });
-    if (guard === 'project') await chooseProject(guards, request);
+    if (guard === 'project') await chooseProject(guards, request).catch(awaitBody(request));
   };
+}
+
+/** Of a request whose body may still name the project. */
+const awaitBody = (request: FastifyRequest) => (error: unknown) => {
+  const isLacking = error instanceof ServiceError && error.code === 'project_required';
+  if (!isLacking || request.routeOptions.config.takesProjectInBody !== true) throw error;
+};
+
+/** @throws project_required, scope_refused, query_invalid where query and body name two projects */
+async function chooseFromBody(guards: Guards, request: FastifyRequest): Promise<void> {
+  if (request.routeOptions.config.takesProjectInBody !== true) return;
+  // Checked by now, and a number.
+  const { projectId: named } = request.query as { projectId?: number };
+  const { projectId } = request.body as { projectId?: number };
+  joinTwins({ projectId: named }, { projectId });
+  if (projectId === undefined && (request as Partial<FastifyRequest>).project !== undefined) return;
+  request.project = await guards.chooseProject(request.caller, projectId);
 }
 
 /** What is remembered of a key or session is as old anyway. */
@@ -73,9 +91,10 @@ const CHECK_HOLDS_MS = 1_000;
  * A body can take hours, and is not read before its sender was let in: whoever may call no more by its end is refused
  * then, before anything is done. So is whoever's project was deleted meanwhile.
  */
-export function createLateCheck(projects: PathProjects) {
-  const choosePathProject = createPathProjectHook(projects);
+export function createLateCheck(guards: Guards) {
+  const choosePathProject = createPathProjectHook(guards);
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    await chooseFromBody(guards, request);
     const check = async () => {
       if (reply.elapsedTime < CHECK_HOLDS_MS) return;
       await request.checkCaller?.();

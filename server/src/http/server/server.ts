@@ -164,14 +164,18 @@ function endConnectionsOnClose(server: Server, closeMs: number): void {
  */
 function readQuery(text: string): Record<string, string | string[]> {
   const query: Record<string, string | string[]> = Object.create(null);
-  for (const [name, value] of new URLSearchParams(text)) {
+  for (const [sent, value] of new URLSearchParams(text)) {
+    const name = readName(sent);
     const known = query[name];
-    if (known === undefined) query[name] = value;
+    if (known === undefined) query[name] = name === sent ? value : [value];
     else if (Array.isArray(known)) known.push(value);
     else query[name] = [known, value];
   }
   return query;
 }
+
+/** PHP writes a list as `name[]=` or `name[0]=`. */
+const readName = (sent: string) => (sent.endsWith(']') ? sent.replace(/\[\d*\]$/, '') : sent);
 
 /** Values of bodies are strings by contract and stay what they are; parameters of a URL are text and are converted. */
 function readParameters(server: Server): void {
@@ -243,6 +247,9 @@ function releaseWithRequest({ raw, rawReply }: FastifyRequest, release: () => vo
   raw.once('close', release);
 }
 
+/** What shop connectors ask of a search for products by their text, which this is not. */
+const SEARCHES = /^\/(search|suggest|suggestions)(\/suggest(ions)?)?\/?$/;
+
 /** Unknown path: 404. Known path, other method: 405 with Allow. Source: docs/interface.md §7.2. */
 function answerUnknownPaths(server: Server): void {
   const known: { path: RegExp; methods: Set<string>; hidden: boolean }[] = [];
@@ -258,6 +265,7 @@ function answerUnknownPaths(server: Server): void {
   server.setNotFoundHandler((request) => {
     const path = request.url.split('?', 1)[0] ?? '';
     const entry = known.find((one) => one.path.test(path));
+    if (SEARCHES.test(path)) throw new ServiceError('search_absent');
     if (entry === undefined || entry.hidden) throw new ServiceError('not_found');
     throw new ServiceError('method_not_allowed', { allow: [...entry.methods].sort() });
   });

@@ -1,20 +1,22 @@
 import { Readable } from 'node:stream';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
-import { readIdentifierList } from '../../catalog/catalog.ts';
+import { type Catalog, readIdentifierList, refuseCommas } from '../../catalog/catalog.ts';
 import {
+  joinTwins,
   type RawAnswer,
   type Routes,
   type Server,
   sendRaw,
   serveRaw,
+  takeNoBody,
   whileCallerWaits,
 } from '../../http/http.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { AskedRelations, RelatedSteps, Relations } from '../relations.ts';
-import { checkSources, type IncludedRelations, LARGEST_LIMIT } from './related-request.ts';
+import { checkIncluded, checkSources, type IncludedRelations, LARGEST_LIMIT } from './related-request.ts';
 import {
   BulkAnswer,
   BulkBody,
@@ -24,6 +26,7 @@ import {
   SingleAnswer,
   SingleBody,
   SingleQuery,
+  SingleSentQuery,
 } from './related-schemas.ts';
 
 const config = { guard: 'project', access: 'read' } as const;
@@ -34,26 +37,46 @@ const about = {
 };
 const JSON_TYPE = 'application/json; charset=utf-8';
 /** 1,000 identifiers and 2,000 entries, whatever escapes they are written with. */
-const takesBody = { ...config, maxBodyMib: 8 } as const;
+const takesBody = { ...config, maxBodyMib: 8, takesProjectInBody: true } as const;
+const hooks = { preValidation: takeNoBody };
+
+/** Before anything else is looked at: the text of the refusal is the contract's. Source: docs/interface.md §4.8 rule 6. */
+const asking = {
+  hooks: {
+    onRequest: async ({ query }: FastifyRequest) => {
+      const { includeRelations, includeTags } = query as {
+        includeRelations?: unknown;
+        includeTags?: unknown;
+      };
+      if (isNothing(includeRelations) && isNothing(includeTags)) checkIncluded({});
+    },
+  },
+};
+const isNothing = (given: unknown) => given === undefined || given === '' || given === '[]';
 
 /** Source: docs/interface.md §4.8. */
 export const relatedRoutes =
-  ({ relations }: { readonly relations: Relations }): Routes =>
+  ({ relations, catalog }: { readonly relations: Relations; readonly catalog: Catalog }): Routes =>
   (server) => {
     const answer = answerBy(relations);
-    serveBulk(server, answer);
+    serveBulk(server, answer, (projectId, some) => catalog.store.hasAny(projectId, some));
     serveSingle(server, answer);
   };
 
-function serveBulk(server: Server, answer: ReturnType<typeof answerBy>): void {
+function serveBulk(
+  server: Server,
+  answer: ReturnType<typeof answerBy>,
+  isKnown: Catalog['store']['hasAny'],
+): void {
   const ofMany = { ...about, path: '/search/relations/bulk-results', answer: { 200: BulkAnswer } };
   const summary = 'Related products of many products';
   serveRaw(
     server,
-    { ...ofMany, method: 'GET', summary, query: BulkQuery },
+    { ...ofMany, ...asking, method: 'GET', summary, query: BulkQuery },
     async ({ project, query }, reply) => {
       const asked = { ...readIncluded(query), form: 'bulk' as const, explain: query.explain === true };
       const identifiers = checkSources(readIdentifierList(query.identifiers));
+      await refuseCommas(query.identifiers, (some) => isKnown(project.id, some));
       return answer(project, reply, { ...asked, identifiers });
     },
   );
@@ -61,11 +84,16 @@ function serveBulk(server: Server, answer: ReturnType<typeof answerBy>): void {
     ...ofMany,
     method: 'POST',
     config: takesBody,
-    ...{ summary: `${summary}, without the limits of a URL`, body: BulkBody },
+    hooks,
+    ...{ summary: `${summary}, without the limits of a URL`, query: BulkQuery, body: BulkBody },
   } as const;
-  serveRaw(server, sent, async ({ project, body }, reply) => {
-    const asked = { ...toIncluded(body), form: 'bulk' as const, explain: body.explain === true };
-    return answer(project, reply, { ...asked, identifiers: checkSources(body.identifiers) });
+  serveRaw(server, sent, async ({ project, query, body }, reply) => {
+    const asked = joinAsked(query, body);
+    const { identifiers: listed } = query;
+    const inQuery = { identifiers: listed === undefined ? undefined : readIdentifierList(listed) };
+    const { identifiers } = joinTwins(inQuery, { identifiers: body.identifiers });
+    const sources = checkSources(identifiers ?? readIdentifierList(undefined));
+    return answer(project, reply, { ...asked, form: 'bulk', identifiers: sources });
   });
 }
 
@@ -74,7 +102,7 @@ function serveSingle(server: Server, answer: ReturnType<typeof answerBy>): void 
   const summary = 'Related products of one product';
   serveRaw(
     server,
-    { ...ofOne, method: 'GET', summary, query: SingleQuery },
+    { ...ofOne, ...asking, method: 'GET', summary, query: SingleQuery },
     async ({ project, query }, reply) => {
       const asked = { ...readIncluded(query), form: 'single' as const, explain: query.explain === true };
       return answer(project, reply, { ...asked, identifiers: [query.identifier] });
@@ -84,11 +112,16 @@ function serveSingle(server: Server, answer: ReturnType<typeof answerBy>): void 
     ...ofOne,
     method: 'POST',
     config: takesBody,
-    ...{ summary: `${summary}, without the limits of a URL`, body: SingleBody },
+    hooks,
+    ...{ summary: `${summary}, without the limits of a URL`, query: SingleSentQuery, body: SingleBody },
   } as const;
-  serveRaw(server, sent, async ({ project, body }, reply) => {
-    const asked = { ...toIncluded(body), form: 'single' as const, explain: body.explain === true };
-    return answer(project, reply, { ...asked, identifiers: [body.identifier] });
+  serveRaw(server, sent, async ({ project, query, body }, reply) => {
+    const asked = joinAsked(query, body);
+    const inQuery = { identifier: query.identifier };
+    const { identifier } = joinTwins(inQuery, { identifier: body.identifier });
+    if (identifier === undefined)
+      throw new ServiceError('query_invalid', { details: ["must have required property 'identifier'"] });
+    return answer(project, reply, { ...asked, form: 'single', identifiers: [identifier] });
   });
 }
 
@@ -105,13 +138,21 @@ function readIncluded(query: { includeRelations?: string; includeTags?: string }
   };
 }
 
-const toIncluded = (body: {
-  includeRelations?: IncludedRelations['includeRelations'] | null;
-  includeTags?: IncludedRelations['includeTags'] | null;
-}): IncludedRelations => ({
-  includeRelations: body.includeRelations ?? undefined,
-  includeTags: body.includeTags ?? undefined,
-});
+/** @throws bad_request for nothing, query_invalid where query and body ask for something else */
+function joinAsked(
+  query: Parameters<typeof readIncluded>[0] & { explain?: boolean },
+  body: Pick<Static<typeof SingleBody>, 'includeRelations' | 'includeTags' | 'explain'>,
+): IncludedRelations & { explain: boolean } {
+  const { explain } = joinTwins({ explain: query.explain }, { explain: body.explain ?? undefined });
+  const { includeRelations, includeTags } = body;
+  const sent: IncludedRelations = {
+    includeRelations: includeRelations ?? undefined,
+    includeTags: includeTags ?? undefined,
+  };
+  const included = joinTwins(readIncluded(query), sent);
+  checkIncluded(included);
+  return { ...included, explain: explain === true };
+}
 
 /** What the schemas say, written out. */
 const LISTED = 1_000;

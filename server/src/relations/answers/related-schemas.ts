@@ -52,12 +52,19 @@ export const SingleQuery = Type.Object({
 });
 
 const sent = {
+  ...ProjectQuery.properties,
   includeRelations: Type.Optional(Type.Union([IncludeRelations, Type.Null()])),
   includeTags: Type.Optional(Type.Union([IncludeTags, Type.Null()])),
-  explain: Type.Optional(Type.Boolean()),
+  explain: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
 };
-export const BulkBody = Type.Object({ identifiers: Type.Array(Type.String()), ...sent });
-export const SingleBody = Type.Object({ identifier: Type.String({ minLength: 1, maxLength: 255 }), ...sent });
+export const BulkBody = Type.Object({ identifiers: Type.Optional(Type.Array(Type.String())), ...sent });
+const Identifier = Type.String({ minLength: 1, maxLength: 255 });
+export const SingleBody = Type.Object({ identifier: Type.Optional(Identifier), ...sent });
+/** Of a POST, whose body may name it. */
+export const SingleSentQuery = Type.Object({
+  ...SingleQuery.properties,
+  identifier: Type.Optional(Identifier),
+});
 
 const relationHead = {
   name: Type.String(),

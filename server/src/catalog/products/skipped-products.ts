@@ -1,0 +1,59 @@
+import { countBytes } from '../../kernel/bounded-lines.ts';
+import type { ProductViolation } from '../../kernel/errors.ts';
+
+/** A product that is left out of its request, because it is not valid. Source: docs/interface.md §4.12. */
+export interface SkippedProduct {
+  readonly index: number;
+  /** null: none that a product could have. */
+  readonly identifier: string | null;
+  readonly errors: readonly string[];
+}
+
+/** Bad products named one by one; the rest is counted. Source: docs/interface.md §7.3. */
+const VIOLATIONS = { most: 100, bytes: 48 * 1024 };
+const IDENTIFIER_LENGTH = 255;
+
+/** @returns what an answer says of them */
+export function describeInvalid(
+  invalid: readonly (Omit<SkippedProduct, 'errors'> & { errors: readonly string[] | (() => string[]) })[],
+): ProductViolation[] {
+  const validation: ProductViolation[] = [];
+  let left = VIOLATIONS.bytes;
+  for (const { identifier, index, errors } of invalid.slice(0, VIOLATIONS.most)) {
+    const named = violation({ identifier, index }, typeof errors === 'function' ? errors() : errors);
+    left -= countBytes(named);
+    if (left < 0) break;
+    validation.push(named);
+  }
+  const rest = invalid.length - validation.length;
+  if (rest > 0) validation.push(violation(null, [`${rest} more products are not valid`]));
+  return validation;
+}
+
+export const violation = (
+  product: ProductViolation['product'],
+  errors: readonly string[],
+): ProductViolation => ({ product, schemaErrors: errors, errors });
+
+/** @returns as much as an identifier can have */
+export function identifierOf(product: unknown): string | null {
+  const { identifier } = (product ?? {}) as { identifier?: unknown };
+  return typeof identifier === 'string' ? identifier.slice(0, IDENTIFIER_LENGTH) : null;
+}
+
+/** Drops the empty names at both ends of category paths, and paths that then have none. */
+export function mendPaths(product: unknown): unknown {
+  const { categories } = (product ?? {}) as { categories?: unknown };
+  if (!Array.isArray(categories)) return product;
+  const mended = categories.map((category) => {
+    const { path } = (category ?? {}) as { path?: unknown };
+    return Array.isArray(path) ? { ...category, path: trimEmpty(path) } : category;
+  });
+  const kept = mended.filter((category) => !Array.isArray(category?.path) || category.path.length > 0);
+  return { ...(product as object), categories: kept };
+}
+
+function trimEmpty(path: readonly unknown[]): readonly unknown[] {
+  const isName = (name: unknown) => name !== '' && name !== null;
+  return path.slice(Math.max(0, path.findIndex(isName)), path.findLastIndex(isName) + 1);
+}

@@ -1,0 +1,85 @@
+import type { FastifyRequest } from 'fastify';
+import { type AnswerOnce, type Endpoint, ErrorAnswer, type Routes, serveOnce } from '../../http/http.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import type { Projects } from '../../projects/projects.ts';
+import type { Catalog } from '../catalog.ts';
+import {
+  DeleteBody,
+  DeleteQuery,
+  PRODUCTS_PER_REQUEST,
+  readIdentifierList,
+  TaskStarted,
+} from '../products/products.ts';
+
+export interface DeleteRouteParts {
+  readonly catalog: Catalog;
+  readonly answerOnce: AnswerOnce;
+  readonly projects: Pick<Projects, 'recordChange'>;
+}
+
+/** 10,000 identifiers of 255 characters, each up to twelve bytes of JSON: two escaped surrogates. */
+const DELETE_MAX_MIB = 32;
+/** Not every client sends a body with DELETE. */
+const CALLS = [
+  { method: 'DELETE', path: '/products' },
+  { method: 'POST', path: '/products/delete' },
+] as const;
+
+/** Source: docs/interface.md §4.6. */
+export const deleteRoutes =
+  ({ catalog, answerOnce, projects }: DeleteRouteParts): Routes =>
+  (server) => {
+    const remove = {
+      tags: ['Updates'],
+      failures: { '4xx': ErrorAnswer, 507: ErrorAnswer },
+      config: { guard: 'project', access: 'write', maxBodyMib: DELETE_MAX_MIB },
+      summary: 'Delete products by identifier',
+      hooks: { preValidation: takeFromQuery } satisfies Endpoint['hooks'],
+      ...{ query: DeleteQuery, body: DeleteBody, answer: { 200: TaskStarted }, answerOnce },
+    } as const;
+    for (const call of CALLS)
+      serveOnce(server, { ...remove, ...call }, async (request, once) => {
+        const identifiers = listOf(request.body);
+        if (identifiers.length > PRODUCTS_PER_REQUEST) {
+          throw new ServiceError('too_many_identifiers', {
+            values: [identifiers.length, PRODUCTS_PER_REQUEST],
+          });
+        }
+        return once((record) =>
+          catalog.updates.remove(request.project, [...new Set(identifiers)], async (tx, answer) => {
+            await record(tx, answer);
+            await projects.recordChange(describeDelete(request, identifiers), tx);
+          }),
+        );
+      });
+  };
+
+const listOf = (body: { identifiers: string[] } | string[]) =>
+  Array.isArray(body) ? body : body.identifiers;
+
+/** Connectors name them in the query; where both do, they have to agree. */
+async function takeFromQuery(request: FastifyRequest): Promise<void> {
+  const { identifiers, articleNumber } = request.query as Record<string, string | string[] | undefined>;
+  const named = [identifiers, articleNumber]
+    .filter((given) => given !== undefined)
+    .flatMap(readIdentifierList);
+  if (named.length === 0) return;
+  if (isEmpty(request.body)) request.body = named;
+  else if (JSON.stringify(listOf(request.body as string[])) !== JSON.stringify(named)) {
+    const details = ['/identifiers of the query and of the body differ, send one of them'];
+    throw new ServiceError('query_invalid', { details });
+  }
+}
+
+/** PHP sends an empty list where there is nothing to send. */
+const isEmpty = (body: unknown) =>
+  typeof body !== 'object' || body === null || Object.keys(body).length === 0;
+
+/** For the audit log. */
+function describeDelete({ caller, project: { id, name } }: FastifyRequest, identifiers: readonly string[]) {
+  return {
+    ...{ author: caller, projectId: id, action: 'products.deleted' },
+    subject: { type: 'project', id, name },
+    details: { count: identifiers.length, identifiers: identifiers.slice(0, 100) },
+  };
+}

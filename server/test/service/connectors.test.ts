@@ -1,0 +1,246 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assertRefused, createCatalog, shareService } from '../support/shared-service.ts';
+
+/** What shop connectors send, as they send it: the cases of docs/connectors.md. */
+const service = shareService({ settings: { RELATA_UPLOAD_MAX_MIB: '4' } });
+const product = (identifier: string, more: object = {}) => ({
+  identifier,
+  name: `Name of ${identifier}`,
+  ...more,
+});
+
+test('an empty object that PHP writes as a list is one: settings, attributes of a patch', async () => {
+  const catalog = await createCatalog(service());
+  await catalog.update(product('A', { settings: [], attributes: [] }));
+  await catalog.update(product('B', { settings: { includeUserGroups: ['g'] } }));
+  await catalog.patch({ identifier: 'A', attributes: [], settings: [] }, { identifier: 'B', settings: [] });
+  assert.deepEqual(
+    [(await catalog.stored('A')).settings, (await catalog.stored('B')).settings],
+    [undefined, undefined],
+  );
+  const answer = await catalog.post('/products', [product('C', { settings: ['g'] })]);
+  assertRefused(answer, 400);
+  const both = await catalog.post('/products', [
+    product('C', { settings: 'g', attributes: [{ key: 'K', value: 1 }] }),
+  ]);
+  const errors = ['/settings must be object', '/attributes/0/value must be string'];
+  assert.deepEqual(both.body.validation[0].schemaErrors.toSorted(), errors.toSorted());
+});
+
+test('partial is 1, 0, true or false in any case', async () => {
+  const catalog = await createCatalog(service());
+  await catalog.load({ identifier: 'A', name: 'before' });
+  for (const [at, value] of ['1', 'True', 'TRUE', 'true'].entries()) {
+    const patch = { products: [{ identifier: 'A', name: `patched ${at}` }] };
+    await catalog.done(await catalog.post(`/products?partial=${value}`, patch));
+    assert.equal((await catalog.stored('A')).name, `patched ${at}`);
+  }
+  for (const value of ['0', 'False', 'false']) {
+    const answer = await catalog.post(`/products?partial=${value}`, { products: [{ identifier: 'A' }] });
+    assertRefused(answer, 400, 'Your body params are not valid');
+  }
+  for (const value of ['2', 'yes', ''])
+    assertRefused(await catalog.post(`/products?partial=${value}`, []), 400);
+});
+
+test('identifiers to delete may be in the query, and POST /products/delete does the same', async () => {
+  const catalog = await createCatalog(service());
+  const all = ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I'];
+  await catalog.load(...all.map((identifier) => product(identifier)));
+  const remove = async (method: string, path: string, body?: unknown) =>
+    catalog.done(await catalog.call(method, path, body === undefined ? {} : { body }));
+  await remove('DELETE', '/products?articleNumber=A');
+  await remove('DELETE', '/products?identifiers%5B0%5D=B&identifiers%5B1%5D=C');
+  await remove('DELETE', '/products?identifiers[]=D', []);
+  await remove('DELETE', '/products?identifiers=%5B%22E%22%5D', { identifiers: ['E'] });
+  await remove('POST', '/products/delete', { identifiers: ['F'] });
+  await remove('POST', '/products/delete?identifiers=G');
+  await remove('DELETE', '/products', ['H']);
+  assert.deepEqual(await catalog.list(), ['I']);
+  const body = { identifiers: ['A'] };
+  assertRefused(await catalog.call('DELETE', '/products?articleNumber=I', { body }), 400);
+  assertRefused(await catalog.call('DELETE', '/products'), 400);
+  assertRefused(await catalog.post('/products/delete'), 400);
+});
+
+test('PUT does what POST does where products are sent', async () => {
+  const catalog = await createCatalog(service());
+  await catalog.done(await catalog.call('PUT', '/products', { body: { products: [product('A')] } }));
+  await catalog.post('/products/batch/initiate', []);
+  const sent = await catalog.call('PUT', '/products/batch/upload', { body: { products: [product('B')] } });
+  assert.deepEqual([sent.status, sent.body.message, sent.body.nrOfParsed], [200, 'Upload initiated', 1]);
+  await catalog.done(await catalog.post('/products/batch/start'));
+  assert.deepEqual(await catalog.list(), ['B']);
+});
+
+test('pages of a shop are answered, counted and kept nowhere', async () => {
+  const catalog = await createCatalog(service());
+  const pages = {
+    content: [{ identifier: 'imprint', name: 'Imprint', content: '<p>…</p>' }, { identifier: 'home' }],
+  };
+  const sent = await catalog.post('/content/batch/upload', pages);
+  const counts = { nrOfSent: 2, nrOfParsed: 2 };
+  assert.deepEqual(sent.body, { message: 'Upload initiated', status: 'success', ...counts });
+  for (const [method, path] of [
+    ['POST', '/content'],
+    ['PUT', '/content'],
+    ['DELETE', '/content'],
+    ['POST', '/content/batch/initiate'],
+    ['POST', '/content/batch/start'],
+  ] as const) {
+    const answer = await catalog.call(method, path, { body: 'no JSON' });
+    assert.deepEqual([answer.status, answer.body.status], [200, 'success'], `${method} ${path}`);
+  }
+  assertRefused(await service().call('POST', '/content', { key: null, body: pages }), 401);
+  assert.deepEqual([await catalog.tasks(), await catalog.list()], [[], []]);
+  const told = service().log.filter((line) => line.includes('pages of a shop'));
+  assert.equal(told.filter((line) => line.includes(`"project":${catalog.projectId}`)).length, 1);
+});
+
+test('start again is answered with the task that was started, whatever its body holds', async () => {
+  const catalog = await createCatalog(service());
+  const batch = { products: [product('A', { productUrl: 'x'.repeat(4_000) })] };
+  const large = {
+    products: Array.from({ length: 400 }, (_, at) => ({ ...batch.products[0], identifier: `${at}` })),
+  };
+  const initiated = await catalog.post('/products/batch/initiate', large);
+  assert.equal(initiated.status, 200, 'more than 1 MiB');
+  await catalog.post('/products/batch/upload', batch);
+  const release = await catalog.hold();
+  const first = await catalog.post('/products/batch/start', large);
+  const second = await catalog.post('/products/batch/start', large);
+  assert.equal(second.status, 200);
+  assert.deepEqual(second.body, first.body);
+  await release();
+  await catalog.done(first);
+  const { fullUpdateId } = initiated.body;
+  const third = await catalog.post(`/products/batch/start?fullUpdateId=${fullUpdateId}`);
+  const { id, taskStatus } = third.body.data.task;
+  assert.deepEqual([id, taskStatus], [first.body.data.task.id, 'FINISHED']);
+  assertRefused(await catalog.post(`/products/batch/start?fullUpdateId=${fullUpdateId + 1}`), 400);
+  const commits = (await catalog.tasks()).filter(({ name }) => name === 'Api triggered full update');
+  assert.equal(commits.length, 1);
+});
+
+test('the same product twice in one partial update is changed in order', async () => {
+  const catalog = await createCatalog(service());
+  const attributes = [
+    { key: 'Colour', value: 'red' },
+    { key: 'Size', value: 'S' },
+  ];
+  await catalog.load({ identifier: 'A', name: 'A', productUrl: 'https://shop.example/a', attributes });
+  const task = await catalog.patch(
+    {
+      identifier: 'A',
+      name: 'first',
+      attributes: { Colour: 'blue', Weight: ['1 kg', '2 kg'], __proto__x: 'p' },
+    },
+    {
+      identifier: 'A',
+      attributes: [
+        { key: 'Weight', value: '3 kg' },
+        { key: 'Size', value: null },
+      ],
+    },
+    { identifier: 'A', name: null, productUrl: 'https://shop.example/b', attributes: { Depth: '4 cm' } },
+  );
+  const stored = await catalog.stored('A');
+  assert.deepEqual([stored.name, stored.productUrl], ['first', 'https://shop.example/b']);
+  assert.deepEqual(stored.attributes, [
+    { key: 'Colour', value: 'blue' },
+    { key: 'Weight', value: '3 kg' },
+    { key: '__proto__x', value: 'p' },
+    { key: 'Depth', value: '4 cm' },
+  ]);
+  const [line] = await catalog.report(task);
+  assert.equal(line.code, 'repeated_identifier');
+  assert.match(line.message, /in their order/);
+});
+
+test('identifiers[]=A is a list, identifiers=A,B is told the right form unless that is a product', async () => {
+  const catalog = await createCatalog(service());
+  await catalog.load(product('A'), product('B'), product('C,D'), product('C'));
+  const path = '/product-service/products-by-sku';
+  const names = async (query: string) =>
+    (await catalog.call('GET', `${path}?${query}`)).body.products.map(
+      (found: { identifier: string }) => found.identifier,
+    );
+  assert.deepEqual(await names('identifiers[]=A&identifiers[]=B'), ['A', 'B']);
+  assert.deepEqual(await names('identifiers%5B0%5D=A'), ['A']);
+  assert.deepEqual(await names('identifiers=C,D'), ['C,D']);
+  assert.deepEqual(await names('identifiers=X,Y'), []);
+  const tags = 'includeTags=[{"tag":"t"}]';
+  for (const asked of [`${path}?`, `/search/relations/bulk-results?${tags}&`]) {
+    const answer = await catalog.call('GET', `${asked}identifiers=A,B`);
+    assertRefused(answer, 400);
+    assert.match(answer.body.details[0], /identifiers=\["A","B"\]/);
+  }
+});
+
+test('what is asked of a search by text is told that there is none', async () => {
+  for (const path of ['/search', '/search?query=drill', '/search/suggestions', '/suggest']) {
+    const answer = await service().call('GET', path);
+    assertRefused(answer, 404, /no search by text/);
+    assert.equal(answer.body.reason, 'search_absent');
+  }
+  assertRefused(await service().call('GET', '/searches'), 404, 'Not Found');
+});
+
+test('a POST takes what its GET takes, from the query and from the body', async () => {
+  const { address, key } = service();
+  const catalog = await createCatalog(service());
+  await catalog.load(product('A'), product('B'));
+  const post = async (path: string, body?: unknown) => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+    const response = await fetch(address + path, { method: 'POST', headers, ...sent });
+    // biome-ignore lint/suspicious/noExplicitAny: read field by field, as answers of the service are everywhere in tests.
+    return { status: response.status, body: (await response.json()) as any };
+  };
+  const { projectId } = catalog;
+  const [bySku, bulk, single] = [
+    '/product-service/products-by-sku',
+    '/search/relations/bulk-results',
+    '/search/relations/result',
+  ];
+  const found = await post(bySku, { projectId, identifiers: ['B', 'A'] });
+  assert.deepEqual(
+    found.body.products.map((one: { identifier: string }) => one.identifier),
+    ['B', 'A'],
+  );
+  assert.equal((await post(`${bySku}?projectId=${projectId}&identifiers=A`)).body.products.length, 1);
+  assert.equal(
+    (await post(`${bySku}?projectId=${projectId}&identifiers=A`, { identifiers: ['A'] })).status,
+    200,
+  );
+  assert.deepEqual(
+    (await post(bySku, { identifiers: ['A'] })).body.message,
+    'The query parameter projectId is required',
+  );
+  const tags = [{ tag: 't' }];
+  const asked = `projectId=${projectId}&includeTags=${JSON.stringify(tags)}`;
+  assert.deepEqual((await post(bulk, { projectId, identifiers: ['A'], includeTags: tags })).body, {
+    A: { tags: [] },
+  });
+  assert.deepEqual((await post(`${bulk}?${asked}&identifiers=A`)).body, { A: { tags: [] } });
+  assert.deepEqual((await post(`${single}?${asked}&identifier=A`, [])).body, { tags: [] });
+  const differing = [
+    [`${bySku}?projectId=${projectId}&identifiers=A`, { identifiers: ['B'] }],
+    [`${bySku}?projectId=${projectId}`, { projectId: projectId + 1, identifiers: ['B'] }],
+    [`${bulk}?${asked}`, { identifiers: ['A'], includeTags: [{ tag: 'u' }] }],
+    [`${single}?${asked}&identifier=A`, { identifier: 'B' }],
+    [`${single}?${asked}&identifier=A&explain=true`, { explain: false }],
+  ] as const;
+  for (const [path, body] of differing) {
+    const answer = await post(path, body);
+    assert.equal(answer.status, 400, path);
+    assert.match(answer.body.details[0], /of the query and of the body differ/);
+  }
+  for (const path of [bulk, single]) {
+    const nothing = `${path}?projectId=${projectId}`;
+    assertRefused(await service().call('GET', nothing), 400, 'Bad Request');
+    assertRefused(await service().call('POST', nothing, { body: {} }), 400, 'Bad Request');
+    assertRefused(await service().call('GET', `${nothing}&includeTags=[]`), 400, 'Bad Request');
+  }
+});
