@@ -1,6 +1,6 @@
 import { hash as computeHash } from 'node:crypto';
 import type { OpenDerivation } from '../derivation.ts';
-import { type Attribute, type Extractor, isBlank, type Ontology } from '../ontology/ontology.ts';
+import { type Attribute, type Extractor, indexByKey, isBlank, type Ontology } from '../ontology/ontology.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import { HASH_BYTES, type PackedProducts, ProductPacker, transferOf } from '../products/products.ts';
 import type { PresentProduct } from '../snapshot.ts';
@@ -44,7 +44,7 @@ export class ProductExtraction {
 
   constructor(parts: ExtractionParts) {
     this.parts = parts;
-    this.draftNames = new Set(parts.drafts.map(({ name }) => name));
+    this.draftNames = listKeys(parts.drafts);
     parts.compiled.extractor.tell(this.report);
   }
 
@@ -82,6 +82,9 @@ export class ProductExtraction {
     return { output, transfer: transferOf(packed) };
   }
 }
+
+export const listKeys = (attributes: readonly Attribute[]): ReadonlySet<string> =>
+  new Set(indexByKey(attributes).keys());
 
 /** Whether a product holds a value of one of these attributes. */
 export const holdsAny = ({ attributes }: UploadedProduct, names: ReadonlySet<string>): boolean =>
