@@ -3,14 +3,15 @@
  * of products and mappings use it. Pure.
  */
 export {
+  areComparable,
   type Comparable,
   type ComparableValue,
   type ComparedAttribute,
   compareValues,
   describeAttribute,
-  kindOf,
   readComparable,
   readComparables,
+  toCompared,
 } from './comparable.ts';
 export {
   ComparisonProblem,
