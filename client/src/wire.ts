@@ -37,6 +37,10 @@ export type Attribute = {
   unitName?: string;
   decimal?: "point" | "comma";
   synonyms?: Array<string>;
+  /** why a full update gave the attribute its type; set by the service, ignored in a PUT */
+  reason?: string;
+  /** sets the type back to automatic: the next full update judges the values anew */
+  typing?: "automatic";
 };
 
 export type AttributeCoverage = {

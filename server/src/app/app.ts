@@ -193,6 +193,7 @@ function openCatalog(base: Base, { projects, tasks, metrics, statistics, server 
     ingest: createIngest({ threads: threads.parsers, payloads, maxMib: config.uploadMaxMib }),
     scans: createScans(threads.scanners),
     getSettings: projects.getSettings,
+    getLocale: projects.getLocale,
     onProductsWritten(projectId, counts) {
       metrics.countWrittenProducts(counts);
       statistics.noteProducts(projectId, counts);

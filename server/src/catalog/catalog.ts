@@ -25,6 +25,7 @@ import {
 export { createScans, describeBriefly } from './browse/browse.ts';
 export type { BatchDerivation, Derivation, Derive, PlacedDocument } from './derivation.ts';
 export {
+  areComparable,
   COMPARISONS,
   CONDITIONS_PER_FILTER,
   type Comparable,
@@ -39,7 +40,6 @@ export {
   describeAttribute,
   FILTER_DEPTH,
   type Filter,
-  kindOf,
   listConditions,
   OPERATORS,
   type Operator,
@@ -50,6 +50,7 @@ export {
   readComparable,
   readComparables,
   type Test,
+  toCompared,
   viewUpload,
 } from './filters/filters.ts';
 export { createIngest } from './ingest/ingest.ts';

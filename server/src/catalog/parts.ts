@@ -29,6 +29,8 @@ export interface CatalogParts {
   readonly clock: Clock;
   readonly logger: Logger;
   getSettings(projectId: number): Promise<CatalogSettings>;
+  /** How people write numbers in the project, as `de-DE`. */
+  getLocale(projectId: number): Promise<string>;
   /** Starts the removal of what nothing points to, beside everything else. */
   collectGarbage(projectId: number): void;
   /** Told of what changed and of commits that were refused, for the metrics. */

@@ -12,7 +12,7 @@ import { type Account, findAccount, findAccounts, insertAccount } from './accoun
 import { type AuditLog, createAuditLog } from './audit-log.ts';
 import { type Author, commandAuthor } from './author.ts';
 import { createGroupManagement, type GroupManagement } from './group-management.ts';
-import { type ProjectSettings, RESTORABLE_MS, type Reach, reachesGroup } from './project.ts';
+import { type Project, type ProjectSettings, RESTORABLE_MS, type Reach, reachesGroup } from './project.ts';
 import { createProjectChoice, type ProjectChoice } from './project-choice.ts';
 import { findGroup } from './project-group-store.ts';
 import { createProjectManagement, type ProjectManagement } from './project-management.ts';
@@ -50,6 +50,8 @@ export interface Projects
   choosePathProject(caller: Caller, projectId: number): Promise<ChosenProject>;
   /** Also of a deleted project, whose tasks may still run. @throws not_found */
   getSettings(projectId: number): Promise<ProjectSettings>;
+  /** As `de-DE`; also of a deleted project. @throws not_found */
+  getLocale(projectId: number): Promise<string>;
   /**
    * Whether the project or group of a scope exists within the reach; a lower key never reaches a higher
    * scope.
@@ -90,6 +92,12 @@ export function createProjects({ database, clock }: ProjectsParts): Projects {
   const management = createProjectManagement({ database, clock, auditLog, onWritten: dropCache });
   const onGroupRemoved = (tx: ControlTransaction, id: number) => tellGone(tx, { type: 'project-group', id });
 
+  async function getProject(projectId: number): Promise<Project> {
+    const project = await findProject(database.read, projectId);
+    if (project === undefined) throw new ServiceError('not_found');
+    return project;
+  }
+
   return {
     ...auditLog,
     ...choice,
@@ -106,11 +114,8 @@ export function createProjects({ database, clock }: ProjectsParts): Projects {
       const { id, name, accountId } = await management.getProject(caller, projectId);
       return { id, name, accountId, ...originOf(caller) };
     },
-    async getSettings(projectId) {
-      const project = await findProject(database.read, projectId);
-      if (project === undefined) throw new ServiceError('not_found');
-      return project.settings;
-    },
+    getSettings: async (projectId) => (await getProject(projectId)).settings,
+    getLocale: async (projectId) => (await getProject(projectId)).locale,
     async reachesScope(reach, scope) {
       if (scope.type === 'account') return reach.scope.type === 'account';
       if (scope.type === 'project') return choice.reachesProject(reach, scope.id);

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
+import { takeBack } from '../support/earlier-schema.ts';
 import { assertRefused, createCatalog, shareService, type TestCatalog } from '../support/shared-service.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { createTestStore, type TestStore } from '../support/test-store.ts';
@@ -270,26 +269,8 @@ test('an index that was made without paths is made anew (§14.3 rule 11)', async
   const all = [['Sale'], ['Tools'], ['Tools', 'Drills']];
   assert.deepEqual(await list({ projectId }, {}, fill), all);
   await fill.stop();
-  await takePathsAway(store, projectId);
+  await takeBack(store, projectId, { before: 'paths' });
   assert.deepEqual(await list({ projectId }, {}, await startLater(t, store)), all);
 });
 
 const startLater = (t: TestContext, store: TestStore) => startTestService(t, { store });
-
-/** As the schema was while answers were stored. */
-const STORED_ANSWERS = `drop table past_ontology;
-  alter table document rename column former_answer to answer;
-  alter table staged_product rename column gains_facts to ontology_revision;`;
-
-/** As the schema was before it had paths. */
-async function takePathsAway(store: TestStore, projectId: number): Promise<void> {
-  if (store.kind === 'postgres') {
-    await store.change(`drop table category_path; drop table upload_process;
-      alter table full_update drop column uploads_under_way, drop column batch_at;
-      ${STORED_ANSWERS} update service set schema_version = 1`);
-    return;
-  }
-  const file = new DatabaseSync(join(store.dataDir, 'catalogs', `${projectId}.db`));
-  file.exec(`drop table category_path; ${STORED_ANSWERS} pragma user_version = 1`);
-  file.close();
-}

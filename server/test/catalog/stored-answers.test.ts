@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { takeBack } from '../support/earlier-schema.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
-import { makeTestStore, type TestStore } from '../support/test-store.ts';
+import { makeTestStore } from '../support/test-store.ts';
 
 const product = (identifier: string, values: Record<string, string>) => ({
   identifier,
@@ -11,22 +10,9 @@ const product = (identifier: string, values: Record<string, string>) => ({
   attributes: Object.entries(values).map(([key, value]) => ({ key, value })),
 });
 
-/** As version 1 of the schemas was, with what it stored: answers, and products that gain facts below zero. */
-const EARLIER = `drop table past_ontology;
-  alter table document rename column former_answer to answer;
-  update document set answer = '"identifier":"as it was stored"';
-  alter table staged_product rename column gains_facts to ontology_revision;
+/** As version 1 stored it: answers, and products that gain facts below zero. */
+const STORED = `update document set answer = '"identifier":"as it was stored"';
   update staged_product set ontology_revision = case when ontology_revision = 1 then -2 else 2 end;`;
-
-async function takeBack(store: TestStore, projectId: number): Promise<void> {
-  if (store.kind === 'postgres') {
-    await store.change(`${EARLIER} update service set schema_version = 3`);
-    return;
-  }
-  const file = new DatabaseSync(join(store.dataDir, 'catalogs', `${projectId}.db`));
-  file.exec(`${EARLIER} pragma user_version = 2`);
-  file.close();
-}
 
 test('a store of a version that stored answers answers by its uploads, and goes on with what was open', async (t) => {
   const store = await makeTestStore();
@@ -44,7 +30,7 @@ test('a store of a version that stored answers answers by its uploads, and goes 
   await callOf(before, '/products/batch/upload', { products: uploads });
   await callOf(before, '/products/batch/preview');
   await before.stop();
-  await takeBack(store, projectId);
+  await takeBack(store, projectId, { before: 'answers', stored: STORED });
 
   const after = await startTestService(t, { store });
   const [a, b] = await after.lookUp(['A', 'B'], projectId);

@@ -176,3 +176,60 @@ test("a match may name a product's own identifier, group and name; an attribute 
   assert.deepEqual(await groupsOf('N1', plain), [['O4']]);
   assert.deepEqual(await groupsOf('N1', own), [['O1']]);
 });
+
+const numeric = (name: string, unitName: string, decimal?: 'comma') => ({
+  ...{ name, type: 'NUMERIC_ATTRIBUTE', unitName },
+  ...(decimal && { decimal }),
+});
+
+/** [operator, value of the bits, value of the drill], true where the product is found. */
+const CONVERTED: readonly [
+  string,
+  unit: readonly [string, string],
+  Readonly<Record<string, boolean>>,
+  drill: string,
+][] = [
+  [
+    'equals',
+    ['in', 'cm'],
+    { '12.5 in': true, '12.5 INCH': true, '12.5 "': true, '12.50001 in': false },
+    '31,75 cm',
+  ],
+  ['greaterOrEqual', ['MHz', 'GHz'], { '2400 MHz': true, '2399.999 MHz': false }, '2,4 GHz'],
+  ['equals', ['°F', '°C'], { '212 °F': true, '-40 °F': false }, '100 °C'],
+  ['less', ['lb', 'g'], { '1 lb': true, '1.1 lb': false }, '453,592371 g'],
+  ['equals', ['km/h', 'm/s'], { '36 km/h': true, '36.1 km/h': false }, '10 m/s'],
+  ['notEquals', ['GiB', 'MB'], { '1 GiB': false, '1.1 GiB': true }, '1073,741824 MB'],
+];
+
+test('units of a dimension convert exactly, in matches, filters and sorts (§11.7, §12.2 rule 5)', async () => {
+  for (const [operator, [unitName, own], found, value] of CONVERTED) {
+    const catalog = await createRelationCatalog(service());
+    await catalog.putOntology('own', numeric('Size', unitName), numeric('Fits', own, 'comma'));
+    const sizes = Object.keys(found);
+    await catalog.load(drill('D', { Fits: value }), ...sizes.map((Size) => bit(Size, { Size })));
+    const relation = await catalog.relate({
+      ...ALL_BITS,
+      match: [{ target: 'Size', operator, source: 'Fits' }],
+      sort: [{ attribute: 'Size', direction: 'asc' }],
+    });
+    const expected = sizes.filter((size) => found[size]).sort();
+    assert.deepEqual((await listOf(catalog, 'D', relation))?.toSorted(), expected, `${unitName} and ${own}`);
+    const filtered = await catalog.relate({
+      source: under('Drills'),
+      target: { all: [under('Bits'), { attribute: 'Size', operator, value }] },
+    });
+    assert.deepEqual(
+      (await listOf(catalog, 'D', filtered))?.toSorted(),
+      expected,
+      `${unitName} and ${value}`,
+    );
+    const answer = await catalog.bulk({
+      identifiers: ['D'],
+      includeRelations: [{ id: relation.id, limit: 1 }],
+    });
+    const [[first]] = answer.D.tags[0].relations[0].searchResult;
+    const { value: text, parsedValue, unit } = first.dataPoints[0];
+    assert.deepEqual([parsedValue, unit], [Number.parseFloat(text), unitName], 'as the attribute has them');
+  }
+});

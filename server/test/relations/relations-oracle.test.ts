@@ -211,6 +211,23 @@ const PC_PARTS = [
     [part('Core/Processors'), all(part('Cooling'), has('Price', 'between', [20, 60]))],
     { sort: 'Noise max asc; Fan speed max desc' },
   ),
+  rule('cards quicker than the processor', [part('Core/Processors'), part('Core/Video cards')], {
+    match: 'GPU boost clock greaterOrEqual Boost clock',
+    sort: 'GPU boost clock desc; Price asc',
+    twoWay: true,
+  }),
+  rule('fans no wider than a screen', [part('Peripherals/Monitors'), part('Cooling/Case fans')], {
+    match: 'Fan size lessOrEqual Screen size',
+    sort: 'Fan size desc',
+  }),
+  rule(
+    'screens of 60 to 81,28 cm',
+    [
+      all(part('Core/Video cards'), has('GPU core clock', 'greater', '2.4 GHz')),
+      all(part('Peripherals/Monitors'), has('Screen size', 'between', ['60 cm', '81,28 cm'])),
+    ],
+    { sort: 'Screen size desc' },
+  ),
   rule('nothing: no such category', [all(), part('Sewing machines')], {}),
 ];
 

@@ -1,6 +1,6 @@
 /**
  * The rules of relations a second time, as plainly as they can be put: for a product, walk through every product of
- * the other side and ask. Nothing here knows how the service does it. Source: docs/interface.md §4.8, §11.3, §12.
+ * the other side and ask. Nothing here knows how the service does it. Source: docs/interface.md §4.8, §11.3, §11.7, §12.
  */
 
 /** The upload shape of §2.3 with the integer id of the product. */
@@ -68,7 +68,38 @@ export interface Related {
   readonly groups: readonly (readonly string[])[];
 }
 
-type Value = string | number | boolean;
+type Value = string | number | boolean | bigint;
+
+/** A few units of the table (§11.7), in whole parts of the smallest. */
+const UNITS: Readonly<Record<string, readonly [dimension: string, parts: bigint]>> = {
+  ...{ mm: ['length', 10n], cm: ['length', 100n], m: ['length', 10_000n], in: ['length', 254n] },
+  ...{ INCH: ['length', 254n], Zoll: ['length', 254n], '"': ['length', 254n] },
+  ...{
+    Hz: ['frequency', 1n],
+    kHz: ['frequency', 1_000n],
+    MHz: ['frequency', 1_000_000n],
+    GHz: ['frequency', 10n ** 9n],
+  },
+  ...{ MB: ['size', 10n ** 6n], GB: ['size', 10n ** 9n], TB: ['size', 10n ** 12n] },
+  ...{ g: ['mass', 1n], kg: ['mass', 1_000n], ns: ['time', 1n], ms: ['time', 1_000_000n] },
+};
+/** More than any number here has. */
+const DECIMALS = 30;
+
+/** @returns the number in whole parts, exactly */
+function countParts(number: string, unit: string): Value {
+  const known = UNITS[unit];
+  const [, sign, whole = '', fraction = '', exponent = '0'] = DECIMAL.exec(number) ?? [];
+  if (known === undefined) return Number(number);
+  const shift = DECIMALS - fraction.length + Number(exponent);
+  return BigInt(`${sign}${whole}${fraction}`) * known[1] * 10n ** BigInt(shift);
+}
+
+const DECIMAL = /^\+?(-?)(\d*)\.?(\d*)(?:e([+-]?\d+))?$/i;
+const isOfDimension = (a: string, b: string) =>
+  a === b || (UNITS[a] !== undefined && UNITS[a]?.[0] === UNITS[b]?.[0]);
+const isSameUnit = (a: string, b: string) =>
+  a === b || (isOfDimension(a, b) && UNITS[a]?.[1] === UNITS[b]?.[1]);
 
 /** A product with its values as the ontology reads them. */
 interface Entry {
@@ -187,23 +218,33 @@ export class RelationOracle {
 }
 
 /** @returns the value as its attribute says; undefined when it does not fit (§11.3) */
-function readValue(text: string, { type, unitName, decimal }: OracleAttribute): Value | undefined {
+function readValue(text: string, { type, unitName = '', decimal }: OracleAttribute): Value | undefined {
   if (type === 'BOOLEAN_ATTRIBUTE') {
     const word = text.toLowerCase();
     return word === 'true' || word === 'false' ? word === 'true' : undefined;
   }
-  if (type !== 'NUMERIC_ATTRIBUTE') return text;
-  const tail = unitName === undefined ? '' : ` ${unitName}`;
-  if (!text.endsWith(tail)) return undefined;
-  const number = text.slice(0, text.length - tail.length);
+  if (type !== 'NUMERIC_ATTRIBUTE') return text.trim() === '' ? undefined : text;
+  if (!isSameUnit(unitOf(text), unitName)) return undefined;
+  const number = numberOf(text);
   const isNumber = (decimal === 'comma' ? COMMA_NUMBER : POINT_NUMBER).test(number);
-  return isNumber ? Number(number.replace(',', '.')) : undefined;
+  return isNumber ? countParts(number.replace(',', '.'), unitName) : undefined;
 }
 
-/** A filter's value: as it stands, or written as values of the attribute are (§12.2 rule 6). */
+const numberOf = (text: string) => text.split(' ')[0] ?? '';
+const unitOf = (text: string) => text.slice(numberOf(text).length + 1);
+
+/** A filter's value: a number in the attribute's unit, or written with a unit of its dimension (§12.2 rule 6). */
 function readWanted(wanted: unknown, attribute: OracleAttribute | undefined): Value {
-  const read = typeof wanted === 'string' && attribute ? readValue(wanted, attribute) : (wanted as Value);
-  return read ?? Number.NaN;
+  const { type, unitName = '' } = attribute ?? {};
+  if (type !== 'NUMERIC_ATTRIBUTE') {
+    const read = typeof wanted === 'string' && attribute ? readValue(wanted, attribute) : (wanted as Value);
+    return read ?? Number.NaN;
+  }
+  if (typeof wanted === 'number') return countParts(String(wanted), unitName);
+  const text = String(wanted);
+  return isOfDimension(unitOf(text), unitName)
+    ? countParts(numberOf(text).replace(',', '.'), unitOf(text))
+    : Number.NaN;
 }
 
 function valuesOf(entry: Entry, attribute: string): readonly Value[] {

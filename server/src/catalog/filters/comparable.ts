@@ -1,4 +1,13 @@
-import { type Attribute, readNumber, readValue } from '../ontology/ontology.ts';
+import {
+  type Attribute,
+  convertToBase,
+  dimensionOf,
+  isSameUnit,
+  readMeasure,
+  readPlain,
+  readValue,
+  splitMeasure,
+} from '../ontology/ontology.ts';
 import type { UploadedProduct } from '../products/products.ts';
 
 /** A value that can be compared: text by code point, numbers, instants in ms, true as 1 and false as 0. */
@@ -11,6 +20,11 @@ export interface ComparedAttribute extends Pick<Attribute, 'name' | 'type' | 'un
   readonly keys: readonly string[];
   /** No attribute, but a field that every product has. */
   readonly field?: OwnField;
+  /**
+   * Of its unit: its numbers compare in the base unit. Whoever made the attribute ready to compare says so, for what was
+   * derived before units converted has other numbers.
+   */
+  readonly dimension?: string;
 }
 
 const OWN_FIELDS = ['identifier', 'groupIdentifier', 'name'] as const;
@@ -27,6 +41,26 @@ export const OWN: Readonly<Record<OwnField, ComparedAttribute>> = {
   name: ownField('name'),
 };
 
+/** @returns the attribute ready to compare, under these keys of an upload */
+export function toCompared(
+  { name, type, unitName, decimal }: Omit<ComparedAttribute, 'keys' | 'dimension'>,
+  keys: readonly string[],
+): ComparedAttribute {
+  const dimension = unitName === undefined ? undefined : dimensionOf(unitName);
+  return {
+    ...{ name, type },
+    ...(unitName !== undefined && { unitName }),
+    ...(decimal !== undefined && { decimal }),
+    keys,
+    ...(dimension !== undefined && { dimension }),
+  };
+}
+
+/** Whether values of one kind can be compared: numbers without a unit, of one unit or of one dimension. */
+export const areComparable = (a: ComparedAttribute, b: ComparedAttribute): boolean =>
+  kindOf(a) === kindOf(b) &&
+  (a.unitName === b.unitName || (a.dimension !== undefined && a.dimension === b.dimension));
+
 const KINDS = {
   TEXT_ATTRIBUTE: 'text',
   UNTYPED_ATTRIBUTE: 'text',
@@ -39,19 +73,26 @@ export const kindOf = ({ type }: Pick<ComparedAttribute, 'type'>): Kind => KINDS
 
 /** @returns a value of an upload as the attribute understands it; undefined when it makes no fact (§11.3) */
 export function readComparable(value: string, attribute: ComparedAttribute): Comparable | undefined {
+  if (attribute.type === 'NUMERIC_ATTRIBUTE') {
+    const measure = readMeasure(value, attribute);
+    return 'plain' in measure ? toNumber(measure.plain, attribute) : undefined;
+  }
   const read = readValue(value, attribute as unknown as Attribute);
   switch (read.kind) {
     case 'text':
       return value;
-    case 'number':
-      return read.number === 0 ? 0 : read.number;
     case 'boolean':
       return read.boolean ? 1 : 0;
     case 'date':
       return readInstant(value);
-    case 'none':
+    default:
       return undefined;
   }
+}
+
+/** 0 for -0. */
+function toNumber(plain: string, { unitName = '', dimension }: ComparedAttribute, unit = unitName): number {
+  return (dimension === undefined ? Number(plain) : convertToBase(plain, unit)) + 0;
 }
 
 /** A date alone is its midnight; without a zone, UTC. */
@@ -62,25 +103,37 @@ function readInstant(value: string): number {
 }
 
 /**
- * A value of a filter as the attribute understands it: a number in the attribute's unit, or a text that carries the
- * unit; true and false; text. Source: docs/interface.md §12.2 rules 4 to 6.
+ * A value of a filter as the attribute understands it: a number in the attribute's unit, or a text that carries a unit of
+ * the same dimension; true and false; text. Source: docs/interface.md §12.2 rules 4 to 6.
  */
 export function readOperand(value: unknown, attribute: ComparedAttribute): Comparable | undefined {
   const kind = kindOf(attribute);
-  if (kind === 'number' && typeof value === 'number') return value + 0;
+  if (kind === 'number') return readNumericOperand(value, attribute);
   if (kind === 'boolean' && typeof value === 'boolean') return value ? 1 : 0;
   if (typeof value !== 'string') return undefined;
-  return (
-    readComparable(value, attribute) ?? (kind === 'number' ? readWithPoint(value, attribute) : undefined)
-  );
+  return kind === 'text' ? value : readComparable(value, attribute);
 }
 
-/** A filter is written by a program: its numbers may have a point whatever the uploads have. */
-function readWithPoint(value: string, { unitName }: ComparedAttribute): number | undefined {
-  const suffix = unitName === undefined ? '' : ` ${unitName}`;
-  return value.endsWith(suffix)
-    ? readNumber(value.slice(0, value.length - suffix.length), 'point')
-    : undefined;
+function readNumericOperand(value: unknown, attribute: ComparedAttribute): number | undefined {
+  if (typeof value === 'number') return toNumber(String(value), attribute);
+  if (typeof value !== 'string') return undefined;
+  const { unitName = '', dimension } = attribute;
+  const { number, unit = '' } = splitMeasure(value);
+  const converts = dimension !== undefined && dimensionOf(unit) === dimension;
+  if (!converts && !isSameUnit(unit, unitName)) return undefined;
+  const plain = readOperandNumber(number, attribute);
+  return plain === undefined ? undefined : toNumber(plain, attribute, unit);
+}
+
+/**
+ * A filter is written by a program or a person: with a decimal point whatever the uploads have, else as the attribute has
+ * it, else in any form that leaves no doubt. `1,234` does.
+ */
+function readOperandNumber(number: string, { decimal }: ComparedAttribute): string | undefined {
+  const own = readPlain(number, 'plain') ?? (decimal && readPlain(number, decimal));
+  if (own !== undefined) return own;
+  const read = (['comma', 'point'] as const).flatMap((form) => readPlain(number, form) ?? []);
+  return new Set(read).size === 1 ? read[0] : undefined;
 }
 
 /** By code point, as the stores compare text; JavaScript's own order puts U+FFFF after U+10000. */

@@ -3,16 +3,17 @@
  * of products and mappings use it. Pure.
  */
 export {
+  areComparable,
   type Comparable,
   type ComparableValue,
   type ComparedAttribute,
   compareValues,
   describeAttribute,
-  kindOf,
   OWN,
   type OwnField,
   readComparable,
   readComparables,
+  toCompared,
 } from './comparable.ts';
 export {
   ComparisonProblem,

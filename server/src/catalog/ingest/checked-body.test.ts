@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { readStored } from '../../../test/support/product-bodies.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import { observeValue } from '../ontology/ontology.ts';
 import { normaliseProduct } from '../products/products.ts';
 import { openBody, validateBody } from './checked-body.ts';
 
@@ -26,7 +27,7 @@ test('a body that the scan takes and one that it leaves give the same products a
     assert.deepEqual([checked.sent, checked.parsed, checked.repeated], [1, 1, []]);
     const stored = sent.map((product) => JSON.stringify(normaliseProduct(product)));
     assert.deepEqual(readStored(checked.openProducts()), stored);
-    assert.deepEqual(checked.observeUnknown(known), [['Length', { unit: 'mm', isBoolean: false }]]);
+    assert.deepEqual(checked.observeUnknown(known), [['Length', observeValue('5 mm')]]);
     assert.deepEqual(checked.listPaths(), ['["Top","Leaf"]']);
     assert.equal(checked.bytes, Buffer.byteLength(body));
   }

@@ -1,4 +1,11 @@
-import { type Attribute, isBlank, joinObserved, type Observed, observeValue } from '../ontology/ontology.ts';
+import {
+  type Attribute,
+  isBlank,
+  isSurelyText,
+  joinObserved,
+  type Observed,
+  observeValue,
+} from '../ontology/ontology.ts';
 import {
   type BodyForm,
   type BodySource,
@@ -93,7 +100,7 @@ function observeValues(
     if (value === null || isBlank(value) || known.has(key)) continue;
     const before = observed.get(key);
     // Text stays text, whatever else comes: most values need no second look.
-    if (before !== undefined && before.unit === null && !before.isBoolean) continue;
+    if (before !== undefined && isSurelyText(before)) continue;
     observed.set(key, joinObserved(before, observeValue(value)));
   }
 }

@@ -1,7 +1,15 @@
 import type { ProductViolation } from '../../kernel/errors.ts';
 import type { BodyEncoding, Operation } from '../../storage/storage.ts';
 import type { OpenDerivation } from '../derivation.ts';
-import { type Attribute, Extractor, indexByKey, type Observed, type Ontology } from '../ontology/ontology.ts';
+import {
+  type Attribute,
+  Extractor,
+  indexByKey,
+  isWaiting,
+  joinObservations,
+  type Observed,
+  type Ontology,
+} from '../ontology/ontology.ts';
 import { type BodyForm, describeInvalid, type OnInvalid, patchProduct } from '../products/products.ts';
 import type { CatalogSnapshot, CatalogSnapshots } from '../snapshot.ts';
 import { CategoryIds, keepLatest } from './category-ids.ts';
@@ -44,7 +52,7 @@ export const describeChecked = ({ sent, parsed, skipped }: CheckedBody): CheckRe
 });
 
 export interface UnknownNames {
-  /** Attributes that the ontology does not know. */
+  /** Attributes that the ontology does not know, or whose type it asks for. */
   readonly observed: [string, Observed][];
   /** Category paths, as JSON, that have no id yet. */
   readonly paths: string[];
@@ -102,7 +110,7 @@ class IngestThread {
       const { known } = this.compile(projectId, ontology, []);
       const paths = await this.categories.learn(projectId, snapshot, body.listPaths());
       const { mode, revision } = ontology;
-      return { observed: body.observeUnknown(known), paths, ontology: { mode, revision } };
+      return { observed: observeUnknown(body, known), paths, ontology: { mode, revision } };
     });
   }
 
@@ -218,6 +226,17 @@ class IngestThread {
     keepLatest(this.compiled, projectId, compiled);
     return compiled;
   }
+}
+
+/** Attributes that the ontology does not know, and by their names those whose values it judges anew. */
+function observeUnknown(body: CheckedBody, known: ReadonlyMap<string, Attribute>): [string, Observed][] {
+  const waiting = new Map([...known].filter(([, attribute]) => isWaiting(attribute)));
+  if (waiting.size === 0) return body.observeUnknown(known);
+  const settled = new Map([...known].filter(([key]) => !waiting.has(key)));
+  const observed = body.observeUnknown(settled);
+  return [
+    ...joinObservations(observed.map(([key, seen]) => new Map([[waiting.get(key)?.name ?? key, seen]]))),
+  ];
 }
 
 interface SnapshotParts {

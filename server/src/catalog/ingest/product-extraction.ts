@@ -1,5 +1,5 @@
 import type { OpenDerivation } from '../derivation.ts';
-import { type Attribute, type Extractor, isBlank, type Ontology } from '../ontology/ontology.ts';
+import { type Attribute, type Extractor, indexByKey, isBlank, type Ontology } from '../ontology/ontology.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import { type PackedProducts, ProductPacker, transferOf } from '../products/products.ts';
 import type { PresentProduct } from '../snapshot.ts';
@@ -47,7 +47,7 @@ export class ProductExtraction {
   constructor(source: ProductSource, parts: ExtractionParts) {
     this.source = source;
     this.parts = parts;
-    this.draftNames = new Set(parts.drafts.map(({ name }) => name));
+    this.draftNames = listKeys(parts.drafts);
     parts.compiled.extractor.tell(this.report);
     this.inspect = source.inspectBy(parts.compiled.extractor);
   }
@@ -87,6 +87,9 @@ export class ProductExtraction {
     return { output, transfer: transferOf(packed) };
   }
 }
+
+export const listKeys = (attributes: readonly Attribute[]): ReadonlySet<string> =>
+  new Set(indexByKey(attributes).keys());
 
 /** Whether a product holds a value of one of these attributes. */
 export const holdsAny = ({ attributes }: UploadedProduct, names: ReadonlySet<string>): boolean =>

@@ -2,7 +2,7 @@ import { type Attribute, describeFacts, indexByKey, listFacts } from '../ontolog
 import type { FollowedProducts } from '../port.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import type { CatalogSnapshot, OutdatedProduct, StagedDocument } from '../snapshot.ts';
-import { type CompiledOntology, holdsAny } from './product-extraction.ts';
+import { type CompiledOntology, holdsAny, listKeys } from './product-extraction.ts';
 import { ReportWriter } from './report-writer.ts';
 
 /** What another ontology makes of uploads that are stored already. */
@@ -29,7 +29,7 @@ export function reviewStaged(
   { extractor }: CompiledOntology,
   drafts: readonly Attribute[],
 ): Omit<ReviewedBatch, 'revision'> {
-  const names = new Set(drafts.map(({ name }) => name));
+  const names = listKeys(drafts);
   const report = new ReportWriter();
   extractor.tell(report);
   const gaining: string[] = [];

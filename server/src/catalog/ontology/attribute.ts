@@ -1,3 +1,6 @@
+import { readPlain, splitMeasure } from './number-text.ts';
+import { isSameUnit } from './units.ts';
+
 /** Source: docs/interface.md §11.1. */
 export type AttributeType =
   | 'TEXT_ATTRIBUTE'
@@ -12,11 +15,18 @@ export interface Attribute {
   readonly type: AttributeType;
   /** The unit that every value carries, e.g. `in`; absent for plain numbers and other types. */
   readonly unitName?: string;
-  /** How numbers are written; default point. */
+  /** How numbers are written; without it with a decimal point and no groups, as programs do. */
   readonly decimal?: 'point' | 'comma';
   /** Other keys of uploads that mean this attribute. */
   readonly synonyms?: readonly string[];
+  /** Why a full update gave it this type; absent where a person chose the type. */
+  readonly reason?: string;
+  /** `automatic`: the next full update judges the values anew. */
+  readonly typing?: 'automatic';
 }
+
+/** Whether the next full update judges the values of an attribute that there is already. */
+export const isWaiting = (attribute: Attribute | undefined): boolean => attribute?.typing === 'automatic';
 
 /** An attribute as a row of either store. */
 export interface AttributeRow {
@@ -27,9 +37,12 @@ export interface AttributeRow {
   readonly decimal: 'point' | 'comma' | null;
   /** JSON list */
   readonly synonyms: string;
+  readonly reason?: string | null;
+  readonly typing?: 'automatic' | null;
 }
 
-export function toAttribute({ id, name, type, unitName, decimal, synonyms }: AttributeRow): Attribute {
+export function toAttribute(row: AttributeRow): Attribute {
+  const { id, name, type, unitName, decimal, synonyms, reason = null, typing = null } = row;
   const others = JSON.parse(synonyms) as string[];
   return {
     id,
@@ -38,6 +51,8 @@ export function toAttribute({ id, name, type, unitName, decimal, synonyms }: Att
     ...(unitName !== null && { unitName }),
     ...(decimal !== null && { decimal }),
     ...(others.length > 0 && { synonyms: others }),
+    ...(reason !== null && { reason }),
+    ...(typing !== null && { typing }),
   };
 }
 
@@ -68,8 +83,6 @@ export type ReadValue =
   | { readonly kind: 'date' }
   | { readonly kind: 'none'; readonly why: NotExtracted };
 
-const POINT_NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
-const COMMA_NUMBER = /^[+-]?(?:\d+(?:,\d*)?|,\d+)(?:[eE][+-]?\d+)?$/;
 const DATE = /^(\d{4})-(\d{2})-(\d{2})(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
 
 /** An empty value is no value, whatever the type: shops send it for what a product lacks. */
@@ -83,7 +96,7 @@ export function readValue(value: string, attribute: Attribute): ReadValue {
   if (isBlank(value)) return { kind: 'none', why: 'value_empty' };
   switch (attribute.type) {
     case 'NUMERIC_ATTRIBUTE':
-      return readMeasure(value, attribute);
+      return readNumeric(value, attribute);
     case 'BOOLEAN_ATTRIBUTE':
       return readBoolean(value);
     case 'DATE_ATTRIBUTE':
@@ -96,23 +109,22 @@ export function readValue(value: string, attribute: Attribute): ReadValue {
 
 /**
  * `number space unit` and nothing else where the attribute has a unit, a number alone where it has none: guessing the
- * unit would make a wrong product comparable.
+ * unit would make a wrong product comparable. @returns the number as a program writes it
  */
-function readMeasure(value: string, { unitName, decimal = 'point' }: Attribute): ReadValue {
-  const space = value.indexOf(' ');
-  const unit = space < 0 ? undefined : value.slice(space + 1);
-  const number = readNumber(space < 0 ? value : value.slice(0, space), decimal);
-  if (number === undefined) return { kind: 'none', why: 'value_not_numeric' };
-  if (unit === unitName) return { kind: 'number', number };
-  return { kind: 'none', why: unit === undefined ? 'unit_missing' : 'unit_other' };
+export function readMeasure(
+  value: string,
+  { unitName, decimal }: Pick<Attribute, 'unitName' | 'decimal'>,
+): { readonly plain: string } | { readonly why: NotExtracted } {
+  const { number, unit } = splitMeasure(value);
+  const plain = readPlain(number, decimal ?? 'plain');
+  if (plain === undefined) return { why: 'value_not_numeric' };
+  if (unit === unitName || isSameUnit(unit ?? '', unitName ?? '')) return { plain };
+  return { why: unit === undefined ? 'unit_missing' : 'unit_other' };
 }
 
-/** @returns the number; undefined when the text is none, or too large to be one. */
-export function readNumber(text: string, decimal: 'point' | 'comma'): number | undefined {
-  const pattern = decimal === 'comma' ? COMMA_NUMBER : POINT_NUMBER;
-  if (!pattern.test(text)) return undefined;
-  const number = Number(text.replace(',', '.'));
-  return Number.isFinite(number) ? number : undefined;
+function readNumeric(value: string, attribute: Attribute): ReadValue {
+  const read = readMeasure(value, attribute);
+  return 'why' in read ? { kind: 'none', why: read.why } : { kind: 'number', number: Number(read.plain) };
 }
 
 function readBoolean(value: string): ReadValue {

@@ -7,7 +7,8 @@ import {
   type NotExtracted,
   readValue,
 } from './attribute.ts';
-import { describeDefinition, draftAttribute, type Observed } from './ontology-draft.ts';
+import type { Observed } from './ontology-draft.ts';
+import { isSameUnit } from './units.ts';
 
 /** A value that made no fact, and why. */
 export interface Unextracted {
@@ -86,7 +87,7 @@ export class Extractor {
   private judgeOfValues(key: string, observed: Observed | undefined): Judge | undefined {
     const known = this.byKey.get(key);
     if (known === undefined) return () => this.listener.onUnknown(key);
-    if (known.isText || (observed && isDrafted(known.attribute, observed))) return undefined;
+    if (known.isText || (observed && allFit(known.attribute, observed))) return undefined;
     return (identifier, value) => this.judge(identifier, known, value);
   }
 
@@ -102,11 +103,16 @@ export class Extractor {
   }
 }
 
-/** Whether the values would make this attribute: then all of them fit it. */
-const isDrafted = (attribute: Attribute, observed: Observed): boolean =>
-  attribute.decimal !== 'comma' &&
-  describeDefinition(draftAttribute(attribute.id, attribute.name, observed)) ===
-    describeDefinition(attribute);
+/** Whether all values that look like this make facts; that others do not is not said. */
+function allFit({ type, unitName = '', decimal }: Attribute, observed: Observed): boolean {
+  if (type === 'BOOLEAN_ATTRIBUTE') return observed.isBoolean;
+  const { units, misfits } = observed;
+  return (
+    type === 'NUMERIC_ATTRIBUTE' &&
+    misfits[decimal ?? 'plain'] === undefined &&
+    units.every(([unit]) => isSameUnit(unit, unitName))
+  );
+}
 
 /** @returns a line for the report of the task. */
 export function describeUnextracted(identifier: string, { attribute, value, why }: Unextracted) {

@@ -1,6 +1,7 @@
 import { markOf } from '../../storage/storage.ts';
 import type { WantedOntology } from '../port.ts';
 import type { Attribute, Ontology } from './attribute.ts';
+import { describeDefinition } from './ontology-draft.ts';
 
 /** What replacing an ontology does to attributes and to the names that have ids for ever. */
 export interface AttributePlan {
@@ -22,6 +23,7 @@ export function identifyAttributes(
   { known, nextId }: { known: ReadonlyMap<string, number>; nextId: number },
 ): AttributePlan {
   const byId = new Map(present.map((attribute) => [attribute.id, attribute]));
+  const byName = new Map(present.map((attribute) => [attribute.name, attribute]));
   const ids = new Map(known);
   const isKnown = (id: number | undefined): id is number => id !== undefined && byId.has(id);
   const renamed = requested.filter(({ id, name }) => isKnown(id) && byId.get(id)?.name !== name);
@@ -32,10 +34,20 @@ export function identifyAttributes(
   const attributes = requested.map((attribute) => {
     const id = isKnown(attribute.id) ? attribute.id : (ids.get(attribute.name) ?? next++);
     if (!isKnown(attribute.id)) ids.set(attribute.name, id);
-    return { ...attribute, id };
+    return explainType({ ...attribute, id }, byId.get(id) ?? byName.get(attribute.name));
   });
   const named = [...ids].filter(([name, id]) => known.get(name) !== id);
   return { attributes, forgotten: forgotten.filter((name) => !ids.has(name)), named, nextId: next };
+}
+
+/** An attribute that a person writes or changes has no reason of the service, and one that is changed waits for no update. */
+function explainType({ reason, typing, ...wanted }: Attribute, present: Attribute | undefined): Attribute {
+  const isSame = present !== undefined && describeDefinition(present) === describeDefinition(wanted);
+  if (!isSame && present?.typing !== undefined) return wanted;
+  if (typing !== undefined) return { ...wanted, typing };
+  return isSame && reason !== undefined && present.reason !== undefined
+    ? { ...wanted, reason: present.reason }
+    : wanted;
 }
 
 /** @returns the mark of an ontology as it is answered */
@@ -54,9 +66,9 @@ export function isSameOntology(
 function describe({ mode, attributes }: Pick<Ontology, 'mode' | 'attributes'>): string {
   const sorted = [...attributes]
     .sort((a, b) => a.id - b.id)
-    .map(({ id, name, type, unitName, decimal, synonyms }) => [
+    .map(({ id, name, type, unitName, decimal, synonyms, typing }) => [
       ...[id, name, type],
-      ...[unitName, decimal, synonyms ?? []],
+      ...[unitName, decimal, synonyms ?? [], typing],
     ]);
   return JSON.stringify([mode, sorted]);
 }

@@ -82,13 +82,14 @@ function isSame(present: Ontology, { mode, attributes }: WantedOntology): boolea
     JSON.stringify(
       [...list]
         .sort((a, b) => (a.name < b.name ? -1 : 1))
-        .map(({ id, name, type, unitName, decimal, synonyms }) => [
+        .map(({ id, name, type, unitName, decimal, synonyms, typing }) => [
           id,
           name,
           type,
           unitName,
           decimal,
           synonyms ?? [],
+          typing,
         ]),
     );
   return present.mode === mode && describe(present.attributes) === describe(attributes);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { isBlank, readValue } from './attribute.ts';
+import { isCodeName } from './code-names.ts';
 import {
   describeDefinition,
   draftAttribute,
@@ -15,9 +16,11 @@ const value = fc.oneof(
   fc.integer().map(String),
   fc.double({ noNaN: true }).map(String),
   fc.tuple(fc.integer(), fc.constantFrom('in', 'cm', '%', 'm3')).map(([number, unit]) => `${number} ${unit}`),
+  fc.constantFrom('1,5', '1.234', '1.234,50 €', '1,234.5', '5 INCH', '5"', '12 345,6 kg', '1 Zoll', '7 kg'),
   fc.constantFrom('true', 'False', '', ' ', '1 ', '02', '1e5', '1 in wide', '1234567890123456'),
   fc.string(),
 );
+const draft = (observed: Observed) => draftAttribute({ id: 1, name: 'Size' }, observed, { locale: 'de-DE' });
 const observe = (values: readonly string[]) =>
   values.reduce<Observed | undefined>((all, one) => joinObserved(all, observeValue(one)), undefined);
 
@@ -36,7 +39,10 @@ test('neither the order of the values nor how they are cut into batches matters 
           const observed = observe(batch);
           return observed === undefined ? [] : [new Map([['Size', observed]])];
         });
-        assert.deepEqual(joinObservations(batches).get('Size'), observe(values));
+        const drafts = [joinObservations(batches).get('Size'), observe(values)].map(
+          (observed) => observed && describeDefinition(draft(observed)),
+        );
+        assert.equal(drafts[0], drafts[1]);
       },
     ),
   );
@@ -47,7 +53,7 @@ test('every value of the update is a fact under the attribute that it created (�
     fc.property(fc.array(value, { minLength: 1, maxLength: 5 }), (values) => {
       const observed = observe(values);
       assert.ok(observed);
-      const attribute = draftAttribute(1, 'Size', observed);
+      const attribute = draft(observed);
       for (const one of values.filter((value) => !isBlank(value)))
         assert.notEqual(readValue(one, attribute).kind, 'none', `${one} as ${describeDefinition(attribute)}`);
     }),
@@ -55,25 +61,68 @@ test('every value of the update is a fact under the attribute that it created (�
 });
 
 const DRAFTS: readonly [values: readonly string[], definition: string][] = [
-  [['1', '-2.5', '+0.5'], '1 NUMERIC_ATTRIBUTE '],
-  [['1 in', '2 in'], '1 NUMERIC_ATTRIBUTE in'],
-  [['1 in', '2'], '1 TEXT_ATTRIBUTE '],
-  [['1 in', '2 In'], '1 TEXT_ATTRIBUTE '],
-  [['1 😀😀😀😀😀😀😀😀😀😀😀😀'], '1 NUMERIC_ATTRIBUTE 😀😀😀😀😀😀😀😀😀😀😀😀'],
-  [['1 abcdefghijklm'], '1 TEXT_ATTRIBUTE '],
-  [['1\tin'], '1 TEXT_ATTRIBUTE '],
-  [['true', 'FALSE'], '1 BOOLEAN_ATTRIBUTE '],
-  [['true', '0'], '1 TEXT_ATTRIBUTE '],
-  [['012'], '1 TEXT_ATTRIBUTE '],
-  [['0.10'], '1 NUMERIC_ATTRIBUTE '],
-  [['1.'], '1 TEXT_ATTRIBUTE '],
-  [['.5'], '1 TEXT_ATTRIBUTE '],
-  [['1e3'], '1 TEXT_ATTRIBUTE '],
-  [['123456789.012345'], '1 NUMERIC_ATTRIBUTE '],
-  [['123456789.0123456'], '1 TEXT_ATTRIBUTE '],
+  [['1', '-2.5', '+0.5'], '1 NUMERIC_ATTRIBUTE  '],
+  [['1 in', '2 in'], '1 NUMERIC_ATTRIBUTE in '],
+  [['1 in', '2'], '1 TEXT_ATTRIBUTE  '],
+  [['1 in', '2 In'], '1 TEXT_ATTRIBUTE  '],
+  [['1 😀😀😀😀😀😀😀😀😀😀😀😀'], '1 NUMERIC_ATTRIBUTE 😀😀😀😀😀😀😀😀😀😀😀😀 '],
+  [['1 abcdefghijklm'], '1 TEXT_ATTRIBUTE  '],
+  [['1\tin'], '1 TEXT_ATTRIBUTE  '],
+  [['true', 'FALSE'], '1 BOOLEAN_ATTRIBUTE  '],
+  [['true', '0'], '1 TEXT_ATTRIBUTE  '],
+  [['012'], '1 TEXT_ATTRIBUTE  '],
+  [['0.10'], '1 NUMERIC_ATTRIBUTE  '],
+  [['1.'], '1 TEXT_ATTRIBUTE  '],
+  [['.5'], '1 TEXT_ATTRIBUTE  '],
+  [['1e3'], '1 TEXT_ATTRIBUTE  '],
+  [['12345678901'], '1 NUMERIC_ATTRIBUTE  '],
+  [['123456789012'], '1 TEXT_ATTRIBUTE  '],
+  [['1.234', '5,5'], '1 NUMERIC_ATTRIBUTE  comma'],
+  [['1 in', '2 INCH', '3"'], '1 NUMERIC_ATTRIBUTE in '],
+  [['1 m', '2 cm'], '1 TEXT_ATTRIBUTE  '],
 ];
 for (const [values, definition] of DRAFTS) {
   test(`${JSON.stringify(values)} make ${definition.slice(2).trim()} (§11.2)`, () => {
-    assert.equal(describeDefinition(draftAttribute(1, 'Size', observe(values) as Observed)), definition);
+    assert.equal(describeDefinition(draft(observe(values) as Observed)), definition);
   });
 }
+
+test('a name of codes is one in the languages of shops, as a word and not within one (§11.2)', () => {
+  const codes = [
+    'GTIN',
+    'ean13',
+    'SKU',
+    'Product ID',
+    'productId',
+    'Art.-Nr.',
+    'ArtNr',
+    'Artikelnummer',
+    'MPN',
+  ];
+  codes.push(
+    'Manufacturer part number',
+    'Référence',
+    'Code article',
+    'código de producto',
+    'Codice articolo',
+  );
+  codes.push(
+    'Bestellnummer',
+    'Onderdeelnummer',
+    'Numer katalogowy',
+    'item no.',
+    'Zolltarifnummer',
+    'Teile-Nr',
+  );
+  for (const name of codes) assert.ok(isCodeName(name), name);
+  const others = [
+    'Width',
+    'Idle power',
+    'Meaning',
+    'Number of parts',
+    'Model year',
+    'Part count',
+    'Reference voltage',
+  ];
+  for (const name of [...others, 'Code length', 'Anzahl Teile']) assert.ok(!isCodeName(name), name);
+});

@@ -1,40 +1,95 @@
+import type { ReportLine } from '../../tasks/tasks.ts';
 import type { Attribute } from './attribute.ts';
+import { isCodeName } from './code-names.ts';
+import { NUMBER_FORMS, type NumberForm, splitMeasure } from './number-text.ts';
+import { isSameUnit, isUnit, nameUnit } from './units.ts';
 
 /**
- * What all values of an attribute that the ontology does not know look like so far. `unit`: the unit that every value
- * carries, '' for plain numbers, null when they are not all numbers of one unit. Source: docs/interface.md §11.2.
+ * What all values of an attribute that the ontology does not know look like so far, each thing with the first value that
+ * showed it. Source: docs/interface.md §11.2.
  */
 export interface Observed {
-  readonly unit: string | null;
+  readonly first: string;
   readonly isBoolean: boolean;
+  /** Units as they are spelled, '' for none. */
+  readonly units: readonly (readonly [unit: string, value: string])[];
+  /** By form, a value that is no number in it. */
+  readonly misfits: Readonly<Partial<Record<NumberForm, string>>>;
+  /** A value that is one number with a decimal point and another one with a decimal comma: 1.234. */
+  readonly unclear?: string;
 }
 
 /** By attribute name. A Map, not an object: `__proto__` is a name like any other. */
 export type Observations = ReadonlyMap<string, Observed>;
 
-/** A number that says so beyond doubt: no leading zeros, no exponent, at most 15 digits. */
-const PLAIN_NUMBER = /^[+-]?(?:0|[1-9]\d*)(?:\.\d+)?$/;
-const MOST_DIGITS = 15;
+/** No exponent, no leading zeros: a number that says so beyond doubt. */
+const groupsOf = (signs: string) => `[1-9]\\d{0,2}([${signs}'’ \\u00a0\\u202f])\\d{3}(?:\\1\\d{3})*`;
+const FORMS: Readonly<Record<NumberForm, RegExp>> = {
+  plain: /^[+-]?(?:0|[1-9]\d*)(?:\.\d+)?$/,
+  comma: new RegExp(`^[+-]?(?:0|[1-9]\\d*|${groupsOf('.')})(?:,\\d+)?$`),
+  point: new RegExp(`^[+-]?(?:0|[1-9]\\d*|${groupsOf(',')})(?:\\.\\d+)?$`),
+};
 /** A word of up to 12 characters that begins with no digit. */
 const UNIT = /^[^\d\s]\S{0,11}$/u;
+/** As many digits are a code, such as a GTIN. */
+export const CODE_DIGITS = 12;
+const KEPT_LENGTH = 100;
+/** More spellings than this are not of one unit. */
+const UNITS = 8;
 
 export function observeValue(value: string): Observed {
-  return { unit: readUnit(value), isBoolean: /^(?:true|false)$/i.test(value) };
+  const first = value.slice(0, KEPT_LENGTH);
+  const isBoolean = isTruth(value);
+  const { number, unit = '' } = splitMeasure(value);
+  const isMeasure = (unit === '' || UNIT.test(unit)) && countDigits(number) < CODE_DIGITS;
+  const forms = isMeasure ? NUMBER_FORMS.filter((form) => FORMS[form].test(number)) : [];
+  if (forms.length === 0) return { first, isBoolean, units: [], misfits: misfitAll(first) };
+  const misfits = Object.fromEntries(
+    NUMBER_FORMS.filter((form) => !forms.includes(form)).map((form) => [form, first]),
+  );
+  const isUnclear = number.includes('.') && forms.includes('plain') && forms.includes('comma');
+  return { first, isBoolean, units: [[unit, first]], misfits, ...(isUnclear && { unclear: first }) };
 }
 
-function readUnit(value: string): string | null {
-  const space = value.indexOf(' ');
-  const number = space < 0 ? value : value.slice(0, space);
-  const unit = space < 0 ? '' : value.slice(space + 1);
-  const isNumber = PLAIN_NUMBER.test(number) && number.replace(/[^\d]/g, '').length <= MOST_DIGITS;
-  return isNumber && (space < 0 || UNIT.test(unit)) ? unit : null;
-}
+const isTruth = (value: string) => /^(?:true|false)$/i.test(value);
+const countDigits = (number: string) => number.replaceAll(/\D/g, '').length;
+const misfitAll = (value: string) => ({ plain: value, comma: value, point: value });
 
-/** What holds of both holds of all: the order of the values does not matter. */
+/** @returns whether no further value can tell anything new */
+export const isSurelyText = ({ misfits: { plain, comma, point }, isBoolean }: Observed): boolean =>
+  !isBoolean && plain !== undefined && comma !== undefined && point !== undefined;
+
+/** What holds of both holds of all. */
 export function joinObserved(a: Observed | undefined, b: Observed): Observed {
   if (a === undefined) return b;
-  return { unit: a.unit === b.unit ? a.unit : null, isBoolean: a.isBoolean && b.isBoolean };
+  const known = new Set(a.units.map(([unit]) => unit));
+  const units = [...a.units, ...b.units.filter(([unit]) => !known.has(unit))];
+  const other = findOtherUnit(units);
+  const misfits = { ...(other === undefined ? b.misfits : misfitAll(other)), ...listMisfits(a, b) };
+  const unclear = misfits.comma === undefined ? (a.unclear ?? b.unclear) : undefined;
+  return {
+    first: a.first,
+    isBoolean: a.isBoolean && b.isBoolean,
+    units: units.slice(0, UNITS),
+    misfits,
+    ...(unclear !== undefined && { unclear }),
+  };
 }
+
+/** What was true or false so far is no number; that does not decide, the first value that is neither does. */
+const listMisfits = (a: Observed, b: Observed) =>
+  a.isBoolean && !b.isBoolean ? misfitAll(b.first) : a.misfits;
+
+/** @returns the value whose unit cannot be that of those before it */
+function findOtherUnit(units: Observed['units']): string | undefined {
+  if (units.length > UNITS) return units.at(-1)?.[1];
+  const [first] = units;
+  // A unit that the table does not have may be a project's name for one that it has.
+  return units.find(([unit]) => first !== undefined && isApart(first[0], unit))?.[1];
+}
+
+const isApart = (a: string, b: string) =>
+  a !== b && (a === '' || b === '' || (isUnit(a) && isUnit(b) && !isSameUnit(a, b)));
 
 export function joinObservations(all: Iterable<Observations>): Map<string, Observed> {
   const joined = new Map<string, Observed>();
@@ -44,13 +99,114 @@ export function joinObservations(all: Iterable<Observations>): Map<string, Obser
   return joined;
 }
 
+/** What decides beside the values. */
+export interface DraftSettings {
+  /** Of the project, as `de-DE`. */
+  readonly locale: string;
+}
+
+/** An attribute that a full update creates, and the value that decided. */
+export interface DraftedAttribute extends Attribute {
+  readonly decidedBy: string;
+}
+
 /** @returns the attribute that a full update creates for these values. */
-export function draftAttribute(id: number, name: string, { unit, isBoolean }: Observed): Attribute {
-  if (unit !== null) return { id, name, type: 'NUMERIC_ATTRIBUTE', ...(unit !== '' && { unitName: unit }) };
-  return { id, name, type: isBoolean ? 'BOOLEAN_ATTRIBUTE' : 'TEXT_ATTRIBUTE' };
+export function draftAttribute(
+  { id, name }: Pick<Attribute, 'id' | 'name'>,
+  observed: Observed,
+  settings: DraftSettings,
+): DraftedAttribute {
+  return { id, name, ...judge(name, observed, settings) };
+}
+
+type Judged = Omit<DraftedAttribute, 'id' | 'name'>;
+
+function judge(name: string, observed: Observed, settings: DraftSettings): Judged {
+  const { first, isBoolean } = observed;
+  if (isBoolean)
+    return { type: 'BOOLEAN_ATTRIBUTE', reason: 'every value is true or false', decidedBy: first };
+  const form = pickForm(observed, settings);
+  const other = observed.units.find(([unit]) => !isSameUnit(unit, observed.units[0]?.[0] ?? ''));
+  if (form === undefined) return describeText(observed, settings);
+  if (other !== undefined)
+    return asText(other[1], `${quote(other[1])} has another unit than ${quote(first)}`);
+  if (isCodeName(name)) return asText(first, `the key is named like a code, and codes are no numbers`);
+  const unitName = nameUnit(observed.units.map(([unit]) => unit));
+  return {
+    type: 'NUMERIC_ATTRIBUTE',
+    ...(unitName !== '' && { unitName }),
+    ...(form !== 'plain' && { decimal: form }),
+    reason: describeNumeric(observed, form, unitName),
+    decidedBy: first,
+  };
+}
+
+/** Numbers as programs write them, else as people of the locale do. */
+function pickForm({ misfits }: Observed, settings: DraftSettings): NumberForm | undefined {
+  return (['plain', decimalOf(settings)] as const).find((form) => misfits[form] === undefined);
+}
+
+/** @returns the decimal sign of a locale (CLDR) */
+function decimalOf({ locale }: DraftSettings): 'comma' | 'point' {
+  return new Intl.NumberFormat([locale, 'en']).format(0.5).includes(',') ? 'comma' : 'point';
+}
+
+const quote = (value: string) => JSON.stringify(value);
+
+const WRITTEN: Readonly<Record<NumberForm, string>> = {
+  plain: '',
+  comma: ' with a decimal comma',
+  point: ' with a decimal point',
+};
+
+function describeNumeric({ first, unclear }: Observed, form: NumberForm, unitName: string): string {
+  const unit = unitName === '' ? '' : `${form === 'plain' ? ' with' : ' and'} the unit ${unitName}`;
+  const doubt =
+    form === 'plain' && unclear !== undefined
+      ? `; the point in ${quote(unclear)} was taken for a decimal one`
+      : '';
+  return `every value is a number${WRITTEN[form]}${unit}, such as ${quote(first)}${doubt}`;
+}
+
+function describeText({ misfits, units, first }: Observed, settings: DraftSettings): Judged {
+  const value = misfits[decimalOf(settings)] ?? '';
+  const other = units.find(([, example]) => example === value);
+  if (other !== undefined && other[1] !== first)
+    return asText(
+      value,
+      `${quote(value)} ${other[0] === '' ? 'has no unit, unlike' : 'has another unit than'} ${quote(first)}`,
+    );
+  return asText(
+    value,
+    `${quote(value)} ${whyNoNumber(value, { notPlain: misfits.plain ?? '', first }, settings)}`,
+  );
+}
+
+const asText = (decidedBy: string, reason: string): Judged => ({ type: 'TEXT_ATTRIBUTE', reason, decidedBy });
+
+function whyNoNumber(
+  value: string,
+  { notPlain, first }: Record<'notPlain' | 'first', string>,
+  { locale }: DraftSettings,
+): string {
+  const { number } = splitMeasure(value);
+  if (/^[+-]?0\d/.test(number)) return 'begins with a zero, as codes do';
+  if (/^[\d.,]+$/.test(number) && countDigits(number) >= CODE_DIGITS)
+    return `has ${CODE_DIGITS} digits or more, as codes do`;
+  if (isTruth(first)) return 'is neither true nor false';
+  return value === notPlain
+    ? `is not a number in ${locale}`
+    : `and ${quote(notPlain)} are not numbers written in one way`;
+}
+
+/** @returns a line for the report of the task that creates the attribute */
+export function describeCreated({ name, type, unitName, reason, decidedBy }: DraftedAttribute): ReportLine {
+  const unit = unitName === undefined ? '' : ` with the unit ${unitName}`;
+  const message = `created as ${type}${unit}: ${reason}`;
+  return { code: 'attribute_created', attribute: name, value: decidedBy, message };
 }
 
 /** @returns the definition as text: facts made with an equal one are equal. */
-export function describeDefinition({ id, type, unitName }: Attribute): string {
-  return `${id} ${type} ${unitName ?? ''}`;
+export function describeDefinition({ id, type, unitName, decimal }: Attribute): string {
+  return `${id} ${type} ${unitName ?? ''} ${decimal ?? ''}`;
 }

@@ -10,9 +10,10 @@ export {
   describeNotExtracted,
   indexByKey,
   isBlank,
+  isWaiting,
   type Ontology,
   type OntologyMode,
-  readNumber,
+  readMeasure,
   readValue,
   toAttribute,
 } from './attribute.ts';
@@ -26,15 +27,22 @@ export {
   type Unextracted,
 } from './extraction.ts';
 export { describeFacts, type Fact, listFacts } from './facts.ts';
+export { readPlain, splitMeasure } from './number-text.ts';
 export { identifyAttributes, isSameOntology, markOfOntology } from './ontology-change.ts';
 export { createOntologyChanges, type OntologyChanges } from './ontology-changes.ts';
 export type { WantedAttribute } from './ontology-check.ts';
 export {
+  CODE_DIGITS,
+  type DraftedAttribute,
+  type DraftSettings,
+  describeCreated,
   describeDefinition,
   draftAttribute,
+  isSurelyText,
   joinObservations,
   joinObserved,
   type Observations,
   type Observed,
   observeValue,
 } from './ontology-draft.ts';
+export { convertToBase, dimensionOf, isSameUnit } from './units.ts';

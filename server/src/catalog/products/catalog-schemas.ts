@@ -75,6 +75,19 @@ export const AttributeSchema = Type.Object(
     unitName: Type.Optional(Type.String({ minLength: 1, maxLength: 64, pattern: '^\\S+$' })),
     decimal: Type.Optional(Type.Unsafe<'point' | 'comma'>({ type: 'string', enum: ['point', 'comma'] })),
     synonyms: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { maxItems: 100 })),
+    reason: Type.Optional(
+      Type.String({
+        maxLength: 1_000,
+        description: 'why a full update gave the attribute its type; set by the service, ignored in a PUT',
+      }),
+    ),
+    typing: Type.Optional(
+      Type.Unsafe<'automatic'>({
+        type: 'string',
+        enum: ['automatic'],
+        description: 'sets the type back to automatic: the next full update judges the values anew',
+      }),
+    ),
   },
   { additionalProperties: false, title: 'Attribute' },
 );

@@ -121,14 +121,32 @@ function* saveAttributeIds(named: readonly (readonly [name: string, id: number])
   );
 }
 
+/** In place of those with the same ids. */
 export function* insertAttributes(attributes: readonly Attribute[]): Program<void> {
   if (attributes.length === 0) return;
+  yield* run(sql`delete from attribute where ${own()} and id ${among(attributes.map(({ id }) => id))}`);
   const made = tabled(
     'a',
-    { id: 'bigint', name: 'text', type: 'text', unit_name: 'text', decimal: 'text', synonyms: 'text' },
-    attributes.map(({ id, name, type, unitName, decimal, synonyms }) => [
+    {
+      id: 'bigint',
+      name: 'text',
+      type: 'text',
+      unit_name: 'text',
+      decimal: 'text',
+      synonyms: 'text',
+      reason: 'text',
+      typing: 'text',
+    },
+    attributes.map(({ id, name, type, unitName, decimal, synonyms, reason, typing }) => [
       ...[id, name, type, unitName ?? null, decimal ?? null, JSON.stringify(synonyms ?? [])],
+      ...[reason ?? null, typing ?? null],
     ]),
   );
-  yield* run(insertInto('attribute', 'id, name, type, unit_name, decimal, synonyms', sql`a.* from ${made}`));
+  yield* run(
+    insertInto(
+      'attribute',
+      'id, name, type, unit_name, decimal, synonyms, reason, typing',
+      sql`a.* from ${made}`,
+    ),
+  );
 }

@@ -151,7 +151,8 @@ const ONTOLOGY_STATE = byEngine({
 /** One statement: the revision and the attributes are of one state. A removed attribute list is a row of nulls. */
 export function* readOntology(): Program<Ontology> {
   const found = yield* rows<AttributeRow & { mode: OntologyMode; revision: number }>(
-    sql`select c.mode, c.revision, a.id, a.name, a.type, a.unit_name as "unitName", a.decimal, a.synonyms
+    sql`select c.mode, c.revision, a.id, a.name, a.type, a.unit_name as "unitName", a.decimal, a.synonyms,
+        a.reason, a.typing
       from ${ONTOLOGY_STATE} c left join attribute a on ${own('a')} order by a.id`,
   );
   const [first] = found;

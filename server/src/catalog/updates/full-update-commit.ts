@@ -1,5 +1,6 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { PartRequest, TaskDefinition, TaskRun } from '../../tasks/tasks.ts';
+import { type DraftedAttribute, describeCreated } from '../ontology/ontology.ts';
 import type { CatalogParts } from '../parts.ts';
 import type { ChangeCounts, CommitResult, DeleteLimit } from '../port.ts';
 import { listSkipped, ReportPassage } from '../report-lines.ts';
@@ -19,6 +20,11 @@ interface CommitPayload {
 const ANY_SIZE_MIB = 1024;
 /** A commit is prepared again when the ontology changed meanwhile; more often than this, something is wrong. */
 const ATTEMPTS = 10;
+
+interface SettledCommit {
+  readonly result: Exclude<CommitResult, { kind: 'stale' }>;
+  readonly newAttributes: readonly DraftedAttribute[];
+}
 
 export interface CommitParts {
   readonly parts: CatalogParts;
@@ -89,13 +95,14 @@ export class FullUpdateCommits {
       maxDeletePercent: Math.min(settings.maxDeletePercent, own),
       allowDeletes,
     };
-    const result = await this.commitSettled(run, fullUpdateId, limits);
+    const { result, newAttributes } = await this.commitSettled(run, fullUpdateId, limits);
     if (result.kind === 'guarded') {
       const refusal = refuseDeletes(result, limits, own < settings.maxDeletePercent ? 'pipeline' : 'project');
       this.parts.onCommitRefused(refusal.code);
       throw refusal;
     }
     await this.parts.onOntologyFollowed(run);
+    for (const attribute of newAttributes) run.report(describeCreated(attribute));
     await this.reportCommit(run, fullUpdateId, result.counts);
     await this.closing.close(projectId, fullUpdateId, 'committed');
   }
@@ -104,7 +111,7 @@ export class FullUpdateCommits {
     run: TaskRun,
     fullUpdateId: number,
     limits: DeleteLimit & { keptCommits: number },
-  ): Promise<Exclude<CommitResult, { kind: 'stale' }>> {
+  ): Promise<SettledCommit> {
     const { store, clock } = this.parts;
     const { projectId, number: taskNumber } = run.task;
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
@@ -121,7 +128,7 @@ export class FullUpdateCommits {
       const prepared = { fullUpdateId, batches, revision, mode, newAttributes, ...limits };
       const order = { taskNumber, at: clock.now(), ...prepared };
       const result = await run.takeEffect(() => store.commit(projectId, order));
-      if (result.kind !== 'stale') return result;
+      if (result.kind !== 'stale') return { result, newAttributes };
     }
     throw new Error('the ontology changed again and again while a full update was committed');
   }

@@ -4,23 +4,16 @@ import type { Logger } from '../../kernel/logger.ts';
 import type { Database } from '../../storage/storage.ts';
 import type { Ingest, IngestSource } from '../ingest/ingest.ts';
 import {
-  type Attribute,
-  describeDefinition,
-  draftAttribute,
+  type DraftedAttribute,
   indexByKey,
+  isWaiting,
   joinObservations,
   joinObserved,
-  type Observations,
   type Observed,
   type Ontology,
 } from '../ontology/ontology.ts';
 import type { CatalogStore, StagedBatch } from '../port.ts';
-
-/** With which definitions the values of a batch were judged. */
-export interface ExtractedBy {
-  readonly revision: number;
-  readonly drafts: readonly (readonly [name: string, definition: string])[];
-}
+import { defined, draftOf, type ExtractedBy, isSettled, readObserved } from './staged-drafts.ts';
 
 /** A batch that was accepted and is to be staged. */
 export interface AcceptedBatch {
@@ -34,6 +27,7 @@ interface Session {
   /** Batches that this process accepted; others are staged by the process that accepted them, unless it died. */
   readonly own: Set<number>;
   readonly observed: Map<string, Observed>;
+  readonly locale: string;
   turn: Promise<void>;
   /** The last two writes: one may be under way while the next batch is extracted, not more. */
   writes: [Promise<boolean>, Promise<boolean>];
@@ -41,6 +35,7 @@ interface Session {
 }
 
 interface StagingParts {
+  getLocale(projectId: number): Promise<string>;
   readonly database: Pick<Database, 'isShared'>;
   readonly store: CatalogStore;
   readonly ingest: Ingest;
@@ -101,7 +96,7 @@ export class Staging {
     projectId: number,
     fullUpdateId: number,
     ontology: Ontology,
-  ): Promise<Attribute[] | undefined> {
+  ): Promise<DraftedAttribute[] | undefined> {
     const { store } = this.parts;
     const batches = await store.listStagedBatches(projectId, fullUpdateId);
     const drafts = await this.findDrafts(projectId, ontology, batches);
@@ -126,13 +121,14 @@ export class Staging {
     const known = this.sessions.get(fullUpdateId);
     if (known !== undefined) return known;
     const staged = await this.parts.store.listStagedBatches(projectId, fullUpdateId);
+    const locale = await this.parts.getLocale(projectId);
     const opened = this.sessions.get(fullUpdateId);
     if (opened !== undefined) return opened;
     const done = Promise.resolve();
     const none = Promise.resolve(true);
     const observed = joinObservations(staged.map(readObserved));
     const session: Session = {
-      ...{ projectId, own: new Set(), observed },
+      ...{ projectId, own: new Set(), observed, locale },
       ...{ turn: done, writes: [none, none], failure: undefined },
     };
     this.sessions.set(fullUpdateId, session);
@@ -147,12 +143,12 @@ export class Staging {
     { batch, source }: AcceptedBatch,
   ): Promise<void> {
     const { store, ingest } = this.parts;
-    const { projectId, observed: seen } = session;
+    const { projectId, observed: seen, locale } = session;
     const found = await ingest.findUnknownNames(projectId, source);
     const names = found.ontology.mode === 'automatic' ? found.observed.map(([name]) => name) : [];
     const ids = await this.reserveIds(projectId, names, found.paths);
     for (const [name, observed] of found.observed) seen.set(name, joinObserved(seen.get(name), observed));
-    const drafts = names.map((name) => draftOf(name, ids, seen));
+    const drafts = names.map((name) => draftOf(name, { ids, observed: seen, settings: { locale } }));
     const extracted = await ingest.extractProducts(projectId, source, drafts);
     const { packed, report, revision, derivationRevision } = extracted;
     await session.writes[0];
@@ -249,36 +245,17 @@ export class Staging {
     projectId: number,
     ontology: Ontology,
     batches: readonly StagedBatch[],
-  ): Promise<Attribute[]> {
+  ): Promise<DraftedAttribute[]> {
     if (ontology.mode === 'own') return [];
     const known = indexByKey(ontology.attributes);
+    const isWanted = (name: string) => isWaiting(known.get(name)) || !known.has(name);
     const observed = joinObservations(batches.map(readObserved));
-    const names = [...observed.keys()].filter((name) => !known.has(name));
+    const names = [...observed.keys()].filter(isWanted);
     const ids = await this.reserveIds(projectId, names, []);
-    return names.map((name) => draftOf(name, ids, observed));
+    const settings = { locale: await this.parts.getLocale(projectId) };
+    return names.map((name) => {
+      const { synonyms } = known.get(name) ?? {};
+      return { ...draftOf(name, { ids, observed, settings }), ...(synonyms && { synonyms }) };
+    });
   }
-}
-
-const defined = (draft: Attribute) => [draft.name, describeDefinition(draft)] as const;
-
-/** Another full update may have created what this one was to create, with other values in mind. */
-function isSettled(made: ExtractedBy, revision: number, known: ReadonlyMap<string, Attribute>): boolean {
-  return (
-    made.revision === revision &&
-    made.drafts.every(([name, definition]) => {
-      const attribute = known.get(name);
-      return attribute === undefined || describeDefinition(attribute) === definition;
-    })
-  );
-}
-
-function readObserved({ observed }: StagedBatch): Observations {
-  return new Map(JSON.parse(observed) as [string, Observed][]);
-}
-
-function draftOf(name: string, ids: ReadonlyMap<string, number>, observed: Observations): Attribute {
-  const seen = observed.get(name);
-  const id = ids.get(name);
-  if (seen === undefined || id === undefined) throw new Error(`the attribute ${name} was not observed`);
-  return draftAttribute(id, name, seen);
 }

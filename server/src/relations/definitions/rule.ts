@@ -1,15 +1,16 @@
 import {
   type Attribute,
+  areComparable,
   type ComparedAttribute,
   ComparisonProblem,
   compileFilter,
   describeAttribute,
   indexByKey,
-  kindOf,
   type Operator,
   OWN,
   type OwnField,
   type ProductTest,
+  toCompared,
 } from '../../catalog/catalog.ts';
 import type { Match, MatchedValue, RelationRule, Side } from './relation.ts';
 
@@ -33,14 +34,7 @@ export function bindRule(
   const find = (name: string) => {
     const attribute = byName.get(name);
     if (attribute === undefined) throw new ComparisonProblem(`there is no attribute ${JSON.stringify(name)}`);
-    const { type, unitName, decimal } = attribute;
-    const known = used.get(name) ?? {
-      name,
-      type,
-      ...(unitName !== undefined && { unitName }),
-      ...(decimal !== undefined && { decimal }),
-      keys: keys.get(attribute.id) ?? [],
-    };
+    const known = used.get(name) ?? toCompared(attribute, keys.get(attribute.id) ?? []);
     used.set(name, known);
     return known;
   };
@@ -131,8 +125,7 @@ function compileMatch(
   find: (value: MatchedValue) => ComparedAttribute,
 ): CompiledMatch {
   const [ofTarget, ofSource] = [find(target), find(source)];
-  const isComparable = kindOf(ofTarget) === kindOf(ofSource) && ofTarget.unitName === ofSource.unitName;
-  if (isComparable) return { target: ofTarget, operator, source: ofSource };
+  if (areComparable(ofTarget, ofSource)) return { target: ofTarget, operator, source: ofSource };
   throw new ComparisonProblem(
     `${describeAttribute(ofTarget)} and ${describeAttribute(ofSource)}: they cannot be compared`,
   );

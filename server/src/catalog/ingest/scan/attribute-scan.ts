@@ -1,19 +1,21 @@
-import { isBlank, joinObserved, type Observed, observeValue } from '../../ontology/ontology.ts';
+import { isBlank, isSurelyText, joinObserved, type Observed, observeValue } from '../../ontology/ontology.ts';
 import { ValueSchema } from '../../products/products.ts';
 import { IntList } from './int-list.ts';
 import {
   afterSameAgain,
   BACKSLASH,
   CLOSES_OBJECT,
+  COMMA,
   type CountedSpan,
   NO_SPAN,
   oddities,
+  POINT,
   QUOTE,
   type Span,
   skipSpace,
   UNSURE,
 } from './json-bytes.ts';
-import { endOfMeasure, isTruth } from './measure-bytes.ts';
+import { endOfMeasure, findUnit, isTruth, type KnownMeasure } from './measure-bytes.ts';
 import { afterText, decodeText, type Reader } from './readers.ts';
 import { readerOf, sizesOf } from './schema-reader.ts';
 import { SpanTable } from './span-table.ts';
@@ -28,8 +30,8 @@ export interface ScannedKey {
   next: ScannedKey | undefined;
   other: ScannedKey | undefined;
   observed: Observed | undefined;
-  /** What stands behind the number of a value that says nothing new: the unit, if any, and the closing quote. */
-  unit: Span | undefined;
+  /** What a number looks like that says nothing new. */
+  measure: KnownMeasure | undefined;
   /** Text stays text, whatever else comes. */
   isText: boolean;
   /** Whether a value was empty, which is told in the report. */
@@ -38,7 +40,7 @@ export interface ScannedKey {
 
 const createKey = (name: string, number: number): ScannedKey => ({
   ...{ name, number, lead: NO_SPAN, next: undefined, other: undefined },
-  ...{ observed: undefined, unit: undefined, isText: false, hasBlank: false },
+  ...{ observed: undefined, measure: undefined, isText: false, hasBlank: false },
 });
 
 const { key: KeySchema, value: TextSchema } = ValueSchema.properties;
@@ -163,8 +165,8 @@ export class AttributeScan {
 
   private readValue(at: number): number {
     const { bytes, key } = this;
-    if (key.unit !== undefined && bytes[at] === QUOTE) {
-      const end = endOfMeasure(bytes, at, key.unit);
+    if (key.measure !== undefined && bytes[at] === QUOTE) {
+      const end = endOfMeasure(bytes, at, key.measure);
       if (end >= 0) return end;
     }
     const end = afterText(bytes, at, VALUE);
@@ -181,15 +183,16 @@ export class AttributeScan {
     if (isBlank(value)) return;
     const observed = joinObserved(key.observed, observeValue(value));
     key.observed = observed;
-    key.unit = observed.unit === null ? undefined : this.findUnit(start, end);
-    key.isText = observed.unit === null && !observed.isBoolean;
+    key.isText = isSurelyText(observed);
+    key.measure = key.isText ? undefined : knowMeasure(observed, findUnit(bytes, start, end));
     this.observed.set(key.name, observed);
   }
+}
 
-  /** As it is written here, with the space before it, or only the closing quote. */
-  private findUnit(start: number, end: number): Span {
-    let unit = start;
-    while (unit < end - 1 && this.bytes[unit] !== SPACE) unit += 1;
-    return { start: unit, length: end - unit };
-  }
+/** @returns what a number may look like that fits the same forms as those before it */
+function knowMeasure({ misfits }: Observed, unit: Span | undefined): KnownMeasure | undefined {
+  if (unit === undefined) return undefined;
+  if (misfits.comma !== undefined) return { unit, decimal: POINT };
+  const isComma = misfits.plain !== undefined && misfits.point !== undefined;
+  return { unit, decimal: isComma ? COMMA : undefined };
 }

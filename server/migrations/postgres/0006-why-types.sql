@@ -1,0 +1,3 @@
+-- As ../catalog/0004-why-types.sql.
+alter table attribute add column reason text;
+alter table attribute add column typing text;

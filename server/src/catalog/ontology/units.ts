@@ -1,0 +1,96 @@
+import { UNIT_TABLE, type UnitRow } from './unit-table.ts';
+
+/** A decimal: `digits` × 10^`exponent`. */
+interface Decimal {
+  readonly digits: bigint;
+  readonly exponent: number;
+}
+
+/** A unit of the table. Numbers in it are compared in the base unit of its dimension, which is as small as makes factors whole decimals. */
+interface Unit {
+  readonly name: string;
+  readonly dimension: string;
+  readonly factor: Decimal;
+  readonly plus: Decimal;
+}
+
+/** A finite number of 65,536 characters at most (§8) with a larger one is 0; its digits would take gigabytes. */
+const MOST_EXPONENT = 70_000;
+const NUMBER = /^([+-]?)(\d*)\.?(\d*)(?:[eE]([+-]?\d+))?$/;
+
+/** Reads what `readPlain` returns. */
+function readDecimal(text: string): Decimal {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = NUMBER.exec(text) ?? [];
+  const power = Number(exponent) - fraction.length;
+  if (Math.abs(power) > MOST_EXPONENT) return { digits: 0n, exponent: 0 };
+  return { digits: BigInt(`${sign === '-' ? '-' : ''}${whole}${fraction}`), exponent: power };
+}
+
+const multiply = (a: Decimal, b: Decimal): Decimal => ({
+  digits: a.digits * b.digits,
+  exponent: a.exponent + b.exponent,
+});
+
+function add(a: Decimal, b: Decimal): Decimal {
+  if (b.digits === 0n) return a;
+  const exponent = Math.min(a.exponent, b.exponent);
+  const digitsAt = (one: Decimal) => one.digits * 10n ** BigInt(one.exponent - exponent);
+  return { digits: digitsAt(a) + digitsAt(b), exponent };
+}
+
+/** Quotients have one divisor together: without it every factor of a dimension is a decimal with an end. */
+function buildUnits(dimension: string, rows: readonly UnitRow[]): (readonly [spelling: string, Unit])[] {
+  const divisors = new Set(rows.map(({ factor }) => factor.split('/')[1] ?? '1'));
+  return rows.flatMap(({ name, factor, plus = '0', also }) => {
+    const [dividend = '', own = '1'] = factor.split('/');
+    const others = [...divisors].filter((divisor) => divisor !== own);
+    const unit: Unit = {
+      ...{ name, dimension, plus: readDecimal(plus) },
+      factor: [dividend, ...others].map(readDecimal).reduce(multiply),
+    };
+    return [name, ...also.split(' ').filter(Boolean)].map((spelling) => [spelling, unit] as const);
+  });
+}
+
+/** A name, and not a symbol that means another unit in other letters: mW, MW. */
+const isName = (spelling: string) => /^\p{L}{4,}$/u.test(spelling);
+const keyOf = (spelling: string) => (isName(spelling) ? spelling.toLowerCase() : spelling);
+
+const UNITS: ReadonlyMap<string, Unit> = new Map(
+  Object.entries(UNIT_TABLE)
+    .flatMap(([dimension, rows]) => buildUnits(dimension, rows))
+    .map(([spelling, unit]) => [keyOf(spelling), unit]),
+);
+
+const findUnit = (spelling: string): Unit | undefined => UNITS.get(spelling) ?? UNITS.get(keyOf(spelling));
+
+/** @returns whether the table has the unit */
+export const isUnit = (spelling: string): boolean => findUnit(spelling) !== undefined;
+
+/** Whether two spellings are of one unit. */
+export function isSameUnit(a: string, b: string): boolean {
+  if (a === b) return true;
+  const unit = findUnit(a);
+  return unit !== undefined && unit === findUnit(b);
+}
+
+/** @returns the name for a unit that is spelled so: as it is where all agree, else as in the table */
+export function nameUnit(spellings: readonly string[]): string {
+  const [first = ''] = spellings;
+  return spellings.every((one) => one === first) ? first : (findUnit(first)?.name ?? first);
+}
+
+/** @returns the dimension whose units convert; undefined: the unit compares only with itself */
+export const dimensionOf = (spelling: string): string | undefined => findUnit(spelling)?.dimension;
+
+/**
+ * @param plain a number as `readPlain` returns it
+ * @returns the same in the base unit of the dimension, rounded once at the end: equal quantities are equal numbers, and
+ * others keep their order
+ */
+export function convertToBase(plain: string, spelling: string): number {
+  const unit = findUnit(spelling);
+  if (unit === undefined) return Number(plain);
+  const { digits, exponent } = multiply(add(readDecimal(plain), unit.plus), unit.factor);
+  return Number(`${digits}e${exponent}`);
+}
