@@ -104,9 +104,8 @@ class IngestThread {
     return this.onSnapshot(projectId, drafts, async (snapshot, parts) => {
       const extraction = new ProductExtraction(products, { ...parts, drafts });
       extraction.report.addRepeated(body.repeated);
-      const findPresent = await snapshot.findPresent(identifiers);
-      for (const [row, identifier] of identifiers.entries())
-        extraction.add(row, identifier, findPresent(identifier));
+      const present = await snapshot.findPresent(identifiers);
+      for (const [row, identifier] of identifiers.entries()) extraction.add(row, identifier, present[row]);
       this.kept.delete(source.handle);
       return extraction.finish();
     });
