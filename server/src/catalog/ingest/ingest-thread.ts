@@ -53,7 +53,7 @@ interface ProjectSource {
 export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Operation> {
   const ingest = new IngestThread(snapshots);
   return {
-    check: (input: CheckInput) => ({ output: ingest.check(input) }),
+    check: (input: CheckInput) => ({ output: ingest.check(input), sharedBytes: input.bytes.length }),
     findUnknownNames: async ({ projectId, source }: ProjectSource) => ({
       output: await ingest.findUnknownNames(projectId, source),
     }),
