@@ -39,8 +39,8 @@ export interface CatalogSnapshot {
   /** @returns the attributes as they were until a person changed them; undefined when that is long ago */
   readPastOntology(revision: number): Promise<readonly Attribute[] | undefined>;
   openDerivation(): Promise<OpenDerivation>;
-  /** @returns how to find those of these products that the catalog holds */
-  findPresent(identifiers: readonly string[]): Promise<(identifier: string) => PresentProduct | undefined>;
+  /** @returns those of these products that the catalog holds, each at the place of its identifier */
+  findPresent(identifiers: readonly string[]): Promise<readonly (PresentProduct | undefined)[]>;
   findPatched(identifiers: readonly string[]): Promise<(identifier: string) => PatchedProduct | undefined>;
   /** @returns the ids of category paths, as JSON; unknown ones are left out */
   findCategories(paths: readonly string[]): Promise<ReadonlyMap<string, number>>;

@@ -84,6 +84,7 @@ export {
 export { translateSqliteError } from './sqlite-errors.ts';
 export { type ExpectedStates, markOf, refuseOtherState } from './state-mark.ts';
 export {
+  countPassed,
   createThreadPool,
   type Operation,
   type OperationAnswer,

@@ -122,11 +122,12 @@ export class CatalogWorld {
   /** As the parsing thread does it. `gains`: facts of attributes that the full update creates. */
   extract(products: ReadonlyMap<string, number>, gains = false): Promise<PackedProducts> {
     return this.read(async (snapshot) => {
-      const findPresent = await snapshot.findPresent([...products.keys()]);
+      const present = await snapshot.findPresent([...products.keys()]);
+      let row = 0;
       const packer = new ProductPacker(4096);
       for (const [identifier, content] of products) {
         const sent = { identifier, raw: rawOf(identifier, content), gains };
-        pack(packer, sent, findPresent(identifier));
+        pack(packer, sent, present[row++]);
       }
       return packer.pack();
     });

@@ -71,7 +71,7 @@ interface ProjectSource {
 export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Operation> {
   const ingest = new IngestThread(snapshots);
   return {
-    check: (input: CheckInput) => ({ output: ingest.check(input) }),
+    check: (input: CheckInput) => ({ output: ingest.check(input), sharedBytes: input.bytes.length }),
     findUnknownNames: async ({ projectId, source }: ProjectSource) => ({
       output: await ingest.findUnknownNames(projectId, source),
     }),
@@ -123,9 +123,8 @@ class IngestThread {
       const extraction = new ProductExtraction(products, { ...parts, drafts });
       extraction.report.addSkipped(body);
       extraction.report.addRepeated(body.repeated);
-      const findPresent = await snapshot.findPresent(identifiers);
-      for (const [row, identifier] of identifiers.entries())
-        extraction.add(row, identifier, findPresent(identifier));
+      const present = await snapshot.findPresent(identifiers);
+      for (const [row, identifier] of identifiers.entries()) extraction.add(row, identifier, present[row]);
       this.kept.delete(source.handle);
       return extraction.finish();
     });

@@ -73,7 +73,7 @@ export class ProductExtraction {
     this.report.addUnknownIdentifier(identifier);
   }
 
-  finish(): { output: Extracted; transfer: ArrayBuffer[] } {
+  finish(): { output: Extracted; transfer: ArrayBuffer[]; sharedBytes: number } {
     const packed = this.packer.pack();
     expectedBytes = Math.ceil(packed.bytes.length * 1.05) + 256 * 1024;
     const { revision } = this.parts.ontology;
@@ -84,7 +84,7 @@ export class ProductExtraction {
       report: this.report.toText(),
       unknownIdentifiers: this.unknownIdentifiers,
     };
-    return { output, transfer: transferOf(packed) };
+    return { output, transfer: transferOf(packed), sharedBytes: packed.bytes.length };
   }
 }
 

@@ -1,11 +1,11 @@
 import { hash as computeHash } from 'node:crypto';
 
 /**
- * Products on their way from the thread that parses to the thread that writes: text as bytes in one buffer that is
- * handed over, not copied: the serving thread, which passes it on, never reads it.
+ * Products on their way from the thread that parses to the thread that writes: text as bytes in shared memory, columns in
+ * buffers that are handed over: the serving thread, which passes them on, never reads them.
  */
 export interface PackedProducts {
-  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly bytes: Uint8Array<SharedArrayBuffer>;
   /** Where the parts of row i lie in `bytes`: ends of identifier, raw upload and what was derived. */
   readonly offsets: Uint32Array<ArrayBuffer>;
   /** 16 bytes a row, of the raw upload. */
@@ -52,8 +52,8 @@ export function hashOf({ hashes }: PackedProducts, row: number): Uint8Array {
 }
 
 export function transferOf(packed: PackedProducts): ArrayBuffer[] {
-  const { bytes, offsets, hashes, documents, gains, products } = packed;
-  return [bytes, offsets, hashes, documents, gains, products].map(({ buffer }) => buffer);
+  const { offsets, hashes, documents, gains, products } = packed;
+  return [offsets, hashes, documents, gains, products].map(({ buffer }) => buffer);
 }
 
 export interface Row {
@@ -74,12 +74,12 @@ const LOOPED_BYTES = 24;
 export class ProductPacker {
   private readonly rows: Row[] = [];
   private readonly offsets: number[] = [];
-  private buffer: Buffer<ArrayBuffer>;
+  private buffer: Buffer<SharedArrayBuffer>;
   private used = 0;
   private rawStart = 0;
 
   constructor(expectedBytes: number) {
-    this.buffer = Buffer.from(new ArrayBuffer(Math.max(expectedBytes, 4096)));
+    this.buffer = Buffer.from(new SharedArrayBuffer(Math.max(expectedBytes, 4096)));
   }
 
   /** Begins a row; its raw upload follows. */
@@ -140,7 +140,7 @@ export class ProductPacker {
   private grow(bytes: number): void {
     const needed = this.used + bytes;
     if (needed <= this.buffer.length) return;
-    const larger = Buffer.from(new ArrayBuffer(Math.max(needed, this.buffer.length * 2)));
+    const larger = Buffer.from(new SharedArrayBuffer(Math.max(needed, this.buffer.length * 2)));
     this.buffer.copy(larger, 0, 0, this.used);
     this.buffer = larger;
   }

@@ -49,6 +49,10 @@ export function createCatalogWrites(
   };
 }
 
+/** @returns the bytes of products that a write brought in shared memory */
+export const sharedBytesOf = (input: unknown): number =>
+  (input as { packed?: PackedProducts }).packed?.bytes.length ?? 0;
+
 /** Runs a program in one transaction. */
 export type Transact = <Result>(projectId: number, program: Program<Result>) => Result | Promise<Result>;
 

@@ -1,7 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../kernel/errors.ts';
 import { countJson, describeExcess, type JsonLimits } from '../../kernel/json-scan.ts';
+<<<<<<< HEAD
 import { type BodyEncoding, readEncoding, unpack } from '../../storage/storage.ts';
+=======
+import { countPassed } from '../../storage/storage.ts';
+>>>>>>> ingest
 import type { HeldMemory } from './memory-budget.ts';
 import { SenderPace } from './sender-pace.ts';
 
@@ -38,6 +42,7 @@ export async function readBody(request: IncomingMessage, terms: BodyTerms): Prom
       pace.arrived(chunk.length);
       if (collected.length + chunk.length > maxMib * MIB) return fail(tooLarge(maxMib));
       collected.add(chunk);
+      countPassed(chunk.length);
       if (memory?.grow(collected.length) === false) void waitForRoom(memory);
     };
     const waitForRoom = async (room: HeldMemory) => {

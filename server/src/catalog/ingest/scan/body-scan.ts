@@ -10,7 +10,7 @@ import {
 import { AttributeScan, type ScannedKey } from './attribute-scan.ts';
 import { CategoryScan } from './category-scan.ts';
 import { BACKSLASH, hasEscape, LOWER_N, OPENS_LIST, oddities, skipSpace, UNSURE } from './json-bytes.ts';
-import { afterText, decodeText, list, object, type Reader } from './readers.ts';
+import { afterText, list, object, type Reader } from './readers.ts';
 import { ScannedProducts } from './scanned-products.ts';
 import { readerOf, sizesOf } from './schema-reader.ts';
 import { SpanTable } from './span-table.ts';
@@ -111,7 +111,6 @@ class BodyScan {
     const { starts, ends } = this.identifiers;
     const isEscaped = (start: number, index: number) => hasEscape(bytes, start, ends[index] as number);
     if (!bytes.includes(BACKSLASH) || !starts.some(isEscaped)) return false;
-    const decoded = starts.map((start, index) => decodeText(bytes, start, ends[index] as number));
-    return new Set(decoded).size < this.sent;
+    return new Set(this.products.listIdentifiers()).size < this.sent;
   }
 }

@@ -1,7 +1,6 @@
 import { normaliseProduct, type ProductPacker, type UploadedProduct } from '../../products/products.ts';
 import type { AttributeScan } from './attribute-scan.ts';
 import { IntList } from './int-list.ts';
-import { BACKSLASH, hasEscape } from './json-bytes.ts';
 import { decodeText } from './readers.ts';
 
 interface Member {
@@ -72,11 +71,10 @@ export class ScannedProducts {
 
   listIdentifiers(): string[] {
     const { bytes, ints } = this;
-    const mayEscape = bytes.includes(BACKSLASH);
     return Array.from({ length: ints.length / INTS }, (_, row) => {
       const [start, end] = this.spanOf(row, IDENTIFIER);
-      const isPlain = !mayEscape || !hasEscape(bytes, start, end);
-      return isPlain ? bytes.toString('utf8', start + 1, end - 1) : decodeText(bytes, start, end);
+      const text = bytes.toString('utf8', start + 1, end - 1);
+      return text.includes('\\') ? decodeText(bytes, start, end) : text;
     });
   }
 

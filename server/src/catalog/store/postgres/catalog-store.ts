@@ -9,7 +9,7 @@ import {
 import { coalesceReads, LookupAnswers } from '../../lookup/lookup.ts';
 import type { CatalogStore } from '../../port.ts';
 import { type CatalogReads, createCatalogReads } from '../catalog-reads.ts';
-import { createCatalogWrites, programOperations } from '../catalog-writes.ts';
+import { createCatalogWrites, programOperations, sharedBytesOf } from '../catalog-writes.ts';
 import { listDeleted } from '../product-list-store.ts';
 import { createPostgresAnswers, findAnswered } from './answer-store.ts';
 import { commit } from './commit-store.ts';
@@ -34,6 +34,7 @@ export function postgresWriterOperations(writer: PostgresWriter): Record<string,
     <Input, Output>(work: (writer: PostgresWriter, projectId: number, input: Input) => Promise<Output>) =>
     async ({ projectId, input }: { projectId: number; input: Input }) => ({
       output: await work(writer, projectId, input),
+      sharedBytes: sharedBytesOf(input),
     });
   return {
     ...programOperations((projectId, program) =>

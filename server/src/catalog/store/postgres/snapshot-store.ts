@@ -40,13 +40,15 @@ function snapshotOf(session: SqlSession, projectId: number, derivation: BatchDer
       revision: await performOn(session, projectId, readDerivationRevision()),
       derive: await derivation.open(session, projectId),
     }),
-    findPresent: async (identifiers) =>
-      byIdentifier(
+    findPresent: async (identifiers) => {
+      const find = byIdentifier(
         await session.rows<PresentProduct & { identifier: string }>(
           `select ${PRESENT} from ${WANTED_PRODUCTS}`,
           [projectId, identifiers],
         ),
-      ),
+      );
+      return identifiers.map(find);
+    },
     findPatched: async (identifiers) =>
       byIdentifier(
         await session.rows<PatchedProduct & { identifier: string }>(

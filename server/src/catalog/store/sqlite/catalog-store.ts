@@ -9,7 +9,7 @@ import type { Derivation } from '../../derivation.ts';
 import { LookupAnswers } from '../../lookup/lookup.ts';
 import type { CatalogStore, DeletedPage } from '../../port.ts';
 import { type CatalogReads, createCatalogReads } from '../catalog-reads.ts';
-import { createCatalogWrites, programOperations } from '../catalog-writes.ts';
+import { createCatalogWrites, programOperations, sharedBytesOf } from '../catalog-writes.ts';
 import { listDeleted } from '../product-list-store.ts';
 import { createFileAnswers } from './answer-store.ts';
 import { commit } from './commit-store.ts';
@@ -39,6 +39,7 @@ export function writerOperations({ files, derivation }: WriterThreadParts): Reco
     <Input, Output>(work: (file: CatalogFile, input: Input, derivation: Derivation) => Output) =>
     ({ projectId, input }: { projectId: number; input: Input }) => ({
       output: work(files.open(projectId), input, derivation),
+      sharedBytes: sharedBytesOf(input),
     });
   return {
     ...programOperations((projectId, program) => {

@@ -51,17 +51,28 @@ export function listStored(file: CatalogFile, after: string, limit: number): Sto
 }
 
 const PRESENT = 'p.id, lower(hex(p.hash)) as hash, p.document_id as document';
+const HASH_DIGITS = 32;
 
-/** In one statement: row by row it takes three times as long. */
-export function findPresent(file: CatalogFile, identifiers: readonly string[]): Map<string, PresentProduct> {
-  // The first load of a catalog.
-  if (file.prepare('select 1 from product limit 1').get() === undefined) return new Map();
-  const rows = file
+/** One row of lists: a row for each product takes five times as long. */
+export function findPresent(
+  file: CatalogFile,
+  identifiers: readonly string[],
+): readonly (PresentProduct | undefined)[] {
+  const found = file
     .prepare(
-      `select p.identifier, ${PRESENT} from json_each(?) w cross join product p on p.identifier = w.value`,
+      `select json_group_array(w.key) as places, json_group_array(p.id) as ids,
+         json_group_array(p.document_id) as documents, lower(group_concat(hex(p.hash), '')) as hashes
+       from json_each(iif(exists (select 1 from product), ?, '[]')) w
+         cross join product p on p.identifier = w.value`,
     )
-    .all(JSON.stringify(identifiers)) as unknown as (PresentProduct & { identifier: string })[];
-  return new Map(rows.map((row) => [row.identifier, row]));
+    .get(JSON.stringify(identifiers)) as Record<'places' | 'ids' | 'documents' | 'hashes', string>;
+  const [ids, documents] = [JSON.parse(found.ids) as number[], JSON.parse(found.documents) as number[]];
+  const present: (PresentProduct | undefined)[] = new Array(identifiers.length).fill(undefined);
+  for (const [at, place] of (JSON.parse(found.places) as number[]).entries()) {
+    const hash = found.hashes.slice(at * HASH_DIGITS, (at + 1) * HASH_DIGITS);
+    present[place] = { id: ids[at] as number, document: documents[at] as number, hash };
+  }
+  return present;
 }
 
 export function findPatched(file: CatalogFile, identifier: string): PatchedProduct | undefined {
@@ -167,10 +178,7 @@ function snapshotOf(file: CatalogFile, derivation: Derivation): CatalogSnapshot 
       revision: file.perform(readDerivationRevision()),
       derive: derivation.open(file),
     }),
-    async findPresent(identifiers) {
-      const present = findPresent(file, identifiers);
-      return (identifier) => present.get(identifier);
-    },
+    findPresent: async (identifiers) => findPresent(file, identifiers),
     findPatched: async () => (identifier) => findPatched(file, identifier),
     listOutdated: async (wanted) => listOutdated(file, wanted),
     listStagedDocuments: async (wanted) => listStagedDocuments(file, wanted),

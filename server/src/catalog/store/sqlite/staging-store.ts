@@ -21,7 +21,7 @@ export function stageBatch(file: CatalogFile, staged: StagedProducts, derivation
     if (known !== undefined) return true;
     if (Number(readMeta(file, 'derivation_revision')) !== staged.derivationRevision) return false;
     const rows = sortedRows(packed);
-    if (!rows.every((row) => isPresentAsFound(file, packed, row))) return false;
+    if (!arePresentAsFound(file, packed, rows)) return false;
     file
       .prepare(
         'insert into staged_batch (full_update_id, batch, observed, extracted_by, report) values (?, ?, ?, ?, ?)',
@@ -79,13 +79,16 @@ function describeRow(
 }
 
 /** A document that was replaced may be gone already; from now on, being staged keeps it. */
-function isPresentAsFound(file: CatalogFile, packed: PackedProducts, { row, identifier }: KeyedRow): boolean {
-  const document = packed.documents[row] ?? 0;
-  if (document === 0) return true;
+function arePresentAsFound(file: CatalogFile, packed: PackedProducts, rows: readonly KeyedRow[]): boolean {
+  const wanted = rows.filter(({ row }) => packed.documents[row] !== 0);
+  if (wanted.length === 0) return true;
   const found = file
-    .prepare('select 1 from product where identifier = ? and document_id = ? and hash = ?')
-    .get(identifier, document, hashOf(packed, row));
-  return found !== undefined;
+    .prepare(
+      `select json_group_array(p.document_id) as documents
+       from json_each(?) w cross join product p on p.id = w.value`,
+    )
+    .get(JSON.stringify(wanted.map(({ row }) => packed.products[row]))) as { documents: string };
+  return found.documents === JSON.stringify(wanted.map(({ row }) => packed.documents[row]));
 }
 
 function stageRow(file: CatalogFile, { fullUpdateId, batch }: StagedProducts, staged: StagedRow): void {
