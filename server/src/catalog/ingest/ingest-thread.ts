@@ -19,6 +19,7 @@ import {
 import type { CatalogSnapshot, CatalogSnapshots } from '../snapshot.ts';
 import { CategoryIds, keepLatest } from './category-ids.ts';
 import { type CheckedBody, openBody } from './checked-body.ts';
+import { tellDropped } from './dropped-facts.ts';
 import { type CompiledOntology, ProductExtraction } from './product-extraction.ts';
 import { type FollowedPage, followOntology, type ReviewedBatch, reviewStaged } from './stored-uploads.ts';
 
@@ -118,6 +119,7 @@ class IngestThread {
       extraction.report.addRepeated(body.repeated);
       const findPresent = await snapshot.findPresent(products.map(({ identifier }) => identifier));
       for (const sent of products) extraction.add(normaliseProduct(sent), findPresent(sent.identifier));
+      await tellDropped(extraction.report, snapshot, parts.compiled.known);
       this.kept.delete(source.handle);
       return extraction.finish();
     });
@@ -141,6 +143,7 @@ class IngestThread {
         if (product === undefined) extraction.addUnknown(identifier);
         else extraction.add(product, present);
       }
+      await tellDropped(extraction.report, snapshot, parts.compiled.known);
       this.kept.delete(source.handle);
       return extraction.finish();
     });
@@ -150,7 +153,7 @@ class IngestThread {
   review({ projectId, fullUpdateId, batch, drafts }: ReviewInput): Promise<ReviewedBatch> {
     return this.onSnapshot(projectId, drafts, async (snapshot, { ontology: { revision }, compiled }) => {
       const rows = await snapshot.listStagedDocuments({ fullUpdateId, batch });
-      return { ...reviewStaged(rows, compiled, drafts), revision };
+      return { ...(await reviewStaged(rows, { snapshot, compiled, drafts })), revision };
     });
   }
 

@@ -55,6 +55,7 @@ export class ProductExtraction {
     this.parts.compiled.extractor.inspect(product);
     if (present !== undefined && Buffer.compare(present.hash, hash) === 0) {
       const { id, document } = present;
+      this.report.changed.delete(identifier);
       const gains = holdsAny(product, this.draftNames);
       this.packer.addPresent({ identifier, product: id, hash, document, gains });
       return;

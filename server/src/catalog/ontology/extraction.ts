@@ -77,13 +77,19 @@ export class Extractor {
   }
 }
 
+const shorten = (value: string) => (value.length > 200 ? `${value.slice(0, 200)}…` : value);
+
+/** @returns why values such as this one are no facts any more */
+export const explainDropped = ({ attribute, value, why }: Unextracted): string =>
+  `of values such as ${JSON.stringify(shorten(value))}: ${describeNotExtracted(why, attribute)}`;
+
 /** @returns a line for the report of the task. */
 export function describeUnextracted(identifier: string, { attribute, value, why }: Unextracted) {
   return {
     identifier,
     code: why,
     attribute: attribute.name,
-    value: value.length > 200 ? `${value.slice(0, 200)}…` : value,
+    value: shorten(value),
     message: describeNotExtracted(why, attribute),
   };
 }
