@@ -69,8 +69,8 @@ export function hasEnded({ status }: Pick<Task, 'status'>): boolean {
 }
 
 /** What its code counted has a list of sentences where people must know more than figures. */
-function warningsOf({ result }: Task): { warnings?: readonly string[] } {
-  const { warnings } = (result ?? {}) as { warnings?: readonly string[] };
+function warningsOf({ result }: Task): { warnings?: string[] } {
+  const { warnings } = (result ?? {}) as { warnings?: string[] };
   return warnings === undefined ? {} : { warnings };
 }
 

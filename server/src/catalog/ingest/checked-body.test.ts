@@ -23,7 +23,9 @@ test('a body that the scan takes and one that it leaves give the same products a
     const checked = openBody({ bytes, encoding: 'gzip', maxMib: 1 }, 'products');
     assert.deepEqual([checked.sent, checked.parsed, checked.repeated], [1, 1, []]);
     assert.deepEqual(checked.listProducts(), sent);
-    assert.deepEqual(checked.observeUnknown(known), [['Length', { unit: 'mm', isBoolean: false }]]);
+    assert.deepEqual(checked.observeUnknown(known), [
+      ['Length', { first: '5 mm', isBoolean: false, units: [['mm', '5 mm']], misfits: {} }],
+    ]);
     assert.deepEqual(checked.listPaths(), ['["Top","Leaf"]']);
     assert.equal(checked.bytes, Buffer.byteLength(body));
   }
