@@ -1240,6 +1240,8 @@ export type Task = {
     message: string;
     details: Array<string>;
   };
+  /** facts that the task took from the catalog, a sentence an attribute */
+  warnings?: Array<string>;
 };
 
 export type TriggeredPipeline = {

@@ -80,6 +80,13 @@ function Summary({ task }: { task: Task }) {
           ))}
         </div>
       )}
+      {task.warnings && (
+        <div className="note warn">
+          {task.warnings.map((warning) => (
+            <span key={warning}>{warning}</span>
+          ))}
+        </div>
+      )}
       <dl className="pairs">
         <dt>From</dt>
         <dd>{ORIGINS[task.origin] ?? task.origin}</dd>

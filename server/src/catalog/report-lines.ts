@@ -9,7 +9,21 @@ export const countEmpty = (attribute: string, count: number): ReportLine => ({
   message: `${writeCount(count, 'value is', 'values are')} empty, and an empty value makes no fact`,
 });
 
-export const writeCount = (count: number, one: string, many: string): string =>
+/** A line for the facts of an attribute that an update or a change of the ontology took from the catalog. */
+export function countDropped(attribute: string, { count, because }: Dropped): ReportLine & Dropped {
+  const message = `${writeCount(count, 'value is no fact', 'values are no facts')} any more, because ${because}`;
+  return { code: 'facts_dropped', attribute, count, message, because };
+}
+
+interface Dropped {
+  readonly count: number;
+  readonly because: string;
+}
+
+/** A task names so many attributes; its report has all. */
+const WARNINGS = 100;
+
+const writeCount = (count: number, one: string, many: string): string =>
   `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;
 
 /**
@@ -20,6 +34,7 @@ export class ReportPassage {
   private readonly run: TaskRun;
   private readonly unknown = new Set<string>();
   private readonly empty = new Map<string, number>();
+  private readonly dropped = new Map<string, Dropped>();
 
   constructor(run: TaskRun) {
     this.run = run;
@@ -35,15 +50,42 @@ export class ReportPassage {
 
   private add(line: ReportLine): void {
     const { code, attribute = '', count = 0 } = line;
-    if (code === 'value_empty') this.empty.set(attribute, (this.empty.get(attribute) ?? 0) + count);
+    if (code === 'facts_dropped') this.addDropped(attribute, line as ReportLine & Dropped);
+    else if (code === 'value_empty') this.empty.set(attribute, (this.empty.get(attribute) ?? 0) + count);
     else if (code !== 'attribute_unknown' || !this.unknown.has(attribute)) this.run.report(line);
     if (code === 'attribute_unknown') this.unknown.add(attribute);
   }
 
-  /** Says what was counted; nothing is passed afterwards. */
-  end(): void {
-    for (const [attribute, count] of this.empty) this.run.report(countEmpty(attribute, count));
+  private addDropped(attribute: string, { count, because }: Dropped): void {
+    const known = this.dropped.get(attribute);
+    this.dropped.set(attribute, { count: count + (known?.count ?? 0), because: known?.because ?? because });
   }
+
+  /** What a part of the task dropped, by `TaskNotes`. */
+  takeNotes({ dropped = [] }: TaskNotes): void {
+    for (const [attribute, one] of dropped) this.addDropped(attribute, one);
+  }
+
+  /**
+   * Says what was counted: empty values in the report, dropped facts in the log, for a report is about the values as they are.
+   * Nothing is passed afterwards. @returns what the result of the task keeps of it
+   */
+  async end(): Promise<TaskNotes> {
+    for (const [attribute, count] of this.empty) this.run.report(countEmpty(attribute, count));
+    if (this.dropped.size === 0) return {};
+    const dropped = [...this.dropped].slice(0, WARNINGS);
+    const warnings = dropped.map(
+      ([attribute, one]) => `${attribute}: ${countDropped(attribute, one).message}`,
+    );
+    for (const warning of warnings) await this.run.log(warning);
+    return { warnings, dropped };
+  }
+}
+
+/** Kept with the result of a task; `warnings` are sentences. */
+export interface TaskNotes {
+  readonly warnings?: readonly string[];
+  readonly dropped?: readonly (readonly [attribute: string, dropped: Dropped])[];
 }
 
 const OF_REQUEST = /"code":"(repeated_identifier|product_invalid|path_mended)"/;

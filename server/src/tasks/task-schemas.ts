@@ -31,6 +31,11 @@ export const WireTaskSchema = Type.Object(
         { description: 'only on a failed task' },
       ),
     ),
+    warnings: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'facts that the task took from the catalog, a sentence an attribute',
+      }),
+    ),
   },
   { title: 'Task' },
 );

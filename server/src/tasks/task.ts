@@ -68,6 +68,12 @@ export function hasEnded({ status }: Pick<Task, 'status'>): boolean {
   return status !== 'PENDING' && status !== 'RUNNING';
 }
 
+/** What its code counted has a list of sentences where people must know more than figures. */
+function warningsOf({ result }: Task): { warnings?: string[] } {
+  const { warnings } = (result ?? {}) as { warnings?: string[] };
+  return warnings === undefined ? {} : { warnings };
+}
+
 /** @returns the task as docs/interface.md §2.4 shows it; `error` only on a failed one. */
 export function toWireTask(task: Task) {
   return {
@@ -85,6 +91,7 @@ export function toWireTask(task: Task) {
     progress: task.progress,
     logCounter: task.logCounter,
     ...(task.failure && { error: task.failure }),
+    ...warningsOf(task),
   };
 }
 

@@ -242,3 +242,31 @@ test('a type that a person chose has no reason, and can be set back to automatic
   const [found] = await catalog.find('B');
   assert.deepEqual([found.facts[0].type, found.facts[0].value], ['NUMERIC_ATTRIBUTE', '8']);
 });
+
+test('a task that drops facts which the catalog had says so, with a count and a reason (§2.4 rule 3)', async () => {
+  const catalog = await createCatalog(service());
+  const priced = (price: (at: number) => string) =>
+    ['A', 'B', 'C', 'D'].map((one, at) => product(one, ['Price', price(at)], ['Note', 'x']));
+  await catalog.load(...priced((at) => (at === 3 ? '' : `${at} €`)));
+  const dropped =
+    'Price: 2 values are no facts any more, because of values such as "1 USD": another unit, the attribute takes a number, one space and €';
+  const [first = [], ...others] = [priced((at) => `${at} ${at === 0 ? '€' : 'USD'}`)];
+  assert.deepEqual(others, []);
+  const task = await commitBatches(catalog, first.slice(0, 2), first.slice(2));
+  assert.deepEqual(task.warnings, [dropped], 'D had no fact');
+  const log = (await catalog.call('GET', `/tasks/${task.id}/log`)).body.log as { line: string }[];
+  assert.ok(log.some(({ line }) => line === dropped));
+  assert.equal((await commitBatches(catalog, first)).warnings, undefined, 'nothing more was dropped');
+
+  const patched = await catalog.patch({ identifier: 'A', attributes: { Price: 'on request' } });
+  assert.match(
+    patched.warnings[0],
+    /^Price: 1 value is no fact any more, because .*"on request": not a number/,
+  );
+  const { mode, attributes } = await readOntology(catalog);
+  await putOntology(catalog, { mode, attributes: attributes.filter(({ name }) => name !== 'Note') });
+  const [{ id }] = (await catalog.tasks()).filter(({ name }) => name === 're-extraction');
+  assert.deepEqual((await service().ended(id)).warnings, [
+    'Note: 4 values are no facts any more, because the ontology has no such attribute any more',
+  ]);
+});

@@ -14,6 +14,7 @@ import { type BodyForm, describeInvalid, type OnInvalid, patchProduct } from '..
 import type { CatalogSnapshot, CatalogSnapshots } from '../snapshot.ts';
 import { CategoryIds, keepLatest } from './category-ids.ts';
 import { type CheckedBody, openBody } from './checked-body.ts';
+import { tellDropped } from './dropped-facts.ts';
 import { type CompiledOntology, ProductExtraction } from './product-extraction.ts';
 import { sourceOfParsed } from './product-source.ts';
 import { type FollowedPage, followOntology, type ReviewedBatch, reviewStaged } from './stored-uploads.ts';
@@ -125,6 +126,7 @@ class IngestThread {
       extraction.report.addRepeated(body.repeated);
       const present = await snapshot.findPresent(identifiers);
       for (const [row, identifier] of identifiers.entries()) extraction.add(row, identifier, present[row]);
+      await tellDropped(extraction.report, snapshot, parts.compiled.known);
       this.kept.delete(source.handle);
       return extraction.finish();
     });
@@ -147,6 +149,7 @@ class IngestThread {
         if (present === undefined) extraction.addUnknown(patch.identifier);
         else extraction.add(row++, patch.identifier, present);
       }
+      await tellDropped(extraction.report, snapshot, parts.compiled.known);
       this.kept.delete(source.handle);
       return extraction.finish();
     });
@@ -156,7 +159,7 @@ class IngestThread {
   review({ projectId, fullUpdateId, batch, drafts }: ReviewInput): Promise<ReviewedBatch> {
     return this.onSnapshot(projectId, drafts, async (snapshot, { ontology: { revision }, compiled }) => {
       const rows = await snapshot.listStagedDocuments({ fullUpdateId, batch });
-      return { ...reviewStaged(rows, compiled, drafts), revision };
+      return { ...(await reviewStaged(rows, { snapshot, compiled, drafts })), revision };
     });
   }
 

@@ -60,6 +60,7 @@ export class ProductExtraction {
     this.inspect(row);
     if (present?.hash === hash) {
       const { id, document } = present;
+      this.report.changed.delete(identifier);
       const gains = this.draftNames.size > 0 && holdsAny(source.read(row), this.draftNames);
       packer.endPresent({ product: id, hash, document, gains });
       return;

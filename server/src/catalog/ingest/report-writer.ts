@@ -1,5 +1,10 @@
-import { describeUnextracted, type ExtractionListener, type Unextracted } from '../ontology/ontology.ts';
-import { countEmpty } from '../report-lines.ts';
+import {
+  describeUnextracted,
+  type ExtractionListener,
+  explainDropped,
+  type Unextracted,
+} from '../ontology/ontology.ts';
+import { countDropped, countEmpty } from '../report-lines.ts';
 import type { CheckedBody } from './checked-body.ts';
 
 /** A task's report ends at as many lines anyway. Source: docs/interface.md §4.7. */
@@ -12,6 +17,9 @@ export class ReportWriter implements ExtractionListener {
   private readonly lines: string[] = [];
   private readonly unknown = new Set<string>();
   private readonly empty = new Map<string, number>();
+  private readonly dropped = new Map<string, { count: number; because: string }>();
+  /** By product that is not as it was, its values that make no fact. */
+  readonly changed = new Map<string, Unextracted[]>();
   private more = 0;
 
   add(line: object): void {
@@ -21,6 +29,21 @@ export class ReportWriter implements ExtractionListener {
 
   onUnextracted(identifier: string, unextracted: Unextracted): void {
     this.add(describeUnextracted(identifier, unextracted));
+    const values = this.changed.get(identifier);
+    if (values === undefined) this.changed.set(identifier, [unextracted]);
+    else values.push(unextracted);
+  }
+
+  /** A fact that the catalog had and has no more; `unextracted` undefined: nor the attribute. */
+  addDropped(attribute: string, unextracted: Unextracted | undefined): void {
+    const known = this.dropped.get(attribute);
+    if (known !== undefined) known.count += 1;
+    else {
+      const because = unextracted
+        ? explainDropped(unextracted)
+        : 'the ontology has no such attribute any more';
+      this.dropped.set(attribute, { count: 1, because });
+    }
   }
 
   /** One line however many there are. */
@@ -58,7 +81,10 @@ export class ReportWriter implements ExtractionListener {
 
   /** NDJSON; a last line `{"more":n}` counts omitted lines. */
   toText(): string {
-    const counted = [...this.empty].map(([attribute, count]) => writeLine(countEmpty(attribute, count)));
+    const counted = [
+      ...[...this.dropped].map(([attribute, dropped]) => countDropped(attribute, dropped)),
+      ...[...this.empty].map(([attribute, count]) => countEmpty(attribute, count)),
+    ].map(writeLine);
     const rest = this.more > 0 ? `${JSON.stringify({ more: this.more })}\n` : '';
     return counted.join('') + this.lines.join('') + rest;
   }

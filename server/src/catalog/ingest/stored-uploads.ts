@@ -2,6 +2,7 @@ import { type Attribute, describeFacts, indexByKey, listFacts } from '../ontolog
 import type { FollowedProducts } from '../port.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import type { CatalogSnapshot, OutdatedProduct, StagedDocument } from '../snapshot.ts';
+import { tellChanged, tellDropped } from './dropped-facts.ts';
 import { type CompiledOntology, holdsAny, listKeys } from './product-extraction.ts';
 import { ReportWriter } from './report-writer.ts';
 
@@ -24,11 +25,10 @@ export interface FollowedPage extends FollowedProducts {
 }
 
 /** Reports what makes no fact in a staged batch, and finds which of its products gain facts of `drafts`. */
-export function reviewStaged(
+export async function reviewStaged(
   rows: readonly StagedDocument[],
-  { extractor }: CompiledOntology,
-  drafts: readonly Attribute[],
-): Omit<ReviewedBatch, 'revision'> {
+  { snapshot, compiled: { extractor, known }, drafts }: ReviewParts,
+): Promise<Omit<ReviewedBatch, 'revision'>> {
   const names = listKeys(drafts);
   const report = new ReportWriter();
   extractor.tell(report);
@@ -36,9 +36,17 @@ export function reviewStaged(
   for (const { identifier, isFresh, raw } of rows) {
     const product = JSON.parse(raw) as UploadedProduct;
     extractor.inspect(product);
+    if (isFresh === 0) report.changed.delete(identifier);
     if (isFresh === 0 && holdsAny(product, names)) gaining.push(identifier);
   }
+  await tellDropped(report, snapshot, known);
   return { report: report.toText(), gaining };
+}
+
+interface ReviewParts {
+  readonly snapshot: CatalogSnapshot;
+  readonly compiled: CompiledOntology;
+  readonly drafts: readonly Attribute[];
 }
 
 /** Reports what makes no fact now, and finds whose facts are others than by the ontology that each followed. */
@@ -58,6 +66,7 @@ export async function followOntology(
     const product = JSON.parse(raw) as UploadedProduct;
     extractor.inspect(product);
     const before = past.get(revision);
+    if (before !== undefined) tellChanged(report, product, { before, after: known });
     return before === undefined || !haveSameFacts(product, before, known);
   });
   return { report: report.toText(), changed };

@@ -1,6 +1,6 @@
 import { computePlainValueId, computeValueId, type UploadedProduct } from '../products/products.ts';
 import { AnswerBytes } from './answer-bytes.ts';
-import { type Attribute, indexByKey, readValue } from './attribute.ts';
+import { type Attribute, indexByKey, isFact } from './attribute.ts';
 import { describeCategories, describeFacts, listFacts } from './facts.ts';
 import { compileFit } from './stored-value.ts';
 
@@ -197,8 +197,6 @@ export class AnswerWriter {
     answers.add(tail);
   }
 }
-
-const isFact = (value: string, attribute: Attribute) => readValue(value, attribute).kind !== 'none';
 
 function knowAttribute(attribute: Attribute): KnownAttribute {
   const { id, name, type } = attribute;

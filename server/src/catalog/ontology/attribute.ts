@@ -107,6 +107,9 @@ export function readValue(value: string, attribute: Attribute): ReadValue {
   }
 }
 
+export const isFact = (value: string, attribute: Attribute): boolean =>
+  readValue(value, attribute).kind !== 'none';
+
 /**
  * `number space unit` and nothing else where the attribute has a unit, a number alone where it has none: guessing the
  * unit would make a wrong product comparable. @returns the number as a program writes it

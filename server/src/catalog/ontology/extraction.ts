@@ -113,6 +113,11 @@ function allFit({ type, unitName = '', decimal }: Attribute, observed: Observed)
     units.every(([unit]) => isSameUnit(unit, unitName))
   );
 }
+const shorten = (value: string) => (value.length > 200 ? `${value.slice(0, 200)}…` : value);
+
+/** @returns why values such as this one are no facts any more */
+export const explainDropped = ({ attribute, value, why }: Unextracted): string =>
+  `of values such as ${JSON.stringify(shorten(value))}: ${describeNotExtracted(why, attribute)}`;
 
 /** @returns a line for the report of the task. */
 export function describeUnextracted(identifier: string, { attribute, value, why }: Unextracted) {
@@ -120,7 +125,7 @@ export function describeUnextracted(identifier: string, { attribute, value, why 
     identifier,
     code: why,
     attribute: attribute.name,
-    value: value.length > 200 ? `${value.slice(0, 200)}…` : value,
+    value: shorten(value),
     message: describeNotExtracted(why, attribute),
   };
 }

@@ -1,5 +1,5 @@
 import { type AttributeValue, computeValueId, type UploadedProduct } from '../products/products.ts';
-import { type Attribute, readValue } from './attribute.ts';
+import { type Attribute, isFact } from './attribute.ts';
 
 /** An attribute and a value that the ontology reads from a product. Source: docs/interface.md §11.4. */
 export interface Fact {
@@ -16,7 +16,7 @@ export function listFacts(
   const facts = new Map<string, Fact>();
   for (const { key, value, userGroups } of values) {
     const attribute = byKey.get(key);
-    if (attribute === undefined || readValue(value, attribute).kind === 'none') continue;
+    if (attribute === undefined || !isFact(value, attribute)) continue;
     const id = `${attribute.id} ${value}`;
     const first = facts.get(id);
     facts.set(id, {

@@ -50,7 +50,7 @@ export function createOntologyChanges(parts: CatalogParts): OntologyChanges {
       passage.pass(report);
       await run.progress((done / Math.max(total, 1)) * 100);
     }
-    passage.end();
+    run.count(await passage.end());
     return done;
   }
 

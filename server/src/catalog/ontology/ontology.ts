@@ -10,6 +10,7 @@ export {
   describeNotExtracted,
   indexByKey,
   isBlank,
+  isFact,
   isWaiting,
   type Ontology,
   type OntologyMode,
@@ -23,6 +24,7 @@ export {
   describeUnextracted,
   type ExtractionListener,
   Extractor,
+  explainDropped,
   type Judge,
   type Unextracted,
 } from './extraction.ts';

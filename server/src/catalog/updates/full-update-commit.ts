@@ -137,12 +137,12 @@ export class FullUpdateCommits {
     const { store, onProductsWritten } = this.parts;
     const passage = new ReportPassage(run);
     for (const lines of await store.readStagedReports(run.task.projectId, fullUpdateId)) passage.pass(lines);
-    passage.end();
+    const warnings = await passage.end();
     const { created, changed, unchanged, deleted } = counts;
     await run.log(
       `created ${created}, changed ${changed}, unchanged ${unchanged}, deleted ${deleted} products`,
     );
-    run.count({ created, changed, unchanged, deleted });
+    run.count({ created, changed, unchanged, deleted, ...warnings });
     onProductsWritten(run.task.projectId, { created, changed, deleted });
   }
 }

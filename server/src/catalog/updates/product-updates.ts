@@ -169,10 +169,10 @@ export class ProductUpdates {
       if ('stale' in result) continue;
       const passage = new ReportPassage(run);
       passage.pass(report);
-      passage.end();
+      const warnings = await passage.end();
       await run.log(describeCounts(result, unknownIdentifiers, rows));
       const { created, changed, unchanged } = result;
-      run.count({ created, changed, unchanged, unknown: unknownIdentifiers });
+      run.count({ created, changed, unchanged, unknown: unknownIdentifiers, ...warnings });
       onProductsWritten(projectId, { created, changed });
       this.parts.collectGarbage(projectId);
       return;

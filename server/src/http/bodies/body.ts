@@ -1,11 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../kernel/errors.ts';
 import { countJson, describeExcess, type JsonLimits } from '../../kernel/json-scan.ts';
-<<<<<<< HEAD
-import { type BodyEncoding, readEncoding, unpack } from '../../storage/storage.ts';
-=======
-import { countPassed } from '../../storage/storage.ts';
->>>>>>> ingest
+import { type BodyEncoding, countPassed, readEncoding, unpack } from '../../storage/storage.ts';
 import type { HeldMemory } from './memory-budget.ts';
 import { SenderPace } from './sender-pace.ts';
 

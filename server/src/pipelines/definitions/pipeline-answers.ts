@@ -41,8 +41,11 @@ export const toWireRun = ({ task, startedBy }: PipelineRun) => ({
 });
 
 /** A run that ended before it wrote has counted only what it read. */
-const countsOf = ({ result }: Task): RunCounts | null =>
-  result === undefined ? null : { ...NO_COUNTS, ...(result as Partial<RunCounts>) };
+function countsOf({ result }: Task): RunCounts | null {
+  if (result === undefined) return null;
+  const { warnings: _, dropped: __, ...counts } = result as Partial<RunCounts> & Record<string, unknown>;
+  return { ...NO_COUNTS, ...counts };
+}
 
 /** Source: docs/interface.md §4.9. */
 export const toTriggered = (task: Task) => ({

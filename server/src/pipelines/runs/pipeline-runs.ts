@@ -194,9 +194,11 @@ export class PipelineRuns {
     const { tasks, database } = this.parts;
     const ended = await tasks.parts.waitFor(run, parts);
     const passage = new ReportPassage(run);
-    for (const part of ended) await tasks.parts.tell(run, part, passage.pass);
-    passage.end();
-    run.count(sumCounts(read, ended));
+    for (const part of ended) {
+      await tasks.parts.tell(run, part, passage.pass);
+      passage.takeNotes(part.result ?? {});
+    }
+    run.count({ ...sumCounts(read, ended), ...(await passage.end()) });
     const { projectId } = run.task;
     await saveStamp(database, { projectId, id: pipelineId, revision: read.revision }, read.stamp);
   }
