@@ -18,7 +18,12 @@ const PATH = '/management/projects/{id}/relations';
 
 /** What goes with what: definitions and answers. Source: docs/interface.md §4.8, §12. */
 export function createRelations(transport: Transport) {
-  return { ...createAnswers(transport), ...createDefinitions(transport), ...createQuestions(transport) };
+  return {
+    ...createAnswers(transport),
+    ...createDefinitions(transport),
+    ...createQuestions(transport),
+    ...createLinks(transport),
+  };
 }
 
 function createAnswers({ sendJson }: Transport) {
@@ -130,5 +135,44 @@ function createQuestions({ call }: Transport) {
         { path: { id: place.projectId, relationId: place.relationId }, body: pair },
         options,
       ),
+  };
+}
+
+interface RelationPlace {
+  readonly projectId: number;
+  readonly relationId: number;
+}
+
+/** The links of a relation of links, as lines of `{"source","targets"}`. Source: docs/interface.md §12.8. */
+function createLinks({ request, sendJson }: Transport) {
+  const toLinks = ({ projectId, relationId }: RelationPlace) =>
+    `${PATH.replace('{id}', String(projectId))}/${relationId}/links`;
+  return {
+    /** @returns the lines; with `source` only its own */
+    links: async (
+      place: RelationPlace,
+      { source, ...options }: CallOptions & { readonly source?: string } = {},
+    ) => {
+      const response = await request({ method: 'GET', path: toLinks(place), query: { source }, ...options });
+      return response.text();
+    },
+
+    /** Replaces all links. @returns the task */
+    putLinks: async (
+      place: RelationPlace,
+      lines: Blob | string,
+      { allowDeletes, ...options }: CallOptions & { readonly allowDeletes?: number } = {},
+    ) => {
+      const sent = { method: 'PUT', path: toLinks(place), query: { allowDeletes }, body: lines } as const;
+      type Answered = AnswerOf<'putManagementProjectsByIdRelationsByRelationIdLinks'>;
+      return (await sendJson<Answered>({ ...sent, ...options })).task;
+    },
+
+    /** Replaces the links of the sources that are sent. @returns the task */
+    patchLinks: async (place: RelationPlace, lines: Blob | string, options: CallOptions = {}) => {
+      const sent = { method: 'PATCH', path: toLinks(place), body: lines } as const;
+      type Answered = AnswerOf<'patchManagementProjectsByIdRelationsByRelationIdLinks'>;
+      return (await sendJson<Answered>({ ...sent, ...options })).task;
+    },
   };
 }

@@ -164,6 +164,34 @@ test('a relation is built with a live preview, saved, explained and deleted (§1
   assert.equal((await service.relata.relations.list(id)).length, 1);
 });
 
+test('a relation of links is created, filled from a file, and searched by a source (§12.8)', async (t) => {
+  const { enter, service } = await startConsole(t);
+  const id = await makeExampleProject(service);
+  const page = await enter(`#/projects/${id}/relations/new`);
+  await fill(page, { Name: 'Bought together', Tag: 'cross-sell' });
+  await page.getByLabel('Kind').selectOption('links');
+  await page.getByRole('button', { name: 'Create the relation' }).click();
+  await page.getByRole('button', { name: 'Upload links …' }).click();
+  const text = '{"source":"DRILL-118-BLUE","targets":["DRILL-218-BLUE","LATER"]}\n';
+  await page
+    .getByLabel('File')
+    .setInputFiles({ name: 'links.ndjson', mimeType: 'application/x-ndjson', buffer: Buffer.from(text) });
+  await page.getByRole('button', { name: 'Replace all links' }).click();
+  await page.getByText('2 pairs of 1 sources are listed').waitFor();
+  await page.getByLabel('Source').fill('DRILL-118-BLUE');
+  await page.getByRole('button', { name: 'Show its targets' }).click();
+  await page.getByRole('link', { name: 'LATER' }).waitFor();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Export links' }).click(),
+  ]);
+  assert.equal(await readFile(await download.path(), 'utf8'), text);
+  await page.getByRole('textbox', { name: 'Requested product', exact: true }).fill('DRILL-118-BLUE');
+  await page.getByLabel('Result', { exact: true }).fill('DRILL-218-BLUE');
+  await page.getByRole('button', { name: 'Explain' }).click();
+  await page.getByText('Listed by DRILL-118-BLUE, at position 1').waitFor();
+});
+
 test('relations are exported, and an import says what it deletes before it does (§12.1 rule 4)', async (t) => {
   const { enter, service } = await startConsole(t);
   const id = await makeExampleProject(service);

@@ -49,7 +49,7 @@ export function RelationExplain({ relationId }: { relationId: number }) {
 }
 
 function Explanation({ found }: { found: RelationExplanation }) {
-  const { related, rank, excluded, matchType, source, target, match } = found;
+  const { related, rank, excluded, matchType, source, target, match, listed } = found;
   return (
     <div className="stack" aria-live="polite">
       <p className={related ? 'note good' : 'note warn'}>
@@ -59,6 +59,12 @@ function Explanation({ found }: { found: RelationExplanation }) {
           {excluded && `: it is the ${excluded}`}
         </strong>
       </p>
+      {listed && (
+        <p>
+          Listed by <span className="mono">{listed.by}</span>, at position {listed.position}.
+        </p>
+      )}
+      {listed === null && <p>Neither of them lists the other one.</p>}
       <Verdicts
         title="Requested product"
         list={source.conditions.map(({ condition, holds, values }) => ({

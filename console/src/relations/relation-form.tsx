@@ -8,18 +8,34 @@ import { EVERY_PRODUCT, MATCH_OPERATORS, nameMatched, OWN_FIELDS } from '../stat
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
 import { FilterEditor } from './filter-editor.tsx';
+import { RelationLinks } from './relation-links.tsx';
 
 interface Shape {
   draft: RelationDefinition;
+  /** Undefined for a relation that is not stored yet. */
+  relationId?: number | undefined;
   onChange(changed: Partial<RelationDefinition>): void;
 }
 
 /** The definition, part by part. Source: docs/interface.md §12.1. */
-export function RelationForm({ draft, onChange }: Shape) {
+export function RelationForm({ draft, relationId, onChange }: Shape) {
   const attributes = useAttributes();
+  if (draft.kind === 'links') {
+    return (
+      <div className="stack wide">
+        <Basics draft={draft} relationId={relationId} onChange={onChange} />
+        {relationId === undefined ? (
+          <p className="note">Create the relation, then upload its links.</p>
+        ) : (
+          <RelationLinks relationId={relationId} />
+        )}
+        <Names draft={draft} onChange={onChange} />
+      </div>
+    );
+  }
   return (
     <div className="stack wide">
-      <Basics draft={draft} onChange={onChange} />
+      <Basics draft={draft} relationId={relationId} onChange={onChange} />
       <Card title="From these products">
         <FilterEditor
           filter={draft.source ?? EVERY_PRODUCT}
@@ -51,9 +67,20 @@ function useAttributes(): readonly Attribute[] {
   return ontology.data?.value.attributes ?? [];
 }
 
-function Basics({ draft, onChange }: Shape) {
+function Basics({ draft, relationId, onChange }: Shape) {
   return (
     <Card title="Relation">
+      <SelectField
+        label="Kind"
+        hint="It cannot change once the relation is created."
+        choices={[
+          ['rule', 'A rule that finds products'],
+          ['links', 'Links that you list'],
+        ]}
+        value={draft.kind ?? 'rule'}
+        disabled={relationId !== undefined}
+        onChange={(event) => onChange(emptyOf(event.target.value as 'rule' | 'links'))}
+      />
       <div className="fields">
         <TextField
           label="Name"
@@ -86,7 +113,7 @@ function Basics({ draft, onChange }: Shape) {
         />
         <SwitchField
           label="Both ways"
-          hint="If the rule finds nothing, its sides are exchanged."
+          hint="If a product leads to nothing, the sides are exchanged."
           checked={draft.twoWay ?? false}
           onChange={(twoWay) => onChange({ twoWay })}
         />
@@ -100,6 +127,11 @@ function Basics({ draft, onChange }: Shape) {
     </Card>
   );
 }
+
+/** A relation of links has no filters, no matches and no sort. */
+const emptyOf = (kind: 'rule' | 'links'): Partial<RelationDefinition> => ({
+  ...{ kind, source: EVERY_PRODUCT, target: EVERY_PRODUCT, match: [], sort: [] },
+});
 
 type WithAttributes = Shape & { attributes: readonly Attribute[] };
 

@@ -90,6 +90,12 @@ function Survey({ survey, isOld }: { survey: RelationSurvey; isOld: boolean }) {
         <Figure label="From" value={formatCount(survey.source?.products ?? 0)} more="products" />
         <Figure label="To" value={formatCount(survey.target?.products ?? 0)} more="products" />
       </dl>
+      {survey.links && (
+        <p>
+          {formatCount(survey.links.pairs)} pairs of {formatCount(survey.links.sources)} sources are listed,
+          with products that are not there yet.
+        </p>
+      )}
       <div className="stack">
         <div className="row spread">
           <span>

@@ -83,7 +83,11 @@ function Builder({ stored }: { stored: Tagged<Relation> | undefined }) {
         </div>
       )}
       <div className="builder">
-        <RelationForm draft={draft} onChange={(changed) => setDraft({ ...draft, ...changed })} />
+        <RelationForm
+          draft={draft}
+          relationId={relation?.id}
+          onChange={(changed) => setDraft({ ...draft, ...changed })}
+        />
         <aside className="stack wide" aria-label="Health">
           <RelationSurveyCard draft={draft} />
           {relation && relation.state === 'ready' && <RelationExplain relationId={relation.id} />}

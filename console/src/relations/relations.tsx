@@ -31,7 +31,7 @@ export function Relations() {
     <Page
       title="Relations"
       crumbs={[[project.name, linkTo('projects', project.id)]]}
-      about="A relation is a rule that finds related products. Callers choose it by its id or its tag."
+      about="A relation is a rule that finds related products, or a list of links. Callers choose it by its id or its tag."
       actions={
         <>
           {relations.data && relations.data.length > 0 && <ExportRelations />}
@@ -97,10 +97,10 @@ function RelationTable({ relations }: { relations: readonly Relation[] }) {
                 <span className="mono">{relation.id}</span>
                 <CopyButton text={String(relation.id)} label={`Copy the id ${relation.id}`} />
               </td>
-              <td className="wide-only soft">{describeFilter(relation.source)}</td>
+              <td className="wide-only soft">{describeSide(relation, 'source')}</td>
               <td className="wide-only soft">
                 {relation.twoWay && <span title="also the other way">⇄ </span>}
-                {describeFilter(relation.target)}
+                {describeSide(relation, 'target')}
               </td>
               <td className="wide-only soft">
                 <Ago at={relation.updatedAt} />
@@ -112,6 +112,9 @@ function RelationTable({ relations }: { relations: readonly Relation[] }) {
     </div>
   );
 }
+
+const describeSide = (relation: Relation, side: 'source' | 'target') =>
+  relation.kind === 'links' ? 'listed products' : describeFilter(relation[side]);
 
 export function RelationState({ relation }: { relation: Pick<Relation, 'state' | 'enabled'> }) {
   if (relation.state === 'misconfigured') return <span className="badge bad">misconfigured</span>;

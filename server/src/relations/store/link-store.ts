@@ -10,6 +10,7 @@ import {
   row,
   rows,
   run,
+  type Sql,
   sql,
   tabled,
   text,
@@ -199,15 +200,19 @@ function* changeList({ active, staged }: Lists): Program<void> {
         where ${own('s')} and s.build_id = ${staged}`,
     ),
   );
-  yield* dropEmptySources(active);
+  yield* dropEmptySources(
+    active,
+    sql`source in (select s.source from relation_link_source s
+    where ${own('s')} and s.build_id = ${staged})`,
+  );
 }
 
 /** PostgreSQL would take a parameter in a sum for text. */
 const BIGINT = byEngine({ sqlite: text(''), postgres: text('::bigint') });
 
-const dropEmptySources = (build: number) =>
+const dropEmptySources = (build: number, which: Sql = sql`true`) =>
   run(
-    sql`delete from relation_link_source where ${own()} and build_id = ${build} and not exists (
+    sql`delete from relation_link_source where ${own()} and build_id = ${build} and ${which} and not exists (
       select 1 from relation_link l
       where ${own('l')} and l.build_id = ${build} and l.line = relation_link_source.line)`,
   );

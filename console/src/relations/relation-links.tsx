@@ -1,0 +1,146 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { Button } from '../parts/button.tsx';
+import { FormDialog } from '../parts/dialog.tsx';
+import { SwitchField, TextField } from '../parts/field.tsx';
+import { Card, ErrorNote } from '../parts/page.tsx';
+import { useTell } from '../parts/toasts.tsx';
+import { saveFile } from '../state/csv.ts';
+import { useProject } from '../state/project.ts';
+import { linkTo } from '../state/route.ts';
+import { useRelata, useRights } from '../state/session.tsx';
+
+/** The links of a relation: from a file, to a file, and those of one product. Source: docs/interface.md §12.8. */
+export function RelationLinks({ relationId }: { relationId: number }) {
+  const { canChange } = useRights();
+  return (
+    <Card
+      title="Links"
+      actions={
+        <>
+          <ExportLinks relationId={relationId} />
+          {canChange && <UploadLinks relationId={relationId} />}
+        </>
+      }
+    >
+      <FindSource relationId={relationId} />
+    </Card>
+  );
+}
+
+function ExportLinks({ relationId }: { relationId: number }) {
+  const relata = useRelata();
+  const project = useProject();
+  const tell = useTell();
+  const save = async () => {
+    const lines = await relata.relations.links({ projectId: project.id, relationId });
+    saveFile(`links-${relationId}.ndjson`, [lines], 'application/x-ndjson');
+  };
+  return <Button onClick={() => void save().catch(tell.bad)}>Export links</Button>;
+}
+
+function UploadLinks({ relationId }: { relationId: number }) {
+  const relata = useRelata();
+  const project = useProject();
+  const queries = useQueryClient();
+  const tell = useTell();
+  const [isOpen, setOpen] = useState(false);
+  const [file, setFile] = useState<File>();
+  const [replaces, setReplaces] = useState(true);
+  const [allowed, setAllowed] = useState('');
+  const submit = async () => {
+    if (file === undefined) return;
+    const place = { projectId: project.id, relationId };
+    const task = replaces
+      ? await relata.relations.putLinks(place, file, allowed === '' ? {} : { allowDeletes: Number(allowed) })
+      : await relata.relations.patchLinks(place, file);
+    const ended = await relata.tasks.wait(task.id);
+    if (ended.failure) throw new Error(ended.error?.message ?? 'The links were not stored.');
+    await queries.invalidateQueries({ queryKey: ['relation-preview', project.id] });
+    tell.good('The links were stored');
+  };
+  return (
+    <>
+      <Button onClick={() => setOpen(true)}>Upload links …</Button>
+      <FormDialog
+        title="Upload links"
+        action={replaces ? 'Replace all links' : 'Change these links'}
+        isDanger={replaces}
+        isOpen={isOpen}
+        onClose={() => setOpen(false)}
+        onSubmit={submit}
+        canSubmit={file !== undefined}
+      >
+        <TextField
+          label="File"
+          type="file"
+          accept=".ndjson,.jsonl,.gz,application/x-ndjson"
+          hint='A line for each source: {"source":"A1","targets":["B1","B2"]}'
+          onChange={({ target }) => setFile(target.files?.[0])}
+        />
+        <SwitchField
+          label="Replace all links"
+          hint="Otherwise only those of the sources in the file."
+          checked={replaces}
+          onChange={setReplaces}
+        />
+        {replaces && (
+          <TextField
+            label="Pairs that may be deleted"
+            hint="Only if the delete guard refuses the file: the exact number that it names."
+            inputMode="numeric"
+            pattern="[0-9]*"
+            value={allowed}
+            onChange={({ target }) => setAllowed(target.value)}
+          />
+        )}
+      </FormDialog>
+    </>
+  );
+}
+
+interface Found {
+  readonly source: string;
+  readonly targets: readonly string[];
+}
+
+function FindSource({ relationId }: { relationId: number }) {
+  const relata = useRelata();
+  const project = useProject();
+  const [found, setFound] = useState<Found>();
+  const [error, setError] = useState<unknown>();
+  const find = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const source = String(new FormData(event.currentTarget).get('listed')).trim();
+    setError(undefined);
+    const place = { projectId: project.id, relationId };
+    await relata.relations
+      .links(place, { source })
+      .then(
+        (line) => setFound(line === '' ? { source, targets: [] } : (JSON.parse(line) as Found)),
+        setError,
+      );
+  };
+  return (
+    <form className="stack" onSubmit={(event) => void find(event)}>
+      <div className="row">
+        <TextField label="Source" name="listed" required placeholder="Identifier" />
+        <Button type="submit">Show its targets</Button>
+      </div>
+      <ErrorNote error={error} />
+      {found && (
+        <p aria-live="polite">
+          {found.targets.length === 0 && `No links of ${found.source}`}
+          {found.targets.map((target, at) => (
+            <span key={target}>
+              {at > 0 && ', '}
+              <a className="mono" href={linkTo('projects', project.id, 'products', target)}>
+                {target}
+              </a>
+            </span>
+          ))}
+        </p>
+      )}
+    </form>
+  );
+}
