@@ -850,6 +850,8 @@ export type ProjectList = {
     /** by id */
     projects: Array<Project>;
   };
+  /** of a page */
+  nextCursor?: string | null;
 };
 
 export type RelatedProducts = {
@@ -1251,7 +1253,7 @@ export interface Operations {
   };
   /** List the projects that the key reaches */
   getProjects: {
-    query: { projectId?: number; };
+    query: { projectId?: number; limit?: number; cursor?: string; };
     answer: ProjectList;
   };
   /** List project groups */
@@ -1362,7 +1364,7 @@ export interface Operations {
   };
   /** Read who changed what, newest first */
   getManagementAuditLog: {
-    query: { limit?: number; cursor?: string; projectId?: number; };
+    query: { limit?: number; cursor?: string; projectId?: number; action?: string; actor?: string; from?: number; to?: number; };
     answer: {
       /** newest first */
       items: Array<AuditEntry>;
@@ -1561,7 +1563,7 @@ export interface Operations {
   };
   /** List the tasks of a project */
   getTasks: {
-    query: { projectId?: number; status?: "PENDING" | "RUNNING" | "FINISHED" | "FAILED" | "CANCELLED"; limit?: number; cursor?: string; };
+    query: { projectId?: number; status?: "PENDING" | "RUNNING" | "FINISHED" | "FAILED" | "CANCELLED"; origin?: "LIVE-API" | "CONSOLE" | "PIPELINE"; from?: number; to?: number; limit?: number; cursor?: string; };
     answer: {
       status: "success";
       /** newest first */
@@ -1589,6 +1591,7 @@ export interface Operations {
   /** Read the log */
   getTasksByIdLog: {
     path: { id: string; };
+    query: { limit?: number; cursor?: string; };
     answer: {
       status: "success";
       /** oldest first */
@@ -1596,6 +1599,8 @@ export interface Operations {
         at: number;
         line: string;
       }>;
+      /** of a page */
+      nextCursor?: string | null;
     };
   };
   /** Read the report: a JSON line per product or value with something to say */
@@ -1787,6 +1792,29 @@ export interface Operations {
       task: Task;
     };
   };
+  /** The open full update */
+  getProductsBatch: {
+    query: { projectId?: number; fullUpdateId?: number; };
+    answer: {
+      status: "success";
+      fullUpdateId: number;
+      /** accepted uploads */
+      batches: number;
+      /** the sum of their nrOfParsed */
+      products: number;
+      lastBatch: "accepted" | "failed" | "in doubt";
+      /** epoch milliseconds; without a batch when it was opened */
+      lastBatchAt: number;
+    };
+  };
+  /** Give up the open full update */
+  deleteProductsBatch: {
+    query: { projectId?: number; fullUpdateId?: number; };
+    answer: {
+      status: "success";
+      fullUpdateId: number;
+    };
+  };
   /** Pages of a shop: answered, counted and kept nowhere */
   postContent: {
     query: { projectId?: number; };
@@ -1956,13 +1984,13 @@ export interface Operations {
     query: { limit?: number; };
     answer: ProductRelations;
   };
-  /** List the relations of a project, all on one page */
+  /** List the relations of a project, by id */
   getManagementProjectsByIdRelations: {
     path: { id: number; };
-    query: { limit?: number; cursor?: string; };
+    query: { limit?: number; cursor?: string; tag?: string; state?: string; };
     answer: {
       items: Array<Relation>;
-      nextCursor: null;
+      nextCursor: string | null;
     };
   };
   /** Create a relation; its index is made by a task */
@@ -1986,7 +2014,7 @@ export interface Operations {
     };
     answer: {
       items: Array<Relation>;
-      nextCursor: null;
+      nextCursor: string | null;
     };
   };
   /** Read a relation; the ETag is for If-Match */
@@ -2236,6 +2264,8 @@ export const operations = {
   getProductsBatchPreviewDeleted: ['GET', '/products/batch/preview/deleted'],
   postProductsBatchStart: ['POST', '/products/batch/start'],
   postProductsBatchRestore: ['POST', '/products/batch/restore'],
+  getProductsBatch: ['GET', '/products/batch'],
+  deleteProductsBatch: ['DELETE', '/products/batch'],
   postContent: ['POST', '/content'],
   putContent: ['PUT', '/content'],
   deleteContent: ['DELETE', '/content'],
