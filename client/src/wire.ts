@@ -756,6 +756,8 @@ export type ProductRelations = {
         explain: {
           source: {
             holds: boolean;
+            /** where groups are nested, as written: {holds, all | any: […]}, {holds, not: …} or {condition, holds, values} */
+            filter?: unknown;
             conditions: Array<{
               /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
               condition: Filter;
@@ -765,6 +767,8 @@ export type ProductRelations = {
           };
           target: {
             holds: boolean;
+            /** where groups are nested, as written: {holds, all | any: […]}, {holds, not: …} or {condition, holds, values} */
+            filter?: unknown;
             conditions: Array<{
               /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
               condition: Filter;
@@ -795,6 +799,8 @@ export type ProductRelations = {
         explain: {
           source: {
             holds: boolean;
+            /** where groups are nested, as written: {holds, all | any: […]}, {holds, not: …} or {condition, holds, values} */
+            filter?: unknown;
             conditions: Array<{
               /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
               condition: Filter;
@@ -804,6 +810,8 @@ export type ProductRelations = {
           };
           target: {
             holds: boolean;
+            /** where groups are nested, as written: {holds, all | any: […]}, {holds, not: …} or {condition, holds, values} */
+            filter?: unknown;
             conditions: Array<{
               /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
               condition: Filter;
@@ -996,6 +1004,8 @@ export type RelationExplanation = {
   excluded: string | null;
   source: {
     holds: boolean;
+    /** where groups are nested, as written: {holds, all | any: […]}, {holds, not: …} or {condition, holds, values} */
+    filter?: unknown;
     conditions: Array<{
       /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
       condition: Filter;
@@ -1005,6 +1015,8 @@ export type RelationExplanation = {
   };
   target: {
     holds: boolean;
+    /** where groups are nested, as written: {holds, all | any: […]}, {holds, not: …} or {condition, holds, values} */
+    filter?: unknown;
     conditions: Array<{
       /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
       condition: Filter;

@@ -60,7 +60,7 @@ function Explanation({ found }: { found: RelationExplanation }) {
         </strong>
       </p>
       <Verdicts
-        title="Requested product"
+        title={matchType === 'SECOND_WAY' ? 'Result' : 'Requested product'}
         list={source.conditions.map(({ condition, holds, values }) => ({
           words: describeFilter(condition),
           holds,
@@ -68,7 +68,7 @@ function Explanation({ found }: { found: RelationExplanation }) {
         }))}
       />
       <Verdicts
-        title="Result"
+        title={matchType === 'SECOND_WAY' ? 'Requested product' : 'Result'}
         list={target.conditions.map(({ condition, holds, values }) => ({
           words: describeFilter(condition),
           holds,

@@ -145,7 +145,7 @@ class IngestThread {
       }));
       for (const { identifier, product, present } of products) {
         if (product === undefined) extraction.addUnknown(identifier);
-        else extraction.add(product, present);
+        else extraction.addPatched(product, present);
       }
       this.kept.delete(source.handle);
       return extraction.finish();

@@ -2,7 +2,13 @@ import { hash as computeHash } from 'node:crypto';
 import type { OpenDerivation } from '../derivation.ts';
 import type { Attribute, Extractor, Ontology } from '../ontology/ontology.ts';
 import type { UploadedProduct } from '../products/products.ts';
-import { HASH_BYTES, type PackedProducts, ProductPacker, transferOf } from '../products/products.ts';
+import {
+  HASH_BYTES,
+  listProductErrors,
+  type PackedProducts,
+  ProductPacker,
+  transferOf,
+} from '../products/products.ts';
 import type { PresentProduct } from '../snapshot.ts';
 import { ReportWriter } from './report-writer.ts';
 
@@ -61,6 +67,14 @@ export class ProductExtraction {
     }
     const row = { identifier, product: present?.id ?? 0, hash, document: 0 };
     this.packer.addFresh(row, { raw, derived: this.parts.derivation.derive(product) });
+  }
+
+  /** A patch that would make a product which could not be uploaded changes nothing. */
+  addPatched(product: UploadedProduct, present: PresentProduct | undefined): void {
+    const errors = listProductErrors(product, 'products');
+    if (errors.length === 0) this.add(product, present);
+    else
+      this.report.addSkipped({ skipped: [{ identifier: product.identifier, index: 0, errors }], mended: [] });
   }
 
   addUnknown(identifier: string): void {

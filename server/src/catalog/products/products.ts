@@ -55,6 +55,7 @@ export {
 export {
   CategorySchema,
   Identifier,
+  IMAGES,
   PRODUCTS_PER_REQUEST,
   UploadProduct,
   ValueSchema,

@@ -115,6 +115,12 @@ export const PairToExplain = Type.Object(
 
 const Explained = Type.Object({
   holds: Type.Boolean(),
+  filter: Type.Optional(
+    Type.Unknown({
+      description:
+        'where groups are nested, as written: {holds, all | any: […]}, {holds, not: …} or {condition, holds, values}',
+    }),
+  ),
   conditions: Type.Array(
     Type.Object({ condition: WireFilter, holds: Type.Boolean(), values: Type.Array(Type.String()) }),
   ),
