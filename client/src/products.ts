@@ -72,6 +72,14 @@ function createChanges({ call }: Transport) {
       return call('deleteProducts', { query: choose(projectId), body }, options);
     },
 
+    /** The open full update. @throws RelataError 400 where none is open */
+    openFullUpdate: ({ projectId, ...options }: ProjectChoice = {}) =>
+      call('getProductsBatch', { query: choose(projectId) }, options),
+
+    /** Gives the open full update up. @throws RelataError 400 where none is open */
+    giveUpFullUpdate: ({ projectId, ...options }: ProjectChoice = {}) =>
+      call('deleteProductsBatch', { query: choose(projectId) }, options),
+
     /** Undoes the last commit or delete. */
     restore: ({ projectId, ...options }: ProjectChoice = {}) =>
       call('postProductsBatchRestore', { query: choose(projectId) }, options),

@@ -82,7 +82,7 @@ export function createTasks({ call, request }: Transport) {
 
     /** Oldest line first. */
     log: async (id: string, options: CallOptions = {}) =>
-      (await call('getTasksByIdLog', { path: { id } }, options)).log,
+      (await call('getTasksByIdLog', { path: { id }, query: {} }, options)).log,
 
     /** What the task has to say about single products and values, as it arrives. */
     async *report(id: string, { signal }: CallOptions = {}): AsyncGenerator<ReportLine> {

@@ -810,6 +810,8 @@ export type ProductRelations = {
         explain: {
           source: {
             holds: boolean;
+            /** where groups are nested, as written: {holds, all | any: […]}, {holds, not: …} or {condition, holds, values} */
+            filter?: unknown;
             conditions: Array<{
               /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
               condition: Filter;
@@ -819,6 +821,8 @@ export type ProductRelations = {
           };
           target: {
             holds: boolean;
+            /** where groups are nested, as written: {holds, all | any: […]}, {holds, not: …} or {condition, holds, values} */
+            filter?: unknown;
             conditions: Array<{
               /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
               condition: Filter;
@@ -854,6 +858,8 @@ export type ProductRelations = {
         explain: {
           source: {
             holds: boolean;
+            /** where groups are nested, as written: {holds, all | any: […]}, {holds, not: …} or {condition, holds, values} */
+            filter?: unknown;
             conditions: Array<{
               /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
               condition: Filter;
@@ -863,6 +869,8 @@ export type ProductRelations = {
           };
           target: {
             holds: boolean;
+            /** where groups are nested, as written: {holds, all | any: […]}, {holds, not: …} or {condition, holds, values} */
+            filter?: unknown;
             conditions: Array<{
               /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
               condition: Filter;
@@ -914,6 +922,8 @@ export type ProjectList = {
     /** by id */
     projects: Array<Project>;
   };
+  /** of a page */
+  nextCursor?: string | null;
 };
 
 export type RelatedProducts = {
@@ -1066,6 +1076,8 @@ export type RelationExplanation = {
   excluded: string | null;
   source: {
     holds: boolean;
+    /** where groups are nested, as written: {holds, all | any: […]}, {holds, not: …} or {condition, holds, values} */
+    filter?: unknown;
     conditions: Array<{
       /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
       condition: Filter;
@@ -1075,6 +1087,8 @@ export type RelationExplanation = {
   };
   target: {
     holds: boolean;
+    /** where groups are nested, as written: {holds, all | any: […]}, {holds, not: …} or {condition, holds, values} */
+    filter?: unknown;
     conditions: Array<{
       /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
       condition: Filter;
@@ -1335,7 +1349,7 @@ export interface Operations {
   };
   /** List the projects that the key reaches */
   getProjects: {
-    query: { projectId?: number; };
+    query: { projectId?: number; limit?: number; cursor?: string; };
     answer: ProjectList;
   };
   /** List project groups */
@@ -1446,7 +1460,7 @@ export interface Operations {
   };
   /** Read who changed what, newest first */
   getManagementAuditLog: {
-    query: { limit?: number; cursor?: string; projectId?: number; };
+    query: { limit?: number; cursor?: string; projectId?: number; action?: string; actor?: string; from?: number; to?: number; };
     answer: {
       /** newest first */
       items: Array<AuditEntry>;
@@ -1645,7 +1659,7 @@ export interface Operations {
   };
   /** List the tasks of a project */
   getTasks: {
-    query: { projectId?: number; status?: "PENDING" | "RUNNING" | "FINISHED" | "FAILED" | "CANCELLED"; limit?: number; cursor?: string; };
+    query: { projectId?: number; status?: "PENDING" | "RUNNING" | "FINISHED" | "FAILED" | "CANCELLED"; origin?: "LIVE-API" | "CONSOLE" | "PIPELINE"; from?: number; to?: number; limit?: number; cursor?: string; };
     answer: {
       status: "success";
       /** newest first */
@@ -1673,6 +1687,7 @@ export interface Operations {
   /** Read the log */
   getTasksByIdLog: {
     path: { id: string; };
+    query: { limit?: number; cursor?: string; };
     answer: {
       status: "success";
       /** oldest first */
@@ -1680,6 +1695,8 @@ export interface Operations {
         at: number;
         line: string;
       }>;
+      /** of a page */
+      nextCursor?: string | null;
     };
   };
   /** Read the report: a JSON line per product or value with something to say */
@@ -1871,6 +1888,29 @@ export interface Operations {
       task: Task;
     };
   };
+  /** The open full update */
+  getProductsBatch: {
+    query: { projectId?: number; fullUpdateId?: number; };
+    answer: {
+      status: "success";
+      fullUpdateId: number;
+      /** accepted uploads */
+      batches: number;
+      /** the sum of their nrOfParsed */
+      products: number;
+      lastBatch: "accepted" | "failed" | "in doubt";
+      /** epoch milliseconds; without a batch when it was opened */
+      lastBatchAt: number;
+    };
+  };
+  /** Give up the open full update */
+  deleteProductsBatch: {
+    query: { projectId?: number; fullUpdateId?: number; };
+    answer: {
+      status: "success";
+      fullUpdateId: number;
+    };
+  };
   /** Pages of a shop: answered, counted and kept nowhere */
   postContent: {
     query: { projectId?: number; };
@@ -2040,13 +2080,13 @@ export interface Operations {
     query: { limit?: number; };
     answer: ProductRelations;
   };
-  /** List the relations of a project, all on one page */
+  /** List the relations of a project, by id */
   getManagementProjectsByIdRelations: {
     path: { id: number; };
-    query: { limit?: number; cursor?: string; };
+    query: { limit?: number; cursor?: string; tag?: string; state?: string; };
     answer: {
       items: Array<Relation>;
-      nextCursor: null;
+      nextCursor: string | null;
     };
   };
   /** Create a relation; its index is made by a task */
@@ -2070,7 +2110,7 @@ export interface Operations {
     };
     answer: {
       items: Array<Relation>;
-      nextCursor: null;
+      nextCursor: string | null;
     };
   };
   /** Read a relation; the ETag is for If-Match */
@@ -2347,6 +2387,8 @@ export const operations = {
   getProductsBatchPreviewDeleted: ['GET', '/products/batch/preview/deleted'],
   postProductsBatchStart: ['POST', '/products/batch/start'],
   postProductsBatchRestore: ['POST', '/products/batch/restore'],
+  getProductsBatch: ['GET', '/products/batch'],
+  deleteProductsBatch: ['DELETE', '/products/batch'],
   postContent: ['POST', '/content'],
   putContent: ['PUT', '/content'],
   deleteContent: ['DELETE', '/content'],

@@ -9,6 +9,16 @@ const BY_ANOTHER: Readonly<Record<string, string>> = {
   postSearchRelationsResult: 'relatedTo sends a GET',
   getSearchRelationsBulkResults: 'relatedToMany sends a POST: no limit of a URL',
   getDocs: 'a page for people',
+  putProducts: 'replace sends a POST',
+  putProductsBatchUpload: 'a full update sends a POST',
+  postProductsDelete: 'delete sends a DELETE',
+  postContent: 'of shop connectors alone, and kept nowhere, as those that follow',
+  putContent: '',
+  deleteContent: '',
+  postContentBatchInitiate: '',
+  postContentBatchUpload: '',
+  putContentBatchUpload: '',
+  postContentBatchStart: '',
   postEtlTriggersWebhookByTriggerId: 'called by other systems, by the URL that a pipeline answers',
 };
 

@@ -66,7 +66,7 @@ function Explanation({ found }: { found: RelationExplanation }) {
       )}
       {listed === null && <p>Neither of them lists the other one.</p>}
       <Verdicts
-        title="Requested product"
+        title={matchType === 'SECOND_WAY' ? 'Result' : 'Requested product'}
         list={source.conditions.map(({ condition, holds, values }) => ({
           words: describeFilter(condition),
           holds,
@@ -74,7 +74,7 @@ function Explanation({ found }: { found: RelationExplanation }) {
         }))}
       />
       <Verdicts
-        title="Result"
+        title={matchType === 'SECOND_WAY' ? 'Requested product' : 'Result'}
         list={target.conditions.map(({ condition, holds, values }) => ({
           words: describeFilter(condition),
           holds,

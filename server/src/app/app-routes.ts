@@ -10,6 +10,7 @@ import { lookupRoutes } from '../catalog/lookup/lookup-routes.ts';
 import { ontologyRoutes } from '../catalog/ontology/ontology-routes.ts';
 import { contentRoutes } from '../catalog/updates/content-routes.ts';
 import { deleteRoutes } from '../catalog/updates/delete-routes.ts';
+import { openFullUpdateRoutes } from '../catalog/updates/open-full-update-routes.ts';
 import { fullUpdateRoutes, productUpdateRoutes } from '../catalog/updates/update-routes.ts';
 import type { Config } from '../config.ts';
 import {
@@ -49,6 +50,7 @@ const ROUTES = [
   productUpdateRoutes,
   deleteRoutes,
   fullUpdateRoutes,
+  openFullUpdateRoutes,
   contentRoutes,
   lookupRoutes,
   relatedRoutes,

@@ -14,6 +14,7 @@ import type { RateState } from './guards/guards.ts';
 export {
   type AnswerOnce,
   createAnswerOnce,
+  cutPage,
   describeRefusal,
   dropAnswersBefore as dropOldAnswers,
   ErrorAnswer,
@@ -21,6 +22,7 @@ export {
   Id,
   IfMatch,
   ListQuery,
+  PageQuery,
   ProjectParams,
   ProjectQuery,
   projectIdOf,

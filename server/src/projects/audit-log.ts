@@ -2,7 +2,13 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { ControlTransaction, Database } from '../storage/storage.ts';
-import { type AuditEntry, type AuditSubject, insertEntry, listEntries } from './audit-store.ts';
+import {
+  type AuditEntry,
+  type AuditSubject,
+  type AuditWish,
+  insertEntry,
+  listEntries,
+} from './audit-store.ts';
 import { type Author, actorOf } from './author.ts';
 import { type ListPage, type PageWish, readPlace, toPage } from './list-page.ts';
 import { type Reach, reachesProject } from './project.ts';
@@ -25,7 +31,7 @@ export interface AuditLog {
   /** Durable when it returns, or with `tx` when that is committed. */
   recordChange(change: Change, tx?: ControlTransaction): Promise<void>;
   /** Newest first. @throws scope_refused for a project out of reach */
-  listChanges(reach: Reach, wish: PageWish & { projectId?: number }): Promise<ListPage<AuditEntry>>;
+  listChanges(reach: Reach, wish: PageWish & AuditWish): Promise<ListPage<AuditEntry>>;
 }
 
 /** Source: docs/interface.md §14.4. */
@@ -48,7 +54,7 @@ export function createAuditLog(database: Database, clock: Clock): AuditLog {
       const { projectId } = wish;
       if (projectId !== undefined) await refuseUnreached(projectId, reach);
       const place = readPlace(wish);
-      return toPage(await listEntries(database.read, reach, { place, projectId }), place);
+      return toPage(await listEntries(database.read, reach, { ...wish, place }), place);
     },
   };
 

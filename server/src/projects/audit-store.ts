@@ -24,6 +24,17 @@ export interface AuditSubject {
   readonly projectGroupId?: number;
 }
 
+/** What is wanted of the log. */
+export interface AuditWish {
+  readonly projectId?: number;
+  /** An action, or all of a subject. */
+  readonly action?: string;
+  /** A kind of actor, or one of them, as `key:12`. */
+  readonly actor?: string;
+  readonly from?: number;
+  readonly to?: number;
+}
+
 export async function insertEntry(
   tx: ControlTransaction,
   entry: Omit<AuditEntry, 'id'> & { accountId: number },
@@ -47,9 +58,9 @@ export async function insertEntry(
 export async function listEntries(
   rows: Database['read'],
   reach: Reach,
-  filter: { place: PagePlace; projectId: number | undefined },
+  { place, ...wish }: AuditWish & { place: PagePlace },
 ): Promise<AuditEntry[]> {
-  const { place, projectId } = filter;
+  const { projectId, from, to } = wish;
   const found = await rows
     .selectFrom('audit_log')
     .selectAll()
@@ -57,6 +68,9 @@ export async function listEntries(
     .where(inReach(reach))
     .where('id', '<', place.after ?? Number.MAX_SAFE_INTEGER)
     .$if(projectId !== undefined, (query) => query.where('project_id', '=', projectId ?? 0))
+    .where(isWanted(wish))
+    .$if(from !== undefined, (query) => query.where('at', '>=', from ?? 0))
+    .$if(to !== undefined, (query) => query.where('at', '<', to ?? 0))
     .orderBy('id', 'desc')
     .limit(place.count)
     .execute();
@@ -69,6 +83,19 @@ export async function listEntries(
     subject: JSON.parse(row.subject),
     details: JSON.parse(row.details),
   }));
+}
+
+/** An actor is kept as text, with its members in one order. */
+function isWanted({ action, actor }: AuditWish) {
+  const [type, id] = (actor ?? '').split(':');
+  const named = `{"type":"${type}"${id === undefined ? '' : `,"id":${Number(id)}`},%`;
+  return (eb: ExpressionBuilder<ControlSchema, 'audit_log'>) =>
+    eb.and([
+      ...(action === undefined
+        ? []
+        : [eb.or([eb('action', '=', action), eb('action', 'like', `${action}.%`)])]),
+      ...(actor === undefined ? [] : [eb('actor', 'like', named)]),
+    ]);
 }
 
 function inReach({ scope }: Reach) {

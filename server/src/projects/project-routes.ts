@@ -1,7 +1,9 @@
 import { Type } from 'typebox';
 import {
   type AnswerOnce,
+  cutPage,
   ListQuery,
+  PageQuery,
   ProjectQuery,
   type Routes,
   type Server,
@@ -39,6 +41,7 @@ export interface ProjectRouteParts {
 
 const config = { guard: 'management', access: 'manage' } as const;
 const tags = ['Management'];
+const ProjectListQuery = Type.Object({ ...ProjectQuery.properties, ...PageQuery.properties });
 const AuditQuery = Type.Object({ ...ListQuery.properties, ...AuditFilter.properties });
 const ManagedProjectQuery = Type.Object({ ...ListQuery.properties, ...ManagedProjectFilter.properties });
 const done = { status: 'success' } as const;
@@ -63,11 +66,14 @@ function serveProjectList(server: Server, { projects }: ProjectRouteParts): void
     tags: ['Projects'],
     summary: 'List the projects that the key reaches',
     description: 'With `projectId` that project alone; 401 when it is out of reach.',
-    ...{ query: ProjectQuery, answer: { 200: ProjectList } },
+    ...{ query: ProjectListQuery, answer: { 200: ProjectList } },
   } as const;
   serve(server, endpoint, async ({ caller, query }) => {
     const found = await projects.listProjects(caller, query.projectId);
-    return { status: 'success' as const, data: { projects: found.map(toListedProject) } };
+    const { page, nextCursor } = cutPage(found, query, ({ id }) => id);
+    const isPage = query.limit !== undefined || query.cursor !== undefined;
+    const data = { projects: page.map(toListedProject) };
+    return { status: 'success' as const, data, ...(isPage && { nextCursor }) };
   });
 }
 

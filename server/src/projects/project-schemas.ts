@@ -35,6 +35,7 @@ export const ProjectList = Type.Object(
         { description: 'by id' },
       ),
     }),
+    nextCursor: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'of a page' })),
   },
   { title: 'ProjectList' },
 );
@@ -165,6 +166,23 @@ export const AuditPage = Type.Object({
   nextCursor: NextCursor,
 });
 
-export const AuditFilter = Type.Object({ projectId: Type.Optional(Id) });
+export const AuditFilter = Type.Object({
+  projectId: Type.Optional(Id),
+  action: Type.Optional(
+    Type.String({
+      pattern: '^[a-z-]+(\\.[a-z-]+)?$',
+      maxLength: 100,
+      description: 'an action, as api-key.created, or all of a subject, as api-key',
+    }),
+  ),
+  actor: Type.Optional(
+    Type.String({
+      pattern: '^(key|user|command)(:\\d{1,15})?$',
+      description: 'all keys, users or commands, or one of them, as key:12',
+    }),
+  ),
+  from: Type.Optional(Type.Integer({ minimum: 0, description: 'epoch milliseconds, included' })),
+  to: Type.Optional(Type.Integer({ minimum: 0, description: 'epoch milliseconds, excluded' })),
+});
 
 export const toWireEntry = (entry: AuditEntry) => ({ ...entry, subject: { ...entry.subject } });

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
-import { type Routes, type Server, sendRaw, serve, serveRaw } from '../http/http.ts';
+import { cutPage, PageQuery, type Routes, type Server, sendRaw, serve, serveRaw } from '../http/http.ts';
 import type { Caller } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Task } from './task.ts';
@@ -14,7 +14,7 @@ export interface TaskRouteParts {
   readonly projects: { reachesProject(caller: Caller, projectId: number): Promise<boolean> };
 }
 
-const config = { guard: 'key', access: 'write' } as const;
+const config = { guard: 'key', access: 'read' } as const;
 const about = { config, tags: ['Tasks'], params: TaskParams };
 /** Proxies close a connection that is silent for a minute. */
 const EVENT_PULSE_MS = 15_000;
@@ -46,15 +46,15 @@ function serveTaskList(server: Server, { tasks }: TaskRouteParts): void {
   const endpoint = {
     method: 'GET',
     path: '/tasks',
-    config: { guard: 'project', access: 'write' },
+    config: { guard: 'project', access: 'read' },
     tags: ['Tasks'],
     summary: 'List the tasks of a project',
     ...{ query: TaskListQuery, answer: { 200: TaskList } },
   } as const;
   serve(server, endpoint, async ({ project, query }) => {
-    const { status, limit = 100, cursor } = query;
+    const { limit = 100, cursor, ...filter } = query;
     const below = cursor === undefined ? undefined : readCursor(cursor);
-    const found = await tasks.list({ projectId: project.id, status, below, limit: limit + 1 });
+    const found = await tasks.list({ ...filter, projectId: project.id, below, limit: limit + 1 });
     const page = found.slice(0, limit);
     const last = page.at(-1);
     const nextCursor = found.length > limit && last !== undefined ? String(last.number) : null;
@@ -85,12 +85,15 @@ function serveLogAndReport(server: Server, parts: TaskRouteParts): void {
     ...about,
     method: 'GET',
     path: '/tasks/:id/log',
-    ...{ summary: 'Read the log', answer: { 200: TaskLog } },
+    ...{ summary: 'Read the log', query: PageQuery, answer: { 200: TaskLog } },
   } as const;
-  serve(server, log, async (request) => ({
-    status: 'success' as const,
-    log: await parts.tasks.readLog(await getTask(parts, request)),
-  }));
+  serve(server, log, async (request) => {
+    const lines = await parts.tasks.readLog(await getTask(parts, request));
+    // Lines are added at the end and never removed.
+    const { page, nextCursor } = cutPage(lines, request.query, (_, at) => at);
+    const isPage = request.query.limit !== undefined || request.query.cursor !== undefined;
+    return { status: 'success' as const, log: page, ...(isPage && { nextCursor }) };
+  });
 
   const report = {
     ...about,
@@ -128,6 +131,7 @@ function serveCancel(server: Server, parts: TaskRouteParts): void {
     ...about,
     method: 'POST',
     path: '/tasks/:id/cancel',
+    config: { ...config, access: 'write' },
     ...{ summary: 'Cancel a task that has not taken effect', answer: { 200: TaskAnswer } },
   } as const;
   serve(server, endpoint, async (request) => {

@@ -9,13 +9,15 @@ const Status = Type.Union([
   Type.Literal('CANCELLED'),
 ]);
 
+const Origin = Type.Union([Type.Literal('LIVE-API'), Type.Literal('CONSOLE'), Type.Literal('PIPELINE')]);
+
 /** Source: docs/interface.md §2.4. */
 export const WireTaskSchema = Type.Object(
   {
     id: Type.String({ description: '24 lower-case hex digits' }),
     projectId: Type.Integer(),
     projectName: Type.Union([Type.String(), Type.Null()]),
-    origin: Type.Union([Type.Literal('LIVE-API'), Type.Literal('CONSOLE'), Type.Literal('PIPELINE')]),
+    origin: Origin,
     taskStatus: Status,
     name: Type.String({ description: 'empty for an upload' }),
     taskIncrementType: Type.Union([Type.Literal('STEP_BASED'), Type.Literal('ITEM_BASED')]),
@@ -51,6 +53,9 @@ export const WaitQuery = Type.Object({
 export const TaskListQuery = Type.Object({
   projectId: Type.Optional(Type.Integer()),
   status: Type.Optional(Status),
+  origin: Type.Optional(Origin),
+  from: Type.Optional(Type.Integer({ minimum: 0, description: 'of requestTime, included' })),
+  to: Type.Optional(Type.Integer({ minimum: 0, description: 'of requestTime, excluded' })),
   ...ListQuery.properties,
 });
 
@@ -65,4 +70,5 @@ export const TaskList = Type.Object({
 export const TaskLog = Type.Object({
   status: Type.Literal('success'),
   log: Type.Array(Type.Object({ at: Type.Integer(), line: Type.String() }), { description: 'oldest first' }),
+  nextCursor: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'of a page' })),
 });

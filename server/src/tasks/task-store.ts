@@ -97,10 +97,18 @@ export async function findTaskByNumber(
   return row && readTask(row);
 }
 
+/** `from` and `to` are of the request. */
+export interface TaskFilter {
+  readonly status?: TaskStatus | undefined;
+  readonly origin?: string | undefined;
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+}
+
 /** @returns newest first, without those that are parts of others. */
 export async function listTasks(
   database: Database,
-  filter: { projectId: number; status?: TaskStatus | undefined; below?: number | undefined; limit: number },
+  filter: TaskFilter & { projectId: number; below?: number | undefined; limit: number },
 ): Promise<Task[]> {
   const rows = await database.read
     .selectFrom('task')
@@ -108,6 +116,9 @@ export async function listTasks(
     .where('project_id', '=', filter.projectId)
     .where('parent', 'is', null)
     .$if(filter.status !== undefined, (query) => query.where('status', '=', String(filter.status)))
+    .$if(filter.origin !== undefined, (query) => query.where('origin', '=', String(filter.origin)))
+    .$if(filter.from !== undefined, (query) => query.where('request_time', '>=', Number(filter.from)))
+    .$if(filter.to !== undefined, (query) => query.where('request_time', '<', Number(filter.to)))
     .$if(filter.below !== undefined, (query) => query.where('number', '<', Number(filter.below)))
     .orderBy('number', 'desc')
     .limit(filter.limit)

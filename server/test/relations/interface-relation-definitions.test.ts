@@ -209,10 +209,6 @@ const BROKEN: readonly [object, ...RegExp[]][] = [
   [filtered('Shank', 'equals', 3), /"Shank"/, /\b3\b/],
   [filtered('New', 'equals', 'yes'), /"New"/, /"yes"/],
   [filtered('Since', 'less', 'today'), /"Since"/, /"today"/],
-  [
-    { match: Array.from({ length: 9 }, () => ({ target: 'Price', operator: 'less', source: 'Price' })) },
-    /\b9\b.*\b8\b/,
-  ],
 ];
 
 test('a definition that cannot work is stored and carries a reason that names what is wrong; no answer uses it (§12.4 rule 1)', async () => {
@@ -384,6 +380,10 @@ const MISTAKES: readonly [object, string][] = [
   [{ sort: [{ attribute: 'Price' }] }, '/sort/0'],
   [{ sort: [{ attribute: 'Price', direction: 'up' }] }, '/sort/0/direction'],
   [{ sort: Array.from({ length: 9 }, () => FITS.sort[0]) }, '/sort'],
+  [
+    { match: Array.from({ length: 9 }, () => ({ target: 'Price', operator: 'less', source: 'Price' })) },
+    '/match',
+  ],
   [{ names: [{ locale: 'de-DE' }] }, '/names/0'],
   [{ names: [{ locale: 1, name: 'x' }] }, '/names/0/locale'],
   [{ names: { 'de-DE': 'x' } }, '/names'],

@@ -72,6 +72,19 @@ test('explain=true tells for each entry which conditions held, by which values (
     },
     target: {
       holds: true,
+      filter: {
+        holds: true,
+        all: [
+          {
+            holds: true,
+            any: [
+              { condition: isCheap, holds: true, values: ['1'] },
+              { condition: isDear, holds: false, values: ['1', '9'] },
+            ],
+          },
+          { holds: true, not: { condition: { identifiers: ['D'] }, holds: false, values: ['B'] } },
+        ],
+      },
       conditions: [
         { condition: isCheap, holds: true, values: ['1'] },
         { condition: isDear, holds: false, values: ['1', '9'] },

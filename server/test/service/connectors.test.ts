@@ -244,3 +244,82 @@ test('a POST takes what its GET takes, from the query and from the body', async 
     assertRefused(await service().call('GET', `${nothing}&includeTags=[]`), 400, 'Bad Request');
   }
 });
+
+test('limits hold for the stored product, also where a partial update exceeds them (§2.3 rule 17)', async () => {
+  const catalog = await createCatalog(service());
+  const attributes = (from: number, count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`K${from + at}`, 'v']));
+  await catalog.load(product('A'));
+  await catalog.patch({ identifier: 'A', attributes: attributes(0, 2_000) });
+  const task = await catalog.patch({
+    identifier: 'A',
+    name: 'not changed',
+    attributes: attributes(2_000, 1),
+  });
+  const [line] = (await catalog.report(task)).filter(({ code }) => code === 'product_invalid');
+  assert.match(line.message, /attributes must NOT have more than 2000 items/);
+  const stored = await catalog.stored('A');
+  assert.deepEqual([stored.name, stored.attributes.length], ['Name of A', 2_000]);
+  await catalog.update(stored);
+  const images = Array.from({ length: 200 }, (_, at) => ({
+    url: `https://shop.example/${at}.jpg`,
+    type: 'SMALL',
+  }));
+  await catalog.update(product('B', { images }));
+  const small = await catalog.post('/products', [
+    product('B', { image: 'https://shop.example/b.jpg', images }),
+  ]);
+  assertRefused(small, 400);
+  assert.deepEqual(small.body.validation[0].errors, [
+    '/images must NOT have more than 199 items beside /image',
+  ]);
+});
+
+test('explain shows groups as they are nested, with the sides of a two-way relation (§12.6 rule 1)', async () => {
+  const catalog = await createCatalog(service());
+  const attributes = (value: string) => [{ key: 'Kind', value }];
+  await catalog.load(
+    product('S', { attributes: attributes('drill') }),
+    product('T', { attributes: attributes('bit') }),
+  );
+  const kind = (value: string) => ({ attribute: 'Kind', operator: 'equals', value });
+  const source = { all: [{ not: kind('bit') }, { any: [kind('drill'), kind('saw')] }] };
+  const relation = {
+    name: 'r',
+    tag: 'r',
+    twoWay: true,
+    enabled: true,
+    source,
+    target: kind('bit'),
+    match: [],
+    sort: [],
+    names: [],
+  };
+  const path = `/management/projects/${catalog.projectId}/relations`;
+  const { id } = (await service().call('POST', path, { body: relation })).body;
+  for (const { id: task, taskStatus } of await catalog.tasks())
+    if (taskStatus === 'PENDING' || taskStatus === 'RUNNING') await service().ended(task);
+  const asked = { includeRelations: [{ id }], identifier: 'T' };
+  const { body } = await catalog.post('/search/relations/result?explain=true', asked);
+  const [found] = body.tags[0].relations;
+  const { explain } = found.searchResult[0];
+  assert.equal(found.matchType, 'SECOND_WAY');
+  assert.deepEqual(explain.source.filter, {
+    holds: true,
+    all: [
+      { holds: true, not: { condition: kind('bit'), holds: false, values: ['drill'] } },
+      {
+        holds: true,
+        any: [
+          { condition: kind('drill'), holds: true, values: ['drill'] },
+          { condition: kind('saw'), holds: false, values: ['drill'] },
+        ],
+      },
+    ],
+  });
+  assert.deepEqual(explain.target.conditions, [{ condition: kind('bit'), holds: true, values: ['bit'] }]);
+  const match = Array.from({ length: 9 }, () => ({ target: 'Kind', operator: 'notEquals', source: 'Kind' }));
+  const refused = await service().call('POST', path, { body: { ...relation, match } });
+  assertRefused(refused, 400);
+  assert.match(refused.body.details[0], /at most 8/);
+});

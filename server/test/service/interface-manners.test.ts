@@ -173,3 +173,122 @@ test('scripts of allowed origins may read the headers that matter (§5.4 rule 4)
   for (const name of ['Retry-After', 'RateLimit', 'RateLimit-Policy', 'ETag', 'X-Request-Id'])
     assert.ok(exposed.includes(name), name);
 });
+
+test('a read key may read tasks of its project and change nothing (§4.7 rule 16)', async () => {
+  const catalog = await createCatalog(service());
+  const task = await catalog.load(product('A'));
+  const scope = { type: 'project', id: catalog.projectId };
+  const made = await service().call('POST', '/management/api-keys', {
+    body: { name: 'Reader', scope, access: 'read' },
+  });
+  const read = (path: string) => service().call('GET', path, { key: made.body.key });
+  for (const path of ['/tasks', `/tasks/${task.id}`, `/tasks/${task.id}/log`, `/tasks/${task.id}/report`])
+    assert.equal((await read(path)).status, 200, path);
+  assertRefused(await service().call('POST', `/tasks/${task.id}/cancel`, { key: made.body.key }), 401);
+  const other = await createCatalog(service());
+  const foreign = await other.load(product('A'));
+  assertRefused(await read(`/tasks/${foreign.id}`), 404);
+});
+
+test('tasks are found by origin and time, logs and projects come in pages (§4.7 rules 3 and 4, §4.1 rule 4)', async () => {
+  const catalog = await createCatalog(service());
+  await catalog.load(product('A'));
+  const [latest] = await catalog.tasks();
+  const find = async (query: string) => (await catalog.call('GET', `/tasks?${query}`)).body.tasks.length;
+  const all = (await catalog.tasks()).length;
+  assert.deepEqual([await find('origin=LIVE-API'), await find('origin=PIPELINE')], [all, 0]);
+  const at = latest.requestTime;
+  assert.deepEqual(
+    [await find(`from=${at + 1}`), await find('from=0&to=1'), await find(`to=${at + 1}`)],
+    [0, 0, all],
+  );
+  const path = `/tasks/${latest.id}/log`;
+  const { log } = (await catalog.call('GET', path)).body;
+  const first = (await catalog.call('GET', `${path}?limit=1`)).body;
+  assert.deepEqual(first.log, log.slice(0, 1));
+  const rest =
+    first.nextCursor === null
+      ? []
+      : (await catalog.call('GET', `${path}?cursor=${first.nextCursor}`)).body.log;
+  assert.deepEqual([...first.log, ...rest], log);
+  const whole = (await service().call('GET', '/projects')).body;
+  assert.deepEqual(Object.keys(whole), ['status', 'data']);
+  const ids: number[] = [];
+  for (let cursor = ''; ; ) {
+    const { body } = await service().call('GET', `/projects?limit=2${cursor}`);
+    ids.push(...body.data.projects.map(({ id }: { id: number }) => id));
+    if (body.nextCursor === null) break;
+    cursor = `&cursor=${body.nextCursor}`;
+  }
+  assert.deepEqual(
+    ids,
+    whole.data.projects.map(({ id }: { id: number }) => id),
+  );
+  assertRefused(await service().call('GET', '/projects?limit=2&cursor=x'), 400);
+});
+
+test('relations come in pages and by tag, the audit log by action, actor and time (§12.1, §14.4 rule 7)', async () => {
+  const catalog = await createCatalog(service());
+  const path = `/management/projects/${catalog.projectId}/relations`;
+  const all = { all: [] };
+  for (const tag of ['a', 'b', 'a']) {
+    const relation = {
+      name: tag,
+      tag,
+      twoWay: false,
+      enabled: true,
+      source: all,
+      target: all,
+      match: [],
+      sort: [],
+      names: [],
+    };
+    const made = await service().call('POST', path, { body: relation });
+    assert.deepEqual([made.status, made.headers.get('location')], [201, `${path}/${made.body.id}`]);
+  }
+  const { items } = (await service().call('GET', path)).body;
+  const first = (await service().call('GET', `${path}?limit=2`)).body;
+  const second = (await service().call('GET', `${path}?limit=2&cursor=${first.nextCursor}`)).body;
+  assert.deepEqual(
+    [...first.items, ...second.items].map(({ id }) => id),
+    items.map(({ id }: { id: number }) => id),
+  );
+  assert.deepEqual([items.length, second.nextCursor], [3, null]);
+  assert.equal((await service().call('GET', `${path}?tag=a`)).body.items.length, 2);
+  const audit = async (query: string) =>
+    (await service().call('GET', `/management/audit-log?projectId=${catalog.projectId}&${query}`)).body.items;
+  const created = await audit('action=relation.created');
+  assert.deepEqual(
+    [created.length, (await audit('action=relation')).length, (await audit('action=rel')).length],
+    [3, 3, 0],
+  );
+  const { actor, at } = created[0];
+  assert.equal((await audit(`action=relation&actor=${actor.type}:${actor.id}`)).length, 3);
+  assert.deepEqual(
+    [(await audit('actor=key')).length > 3, await audit('actor=user'), await audit('actor=key:999999')],
+    [true, [], []],
+  );
+  assert.deepEqual([await audit(`from=${at + 1}`), await audit('to=1')], [[], []]);
+  assertRefused(await service().call('GET', '/management/audit-log?actor=%25'), 400);
+});
+
+test('the open full update is shown and given up (§4.4 rules 30 and 31)', async () => {
+  const catalog = await createCatalog(service());
+  assertRefused(await catalog.call('GET', '/products/batch'), 400, /No full update is open/);
+  assertRefused(await catalog.call('DELETE', '/products/batch'), 400, /No full update is open/);
+  await catalog.load(product('A'));
+  const { fullUpdateId } = (await catalog.post('/products/batch/initiate')).body;
+  const uploaded = await catalog.post('/products/batch/upload', [product('B'), product('C')]);
+  const shown = (await catalog.call('GET', '/products/batch')).body;
+  assert.deepEqual(
+    [shown.fullUpdateId, shown.batches, shown.products, shown.lastBatch],
+    [fullUpdateId, 1, 2, 'accepted'],
+  );
+  assertRefused(await catalog.call('DELETE', `/products/batch?fullUpdateId=${fullUpdateId + 1}`), 400);
+  const given = await catalog.call('DELETE', '/products/batch');
+  assert.deepEqual(given.body, { status: 'success', fullUpdateId });
+  assert.equal((await service().ended(uploaded.body.task.id)).taskStatus, 'CANCELLED');
+  for (const path of ['start', 'preview'])
+    assertRefused(await catalog.post(`/products/batch/${path}`), 400, /No full/);
+  assert.deepEqual(await catalog.list(), ['A']);
+});

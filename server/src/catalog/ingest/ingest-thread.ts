@@ -147,7 +147,7 @@ class IngestThread {
       let row = 0;
       for (const { patch, present } of found) {
         if (present === undefined) extraction.addUnknown(patch.identifier);
-        else extraction.add(row++, patch.identifier, present);
+        else extraction.addPatched(row++, patch.identifier, present);
       }
       await tellDropped(extraction.report, snapshot, parts.compiled.known);
       this.kept.delete(source.handle);

@@ -1,7 +1,7 @@
 import type { OpenDerivation } from '../derivation.ts';
 import { type Attribute, type Extractor, indexByKey, isBlank, type Ontology } from '../ontology/ontology.ts';
 import type { UploadedProduct } from '../products/products.ts';
-import { type PackedProducts, ProductPacker, transferOf } from '../products/products.ts';
+import { listProductErrors, type PackedProducts, ProductPacker, transferOf } from '../products/products.ts';
 import type { PresentProduct } from '../snapshot.ts';
 import type { ProductSource } from './product-source.ts';
 import { ReportWriter } from './report-writer.ts';
@@ -67,6 +67,13 @@ export class ProductExtraction {
     }
     const derived = this.parts.derivation.derive(() => source.read(row));
     packer.endFresh({ product: present?.id ?? 0, hash, document: 0 }, derived);
+  }
+
+  /** A patch that would make a product which could not be uploaded changes nothing. */
+  addPatched(row: number, identifier: string, present: PresentProduct): void {
+    const errors = listProductErrors(this.source.read(row), 'products');
+    if (errors.length === 0) this.add(row, identifier, present);
+    else this.report.addSkipped({ skipped: [{ identifier, index: 0, errors }], mended: [] });
   }
 
   addUnknown(identifier: string): void {

@@ -6,7 +6,7 @@ import { countJson, describeExcess, holdsMoreThan } from '../../kernel/json-scan
 import { isStorableText } from '../../kernel/storable-text.ts';
 import { type BodyEncoding, unpackNow } from '../../storage/storage.ts';
 import { mergePatches, type SentPatch, type SentProduct } from './product.ts';
-import { PatchProduct, PRODUCTS_PER_REQUEST, UploadProduct } from './product-schemas.ts';
+import { IMAGES, PatchProduct, PRODUCTS_PER_REQUEST, UploadProduct } from './product-schemas.ts';
 import {
   describeInvalid,
   identifierOf,
@@ -110,7 +110,8 @@ export function checkBody(source: BodySource, form: BodyForm): CheckedBody<SentP
   }
   const { passesPlain, passesEscaped, passes } = checks[form];
   const isGood = text.includes('\\u') ? passesEscaped() : passesPlain();
-  const isValid = (product: unknown) => isGood(product) || passes()(product);
+  const isValid = (product: unknown) =>
+    (isGood(product) || passes()(product)) && countImages(product) <= IMAGES;
   const invalid = list.flatMap((product, index) => (isValid(product) ? [] : [index]));
   if (invalid.length > 0 && source.onInvalid !== 'skip') throw refuseProducts(list, invalid, form);
   const mended = invalid.filter((index) => {
@@ -138,14 +139,22 @@ export function checkBody(source: BodySource, form: BodyForm): CheckedBody<SentP
 /** @returns the errors of one product; none when it is valid in a body of this form */
 export function listProductErrors(product: unknown, form: BodyForm): string[] {
   const { passesEscaped, passes } = checks[form];
-  return passesEscaped()(product) || passes()(product) ? [] : explainProduct(product, form);
+  const isValid = (passesEscaped()(product) || passes()(product)) && countImages(product) <= IMAGES;
+  return isValid ? [] : explainProduct(product, form);
 }
 
 function explainProduct(product: unknown, form: BodyForm): string[] {
   const { passes, explains } = checks[form];
   const explain = holdsMoreThan(SMALL_PRODUCT_VALUES, product) ? passes() : explains();
-  explain(product);
+  const passed = explain(product);
+  if (passed) return [`/images must NOT have more than ${IMAGES - 1} items beside /image`];
   return describeErrors(explain.errors ?? []);
+}
+
+/** `image` becomes one of them. */
+function countImages(product: unknown): number {
+  const { image, images } = product as SentProduct;
+  return (images?.length ?? 0) + (typeof image === 'string' ? 1 : 0);
 }
 
 /** @throws body_not_unpacked, body_too_large */

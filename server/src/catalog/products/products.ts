@@ -54,6 +54,7 @@ export {
 export {
   CategorySchema,
   Identifier,
+  IMAGES,
   PRODUCTS_PER_REQUEST,
   UploadProduct,
   ValueSchema,

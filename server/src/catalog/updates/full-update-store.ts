@@ -114,6 +114,40 @@ export async function findLatestFullUpdate(
   return row && readFullUpdate(row);
 }
 
+/** @returns whether it was still open */
+export function discardOpen(database: Database, { id, projectId }: FullUpdateKey): Promise<boolean> {
+  return database.write(
+    async (tx) => {
+      const row = await tx
+        .updateTable('full_update')
+        .set({ state: 'discarded' })
+        .where('project_id', '=', projectId)
+        .where('id', '=', id)
+        .where('state', '=', 'open')
+        .returning('id')
+        .executeTakeFirst();
+      return row !== undefined;
+    },
+    { of: projectId },
+  );
+}
+
+/** Whether a later one was given up. */
+export async function wasGivenUpSince(
+  database: Database,
+  { id, projectId, origin }: FullUpdateKey & { origin: string },
+): Promise<boolean> {
+  const row = await database.read
+    .selectFrom('full_update')
+    .select('id')
+    .where('project_id', '=', projectId)
+    .where('origin', '=', origin)
+    .where('id', '>', id)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
 /** Which full update; ids are the service's, but its rows are kept by project. */
 export type FullUpdateKey = Pick<FullUpdate, 'id' | 'projectId'>;
 

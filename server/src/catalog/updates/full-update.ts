@@ -13,13 +13,20 @@ import { FullUpdateClosing } from './full-update-closing.ts';
 import { FullUpdateCommits } from './full-update-commit.ts';
 import {
   addBatch,
-  type Batch,
   beginCommit,
   type FullUpdate,
   findLatestFullUpdate,
   listBatches,
   openFullUpdate,
+  wasGivenUpSince,
 } from './full-update-store.ts';
+import {
+  type AcceptedCounts,
+  chooseOpen,
+  describeOpen,
+  giveUp,
+  refuseOtherCounts,
+} from './open-full-update.ts';
 import type { Staging } from './staging.ts';
 import {
   answerToUpdate,
@@ -36,12 +43,6 @@ export interface UploadOptions {
   /** Default: as the project says. */
   readonly onInvalid: OnInvalid | undefined;
   readonly record: RecordAnswer<ProductsAccepted>;
-}
-
-/** The counts of batches and products that the caller knows to be accepted. */
-interface AcceptedCounts {
-  readonly batches: number | undefined;
-  readonly products: number | undefined;
 }
 
 export interface StartOptions extends AcceptedCounts {
@@ -176,6 +177,19 @@ export class FullUpdates {
     return accepted.answer;
   }
 
+  /** @throws full_update_missing, full_update_other */
+  async describe(projectId: number, fullUpdateId: number | undefined) {
+    return describeOpen(this.parts, await this.getOpen(projectId, fullUpdateId));
+  }
+
+  /** @throws full_update_missing, full_update_other */
+  async giveUp(projectId: number, fullUpdateId: number | undefined): Promise<number> {
+    const open = await this.getOpen(projectId, fullUpdateId);
+    await giveUp(this.parts, this.closing, open);
+    this.failedBatches.forget(projectId);
+    return open.id;
+  }
+
   async preview(projectId: number, fullUpdateId: number | undefined): Promise<Difference> {
     const { id } = await this.getOpen(projectId, fullUpdateId);
     await this.commits.complete(projectId, id);
@@ -209,7 +223,7 @@ export class FullUpdates {
     const { tasks } = this.parts;
     const latest = await this.findLatest(project.id);
     const isNamed = fullUpdateId === undefined || fullUpdateId === latest?.id;
-    if (latest?.commitTaskId !== undefined && isNamed) return this.findStarted(latest.commitTaskId);
+    if (latest?.commitTaskId !== undefined && isNamed) return this.findStarted(latest, latest.commitTaskId);
     const open = chooseOpen(latest, fullUpdateId);
     await this.refuseMissingBatches(open, counts);
     const { maxDeletePercent } = await this.parts.getSettings(project.id);
@@ -229,13 +243,15 @@ export class FullUpdates {
     });
     return committing.catch((error: unknown) => {
       const isStarted = error instanceof ServiceError && error.code === 'full_update_started';
-      if (isStarted) return this.findStarted(String(error.facts.values?.[0]));
+      if (isStarted) return this.findStarted(open, String(error.facts.values?.[0]));
       throw error;
     });
   }
 
   /** A connector that starts again wants to know of its commit. @throws full_update_started for one without effect, or forgotten */
-  private async findStarted(commitTaskId: string): Promise<Task> {
+  private async findStarted(update: FullUpdate, commitTaskId: string): Promise<Task> {
+    if (await wasGivenUpSince(this.parts.database, { ...update, origin: ORIGIN }))
+      throw new ServiceError('full_update_missing');
     const task = await this.parts.tasks.find(commitTaskId);
     const isWanted = task !== undefined && task.status !== 'FAILED' && task.status !== 'CANCELLED';
     if (!isWanted) throw new ServiceError('full_update_started', { values: [commitTaskId] });
@@ -274,25 +290,5 @@ export class FullUpdates {
     const { present, deleted } = await this.parts.store.compareStaged(projectId, fullUpdateId, false);
     if (isGuarded(limit, present, deleted.count))
       throw refuseDeletes({ present, deleted: deleted.count }, limit);
-  }
-}
-
-/** @throws full_update_missing, full_update_other */
-function chooseOpen(latest: FullUpdate | undefined, wanted: number | undefined): FullUpdate {
-  if (latest?.state !== 'open') throw new ServiceError('full_update_missing');
-  if (wanted === undefined || wanted === latest.id) return latest;
-  throw new ServiceError('full_update_other', { values: [latest.id, wanted] });
-}
-
-/** @throws full_update_incomplete */
-function refuseOtherCounts(accepted: readonly Batch[], counts: AcceptedCounts): void {
-  const products = accepted.reduce((sum, { productCount }) => sum + productCount, 0);
-  const compared = [
-    ['batches', accepted.length, counts.batches],
-    ['products', products, counts.products],
-  ] as const;
-  for (const [what, held, sent] of compared) {
-    if (sent === undefined || sent === held) continue;
-    throw new ServiceError('full_update_incomplete', { values: [held, what, sent] });
   }
 }

@@ -6,4 +6,5 @@ export { dropAnswersBefore } from './answer-store.ts';
 export { ErrorAnswer, Id, ListQuery, ProjectParams, ProjectQuery, projectIdOf } from './common-schemas.ts';
 export { describeRefusal, type FailureBody, REASONS, type Reason, replyWithError } from './error-mapper.ts';
 export { hasAlready, IfMatch, readIfMatch, sendMark } from './if-match.ts';
+export { cutPage, PageQuery } from './pages.ts';
 export { describeSchemaErrors } from './schema-errors.ts';

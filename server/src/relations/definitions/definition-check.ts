@@ -2,6 +2,7 @@ import { checkFilter, type Filter } from '../../catalog/catalog.ts';
 import { boundLines } from '../../kernel/bounded-lines.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { isListed, type RelationDefinition } from './relation.ts';
+import { COMPARISONS_PER_RULE } from './rule.ts';
 
 /**
  * Whether a definition can be stored; whether it works with the ontology is checked later (`rule.ts`). Source:
@@ -13,12 +14,21 @@ export type SentDefinition = Pick<RelationDefinition, 'name' | 'tag'> & {
   readonly target?: unknown;
 } & Partial<Omit<RelationDefinition, 'name' | 'tag' | 'source' | 'target'>>;
 
+/** More could never work, whatever the ontology becomes. */
+function checkMatches(path: string, match: RelationDefinition['match']): string[] {
+  const compared = match.filter(({ operator }) => operator !== 'equals').length;
+  if (compared <= COMPARISONS_PER_RULE) return [];
+  return [`${path} has ${compared} matches other than equals, at most ${COMPARISONS_PER_RULE} are possible`];
+}
+
 /**
  * @param path of the definition in the body
  * @returns the definition with its defaults @throws request_invalid that names every mistake in the filters
  */
 export function checkDefinition(sent: SentDefinition, path = ''): RelationDefinition {
-  const errors = isListed(sent) ? listRuleParts(sent, path) : listFilterErrors(sent, path);
+  const errors = isListed(sent)
+    ? listRuleParts(sent, path)
+    : [...listFilterErrors(sent, path), ...checkMatches(`${path}/match`, sent.match ?? [])];
   if (errors.length > 0) {
     const shown = boundLines(errors, { most: 20, bytes: 8 * 1024 });
     throw new ServiceError('request_invalid', {

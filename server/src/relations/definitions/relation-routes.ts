@@ -3,8 +3,8 @@ import type { Static } from 'typebox';
 import {
   type AnswerOnce,
   type CountLook,
+  cutPage,
   IfMatch,
-  ListQuery,
   ProjectParams,
   type Routes,
   readIfMatch,
@@ -25,6 +25,7 @@ import {
   Explanation,
   PairToExplain,
   RelationDocument,
+  RelationListQuery,
   RelationPage,
   RelationParams,
   SentRelation,
@@ -69,13 +70,16 @@ function serveCollection(server: Server, parts: RelationRouteParts): void {
     ...about,
     method: 'GET',
     path: PATH,
-    summary: 'List the relations of a project, all on one page',
-    ...{ query: ListQuery, answer: { 200: RelationPage } },
+    summary: 'List the relations of a project, by id',
+    ...{ query: RelationListQuery, answer: { 200: RelationPage } },
   } as const;
-  serve(server, list, async ({ project }) => ({
-    items: (await relations.list(project.id)).map(toWireRelation),
-    nextCursor: null,
-  }));
+  serve(server, list, async ({ project, query }) => {
+    const all = (await relations.list(project.id)).map(toWireRelation);
+    const isWanted = ({ tag, state }: (typeof all)[number]) =>
+      (query.tag ?? tag) === tag && (query.state ?? state) === state;
+    const { page, nextCursor } = cutPage(all.filter(isWanted), query, ({ id }) => id);
+    return { items: page, nextCursor };
+  });
 
   const create = {
     ...about,

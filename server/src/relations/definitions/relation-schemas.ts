@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { type Filter, OPERATORS, OWN, type OwnField } from '../../catalog/catalog.ts';
-import { Id } from '../../http/http.ts';
+import { Id, PageQuery } from '../../http/http.ts';
 import type { Relation } from './relation.ts';
 
 const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
@@ -91,7 +91,15 @@ export const WireRelation = Type.Object(
   { title: 'Relation' },
 );
 
-export const RelationPage = Type.Object({ items: Type.Array(WireRelation), nextCursor: Type.Null() });
+export const RelationPage = Type.Object({
+  items: Type.Array(WireRelation),
+  nextCursor: Type.Union([Type.String(), Type.Null()]),
+});
+export const RelationListQuery = Type.Object({
+  ...PageQuery.properties,
+  tag: Type.Optional(Type.String({ maxLength: 255, description: 'those with this tag' })),
+  state: Type.Optional(Type.String({ maxLength: 32, description: 'those in this state' })),
+});
 export const RelationDocument = Type.Object(
   { relations: Type.Array(SentRelation, { maxItems: 1_000 }) },
   closed,
@@ -120,6 +128,12 @@ export const PairToExplain = Type.Object(
 
 const Explained = Type.Object({
   holds: Type.Boolean(),
+  filter: Type.Optional(
+    Type.Unknown({
+      description:
+        'where groups are nested, as written: {holds, all | any: […]}, {holds, not: …} or {condition, holds, values}',
+    }),
+  ),
   conditions: Type.Array(
     Type.Object({ condition: WireFilter, holds: Type.Boolean(), values: Type.Array(Type.String()) }),
   ),

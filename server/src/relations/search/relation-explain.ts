@@ -25,8 +25,17 @@ export interface PairExplanation {
 export interface SideExplanation {
   /** Whether the filter as a whole holds. */
   readonly holds: boolean;
+  /** As it is written, where the groups around the conditions decide too. */
+  readonly filter?: FilterExplanation;
   readonly conditions: readonly ConditionExplanation[];
 }
+
+/** A group of a filter, or a condition. */
+export type FilterExplanation =
+  | { readonly all: readonly FilterExplanation[]; readonly holds: boolean }
+  | { readonly any: readonly FilterExplanation[]; readonly holds: boolean }
+  | { readonly not: FilterExplanation; readonly holds: boolean }
+  | ConditionExplanation;
 
 export interface ConditionExplanation {
   readonly condition: Filter;
@@ -56,6 +65,7 @@ export function explainPair(
   };
   const explainSide = (filter: Filter, product: UploadedProduct): SideExplanation => ({
     holds: compileFilter(filter, find)(viewUpload(product)),
+    ...(isNested(filter) && { filter: explainFilter(filter, product, find) }),
     conditions: listConditions(filter).map((condition) => explainCondition(condition, product, find)),
   });
   return {
@@ -77,6 +87,23 @@ export function explainPair(
       };
     }),
   };
+}
+
+/** Of others, the list of conditions says everything. */
+const isNested = (filter: Filter) =>
+  'any' in filter || 'not' in filter || ('all' in filter && filter.all.some((one) => isGroup(one)));
+const isGroup = (filter: Filter) => 'all' in filter || 'any' in filter || 'not' in filter;
+
+function explainFilter(
+  filter: Filter,
+  product: UploadedProduct,
+  find: (name: string) => ComparedAttribute,
+): FilterExplanation {
+  const holds = compileFilter(filter, find)(viewUpload(product));
+  const explain = (one: Filter) => explainFilter(one, product, find);
+  if ('all' in filter) return { holds, all: filter.all.map(explain) };
+  if ('any' in filter) return { holds, any: filter.any.map(explain) };
+  return 'not' in filter ? { holds, not: explain(filter.not) } : explainCondition(filter, product, find);
 }
 
 function explainCondition(

@@ -1,0 +1,45 @@
+import { Type } from 'typebox';
+import { ErrorAnswer, type Routes, serve } from '../../http/http.ts';
+import type { Catalog } from '../catalog.ts';
+import { FullUpdateQuery } from '../products/products.ts';
+
+const Shown = Type.Object({
+  status: Type.Literal('success'),
+  fullUpdateId: Type.Integer(),
+  batches: Type.Integer({ description: 'accepted uploads' }),
+  products: Type.Integer({ description: 'the sum of their nrOfParsed' }),
+  lastBatch: Type.Union([Type.Literal('accepted'), Type.Literal('failed'), Type.Literal('in doubt')]),
+  lastBatchAt: Type.Integer({ description: 'epoch milliseconds; without a batch when it was opened' }),
+});
+const GivenUp = Type.Object({ status: Type.Literal('success'), fullUpdateId: Type.Integer() });
+const about = {
+  path: '/products/batch',
+  tags: ['Updates'],
+  query: FullUpdateQuery,
+  failures: { '4xx': ErrorAnswer },
+} as const;
+
+/** Source: docs/interface.md §4.4 rules 30 and 31. */
+export const openFullUpdateRoutes =
+  ({ catalog: { fullUpdates } }: { readonly catalog: Catalog }): Routes =>
+  (server) => {
+    const show = {
+      ...about,
+      method: 'GET',
+      summary: 'The open full update',
+      answer: { 200: Shown },
+    } as const;
+    serve(server, { ...show, config: { guard: 'project', access: 'write' } }, ({ project, query }) =>
+      fullUpdates.describe(project.id, query.fullUpdateId),
+    );
+    const drop = {
+      ...about,
+      method: 'DELETE',
+      summary: 'Give up the open full update',
+      answer: { 200: GivenUp },
+    } as const;
+    serve(server, { ...drop, config: { guard: 'project', access: 'write' } }, async ({ project, query }) => ({
+      status: 'success' as const,
+      fullUpdateId: await fullUpdates.giveUp(project.id, query.fullUpdateId),
+    }));
+  };
