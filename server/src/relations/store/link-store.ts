@@ -218,9 +218,8 @@ const BIGINT = byEngine({ sqlite: text(''), postgres: text('::bigint') });
 
 const dropEmptySources = (build: number, which: Sql = sql`true`) =>
   run(
-    sql`delete from relation_link_source where ${own()} and build_id = ${build} and ${which} and not exists (
-      select 1 from relation_link l
-      where ${own('l')} and l.build_id = ${build} and l.line = relation_link_source.line)`,
+    sql`delete from relation_link_source where ${own()} and build_id = ${build} and ${which} and (select 1 from relation_link l
+      where ${own('l')} and l.build_id = ${build} and l.line = relation_link_source.line limit 1) is null`,
   );
 
 /** @returns lines of the list that answers, in its order; undefined when the relation has none */
