@@ -1,4 +1,5 @@
--- As ../catalog/0004-links.sql.
+-- As ../catalog/0004-links.sql. No two keys begin alike: without statistics PostgreSQL takes a project's build for one
+-- row, and would read a whole list where another key finds one line.
 alter table relation_build add column kind text not null default 'rule';
 
 create table relation_link_source (
@@ -6,9 +7,9 @@ create table relation_link_source (
   build_id bigint not null,
   line bigint not null,
   source text collate "C" not null,
-  primary key (project_id, build_id, line)
+  primary key (project_id, line, build_id)
 );
-create unique index relation_link_source_by_name on relation_link_source (project_id, build_id, source);
+create unique index relation_link_source_by_name on relation_link_source (project_id, source, build_id);
 
 create table relation_link (
   project_id bigint not null,
@@ -16,9 +17,9 @@ create table relation_link (
   line bigint not null,
   place bigint not null,
   target text collate "C" not null,
-  primary key (project_id, build_id, line, place)
+  primary key (project_id, line, build_id, place)
 );
-create unique index relation_link_by_target on relation_link (project_id, build_id, target, line);
+create unique index relation_link_by_target on relation_link (project_id, target, build_id, line);
 
 -- As those of the other tables (0001-start.sql).
 alter table relation_link_source alter column project_id set statistics 0, alter column build_id set statistics 0;

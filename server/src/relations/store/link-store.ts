@@ -1,9 +1,9 @@
 import type { ChangedCatalog } from '../../catalog/catalog.ts';
 import { isGuarded } from '../../catalog/catalog.ts';
 import {
-  among,
   byEngine,
   insertInto,
+  listed,
   lookupJoin,
   own,
   type Program,
@@ -72,17 +72,18 @@ interface KnownSource {
 
 /** @returns each source with its line; new ones get the next lines */
 function* openSources(build: number, names: readonly string[]): Program<Map<string, KnownSource>> {
-  const found = yield* rows<{ source: string; line: number; target: string | null }>(
-    sql`select s.source, s.line, l.target from relation_link_source s
-      left join relation_link l on ${own('l')} and l.build_id = s.build_id and l.line = s.line
-      where ${own('s')} and s.build_id = ${build} and s.source ${among(names)}`,
+  const found = yield* rows<{ source: string; line: number }>(
+    sql`select s.source, s.line from ${listed('w', 'text', names)}
+      ${lookupJoin('relation_link_source', 's', sql`s.build_id = ${build} and s.source = w.value`)}`,
   );
-  const sources = new Map<string, { line: number; known: Set<string> }>();
-  for (const { source, line, target } of found) {
-    const present = sources.get(source) ?? { line, known: new Set<string>() };
-    sources.set(source, present);
-    if (target !== null) present.known.add(target);
-  }
+  const lines = found.map(({ line }) => line);
+  const present = yield* rows<{ line: number; target: string }>(
+    sql`select w.value as line, l.target from ${listed('w', 'bigint', lines)} ${linksOf(build, 'w.value')}`,
+  );
+  const targets = Map.groupBy(present, ({ line }) => line);
+  const sources = new Map<string, KnownSource>();
+  for (const { source, line } of found)
+    sources.set(source, { line, known: new Set(targets.get(line)?.map(({ target }) => target)) });
   const last = yield* lastLine(build);
   const fresh = names.filter((name) => !sources.has(name));
   const added = fresh.map((name, at): [number, string] => [last + 1 + at, name]);
@@ -147,15 +148,20 @@ export function* countList(build: number): Program<ListSize> {
 
 /** @returns how many links of the active list the staged one does not have; of a change, of the sources that it names */
 function* countLost({ active, staged }: Lists, mode: LinkOrder['mode']): Program<number> {
-  const found = yield* row<{ count: number }>(
-    sql`select count(*) as count from relation_link_source s
-      join relation_link l on ${own('l')} and l.build_id = s.build_id and l.line = s.line
-      left join relation_link_source n on ${own('n')} and n.build_id = ${staged} and n.source = s.source
-      left join relation_link k on ${own('k')} and k.build_id = n.build_id and k.target = l.target and k.line = n.line
-      where ${own('s')} and s.build_id = ${active} and k.line is null
-        and (${mode === 'replace' ? 1 : 0} = 1 or n.line is not null)`,
+  const named = sql`from relation_link_source s
+    ${lookupJoin('relation_link_source', 'n', sql`n.build_id = ${staged} and n.source = s.source`)}
+    ${linksOf(active, 's.line')}`;
+  const kept = lookupJoin(
+    'relation_link',
+    'k',
+    sql`k.build_id = ${staged} and k.target = l.target and k.line = n.line`,
   );
-  return found?.count ?? 0;
+  const where = sql`where ${own('s')} and s.build_id = ${active}`;
+  const found = yield* row<{ named: number; kept: number }>(
+    sql`select (select count(*) ${named} ${where}) as named, (select count(*) ${named} ${kept} ${where}) as kept`,
+  );
+  const { named: present, kept: same } = found ?? { named: 0, kept: 0 };
+  return (mode === 'replace' ? (yield* countList(active)).pairs : present) - same;
 }
 
 /** Flags of the relation may have changed since the list was begun. */
@@ -212,9 +218,8 @@ const BIGINT = byEngine({ sqlite: text(''), postgres: text('::bigint') });
 
 const dropEmptySources = (build: number, which: Sql = sql`true`) =>
   run(
-    sql`delete from relation_link_source where ${own()} and build_id = ${build} and ${which} and not exists (
-      select 1 from relation_link l
-      where ${own('l')} and l.build_id = ${build} and l.line = relation_link_source.line)`,
+    sql`delete from relation_link_source where ${own()} and build_id = ${build} and ${which} and (select 1 from relation_link l
+      where ${own('l')} and l.build_id = ${build} and l.line = relation_link_source.line limit 1) is null`,
   );
 
 /** @returns lines of the list that answers, in its order; undefined when the relation has none */
@@ -231,7 +236,7 @@ export function* readLinks({
     sql`select s.line, s.source, l.target from (
         select s.line, s.source from relation_link_source s
         where ${own('s')} and s.build_id = ${list} and s.line > ${after} and ${named} order by s.line limit ${limit}) s
-      ${LINKS_OF_LINE(list)} order by s.line, l.place`,
+      ${linksOf(list, 's.line')} order by s.line, l.place`,
   );
   const lines = Map.groupBy(found, ({ line }) => line);
   return [...lines].map(([line, links]) => ({
@@ -241,12 +246,12 @@ export function* readLinks({
   }));
 }
 
-/** Row by row: see `lookupJoin`. */
-const LINKS_OF_LINE = (list: number) =>
+/** Joins the links of a line, row by row: see `lookupJoin`. */
+const linksOf = (build: number, line: string): Sql =>
   byEngine({
-    sqlite: sql`cross join relation_link l on l.build_id = ${list} and l.line = s.line`,
+    sqlite: sql`cross join relation_link l on l.build_id = ${build} and l.line = ${text(line)}`,
     postgres: sql`cross join lateral (select * from relation_link l
-      where ${own('l')} and l.build_id = ${list} and l.line = s.line offset 0) l`,
+      where ${own('l')} and l.build_id = ${build} and l.line = ${text(line)} order by l.place offset 0) l`,
   });
 
 function* findList(relationId: number): Program<number | undefined> {
