@@ -63,8 +63,8 @@ export function serve<
   addRoute(server, endpoint, async (request, reply) => {
     const answer = await handle(request as Parameters<typeof handle>[0], reply);
     reply.code(status);
-    const { id } = answer as { readonly id?: unknown };
-    // What is created is found below the path that created it.
+    // What is created is found below the path that created it; whoever left is answered nothing.
+    const id = (answer as { readonly id?: unknown } | undefined)?.id;
     if (status === 201 && id !== undefined) reply.header('location', `${request.url.split('?', 1)[0]}/${id}`);
     return answer;
   });
