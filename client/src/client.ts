@@ -33,7 +33,7 @@ export type {
   ProductSearchQuery,
 } from './products.ts';
 export { type ProductViolation, RelataError, TaskError, UnreachableError } from './relata-error.ts';
-export type { RelatedQuery, Tagged } from './relations.ts';
+export type { RelatedQuery, RelationPlace, Tagged } from './relations.ts';
 export type { Role } from './session.ts';
 export type { ReportLine, TaskListQuery } from './tasks.ts';
 export type { AnswerOf, CallOptions, ClientOptions, InputOf, OperationName } from './transport.ts';

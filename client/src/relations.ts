@@ -138,7 +138,7 @@ function createQuestions({ call }: Transport) {
   };
 }
 
-interface RelationPlace {
+export interface RelationPlace {
   readonly projectId: number;
   readonly relationId: number;
 }

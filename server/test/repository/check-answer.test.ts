@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { type CheckedAnswer, checkAnswer } from '../support/check-answer.ts';
 
 const group = { id: 1, name: 'Shop', createdAt: 0 };
-const refusal = { status: 'failure', code: 404, message: 'Not Found', requestId: '1' };
+const refusal = { status: 'failure', code: 404, reason: 'not_found', message: 'Not Found', requestId: '1' };
 const one: CheckedAnswer = { method: 'GET', path: '/management/project-groups/1', status: 200, body: group };
 const message = (pattern: RegExp) => ({ name: 'AssertionError', message: pattern });
 

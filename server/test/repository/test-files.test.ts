@@ -84,6 +84,7 @@ test('files that take long are there', () => {
 
 test('test files that read the real catalog are found, for the pass without it', () => {
   assert.deepEqual(shown(listReadingCatalog()), [
+    'src/catalog/ingest/checked-body.test.ts',
     'src/catalog/ingest/scan/body-scan.test.ts',
     'test/catalog/real-catalog.test.ts',
     'test/pipelines/pipeline-catalog.test.ts',

@@ -211,7 +211,7 @@ test('the longest values that §8 allows are taken, and characters are counted, 
     groupIdentifier: '漢'.repeat(255),
     productUrl: long(4_096),
     image: long(4_096),
-    images: many(200, () => ({ url: 'u', type: 'THUMB' })),
+    images: many(199, () => ({ url: 'u', type: 'THUMB' })),
     categories: many(100, (at) => ({ path: many(20, (level) => `${at} ${level}`), priority: at - 50 })),
     attributes: [
       ...many(1_999, (at) => ({ key: `k${at}`, value: '' })),
