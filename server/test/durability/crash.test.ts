@@ -83,6 +83,8 @@ class Caller {
   private version = 0;
   /** The task of the call whose answer never came. */
   private lastAccepted: string | undefined;
+  /** What was accepted, and between what it was killed: a line each, for a failure. */
+  readonly history: string[] = [];
 
   constructor(service: ServiceProcess, projectId: number, random: () => number) {
     this.service = service;
@@ -123,11 +125,9 @@ class Caller {
     for (const { taskId } of this.session ?? []) this.expect(taskId, 'PENDING');
     await this.checkTasks();
     const differences = describeDifferences(await this.export(), this.model.catalog);
-    assert.deepEqual(
-      differences,
-      [],
-      'the catalog is what the accepted changes make, in order of acceptance',
-    );
+    if (differences.length === 0) return;
+    const told = [...differences, ...this.history, ...(await this.listLogs())].join('\n');
+    assert.fail(`the catalog is not what the accepted changes make, in order of acceptance:\n${told}`);
   }
 
   async finish(): Promise<void> {
@@ -255,12 +255,14 @@ class Caller {
 
   private open(): void {
     for (const { taskId } of this.session ?? []) this.expect(taskId, 'CANCELLED');
+    this.history.push('initiate');
     this.session = [];
     this.isBatchMissing = false;
   }
 
   private accept(wish: Exclude<Wish, { kind: 'initiate' }>, taskId: string): void {
     this.known.set(taskId, 'accepted');
+    this.history.push(`${taskId} ${wish.kind} ${wish.kind === 'restore' ? '' : describeProducts(wish)}`);
     if (wish.kind === 'upload') {
       this.session?.push({ taskId, products: wish.products });
       this.isBatchMissing = false;
@@ -404,6 +406,16 @@ class Caller {
     }
   }
 
+  /** @returns what the last tasks said, a line each */
+  private async listLogs(): Promise<string[]> {
+    const tasks = (await this.listTasks()).slice(0, 20);
+    const logs = tasks.map(async ({ id, name, taskStatus }) => {
+      const { body } = await this.service.call('GET', `/tasks/${id}/log`);
+      return `${id} ${name} ${taskStatus}: ${JSON.stringify(body.log)}`;
+    });
+    return Promise.all(logs);
+  }
+
   private async findTask(taskId: string): Promise<{ taskStatus: string }> {
     return (await this.service.call('GET', `/tasks/${taskId}`)).body.task;
   }
@@ -419,6 +431,18 @@ class Caller {
       lines.map((line) => readProduct(JSON.parse(line))).map((product) => [product.identifier, product]),
     );
   }
+}
+
+/** @returns which products a change is about: they follow one another */
+function describeProducts(wish: Exclude<Wish, { kind: 'initiate' | 'restore' }>): string {
+  if (wish.kind === 'delete') return wish.identifiers.join();
+  const named =
+    wish.kind === 'partial'
+      ? [...wish.colours.keys()]
+      : Array.from(wish.products.values(), ({ identifier, name }) =>
+          name.startsWith(identifier) ? name : identifier,
+        );
+  return `${named.length}: ${named.join().slice(0, 2_000)}`;
 }
 
 async function createProject(service: ServiceProcess): Promise<number> {
@@ -509,6 +533,7 @@ test(`nothing that was answered is lost in ${KILLS} crashes (seed ${SEED})`, asy
     await endLeases(store);
     await burst;
     try {
+      caller.history.push(`killed ${kill}`);
       service = await startProcess(store);
       await caller.recover(service);
     } catch (error) {
