@@ -52,7 +52,8 @@ export function TaskReport({ task }: { task: Task }) {
 
 function ReportTable({ lines, projectId }: { lines: readonly ReportLine[]; projectId: number }) {
   return (
-    <div className="table-box">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and lines about attributes have no link that takes the keyboard there
+    <section className="table-box" tabIndex={0} aria-label="Lines of the report">
       <table className="table small">
         <thead>
           <tr>
@@ -81,7 +82,7 @@ function ReportTable({ lines, projectId }: { lines: readonly ReportLine[]; proje
           ))}
         </tbody>
       </table>
-    </div>
+    </section>
   );
 }
 
