@@ -18,7 +18,6 @@ import {
 } from '../support/relation-oracle.ts';
 import { createCatalog, shareService, type TestCatalog } from '../support/shared-service.ts';
 import type { TestProduct } from '../support/test-service.ts';
-import { testedStore } from '../support/test-store.ts';
 
 const service = shareService();
 
@@ -26,7 +25,7 @@ const TAG = 'goes with';
 const LIMITS = [1, 5, 100];
 const BULK = 100;
 /** The rules are the same on both stores, what is asked of them differs in SQL only. */
-const SOURCES = Number(process.env.RELATA_TEST_SOURCES ?? (testedStore === 'embedded' ? 1_000 : 500));
+const SOURCES = Number(process.env.RELATA_TEST_SOURCES ?? 500);
 const SINGLE_SOURCES = 100;
 const BUILD_LIMIT_MS = 600_000;
 
