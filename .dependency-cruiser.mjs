@@ -50,7 +50,7 @@ const lines = {
   ],
   'server/src/pipelines/mapping': ['expressions', 'suggestions'],
   'server/src/app': ['threads'],
-  'server/src/cli': ['demo'],
+  'server/src/cli': ['demo', 'feed'],
   bench: ['support', 'ingest', 'lookup', 'relations', 'postgres', 'pipelines'],
   'console/src': [
     'state',

@@ -57,15 +57,16 @@ export { createIngest } from './ingest/ingest.ts';
 export { type Attribute, indexByKey, listFacts, type Ontology, readValue } from './ontology/ontology.ts';
 export type { CatalogSettings } from './parts.ts';
 export type { CatalogStore, ChangeOrder, DeleteLimit } from './port.ts';
-export type { UploadedProduct } from './products/products.ts';
 export {
   computeValueId,
   listProductErrors,
   mainCategory,
   mainImage,
+  normaliseProduct,
   PRODUCTS_PER_REQUEST,
   readIdentifierList,
   refuseCommas,
+  type UploadedProduct,
 } from './products/products.ts';
 export { ReportPassage } from './report-lines.ts';
 export type { CatalogSnapshots } from './snapshot.ts';
