@@ -8,6 +8,7 @@ import { surveyRoutes } from '../catalog/browse/survey-routes.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { lookupRoutes } from '../catalog/lookup/lookup-routes.ts';
 import { ontologyRoutes } from '../catalog/ontology/ontology-routes.ts';
+import { searchRoutes } from '../catalog/search/search-routes.ts';
 import { contentRoutes } from '../catalog/updates/content-routes.ts';
 import { deleteRoutes } from '../catalog/updates/delete-routes.ts';
 import { openFullUpdateRoutes } from '../catalog/updates/open-full-update-routes.ts';
@@ -58,6 +59,7 @@ const ROUTES = [
   relationRoutes,
   linkRoutes,
   productRoutes,
+  searchRoutes,
   surveyRoutes,
   ontologyRoutes,
   pipelineRoutes,

@@ -192,6 +192,7 @@ function openCatalog(base: Base, { projects, tasks, metrics, statistics, server 
     logger,
     ingest: createIngest({ threads: threads.parsers, payloads, maxMib: config.uploadMaxMib }),
     scans: createScans(threads.scanners),
+    searchers: threads.relationReaders,
     getSettings: projects.getSettings,
     getLocale: projects.getLocale,
     onProductsWritten(projectId, counts) {
