@@ -17,6 +17,7 @@ const order = [
   'statistics',
   'catalog',
   'relations',
+  'agents',
   'pipelines',
   'transfer',
   'app',

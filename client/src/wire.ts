@@ -616,6 +616,10 @@ export type MatchedValue = string | {
   field: "identifier" | "groupIdentifier" | "name";
 };
 
+export type McpMessage = {
+  jsonrpc: "2.0";
+};
+
 export type NewApiKey = {
   id: number;
   name: string;
@@ -2379,6 +2383,12 @@ export interface Operations {
     path: { triggerId: string; };
     answer: TriggeredPipeline;
   };
+  /** Tools for agents, by the Model Context Protocol (Streamable HTTP, stateless) */
+  postMcp: {
+    query: { projectId?: number; };
+    body: McpMessage;
+    answer: unknown;
+  };
   /** This interface as OpenAPI */
   getOpenapiJson: {
     answer: Record<string, unknown>;
@@ -2495,6 +2505,7 @@ export const operations = {
   postManagementProjectsByIdPipelinesByPipelineIdUpload: ['POST', '/management/projects/{id}/pipelines/{pipelineId}/upload'],
   getManagementProjectsByIdPipelinesByPipelineIdRuns: ['GET', '/management/projects/{id}/pipelines/{pipelineId}/runs'],
   postEtlTriggersWebhookByTriggerId: ['POST', '/etl-triggers/webhook/{triggerId}'],
+  postMcp: ['POST', '/mcp'],
   getOpenapiJson: ['GET', '/openapi.json'],
   getDocs: ['GET', '/docs'],
 } as const satisfies Record<keyof Operations, readonly [string, string]>;

@@ -3,6 +3,7 @@ import type { createAccess } from '../access/access.ts';
 import { apiKeyRoutes } from '../access/keys/api-key-routes.ts';
 import { sessionRoutes } from '../access/users/session-routes.ts';
 import { userRoutes } from '../access/users/user-routes.ts';
+import { agentRoutes } from '../agents/agent-routes.ts';
 import { productRoutes } from '../catalog/browse/product-routes.ts';
 import { surveyRoutes } from '../catalog/browse/survey-routes.ts';
 import type { Catalog } from '../catalog/catalog.ts';
@@ -65,6 +66,7 @@ const ROUTES = [
   pipelineRoutes,
   pipelineRunRoutes,
   webhookRoutes,
+  agentRoutes,
 ];
 
 /** Never from the `Host` header: whoever makes a request would choose where a link leads. */
@@ -76,6 +78,7 @@ export function baseUrlOf({ publicUrl, host, port }: Config, server?: Server): s
 }
 
 export interface RouteNeeds {
+  readonly version: string;
   readonly config: Config;
   readonly clock: Clock;
   readonly storage: Storage;
