@@ -27,6 +27,7 @@ export {
   type KeyedRow,
   type PackedProducts,
   ProductPacker,
+  packHashes,
   rawOf,
   sortedRows,
   transferOf,

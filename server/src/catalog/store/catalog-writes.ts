@@ -2,8 +2,9 @@ import type { Operation, Program, ThreadPool } from '../../storage/storage.ts';
 import type { CatalogStore, ChangeOrder, RestoreResult } from '../port.ts';
 import { type PackedProducts, transferOf } from '../products/products.ts';
 import { walkCategories } from './category-index-store.ts';
-import { keepSkipped, reviewBatch } from './commit-store.ts';
+import { commit } from './commit-store.ts';
 import { replaceOntology, reserveIds } from './ontology-store.ts';
+import { dropOutdated, keepSkipped, reviewBatch } from './staged-store.ts';
 import { applyOnce, type CatalogState, change } from './state-store.ts';
 import { deleteProducts, restore } from './upkeep-store.ts';
 
@@ -16,6 +17,7 @@ export function createCatalogWrites(
   | 'collectGarbage'
   | 'commit'
   | 'deleteProducts'
+  | 'dropOutdated'
   | 'followOntology'
   | 'keepSkipped'
   | 'replaceOntology'
@@ -35,6 +37,7 @@ export function createCatalogWrites(
     collectGarbage: (projectId, limits) => write('collectGarbage', projectId, limits),
     commit: (projectId, order) => write('commit', projectId, order),
     deleteProducts: (projectId, change) => write('deleteProducts', projectId, change),
+    dropOutdated: (projectId, staged) => write('dropOutdated', projectId, staged),
     followOntology: (projectId, followed) => write('followOntology', projectId, followed),
     keepSkipped: (projectId, kept) => write('keepSkipped', projectId, kept),
     replaceOntology: (projectId, wanted) => write('replaceOntology', projectId, wanted),
@@ -82,7 +85,9 @@ export function programOperations(transact: Transact): Record<string, Operation>
       ),
     });
   return {
+    commit: applying(commit),
     deleteProducts: applying(deleteProducts),
+    dropOutdated: changing(dropOutdated),
     keepSkipped: changing(keepSkipped),
     replaceOntology: changing(replaceOntology),
     reserveIds: changing(reserveIds),
