@@ -1,6 +1,6 @@
 import type { ExpectedStates } from '../storage/storage.ts';
 import type { IdentifierRange, ListedRow, PlacedRow, WalkState, WalkStep } from './browse/browse.ts';
-import type { Attribute, Ontology, OntologyMode } from './ontology/ontology.ts';
+import type { Attribute, Ontology, OntologyMode, UnitAliases } from './ontology/ontology.ts';
 import type { PackedProducts } from './products/products.ts';
 
 /** What a full update or a delete did to the catalog. */
@@ -223,6 +223,7 @@ export interface WantedOntology {
   /** By `markOfOntology`. */
   readonly expected?: ExpectedStates;
   readonly mode: OntologyMode;
+  readonly unitAliases?: UnitAliases | undefined;
   readonly attributes: readonly (Omit<Attribute, 'id'> & { readonly id?: number | undefined })[];
 }
 

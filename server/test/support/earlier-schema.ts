@@ -13,7 +13,7 @@ interface Step {
 /** Newest first. */
 const STEPS = {
   batches: {
-    ...{ catalog: 5, postgres: 6 },
+    ...{ catalog: 6, postgres: 7 },
     undo: (own) => {
       const [column, key] = own ? ['project_id bigint not null,', 'project_id,'] : ['', ''];
       const same = own ? 'p.project_id = b.project_id' : 'true';
@@ -35,6 +35,13 @@ const STEPS = {
         alter table garbage_document add column identifier text not null default '';
         ${own ? 'create table committed_full_update (project_id bigint, full_update_id bigint);' : ''}`;
     },
+  },
+  aliases: {
+    ...{ catalog: 5, postgres: 6 },
+    undo: (isOwn) =>
+      isOwn
+        ? 'alter table catalog drop column unit_aliases;'
+        : `delete from meta where name = 'unit_aliases';`,
   },
   types: {
     ...{ catalog: 4, postgres: 5 },
