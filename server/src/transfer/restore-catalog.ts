@@ -12,7 +12,7 @@ import { openBackup } from './backup.ts';
 
 /** A commit of the service may be under way. */
 const WAIT_MS = 300_000;
-const STAGED = ['staged_product', 'staged_batch'];
+const STAGED = 'staged_batch';
 /** Rows for ever: those of the backup, and of the present ones those that do not contradict. */
 const JOINED = [
   { table: 'attribute_id', name: 'name' },
@@ -91,7 +91,7 @@ function replaceContents(live: string, source: string): number {
     database.prepare('attach ? as backup').run(source);
     // Not immediate: that would take the write lock of the backup too.
     database.exec('begin');
-    for (const table of STAGED) database.exec(`delete from ${table}`);
+    database.exec(`delete from ${STAGED}`);
     for (const table of listReplaced(database)) {
       database.exec(`delete from ${table}; insert into ${table} select * from backup.${table}`);
     }
@@ -107,7 +107,7 @@ function replaceContents(live: string, source: string): number {
 
 /** Everything else becomes what it was. */
 function listReplaced(database: DatabaseSync): string[] {
-  const others = new Set(['meta', ...STAGED, ...JOINED.map(({ table }) => table)]);
+  const others = new Set(['meta', STAGED, ...JOINED.map(({ table }) => table)]);
   return database
     .prepare(
       "select name from backup.sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\'",
@@ -150,5 +150,4 @@ function replaceMeta(database: DatabaseSync): void {
   for (const counter of ['next_product_id', 'next_attribute_id', 'next_relation_id']) {
     write(counter, highest(counter));
   }
-  database.exec("delete from meta where name like 'committed:%'");
 }

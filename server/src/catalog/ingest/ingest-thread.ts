@@ -185,7 +185,9 @@ class IngestThread {
     return this.snapshots.read(projectId, async (snapshot) => {
       const ontology = await snapshot.readOntology();
       const compiled = this.compile(projectId, ontology, drafts);
-      return work(snapshot, { ontology, compiled, derivation: await snapshot.openDerivation() });
+      const catalogVersion = await snapshot.readCatalogVersion();
+      const derivation = await snapshot.openDerivation();
+      return work(snapshot, { ontology, compiled, derivation, catalogVersion });
     });
   }
 
@@ -245,6 +247,7 @@ interface SnapshotParts {
   readonly ontology: Ontology;
   readonly compiled: CompiledOntology;
   readonly derivation: OpenDerivation;
+  readonly catalogVersion: number;
 }
 
 interface ReviewInput {

@@ -183,14 +183,18 @@ export function* readPastOntology(revision: number): Program<readonly Attribute[
   return found && (JSON.parse(found.attributes) as Attribute[]);
 }
 
-const DERIVATION_REVISION = byEngine({
-  sqlite: text(`select ${inFileOf('derivationRevision')} as revision`),
-  postgres: sql`select derivation_revision as revision from catalog where ${own()}`,
-});
-
-export function* readDerivationRevision(): Program<number> {
-  return (yield* row<{ revision: number }>(DERIVATION_REVISION))?.revision ?? EMPTY.derivationRevision;
+function* readNumber(name: 'catalogVersion' | 'derivationRevision'): Program<number> {
+  const found = yield* row<{ value: number }>(
+    byEngine({
+      sqlite: text(`select ${inFileOf(name)} as value`),
+      postgres: sql`select ${text(nameOf(name))} as value from catalog where ${own()}`,
+    }),
+  );
+  return found?.value ?? EMPTY[name];
 }
+
+export const readDerivationRevision = (): Program<number> => readNumber('derivationRevision');
+export const readCatalogVersion = (): Program<number> => readNumber('catalogVersion');
 
 /** A catalog that another room changes; it names what its change affects, and the version is raised for it. */
 export interface ChangedCatalog {

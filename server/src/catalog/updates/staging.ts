@@ -183,6 +183,7 @@ export class Staging {
   ): Promise<void> {
     await Promise.allSettled(session.writes);
     await this.waitForOthers(session, fullUpdateId, batches);
+    await this.parts.store.dropOutdated(session.projectId, { fullUpdateId });
     const missing = await this.listMissing(session, fullUpdateId, batches);
     session.failure = undefined;
     session.writes = [Promise.resolve(true), Promise.resolve(true)];
