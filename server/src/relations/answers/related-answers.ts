@@ -26,8 +26,8 @@ export interface RelateOutput {
   /** Of the catalog. */
   readonly version: number;
   /** `{"tags":[…]}` for each identifier, one behind another. */
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly ends: Uint32Array<ArrayBuffer>;
+  readonly bytes: Uint8Array<SharedArrayBuffer>;
+  readonly ends: Uint32Array<SharedArrayBuffer>;
 }
 
 /** What answers need of one version of a catalog beside its products. */
@@ -111,14 +111,16 @@ export class CatalogRelations {
         return Buffer.from(this.answer(view, asked, input));
       }),
     );
-    const bytes = Buffer.from(new ArrayBuffer(answers.reduce((sum, { length }) => sum + length, 0)));
+    // Shared: V8 counts what is transferred, and would collect the whole heap of both threads for it.
+    const bytes = new Uint8Array(new SharedArrayBuffer(answers.reduce((sum, { length }) => sum + length, 0)));
+    const ends = new Uint32Array(new SharedArrayBuffer(4 * answers.length));
     let end = 0;
-    const ends = Uint32Array.from(answers, (answer) => {
-      end += answer.copy(bytes, end);
-      return end;
-    });
-    const output: RelateOutput = { version: this.version, bytes: new Uint8Array(bytes.buffer), ends };
-    return { output, transfer: [bytes.buffer, ends.buffer] };
+    for (const [at, answer] of answers.entries()) {
+      bytes.set(answer, end);
+      end += answer.length;
+      ends[at] = end;
+    }
+    return { output: { version: this.version, bytes, ends } satisfies RelateOutput };
   }
 
   /** A relation is left out when its target side holds nothing (§4.8 rule 5); so is a tag without relations. */
