@@ -132,11 +132,9 @@ export class CatalogRelations {
         const found = search(view, relation, { ...asked, limit });
         return [this.describeRelation(view, relation, { asked, found, input })];
       });
-      return answered.length === 0
-        ? []
-        : [`{"tag":${JSON.stringify(tag)},"relations":[${answered.join(',')}]}`];
+      return answered.length === 0 ? [] : [`{"tag":${JSON.stringify(tag)},"relations":[${chain(answered)}]}`];
     });
-    return `{"tags":[${parts.join(',')}]}`;
+    return `{"tags":[${chain(parts)}]}`;
   }
 
   private findAnswering(id: number): AnsweringRelation | undefined {
@@ -163,10 +161,10 @@ export class CatalogRelations {
     };
     const results =
       input.form === 'bulk'
-        ? groups.map((group) => `[${group.map(describe).join(',')}]`)
+        ? groups.map((group) => `[${chain(group.map(describe))}]`)
         : groups.flatMap((group) => group.slice(0, 1).map(describe));
     const names = input.form === 'bulk' ? relation.localization : '';
-    return `${relation.head}"${matchType}",${names}"searchResult":[${results.join(',')}]}`;
+    return `${relation.head}"${matchType}",${names}"searchResult":[${chain(results)}]}`;
   }
 
   private itemsOf({ form, brandAttribute }: Pick<RelateInput, 'form' | 'brandAttribute'>) {
@@ -200,6 +198,10 @@ export class CatalogRelations {
     return item;
   }
 }
+
+/** With commas between. `join` would copy the characters, each level those of the one below. */
+const chain = (texts: readonly string[]) =>
+  texts.reduce((joined, text) => (joined === '' ? text : `${joined},${text}`), '');
 
 function search(
   view: RelationView,

@@ -11,12 +11,7 @@ import {
   text,
 } from '../../../storage/storage.ts';
 import type { Side } from '../../definitions/definitions.ts';
-import {
-  type PackedMembership,
-  sideNumber,
-  toMemberships,
-  unpackMemberships,
-} from '../../memberships/memberships.ts';
+import { type PackedMembership, sideNumber, unpackMemberships } from '../../memberships/memberships.ts';
 import type { SearchedRelation } from '../../search/search.ts';
 import {
   type Candidate,
@@ -212,5 +207,5 @@ function readPage(row: FetchedRow | undefined): { page: Candidate[]; last: Ranke
 
 function readVariants(text: string) {
   const pairs = JSON.parse(text) as [number, PackedMembership[]][];
-  return pairs.map(([productId, packed]) => ({ productId, memberships: toMemberships(packed) }));
+  return pairs.map(([productId, packed]) => ({ productId, packed }));
 }
