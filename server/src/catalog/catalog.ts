@@ -56,6 +56,7 @@ export {
   viewUpload,
 } from './filters/filters.ts';
 export { createIngest } from './ingest/ingest.ts';
+export { type AnswerBuffers, createAnswerBuffers } from './lookup/lookup.ts';
 export { type Attribute, indexByKey, listFacts, type Ontology, readValue } from './ontology/ontology.ts';
 export type { CatalogSettings } from './parts.ts';
 export type { CatalogStore, ChangeOrder, DeleteLimit } from './port.ts';
