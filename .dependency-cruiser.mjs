@@ -11,6 +11,7 @@ const order = [
   'kernel',
   'storage',
   'http',
+  'outbound',
   'tasks',
   'projects',
   'access',

@@ -1,7 +1,8 @@
 import { Type } from 'typebox';
+import { checkHttpUrl, readHttpUrl, URL_LENGTH } from '../../outbound/outbound.ts';
 import { openHttpSource } from './http-source.ts';
+import { checkSourceHeaders } from './source-headers.ts';
 import { defineSource } from './source-record.ts';
-import { checkSourceHeaders, checkSourceUrl, readSourceUrl, URL_LENGTH } from './source-url.ts';
 
 const url = Type.String({
   minLength: 1,
@@ -22,7 +23,7 @@ export const http = defineSource({
   description: 'A file fetched with one GET',
   options: { url, headers: Type.Optional(headers) },
   check: ({ url: sent, headers: own = {} }) => ({
-    url: checkSourceUrl(sent),
+    url: checkHttpUrl(sent),
     headers: checkSourceHeaders(own),
   }),
   open: (source, run, settings) => openHttpSource(source, settings, run),
@@ -30,6 +31,6 @@ export const http = defineSource({
   describe: ({ url: sent }) => sent.split(/[?#]/, 1)[0] ?? '',
   secrets: {
     members: ['headers'],
-    sentTo: ({ url: sent }) => (checkSourceUrl(sent) === undefined ? readSourceUrl(sent).origin : undefined),
+    sentTo: ({ url: sent }) => (checkHttpUrl(sent) === undefined ? readHttpUrl(sent).origin : undefined),
   },
 });
