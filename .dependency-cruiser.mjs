@@ -28,6 +28,7 @@ const order = [
 const lines = {
   'server/src/storage': ['threads', 'sqlite', 'postgres', 'payloads', 'secrets'],
   'server/src/http': ['answers', 'bodies', 'guards', 'docs', 'server'],
+  'server/src/outbound': ['s3', 'sftp'],
   'server/src/access': ['keys', 'users'],
   'server/src/catalog': ['products', 'ontology', 'filters', 'lookup', 'browse', 'ingest', 'updates', 'store'],
   'server/src/catalog/ingest': ['scan'],

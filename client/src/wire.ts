@@ -1185,6 +1185,49 @@ export type RunCounts = {
   nothingNew?: boolean;
 };
 
+export type S3Source = {
+  type: "s3";
+  /** https://s3.eu-central-1.amazonaws.com, https://minio.example:9000 */
+  endpoint: string;
+  /** if it is left out: what the endpoint says, otherwise us-east-1 */
+  region?: string;
+  bucket: string;
+  /** of an object, or of several with *, ? and ** for folders, as in export/*.csv. Several need the right to list the bucket */
+  key: string;
+  accessKeyId: string;
+  /** Answers show *** in its place; ***, sent back, keeps it as long as the origin of the endpoint stays */
+  secretAccessKey: string;
+  /** true: the bucket stands in the path; false: in the host name. If it is left out: in the host name at amazonaws.com, otherwise in the path */
+  forcePathStyle?: boolean;
+  /** all matching objects in the order of their keys (default), or the newest one alone */
+  take?: "all" | "newest";
+  /** which file to take out of a zip archive with several: a pattern with *, ? and ** */
+  entry?: string;
+};
+
+export type SftpSource = {
+  type: "sftp";
+  /** a host name or an IP address */
+  host: string;
+  /** 22 if it is left out */
+  port?: number;
+  user: string;
+  /** Answers show *** in its place; ***, sent back, keeps it as long as host and port stay */
+  password?: string;
+  /** in place of a password, in the form of PEM or OpenSSH. Answers show *** in its place; ***, sent back, keeps it as long as host and port stay */
+  privateKey?: string;
+  /** Answers show *** in its place; ***, sent back, keeps it as long as host and port stay */
+  passphrase?: string;
+  /** fingerprint of the key of the server, SHA256:…, as ssh-keyscan HOST | ssh-keygen -lf - shows it. A server with another key gets nothing */
+  hostKey: string;
+  /** a path with *, ? and ** for folders, as in export/*.csv; it begins with / or in the folder where the server lets the user in */
+  path: string;
+  /** all matching files in the order of their names (default), or the newest one alone */
+  take?: "all" | "newest";
+  /** which file to take out of a zip archive with several: a pattern with *, ? and ** */
+  entry?: string;
+};
+
 export type SignedIn = {
   user: {
     id: number;

@@ -1,5 +1,5 @@
 /**
- * Where pipelines read: one GET of a URL, files of a directory, a file sent in. Opens what is new since the last run as
+ * Where pipelines read: one GET of a URL, files of a directory, a server or a bucket, a file sent in. Opens what is new since the last run as
  * streams of bytes, bounded in size and time, and undoes gzip and zip. What is in a file the formats know, not this.
  */
 import { type Static, Type } from 'typebox';
@@ -8,6 +8,8 @@ import type { ByteStream } from './byte-streams.ts';
 import { directory } from './directory/directory.ts';
 import { globProblem } from './glob.ts';
 import { http } from './http.ts';
+import { s3 } from './s3.ts';
+import { sftp } from './sftp.ts';
 import type { OpenedSource, SourceFile } from './source.ts';
 import type { FileSource, SourceRun, SourceSettings } from './source-record.ts';
 import { fillMembers, listMasked, maskMembers, pickSecrets } from './source-secrets.ts';
@@ -26,7 +28,7 @@ export type { SourceSettings } from './source-record.ts';
 export { MASK } from './source-secrets.ts';
 
 /** Everything else that knows sources follows from this list: docs/openapi.json, checks, masks, the console's choice. */
-const SOURCES = [http, upload, directory] as const;
+const SOURCES = [http, upload, directory, sftp, s3] as const;
 
 /** Source: docs/interface.md §13.1. */
 export const SourceSchema = Type.Union(SOURCES.map(({ schema }) => schema));
