@@ -77,6 +77,11 @@ export type FailureCode =
   | 'mapping_unfit'
   | 'rows_rejected'
   | 'products_too_few'
+  | 'channel_busy'
+  | 'channel_building'
+  | 'channel_unfit'
+  | 'channel_rows_left_out'
+  | 'channel_shrunk'
   | 'storage_full'
   | 'not_ready';
 

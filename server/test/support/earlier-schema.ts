@@ -32,6 +32,9 @@ const STEPS = {
 const MARKS = `drop table upload_process;
   alter table full_update drop column uploads_under_way, drop column batch_at;`;
 
+/** Of PostgreSQL; the embedded store has these tables beside its catalogs. */
+const CHANNELS = 'drop table channel; drop table channel_build; drop table channel_snapshot;';
+
 export interface Earlier {
   /** The migration that is taken back, with all that came after it. */
   readonly before: keyof typeof STEPS;
@@ -50,7 +53,9 @@ export async function takeBack(
   const { catalog, postgres } = STEPS[before];
   if (store.kind === 'postgres') {
     const marks = before === 'paths' ? MARKS : '';
-    await store.change(`${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`);
+    await store.change(
+      `${CHANNELS} ${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`,
+    );
     return;
   }
   const file = new DatabaseSync(join(store.dataDir, 'catalogs', `${projectId}.db`));
