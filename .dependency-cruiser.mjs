@@ -53,7 +53,7 @@ const lines = {
   'server/src/channels': ['formats', 'mapping', 'definitions', 'builds'],
   'server/src/app': ['threads'],
   'server/src/cli': ['demo'],
-  bench: ['support', 'ingest', 'lookup', 'relations', 'postgres', 'pipelines'],
+  bench: ['support', 'ingest', 'lookup', 'relations', 'postgres', 'pipelines', 'channels'],
   'console/src': [
     'state',
     'parts',
