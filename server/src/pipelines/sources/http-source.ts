@@ -1,12 +1,18 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
-import type { AllowedAddresses } from './address.ts';
+import {
+  type AllowedAddresses,
+  createTimeouts,
+  describeConnection,
+  type Resolve,
+  readHttpUrl,
+  sendPinned,
+  type Timeouts,
+  type WaitLimits,
+} from '../../outbound/outbound.ts';
 import { type ByteStream, boundBytes, tooLarge } from './byte-streams.ts';
-import { describeConnection } from './connection-problems.ts';
 import { ACCEPT_ENCODING, undoEncodings } from './content-encoding.ts';
-import { type Resolve, sendPinned } from './pinned-request.ts';
 import { type OpenedSource, SourceProblem, type SourceStamp } from './source.ts';
-import { checkSourceHeaders, readSourceUrl } from './source-url.ts';
-import { createTimeouts, type Timeouts, type WaitLimits } from './timeouts.ts';
+import { checkSourceHeaders } from './source-headers.ts';
 
 export interface HttpSource {
   readonly url: string;
@@ -42,7 +48,7 @@ export async function openHttpSource(
   settings: FetchSettings,
   { last, signal }: FetchRun = {},
 ): Promise<OpenedSource | undefined> {
-  const timeouts = createTimeouts(settings);
+  const timeouts = createTimeouts(settings, 'The source');
   const { response, url } = await follow(source, { settings, timeouts, last, signal });
   const stop = () => void response.destroy();
   try {
@@ -73,7 +79,7 @@ interface Fetching {
 /** Each address on the way is read, looked up and checked as the first one was. */
 async function follow(source: HttpSource, { settings, timeouts, last, signal }: Fetching) {
   const { allows, resolve } = settings;
-  let url = readSourceUrl(source.url);
+  let url = readHttpUrl(source.url);
   let own = source.headers ?? {};
   // Node's own error would come from deep inside, where nobody knows what a header is.
   const problem = checkSourceHeaders(own);
@@ -110,7 +116,7 @@ function readRedirect(response: IncomingMessage, from: URL): URL {
   if (!to) throw new SourceProblem('redirect', `${from.host} redirects without a valid address`);
   if (from.protocol === 'https:' && to.protocol === 'http:')
     throw new SourceProblem('redirect', `${from.host} redirects from https to http, which is not followed`);
-  return readSourceUrl(location, from);
+  return readHttpUrl(location, from);
 }
 
 /** Some servers do not look at the conditions of a request, but send the same ETag again. */

@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox';
+import { checkHttpUrl, readHttpUrl, URL_LENGTH } from '../../outbound/outbound.ts';
 import { openHttpSource } from './http-source.ts';
+import { checkSourceHeaders } from './source-headers.ts';
 import { defineSource } from './source-record.ts';
-import { checkSourceHeaders, checkSourceUrl, readSourceUrl, URL_LENGTH } from './source-url.ts';
 
 /** What answers show in place of the value of a header. */
 export const MASK = '***';
@@ -25,7 +26,7 @@ export const http = defineSource({
   description: 'A file fetched with one GET',
   options: { url, headers: Type.Optional(headers) },
   check: ({ url: sent, headers: own = {} }) => ({
-    url: checkSourceUrl(sent),
+    url: checkHttpUrl(sent),
     headers: checkSourceHeaders(own),
   }),
   open: (source, run, settings) => openHttpSource(source, settings, run),
@@ -64,8 +65,8 @@ function unmaskHeaders(sent: Sent, stored: Sent | undefined): Sent | undefined {
 }
 
 function keptHeaders(sent: Sent, stored: Sent | undefined): Map<string, string> {
-  if (stored === undefined || checkSourceUrl(sent.url) !== undefined) return new Map();
-  const isSameOrigin = readSourceUrl(sent.url).origin === readSourceUrl(stored.url).origin;
+  if (stored === undefined || checkHttpUrl(sent.url) !== undefined) return new Map();
+  const isSameOrigin = readHttpUrl(sent.url).origin === readHttpUrl(stored.url).origin;
   if (!isSameOrigin) return new Map();
   return new Map(Object.entries(stored.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
 }

@@ -7,11 +7,9 @@ import {
   type TString,
   Type,
 } from 'typebox';
-import type { AllowedAddresses } from './address.ts';
+import type { AllowedAddresses, Resolve, WaitLimits } from '../../outbound/outbound.ts';
 import { GLOB_LENGTH } from './glob.ts';
-import type { Resolve } from './pinned-request.ts';
 import type { OpenedSource, SourceFile, SourceStamp } from './source.ts';
-import type { WaitLimits } from './timeouts.ts';
 
 export interface SourceSettings extends WaitLimits {
   /** Has a folder for each project; undefined: directories are not read. */

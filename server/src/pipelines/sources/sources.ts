@@ -3,7 +3,7 @@
  * streams of bytes, bounded in size and time, and undoes gzip and zip. What is in a file the formats know, not this.
  */
 import { type Static, Type } from 'typebox';
-import { allowAddresses } from './address.ts';
+import { allowAddresses } from '../../outbound/outbound.ts';
 import type { ByteStream } from './byte-streams.ts';
 import { directory } from './directory/directory.ts';
 import { globProblem } from './glob.ts';

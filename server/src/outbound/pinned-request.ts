@@ -9,13 +9,15 @@ import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { type AllowedAddresses, refuseAddress } from './address.ts';
 import { describeConnection } from './connection-problems.ts';
-import { SourceProblem } from './source.ts';
-import { hostOf } from './source-url.ts';
+import { hostOf } from './http-url.ts';
+import { OutboundProblem } from './outbound-problem.ts';
 import type { Timeouts } from './timeouts.ts';
 
 export type Resolve = (host: string) => Promise<readonly { readonly address: string }[]>;
 
 export interface PinnedRequest {
+  /** Sent with a POST; without one it is a GET. */
+  readonly body?: Uint8Array;
   readonly headers: Readonly<Record<string, string>>;
   readonly allows: AllowedAddresses;
   readonly resolve: Resolve | undefined;
@@ -32,10 +34,10 @@ const ATTEMPT_MS = 2_500;
 const resolveBySystem: Resolve = (host) => lookup(host, { all: true, order: 'verbatim' });
 
 /**
- * Sends one GET. The host is looked up once, every address is checked, and the connection goes to one of these very
+ * Sends one GET or POST. The host is looked up once, every address is checked, and the connection goes to one of these very
  * addresses: a name that leads elsewhere a moment later (DNS rebinding) gains nothing. Host header, TLS name and
  * certificate check stay those of the URL. No redirect is followed.
- * @throws SourceProblem address, connection, timeout
+ * @throws OutboundProblem address, connection, timeout
  */
 export async function sendPinned(url: URL, request: PinnedRequest): Promise<IncomingMessage> {
   const addresses = await findAddresses(url, request);
@@ -44,6 +46,7 @@ export async function sendPinned(url: URL, request: PinnedRequest): Promise<Inco
   const options: RequestOptions & { autoSelectFamilyAttemptTimeout: number } = {
     host: hostOf(url),
     port: url.port === '' ? (isSecure ? 443 : 80) : Number(url.port),
+    method: request.body === undefined ? 'GET' : 'POST',
     path: `${url.pathname}${url.search}`,
     headers: { ...request.headers, host: url.host },
     lookup: answerWith(addresses),
@@ -63,7 +66,7 @@ export async function sendPinned(url: URL, request: PinnedRequest): Promise<Inco
     });
     answered.catch(() => {});
     await request.timeouts.wait('connect', hasConnected(sent, isSecure));
-    sent.end();
+    sent.end(request.body);
     const response = await request.timeouts.wait('answer', answered);
     // Whoever reads hears of an error; until then it must not count as unhandled.
     return response.on('error', () => {});
@@ -88,7 +91,7 @@ function hasConnected(sent: ReturnType<typeof requestHttp>, isSecure: boolean): 
   });
 }
 
-/** @throws SourceProblem address when only one of them must not be fetched from: no host needs such company */
+/** @throws OutboundProblem address when only one of them must not be fetched from: no host needs such company */
 async function findAddresses(url: URL, { allows, resolve = resolveBySystem, timeouts }: PinnedRequest) {
   const host = hostOf(url);
   const found = isIP(host) === 0 ? await lookUp(url, resolve, timeouts) : [{ address: host }];
@@ -98,7 +101,7 @@ async function findAddresses(url: URL, { allows, resolve = resolveBySystem, time
     if (kind === undefined) continue;
     const only = 'only public addresses are fetched from, or those in RELATA_FETCH_ALLOW';
     const text = `${host} is refused: it leads to ${kind}, and ${only}`;
-    throw new SourceProblem('address', text, { note: `${host} has the address ${address}` });
+    throw new OutboundProblem('address', text, { note: `${host} has the address ${address}` });
   }
   return found.map(({ address }) => ({ address, family: isIP(address) }));
 }
