@@ -38,6 +38,8 @@ import { statisticsRoutes } from '../statistics/statistics-routes.ts';
 import type { Storage } from '../storage/storage.ts';
 import { taskRoutes } from '../tasks/task-routes.ts';
 import type { createTasks } from '../tasks/tasks.ts';
+import { webhookEndpointRoutes } from '../webhooks/webhook-endpoint-routes.ts';
+import type { Webhooks } from '../webhooks/webhooks.ts';
 
 /** To add routes is a line here. */
 const ROUTES = [
@@ -63,6 +65,7 @@ const ROUTES = [
   pipelineRoutes,
   pipelineRunRoutes,
   webhookRoutes,
+  webhookEndpointRoutes,
 ];
 
 /** Never from the `Host` header: whoever makes a request would choose where a link leads. */
@@ -84,6 +87,7 @@ export interface RouteNeeds {
   readonly catalog: Catalog;
   readonly relations: Relations;
   readonly pipelines: Pipelines;
+  readonly webhooks: Webhooks;
   /** Where the built console is; default console/dist. */
   readonly consoleFolder: string | undefined;
 }

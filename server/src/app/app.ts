@@ -13,6 +13,7 @@ import {
   describeServer,
   documentServer,
   listenOn,
+  type MetricSources,
   measureRequests,
   type Server,
   serveMetrics,
@@ -28,7 +29,8 @@ import { createTasks, type Task } from '../tasks/tasks.ts';
 import { addRoutes } from './app-routes.ts';
 import { openPipelines } from './pipeline-parts.ts';
 import { openOwnStorage, openReaders, openStores, type Role } from './stores.ts';
-import { startUpkeep } from './upkeep.ts';
+import { startUpkeep, type UpkeepParts } from './upkeep.ts';
+import { openWebhooks } from './webhook-parts.ts';
 
 export const VERSION = (
   JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
@@ -76,32 +78,34 @@ export async function createApp({
 
   const server = createServer({ ...config, ...(logTo && { logTo }) }, { ...projects, ...access });
   const logger = server.log as Logger;
-  const metrics = createMetrics({
-    ...(storage.place.kind === 'embedded' && { dataDir: config.dataDir }),
-    isReady: () => isReady,
-    countWaitingTasks: () => tasks.countWaiting(),
-  });
+  const metrics = openMetrics(
+    { config, storage },
+    { isReady: () => isReady, countWaitingTasks: () => tasks.countWaiting() },
+  );
   const readers = openReaders(config, storage);
   const tasks = createTasks({
     ...{ database, clock, logger, describeRefusal },
     onEnded({ kind, status, projectId }: Task) {
       metrics.countTask(kind, status as 'FINISHED');
       statistics.noteTask(projectId, status === 'FAILED');
+      webhooks.wake(projectId);
     },
     runs: role !== 'api',
     shown: () => readers?.catchUp(),
   });
-  const base = { config, storage, readers, clock, logger, replace };
+  const onCatalogWritten = (projectId: number) => webhooks.wake(projectId);
+  const base = { config, storage, readers, clock, logger, replace, onCatalogWritten };
   const countProducts = (id: number) => catalog.countProducts(id);
   const statistics = createStatistics({ ...base, database, projects, countProducts });
   const { catalog, relations, threads } = openCatalog(base, { projects, tasks, metrics, statistics, server });
   const pipelines = openPipelines({ ...base, projects, tasks, catalog, relations }, VERSION);
+  const webhooks = openWebhooks({ ...base, projects, catalog }, VERSION);
 
   await documentServer(server, VERSION);
   measureRequests(server, metrics.measureRequest, statistics.noteRequest);
   addHealthRoutes(server, async () => isReady && (await storage.isReachable()));
   serveMetrics(server, metrics);
-  const parts = { projects, access, statistics, tasks, catalog, relations, pipelines };
+  const parts = { projects, access, statistics, tasks, catalog, relations, pipelines, webhooks };
   if (role !== 'worker') addRoutes(server, { ...base, ...parts, consoleFolder });
   await server.ready();
 
@@ -116,14 +120,11 @@ export async function createApp({
     catalog,
     tasks,
     pipelines,
+    webhooks,
     statistics,
     /** Takes over what a former process left, then serves. @returns the address */
     async start(): Promise<string> {
-      await catalog.start({ takesBatches: role !== 'worker' });
-      await upkeep.removeOrphans();
-      await tasks.start();
-      if (role !== 'api') pipelines.schedule.start();
-      upkeep.start();
+      await beginWork(role, { ...parts, upkeep });
       const address = await listenOn(server, config);
       isReady = true;
       return address;
@@ -135,12 +136,39 @@ export async function createApp({
       tasks.watch.close();
       await server.close();
       upkeep.stop();
-      await closeAll([pipelines.schedule, tasks, pipelines, statistics, catalog, threads, access], logger);
+      await closeAll(
+        [pipelines.schedule, tasks, webhooks, pipelines, statistics, catalog, threads, access],
+        logger,
+      );
       await readers?.close();
       await storage.close();
     },
   };
 }
+
+interface Workers extends Pick<UpkeepParts, 'catalog' | 'tasks' | 'pipelines' | 'webhooks'> {
+  readonly upkeep: ReturnType<typeof startUpkeep>;
+}
+
+/** Takes over what a former process left. */
+async function beginWork(
+  role: Role,
+  { catalog, tasks, pipelines, webhooks, upkeep }: Workers,
+): Promise<void> {
+  await catalog.start({ takesBatches: role !== 'worker' });
+  await upkeep.removeOrphans();
+  await tasks.start();
+  if (role !== 'api') {
+    pipelines.schedule.start();
+    await webhooks.start();
+  }
+  upkeep.start();
+}
+
+const openMetrics = (
+  { config, storage }: Pick<Base, 'config' | 'storage'>,
+  sources: Pick<MetricSources, 'isReady' | 'countWaitingTasks'>,
+) => createMetrics({ ...(storage.place.kind === 'embedded' && { dataDir: config.dataDir }), ...sources });
 
 /** A database that is away must not keep the process from ending; leases run out by themselves. */
 async function closeAll(parts: readonly { close(): Promise<void> }[], logger: Logger): Promise<void> {
@@ -156,6 +184,8 @@ interface Base {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly replace: Replacements;
+  /** Told of each write of a catalog. */
+  onCatalogWritten(projectId: number): void;
 }
 
 interface CatalogNeeds {

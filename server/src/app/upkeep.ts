@@ -10,6 +10,7 @@ import type { Projects } from '../projects/projects.ts';
 import type { Statistics } from '../statistics/statistics.ts';
 import type { Database, PayloadFiles } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
+import type { Webhooks } from '../webhooks/webhooks.ts';
 
 export interface UpkeepParts {
   readonly config: Config;
@@ -23,6 +24,7 @@ export interface UpkeepParts {
   readonly statistics: Statistics;
   readonly catalog: Catalog;
   readonly pipelines: Pipelines;
+  readonly webhooks: Webhooks;
 }
 
 /** The payload of a task, as far as it names what it needs to be kept. */
@@ -41,7 +43,7 @@ const DAY_MS = 24 * HOUR_MS;
 
 export function startUpkeep(parts: UpkeepParts) {
   const { config, clock, logger, database, payloads, tasks } = parts;
-  const { projects, access, statistics, catalog, pipelines } = parts;
+  const { projects, access, statistics, catalog, pipelines, webhooks } = parts;
   let timer: NodeJS.Timeout | undefined;
 
   async function tidy(): Promise<void> {
@@ -49,6 +51,7 @@ export function startUpkeep(parts: UpkeepParts) {
       const now = clock.now();
       await tasks.dropEndedBefore(now - config.taskRetentionDays * DAY_MS);
       await pipelines.dropForgotten();
+      await webhooks.dropOld();
       await dropOldAnswers(database, now - DAY_MS);
       await access.dropEnded();
       await statistics.dropOld();

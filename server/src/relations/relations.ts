@@ -69,7 +69,7 @@ const SOURCES_PER_STEP = 100;
 
 export function createRelations(parts: RelationParts) {
   const { store, tasks, clock, logger, getSettings, uploadMaxMib: maxMib } = parts;
-  const builds = createRelationBuilds({ store, tasks, logger });
+  const builds = createRelationBuilds({ store, tasks, clock, logger });
   const links = new RelationLinks({ ...parts, maxMib, dropOld: builds.dropOld });
 
   async function save(
@@ -110,7 +110,8 @@ export function createRelations(parts: RelationParts) {
     ) => save(project, definition, replaced),
     /** @throws not_found, changed_meanwhile */
     async remove(projectId: number, removed: RemovedRelation): Promise<void> {
-      if (!(await store.remove(projectId, removed))) throw new ServiceError('not_found');
+      if (!(await store.remove(projectId, { ...removed, at: clock.now() })))
+        throw new ServiceError('not_found');
       void builds.dropOld(projectId);
     },
 
@@ -118,7 +119,7 @@ export function createRelations(parts: RelationParts) {
     async importAll(project: ChosenProject, sent: readonly SentRelation[]): Promise<readonly Relation[]> {
       const { planned, missing } = planImport(sent, await store.list(project.id));
       for (const { id, definition } of planned) await save(project, definition, { id });
-      for (const id of missing) await store.remove(project.id, { id });
+      for (const id of missing) await store.remove(project.id, { id, at: clock.now() });
       void builds.dropOld(project.id);
       return store.list(project.id);
     },

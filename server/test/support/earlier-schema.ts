@@ -11,6 +11,7 @@ interface Step {
 
 /** Newest first. */
 const STEPS = {
+  events: { ...{ catalog: 5, postgres: 6 }, undo: 'drop table catalog_event;' },
   types: {
     ...{ catalog: 4, postgres: 5 },
     undo: 'alter table attribute drop column reason; alter table attribute drop column typing;',
@@ -32,6 +33,11 @@ const STEPS = {
 const MARKS = `drop table upload_process;
   alter table full_update drop column uploads_under_way, drop column batch_at;`;
 
+/** Tables that the embedded store has in another file. */
+const EVENTS = ['service_event', 'webhook_endpoint', 'webhook_message', 'webhook_delivery', 'webhook_queue']
+  .map((table) => `drop table ${table};`)
+  .join(' ');
+
 export interface Earlier {
   /** The migration that is taken back, with all that came after it. */
   readonly before: keyof typeof STEPS;
@@ -49,7 +55,7 @@ export async function takeBack(
   const undo = names.slice(0, names.indexOf(before) + 1).map((name) => STEPS[name].undo);
   const { catalog, postgres } = STEPS[before];
   if (store.kind === 'postgres') {
-    const marks = before === 'paths' ? MARKS : '';
+    const marks = `${before === 'paths' ? MARKS : ''} ${EVENTS}`;
     await store.change(`${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`);
     return;
   }

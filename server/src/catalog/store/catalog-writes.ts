@@ -1,3 +1,4 @@
+import { dropCatalogEvents } from '../../events/events.ts';
 import type { Operation, Program, ThreadPool } from '../../storage/storage.ts';
 import type { CatalogStore, ChangeOrder, RestoreResult } from '../port.ts';
 import { type PackedProducts, transferOf } from '../products/products.ts';
@@ -16,6 +17,7 @@ export function createCatalogWrites(
   | 'collectGarbage'
   | 'commit'
   | 'deleteProducts'
+  | 'dropEvents'
   | 'followOntology'
   | 'keepSkipped'
   | 'replaceOntology'
@@ -35,6 +37,7 @@ export function createCatalogWrites(
     collectGarbage: (projectId, limits) => write('collectGarbage', projectId, limits),
     commit: (projectId, order) => write('commit', projectId, order),
     deleteProducts: (projectId, change) => write('deleteProducts', projectId, change),
+    dropEvents: (projectId, ids) => write('dropEvents', projectId, { ids }),
     followOntology: (projectId, followed) => write('followOntology', projectId, followed),
     keepSkipped: (projectId, kept) => write('keepSkipped', projectId, kept),
     replaceOntology: (projectId, wanted) => write('replaceOntology', projectId, wanted),
@@ -83,6 +86,10 @@ export function programOperations(transact: Transact): Record<string, Operation>
     });
   return {
     deleteProducts: applying(deleteProducts),
+    // Without the catalog's lock: nothing that a reader sees changes.
+    dropEvents: async ({ projectId, input }: Order<{ ids: readonly string[] }>) => ({
+      output: await transact(projectId, dropCatalogEvents(input.ids)),
+    }),
     keepSkipped: changing(keepSkipped),
     replaceOntology: changing(replaceOntology),
     reserveIds: changing(reserveIds),

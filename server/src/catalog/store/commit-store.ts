@@ -1,3 +1,4 @@
+import { insertEvents, listWanted } from '../../events/events.ts';
 import {
   among,
   ask,
@@ -21,6 +22,7 @@ import type {
 } from '../port.ts';
 import { keepRequestLines } from '../report-lines.ts';
 import { isGuarded } from '../updates/updates.ts';
+import { announceEntry, describeCommit } from './change-events-store.ts';
 import { insertAttributes } from './ontology-store.ts';
 import type { CatalogState } from './state-store.ts';
 import {
@@ -189,7 +191,8 @@ function* commitRows(
   { staged, deleted, created }: Counts,
 ): Program<ChangeCounts> {
   const { fullUpdateId, revision, taskNumber, at } = order;
-  const undo = yield* openUndo(state, order);
+  const wanted = yield* listWanted();
+  const undo = yield* openUndo(state, order, wanted.has('products.changed'));
   yield* undo.recordChanged(fullUpdateId);
   if (deleted > 0) {
     yield* undo.recordAbsent(fullUpdateId);
@@ -215,7 +218,10 @@ function* commitRows(
   }
   yield* dropUndoBeyond(order.keptCommits);
   yield* run(noteCommit(fullUpdateId));
-  return { created, changed, unchanged: staged - created - changed, deleted };
+  const counts = { created, changed, unchanged: staged - created - changed, deleted };
+  if (wanted.has('catalog.committed')) yield* insertEvents([describeCommit(order, counts)]);
+  if (wanted.has('products.changed')) yield* announceEntry(order, undo.id);
+  return counts;
 }
 
 /** Sorted keys make the index grow page by page instead of all over. */

@@ -44,6 +44,8 @@ export const discard = (from: Sql): Program<number> =>
   run(insertInto('garbage_document', 'document_id, identifier', sql`${from} on conflict do nothing`));
 
 export interface Undo {
+  /** 0: nothing is recorded. */
+  readonly id: number;
   /** Call it before a commit changes products. */
   recordChanged(fullUpdateId: number): Program<number>;
   /** Call it before a commit deletes products. */
@@ -58,12 +60,13 @@ const BEFORE = 'document_before, hash_before, revision_before, updated_at_before
 const COLUMNS = `undo_id, product_id, identifier, document_after, ${BEFORE}`;
 const PRESENT = sql`p.document_id, p.hash, p.ontology_revision, p.updated_at, p.updated_by`;
 
-/** Opens the entry of a task; with `keptCommits` 0 nothing is recorded. */
+/** Opens the entry of a task; with `keptCommits` 0 nothing is recorded, unless an event will tell of it. */
 export function* openUndo(
   state: CatalogState,
   { taskNumber, at, keptCommits }: ChangeOrder & { keptCommits: number },
+  isTold = false,
 ): Program<Undo> {
-  const isKept = keptCommits > 0;
+  const isKept = keptCommits > 0 || isTold;
   const undoId = isKept ? state.nextUndoId++ : 0;
   if (isKept) yield* run(insertInto('undo_log', 'id, task_number, at', sql`${undoId}, ${taskNumber}, ${at}`));
   /** Without an entry, replaced documents are garbage at once. */
@@ -79,6 +82,7 @@ export function* openUndo(
       : discard(sql`p.document_id, p.identifier from ${from}`);
 
   return {
+    id: undoId,
     recordChanged: (fullUpdateId) =>
       keep('s.document_id', sql`${stagedPresent(fullUpdateId)} and ${CHANGED_BY_STAGED}`),
     recordAbsent: (fullUpdateId) => keep('null', absent(fullUpdateId)),
@@ -106,8 +110,11 @@ export function* canRestore(): Program<boolean> {
 
 const REPORTED = 100_000;
 
-/** Reverts the last entry. @returns undefined when there is none */
-export function* playBack({ ontologyRevision }: CatalogState): Program<RestoreResult | undefined> {
+/** Reverts the last entry; `tell` says which it was, while it is there. @returns undefined when there is none */
+export function* playBack(
+  { ontologyRevision }: CatalogState,
+  tell: (undoId: number) => Program<void>,
+): Program<RestoreResult | undefined> {
   const last = yield* row<{ id: number | null }>(sql`select max(id) as id from undo_log where ${own()}`);
   if (last === undefined || last.id === null) return undefined;
   const ofEntry = sql`${own()} and undo_id = ${last.id}`;
@@ -136,6 +143,7 @@ export function* playBack({ ontologyRevision }: CatalogState): Program<RestoreRe
   const outdated = yield* row(
     sql`select 1 from undo_change where ${ofEntry} and revision_before < ${ontologyRevision} limit 1`,
   );
+  yield* tell(last.id);
   yield* run(sql`delete from undo_change where ${ofEntry}`);
   yield* run(sql`delete from undo_log where ${own()} and id = ${last.id}`);
   return {

@@ -19,7 +19,15 @@ const CATALOG_TABLES = [
   ...['document', 'product', 'attribute', 'attribute_id', 'past_ontology', 'category'],
   ...['staged_product', 'staged_batch'],
   ...['category_document', 'category_path', 'category_walk'],
-  ...['committed_full_update', 'undo_log', 'undo_change', 'garbage_document', 'relation', 'relation_build'],
+  ...[
+    'committed_full_update',
+    'undo_log',
+    'undo_change',
+    'garbage_document',
+    'catalog_event',
+    'relation',
+    'relation_build',
+  ],
   ...['relation_document', 'relation_member', 'relation_link_source', 'relation_link', 'payload', 'catalog'],
 ];
 

@@ -2,6 +2,7 @@ import type { CatalogFile } from '../../../storage/storage.ts';
 import type { Derivation } from '../../derivation.ts';
 import type { AppliedProducts, ChangeCounts, ChangeOrder, FollowedProducts, Stale } from '../../port.ts';
 import { hashOf, type KeyedRow, sortedRows } from '../../products/products.ts';
+import { announceFollowed, announceProducts, type ChangedProduct } from '../change-events-store.ts';
 import { readMeta } from './reader-store.ts';
 import { applyTask, insertDocument, raiseVersion, writeMeta } from './writer-store.ts';
 
@@ -22,12 +23,15 @@ export function applyProducts(
     }
     let nextId = Number(readMeta(file, 'next_product_id'));
     const counts = { created: 0, changed: 0, unchanged: 0, deleted: 0 };
+    const told: ChangedProduct[] = [];
     for (const { row, identifier } of sortedRows(change.packed)) {
       const kind = applyRow(file, change, { row, identifier, nextId, derivation });
       counts[kind] += 1;
+      told.push({ identifier, kind });
       if (kind === 'created') nextId += 1;
     }
     writeMeta(file, 'next_product_id', nextId);
+    file.perform(announceProducts(change, told));
     return { result: counts, isDone: true };
   });
 }
@@ -78,6 +82,12 @@ export function followOntology(file: CatalogFile, followed: ChangeOrder & Follow
         )
         .run(revision, isChanged, at, taskNumber, id, document);
     }
+    file.perform(
+      announceFollowed(
+        followed,
+        products.filter((_, row) => changed[row]),
+      ),
+    );
     raiseVersion(file);
   });
 }
