@@ -63,6 +63,7 @@ const lines = {
     'relations',
     'pipelines',
     'updates',
+    'events',
     'access',
     'account',
     'overview',
