@@ -34,12 +34,11 @@ export {
   type BodyEncoding,
   createPayloadFiles,
   createPayloadRows,
-  createUnpacker,
   type PayloadFiles,
   readEncoding,
-  refuseUnpacking,
   unpack,
   unpackNow,
+  unpackParts,
 } from './payloads/payloads.ts';
 export {
   CopyRows,
@@ -85,6 +84,7 @@ export { translateSqliteError } from './sqlite-errors.ts';
 export { type ExpectedStates, markOf, refuseOtherState } from './state-mark.ts';
 export {
   countPassed,
+  countPassedAtOnce,
   createThreadPool,
   type Operation,
   type OperationAnswer,

@@ -3,8 +3,10 @@ import type { Operation, Program, ThreadPool } from '../../storage/storage.ts';
 import type { CatalogStore, ChangeOrder, RestoreResult } from '../port.ts';
 import { type PackedProducts, transferOf } from '../products/products.ts';
 import { walkCategories } from './category-index-store.ts';
-import { keepSkipped, reviewBatch } from './commit-store.ts';
+import { commit } from './commit-store.ts';
 import { replaceOntology, reserveIds } from './ontology-store.ts';
+import { walkSearch } from './search-store.ts';
+import { dropOutdated, keepSkipped, reviewBatch } from './staged-store.ts';
 import { applyOnce, type CatalogState, change } from './state-store.ts';
 import { deleteProducts, restore } from './upkeep-store.ts';
 
@@ -18,6 +20,7 @@ export function createCatalogWrites(
   | 'commit'
   | 'deleteProducts'
   | 'dropEvents'
+  | 'dropOutdated'
   | 'followOntology'
   | 'keepSkipped'
   | 'replaceOntology'
@@ -26,6 +29,7 @@ export function createCatalogWrites(
   | 'reviewBatch'
   | 'stageBatch'
   | 'walkCategories'
+  | 'walkSearch'
 > {
   /** Buffers of packed products are transferred. */
   const write = <Output>(operation: string, projectId: number, input: object) => {
@@ -38,6 +42,7 @@ export function createCatalogWrites(
     commit: (projectId, order) => write('commit', projectId, order),
     deleteProducts: (projectId, change) => write('deleteProducts', projectId, change),
     dropEvents: (projectId, ids) => write('dropEvents', projectId, { ids }),
+    dropOutdated: (projectId, staged) => write('dropOutdated', projectId, staged),
     followOntology: (projectId, followed) => write('followOntology', projectId, followed),
     keepSkipped: (projectId, kept) => write('keepSkipped', projectId, kept),
     replaceOntology: (projectId, wanted) => write('replaceOntology', projectId, wanted),
@@ -49,6 +54,7 @@ export function createCatalogWrites(
     reviewBatch: (projectId, reviewed) => write('reviewBatch', projectId, reviewed),
     stageBatch: (projectId, staged) => write('stageBatch', projectId, staged),
     walkCategories: (projectId) => write('walkCategories', projectId, {}),
+    walkSearch: (projectId) => write('walkSearch', projectId, {}),
   };
 }
 
@@ -85,16 +91,19 @@ export function programOperations(transact: Transact): Record<string, Operation>
       ),
     });
   return {
+    commit: applying(commit),
     deleteProducts: applying(deleteProducts),
     // Without the catalog's lock: nothing that a reader sees changes.
     dropEvents: async ({ projectId, input }: Order<{ ids: readonly string[] }>) => ({
       output: await transact(projectId, dropCatalogEvents(input.ids)),
     }),
+    dropOutdated: changing(dropOutdated),
     keepSkipped: changing(keepSkipped),
     replaceOntology: changing(replaceOntology),
     reserveIds: changing(reserveIds),
     restore: applying(restore),
     reviewBatch: changing(reviewBatch),
     walkCategories: changing(walkCategories),
+    walkSearch: changing(walkSearch),
   };
 }

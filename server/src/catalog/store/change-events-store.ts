@@ -32,27 +32,51 @@ export function* announceProducts(order: ChangeOrder, products: readonly Changed
 
 /**
  * Records the products of an entry of the undo log, page by page: a catalog may have changed as a whole. `isReversed`: the
- * entry is played back.
+ * entry is about to be played back.
  */
 export function* announceEntry(order: ChangeOrder, undoId: number, isReversed = false): Program<void> {
   yield* planForParts();
-  let [rest, told, after]: [ChangedProduct[], number, number] = [[], 0, 0];
-  for (;;) {
+  const pages = openPages(order);
+  for (let after = 0; ; ) {
     const found = yield* readEntry(undoId, after);
+    yield* pages.add(found.map((row) => toChanged(row, isReversed)));
     const last = found.at(-1);
-    const pages = cutPages([...rest, ...found.map((row) => toChanged(row, isReversed))]);
-    rest = last === undefined ? [] : (pages.pop() ?? []);
-    const describe = (page: ChangedProduct[], at: number) =>
-      describePage(order, {
-        page,
-        number: told + at + 1,
-        hasMore: last !== undefined || at + 1 < pages.length,
-      });
-    yield* insertEvents(pages.map(describe));
-    if (last === undefined) return;
-    told += pages.length;
+    if (last === undefined) break;
     after = last.id;
   }
+  const kind = isReversed ? 'deleted' : 'created';
+  for (const { first, created } of yield* listCreated(undoId)) {
+    for (let after = first - 1; ; ) {
+      const found = yield* readCreated(after, first + created);
+      yield* pages.add(found.map(({ identifier }) => ({ identifier, kind })));
+      const last = found.at(-1);
+      if (last === undefined) break;
+      after = last.id;
+    }
+  }
+  yield* pages.end();
+}
+
+/** Records products in pages; the last page is held back, for it says that it is the last. */
+function openPages(order: ChangeOrder) {
+  let rest: ChangedProduct[] = [];
+  let told = 0;
+  function* record(pages: readonly ChangedProduct[][], hasMore: boolean): Program<void> {
+    yield* insertEvents(
+      pages.map((page, at) => describePage(order, { page, number: told + at + 1, hasMore })),
+    );
+    told += pages.length;
+  }
+  return {
+    *add(products: readonly ChangedProduct[]): Program<void> {
+      const pages = cutPages([...rest, ...products]);
+      rest = pages.pop() ?? [];
+      yield* record(pages, true);
+    },
+    *end(): Program<void> {
+      if (rest.length > 0) yield* record([rest], false);
+    },
+  };
 }
 
 /** Records products whose facts follow another ontology, of those that the task has changed. */
@@ -79,6 +103,23 @@ const readEntry = (undoId: number, after: number) =>
   rows<EntryRow>(
     sql`select product_id as id, identifier, document_before as "before", document_after as "after" from undo_change
       where ${own()} and undo_id = ${undoId} and product_id > ${after} order by product_id limit ${text(String(PAGE))}`,
+  );
+
+interface CreatedRange {
+  readonly first: number;
+  readonly created: number;
+}
+
+const listCreated = (undoId: number) =>
+  rows<CreatedRange>(
+    sql`select first_product as first, created from undo_created
+      where ${own()} and undo_id = ${undoId} order by first_product`,
+  );
+
+const readCreated = (after: number, end: number) =>
+  rows<{ id: number; identifier: string }>(
+    sql`select id, identifier from product where ${own()} and id > ${after} and id < ${end}
+      order by id limit ${text(String(PAGE))}`,
   );
 
 function toChanged({ identifier, before, after }: EntryRow, isReversed: boolean): ChangedProduct {
