@@ -9,6 +9,7 @@ import { createRelations } from './relations.ts';
 import { createSession, createUsers } from './session.ts';
 import { createTasks } from './tasks.ts';
 import { type ClientOptions, createTransport } from './transport.ts';
+import { createWebhookEndpoints } from './webhooks.ts';
 
 export type { Choice, ChoiceOption } from './choice.ts';
 export { choices } from './choices.ts';
@@ -37,6 +38,7 @@ export type { RelatedQuery, RelationPlace, Tagged } from './relations.ts';
 export type { Role } from './session.ts';
 export type { ReportLine, TaskListQuery } from './tasks.ts';
 export type { AnswerOf, CallOptions, ClientOptions, InputOf, OperationName } from './transport.ts';
+export type { EventType } from './webhooks.ts';
 export type * from './wire.ts';
 
 export type Relata = ReturnType<typeof createRelata>;
@@ -54,6 +56,7 @@ export function createRelata(options: ClientOptions = {}) {
     ontology: createOntology(transport),
     relations: createRelations(transport),
     pipelines: createPipelines(transport),
+    webhookEndpoints: createWebhookEndpoints(transport),
     session: createSession(transport),
     users: createUsers(transport),
     installation: createInstallation(transport),

@@ -859,6 +859,40 @@ export type NewInvitation = {
   link?: string;
 };
 
+export type NewWebhookEndpoint = {
+  id: number;
+  url: string;
+  events: Array<string>;
+  scope: {
+    type: "account";
+  } | {
+    type: "project-group" | "project";
+    id: number;
+  };
+  enabled: boolean;
+  /** why the service switched it off; null while it is on, or when a person did */
+  switchedOff: {
+    /** epoch milliseconds */
+    at: number;
+    reason: string;
+  } | null;
+  /** the first of the attempts that failed; null when the last one succeeded */
+  failingSince: number | null;
+  /** until when former secrets sign too */
+  overlapEndsAt: number | null;
+  /** epoch milliseconds */
+  createdAt: number;
+  createdBy: {
+    type: "key" | "user" | "command";
+    id: number | null;
+    name: string;
+  };
+  /** epoch milliseconds */
+  updatedAt: number;
+  /** shown once, so a repetition by Idempotency-Key has none */
+  secret?: string;
+};
+
 export type NotedRequest = {
   /** epoch milliseconds */
   at: number;
@@ -1570,6 +1604,72 @@ export type User = {
   createdAt: number;
   /** the last time */
   signedInAt: number | null;
+};
+
+export type WebhookDelivery = {
+  id: number;
+  /** the header webhook-id: the same for each attempt and replay */
+  webhookId: string;
+  type: string;
+  projectId: number | null;
+  kind: "event" | "replay" | "test";
+  status: "pending" | "delivered" | "failed";
+  attempts: number;
+  /** epoch milliseconds */
+  createdAt: number;
+  /** null before the first attempt */
+  lastAttemptAt: number | null;
+  /** null unless it is pending; one behind another waits for that */
+  nextAttemptAt: number | null;
+  /** null while it is pending */
+  finishedAt: number | null;
+  /** of the last attempt */
+  durationMs: number | null;
+  request: {
+    url: string;
+    /** without the signature */
+    headers: Record<string, string>;
+    body: string;
+  };
+  /** to the last attempt, the first 1,000 characters; null when there was none */
+  answer: {
+    status: number;
+    body: string;
+  } | null;
+  /** why the last attempt failed */
+  error: string | null;
+};
+
+export type WebhookEndpoint = {
+  id: number;
+  url: string;
+  events: Array<string>;
+  scope: {
+    type: "account";
+  } | {
+    type: "project-group" | "project";
+    id: number;
+  };
+  enabled: boolean;
+  /** why the service switched it off; null while it is on, or when a person did */
+  switchedOff: {
+    /** epoch milliseconds */
+    at: number;
+    reason: string;
+  } | null;
+  /** the first of the attempts that failed; null when the last one succeeded */
+  failingSince: number | null;
+  /** until when former secrets sign too */
+  overlapEndsAt: number | null;
+  /** epoch milliseconds */
+  createdAt: number;
+  createdBy: {
+    type: "key" | "user" | "command";
+    id: number | null;
+    name: string;
+  };
+  /** epoch milliseconds */
+  updatedAt: number;
 };
 
 export type ProductInAFullOrIncrementalUpdate = {
@@ -2640,6 +2740,83 @@ export interface Operations {
     path: { triggerId: string; };
     answer: TriggeredPipeline;
   };
+  /** List webhook endpoints */
+  getManagementWebhookEndpoints: {
+    query: { limit?: number; cursor?: string; };
+    answer: {
+      items: Array<WebhookEndpoint>;
+      /** null when nothing follows */
+      nextCursor: string | null;
+    };
+  };
+  /** Create a webhook endpoint */
+  postManagementWebhookEndpoints: {
+    body: {
+      /** http:// or https://, without credentials; only public addresses and those of RELATA_FETCH_ALLOW */
+      url: string;
+      events: Array<"task.finished" | "task.failed" | "catalog.committed" | "catalog.commit_refused" | "products.changed" | "relation.changed" | "relation.unhealthy" | "channel.published" | "pipeline.failed">;
+      scope: {
+        type: "account";
+      } | {
+        type: "project-group" | "project";
+        id: number;
+      };
+    };
+    answer: NewWebhookEndpoint;
+  };
+  /** Read a webhook endpoint; the ETag is for If-Match */
+  getManagementWebhookEndpointsById: {
+    path: { id: number; };
+    answer: WebhookEndpoint;
+  };
+  /** Change a webhook endpoint, or switch it on or off */
+  patchManagementWebhookEndpointsById: {
+    path: { id: number; };
+    body: {
+      /** http:// or https://, without credentials; only public addresses and those of RELATA_FETCH_ALLOW */
+      url?: string;
+      events?: Array<"task.finished" | "task.failed" | "catalog.committed" | "catalog.commit_refused" | "products.changed" | "relation.changed" | "relation.unhealthy" | "channel.published" | "pipeline.failed">;
+      /** true also switches on what the service switched off */
+      enabled?: boolean;
+    };
+    answer: WebhookEndpoint;
+  };
+  /** Delete a webhook endpoint with its deliveries */
+  deleteManagementWebhookEndpointsById: {
+    path: { id: number; };
+    answer: {
+      status: "success";
+    };
+  };
+  /** Make a new secret for a webhook endpoint */
+  postManagementWebhookEndpointsByIdRotateSecret: {
+    path: { id: number; };
+    body: {
+      /** for so long the former secret signs too */
+      overlapSeconds?: number;
+    };
+    answer: NewWebhookEndpoint;
+  };
+  /** List deliveries, newest first */
+  getManagementWebhookEndpointsByIdDeliveries: {
+    path: { id: number; };
+    query: { limit?: number; cursor?: string; status?: "pending" | "delivered" | "failed"; };
+    answer: {
+      items: Array<WebhookDelivery>;
+      /** null when nothing follows */
+      nextCursor: string | null;
+    };
+  };
+  /** Send an event again */
+  postManagementWebhookEndpointsByIdDeliveriesByDeliveryIdReplay: {
+    path: { id: number; deliveryId: number; };
+    answer: WebhookDelivery;
+  };
+  /** Send a test event */
+  postManagementWebhookEndpointsByIdTest: {
+    path: { id: number; };
+    answer: WebhookDelivery;
+  };
   /** Tools for agents, by the Model Context Protocol (Streamable HTTP, stateless) */
   postMcp: {
     query: { projectId?: number; };
@@ -2834,6 +3011,15 @@ export const operations = {
   postManagementProjectsByIdPipelinesByPipelineIdUpload: ['POST', '/management/projects/{id}/pipelines/{pipelineId}/upload'],
   getManagementProjectsByIdPipelinesByPipelineIdRuns: ['GET', '/management/projects/{id}/pipelines/{pipelineId}/runs'],
   postEtlTriggersWebhookByTriggerId: ['POST', '/etl-triggers/webhook/{triggerId}'],
+  getManagementWebhookEndpoints: ['GET', '/management/webhook-endpoints'],
+  postManagementWebhookEndpoints: ['POST', '/management/webhook-endpoints'],
+  getManagementWebhookEndpointsById: ['GET', '/management/webhook-endpoints/{id}'],
+  patchManagementWebhookEndpointsById: ['PATCH', '/management/webhook-endpoints/{id}'],
+  deleteManagementWebhookEndpointsById: ['DELETE', '/management/webhook-endpoints/{id}'],
+  postManagementWebhookEndpointsByIdRotateSecret: ['POST', '/management/webhook-endpoints/{id}/rotate-secret'],
+  getManagementWebhookEndpointsByIdDeliveries: ['GET', '/management/webhook-endpoints/{id}/deliveries'],
+  postManagementWebhookEndpointsByIdDeliveriesByDeliveryIdReplay: ['POST', '/management/webhook-endpoints/{id}/deliveries/{deliveryId}/replay'],
+  postManagementWebhookEndpointsByIdTest: ['POST', '/management/webhook-endpoints/{id}/test'],
   postMcp: ['POST', '/mcp'],
   getManagementProjectsByIdChannels: ['GET', '/management/projects/{id}/channels'],
   postManagementProjectsByIdChannels: ['POST', '/management/projects/{id}/channels'],

@@ -33,6 +33,8 @@ const PROJECT_VIEWS: Readonly<Record<string, ComponentType>> = {
   'pipeline-editor': load(() => import('./pipelines/pipeline-editor.tsx'), 'PipelineEditor'),
   updates: load(() => import('./updates/updates.tsx'), 'Updates'),
   update: load(() => import('./updates/update.tsx'), 'Update'),
+  events: load(() => import('./events/events.tsx'), 'Events'),
+  endpoint: load(() => import('./events/event-endpoint.tsx'), 'EventEndpoint'),
   'api-access': load(() => import('./access/api-access.tsx'), 'ApiAccess'),
   settings: load(() => import('./projects/project-settings.tsx'), 'ProjectSettings'),
 };
@@ -43,6 +45,7 @@ const ONE_OF: Readonly<Record<string, string>> = {
   relations: 'relation',
   pipelines: 'pipeline',
   updates: 'update',
+  events: 'endpoint',
 };
 
 /** Things that are read in one view and changed in another. */

@@ -26,6 +26,7 @@ export async function listViews(relata: Relata, projectId: number): Promise<read
     relata.tasks.list({ projectId, limit: 100 }),
     relata.pipelines.list(projectId).then(({ items }) => items),
   ]);
+  const endpoint = await findEndpoint(relata, projectId);
   const update = tasks.find(({ name }) => name === 'Api triggered full update');
   const webhook = pipelines.find(({ trigger }) => trigger.type === 'webhook');
   return [
@@ -71,6 +72,25 @@ export async function listViews(relata: Relata, projectId: number): Promise<read
     { name: 'pipeline-new', address: `${project}/pipelines/new`, heading: 'New pipeline', open: tryFile },
     { name: 'updates', address: `${project}/updates`, heading: 'Updates' },
     { name: 'update', address: `${project}/updates/${update?.id}`, heading: 'Full update' },
+    { name: 'events', address: `${project}/events`, heading: 'Events' },
+    {
+      name: 'endpoint-new',
+      address: `${project}/events`,
+      heading: 'Events',
+      open: (page) => page.getByRole('button', { name: 'New endpoint' }).click(),
+    },
+    {
+      name: 'endpoint',
+      address: `${project}/events/${endpoint}`,
+      heading: 'Endpoint',
+      open: (page) => page.getByText('is refused: it leads to').first().waitFor(),
+    },
+    {
+      name: 'delivery',
+      address: `${project}/events/${endpoint}`,
+      heading: 'Endpoint',
+      open: (page) => page.getByRole('button', { name: 'Show', exact: true }).first().click(),
+    },
     { name: 'api-access', address: `${project}/api-access`, heading: 'API access' },
     {
       name: 'api-key-new',
@@ -80,6 +100,16 @@ export async function listViews(relata: Relata, projectId: number): Promise<read
     },
     { name: 'settings', address: `${project}/settings`, heading: 'Settings' },
   ];
+}
+
+/** One that has sent a test event, to an address that is refused. */
+async function findEndpoint({ webhookEndpoints }: Relata, projectId: number): Promise<number> {
+  const [known] = (await webhookEndpoints.list()).items;
+  if (known !== undefined) return known.id;
+  const scope = { type: 'project', id: projectId } as const;
+  const made = await webhookEndpoints.create({ url: 'http://10.0.0.1/', events: ['task.failed'], scope });
+  await webhookEndpoints.test(made.id);
+  return made.id;
 }
 
 const FEED = `sku;title;price;image;category

@@ -6,9 +6,10 @@ import { FormDialog } from '../parts/dialog.tsx';
 import { SelectField } from '../parts/field.tsx';
 import { Menu } from '../parts/menu.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
+import { reaches, Scope } from '../parts/scope.tsx';
 import { Ago } from '../parts/show.tsx';
 import { formatCount } from '../state/format.ts';
-import { useGroups, useProject, useProjects } from '../state/project.ts';
+import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { KeyTraffic } from './key-traffic.tsx';
@@ -66,11 +67,6 @@ export function ApiAccess() {
       <NewKey isOpen={isCreating} onClose={() => setCreating(false)} onMade={setShown} />
     </Page>
   );
-}
-
-function reaches(scope: ApiKey['scope'], project: { id: number; projectGroupId: number }): boolean {
-  if (scope.type === 'account') return true;
-  return scope.id === (scope.type === 'project' ? project.id : project.projectGroupId);
 }
 
 function KeyTable({ keys, onRotated }: { keys: readonly ApiKey[]; onRotated(shown: ShownKey): void }) {
@@ -133,20 +129,6 @@ function UrlUse({ at }: { at: number | null }) {
         as ?apiKey= <Ago at={at} />
       </span>
     </div>
-  );
-}
-
-function Scope({ scope }: { scope: ApiKey['scope'] }) {
-  const projects = useProjects();
-  const groups = useGroups();
-  if (scope.type === 'account') return <>the account</>;
-  const list: readonly { id: number; name: string }[] | undefined =
-    scope.type === 'project' ? projects.data : groups.data;
-  const name = list?.find(({ id }) => id === scope.id)?.name ?? scope.id;
-  return (
-    <>
-      {name} <span className="soft small">{scope.type === 'project' ? 'project' : 'group'}</span>
-    </>
   );
 }
 

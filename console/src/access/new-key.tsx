@@ -5,9 +5,10 @@ import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { SelectField, TextField } from '../parts/field.tsx';
 import { Card } from '../parts/page.tsx';
+import { ScopeField, toScope } from '../parts/scope.tsx';
 import { Code } from '../parts/show.tsx';
-import { useGroups, useProject } from '../state/project.ts';
-import { useRelata, useRights } from '../state/session.tsx';
+import { useProject } from '../state/project.ts';
+import { useRelata } from '../state/session.tsx';
 
 export interface ShownKey {
   readonly name: string;
@@ -90,22 +91,9 @@ interface Draft {
 }
 
 function KeyFields({ draft, onChange }: { draft: Draft; onChange(changed: Partial<Draft>): void }) {
-  const project = useProject();
-  const groups = useGroups();
-  const { canManageAccountKeys } = useRights();
-  const group = groups.data?.find(({ id }) => id === project.projectGroupId)?.name ?? 'its group';
   return (
     <div className="fields">
-      <SelectField
-        label="Reaches"
-        choices={[
-          ['project', `${project.name} (this project)`],
-          ['project-group', `${group} (its group)`],
-          ...(canManageAccountKeys ? [['account', 'the whole account'] as const] : []),
-        ]}
-        value={draft.scope}
-        onChange={(event) => onChange({ scope: event.target.value })}
-      />
+      <ScopeField label="Reaches" value={draft.scope} onChange={(scope) => onChange({ scope })} />
       <SelectField
         label="Access"
         choices={ACCESSES}
@@ -144,11 +132,4 @@ function toProperties(
     ...(limit !== '' && { rateLimit: { requestsPerMinute: Number(limit) } }),
     ...(days !== '' && { expiresAt: Date.now() + Number(days) * DAY_MS }),
   };
-}
-
-function toScope(type: string, project: { id: number; projectGroupId: number }): ApiKey['scope'] {
-  if (type === 'account') return { type };
-  return type === 'project'
-    ? { type, id: project.id }
-    : { type: 'project-group', id: project.projectGroupId };
 }

@@ -25,6 +25,7 @@ const projectEntries = (id: string): readonly Entry[] => [
   ['relations', 'Relations', 'projects', id, 'relations'],
   ['pipelines', 'Pipelines', 'projects', id, 'pipelines'],
   ['updates', 'Updates', 'projects', id, 'updates'],
+  ['events', 'Events', 'projects', id, 'events'],
   ['key', 'API access', 'projects', id, 'api-access'],
   ['settings', 'Settings', 'projects', id, 'settings'],
 ];

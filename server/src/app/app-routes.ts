@@ -44,6 +44,8 @@ import { statisticsRoutes } from '../statistics/statistics-routes.ts';
 import type { Storage } from '../storage/storage.ts';
 import { taskRoutes } from '../tasks/task-routes.ts';
 import type { createTasks } from '../tasks/tasks.ts';
+import { webhookEndpointRoutes } from '../webhooks/webhook-endpoint-routes.ts';
+import type { Webhooks } from '../webhooks/webhooks.ts';
 
 /** To add routes is a line here. */
 const ROUTES = [
@@ -70,6 +72,7 @@ const ROUTES = [
   pipelineRoutes,
   pipelineRunRoutes,
   webhookRoutes,
+  webhookEndpointRoutes,
   agentRoutes,
   channelRoutes,
   channelBuildRoutes,
@@ -97,6 +100,7 @@ export interface RouteNeeds {
   readonly relations: Relations;
   readonly pipelines: Pipelines;
   readonly channels: Channels;
+  readonly webhooks: Webhooks;
   /** Where the built console is; default console/dist. */
   readonly consoleFolder: string | undefined;
 }

@@ -13,6 +13,7 @@ import {
   describeServer,
   documentServer,
   listenOn,
+  type MetricSources,
   measureRequests,
   type Server,
   serveMetrics,
@@ -29,7 +30,8 @@ import { addRoutes } from './app-routes.ts';
 import { openChannels } from './channel-parts.ts';
 import { openPipelines, type PipelineNeeds } from './pipeline-parts.ts';
 import { openOwnStorage, openReaders, openSecrets, openStores, type Role } from './stores.ts';
-import { startUpkeep } from './upkeep.ts';
+import { startUpkeep, type UpkeepParts } from './upkeep.ts';
+import { openWebhooks } from './webhook-parts.ts';
 
 export const VERSION = (
   JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
@@ -77,32 +79,36 @@ export async function createApp({
 
   const server = createServer({ ...config, ...(logTo && { logTo }) }, { ...projects, ...access });
   const logger = server.log as Logger;
-  const metrics = createMetrics({
-    ...(storage.place.kind === 'embedded' && { dataDir: config.dataDir }),
-    isReady: () => isReady,
-    countWaitingTasks: () => tasks.countWaiting(),
-  });
+  const metrics = openMetrics(
+    { config, storage },
+    { isReady: () => isReady, countWaitingTasks: () => tasks.countWaiting() },
+  );
   const readers = openReaders(config, storage);
   const tasks = createTasks({
     ...{ database, clock, logger, describeRefusal },
     onEnded({ kind, status, projectId }: Task) {
       metrics.countTask(kind, status as 'FINISHED');
       statistics.noteTask(projectId, status === 'FAILED');
+      webhooks.wake(projectId);
     },
     runs: role !== 'api',
     shown: () => readers?.catchUp(),
   });
-  const base = { config, storage, secrets: openSecrets(config), readers, clock, logger, replace };
+  const onCatalogWritten = (projectId: number) => webhooks.wake(projectId);
+  const base = {
+    ...{ config, storage, secrets: openSecrets(config), readers, clock, logger, replace, onCatalogWritten },
+  };
   const countProducts = (id: number) => catalog.countProducts(id);
   const statistics = createStatistics({ ...base, database, projects, countProducts });
   const { catalog, relations, threads } = openCatalog(base, { projects, tasks, metrics, statistics, server });
   const { pipelines, channels, schedules } = openFeeds({ ...base, projects, tasks, catalog, relations });
+  const webhooks = openWebhooks({ ...base, projects, catalog }, VERSION);
 
   await documentServer(server, VERSION);
   measureRequests(server, metrics.measureRequest, statistics.noteRequest);
   addHealthRoutes(server, async () => isReady && (await storage.isReachable()));
   serveMetrics(server, metrics);
-  const parts = { projects, access, statistics, tasks, catalog, relations, pipelines, channels };
+  const parts = { projects, access, statistics, tasks, catalog, relations, pipelines, channels, webhooks };
   if (role !== 'worker') addRoutes(server, { ...base, ...parts, consoleFolder, version: VERSION });
   await server.ready();
 
@@ -115,12 +121,7 @@ export async function createApp({
     describe: () => describeServer(server),
     /** Takes over what a former process left, then serves. @returns the address */
     async start(): Promise<string> {
-      await catalog.start({ takesBatches: role !== 'worker' });
-      await upkeep.removeOrphans();
-      await upkeep.sealSecrets();
-      await tasks.start();
-      if (role !== 'api') schedules.start();
-      upkeep.start();
+      await beginWork(role, { ...parts, schedules, upkeep });
       const address = await listenOn(server, config);
       isReady = true;
       return address;
@@ -135,12 +136,38 @@ export async function createApp({
       await server.close();
       upkeep.stop();
       const used = [pipelines, channels, statistics, catalog, threads, access];
-      await closeAll([schedules, tasks, ...used], logger);
+      await closeAll([schedules, tasks, webhooks, ...used], logger);
       await readers?.close();
       await storage.close();
     },
   };
 }
+
+interface Workers extends Pick<UpkeepParts, 'catalog' | 'tasks' | 'webhooks'> {
+  readonly schedules: { start(): void };
+  readonly upkeep: ReturnType<typeof startUpkeep>;
+}
+
+/** Takes over what a former process left. */
+async function beginWork(
+  role: Role,
+  { catalog, tasks, webhooks, schedules, upkeep }: Workers,
+): Promise<void> {
+  await catalog.start({ takesBatches: role !== 'worker' });
+  await upkeep.removeOrphans();
+  await upkeep.sealSecrets();
+  await tasks.start();
+  if (role !== 'api') {
+    schedules.start();
+    await webhooks.start();
+  }
+  upkeep.start();
+}
+
+const openMetrics = (
+  { config, storage }: Pick<Base, 'config' | 'storage'>,
+  sources: Pick<MetricSources, 'isReady' | 'countWaitingTasks'>,
+) => createMetrics({ ...(storage.place.kind === 'embedded' && { dataDir: config.dataDir }), ...sources });
 
 /** A database that is away must not keep the process from ending; leases run out by themselves. */
 async function closeAll(parts: readonly { close(): Promise<void> }[], logger: Logger): Promise<void> {
@@ -172,6 +199,8 @@ interface Base {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly replace: Replacements;
+  /** Told of each write of a catalog. */
+  onCatalogWritten(projectId: number): void;
 }
 
 interface CatalogNeeds {

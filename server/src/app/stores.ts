@@ -19,6 +19,7 @@ import {
   type Storage,
   secretKeyFileAt,
   type ThreadPlace,
+  type ThreadPool,
 } from '../storage/storage.ts';
 
 /** What a process does: answer requests, run tasks, or both. */
@@ -87,22 +88,34 @@ export function threadPlaceOf({ database }: Config, { place }: Storage): ThreadP
   };
 }
 
+/** Says which project each finished operation was about. */
+const tellWrites = (threads: ThreadPool, onWritten: (projectId: number) => void): ThreadPool => ({
+  ...threads,
+  async run(operation, input, options) {
+    const output = await threads.run(operation, input, options);
+    if (typeof options?.key === 'number') onWritten(options.key);
+    return output as never;
+  },
+});
+
 /** The stores of catalogs and relations with their threads, on whichever database there is. */
 export function openStores({
   config,
   storage,
   readers,
+  onCatalogWritten,
 }: {
   config: Config;
   storage: Storage;
   readers: Readers | undefined;
+  onCatalogWritten(projectId: number): void;
 }) {
   const { place, postgres } = storage;
   const handed = threadPlaceOf(config, storage);
   const open = (name: string, size: number, share = size) =>
     createThreadPool(threadEntry(name), { size, share, workerData: handed });
   const parsers = open('ingest-worker', config.parserThreads);
-  const writers = open('store-worker', config.writerThreads);
+  const writers = tellWrites(open('store-worker', config.writerThreads), onCatalogWritten);
   const scanners = open('scan-worker', 1);
   // One more than a project may hold, so that none keeps the others waiting.
   const relationReaders = open('relation-worker', config.readerThreads + 1, config.readerThreads);

@@ -11,6 +11,7 @@ import type { Projects } from '../projects/projects.ts';
 import type { Statistics } from '../statistics/statistics.ts';
 import { type Database, type PayloadFiles, resealColumn, type Secrets } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
+import type { Webhooks } from '../webhooks/webhooks.ts';
 
 export interface UpkeepParts {
   readonly config: Config;
@@ -26,6 +27,7 @@ export interface UpkeepParts {
   readonly catalog: Catalog;
   readonly pipelines: Pipelines;
   readonly channels: Channels;
+  readonly webhooks: Webhooks;
 }
 
 /** The payload of a task, as far as it names what it needs to be kept. */
@@ -58,7 +60,7 @@ const DAY_MS = 24 * HOUR_MS;
 
 export function startUpkeep(parts: UpkeepParts) {
   const { config, clock, logger, database, payloads, tasks } = parts;
-  const { projects, access, statistics, catalog, pipelines, channels } = parts;
+  const { projects, access, statistics, catalog, pipelines, channels, webhooks } = parts;
   let timer: NodeJS.Timeout | undefined;
 
   async function tidy(): Promise<void> {
@@ -67,6 +69,7 @@ export function startUpkeep(parts: UpkeepParts) {
       await tasks.dropEndedBefore(now - config.taskRetentionDays * DAY_MS);
       await pipelines.dropForgotten();
       await channels.dropForgotten();
+      await webhooks.dropOld();
       await dropOldAnswers(database, now - DAY_MS);
       await access.dropEnded();
       await statistics.dropOld();

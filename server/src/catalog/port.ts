@@ -1,3 +1,4 @@
+import type { RecordedEvent } from '../events/events.ts';
 import type { ExpectedStates } from '../storage/storage.ts';
 import type { IdentifierRange, ListedRow, PlacedRow, WalkState, WalkStep } from './browse/browse.ts';
 import type { Attribute, Ontology, OntologyMode, UnitAliases } from './ontology/ontology.ts';
@@ -165,6 +166,10 @@ export interface CatalogStore {
     projectId: number,
     limits: { live: readonly number[]; keptCommits: number },
   ): Promise<boolean>;
+  /** @returns the oldest events that were recorded with changes of the catalog */
+  listEvents(projectId: number, limit: number): Promise<readonly RecordedEvent[]>;
+  /** Forgets events, by their ids. */
+  dropEvents(projectId: number, ids: readonly string[]): Promise<void>;
   removeCatalog(projectId: number): Promise<void>;
   close(): Promise<void>;
 }

@@ -126,10 +126,10 @@ export interface RelationStore {
   /** Creates or, with an id, replaces. @returns undefined when there is none to replace @throws changed_meanwhile */
   save(projectId: number, saved: SavedRelation): Promise<Relation | undefined>;
   /** @returns whether it was there @throws changed_meanwhile */
-  remove(projectId: number, removed: RemovedRelation): Promise<boolean>;
+  remove(projectId: number, removed: RemovedRelation & { readonly at: number }): Promise<boolean>;
   listUnbuilt(projectId: number): Promise<readonly number[]>;
   /** Follows the ontology as it is. @returns relations whose index must be made */
-  bind(projectId: number): Promise<readonly number[]>;
+  bind(projectId: number, at: number): Promise<readonly number[]>;
   buildPage(projectId: number, order: BuildOrder): Promise<BuildPage>;
   /** @returns whether there may be more to remove */
   dropBuilds(projectId: number): Promise<boolean>;

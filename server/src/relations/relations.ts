@@ -73,9 +73,15 @@ export type Relations = ReturnType<typeof createRelations>;
 const GROUPS_PER_STEP = 5_000;
 const SOURCES_PER_STEP = 100;
 
+/** @throws not_found */
+function known(relation: Relation | undefined): Relation {
+  if (relation === undefined) throw new ServiceError('not_found');
+  return relation;
+}
+
 export function createRelations(parts: RelationParts) {
   const { store, tasks, clock, logger, getSettings, uploadMaxMib: maxMib } = parts;
-  const builds = createRelationBuilds({ store, tasks, logger });
+  const builds = createRelationBuilds({ store, tasks, clock, logger });
   const links = new RelationLinks({ ...parts, maxMib, dropOld: builds.dropOld });
 
   async function save(
@@ -86,16 +92,10 @@ export function createRelations(parts: RelationParts) {
     const present = id === undefined ? undefined : await findExpected(project.id, { id, expected });
     const keep = () => store.save(project.id, { id, expected, definition, at: clock.now() });
     if (present !== undefined) refuseOtherKind(present.definition, definition);
-    const saved = await (isBuilt(present, definition) ? keep() : builds.changeAndBuild(project, keep));
-    if (saved === undefined) throw new ServiceError('not_found');
-    return saved;
+    return known(await (isBuilt(present, definition) ? keep() : builds.changeAndBuild(project, keep)));
   }
 
-  async function find(projectId: number, id: number): Promise<Relation> {
-    const relation = await store.find(projectId, id);
-    if (relation === undefined) throw new ServiceError('not_found');
-    return relation;
-  }
+  const find = async (projectId: number, id: number) => known(await store.find(projectId, id));
 
   /** The store looks again in its transaction; here it spares a task that would build nothing. */
   async function findExpected(projectId: number, { id, expected }: RemovedRelation): Promise<Relation> {
@@ -118,7 +118,8 @@ export function createRelations(parts: RelationParts) {
     ) => save(project, definition, replaced),
     /** @throws not_found, changed_meanwhile */
     async remove(projectId: number, removed: RemovedRelation): Promise<void> {
-      if (!(await store.remove(projectId, removed))) throw new ServiceError('not_found');
+      if (!(await store.remove(projectId, { ...removed, at: clock.now() })))
+        throw new ServiceError('not_found');
       void builds.dropOld(projectId);
     },
 
@@ -126,7 +127,7 @@ export function createRelations(parts: RelationParts) {
     async importAll(project: ChosenProject, sent: readonly SentRelation[]): Promise<readonly Relation[]> {
       const { planned, missing } = planImport(sent, await store.list(project.id));
       for (const { id, definition } of planned) await save(project, definition, { id });
-      for (const id of missing) await store.remove(project.id, { id });
+      for (const id of missing) await store.remove(project.id, { id, at: clock.now() });
       void builds.dropOld(project.id);
       return store.list(project.id);
     },

@@ -13,6 +13,7 @@ type Step = (session: ProgramSession) => unknown;
 export interface ProgramSession {
   rows(statement: Sql): unknown;
   run(statement: Sql): unknown;
+  controlRows(statement: Sql): unknown;
 }
 
 export function* rows<Row>(statement: Sql): Program<Row[]> {
@@ -22,6 +23,11 @@ export function* rows<Row>(statement: Sql): Program<Row[]> {
 /** @returns the first row, if there is one */
 export function* row<Row>(statement: Sql): Program<Row | undefined> {
   return (yield* rows<Row>(statement))[0];
+}
+
+/** Rows of the service's own tables, which the embedded store has in another file; `PROJECT` is the catalog's project. */
+export function* controlRows<Row>(statement: Sql): Program<Row[]> {
+  return (yield (session) => session.controlRows(statement)) as Row[];
 }
 
 /** @returns how many rows were changed */
@@ -55,7 +61,7 @@ export async function performOn<Result>(
     const { text, values } = renderFor('postgres', statement, projectId);
     return session[ask](text, values);
   };
-  const ready: ProgramSession = { rows: answer('rows'), run: answer('run') };
+  const ready = { rows: answer('rows'), run: answer('run'), controlRows: answer('rows') };
   let next = program.next();
   while (!next.done) next = program.next(await next.value(ready));
   return next.value;

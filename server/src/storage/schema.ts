@@ -172,6 +172,58 @@ export interface ControlSchema {
     files: string;
     created_at: number;
   };
+  service_event: {
+    number: Generated<number>;
+    project_id: number;
+    id: string;
+    type: string;
+    at: number;
+    data: string;
+  };
+  webhook_endpoint: {
+    id: Generated<number>;
+    account_id: number;
+    url: string;
+    events: string;
+    scope_type: 'account' | 'project-group' | 'project';
+    scope_id: number | null;
+    secrets: string;
+    is_enabled: number;
+    switched_off: string | null;
+    failing_since: number | null;
+    created_at: number;
+    created_by: string;
+    updated_at: number;
+  };
+  webhook_message: {
+    number: Generated<number>;
+    id: string;
+    project_id: number | null;
+    type: string;
+    at: number;
+    body: string;
+  };
+  webhook_delivery: {
+    id: Generated<number>;
+    endpoint_id: number;
+    lane: number;
+    message_number: number;
+    kind: 'event' | 'replay' | 'test';
+    status: 'pending' | 'delivered' | 'failed';
+    attempts: number;
+    created_at: number;
+    first_attempt_at: number | null;
+    finished_at: number | null;
+    last_attempt: string | null;
+  };
+  webhook_queue: {
+    endpoint_id: number;
+    lane: number;
+    due_at: number;
+    tries: number;
+    leased_by: string | null;
+    lease_until: number | null;
+  };
   request_count: {
     account_id: number;
     api_key_id: number;

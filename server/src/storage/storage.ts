@@ -54,7 +54,7 @@ export {
   type SqlTransaction,
   type SqlValue,
 } from './postgres/postgres.ts';
-export { ask, type Program, performOn, row, rows, run } from './program.ts';
+export { ask, controlRows, type Program, performOn, row, rows, run } from './program.ts';
 export type { ControlSchema } from './schema.ts';
 export {
   createSecrets,

@@ -1,3 +1,4 @@
+import type { EventType } from '../events/events.ts';
 import type { ReportLine, Task, TaskIncrement } from './task.ts';
 
 /** What a running task may do besides its work. */
@@ -41,6 +42,8 @@ export interface TaskDefinition<Payload extends object> {
   };
   /** Absent on tasks that others carry, e.g. an upload, which its commit ends. */
   run?(payload: Payload, run: TaskRun): Promise<void>;
+  /** What its end tells besides `task.finished` or `task.failed`. */
+  eventOfEnd?(payload: Payload, task: Task): { readonly type: EventType; readonly data: object } | undefined;
   /** Cleans up after the task, whatever its end. */
   ended?(payload: Payload, task: Task): Promise<void>;
 }

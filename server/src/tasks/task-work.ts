@@ -1,18 +1,13 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
-import type { Database } from '../storage/storage.ts';
+import type { ControlTransaction, Database } from '../storage/storage.ts';
 import { laneKey, type Task, type TaskFailure } from './task.ts';
 import { TaskClaims } from './task-claims.ts';
 import type { RunnableTask, TaskDefinition } from './task-definition.ts';
-import {
-  addLogLine,
-  endClaimed,
-  releaseLease,
-  releaseLeases,
-  saveCancelWish,
-  saveProgress,
-} from './task-lease-store.ts';
+import { recordEnds } from './task-events.ts';
+import { createHooks } from './task-hooks.ts';
+import { addLogLine, endClaimed, releaseLease, releaseLeases, saveCancelWish } from './task-lease-store.ts';
 import { TaskLeases } from './task-leases.ts';
 import { describeInLog, reportParts } from './task-report.ts';
 import { saveReport } from './task-report-store.ts';
@@ -69,6 +64,10 @@ export class TaskWork {
       begin: (task, since) => this.begin(task, since),
     });
     this.hooks = createHooks(parts, watch, this.leases);
+  }
+
+  describeFailure(error: ServiceError): TaskFailure {
+    return this.hooks.describeFailure(error);
   }
 
   define(added: readonly TaskDefinition<never>[]): void {
@@ -167,6 +166,10 @@ export class TaskWork {
     }
   }
 
+  /** Records what the ends of tasks of one project tell. */
+  recordEnds = (tx: ControlTransaction, ended: readonly Task[]): Promise<void> =>
+    recordEnds(tx, ended, (kind) => this.definitions.get(kind));
+
   /** What a task leaves behind goes with it. */
   async afterEnd(task: Task): Promise<void> {
     this.watch.changed(task.id);
@@ -258,7 +261,9 @@ export class TaskWork {
       async (tx) => {
         if (failure) await addLogLine(tx, task, { owner, at: clock.now(), line: describeInLog(failure) });
         const ended = await endClaimed(tx, task, { owner, status, failure, result, finishedAt: clock.now() });
-        if (ended !== undefined) await saveReport(tx, task, reportParts(end));
+        if (ended === undefined) return undefined;
+        await saveReport(tx, task, reportParts(end));
+        await this.recordEnds(tx, [ended]);
         return ended;
       },
       { of: 'rows' },
@@ -273,27 +278,4 @@ export class TaskWork {
       logger.warn({ err: error, task: run.task.id }, 'a cancel could not be answered'),
     );
   }
-}
-
-function createHooks(parts: TaskParts, watch: TaskWatch, leases: TaskLeases): RunnerHooks {
-  const { database, clock, logger, describeRefusal } = parts;
-  const { owner } = leases;
-  return {
-    clock,
-    logger,
-    async saveProgress(task, progress) {
-      await saveProgress(database, task, { owner, progress });
-      watch.changed(task.id);
-    },
-    async saveLog(task, line) {
-      await database.write((tx) => addLogLine(tx, task, { owner, at: clock.now(), line }), { of: 'rows' });
-      watch.changed(task.id);
-    },
-    confirmLease: (task) => leases.confirm(task),
-    describeFailure: (error): TaskFailure => ({
-      code: error.code,
-      message: describeRefusal(error).message,
-      details: [...(error.facts.details ?? [])],
-    }),
-  };
 }

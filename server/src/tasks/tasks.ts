@@ -7,6 +7,7 @@
  * renew leases, and on a database that others share to see what those did.
  */
 
+import type { ServiceError } from '../kernel/errors.ts';
 import { describeTask, type NewTaskRequest } from './new-task.ts';
 import type { LogLine, Task } from './task.ts';
 import { cancelTask } from './task-cancel.ts';
@@ -31,7 +32,15 @@ import { createTaskWatch } from './task-watch.ts';
 import { type TaskParts, TaskWork } from './task-work.ts';
 
 export type { NewTaskRequest } from './new-task.ts';
-export { type LogLine, REPORT_LINES, type ReportLine, type Task, toWireTask, type WireTask } from './task.ts';
+export {
+  type LogLine,
+  REPORT_LINES,
+  type ReportLine,
+  type Task,
+  type TaskFailure,
+  toWireTask,
+  type WireTask,
+} from './task.ts';
 export type { TaskDefinition, TaskRun } from './task-definition.ts';
 export type { PartRequest } from './task-parts.ts';
 export { WireTaskSchema } from './task-schemas.ts';
@@ -79,6 +88,8 @@ export function createTasks(parts: TaskParts) {
       await work.close();
     },
 
+    /** @returns a refusal as a failed task shows it */
+    describeFailure: (error: ServiceError) => work.describeFailure(error),
     find: (id: string) => findTask(database, id),
     /** @returns undefined also for one that was forgotten since */
     findByNumber: (projectId: number, number: number) => findTaskByNumber(database, { projectId, number }),
@@ -91,15 +102,16 @@ export function createTasks(parts: TaskParts) {
     /** Ends tasks that others carry. */
     async endTasks(tasks: readonly Task[], status: 'FINISHED' | 'CANCELLED'): Promise<readonly Task[]> {
       const finishedAt = clock.now();
-      const ends = await database.write(
+      const ended = await database.write(
         async (tx) => {
-          const done: (Task | undefined)[] = [];
-          for (const task of tasks) done.push(await endTask(tx, task, { status, finishedAt }));
+          const done: Task[] = [];
+          for (const task of tasks)
+            done.push(...[await endTask(tx, task, { status, finishedAt })].flatMap((one) => one ?? []));
+          await work.recordEnds(tx, done);
           return done;
         },
         { of: 'rows' },
       );
-      const ended = ends.filter((task) => task !== undefined);
       for (const task of ended) await work.afterEnd(task);
       return ended;
     },

@@ -39,7 +39,10 @@ export const NOT_MOVED: ReadonlyMap<string, string> = new Map([
  * Columns that no move takes along: who runs a task is nobody in the target, which would otherwise be taken for served as
  * long as the lease of a killed process goes on.
  */
-export const NOT_MOVED_COLUMNS: ReadonlySet<string> = new Set(['task.leased_by', 'task.lease_until']);
+export const NOT_MOVED_COLUMNS: ReadonlySet<string> = new Set([
+  ...['task.leased_by', 'task.lease_until'],
+  ...['webhook_queue.leased_by', 'webhook_queue.lease_until'],
+]);
 
 /** The embedded store keeps it in `meta`. */
 export const CATALOG_ROW = 'catalog';

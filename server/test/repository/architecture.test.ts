@@ -27,6 +27,7 @@ const house: Files = {
   'http/http.ts': `import fastify from 'fastify';
     export type Routes = () => void;
     export const server = fastify;`,
+  'events/events.ts': 'export const events = 1;',
   'tasks/tasks.ts': `import { storage } from '../storage/storage.ts';
     export const tasks = storage;`,
   'catalog/catalog.ts': `import { tasks } from '../tasks/tasks.ts';
@@ -127,6 +128,24 @@ const violations: readonly { rule: string; refused: string; file: string; lines:
     rule: 'tasks-imports-left-only',
     file: 'tasks/task-runner.ts',
     lines: `import '../app/app.ts';`,
+  },
+  {
+    refused: 'R1: the outbox that imports who sends it',
+    rule: 'events-imports-left-only',
+    file: 'events/outbox-store.ts',
+    lines: `import '../webhooks/webhooks.ts';`,
+  },
+  {
+    refused: 'R1: a request to an address that imports what is sent',
+    rule: 'outbound-imports-left-only',
+    file: 'outbound/outbound.ts',
+    lines: `import '../events/events.ts';`,
+  },
+  {
+    refused: 'R1: webhooks that import the move of a store',
+    rule: 'webhooks-imports-left-only',
+    file: 'webhooks/webhooks.ts',
+    lines: `import '../transfer/transfer.ts';`,
   },
   {
     refused: 'R1: an app that imports a command',

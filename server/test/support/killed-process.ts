@@ -4,12 +4,13 @@ import type { TestStore } from './test-store.ts';
 
 /**
  * PostgreSQL ends the sessions of a killed process once it has done what it was sent, which may be a commit. And where
- * others may run what a killed process left, they wait 10 s for it; here nobody else is there to wait for.
+ * others may run what a killed process left, they wait up to 30 s for it; here nobody else is there to wait for.
  */
 export async function endLeases({ kind, settings, change }: TestStore): Promise<void> {
   const { RELATA_DATABASE_URL: url } = settings;
   if (kind === 'embedded' || url === undefined) return;
   const sessions = `select pid from pg_stat_activity where datname = current_database() and application_name = 'relata'`;
   while ((await query(url, sessions)).length > 0) await delay(20);
-  await change('update task set lease_until = 0 where leased_by is not null');
+  for (const table of ['task', 'webhook_queue'])
+    await change(`update ${table} set lease_until = 0 where leased_by is not null`);
 }

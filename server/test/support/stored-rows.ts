@@ -78,6 +78,7 @@ const FIXED: Readonly<Record<string, Fixed>> = {
   console_session: { user_id: ONE },
   owner_link: { account_id: ONE },
   invitation: { account_id: ONE },
+  webhook_endpoint: { account_id: ONE },
   task: {
     status: (row) => (row === 3 ? 'RUNNING' : 'FINISHED'),
     lease_until: () => null,

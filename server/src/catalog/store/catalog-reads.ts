@@ -1,3 +1,4 @@
+import { listCatalogEvents } from '../../events/events.ts';
 import type { Program } from '../../storage/storage.ts';
 import type { CatalogStore } from '../port.ts';
 import type { CatalogSnapshot } from '../snapshot.ts';
@@ -45,6 +46,7 @@ export const createCatalogReads = ({
   | 'hasAny'
   | 'listCategory'
   | 'listCategoryPaths'
+  | 'listEvents'
   | 'listRange'
   | 'listStagedBatches'
   | 'lookIntoCategories'
@@ -57,6 +59,7 @@ export const createCatalogReads = ({
   findCategoryPath: (projectId, key) => read(projectId, findCategoryPath(key)),
   lookIntoCategories: (projectId, query) => read(projectId, lookIntoCategories(query)),
   readCategoryWalk: (projectId) => read(projectId, readWalkState()),
+  listEvents: (projectId, limit) => read(projectId, listCatalogEvents(limit)),
   countProducts: (projectId) => read(projectId, countProducts()),
   countKnown: (projectId, identifiers) => read(projectId, countKnown(identifiers)),
   hasAny: (projectId, identifiers) => read(projectId, hasAny(identifiers)),

@@ -1,3 +1,4 @@
+import { dropCatalogEvents } from '../../events/events.ts';
 import type { Operation, Program, ThreadPool } from '../../storage/storage.ts';
 import type { CatalogStore, ChangeOrder, RestoreResult } from '../port.ts';
 import { type PackedProducts, transferOf } from '../products/products.ts';
@@ -18,6 +19,7 @@ export function createCatalogWrites(
   | 'collectGarbage'
   | 'commit'
   | 'deleteProducts'
+  | 'dropEvents'
   | 'dropOutdated'
   | 'followOntology'
   | 'keepSkipped'
@@ -39,6 +41,7 @@ export function createCatalogWrites(
     collectGarbage: (projectId, limits) => write('collectGarbage', projectId, limits),
     commit: (projectId, order) => write('commit', projectId, order),
     deleteProducts: (projectId, change) => write('deleteProducts', projectId, change),
+    dropEvents: (projectId, ids) => write('dropEvents', projectId, { ids }),
     dropOutdated: (projectId, staged) => write('dropOutdated', projectId, staged),
     followOntology: (projectId, followed) => write('followOntology', projectId, followed),
     keepSkipped: (projectId, kept) => write('keepSkipped', projectId, kept),
@@ -90,6 +93,10 @@ export function programOperations(transact: Transact): Record<string, Operation>
   return {
     commit: applying(commit),
     deleteProducts: applying(deleteProducts),
+    // Without the catalog's lock: nothing that a reader sees changes.
+    dropEvents: async ({ projectId, input }: Order<{ ids: readonly string[] }>) => ({
+      output: await transact(projectId, dropCatalogEvents(input.ids)),
+    }),
     dropOutdated: changing(dropOutdated),
     keepSkipped: changing(keepSkipped),
     replaceOntology: changing(replaceOntology),

@@ -1,3 +1,4 @@
+import { insertEvents, listWanted } from '../../events/events.ts';
 import {
   among,
   byEngine,
@@ -15,6 +16,7 @@ import {
 } from '../../storage/storage.ts';
 import type { ChangeOrder, CommitOrder, CommitResult } from '../port.ts';
 import { isGuarded } from '../updates/updates.ts';
+import { announceEntry, describeCommit } from './change-events-store.ts';
 import { insertAttributes } from './ontology-store.ts';
 import { planForParts, planForWholeTables } from './planning-store.ts';
 import {
@@ -43,7 +45,8 @@ export function* commit(
   if (isGuarded(order, present, deleted))
     return { result: { kind: 'guarded', present, deleted }, isDone: false };
   yield* insertAttributes(order.newAttributes);
-  const undo = yield* openUndo(state, order);
+  const wanted = yield* listWanted();
+  const undo = yield* openUndo(state, order, wanted.has('products.changed'));
   if (deleted > 0) yield* deleteAbsent(order.fullUpdateId, undo);
   const repeated = yield* findRepeated(order.fullUpdateId, compared);
   yield* planForParts();
@@ -54,12 +57,12 @@ export function* commit(
     counts.changed += yield* changePresent(part, { order, undo, repeated: repeated.get(batch) ?? [] });
     counts.created += yield* insertCreated(part, order, undo);
   }
+  const done = { ...counts, unchanged: staged - counts.changed, deleted };
+  if (wanted.has('catalog.committed')) yield* insertEvents([describeCommit(order, done)]);
+  if (wanted.has('products.changed')) yield* announceEntry(order, undo.id);
   yield* dropUndoBeyond(order.keptCommits);
   yield* emptyCommitted(order.fullUpdateId);
-  return {
-    result: { kind: 'done', counts: { ...counts, unchanged: staged - counts.changed, deleted } },
-    isDone: true,
-  };
+  return { result: { kind: 'done', counts: done }, isDone: true };
 }
 
 /** Whether the ontology is as the commit expects it, and every batch is staged: a missing one would delete its products. */

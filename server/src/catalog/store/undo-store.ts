@@ -28,6 +28,8 @@ export const discard = (from: Sql): Program<number> =>
   run(insertInto('garbage_document', 'document_id', sql`${from} on conflict do nothing`));
 
 export interface Undo {
+  /** 0: nothing is recorded. */
+  readonly id: number;
   /** Call it before products change; `from` has each as `p`, `after` says which document it gets. */
   recordChanged(after: Sql, from: Sql): Program<number>;
   /** Call it before products are deleted; `from` has each as `p`. */
@@ -46,12 +48,13 @@ const BEFORE = 'document_before, hash_before, revision_before, updated_at_before
 const COLUMNS = `undo_id, product_id, identifier, document_after, ${BEFORE}`;
 const PRESENT = sql`p.document_id, p.hash, p.ontology_revision, p.updated_at, p.updated_by`;
 
-/** Opens the entry of a task; with `keptCommits` 0 nothing is recorded. */
+/** Opens the entry of a task; with `keptCommits` 0 nothing is recorded, unless an event will tell of it. */
 export function* openUndo(
   state: CatalogState,
   { taskNumber, at, keptCommits }: ChangeOrder & { keptCommits: number },
+  isTold = false,
 ): Program<Undo> {
-  const isKept = keptCommits > 0;
+  const isKept = keptCommits > 0 || isTold;
   const undoId = isKept ? state.nextUndoId++ : 0;
   if (isKept) yield* run(insertInto('undo_log', 'id, task_number, at', sql`${undoId}, ${taskNumber}, ${at}`));
   /** Without an entry, replaced documents are garbage at once. */
@@ -67,6 +70,7 @@ export function* openUndo(
       : discard(sql`p.document_id from ${from}`);
 
   return {
+    id: undoId,
     recordChanged,
     recordDeleted: (from) => recordChanged(text('null'), from),
     *recordCreated({ firstProduct, firstDocument, created }) {
@@ -94,8 +98,11 @@ export function* canRestore(): Program<boolean> {
 
 const REPORTED = 100_000;
 
-/** Reverts the last entry. @returns undefined when there is none */
-export function* playBack({ ontologyRevision }: CatalogState): Program<RestoreResult | undefined> {
+/** Reverts the last entry; `tell` says which it was, while it is there. @returns undefined when there is none */
+export function* playBack(
+  { ontologyRevision }: CatalogState,
+  tell: (undoId: number) => Program<void>,
+): Program<RestoreResult | undefined> {
   const last = yield* row<{ id: number | null }>(sql`select max(id) as id from undo_log where ${own()}`);
   if (last === undefined || last.id === null) return undefined;
   const ofEntry = sql`${own()} and undo_id = ${last.id}`;
@@ -109,6 +116,7 @@ export function* playBack({ ontologyRevision }: CatalogState): Program<RestoreRe
       union all select p.identifier from ${created} and p.document_id <> u.first_document + p.id - u.first_product
       order by 1 limit ${REPORTED}`,
   );
+  yield* tell(last.id);
   yield* discard(
     sql`p.document_id from ${replayed} and p.id is not null and p.document_id is distinct from u.document_before`,
   );

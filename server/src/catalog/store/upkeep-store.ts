@@ -1,6 +1,8 @@
+import { listWanted } from '../../events/events.ts';
 import { isStorableText } from '../../kernel/storable-text.ts';
 import { among, ask, byEngine, own, type Program, row, rows, run, sql, text } from '../../storage/storage.ts';
 import type { ChangeOrder, RestoreResult } from '../port.ts';
+import { announceEntry, announceProducts } from './change-events-store.ts';
 import { planForParts, planForWholeTables } from './planning-store.ts';
 import { dropBatch, findOver } from './staged-store.ts';
 import type { CatalogState } from './state-store.ts';
@@ -25,15 +27,24 @@ export function* deleteProducts(
   yield* undo.recordDeleted(wantedProducts(known));
   yield* dropUndoBeyond(change.keptCommits);
   const deleted = yield* run(sql`delete from product where ${own()} and identifier ${among(known)}`);
+  yield* announceProducts(
+    change,
+    known.map((identifier) => ({ identifier, kind: 'deleted' as const })),
+  );
   return { result: { deleted, unknown }, isDone: true };
 }
 
 /** @returns null when nothing is left to restore */
 export function* restore(
   state: CatalogState,
+  order: ChangeOrder,
 ): Program<{ result: { result: RestoreResult | null }; isDone: boolean }> {
   yield* planForWholeTables();
-  return { result: { result: (yield* playBack(state)) ?? null }, isDone: true };
+  const isTold = (yield* listWanted()).has('products.changed');
+  const restored = yield* playBack(state, function* (undoId) {
+    if (isTold) yield* announceEntry(order, undoId, true);
+  });
+  return { result: { result: restored ?? null }, isDone: true };
 }
 
 /** Rows for each call: few, because updates of the same project wait for it. */

@@ -1,5 +1,6 @@
+import { recordEvents } from '../../events/events.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { PartRequest, TaskDefinition, TaskRun } from '../../tasks/tasks.ts';
+import type { PartRequest, TaskDefinition, TaskFailure, TaskRun } from '../../tasks/tasks.ts';
 import { type DraftedAttribute, describeCreated } from '../ontology/ontology.ts';
 import type { CatalogParts } from '../parts.ts';
 import type { ChangeCounts, CommitResult, DeleteLimit } from '../port.ts';
@@ -26,6 +27,12 @@ interface SettledCommit {
   readonly newAttributes: readonly DraftedAttribute[];
 }
 
+/** @returns the event of a commit that was refused, at its call or when its turn came */
+const describeRefused = (fullUpdateId: number, error: TaskFailure) => ({
+  type: 'catalog.commit_refused' as const,
+  data: { fullUpdateId, error },
+});
+
 export interface CommitParts {
   readonly parts: CatalogParts;
   readonly staging: Staging;
@@ -44,6 +51,8 @@ export class FullUpdateCommits {
     acceptedAs: 'RUNNING',
     isOrdered: true,
     run: (payload, run) => this.runCommit(payload, run),
+    eventOfEnd: ({ fullUpdateId }, { failure }) =>
+      failure === undefined ? undefined : describeRefused(fullUpdateId, failure),
     ended: async ({ fullUpdateId }, task) => {
       if (task.status !== 'FINISHED') await this.closing.close(task.projectId, fullUpdateId, 'discarded');
     },
@@ -65,6 +74,13 @@ export class FullUpdateCommits {
         if (!begun) throw new ServiceError('full_update_missing');
       },
     };
+  }
+
+  /** Of a commit that is refused before it has a task. */
+  async tellRefused(projectId: number, fullUpdateId: number, refusal: ServiceError): Promise<void> {
+    const { database, tasks, clock } = this.parts;
+    const event = { at: clock.now(), ...describeRefused(fullUpdateId, tasks.describeFailure(refusal)) };
+    await database.write((tx) => recordEvents(tx, projectId, [event]), { of: 'rows' });
   }
 
   /** @returns how many batches there are */

@@ -288,7 +288,9 @@ export class FullUpdates {
     if (limit.allowDeletes === undefined && limit.maxDeletePercent >= 100) return;
     await this.commits.complete(projectId, fullUpdateId);
     const { present, deleted } = await this.parts.store.compareStaged(projectId, fullUpdateId, false);
-    if (isGuarded(limit, present, deleted.count))
-      throw refuseDeletes({ present, deleted: deleted.count }, limit);
+    if (!isGuarded(limit, present, deleted.count)) return;
+    const refusal = refuseDeletes({ present, deleted: deleted.count }, limit);
+    await this.commits.tellRefused(projectId, fullUpdateId, refusal);
+    throw refusal;
   }
 }

@@ -89,6 +89,8 @@ export class PipelineRuns {
     isOrdered: false,
     atOnce: RUNS_AT_ONCE,
     run: (payload, run) => this.run(payload, run),
+    eventOfEnd: ({ pipelineId }, { name, failure: error }) =>
+      error && { type: 'pipeline.failed', data: { pipelineId, name, error } },
     ended: (_, task) => this.tidy(task),
   };
 

@@ -117,6 +117,7 @@ export function planBinding(
 
 export interface BuildOrder {
   readonly relationId: number;
+  readonly at: number;
   /** Where the page before ended. */
   readonly after: { readonly build: number; readonly document: number };
   readonly limit: number;

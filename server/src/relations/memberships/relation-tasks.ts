@@ -1,4 +1,5 @@
 import type { ChosenProject } from '../../kernel/caller.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
@@ -26,9 +27,10 @@ const PAGE = 1_000;
 export function createRelationBuilds(parts: {
   store: RelationStore;
   tasks: Tasks;
+  clock: Clock;
   logger: Logger;
 }): RelationBuilds {
-  const { store, tasks, logger } = parts;
+  const { store, tasks, clock, logger } = parts;
   const buildTask: TaskDefinition<object> = {
     kind: 'relations.build',
     name: 'relation build',
@@ -50,7 +52,9 @@ export function createRelationBuilds(parts: {
     let after = { build: 0, document: 0 };
     for (;;) {
       run.signal.throwIfAborted();
-      const page = await store.buildPage(projectId, { relationId, after, limit: PAGE });
+      const page = await store.buildPage(projectId, {
+        ...{ relationId, after, at: clock.now(), limit: PAGE },
+      });
       if (page.build === undefined) return;
       after = { build: page.build, document: page.lastWalked };
       await run.progress(page.progress);
@@ -87,7 +91,8 @@ export function createRelationBuilds(parts: {
       }
     },
     async follow(run) {
-      for (const relationId of await store.bind(run.task.projectId)) await build(run, relationId);
+      for (const relationId of await store.bind(run.task.projectId, clock.now()))
+        await build(run, relationId);
       await dropOld(run.task.projectId);
     },
     dropOld,

@@ -12,7 +12,7 @@ import {
   type WalkedDocument,
   type WantedBuild,
 } from '../memberships/memberships.ts';
-import { listBuilds } from './definition-store.ts';
+import { announceRelation, listBuilds } from './definition-store.ts';
 import { findMemberships, type JoinIndex } from './membership-store.ts';
 
 /** Builds the join index of a rule from older documents, and removes it when no relation uses it any more. */
@@ -25,7 +25,7 @@ export interface ChangedIndex {
 /** Walks a part of the older documents of a relation's wanted build; the last part makes it the one that answers. */
 export function* buildPage(
   { catalog, index }: ChangedIndex,
-  { relationId, after, limit }: BuildOrder,
+  { relationId, after, at, limit }: BuildOrder,
 ): Program<BuildPage> {
   const found = yield* findWantedBuild(relationId);
   if (found === undefined || !isUnbuilt(found)) return NOTHING_TO_BUILD;
@@ -36,6 +36,7 @@ export function* buildPage(
   const { isComplete, ...described } = describePage({ build, last, limit, page });
   if (isComplete) {
     yield* run(sql`update relation set active_build = ${build} where ${own()} and id = ${relationId}`);
+    yield* announceRelation(relationId, at, { change: 'built' });
     catalog.affect('answers');
   }
   return described;

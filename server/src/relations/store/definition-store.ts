@@ -1,4 +1,5 @@
 import type { ChangedCatalog } from '../../catalog/catalog.ts';
+import { announce } from '../../events/events.ts';
 import {
   byEngine,
   insertInto,
@@ -110,7 +111,8 @@ export function* saveRelation(
       ? insertInto('relation', 'id, definition, created_at, updated_at', sql`${known}, ${text}, ${at}, ${at}`)
       : sql`update relation set definition = ${text}, updated_at = ${at} where ${own()} and id = ${known}`,
   );
-  yield* bindRelation(catalog, known);
+  yield* announceRelation(known, at, { change: present === undefined ? 'created' : 'changed' });
+  yield* bindRelation(catalog, known, at);
   catalog.affect('answers');
   return yield* findRelation(known);
 }
@@ -118,25 +120,40 @@ export function* saveRelation(
 /** @returns whether it was there */
 export function* deleteRelation(
   catalog: ChangedCatalog,
-  { id, expected }: RemovedRelation,
+  { id, expected, at }: RemovedRelation & { readonly at: number },
 ): Program<boolean> {
   const present = yield* findRelation(id);
   if (present === undefined) return false;
   refuseOtherState(expected, markOfRelation(present));
+  yield* announceRelation(id, at, { change: 'deleted' });
   yield* run(sql`delete from relation where ${own()} and id = ${id}`);
   catalog.affect('answers');
   return true;
 }
 
+/** What became of a relation, for an endpoint that wants it; call it while the relation is there. */
+export function* announceRelation(
+  id: number,
+  at: number,
+  what:
+    | { readonly change: 'created' | 'changed' | 'deleted' | 'built' | 'links'; readonly taskNumber?: number }
+    | { readonly problem: string },
+): Program<void> {
+  const type = 'problem' in what ? 'relation.unhealthy' : 'relation.changed';
+  const found = yield* findRow(id);
+  const { name, tag } = JSON.parse(found?.definition ?? '{}') as Partial<RelationDefinition>;
+  yield* announce([{ type, at, data: { relationId: id, name, tag, ...what } }]);
+}
+
 /** Follows the present ontology. @returns relations whose index must be built */
-export function* bindRelations(catalog: ChangedCatalog): Program<number[]> {
+export function* bindRelations(catalog: ChangedCatalog, at: number): Program<number[]> {
   const unbuilt: number[] = [];
-  for (const { id } of yield* listRows()) if (yield* bindRelation(catalog, id)) unbuilt.push(id);
+  for (const { id } of yield* listRows()) if (yield* bindRelation(catalog, id, at)) unbuilt.push(id);
   return unbuilt;
 }
 
 /** @returns whether the relation's index must be built */
-function* bindRelation(catalog: ChangedCatalog, id: number): Program<boolean> {
+function* bindRelation(catalog: ChangedCatalog, id: number, at: number): Program<boolean> {
   const relation = yield* findRow(id);
   if (relation === undefined) return false;
   const builds = yield* rows<{ id: number; rule: string }>(
@@ -153,6 +170,7 @@ function* bindRelation(catalog: ChangedCatalog, id: number): Program<boolean> {
         sql`update relation set problem = ${binding.problem}, active_build = null, wanted_build = null
           where ${own()} and id = ${id}`,
       );
+      yield* announceRelation(id, at, { problem: binding.problem });
       catalog.affect('answers');
       return false;
     case 'build':

@@ -17,7 +17,7 @@ import {
 } from '../../storage/storage.ts';
 import { type LinkLine, mergeLines, TARGETS_PER_SOURCE } from '../links/links.ts';
 import type { LinkOrder, LinkPage, LinkResult, ListSize, ReadLine, StagedPiece } from '../port.ts';
-import { insertStagedList } from './definition-store.ts';
+import { announceRelation, insertStagedList } from './definition-store.ts';
 
 /**
  * Lists of links. A list is a build: it is staged piece by piece, and takes the place of the one before, or changes it,
@@ -122,6 +122,7 @@ export function* applyLinks(
     return { result: { kind: 'guarded', present: before.pairs, deleted }, isDone: false };
   if (mode === 'replace') yield* putInPlace(relationId, lists);
   else yield* changeList(lists);
+  yield* announceRelation(relationId, order.at, { change: 'links', taskNumber: order.taskNumber });
   catalog.affect('answers');
   const after = mode === 'replace' ? yield* countList(staged) : yield* countList(relation.active);
   const created = after.pairs - before.pairs + deleted;

@@ -69,16 +69,16 @@ export interface RelationWriter {
 /** The operations of the writing threads. Those that may have nothing to do check that without the catalog's lock. */
 export function writerOperations({ read, change, apply }: RelationWriter): Record<string, Operation> {
   return {
-    bindRelations: async ({ projectId }: { projectId: number }) => ({
+    bindRelations: async ({ projectId, input }: WriterInput<number>) => ({
       output:
         (await read(projectId, listRelations())).length === 0
           ? []
-          : await change(projectId, ({ catalog }) => bindRelations(catalog)),
+          : await change(projectId, ({ catalog }) => bindRelations(catalog, input)),
     }),
     buildRelationPage: async ({ projectId, input }: WriterInput<BuildOrder>) => ({
       output: await change(projectId, (changed) => buildPage(changed, input)),
     }),
-    deleteRelation: async ({ projectId, input }: WriterInput<RemovedRelation>) => ({
+    deleteRelation: async ({ projectId, input }: WriterInput<RemovedRelation & { at: number }>) => ({
       output: await change(projectId, ({ catalog }) => deleteRelation(catalog, input)),
     }),
     dropRelationBuilds: async ({ projectId }: { projectId: number }) => ({
@@ -146,7 +146,7 @@ export function createThreadedRelations(
     },
     save: (projectId, saved) => write('saveRelation', projectId, saved),
     remove: (projectId, removed) => write('deleteRelation', projectId, removed),
-    bind: (projectId) => write('bindRelations', projectId),
+    bind: (projectId, at) => write('bindRelations', projectId, at),
     buildPage: (projectId, order) => write('buildRelationPage', projectId, order),
     dropBuilds: (projectId) => write('dropRelationBuilds', projectId),
     acceptLinks: (projectId, sent) =>

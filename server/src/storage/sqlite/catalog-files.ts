@@ -1,6 +1,7 @@
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
-import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import { existsSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { dataFolderAt } from '../data-folder.ts';
 import { migrate } from '../migrate.ts';
 import { type Program, type ProgramSession, performNow } from '../program.ts';
 import { renderFor, type Sql } from '../sql-statement.ts';
@@ -27,10 +28,13 @@ export class CatalogFile {
   private readonly session: ProgramSession = {
     rows: (statement) => this.bind(statement, (prepared, values) => prepared.all(...values)),
     run: (statement) => this.bind(statement, (prepared, values) => Number(prepared.run(...values).changes)),
+    controlRows: (statement) => this.readControl(statement),
   };
+  private readonly readControl: (statement: Sql) => unknown[];
 
   /** @throws storage_full */
-  constructor(path: string) {
+  constructor(path: string, readControl: (statement: Sql) => unknown[] = () => []) {
+    this.readControl = readControl;
     try {
       this.database = openSqlite(path, CATALOG_PRAGMAS);
       migrate(this.database, 'catalog');
@@ -105,6 +109,7 @@ const OPEN_CATALOGS = 64;
 export function createCatalogFiles(folder: string): CatalogFiles {
   const files = new Map<number, CatalogFile>();
   const pathOf = (projectId: number) => join(folder, `${projectId}.db`);
+  const control = openControlReader(folder);
 
   function close(projectId: number): void {
     files.get(projectId)?.database.close();
@@ -117,7 +122,7 @@ export function createCatalogFiles(folder: string): CatalogFiles {
     open(projectId) {
       const known = files.get(projectId);
       files.delete(projectId);
-      const file = known ?? new CatalogFile(pathOf(projectId));
+      const file = known ?? new CatalogFile(pathOf(projectId), control.readFor(projectId));
       files.set(projectId, file);
       const oldest = files.keys().next().value;
       if (files.size > OPEN_CATALOGS && oldest !== undefined) close(oldest);
@@ -125,10 +130,39 @@ export function createCatalogFiles(folder: string): CatalogFiles {
     },
     closeAll() {
       for (const projectId of [...files.keys()]) close(projectId);
+      control.close();
     },
     remove(projectId) {
       close(projectId);
       for (const suffix of ['', '-wal', '-shm']) rmSync(`${pathOf(projectId)}${suffix}`, { force: true });
+    },
+  };
+}
+
+/** Reads the control database beside the folder of catalogs, as last committed; opened when somebody asks. */
+function openControlReader(folder: string) {
+  const path = dataFolderAt(dirname(folder)).control;
+  let database: DatabaseSync | undefined;
+  const prepared = new Map<string, StatementSync>();
+
+  function prepare(text: string): StatementSync {
+    database ??= new DatabaseSync(path, { readOnly: true });
+    const known = prepared.get(text) ?? database.prepare(text);
+    prepared.set(text, known);
+    return known;
+  }
+
+  return {
+    readFor: (projectId: number) => (statement: Sql) => {
+      // Catalogs can be opened without a service around them.
+      if (database === undefined && !existsSync(path)) return [];
+      const { text, values } = renderFor('sqlite', statement, projectId);
+      return prepare(text).all(...(values as SQLInputValue[]));
+    },
+    close() {
+      database?.close();
+      database = undefined;
+      prepared.clear();
     },
   };
 }

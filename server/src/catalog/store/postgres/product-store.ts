@@ -1,6 +1,7 @@
 import { CopyRows, copyInto, performOn } from '../../../storage/storage.ts';
 import type { AppliedProducts, ChangeCounts, ChangeOrder, FollowedProducts, Stale } from '../../port.ts';
 import { hashOf, sortedRows } from '../../products/products.ts';
+import { announceFollowed, announceProducts } from '../change-events-store.ts';
 import { arePresentAsFound, type PlannedDocument } from '../staged-store.ts';
 import { WANTED_PRODUCTS } from './reader-store.ts';
 import {
@@ -40,6 +41,11 @@ export function applyProducts(
     const changed = products.filter(({ before }) => before !== undefined);
     await insertProducts(catalog, change, created);
     await updateProducts(catalog, change, changed);
+    const told = products.map(({ identifier, before }) => ({
+      identifier,
+      kind: before === undefined ? ('created' as const) : ('changed' as const),
+    }));
+    await performOn(catalog.tx, projectId, announceProducts(change, told));
     row.nextProductId += created.length;
     row.nextDocumentId += products.length;
     const unchanged = change.packed.documents.length - products.length;
@@ -147,6 +153,8 @@ export function followOntology(
          updated_by = excluded.updated_by`,
       [projectId, at, revision, products, documents, changed, taskNumber],
     );
+    const told = products.filter((_, at) => changed[at]);
+    await performOn(tx, projectId, announceFollowed({ at, taskNumber }, told));
     row.catalogVersion += 1;
   });
 }

@@ -19,7 +19,7 @@ const CATALOG_TABLES = [
   ...['document', 'product', 'attribute', 'attribute_id', 'past_ontology', 'category'],
   ...['staged_batch', 'undo_created'],
   ...['category_document', 'category_path', 'category_walk', 'search_document', 'search_walk'],
-  ...['undo_log', 'undo_change', 'garbage_document', 'relation', 'relation_build'],
+  ...['undo_log', 'undo_change', 'garbage_document', 'catalog_event', 'relation', 'relation_build'],
   ...['relation_document', 'relation_member', 'relation_link_source', 'relation_link', 'payload', 'catalog'],
 ];
 

@@ -2,6 +2,7 @@ import type { CatalogFile } from '../../../storage/storage.ts';
 import type { Derivation } from '../../derivation.ts';
 import type { AppliedProducts, ChangeCounts, ChangeOrder, FollowedProducts, Stale } from '../../port.ts';
 import { hashOf, type KeyedRow, sortedRows } from '../../products/products.ts';
+import { announceFollowed, announceProducts, type ChangedProduct } from '../change-events-store.ts';
 import { arePresentAsFound } from '../staged-store.ts';
 import { applyTask, insertDocument, raiseVersion } from './writer-store.ts';
 
@@ -22,11 +23,14 @@ export function applyProducts(
       return { result: { stale: true }, isDone: false };
     }
     const counts = { created: 0, changed: 0, unchanged: 0, deleted: 0 };
+    const told: ChangedProduct[] = [];
     for (const { row, identifier } of sortedRows(change.packed)) {
       const kind = applyRow(file, change, { row, identifier, nextId: state.nextProductId, derivation });
       counts[kind] += 1;
+      told.push({ identifier, kind });
       if (kind === 'created') state.nextProductId += 1;
     }
+    file.perform(announceProducts(change, told));
     return { result: counts, isDone: true };
   });
 }
@@ -75,6 +79,12 @@ export function followOntology(file: CatalogFile, followed: ChangeOrder & Follow
         )
         .run(revision, isChanged, at, taskNumber, id, document);
     }
+    file.perform(
+      announceFollowed(
+        followed,
+        products.filter((_, row) => changed[row]),
+      ),
+    );
     raiseVersion(file);
   });
 }

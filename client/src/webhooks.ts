@@ -1,0 +1,47 @@
+import type { CallOptions, InputOf, Transport } from './transport.ts';
+
+type Made = InputOf<'postManagementWebhookEndpoints'>['body'];
+type Changed = InputOf<'patchManagementWebhookEndpointsById'>['body'];
+type Page = CallOptions & { readonly limit?: number; readonly cursor?: string };
+
+/** What an endpoint can ask for. */
+export type EventType = Made['events'][number];
+
+const paging = ({ limit, cursor }: Page) => ({
+  ...(limit !== undefined && { limit }),
+  ...(cursor !== undefined && { cursor }),
+});
+
+/** Endpoints that events are sent to, and their deliveries. Source: docs/interface.md §6. */
+export function createWebhookEndpoints({ call }: Transport) {
+  return {
+    list: (page: Page = {}) => call('getManagementWebhookEndpoints', { query: paging(page) }, page),
+    get: (id: number, options: CallOptions = {}) =>
+      call('getManagementWebhookEndpointsById', { path: { id } }, options),
+    /** The answer, and only this one, carries the secret. */
+    create: (endpoint: Made, options: CallOptions = {}) =>
+      call('postManagementWebhookEndpoints', { body: endpoint }, options),
+    change: (id: number, change: Changed, options: CallOptions = {}) =>
+      call('patchManagementWebhookEndpointsById', { path: { id }, body: change }, options),
+    delete: (id: number, options: CallOptions = {}) =>
+      call('deleteManagementWebhookEndpointsById', { path: { id } }, options),
+    /** A new secret; the former one signs too for the overlap. */
+    rotateSecret: (id: number, overlapSeconds = 0, options: CallOptions = {}) =>
+      call(
+        'postManagementWebhookEndpointsByIdRotateSecret',
+        { path: { id }, body: { overlapSeconds } },
+        options,
+      ),
+    /** Newest first. */
+    deliveries: (id: number, page: Page = {}) =>
+      call('getManagementWebhookEndpointsByIdDeliveries', { path: { id }, query: paging(page) }, page),
+    replay: (id: number, deliveryId: number, options: CallOptions = {}) =>
+      call(
+        'postManagementWebhookEndpointsByIdDeliveriesByDeliveryIdReplay',
+        { path: { id, deliveryId } },
+        options,
+      ),
+    test: (id: number, options: CallOptions = {}) =>
+      call('postManagementWebhookEndpointsByIdTest', { path: { id } }, options),
+  };
+}

@@ -1,0 +1,94 @@
+import type { WebhookEndpoint } from '@relata/client';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Button } from '../parts/button.tsx';
+import { Answer, Card, Empty, Page } from '../parts/page.tsx';
+import { reaches, Scope } from '../parts/scope.tsx';
+import { useProject } from '../state/project.ts';
+import { linkTo } from '../state/route.ts';
+import { useRelata, useRights } from '../state/session.tsx';
+import { EndpointForm, NewSecret } from './endpoint-form.tsx';
+import { EndpointState } from './endpoint-menu.tsx';
+
+const LOOK_MS = 10_000;
+
+/** The endpoints that hear of this project: its own, those of its group and of the account. */
+export function Events() {
+  const project = useProject();
+  const relata = useRelata();
+  const { canChange } = useRights();
+  const [isCreating, setCreating] = useState(false);
+  const [secret, setSecret] = useState<string>();
+  const endpoints = useQuery({
+    queryKey: ['webhook-endpoints'],
+    queryFn: async ({ signal }) => (await relata.webhookEndpoints.list({ limit: 1000, signal })).items,
+    refetchInterval: LOOK_MS,
+  });
+  const create = canChange && (
+    <Button icon="plus" look="primary" onClick={() => setCreating(true)}>
+      New endpoint
+    </Button>
+  );
+  return (
+    <Page
+      title="Events"
+      crumbs={[[project.name, linkTo('projects', project.id)]]}
+      about="Other systems are told what happens: signed requests, in order, repeated until they are received."
+      actions={create}
+    >
+      <NewSecret secret={secret} onDone={() => setSecret(undefined)} />
+      <Answer of={endpoints}>
+        {(all) => {
+          const listening = all.filter(({ scope }) => reaches(scope, project));
+          return (
+            <Card isBare>
+              {listening.length === 0 ? (
+                <Empty icon="events" title="Nobody is told what happens">
+                  <p>Create an endpoint for each system that should hear of changes.</p>
+                  {create}
+                </Empty>
+              ) : (
+                <EndpointTable endpoints={listening} />
+              )}
+            </Card>
+          );
+        }}
+      </Answer>
+      <EndpointForm isOpen={isCreating} onClose={() => setCreating(false)} onMade={setSecret} />
+    </Page>
+  );
+}
+
+function EndpointTable({ endpoints }: { endpoints: readonly WebhookEndpoint[] }) {
+  const project = useProject();
+  return (
+    <div className="table-box">
+      <table className="table">
+        <thead>
+          <tr>
+            <th>Endpoint</th>
+            <th>Hears of</th>
+            <th className="wide-only">Events</th>
+            <th>State</th>
+          </tr>
+        </thead>
+        <tbody>
+          {endpoints.map((endpoint) => (
+            <tr key={endpoint.id}>
+              <td>
+                <a href={linkTo('projects', project.id, 'events', endpoint.id)}>{endpoint.url}</a>
+              </td>
+              <td>
+                <Scope scope={endpoint.scope} />
+              </td>
+              <td className="wide-only soft">{endpoint.events.join(', ')}</td>
+              <td>
+                <EndpointState endpoint={endpoint} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,157 @@
+import { type EventDraft, insertEvents, listWanted } from '../../events/events.ts';
+import { among, own, type Program, rows, sql, text } from '../../storage/storage.ts';
+import type { ChangeCounts, ChangeOrder } from '../port.ts';
+import { planForParts } from './planning-store.ts';
+
+/** Events of a catalog, recorded in the transaction of the change. Source: docs/interface.md §6.2. */
+
+export interface ChangedProduct {
+  readonly identifier: string;
+  readonly kind: 'created' | 'changed' | 'unchanged' | 'deleted';
+}
+
+/** Of one event; a page ends with whichever comes first. */
+const PAGE = 1_000;
+const PAGE_CHARACTERS = 64 * 1024;
+
+export const describeCommit = ({ taskNumber, at }: ChangeOrder, counts: ChangeCounts): EventDraft => ({
+  type: 'catalog.committed',
+  ...{ taskNumber, at },
+  data: counts,
+});
+
+/** Records the products that a change names, if an endpoint wants them. */
+export function* announceProducts(order: ChangeOrder, products: readonly ChangedProduct[]): Program<void> {
+  const changed = products.filter(({ kind }) => kind !== 'unchanged');
+  if (changed.length === 0 || !(yield* listWanted()).has('products.changed')) return;
+  const pages = cutPages(changed);
+  yield* insertEvents(
+    pages.map((page, at) => describePage(order, { page, number: at + 1, hasMore: at + 1 < pages.length })),
+  );
+}
+
+/**
+ * Records the products of an entry of the undo log, page by page: a catalog may have changed as a whole. `isReversed`: the
+ * entry is about to be played back.
+ */
+export function* announceEntry(order: ChangeOrder, undoId: number, isReversed = false): Program<void> {
+  yield* planForParts();
+  const pages = openPages(order);
+  for (let after = 0; ; ) {
+    const found = yield* readEntry(undoId, after);
+    yield* pages.add(found.map((row) => toChanged(row, isReversed)));
+    const last = found.at(-1);
+    if (last === undefined) break;
+    after = last.id;
+  }
+  const kind = isReversed ? 'deleted' : 'created';
+  for (const { first, created } of yield* listCreated(undoId)) {
+    for (let after = first - 1; ; ) {
+      const found = yield* readCreated(after, first + created);
+      yield* pages.add(found.map(({ identifier }) => ({ identifier, kind })));
+      const last = found.at(-1);
+      if (last === undefined) break;
+      after = last.id;
+    }
+  }
+  yield* pages.end();
+}
+
+/** Records products in pages; the last page is held back, for it says that it is the last. */
+function openPages(order: ChangeOrder) {
+  let rest: ChangedProduct[] = [];
+  let told = 0;
+  function* record(pages: readonly ChangedProduct[][], hasMore: boolean): Program<void> {
+    yield* insertEvents(
+      pages.map((page, at) => describePage(order, { page, number: told + at + 1, hasMore })),
+    );
+    told += pages.length;
+  }
+  return {
+    *add(products: readonly ChangedProduct[]): Program<void> {
+      const pages = cutPages([...rest, ...products]);
+      rest = pages.pop() ?? [];
+      yield* record(pages, true);
+    },
+    *end(): Program<void> {
+      if (rest.length > 0) yield* record([rest], false);
+    },
+  };
+}
+
+/** Records products whose facts follow another ontology, of those that the task has changed. */
+export function* announceFollowed(order: ChangeOrder, products: readonly number[]): Program<void> {
+  if (products.length === 0 || !(yield* listWanted()).has('products.changed')) return;
+  const found = yield* rows<{ identifier: string }>(
+    sql`select identifier from product where ${own()} and id ${among(products)} and updated_by = ${order.taskNumber}
+      order by id`,
+  );
+  yield* announceProducts(
+    order,
+    found.map(({ identifier }) => ({ identifier, kind: 'changed' as const })),
+  );
+}
+
+interface EntryRow {
+  readonly id: number;
+  readonly identifier: string;
+  readonly before: number | null;
+  readonly after: number | null;
+}
+
+const readEntry = (undoId: number, after: number) =>
+  rows<EntryRow>(
+    sql`select product_id as id, identifier, document_before as "before", document_after as "after" from undo_change
+      where ${own()} and undo_id = ${undoId} and product_id > ${after} order by product_id limit ${text(String(PAGE))}`,
+  );
+
+interface CreatedRange {
+  readonly first: number;
+  readonly created: number;
+}
+
+const listCreated = (undoId: number) =>
+  rows<CreatedRange>(
+    sql`select first_product as first, created from undo_created
+      where ${own()} and undo_id = ${undoId} order by first_product`,
+  );
+
+const readCreated = (after: number, end: number) =>
+  rows<{ id: number; identifier: string }>(
+    sql`select id, identifier from product where ${own()} and id > ${after} and id < ${end}
+      order by id limit ${text(String(PAGE))}`,
+  );
+
+function toChanged({ identifier, before, after }: EntryRow, isReversed: boolean): ChangedProduct {
+  const [from, to] = isReversed ? [after, before] : [before, after];
+  return { identifier, kind: from === null ? 'created' : to === null ? 'deleted' : 'changed' };
+}
+
+function cutPages(products: readonly ChangedProduct[]): ChangedProduct[][] {
+  const pages: ChangedProduct[][] = [];
+  let characters = Number.POSITIVE_INFINITY;
+  for (const product of products) {
+    characters += product.identifier.length;
+    const page = pages.at(-1);
+    if (page !== undefined && page.length < PAGE && characters <= PAGE_CHARACTERS) page.push(product);
+    else {
+      pages.push([product]);
+      characters = product.identifier.length;
+    }
+  }
+  return pages;
+}
+
+interface Page {
+  readonly page: readonly ChangedProduct[];
+  readonly number: number;
+  readonly hasMore: boolean;
+}
+
+function describePage({ taskNumber, at }: ChangeOrder, { page, number, hasMore }: Page): EventDraft {
+  const listOf = (kind: ChangedProduct['kind']) =>
+    page.filter((product) => product.kind === kind).map(({ identifier }) => identifier);
+  const identifiers = page.map(({ identifier }) => identifier);
+  const data = { page: number, hasMore, identifiers, created: listOf('created'), deleted: listOf('deleted') };
+  return { type: 'products.changed', taskNumber, at, data };
+}

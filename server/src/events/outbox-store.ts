@@ -1,0 +1,133 @@
+import { sql as kyselySql } from 'kysely';
+import {
+  among,
+  type ControlTransaction,
+  controlRows,
+  type Database,
+  insertInto,
+  own,
+  PROJECT,
+  type Program,
+  rows,
+  run,
+  sql,
+  tabled,
+} from '../storage/storage.ts';
+import { type EventDraft, type EventType, type RecordedEvent, readWanted, toRow } from './event.ts';
+
+/**
+ * The outbox: an event is a row beside the change that it tells of, written by the same transaction. Where no endpoint
+ * wants it nothing is written.
+ */
+
+type Rows = Pick<ControlTransaction, 'selectFrom'>;
+
+/** @returns endpoints that are switched on and whose scope has the project */
+export const listeningTo = (rows: Rows, projectId: number) =>
+  rows
+    .selectFrom('project')
+    .innerJoin('webhook_endpoint', 'webhook_endpoint.account_id', 'project.account_id')
+    .select(['webhook_endpoint.id', 'webhook_endpoint.events'])
+    .where('project.id', '=', projectId)
+    .where('project.deleted_at', 'is', null)
+    .where('webhook_endpoint.is_enabled', '=', 1)
+    .where(
+      kyselySql<boolean>`case webhook_endpoint.scope_type when 'account' then true
+        when 'project' then webhook_endpoint.scope_id = project.id
+        else webhook_endpoint.scope_id = project.project_group_id end`,
+    );
+
+/** Records events in the transaction that makes the change, if an endpoint wants them. */
+export async function recordEvents(
+  tx: ControlTransaction,
+  projectId: number,
+  drafts: readonly EventDraft[],
+): Promise<void> {
+  if (drafts.length === 0) return;
+  const wanted = readWanted(await listeningTo(tx, projectId).execute());
+  const values = drafts.filter(({ type }) => wanted.has(type)).map(toRow);
+  if (values.length === 0) return;
+  await tx
+    .insertInto('service_event')
+    .values(values.map((row) => ({ project_id: projectId, ...row })))
+    .execute();
+}
+
+/** The same in a transaction of the project's catalog: see `announce`. @returns the types that are wanted */
+export function* listWanted(): Program<ReadonlySet<EventType>> {
+  return readWanted(
+    yield* controlRows<{ events: string }>(
+      sql`select e.events from project p join webhook_endpoint e on e.account_id = p.account_id
+        where p.id = ${PROJECT} and p.deleted_at is null and e.is_enabled = 1
+          and case e.scope_type when 'account' then true when 'project' then e.scope_id = p.id
+            else e.scope_id = p.project_group_id end`,
+    ),
+  );
+}
+
+const COLUMNS = { place: 'bigint', id: 'text', type: 'text', at: 'bigint', data: 'text' } as const;
+
+/** Records events of a catalog that are wanted; its lock is held. */
+export function* insertEvents(drafts: readonly EventDraft[]): Program<void> {
+  if (drafts.length === 0) return;
+  const cells = drafts
+    .map(toRow)
+    .map(({ id, type, at, data }, place) => [place + 1, id, type, at, data] as const);
+  yield* run(
+    insertInto(
+      'catalog_event',
+      'number, id, type, at, data',
+      sql`(select coalesce(max(c.number), 0) from catalog_event c where ${own('c')}) + e.place, e.id, e.type, e.at, e.data from ${tabled('e', COLUMNS, cells)} where true`,
+    ),
+  );
+}
+
+/** Records events in a transaction of the project's catalog, if an endpoint wants them. */
+export function* announce(drafts: readonly EventDraft[]): Program<void> {
+  const wanted = yield* listWanted();
+  yield* insertEvents(drafts.filter(({ type }) => wanted.has(type)));
+}
+
+/** @returns the oldest events of a catalog */
+export const listCatalogEvents = (limit: number): Program<RecordedEvent[]> =>
+  rows(
+    sql`select number, id, type, at, data from catalog_event where ${own()} order by number limit ${limit}`,
+  );
+
+/** Forgets events that are with their deliveries. */
+export function* dropCatalogEvents(ids: readonly string[]): Program<void> {
+  yield* run(sql`delete from catalog_event where ${own()} and id ${among(ids)}`);
+}
+
+/** @returns the oldest events of a project that are not its catalog's */
+export const listServiceEvents = (rows: Rows, projectId: number, limit: number): Promise<RecordedEvent[]> =>
+  rows
+    .selectFrom('service_event')
+    .select(['number', 'id', 'type', 'at', 'data'])
+    .where('project_id', '=', projectId)
+    .orderBy('number')
+    .limit(limit)
+    .execute();
+
+export async function dropServiceEvents(
+  tx: ControlTransaction,
+  projectId: number,
+  numbers: readonly number[],
+): Promise<void> {
+  if (numbers.length === 0) return;
+  await tx
+    .deleteFrom('service_event')
+    .where('project_id', '=', projectId)
+    .where('number', 'in', numbers)
+    .execute();
+}
+
+/** @returns projects with events; in the embedded store those of catalogs are in their files */
+export async function listProjectsWithEvents(database: Database, limit: number): Promise<number[]> {
+  const catalogs = kyselySql`union select project_id from catalog_event`;
+  const found = await kyselySql<{ id: number }>`select distinct project_id as id from (
+    select project_id from service_event ${database.isShared ? catalogs : kyselySql``}) e limit ${limit}`.execute(
+    database.read,
+  );
+  return found.rows.map(({ id }) => Number(id));
+}

@@ -1,0 +1,87 @@
+import type { IncomingMessage } from 'node:http';
+import {
+  type AllowedAddresses,
+  createTimeouts,
+  OutboundProblem,
+  type Resolve,
+  readHttpUrl,
+  sendPinned,
+  type WaitLimits,
+} from '../outbound/outbound.ts';
+import type { Attempt, Endpoint, Message } from './endpoint.ts';
+import { sign } from './endpoint-secret.ts';
+
+export interface SenderSettings {
+  readonly allows: AllowedAddresses;
+  readonly userAgent: string;
+  /** Looks a name up; without it the system does. */
+  readonly resolve?: Resolve;
+}
+
+/** Shorter than the lease of a queue together. Standard Webhooks asks for 15 to 30 s. */
+const LIMITS: WaitLimits = { connectMs: 10_000, idleMs: 15_000, wholeMs: 20_000 };
+/** What an endpoint answers is only shown. */
+const READ_BYTES = 16 * 1024;
+const SHOWN_CHARACTERS = 1_000;
+
+export type SendDelivery = (endpoint: Endpoint, message: Message, now: number) => Promise<Attempt>;
+
+/** Sends a message with one POST; redirects are not followed. Never throws. */
+export const createSender =
+  ({ allows, userAgent, resolve }: SenderSettings): SendDelivery =>
+  async ({ url: address, secrets }, { id, body }, now) => {
+    const timestamp = Math.floor(now / 1_000);
+    const began = performance.now();
+    const end = (what: Pick<Attempt, 'status' | 'answer' | 'error'>): Attempt => {
+      const durationMs = Math.round(performance.now() - began);
+      return { at: now, durationMs, url: address, timestamp, ...what };
+    };
+    try {
+      const timeouts = createTimeouts(LIMITS, 'The endpoint');
+      const bytes = Buffer.from(body);
+      const headers = {
+        'content-type': 'application/json',
+        'content-length': String(bytes.length),
+        'user-agent': userAgent,
+        ...{ 'webhook-id': id, 'webhook-timestamp': String(timestamp) },
+        'webhook-signature': sign(secrets, { id, timestamp, body, now }),
+      };
+      const request = { headers, allows, resolve, timeouts, signal: undefined, body: bytes };
+      const response = await sendPinned(readHttpUrl(address), request);
+      const answer = await timeouts.wait('piece', readStart(response)).finally(() => response.destroy());
+      const status = response.statusCode ?? 0;
+      return end({ status, answer, ...describeStatus(status) });
+    } catch (error) {
+      const isExpected = error instanceof OutboundProblem;
+      return end({ error: isExpected ? error.message : 'The request could not be sent' });
+    }
+  };
+
+export const isDelivered = ({ status }: Attempt): boolean =>
+  status !== undefined && status >= 200 && status < 300;
+
+function describeStatus(status: number): Pick<Attempt, 'error'> {
+  if (status >= 200 && status < 300) return {};
+  const isRedirect = status >= 300 && status < 400;
+  return {
+    error: isRedirect
+      ? 'The endpoint redirects, which is not followed: enter the address it leads to'
+      : `The endpoint answered ${status}`,
+  };
+}
+
+/** A status is an answer, whatever becomes of the rest. */
+async function readStart(response: IncomingMessage): Promise<string> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const piece of response) {
+      pieces.push(piece as Buffer);
+      length += (piece as Buffer).length;
+      if (length >= READ_BYTES) break;
+    }
+  } catch {
+    // Broken off.
+  }
+  return Buffer.concat(pieces).toString().slice(0, SHOWN_CHARACTERS).toWellFormed();
+}

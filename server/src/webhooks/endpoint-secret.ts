@@ -1,0 +1,55 @@
+import { createHmac, randomBytes } from 'node:crypto';
+
+/** Secrets of endpoints, by which receivers know that a request is ours. Source: Standard Webhooks 1.0. */
+export interface EndpointSecret {
+  /** `whsec_` and base64 */
+  readonly value: string;
+  /** Null: until it is rotated. */
+  readonly endsAt: number | null;
+}
+
+const PREFIX = 'whsec_';
+/** Rotations one after another within an overlap; more signatures would only make the header longer. */
+const SECRETS = 4;
+
+export const makeSecret = (): string => `${PREFIX}${randomBytes(32).toString('base64')}`;
+
+/** The one place where secrets become what is stored, and below what is stored becomes secrets. */
+export const sealSecrets = (secrets: readonly EndpointSecret[]): string => JSON.stringify(secrets);
+
+export const unsealSecrets = (stored: string): EndpointSecret[] => JSON.parse(stored) as EndpointSecret[];
+
+/** @returns the secrets with a new one, beside which the present ones are valid for a while */
+export function rotate(
+  secrets: readonly EndpointSecret[],
+  { now, overlapMs, value }: { now: number; overlapMs: number; value: string },
+): EndpointSecret[] {
+  const former = listValid(secrets, now)
+    .map((secret) => ({
+      ...secret,
+      endsAt: Math.min(secret.endsAt ?? Number.MAX_SAFE_INTEGER, now + overlapMs),
+    }))
+    .filter(({ endsAt }) => endsAt > now);
+  return [{ value, endsAt: null }, ...former].slice(0, SECRETS);
+}
+
+const listValid = (secrets: readonly EndpointSecret[], now: number) =>
+  secrets.filter(({ endsAt }) => endsAt === null || endsAt > now);
+
+/** @returns when the last former secret ends; null: there is none */
+export function overlapEnd(secrets: readonly EndpointSecret[], now: number): number | null {
+  const ends = listValid(secrets, now).flatMap(({ endsAt }) => endsAt ?? []);
+  return ends.length === 0 ? null : Math.max(...ends);
+}
+
+/** @returns the header webhook-signature: one signature for each secret that is valid */
+export function sign(
+  secrets: readonly EndpointSecret[],
+  { id, timestamp, body, now }: { id: string; timestamp: number; body: string; now: number },
+): string {
+  const signed = `${id}.${timestamp}.${body}`;
+  return listValid(secrets, now)
+    .map(({ value }) => Buffer.from(value.slice(PREFIX.length), 'base64'))
+    .map((key) => `v1,${createHmac('sha256', key).update(signed).digest('base64')}`)
+    .join(' ');
+}

@@ -1,0 +1,177 @@
+import { Type } from 'typebox';
+import { EVENT_TYPES, type EventType } from '../events/events.ts';
+import { Id } from '../http/http.ts';
+import type { Scope } from '../kernel/caller.ts';
+import { URL_LENGTH } from '../outbound/outbound.ts';
+import type { ShownDelivery } from './delivery-lists.ts';
+import type { Endpoint } from './endpoint.ts';
+import type { MadeEndpoint } from './endpoint-management.ts';
+import { overlapEnd } from './endpoint-secret.ts';
+
+const Instant = Type.Integer({ description: 'epoch milliseconds' });
+const OptionalInstant = (description: string) => Type.Union([Instant, Type.Null()], { description });
+const NextCursor = Type.Union([Type.String(), Type.Null()], { description: 'null when nothing follows' });
+const strict = { additionalProperties: false } as const;
+
+const Url = Type.String({
+  minLength: 1,
+  maxLength: URL_LENGTH,
+  description:
+    'http:// or https://, without credentials; only public addresses and those of RELATA_FETCH_ALLOW',
+});
+const Events = Type.Array(Type.Unsafe<EventType>({ type: 'string', enum: EVENT_TYPES }), {
+  minItems: 1,
+  maxItems: 50,
+});
+const WireScope = Type.Union([
+  Type.Object({ type: Type.Literal('account') }, strict),
+  Type.Object({ type: Type.Union([Type.Literal('project-group'), Type.Literal('project')]), id: Id }, strict),
+]);
+
+const endpointFields = {
+  id: Type.Integer(),
+  url: Type.String(),
+  events: Type.Array(Type.String()),
+  scope: WireScope,
+  enabled: Type.Boolean(),
+  switchedOff: Type.Union([Type.Object({ at: Instant, reason: Type.String() }), Type.Null()], {
+    description: 'why the service switched it off; null while it is on, or when a person did',
+  }),
+  failingSince: OptionalInstant('the first of the attempts that failed; null when the last one succeeded'),
+  overlapEndsAt: OptionalInstant('until when former secrets sign too'),
+  createdAt: Instant,
+  createdBy: Type.Object({
+    type: Type.Union([Type.Literal('key'), Type.Literal('user'), Type.Literal('command')]),
+    id: Type.Union([Type.Integer(), Type.Null()]),
+    name: Type.String(),
+  }),
+  updatedAt: Instant,
+};
+
+/** Source: docs/interface.md §6.1. */
+export const WireEndpoint = Type.Object(endpointFields, { title: 'WebhookEndpoint' });
+
+export const WireMadeEndpoint = Type.Object(
+  {
+    ...endpointFields,
+    secret: Type.Optional(
+      Type.String({ description: 'shown once, so a repetition by Idempotency-Key has none' }),
+    ),
+  },
+  { title: 'NewWebhookEndpoint' },
+);
+
+export const EndpointPage = Type.Object({ items: Type.Array(WireEndpoint), nextCursor: NextCursor });
+
+export const SentEndpoint = Type.Object({ url: Url, events: Events, scope: WireScope }, strict);
+
+export const SentEndpointChange = Type.Object(
+  {
+    url: Type.Optional(Url),
+    events: Type.Optional(Events),
+    enabled: Type.Optional(
+      Type.Boolean({ description: 'true also switches on what the service switched off' }),
+    ),
+  },
+  strict,
+);
+
+export const SecretRotation = Type.Object(
+  {
+    overlapSeconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 604_800,
+        default: 0,
+        description: 'for so long the former secret signs too',
+      }),
+    ),
+  },
+  strict,
+);
+
+export const EndpointParams = Type.Object({ id: Id });
+export const DeliveryParams = Type.Object({ id: Id, deliveryId: Id });
+export const DoneAnswer = Type.Object({ status: Type.Literal('success') });
+
+const Status = Type.Union([Type.Literal('pending'), Type.Literal('delivered'), Type.Literal('failed')]);
+
+/** A body has up to 64 KiB. */
+export const DeliveryQuery = Type.Object({
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 50 })),
+  cursor: Type.Optional(Type.String({ maxLength: 2048, description: 'nextCursor of the page before' })),
+  status: Type.Optional(Status),
+});
+
+/** Source: docs/interface.md §6.4. */
+export const WireDelivery = Type.Object(
+  {
+    id: Type.Integer(),
+    webhookId: Type.String({ description: 'the header webhook-id: the same for each attempt and replay' }),
+    type: Type.String(),
+    projectId: Type.Union([Type.Integer(), Type.Null()]),
+    kind: Type.Union([Type.Literal('event'), Type.Literal('replay'), Type.Literal('test')]),
+    status: Status,
+    attempts: Type.Integer(),
+    createdAt: Instant,
+    lastAttemptAt: OptionalInstant('null before the first attempt'),
+    nextAttemptAt: OptionalInstant('null unless it is pending; one behind another waits for that'),
+    finishedAt: OptionalInstant('null while it is pending'),
+    durationMs: Type.Union([Type.Integer(), Type.Null()], { description: 'of the last attempt' }),
+    request: Type.Object({
+      url: Type.String(),
+      headers: Type.Record(Type.String(), Type.String(), { description: 'without the signature' }),
+      body: Type.String(),
+    }),
+    answer: Type.Union([Type.Object({ status: Type.Integer(), body: Type.String() }), Type.Null()], {
+      description: 'to the last attempt, the first 1,000 characters; null when there was none',
+    }),
+    error: Type.Union([Type.String(), Type.Null()], { description: 'why the last attempt failed' }),
+  },
+  { title: 'WebhookDelivery' },
+);
+
+export const DeliveryPage = Type.Object({ items: Type.Array(WireDelivery), nextCursor: NextCursor });
+
+export const toWireEndpoint = (endpoint: Endpoint, now: number) => ({
+  id: endpoint.id,
+  url: endpoint.url,
+  events: endpoint.events,
+  scope: toWireScope(endpoint.scope),
+  enabled: endpoint.isEnabled,
+  switchedOff: endpoint.switchedOff,
+  failingSince: endpoint.failingSince,
+  overlapEndsAt: overlapEnd(endpoint.secrets, now),
+  createdAt: endpoint.createdAt,
+  createdBy: endpoint.createdBy,
+  updatedAt: endpoint.updatedAt,
+});
+
+export const toWireMade = (endpoint: MadeEndpoint, now: number) => ({
+  ...toWireEndpoint(endpoint, now),
+  secret: endpoint.secret,
+});
+
+export function toWireDelivery(delivery: ShownDelivery, url: string) {
+  const { message, lastAttempt: last, status } = delivery;
+  const timestamp = last && { 'webhook-timestamp': String(last.timestamp) };
+  const headers: Record<string, string> = {
+    'content-type': 'application/json',
+    'webhook-id': message.id,
+    ...timestamp,
+  };
+  return {
+    ...{ id: delivery.id, webhookId: message.id, type: message.type, projectId: message.projectId },
+    ...{ kind: delivery.kind, status, attempts: delivery.attempts, createdAt: delivery.createdAt },
+    lastAttemptAt: last?.at ?? null,
+    nextAttemptAt: delivery.dueAt ?? null,
+    finishedAt: delivery.finishedAt,
+    durationMs: last?.durationMs ?? null,
+    request: { url: last?.url ?? url, headers, body: message.body },
+    answer: last?.status === undefined ? null : { status: last.status, body: last.answer ?? '' },
+    error: last?.error ?? null,
+  };
+}
+
+const toWireScope = (scope: Scope) =>
+  scope.type === 'account' ? { type: scope.type } : { type: scope.type, id: scope.id };

@@ -1,0 +1,55 @@
+/**
+ * The door of webhooks: endpoints, to which events are sent, and their deliveries. What was recorded becomes a delivery for
+ * each endpoint that wants it; these go out in order, at least once, and again after a failure. Webhooks never know what
+ * an event means.
+ */
+import type { Clock } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/logger.ts';
+import type { Projects } from '../projects/projects.ts';
+import type { Database } from '../storage/storage.ts';
+import { createSender, type SenderSettings } from './delivery-sender.ts';
+import { dropOldDeliveries, removeProjectRows } from './delivery-store.ts';
+import { Dispatcher } from './dispatcher.ts';
+import { createEndpointManagement, type EndpointManagement } from './endpoint-management.ts';
+import { listEndpointsOf, removeEndpoints } from './endpoint-store.ts';
+import type { CatalogEvents } from './fan-out.ts';
+
+export type { CatalogEvents } from './fan-out.ts';
+
+export interface WebhookParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly projects: Projects;
+  readonly catalogs: CatalogEvents;
+  readonly sending: SenderSettings;
+}
+
+const DAY_MS = 24 * 3_600_000;
+/** Deliveries that ended are kept for so long, and so many of an endpoint. Source: docs/interface.md §6.4. */
+const KEPT_MS = 7 * DAY_MS;
+const KEPT_DELIVERIES = 1_000;
+
+export type Webhooks = ReturnType<typeof createWebhooks>;
+
+export function createWebhooks({ projects, catalogs, sending, ...base }: WebhookParts) {
+  const { database, clock } = base;
+  const dispatcher = new Dispatcher({ ...base, catalogs, send: createSender(sending) });
+  const parts = { database, clock, projects, onWritten: () => dispatcher.wake() };
+  const management: EndpointManagement = createEndpointManagement(parts);
+  projects.whenGone(async (tx, gone) => {
+    await removeEndpoints(tx, await listEndpointsOf(tx, gone));
+    if (gone.type === 'project') await removeProjectRows(tx, gone.id);
+  });
+
+  return {
+    ...management,
+    /** Says that there may be something to send; with a project, also in its catalog. */
+    wake: (projectId?: number) => dispatcher.wake(projectId),
+    /** Begins to send; called where tasks run. */
+    start: () => dispatcher.start(),
+    close: () => dispatcher.close(),
+    /** Forgets old deliveries; done from time to time. */
+    dropOld: () => dropOldDeliveries(database, { before: clock.now() - KEPT_MS, kept: KEPT_DELIVERIES }),
+  };
+}

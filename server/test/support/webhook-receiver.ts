@@ -1,0 +1,82 @@
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Webhook } from 'standardwebhooks';
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read payloads field by field and assert on what they read.
+type AnyBody = any;
+
+export interface ReceivedEvent {
+  readonly id: string;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+  readonly payload: { readonly type: string; readonly timestamp: string; readonly data: AnyBody };
+}
+
+/** Whoever receives events in a test. */
+export interface Receiver {
+  readonly url: string;
+  /** In the order in which they came, refused ones too. */
+  readonly received: ReceivedEvent[];
+  /** What each request is answered from now on. */
+  answer(status: number | ((event: ReceivedEvent) => number), headers?: Record<string, string>): void;
+  /** Waits until something holds of what was received. */
+  until<Found>(look: (received: readonly ReceivedEvent[]) => Found | undefined | false): Promise<Found>;
+  /** Waits for the events of a type. */
+  of(type: string, count?: number): Promise<ReceivedEvent[]>;
+}
+
+const LOOK_MS = 20;
+const PATIENCE_MS = 120_000;
+
+/** @param port of a receiver that comes back */
+export async function startReceiver(t: Pick<TestContext, 'after'>, port = 0): Promise<Receiver> {
+  const received: ReceivedEvent[] = [];
+  let status: (event: ReceivedEvent) => number = () => 204;
+  let answered: Record<string, string> = {};
+  const server = createServer(async (request, response) => {
+    const event = await readEvent(request);
+    received.push(event);
+    response.writeHead(status(event), answered).end('received');
+  });
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const until: Receiver['until'] = async (look) => {
+    for (const start = performance.now(); ; await delay(LOOK_MS)) {
+      const found = look(received);
+      if (found !== undefined && found !== false) return found;
+      if (performance.now() - start > PATIENCE_MS)
+        throw new Error(`not received: ${JSON.stringify(received.map(({ payload }) => payload))}`);
+    }
+  };
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/events?key=1`,
+    received,
+    answer(next, headers = {}) {
+      status = typeof next === 'number' ? () => next : next;
+      answered = headers;
+    },
+    until,
+    of: (type, count = 1) =>
+      until((all) => {
+        const found = all.filter(({ payload }) => payload.type === type);
+        return found.length >= count && found;
+      }),
+  };
+}
+
+async function readEvent(request: IncomingMessage): Promise<ReceivedEvent> {
+  const pieces: Buffer[] = [];
+  for await (const piece of request) pieces.push(piece as Buffer);
+  const body = Buffer.concat(pieces).toString();
+  const headers = request.headers as Record<string, string>;
+  return { id: headers['webhook-id'] ?? '', headers, body, payload: JSON.parse(body) };
+}
+
+/** @throws when the event is not signed with the secret, as receivers check it */
+export const verify = (secret: string, { body, headers }: ReceivedEvent): unknown =>
+  new Webhook(secret).verify(body, headers);
