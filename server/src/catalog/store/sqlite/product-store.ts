@@ -2,7 +2,7 @@ import type { CatalogFile } from '../../../storage/storage.ts';
 import type { Derivation } from '../../derivation.ts';
 import type { AppliedProducts, ChangeCounts, ChangeOrder, FollowedProducts, Stale } from '../../port.ts';
 import { hashOf, type KeyedRow, sortedRows } from '../../products/products.ts';
-import { arePresentAsFound } from '../staged-store.ts';
+import { arePresentAsFound } from '../product-list-store.ts';
 import { applyTask, insertDocument, raiseVersion } from './writer-store.ts';
 
 /** Changes of present products outside a full update; each function one transaction. */
