@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { availableParallelism, totalmem } from 'node:os';
 import { type Static, type TSchema, type TString, Type } from 'typebox';
 import { Value } from 'typebox/value';
+import { readSecretKey } from './kernel/secret-key.ts';
 
 /** Every setting of the service. Units end the name. This is the only file that reads process.env. */
 const Environment = Type.Object(
@@ -38,6 +39,12 @@ const Environment = Type.Object(
     RELATA_FETCH_ALLOW: checkedList(isRangeOfAll, 'must list IP addresses or CIDR ranges, by commas'),
     /** As it comes; unpacked it may be twice that. */
     RELATA_SOURCE_MAX_MIB: Type.Integer({ default: 4_096, minimum: 1, maximum: 1_048_576 }),
+    /** Seal the secrets of sources: the first one seals, all of them unseal. */
+    RELATA_SECRET_KEYS: checkedList(
+      (key) => readSecretKey(key) !== undefined,
+      'must list keys of 32 bytes in base64 (openssl rand -base64 32), by commas',
+    ),
+    RELATA_SECRET_KEYS_FILE: Type.Optional(Type.String({ minLength: 1 })),
     RELATA_PARSER_THREADS: Type.Integer({ default: defaultParserThreads(), minimum: 1, maximum: 64 }),
     RELATA_WRITER_THREADS: Type.Integer({ default: 4, minimum: 1, maximum: 64 }),
     /** Threads that answer relations. */
@@ -47,6 +54,10 @@ const Environment = Type.Object(
     RELATA_BODY_BUDGET_MIB: Type.Integer({ default: 256, minimum: 1, maximum: 1_048_576 }),
     /** 0: nothing is cached. */
     RELATA_CACHE_MIB: Type.Integer({ default: defaultCacheMib(), minimum: 0, maximum: 1_048_576 }),
+    /** Of the commands that talk to a service: a service itself does not look at them. */
+    RELATA_URL: Type.Optional(Type.String()),
+    RELATA_API_KEY: Type.Optional(Type.String()),
+    RELATA_PROJECT: Type.Optional(Type.String()),
   },
   { additionalProperties: false },
 );
@@ -67,6 +78,17 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const problems = listProblems(settings);
   if (problems.length > 0) throw new Error(`Configuration: ${problems.join('; ')}`);
   return toConfig(settings as Environment);
+}
+
+/** Where the commands for those who feed a service find it, and where they keep what they know. */
+export function readClientSettings(env: NodeJS.ProcessEnv = process.env) {
+  return {
+    url: env.RELATA_URL || undefined,
+    key: env.RELATA_API_KEY || undefined,
+    project: env.RELATA_PROJECT || undefined,
+    configHome: env.XDG_CONFIG_HOME || undefined,
+    stateHome: env.XDG_STATE_HOME || undefined,
+  };
 }
 
 /** Only digits become a number: `1e3`, `0x10`, `4810.5` or an empty text are mistakes. */
@@ -111,6 +133,11 @@ function toConfig(settings: Environment) {
     importDir: settings.RELATA_IMPORT_DIR,
     fetchAllow: Object.freeze(splitList(settings.RELATA_FETCH_ALLOW)),
     sourceMaxMib: settings.RELATA_SOURCE_MAX_MIB,
+    secretKeys: Object.freeze(
+      splitList(settings.RELATA_SECRET_KEYS).flatMap((key) => readSecretKey(key) ?? []),
+    ),
+    /** A file with more of them, one a line. */
+    secretKeysFile: settings.RELATA_SECRET_KEYS_FILE,
     parserThreads: settings.RELATA_PARSER_THREADS,
     writerThreads: settings.RELATA_WRITER_THREADS,
     readerThreads: settings.RELATA_READER_THREADS,

@@ -9,11 +9,13 @@ export const RULES_ABOVE_THE_STORES: Readonly<Record<string, string>> = {
   'test/durability/file-modes.test.ts': 'PostgreSQL keeps its own files',
   'test/durability/newer-files.test.ts': 'the versions of files; of PostgreSQL see postgres-schema.test.ts',
   'test/pipelines/feed-files.test.ts': 'what a format makes of a file',
+  'test/pipelines/interface-remote-sources.test.ts': 'what is read from other machines, before it is stored',
   'test/pipelines/pipeline-catalog.test.ts':
     'what formats make of rows; real-catalog.test.ts stores as many, pipeline-runs.test.ts runs',
   'test/pipelines/pipeline-limits.test.ts': 'what a source may send, before anything is stored',
   'test/repository/demo.test.ts': 'the products and pipelines of the demo, which serves the embedded store',
   'test/service/body-budget.test.ts': 'memory of bodies, before anything is stored',
+  'test/service/command-line.test.ts': 'a client, which sees answers and no store',
   'test/service/hostile-bodies.test.ts': 'bodies that a parsing thread refuses',
   'test/service/slow-bodies.test.ts': 'bodies that do not arrive',
 };

@@ -27,7 +27,7 @@ import type { Readers, Storage } from '../storage/storage.ts';
 import { createTasks, type Task } from '../tasks/tasks.ts';
 import { addRoutes } from './app-routes.ts';
 import { openPipelines } from './pipeline-parts.ts';
-import { openOwnStorage, openReaders, openStores, type Role } from './stores.ts';
+import { openOwnStorage, openReaders, openSecrets, openStores, type Role } from './stores.ts';
 import { startUpkeep } from './upkeep.ts';
 
 export const VERSION = (
@@ -91,7 +91,7 @@ export async function createApp({
     runs: role !== 'api',
     shown: () => readers?.catchUp(),
   });
-  const base = { config, storage, readers, clock, logger, replace };
+  const base = { config, storage, secrets: openSecrets(config), readers, clock, logger, replace };
   const countProducts = (id: number) => catalog.countProducts(id);
   const statistics = createStatistics({ ...base, database, projects, countProducts });
   const { catalog, relations, threads } = openCatalog(base, { projects, tasks, metrics, statistics, server });
@@ -102,25 +102,21 @@ export async function createApp({
   addHealthRoutes(server, async () => isReady && (await storage.isReachable()));
   serveMetrics(server, metrics);
   const parts = { projects, access, statistics, tasks, catalog, relations, pipelines };
-  if (role !== 'worker') addRoutes(server, { ...base, ...parts, consoleFolder });
+  if (role !== 'worker') addRoutes(server, { ...base, ...parts, consoleFolder, version: VERSION });
   await server.ready();
 
-  const upkeep = startUpkeep({ ...storage, config, clock, logger, ...parts });
+  const upkeep = startUpkeep({ ...storage, ...base, ...parts });
 
   return {
     server,
+    ...parts,
     /** The OpenAPI document of the routes. */
     describe: () => describeServer(server),
-    access,
-    projects,
-    catalog,
-    tasks,
-    pipelines,
-    statistics,
     /** Takes over what a former process left, then serves. @returns the address */
     async start(): Promise<string> {
       await catalog.start({ takesBatches: role !== 'worker' });
       await upkeep.removeOrphans();
+      await upkeep.sealSecrets();
       await tasks.start();
       if (role !== 'api') pipelines.schedule.start();
       upkeep.start();
@@ -128,6 +124,8 @@ export async function createApp({
       isReady = true;
       return address;
     },
+    /** Starts the threads of the first update and the first related products: they load for a while. */
+    startThreads: threads.start,
     /** Stops accepting, finishes requests in flight, hands running tasks back. */
     async stop(): Promise<void> {
       isReady = false;
@@ -192,6 +190,7 @@ function openCatalog(base: Base, { projects, tasks, metrics, statistics, server 
     logger,
     ingest: createIngest({ threads: threads.parsers, payloads, maxMib: config.uploadMaxMib }),
     scans: createScans(threads.scanners),
+    searchers: threads.relationReaders,
     getSettings: projects.getSettings,
     getLocale: projects.getLocale,
     onProductsWritten(projectId, counts) {
@@ -205,6 +204,9 @@ function openCatalog(base: Base, { projects, tasks, metrics, statistics, server 
     catalog,
     relations,
     threads: {
+      start() {
+        for (const pool of [threads.writers, threads.parsers, threads.relationReaders]) pool.start();
+      },
       async close() {
         for (const pool of Object.values(threads)) await pool.close();
       },

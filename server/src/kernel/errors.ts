@@ -43,6 +43,8 @@ export type FailureCode =
   | 'nothing_to_restore'
   | 'not_found'
   | 'search_absent'
+  | 'search_not_ready'
+  | 'search_too_broad'
   | 'console_missing'
   | 'method_not_allowed'
   | 'relation_not_ready'
@@ -77,6 +79,8 @@ export type FailureCode =
   | 'mapping_unfit'
   | 'rows_rejected'
   | 'products_too_few'
+  | 'secret_key_missing'
+  | 'secret_unreadable'
   | 'storage_full'
   | 'not_ready';
 

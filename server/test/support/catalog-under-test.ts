@@ -90,6 +90,7 @@ const inThisThread = (operations: Record<string, Operation>): ThreadPool => ({
     const { output } = (await operations[name]?.(input as never)) ?? {};
     return output as Output;
   },
+  start() {},
   async close() {},
   async end() {},
 });

@@ -60,9 +60,15 @@ const STEPS = {
   paths: { ...{ catalog: 1, postgres: 1 }, undo: () => 'drop table category_path;' },
 } satisfies Record<string, Step>;
 
+/** Of PostgreSQL alone, the newest: a file makes its own when somebody searches. */
+const SEARCH = 'drop table search_document; drop table search_walk;';
+
 /** Of PostgreSQL alone, between the answers and the paths. */
 const MARKS = `drop table upload_process;
   alter table full_update drop column uploads_under_way, drop column batch_at;`;
+
+/** Of the service's own tables, which only PostgreSQL keeps beside the catalogs. */
+const SECRETS = 'alter table pipeline drop column secrets;';
 
 export interface Earlier {
   /** The migration that is taken back, with all that came after it. */
@@ -84,7 +90,9 @@ export async function takeBack(
   const { catalog, postgres } = STEPS[before];
   if (store.kind === 'postgres') {
     const marks = before === 'paths' ? MARKS : '';
-    await store.change(`${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`);
+    await store.change(
+      `${SEARCH} ${SECRETS} ${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`,
+    );
     return;
   }
   const file = new DatabaseSync(join(store.dataDir, 'catalogs', `${projectId}.db`));

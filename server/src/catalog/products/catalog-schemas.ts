@@ -136,7 +136,7 @@ export const ProductListQuery = Type.Object({
     }),
   ),
 });
-const TableProduct = Type.Object(
+export const TableProduct = Type.Object(
   {
     id: Type.Integer(),
     identifier: Type.String(),

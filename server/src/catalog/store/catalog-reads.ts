@@ -19,6 +19,7 @@ import {
   listRange,
   readLargestId,
 } from './product-list-store.ts';
+import { countHits, listDocuments, listHits, listTail, readSearchState } from './search-store.ts';
 import { listStagedBatches, readStagedReports } from './staged-store.ts';
 import { readCatalogVersion, readOntology, readPastOntology } from './state-store.ts';
 import { canRestore } from './undo-store.ts';
@@ -70,15 +71,20 @@ export const createSnapshotReads = (
   read: <Result>(program: Program<Result>) => Promise<Result>,
 ): Pick<
   CatalogSnapshot,
+  | 'countHits'
   | 'countRange'
   | 'findCategories'
   | 'listById'
+  | 'listDocuments'
+  | 'listHits'
   | 'listRange'
+  | 'listTail'
   | 'listStagedDocuments'
   | 'readCatalogVersion'
   | 'readLargestId'
   | 'readOntology'
   | 'readPastOntology'
+  | 'readSearchState'
 > => ({
   readOntology: () => read(readOntology()),
   readCatalogVersion: () => read(readCatalogVersion()),
@@ -89,4 +95,9 @@ export const createSnapshotReads = (
   countRange: (range) => read(countRange(range)),
   listById: (query) => read(listById(query)),
   readLargestId: () => read(readLargestId()),
+  readSearchState: () => read(readSearchState()),
+  listHits: (wanted) => read(listHits(wanted)),
+  countHits: (tier) => read(countHits(tier)),
+  listTail: (after) => read(listTail(after)),
+  listDocuments: (documents) => read(listDocuments(documents)),
 });

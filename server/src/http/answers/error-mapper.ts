@@ -92,7 +92,15 @@ const onTheWire = {
   search_absent: {
     status: 404,
     message:
-      'There is no search by text and no suggestions here: products are looked up by identifier, related ones under /search/relations',
+      'There is no search by text and no suggestions at this address: products are found under /search/products, related ones under /search/relations',
+  },
+  search_not_ready: {
+    status: 503,
+    message: 'The index of search is being made, try again in some seconds',
+  },
+  search_too_broad: {
+    status: 400,
+    message: 'More than $1 products match, narrow the search to sort it by an attribute',
   },
   console_missing: {
     status: 404,
@@ -155,6 +163,16 @@ const onTheWire = {
   products_too_few: {
     status: 400,
     message: 'The source holds $1 products, this pipeline requires at least $2; the run changed nothing',
+  },
+  secret_key_missing: {
+    status: 503,
+    message:
+      'The service has no key to encrypt secrets with: set RELATA_SECRET_KEYS and start it again, or leave the secrets out',
+  },
+  secret_unreadable: {
+    status: 409,
+    message:
+      'A stored secret cannot be decrypted: give the service the key it had (RELATA_SECRET_KEYS), or enter the secret again',
   },
   storage_full: { status: 507, message: 'The disk is full, nothing of this request was stored' },
   not_ready: { status: 503, message: 'Service Unavailable' },
