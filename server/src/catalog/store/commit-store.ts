@@ -115,6 +115,7 @@ export function* findRepeated(
   { isRepeated }: Counts,
 ): Program<ReadonlyMap<number, readonly number[]>> {
   if (!isRepeated) return new Map();
+  yield* planForWholeTables();
   const listed = stagedList(fullUpdateId, 'products');
   const found = yield* rows<{ batch: number; id: number }>(
     sql`select s.batch, s.value as id from ${listed} join (select s.value, max(s.batch) as last from ${listed}
@@ -158,6 +159,12 @@ function* changePresent(part: StagedPart, { order, undo, repeated }: Change): Pr
 
 const PRODUCT_OF_ROW = lookupJoin('product', 'p', sql`p.id = s.product_id`);
 
+/** PostgreSQL takes 8 µs for a row that may conflict, 5 with a lookup before. */
+const IS_NEW = byEngine({
+  sqlite: text('true on conflict do nothing'),
+  postgres: sql`not exists (select 1 from product p where ${own('p')} and p.identifier = s.identifier)`,
+});
+
 function* insertCreated(part: StagedPart, order: Order, undo: Undo): Program<number> {
   if (part.created === 0) return 0;
   const { revision, at, taskNumber } = order;
@@ -166,7 +173,7 @@ function* insertCreated(part: StagedPart, order: Order, undo: Undo): Program<num
       'product',
       'id, identifier, document_id, hash, ontology_revision, updated_at, updated_by',
       sql`s.product_id, s.identifier, s.document_id, s.hash, cast(${revision} as bigint), cast(${at} as bigint),
-        cast(${taskNumber} as bigint) from ${part.absent} where true on conflict do nothing`,
+        cast(${taskNumber} as bigint) from ${part.absent} where ${IS_NEW}`,
     ),
   );
   yield* undo.recordCreated(part);

@@ -24,9 +24,12 @@ function set(settings: Record<string, string>): Sql {
   return byEngine({ sqlite: sql`select 1 where false`, postgres: text(`select ${calls.join(', ')}`) });
 }
 
-const WHOLE_TABLES = set({ enable_nestloop: 'off', work_mem: '128MB', jit: 'off' });
+const WHOLE_TABLES = set({
+  ...{ enable_nestloop: 'off', enable_hashjoin: 'on', enable_mergejoin: 'on', enable_seqscan: 'on' },
+  ...{ enable_sort: 'on', work_mem: '128MB', jit: 'off' },
+});
 const PARTS = set({
-  enable_nestloop: 'on',
+  ...{ enable_nestloop: 'on', enable_hashjoin: 'off', enable_mergejoin: 'off', enable_seqscan: 'off' },
   enable_sort: 'off',
   enable_bitmapscan: 'off',
   plan_cache_mode: 'force_generic_plan',

@@ -9,12 +9,15 @@ import {
   rows,
   type Sql,
   sql,
+  tabled,
   text,
 } from '../../storage/storage.ts';
 import { FRONT_END, type IdentifierRange, type ListedRow } from '../browse/browse.ts';
 import type { DeletedPage, ListedRange } from '../port.ts';
+import type { PackedProducts } from '../products/products.ts';
 import { absentProducts, PRODUCTS } from './commit-store.ts';
 import { planForWholeTables } from './planning-store.ts';
+import type { CatalogState } from './state-store.ts';
 import { wantedProducts } from './undo-store.ts';
 
 /** Lists and counts of products, by an index. */
@@ -104,4 +107,20 @@ export function* readLargestId(): Program<number> {
     sql`select max(id) as largest from product where ${own()}`,
   );
   return found?.largest ?? 0;
+}
+
+/** Whether the products that an update found unchanged still are; nothing is written for them. */
+export function* arePresentAsFound(
+  { catalogVersion }: CatalogState,
+  { catalogVersion: found, products, documents }: PackedProducts,
+): Program<boolean> {
+  if (found === catalogVersion) return true;
+  const unchanged = [...documents.entries()].flatMap(([row, id]) =>
+    id === 0 ? [] : [[products[row] ?? 0, id]],
+  );
+  const present = yield* row<{ count: number }>(
+    sql`select count(*) as count from ${tabled('w', { id: 'bigint', document: 'bigint' }, unchanged)}
+      ${lookupJoin('product', 'p', sql`p.id = w.id and p.document_id = w.document`)}`,
+  );
+  return present?.count === unchanged.length;
 }

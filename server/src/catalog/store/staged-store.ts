@@ -11,12 +11,12 @@ import {
   run,
   type Sql,
   sql,
-  tabled,
   text,
 } from '../../storage/storage.ts';
 import type { BatchReview, StagedBatch, StagedProducts } from '../port.ts';
-import { type KeyedRow, type PackedProducts, packHashes, sortedRows } from '../products/products.ts';
+import { type KeyedRow, packHashes, sortedRows } from '../products/products.ts';
 import { keepRequestLines } from '../report-lines.ts';
+import { planForParts } from './planning-store.ts';
 import type { CatalogState } from './state-store.ts';
 import { discard, wantedProducts } from './undo-store.ts';
 
@@ -248,6 +248,7 @@ export function* dropOutdated(
   { catalogVersion }: CatalogState,
   { fullUpdateId }: { fullUpdateId: number },
 ): Program<boolean> {
+  yield* planForParts();
   const older = yield* rows<{ batch: number }>(
     sql`select batch from staged_batch where ${ofUpdate(fullUpdateId)} and batch > ${NO_BATCH}
       and catalog_version <> ${catalogVersion}`,
@@ -270,22 +271,6 @@ function* isAsFound({ absent, present }: StagedPart): Program<boolean> {
       where ${own('p')} and p.id = s.product_id and (p.hash <> s.hash) = s.is_fresh) limit 1`,
   );
   return other === undefined;
-}
-
-/** Whether the products that an update found unchanged still are; nothing is written for them. */
-export function* arePresentAsFound(
-  { catalogVersion }: CatalogState,
-  { catalogVersion: found, products, documents }: PackedProducts,
-): Program<boolean> {
-  if (found === catalogVersion) return true;
-  const unchanged = [...documents.entries()].flatMap(([row, id]) =>
-    id === 0 ? [] : [[products[row] ?? 0, id]],
-  );
-  const present = yield* row<{ count: number }>(
-    sql`select count(*) as count from ${tabled('w', { id: 'bigint', document: 'bigint' }, unchanged)}
-      ${lookupJoin('product', 'p', sql`p.id = w.id and p.document_id = w.document`)}`,
-  );
-  return present?.count === unchanged.length;
 }
 
 /** Removes a batch; what it brought is garbage, except where the full update was committed, which left only the report. */

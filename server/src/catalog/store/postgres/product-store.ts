@@ -2,7 +2,8 @@ import { CopyRows, copyInto, performOn } from '../../../storage/storage.ts';
 import type { AppliedProducts, ChangeCounts, ChangeOrder, FollowedProducts, Stale } from '../../port.ts';
 import { hashOf, sortedRows } from '../../products/products.ts';
 import { announceFollowed, announceProducts } from '../change-events-store.ts';
-import { arePresentAsFound, type PlannedDocument } from '../staged-store.ts';
+import { arePresentAsFound } from '../product-list-store.ts';
+import type { PlannedDocument } from '../staged-store.ts';
 import { WANTED_PRODUCTS } from './reader-store.ts';
 import {
   applyTask,

@@ -3,7 +3,7 @@ import type { Derivation } from '../../derivation.ts';
 import type { AppliedProducts, ChangeCounts, ChangeOrder, FollowedProducts, Stale } from '../../port.ts';
 import { hashOf, type KeyedRow, sortedRows } from '../../products/products.ts';
 import { announceFollowed, announceProducts, type ChangedProduct } from '../change-events-store.ts';
-import { arePresentAsFound } from '../staged-store.ts';
+import { arePresentAsFound } from '../product-list-store.ts';
 import { applyTask, insertDocument, raiseVersion } from './writer-store.ts';
 
 /** Changes of present products outside a full update; each function one transaction. */
