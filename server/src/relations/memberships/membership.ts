@@ -233,7 +233,7 @@ export type PackedMembership = [number, 0 | 1, string, (string | null)[], string
 export const unpackMemberships = (packed: string): Membership[] =>
   toMemberships(JSON.parse(packed) as PackedMembership[]);
 
-export const toMemberships = (packed: readonly PackedMembership[]): Membership[] => packed.map(toMembership);
+const toMemberships = (packed: readonly PackedMembership[]): Membership[] => packed.map(toMembership);
 
 const toMembership = ([build, side, rank, compared, keys]: PackedMembership): Membership => ({
   build,
