@@ -103,7 +103,7 @@ export async function createApp({
   addHealthRoutes(server, async () => isReady && (await storage.isReachable()));
   serveMetrics(server, metrics);
   const parts = { projects, access, statistics, tasks, catalog, relations, pipelines, channels };
-  if (role !== 'worker') addRoutes(server, { ...base, ...parts, consoleFolder });
+  if (role !== 'worker') addRoutes(server, { ...base, ...parts, consoleFolder, version: VERSION });
   await server.ready();
 
   const upkeep = startUpkeep({ ...storage, config, clock, logger, ...parts });
@@ -210,6 +210,7 @@ function openCatalog(base: Base, { projects, tasks, metrics, statistics, server 
     logger,
     ingest: createIngest({ threads: threads.parsers, payloads, maxMib: config.uploadMaxMib }),
     scans: createScans(threads.scanners),
+    searchers: threads.relationReaders,
     getSettings: projects.getSettings,
     getLocale: projects.getLocale,
     onProductsWritten(projectId, counts) {

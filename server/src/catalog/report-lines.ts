@@ -88,13 +88,16 @@ export interface TaskNotes {
   readonly dropped?: readonly (readonly [attribute: string, dropped: Dropped])[];
 }
 
+const SKIPPED = '"code":"product_invalid"';
 const OF_REQUEST = /"code":"(repeated_identifier|product_invalid|path_mended)"/;
 
 /** @returns the identifiers of products that were left out, as reports of batches name them */
 export function listSkipped(reports: readonly string[]): string[] {
+  // Reports without such a line, which may be long, are not split.
   const lines = reports
+    .filter((report) => report.includes(SKIPPED))
     .flatMap((report) => report.split('\n'))
-    .filter((line) => line.includes('"code":"product_invalid"'));
+    .filter((line) => line.includes(SKIPPED));
   const identifiers = lines.map((line) => (JSON.parse(line) as ReportLine).identifier);
   return [
     ...new Set(identifiers.filter((identifier) => identifier !== undefined && isStorableText(identifier))),

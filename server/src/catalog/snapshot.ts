@@ -1,7 +1,8 @@
-import type { IdentifierRange, ListedRow } from './browse/browse.ts';
+import type { IdentifierRange, ListedRow, PlacedRow } from './browse/browse.ts';
 import type { OpenDerivation } from './derivation.ts';
 import type { Attribute, Ontology } from './ontology/ontology.ts';
-import type { ListedRange } from './port.ts';
+import type { CountedHits, ListedRange, WantedHits } from './port.ts';
+import type { SearchState, SearchTier } from './search/search.ts';
 
 /** What an update must know of a present product. */
 export interface PresentProduct {
@@ -55,6 +56,15 @@ export interface CatalogSnapshot {
   listById(wanted: { after: number; upTo: number; limit: number }): Promise<readonly ListedRow[]>;
   /** @returns the largest id of a product, 0 without one */
   readLargestId(): Promise<number>;
+  /** @returns undefined: nobody searched yet */
+  readSearchState(): Promise<SearchState | undefined>;
+  /** @returns products that the index of search knows, with their whole uploads */
+  listHits(wanted: WantedHits): Promise<readonly PlacedRow[]>;
+  countHits(tier: SearchTier): Promise<CountedHits>;
+  /** @returns products whose documents come after this one, of the next few documents */
+  listTail(after: number): Promise<readonly PlacedRow[]>;
+  /** @returns the products of these documents, in no order */
+  listDocuments(documents: readonly number[]): Promise<readonly PlacedRow[]>;
   listStagedDocuments(wanted: { fullUpdateId: number; batch: number }): Promise<readonly StagedDocument[]>;
 }
 

@@ -25,7 +25,7 @@ import { createRelationBuilds } from './memberships/memberships.ts';
 import type { RelationStore, RemovedRelation, WaitingCaller } from './port.ts';
 import type { ExplainInput, ProductRelationsInput, RelationExplanation } from './search/search.ts';
 
-export type { Relation, RelationDefinition } from './definitions/definitions.ts';
+export { checkDefinition, type Relation, type RelationDefinition } from './definitions/definitions.ts';
 export type { WantedRelated } from './search/search.ts';
 export {
   type CatalogPass,

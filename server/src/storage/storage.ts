@@ -34,12 +34,11 @@ export {
   type BodyEncoding,
   createPayloadFiles,
   createPayloadRows,
-  createUnpacker,
   type PayloadFiles,
   readEncoding,
-  refuseUnpacking,
   unpack,
   unpackNow,
+  unpackParts,
 } from './payloads/payloads.ts';
 export {
   CopyRows,

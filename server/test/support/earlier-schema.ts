@@ -6,11 +6,18 @@ import type { TestStore } from './test-store.ts';
 interface Step {
   readonly catalog: number;
   readonly postgres: number;
-  readonly undo: string;
+  readonly undo: string | { readonly sqlite: string; readonly postgres: string };
 }
 
 /** Newest first. */
 const STEPS = {
+  aliases: {
+    ...{ catalog: 5, postgres: 6 },
+    undo: {
+      sqlite: `delete from meta where name = 'unit_aliases';`,
+      postgres: 'alter table catalog drop column unit_aliases;',
+    },
+  },
   types: {
     ...{ catalog: 4, postgres: 5 },
     undo: 'alter table attribute drop column reason; alter table attribute drop column typing;',
@@ -27,6 +34,9 @@ const STEPS = {
   },
   paths: { ...{ catalog: 1, postgres: 1 }, undo: 'drop table category_path;' },
 } satisfies Record<string, Step>;
+
+/** Of PostgreSQL alone, the newest: a file makes its own when somebody searches. */
+const SEARCH = 'drop table search_document; drop table search_walk;';
 
 /** Of PostgreSQL alone, between the answers and the paths. */
 const MARKS = `drop table upload_process;
@@ -49,12 +59,14 @@ export async function takeBack(
   { before, stored = '' }: Earlier,
 ): Promise<void> {
   const names = Object.keys(STEPS) as (keyof typeof STEPS)[];
-  const undo = names.slice(0, names.indexOf(before) + 1).map((name) => STEPS[name].undo);
+  const engine = store.kind === 'postgres' ? 'postgres' : 'sqlite';
+  const steps: Step[] = names.slice(0, names.indexOf(before) + 1).map((name) => STEPS[name]);
+  const undo = steps.map(({ undo }) => (typeof undo === 'string' ? undo : undo[engine]));
   const { catalog, postgres } = STEPS[before];
   if (store.kind === 'postgres') {
     const marks = before === 'paths' ? MARKS : '';
     await store.change(
-      `${CHANNELS} ${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`,
+      `${CHANNELS} ${SEARCH} ${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`,
     );
     return;
   }

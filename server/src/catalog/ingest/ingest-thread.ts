@@ -57,7 +57,7 @@ export interface UnknownNames {
   readonly observed: [string, Observed][];
   /** Category paths, as JSON, that have no id yet. */
   readonly paths: string[];
-  readonly ontology: Pick<Ontology, 'mode' | 'revision'>;
+  readonly ontology: Omit<Ontology, 'attributes'>;
 }
 
 /** Bodies kept for their extraction, in bytes of JSON: those that the validator had to parse take six times as much. */
@@ -110,8 +110,8 @@ class IngestThread {
       const ontology = await snapshot.readOntology();
       const { known } = this.compile(projectId, ontology, []);
       const paths = await this.categories.learn(projectId, snapshot, body.listPaths());
-      const { mode, revision } = ontology;
-      return { observed: observeUnknown(body, known), paths, ontology: { mode, revision } };
+      const { attributes: _, ...kept } = ontology;
+      return { observed: observeUnknown(body, known), paths, ontology: kept };
     });
   }
 

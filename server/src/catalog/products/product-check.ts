@@ -108,10 +108,7 @@ export function checkBody(source: BodySource, form: BodyForm): CheckedBody<SentP
   if (list.length > PRODUCTS_PER_REQUEST) {
     throw new ServiceError('too_many_products', { values: [list.length, PRODUCTS_PER_REQUEST] });
   }
-  const { passesPlain, passesEscaped, passes } = checks[form];
-  const isGood = text.includes('\\u') ? passesEscaped() : passesPlain();
-  const isValid = (product: unknown) =>
-    (isGood(product) || passes()(product)) && countImages(product) <= IMAGES;
+  const isValid = findCheck(form, text.includes('\\u'));
   const invalid = list.flatMap((product, index) => (isValid(product) ? [] : [index]));
   if (invalid.length > 0 && source.onInvalid !== 'skip') throw refuseProducts(list, invalid, form);
   const mended = invalid.filter((index) => {
@@ -138,9 +135,14 @@ export function checkBody(source: BodySource, form: BodyForm): CheckedBody<SentP
 
 /** @returns the errors of one product; none when it is valid in a body of this form */
 export function listProductErrors(product: unknown, form: BodyForm): string[] {
-  const { passesEscaped, passes } = checks[form];
-  const isValid = (passesEscaped()(product) || passes()(product)) && countImages(product) <= IMAGES;
-  return isValid ? [] : explainProduct(product, form);
+  return findCheck(form, true)(product) ? [] : explainProduct(product, form);
+}
+
+/** @param isEscaped whether a string may hold what UTF-8 cannot */
+function findCheck(form: BodyForm, isEscaped: boolean): (product: unknown) => boolean {
+  const { passesPlain, passesEscaped, passes } = checks[form];
+  const isGood = isEscaped ? passesEscaped() : passesPlain();
+  return (product) => (isGood(product) || passes()(product)) && countImages(product) <= IMAGES;
 }
 
 function explainProduct(product: unknown, form: BodyForm): string[] {

@@ -18,6 +18,7 @@ export {
   ProductListQuery,
   ProductPage,
   ProductParams,
+  TableProduct,
 } from './catalog-schemas.ts';
 export { checkIdentifiers, readIdentifierList, readIdentifiers, refuseCommas } from './identifiers.ts';
 export {

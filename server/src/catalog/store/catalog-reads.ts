@@ -19,6 +19,7 @@ import {
   listRange,
   readLargestId,
 } from './product-list-store.ts';
+import { countHits, listDocuments, listHits, listTail, readSearchState } from './search-store.ts';
 import { readOntology, readPastOntology } from './state-store.ts';
 import { canRestore } from './undo-store.ts';
 
@@ -67,13 +68,18 @@ export const createSnapshotReads = (
   read: <Result>(program: Program<Result>) => Promise<Result>,
 ): Pick<
   CatalogSnapshot,
+  | 'countHits'
   | 'countRange'
   | 'findCategories'
   | 'listById'
+  | 'listDocuments'
+  | 'listHits'
   | 'listRange'
+  | 'listTail'
   | 'readLargestId'
   | 'readOntology'
   | 'readPastOntology'
+  | 'readSearchState'
 > => ({
   readOntology: () => read(readOntology()),
   readPastOntology: (revision) => read(readPastOntology(revision)),
@@ -82,4 +88,9 @@ export const createSnapshotReads = (
   countRange: (range) => read(countRange(range)),
   listById: (query) => read(listById(query)),
   readLargestId: () => read(readLargestId()),
+  readSearchState: () => read(readSearchState()),
+  listHits: (wanted) => read(listHits(wanted)),
+  countHits: (tier) => read(countHits(tier)),
+  listTail: (after) => read(listTail(after)),
+  listDocuments: (documents) => read(listDocuments(documents)),
 });

@@ -4,6 +4,7 @@ import { type PackedProducts, transferOf } from '../products/products.ts';
 import { walkCategories } from './category-index-store.ts';
 import { keepSkipped, reviewBatch } from './commit-store.ts';
 import { replaceOntology, reserveIds } from './ontology-store.ts';
+import { walkSearch } from './search-store.ts';
 import { applyOnce, type CatalogState, change } from './state-store.ts';
 import { deleteProducts, restore } from './upkeep-store.ts';
 
@@ -24,6 +25,7 @@ export function createCatalogWrites(
   | 'reviewBatch'
   | 'stageBatch'
   | 'walkCategories'
+  | 'walkSearch'
 > {
   /** Buffers of packed products are transferred. */
   const write = <Output>(operation: string, projectId: number, input: object) => {
@@ -46,6 +48,7 @@ export function createCatalogWrites(
     reviewBatch: (projectId, reviewed) => write('reviewBatch', projectId, reviewed),
     stageBatch: (projectId, staged) => write('stageBatch', projectId, staged),
     walkCategories: (projectId) => write('walkCategories', projectId, {}),
+    walkSearch: (projectId) => write('walkSearch', projectId, {}),
   };
 }
 
@@ -89,5 +92,6 @@ export function programOperations(transact: Transact): Record<string, Operation>
     restore: applying(restore),
     reviewBatch: changing(reviewBatch),
     walkCategories: changing(walkCategories),
+    walkSearch: changing(walkSearch),
   };
 }

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { pipeline } from 'node:stream';
 import { ServiceError } from '../../kernel/errors.ts';
-import { createUnpacker, readEncoding, refuseUnpacking } from '../../storage/storage.ts';
+import { readEncoding, unpackParts } from '../../storage/storage.ts';
 import { type BodyTerms, brokeOff, checkDeclared, MIB, tooLarge } from './body.ts';
 import { SenderPace } from './sender-pace.ts';
 
@@ -20,18 +19,9 @@ const UNPACKED_TIMES = 2;
 export async function* streamBody(request: IncomingMessage, terms: BodyTerms): AsyncGenerator<Uint8Array> {
   const { maxMib } = terms;
   const encoding = readEncoding(request.headers['content-encoding']);
-  const unpacker = createUnpacker(encoding);
-  if (unpacker === undefined) return yield* streamSent(request, terms);
-  let length = 0;
-  try {
-    for await (const part of pipeline(streamSent(request, terms), unpacker, () => {})) {
-      length += part.length;
-      if (length > maxMib * UNPACKED_TIMES * MIB) throw tooLarge(maxMib * UNPACKED_TIMES);
-      yield part;
-    }
-  } catch (error) {
-    throw refuseUnpacking(error, encoding, maxMib);
-  }
+  const sent = streamSent(request, terms);
+  if (encoding === 'identity' || encoding === 'gzip') yield* sent;
+  else yield* unpackParts(sent, encoding, maxMib * UNPACKED_TIMES);
 }
 
 async function* streamSent(request: IncomingMessage, terms: BodyTerms): AsyncGenerator<Uint8Array> {

@@ -20,7 +20,7 @@ const TEXTS = /^(text\/(?!event-stream)|application\/(json|x-ndjson|javascript|x
 // Quality 4 takes as long as gzip and packs better; the default, 11, takes fifty times as long.
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
 
-/** In the order in which they are chosen where the caller has no wish. A stream is flushed with every part: it may show progress. */
+/** Best first: the order in which they are chosen where the caller has no wish. A stream is flushed with every part: it may show progress. */
 const ENCODINGS = {
   zstd: {
     pack: (bytes: Uint8Array) => promisify(zstdCompress)(bytes),
@@ -36,7 +36,7 @@ const ENCODINGS = {
   },
 } as const;
 
-type Encoding = keyof typeof ENCODINGS;
+const NAMES = Object.keys(ENCODINGS) as (keyof typeof ENCODINGS)[];
 
 /** @returns the answer, packed where that pays and the caller takes it */
 export async function packForCaller(
@@ -50,7 +50,7 @@ export async function packForCaller(
   const vary = String(reply.getHeader('vary') ?? '');
   if (!vary.includes('Accept-Encoding'))
     reply.header('vary', [vary, 'Accept-Encoding'].filter((name) => name !== '').join(', '));
-  const encoding = chooseEncoding(request.headers['accept-encoding']);
+  const encoding = chooseEncoding(request.headers['accept-encoding'], NAMES);
   if (encoding === undefined) return payload;
   reply.header('content-encoding', encoding).removeHeader('content-length');
   const { pack, stream } = ENCODINGS[encoding];
@@ -81,8 +81,14 @@ function readParts(bytes: Uint8Array): Readable {
   return Readable.from(parts(), { objectMode: false });
 }
 
-/** Source: RFC 9110 §12.5.3. @returns undefined where the answer goes as it is */
-export function chooseEncoding(header: string | undefined): Encoding | undefined {
+/**
+ * Source: RFC 9110 §12.5.3.
+ * @param offered what there is to choose from, best first @returns undefined where the answer goes as it is
+ */
+export function chooseEncoding<Name extends string>(
+  header: string | undefined,
+  offered: readonly Name[],
+): Name | undefined {
   const weights = new Map<string, number>();
   for (const part of (header ?? '').toLowerCase().split(',')) {
     const [name = '', ...parameters] = part.split(';').map((text) => text.trim());
@@ -90,7 +96,8 @@ export function chooseEncoding(header: string | undefined): Encoding | undefined
     weights.set(name === 'x-gzip' ? 'gzip' : name, weight === undefined ? 1 : Number(weight.slice(2)) || 0);
   }
   const weigh = (name: string) => weights.get(name) ?? weights.get('*') ?? 0;
-  const names = (Object.keys(ENCODINGS) as Encoding[]).sort((a, b) => weigh(b) - weigh(a));
-  const [best = 'gzip'] = names;
-  return weigh(best) > 0 && weigh(best) >= (weights.get('identity') ?? 0) ? best : undefined;
+  const [best] = [...offered].sort((a, b) => weigh(b) - weigh(a));
+  return best !== undefined && weigh(best) > 0 && weigh(best) >= (weights.get('identity') ?? 0)
+    ? best
+    : undefined;
 }

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Server } from '../http.ts';
+import { chooseEncoding } from './answer-encoding.ts';
 
 /** What `npm run build` makes. Source: docs/interface.md §14.5. */
 export const CONSOLE_FOLDER = fileURLToPath(new URL('../../../../console/dist/', import.meta.url));
@@ -113,17 +114,7 @@ function sendFile(file: ConsoleFile, request: FastifyRequest, reply: FastifyRepl
     .header('etag', file.etag)
     .type(file.media);
   if (request.headers['if-none-match'] === file.etag) return reply.code(304).send();
-  const accepted = readEncodings(request.headers['accept-encoding']);
-  const encoding = ENCODINGS.find(({ name }) => accepted.has(name) && file.packed.has(name))?.name;
+  const encoding = chooseEncoding(request.headers['accept-encoding'], [...file.packed.keys()]);
   if (encoding === undefined) return reply.send(file.plain);
   return reply.header('content-encoding', encoding).send(file.packed.get(encoding));
-}
-
-/** `br;q=1, gzip;q=0` takes br and refuses gzip. */
-function readEncodings(header: string | string[] | undefined): ReadonlySet<string> {
-  const entries = String(header ?? '').split(',');
-  const accepted = entries
-    .map((entry) => entry.trim().toLowerCase())
-    .filter((entry) => !/;\s*q=0(?:\.0*)?$/.test(entry));
-  return new Set(accepted.map((entry) => entry.split(';', 1)[0] ?? ''));
 }

@@ -1,8 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Readable } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createZstdDecompress } from 'node:zlib';
-import { ServiceError } from '../../kernel/errors.ts';
-import type { Operation, PayloadFiles, Program } from '../../storage/storage.ts';
+import { type Operation, type PayloadFiles, type Program, unpackParts } from '../../storage/storage.ts';
 import { type LinkLine, LinkPieces, LinkReader, packLines } from '../links/links.ts';
 import type { AcceptedLinks, SentLinks } from '../port.ts';
 import { countLinks, findKept } from './link-store.ts';
@@ -43,7 +40,7 @@ async function acceptLinks(
   }
 
   try {
-    for await (const chunk of unpack(bytes, encoding, maxMib)) {
+    for await (const chunk of unpackParts(cut(bytes), encoding, maxMib)) {
       reader.add(chunk);
       if (pieces.isFull) await store(pieces.take());
     }
@@ -57,35 +54,8 @@ async function acceptLinks(
   }
 }
 
-const MIB = 1024 * 1024;
-/** What is read of a body that is not packed before it is stored. */
+/** What is read of a body at a time. */
 const CHUNK_BYTES = 256 * 1024;
-
-const UNPACK: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
-  gzip: createGunzip,
-  br: createBrotliDecompress,
-  zstd: createZstdDecompress,
-};
-
-async function* unpack(bytes: Uint8Array, encoding: string, maxMib: number): AsyncGenerator<Uint8Array> {
-  const open = UNPACK[encoding];
-  const chunks = open === undefined ? cut(bytes) : Readable.from(cut(bytes)).pipe(open());
-  let length = 0;
-  try {
-    for await (const chunk of chunks as AsyncIterable<Uint8Array>) {
-      length += chunk.length;
-      if (length > maxMib * MIB) throw new ServiceError('body_too_large', { values: [maxMib] });
-      yield chunk;
-    }
-  } catch (error) {
-    if (error instanceof ServiceError || open === undefined) throw error;
-    throw new ServiceError('body_not_unpacked', {
-      values: [encoding],
-      details: [(error as Error).message],
-      cause: error,
-    });
-  }
-}
 
 function* cut(bytes: Uint8Array): Generator<Uint8Array> {
   // Shared memory is copied: decoders take none.

@@ -1,10 +1,11 @@
-import type { Transform } from 'node:stream';
+import { pipeline, type Transform } from 'node:stream';
 import { promisify } from 'node:util';
 import {
   brotliDecompress,
   brotliDecompressSync,
   constants,
   createBrotliDecompress,
+  createGunzip,
   createZstdDecompress,
   gunzip,
   gunzipSync,
@@ -61,14 +62,33 @@ export function unpackNow(bytes: Buffer, encoding: BodyEncoding, maxMib: number)
   }
 }
 
-/** @returns undefined for what a reader of files knows by its first bytes */
-export function createUnpacker(encoding: BodyEncoding): Transform | undefined {
+/** The parts of a body, unpacked as they come. Never holds more than a part. @throws body_not_unpacked, body_too_large */
+export async function* unpackParts(
+  parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  encoding: BodyEncoding,
+  maxMib: number,
+): AsyncGenerator<Uint8Array> {
+  const unpacker = createUnpacker(encoding);
+  let length = 0;
+  try {
+    for await (const part of unpacker === undefined ? parts : pipeline(parts, unpacker, () => {})) {
+      length += part.length;
+      if (length > maxMib * MIB) throw new ServiceError('body_too_large', { values: [maxMib] });
+      yield part;
+    }
+  } catch (error) {
+    throw unpacker === undefined ? error : refuseUnpacking(error, encoding, maxMib);
+  }
+}
+
+function createUnpacker(encoding: BodyEncoding): Transform | undefined {
   if (encoding === 'zstd') return createZstdDecompress(ZSTD);
-  return encoding === 'br' ? createBrotliDecompress() : undefined;
+  if (encoding === 'br') return createBrotliDecompress();
+  return encoding === 'gzip' ? createGunzip() : undefined;
 }
 
 /** Of what an unpacker throws. */
-export function refuseUnpacking(error: unknown, encoding: BodyEncoding, maxMib: number): unknown {
+function refuseUnpacking(error: unknown, encoding: BodyEncoding, maxMib: number): unknown {
   if (error instanceof ServiceError) return error;
   const { code, message } = error as Error & { code?: string };
   if (code === 'ERR_BUFFER_TOO_LARGE') return new ServiceError('body_too_large', { values: [maxMib] });

@@ -3,11 +3,10 @@
  */
 export {
   type BodyEncoding,
-  createUnpacker,
   readEncoding,
-  refuseUnpacking,
   unpack,
   unpackNow,
+  unpackParts,
 } from './body-encoding.ts';
 export { createPayloadFiles, type PayloadFiles } from './payload-files.ts';
 export { createPayloadRows } from './payload-rows.ts';

@@ -15,7 +15,7 @@ import { WANTED_DOCUMENTS, WANTED_PRODUCTS } from './reader-store.ts';
 
 /** Catalogs in PostgreSQL as the parsing threads read them: one statement for all products of a batch. */
 export function createPostgresSnapshots(parts: {
-  postgres: Postgres;
+  postgres: Pick<Postgres, 'snapshot'>;
   readPayload: CatalogSnapshots['readPayload'];
   derivation: BatchDerivation;
 }): CatalogSnapshots {
