@@ -20,7 +20,7 @@ const GOOGLE = { name: 'Google', format: { type: 'google-merchant' } };
 const listPieces = async ({ id }: { id: number }) =>
   (await service().store.listBodies()).filter((name) => name.startsWith(`channel-${id}-`));
 
-test('a build that shrank or lacks too much fails, and what is published stays (§15.3 rules 5, 6)', async () => {
+test('a build that shrank or lacks too much fails, and what is published stays (§16.3 rules 5, 6)', async () => {
   const project = await createProject();
   const products = Array.from({ length: 10 }, (_, at) => sold(`P${at}`));
   await project.load(...products);
@@ -48,7 +48,7 @@ test('a build that shrank or lacks too much fails, and what is published stays (
   assert.equal((await project.read(channel)).published.rows, 1);
 });
 
-test('three former snapshots are kept and older ones removed (§15.3 rule 7)', async () => {
+test('three former snapshots are kept and older ones removed (§16.3 rule 7)', async () => {
   const project = await createProject();
   await project.load(sold('A1'));
   const channel = await project.create(GOOGLE);
@@ -60,7 +60,7 @@ test('three former snapshots are kept and older ones removed (§15.3 rule 7)', a
   assert.equal(items.length, 4);
 });
 
-test('a change of the catalog builds, once for each version and never too often (§15.4)', async () => {
+test('a change of the catalog builds, once for each version and never too often (§16.4)', async () => {
   const project = await createProject();
   await project.load(sold('A1'));
   const trigger = { type: 'change', minSecondsBetween: 1 };
@@ -84,7 +84,7 @@ test('a change of the catalog builds, once for each version and never too often 
   assert.equal((await project.read(rest)).published.rows, 1, 'its time has not come');
 });
 
-test('a schedule is planned as that of a pipeline, and builds when it is due (§15.4)', async () => {
+test('a schedule is planned as that of a pipeline, and builds when it is due (§16.4)', async () => {
   const project = await createProject();
   await project.load(sold('A1'));
   const trigger = { type: 'schedule', cron: '30 5 * * *', timeZone: 'Europe/Berlin' };
@@ -101,7 +101,7 @@ test('a schedule is planned as that of a pipeline, and builds when it is due (§
   }
 });
 
-test('only one build of a channel goes on, and its definition stays while it is published (§15.3)', async () => {
+test('only one build of a channel goes on, and its definition stays while it is published (§16.3)', async () => {
   const project = await createProject();
   await project.load(...Array.from({ length: 2_000 }, (_, at) => sold(`P${at}`)));
   const slow = { name: { expression: '$join([1..200].$string($), name)' } };
@@ -123,7 +123,7 @@ test('only one build of a channel goes on, and its definition stays while it is 
   assert.deepEqual(await listPieces(channel), []);
 });
 
-test('a process that is killed while it builds leaves what is published, and the build goes on (§15.3 rule 5)', async (t) => {
+test('a process that is killed while it builds leaves what is published, and the build goes on (§16.3 rule 5)', async (t) => {
   const store = await createTestStore(t);
   let running = await startProcess(store);
   const { root, projectId } = await prepare(running);

@@ -48,7 +48,7 @@ const parseLines = (bytes: Buffer): AnyBody[] =>
     .map((line) => JSON.parse(line));
 const byId = (rows: readonly AnyBody[], id: string) => new Map(rows.map((row) => [row[id], row]));
 
-test('Google as text: a group attribute of up to 30, prices in ISO form, names in words of what is missing (§15.7)', async () => {
+test('Google as text: a group attribute of up to 30, prices in ISO form, names in words of what is missing (§16.7)', async () => {
   const { bytes, report } = await publish({ format: { type: 'google-merchant' } });
   const rows = byId(parse(bytes.toString(), '\t', '\u0000'), 'id');
   assert.deepEqual([...rows.keys()], ['A1', 'B1', 'B2', 'B:3']);
@@ -72,7 +72,7 @@ test('Google as text: a group attribute of up to 30, prices in ISO form, names i
   assert.equal(price.message, 'left out: price is no price, such as 19.99 EUR');
 });
 
-test('Google as XML: well-formed RSS with nested related products (§15.7)', async () => {
+test('Google as XML: well-formed RSS with nested related products (§16.7)', async () => {
   const { bytes } = await publish({ format: { type: 'google-merchant', variant: 'xml' } });
   const items: Record<string, string[]>[] = [];
   const path: string[] = [];
@@ -99,7 +99,7 @@ test('Google as XML: well-formed RSS with nested related products (§15.7)', asy
   assert.deepEqual(a1?.['related_product/identifier_type'], ['id', 'id']);
 });
 
-test('OpenAI: packed lines with bare booleans, unknown values omitted, the required fields of its table (§15.7)', async () => {
+test('OpenAI: packed lines with bare booleans, unknown values omitted, the required fields of its table (§16.7)', async () => {
   const mapping = {
     item_id: { field: 'identifier' },
     title: { template: '{Brand} {name}' },
@@ -139,7 +139,7 @@ test('OpenAI: packed lines with bare booleans, unknown values omitted, the requi
   assert.match(line.message, /lacks seller_name, which openai requires: the mapping has no such field/);
 });
 
-test('CSV and NDJSON take any names; JSON-LD says what is an accessory for what (§15.7)', async () => {
+test('CSV and NDJSON take any names; JSON-LD says what is an accessory for what (§16.7)', async () => {
   const mapping = {
     sku: { field: 'identifier' },
     text: { attribute: 'Description' },

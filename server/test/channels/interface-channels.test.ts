@@ -17,7 +17,7 @@ const readLines = (text: string): AnyBody[] =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line));
 
-test('a build publishes the catalog under an address that needs no key (§15.3, §15.6)', async () => {
+test('a build publishes the catalog under an address that needs no key (§16.3, §16.6)', async () => {
   const project = await createProject();
   await project.load(sold('A1'), sold('A2', { Length: '12 in' }));
   const channel = await project.create(NDJSON);
@@ -48,7 +48,7 @@ test('a build publishes the catalog under an address that needs no key (§15.3, 
   );
 });
 
-test('what is published has an ETag, a date and ranges, and is not packed on the way (§15.6)', async () => {
+test('what is published has an ETag, a date and ranges, and is not packed on the way (§16.6)', async () => {
   const project = await createProject();
   await project.load(...Array.from({ length: 40 }, (_, at) => sold(`P${at}`)));
   const channel = await project.create({ name: 'Table', format: { type: 'csv' } });
@@ -99,7 +99,7 @@ test('what is published has an ETag, a date and ranges, and is not packed on the
   );
 });
 
-test('unknown tags, attributes and fields are refused by name, and all of them at once (§15.1)', async () => {
+test('unknown tags, attributes and fields are refused by name, and all of them at once (§16.1)', async () => {
   const project = await createProject();
   await project.load(sold('A1'));
   const wrong = {
@@ -140,7 +140,7 @@ test('unknown tags, attributes and fields are refused by name, and all of them a
   assert.deepEqual((await project.manage('GET')).body, { items: [], nextCursor: null });
 });
 
-test('a channel is read, replaced, given another address and deleted as other definitions are (§15.1)', async () => {
+test('a channel is read, replaced, given another address and deleted as other definitions are (§16.1)', async () => {
   const project = await createProject();
   await project.load(sold('A1'));
   const channel = await project.create(NDJSON);
@@ -174,7 +174,7 @@ test('a channel is read, replaced, given another address and deleted as other de
   assert.deepEqual(left, [], 'its files are gone');
 });
 
-test('who may only read builds nothing, and another project has no such channel (§15.1)', async () => {
+test('who may only read builds nothing, and another project has no such channel (§16.1)', async () => {
   const [project, other] = [await createProject(), await createProject()];
   const channel = await project.create(NDJSON);
   assertRefused(await other.manage('GET', `/${channel.id}`), 404);
@@ -191,7 +191,7 @@ test('who may only read builds nothing, and another project has no such channel 
   );
 });
 
-test('a preview shows the first rows and what is missing, and stores nothing (§15.5)', async () => {
+test('a preview shows the first rows and what is missing, and stores nothing (§16.5)', async () => {
   const project = await createProject();
   await project.load(
     sold('A1', { Kind: 'drill', System: 'SDS' }),

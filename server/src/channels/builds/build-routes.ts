@@ -18,7 +18,7 @@ const PATH = '/management/projects/:id/channels';
 const about = { tags: ['Channels'], params: ChannelParams };
 const manage = { guard: 'management', access: 'manage', maxBodyMib: 2 } as const;
 
-/** Source: docs/interface.md §15.3, §15.5. */
+/** Source: docs/interface.md §16.3, §16.5. */
 export const channelBuildRoutes =
   (parts: ChannelRouteParts): Routes =>
   (server) => {

@@ -38,7 +38,7 @@ interface BuildPayload {
 const BUILDS_AT_ONCE = { inProcess: 2, inAccount: 2, inProject: 1 } as const;
 const BUILDING_RETRY_SECONDS = 10;
 
-/** Builds of channels. Source: docs/interface.md §15.3. */
+/** Builds of channels. Source: docs/interface.md §16.3. */
 export class ChannelBuilds {
   readonly definitions: readonly TaskDefinition<never>[];
   private readonly parts: ChannelBuildParts;

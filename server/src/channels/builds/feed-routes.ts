@@ -18,7 +18,7 @@ const failures = {
   416: { description: 'no byte of the range is in the file', type: 'null' },
 };
 
-/** Source: docs/interface.md §15.6. */
+/** Source: docs/interface.md §16.6. */
 export const feedRoutes =
   ({ channels }: { readonly channels: Channels }): Routes =>
   (server) => {

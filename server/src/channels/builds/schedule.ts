@@ -1,4 +1,4 @@
-/** Starts builds when a schedule is due or a catalog has changed. Source: docs/interface.md §15.4. */
+/** Starts builds when a schedule is due or a catalog has changed. Source: docs/interface.md §16.4. */
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { findNextRun } from '../../pipelines/pipelines.ts';

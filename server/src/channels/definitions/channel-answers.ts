@@ -7,7 +7,7 @@ import type { ChannelBuild, ChannelState } from './channel-definitions.ts';
 /** The address of the service. */
 export type FindBaseUrl = () => string;
 
-/** Source: docs/interface.md §15.1. */
+/** Source: docs/interface.md §16.1. */
 export function toWireChannel({ channel, published, lastBuild }: ChannelState, findBaseUrl: FindBaseUrl) {
   const { id, definition, token, nextBuildAt, createdAt, updatedAt } = channel;
   const urlOf = (fileName: string) => `${findBaseUrl()}/channels/${token}/${fileName}`;

@@ -1,4 +1,4 @@
-/** Checks of a definition that a schema cannot express. Source: docs/interface.md §15.1. */
+/** Checks of a definition that a schema cannot express. Source: docs/interface.md §16.1. */
 import {
   type Attribute,
   ComparisonProblem,

@@ -40,7 +40,7 @@ const aboutOne = {
   answer: { 200: WireChannel },
 };
 
-/** Source: docs/interface.md §15. */
+/** Source: docs/interface.md §16. */
 export const channelRoutes =
   (parts: ChannelRouteParts): Routes =>
   (server) => {

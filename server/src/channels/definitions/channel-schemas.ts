@@ -103,7 +103,7 @@ const Trigger = Type.Object(
   { ...closed, title: 'ChannelTrigger' },
 );
 
-/** Source: docs/interface.md §15.1. */
+/** Source: docs/interface.md §16.1. */
 const definition = {
   name: Name,
   format: Format,
@@ -241,7 +241,7 @@ const Problem = Type.Object(
   { title: 'FieldProblem' },
 );
 
-/** Source: docs/interface.md §15.5. */
+/** Source: docs/interface.md §16.5. */
 export const WirePreview = Type.Object(
   {
     fileName: Type.String(),

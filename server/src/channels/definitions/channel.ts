@@ -3,7 +3,7 @@ import { markOf } from '../../storage/storage.ts';
 import type { ChosenFormat, RelatedAs } from '../formats/formats.ts';
 import type { ChannelMapping } from '../mapping/mapping.ts';
 
-/** Source: docs/interface.md §15.4. */
+/** Source: docs/interface.md §16.4. */
 export type Trigger =
   | { readonly type: 'manual' }
   | { readonly type: 'schedule'; readonly cron: string; readonly timeZone: string }
@@ -18,7 +18,7 @@ export interface ChannelRelation {
   readonly limit: number;
 }
 
-/** Source: docs/interface.md §15.1, with its defaults filled in. */
+/** Source: docs/interface.md §16.1, with its defaults filled in. */
 export interface ChannelDefinition {
   readonly name: string;
   readonly format: ChosenFormat;

@@ -1,4 +1,4 @@
-/** Where the value of a field comes from. Source: docs/interface.md §15.2. */
+/** Where the value of a field comes from. Source: docs/interface.md §16.2. */
 import { mainCategory, mainImage, type UploadedProduct } from '../../catalog/catalog.ts';
 
 export type FieldSource =
