@@ -2264,6 +2264,8 @@ export interface Operations {
       total: number;
       /** false: there are so many that the total is an estimate */
       isTotalExact: boolean;
+      /** false: the index is catching up with a large change, whose products may be missing */
+      isComplete: boolean;
       facets: Array<Facet>;
       /** how many of the first products the facets are of */
       facetsOf: number;
@@ -2279,6 +2281,8 @@ export interface Operations {
       total: number;
       /** false: there are so many that the total is an estimate */
       isTotalExact: boolean;
+      /** false: the index is catching up with a large change, whose products may be missing */
+      isComplete: boolean;
       facets: Array<Facet>;
       /** how many of the first products the facets are of */
       facetsOf: number;
