@@ -684,6 +684,8 @@ export type NotedRequest = {
 
 export type Ontology = {
   mode: "automatic" | "own";
+  /** what the project calls units, to a spelling of the table of units: {"Daumen":"in"} */
+  unitAliases?: Record<string, string>;
   attributes: Array<Attribute>;
 };
 

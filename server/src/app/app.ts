@@ -128,6 +128,8 @@ export async function createApp({
       isReady = true;
       return address;
     },
+    /** Starts the threads of the first update and the first related products: they load for a while. */
+    startThreads: threads.start,
     /** Stops accepting, finishes requests in flight, hands running tasks back. */
     async stop(): Promise<void> {
       isReady = false;
@@ -206,6 +208,9 @@ function openCatalog(base: Base, { projects, tasks, metrics, statistics, server 
     catalog,
     relations,
     threads: {
+      start() {
+        for (const pool of [threads.writers, threads.parsers, threads.relationReaders]) pool.start();
+      },
       async close() {
         for (const pool of Object.values(threads)) await pool.close();
       },

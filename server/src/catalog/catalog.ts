@@ -56,18 +56,20 @@ export {
   viewUpload,
 } from './filters/filters.ts';
 export { createIngest } from './ingest/ingest.ts';
+export { type AnswerBuffers, createAnswerBuffers } from './lookup/lookup.ts';
 export { type Attribute, indexByKey, listFacts, type Ontology, readValue } from './ontology/ontology.ts';
 export type { CatalogSettings } from './parts.ts';
 export type { CatalogStore, ChangeOrder, DeleteLimit } from './port.ts';
-export type { UploadedProduct } from './products/products.ts';
 export {
   computeValueId,
   listProductErrors,
   mainCategory,
   mainImage,
+  normaliseProduct,
   PRODUCTS_PER_REQUEST,
   readIdentifierList,
   refuseCommas,
+  type UploadedProduct,
 } from './products/products.ts';
 export { ReportPassage } from './report-lines.ts';
 export type { SearchAnswer, SearchQuestion } from './search/search.ts';

@@ -1,6 +1,6 @@
 import type { ExpectedStates } from '../storage/storage.ts';
 import type { IdentifierRange, ListedRow, PlacedRow, WalkState, WalkStep } from './browse/browse.ts';
-import type { Attribute, Ontology, OntologyMode } from './ontology/ontology.ts';
+import type { Attribute, Ontology, OntologyMode, UnitAliases } from './ontology/ontology.ts';
 import type { PackedProducts } from './products/products.ts';
 import type { SearchStep, SearchTier } from './search/search.ts';
 
@@ -136,8 +136,10 @@ export interface CatalogStore {
     wanted: { names: readonly string[]; paths: readonly string[] },
   ): Promise<ReadonlyMap<string, number>>;
 
-  /** @returns false, with nothing staged, when a product changed since it was found unchanged */
+  /** @returns false, with nothing staged, when something else is derived from products by now */
   stageBatch(projectId: number, staged: StagedProducts): Promise<boolean>;
+  /** Drops batches of which a product is another by now than was found: they are to be staged anew. */
+  dropOutdated(projectId: number, staged: { fullUpdateId: number }): Promise<boolean>;
   reviewBatch(projectId: number, reviewed: BatchReview): Promise<void>;
   /** Stages products as they are now, those that no batch of the full update holds: its commit leaves them alone. */
   keepSkipped(
@@ -248,6 +250,7 @@ export interface WantedOntology {
   /** By `markOfOntology`. */
   readonly expected?: ExpectedStates;
   readonly mode: OntologyMode;
+  readonly unitAliases?: UnitAliases | undefined;
   readonly attributes: readonly (Omit<Attribute, 'id'> & { readonly id?: number | undefined })[];
 }
 
@@ -275,8 +278,8 @@ export interface BatchReview {
   readonly batch: number;
   readonly extractedBy: string;
   readonly report: string;
-  /** Identifiers of its products that are in the catalog already and gain facts. */
-  readonly gaining: readonly string[];
+  /** Its products that are in the catalog already and gain facts. */
+  readonly gaining: readonly number[];
 }
 
 export interface CommitOrder extends DeleteLimit {

@@ -28,8 +28,7 @@ export interface OutdatedProduct {
 
 /** A product of a batch: it brought its document (`isFresh` 1) or was found unchanged. */
 export interface StagedDocument {
-  readonly identifier: string;
-  readonly document: number;
+  readonly product: number;
   readonly isFresh: number;
   readonly raw: string;
 }
@@ -37,6 +36,7 @@ export interface StagedDocument {
 /** One state of a catalog, as the threads that parse read it: by whole batches, so that it may be far away. */
 export interface CatalogSnapshot {
   readOntology(): Promise<Ontology>;
+  readCatalogVersion(): Promise<number>;
   /** @returns the attributes as they were until a person changed them; undefined when that is long ago */
   readPastOntology(revision: number): Promise<readonly Attribute[] | undefined>;
   openDerivation(): Promise<OpenDerivation>;

@@ -28,6 +28,7 @@ export {
   type KeyedRow,
   type PackedProducts,
   ProductPacker,
+  packHashes,
   rawOf,
   sortedRows,
   transferOf,

@@ -8,8 +8,8 @@ import {
   lookIntoCategories,
   readWalkState,
 } from './category-index-store.ts';
-import { listStagedBatches } from './commit-store.ts';
 import { findCategoryIds } from './ontology-store.ts';
+import { listStagedDocuments } from './preview-store.ts';
 import {
   countKnown,
   countProducts,
@@ -20,7 +20,8 @@ import {
   readLargestId,
 } from './product-list-store.ts';
 import { countHits, listDocuments, listHits, listTail, readSearchState } from './search-store.ts';
-import { readOntology, readPastOntology } from './state-store.ts';
+import { listStagedBatches, readStagedReports } from './staged-store.ts';
+import { readCatalogVersion, readOntology, readPastOntology } from './state-store.ts';
 import { canRestore } from './undo-store.ts';
 
 /** How an engine runs read-only programs. */
@@ -48,6 +49,7 @@ export const createCatalogReads = ({
   | 'listStagedBatches'
   | 'lookIntoCategories'
   | 'readCategoryWalk'
+  | 'readStagedReports'
 > => ({
   listRange: (projectId, range) => read(projectId, listRange(range)),
   listCategory: (projectId, query) => read(projectId, listCategory(query)),
@@ -60,6 +62,7 @@ export const createCatalogReads = ({
   hasAny: (projectId, identifiers) => read(projectId, hasAny(identifiers)),
   getOntology: (projectId) => read(projectId, readOntology()),
   listStagedBatches: (projectId, fullUpdateId) => read(projectId, listStagedBatches(fullUpdateId)),
+  readStagedReports: (projectId, fullUpdateId) => read(projectId, readStagedReports(fullUpdateId)),
   canRestore: (projectId) => read(projectId, canRestore()),
 });
 
@@ -76,12 +79,16 @@ export const createSnapshotReads = (
   | 'listHits'
   | 'listRange'
   | 'listTail'
+  | 'listStagedDocuments'
+  | 'readCatalogVersion'
   | 'readLargestId'
   | 'readOntology'
   | 'readPastOntology'
   | 'readSearchState'
 > => ({
   readOntology: () => read(readOntology()),
+  readCatalogVersion: () => read(readCatalogVersion()),
+  listStagedDocuments: (wanted) => read(listStagedDocuments(wanted)),
   readPastOntology: (revision) => read(readPastOntology(revision)),
   findCategories: (paths) => read(findCategoryIds(paths)),
   listRange: (range) => read(listRange(range)),
