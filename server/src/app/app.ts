@@ -27,7 +27,7 @@ import type { Readers, Storage } from '../storage/storage.ts';
 import { createTasks, type Task } from '../tasks/tasks.ts';
 import { addRoutes } from './app-routes.ts';
 import { openPipelines } from './pipeline-parts.ts';
-import { openOwnStorage, openReaders, openStores, type Role } from './stores.ts';
+import { openOwnStorage, openReaders, openSecrets, openStores, type Role } from './stores.ts';
 import { startUpkeep } from './upkeep.ts';
 
 export const VERSION = (
@@ -91,7 +91,7 @@ export async function createApp({
     runs: role !== 'api',
     shown: () => readers?.catchUp(),
   });
-  const base = { config, storage, readers, clock, logger, replace };
+  const base = { config, storage, secrets: openSecrets(config), readers, clock, logger, replace };
   const countProducts = (id: number) => catalog.countProducts(id);
   const statistics = createStatistics({ ...base, database, projects, countProducts });
   const { catalog, relations, threads } = openCatalog(base, { projects, tasks, metrics, statistics, server });
@@ -105,22 +105,18 @@ export async function createApp({
   if (role !== 'worker') addRoutes(server, { ...base, ...parts, consoleFolder, version: VERSION });
   await server.ready();
 
-  const upkeep = startUpkeep({ ...storage, config, clock, logger, ...parts });
+  const upkeep = startUpkeep({ ...storage, ...base, ...parts });
 
   return {
     server,
+    ...parts,
     /** The OpenAPI document of the routes. */
     describe: () => describeServer(server),
-    access,
-    projects,
-    catalog,
-    tasks,
-    pipelines,
-    statistics,
     /** Takes over what a former process left, then serves. @returns the address */
     async start(): Promise<string> {
       await catalog.start({ takesBatches: role !== 'worker' });
       await upkeep.removeOrphans();
+      await upkeep.sealSecrets();
       await tasks.start();
       if (role !== 'api') pipelines.schedule.start();
       upkeep.start();

@@ -67,6 +67,9 @@ const SEARCH = 'drop table search_document; drop table search_walk;';
 const MARKS = `drop table upload_process;
   alter table full_update drop column uploads_under_way, drop column batch_at;`;
 
+/** Of the service's own tables, which only PostgreSQL keeps beside the catalogs. */
+const SECRETS = 'alter table pipeline drop column secrets;';
+
 export interface Earlier {
   /** The migration that is taken back, with all that came after it. */
   readonly before: keyof typeof STEPS;
@@ -88,7 +91,7 @@ export async function takeBack(
   if (store.kind === 'postgres') {
     const marks = before === 'paths' ? MARKS : '';
     await store.change(
-      `${SEARCH} ${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`,
+      `${SEARCH} ${SECRETS} ${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`,
     );
     return;
   }

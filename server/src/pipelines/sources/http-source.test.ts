@@ -5,7 +5,7 @@ import { type AddressInfo, createServer as createTcpServer, type Socket } from '
 import { type TestContext, test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { allowAddresses } from './address.ts';
+import { allowAddresses } from '../../outbound/outbound.ts';
 import { type FetchRun, type FetchSettings, type HttpSource, openHttpSource } from './http-source.ts';
 import { SourceProblem } from './source.ts';
 

@@ -1,12 +1,19 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
-import type { AllowedAddresses } from './address.ts';
+import {
+  type AllowedAddresses,
+  announcedSize,
+  createTimeouts,
+  type Resolve,
+  readHttpUrl,
+  readResponse,
+  sendPinned,
+  type Timeouts,
+  type WaitLimits,
+} from '../../outbound/outbound.ts';
 import { type ByteStream, boundBytes, tooLarge } from './byte-streams.ts';
-import { describeConnection } from './connection-problems.ts';
 import { ACCEPT_ENCODING, undoEncodings } from './content-encoding.ts';
-import { type Resolve, sendPinned } from './pinned-request.ts';
 import { type OpenedSource, SourceProblem, type SourceStamp } from './source.ts';
-import { checkSourceHeaders, readSourceUrl } from './source-url.ts';
-import { createTimeouts, type Timeouts, type WaitLimits } from './timeouts.ts';
+import { checkSourceHeaders } from './source-headers.ts';
 
 export interface HttpSource {
   readonly url: string;
@@ -42,7 +49,7 @@ export async function openHttpSource(
   settings: FetchSettings,
   { last, signal }: FetchRun = {},
 ): Promise<OpenedSource | undefined> {
-  const timeouts = createTimeouts(settings);
+  const timeouts = createTimeouts(settings, 'The source');
   const { response, url } = await follow(source, { settings, timeouts, last, signal });
   const stop = () => void response.destroy();
   try {
@@ -73,7 +80,7 @@ interface Fetching {
 /** Each address on the way is read, looked up and checked as the first one was. */
 async function follow(source: HttpSource, { settings, timeouts, last, signal }: Fetching) {
   const { allows, resolve } = settings;
-  let url = readSourceUrl(source.url);
+  let url = readHttpUrl(source.url);
   let own = source.headers ?? {};
   // Node's own error would come from deep inside, where nobody knows what a header is.
   const problem = checkSourceHeaders(own);
@@ -110,7 +117,7 @@ function readRedirect(response: IncomingMessage, from: URL): URL {
   if (!to) throw new SourceProblem('redirect', `${from.host} redirects without a valid address`);
   if (from.protocol === 'https:' && to.protocol === 'http:')
     throw new SourceProblem('redirect', `${from.host} redirects from https to http, which is not followed`);
-  return readSourceUrl(location, from);
+  return readHttpUrl(location, from);
 }
 
 /** Some servers do not look at the conditions of a request, but send the same ETag again. */
@@ -138,51 +145,8 @@ interface Reading {
 function readAnswer(response: IncomingMessage, { settings, ...reading }: Reading): ByteStream {
   const { maxPackedBytes, maxUnpackedBytes } = settings;
   if ((announcedSize(response) ?? 0) > maxPackedBytes) throw tooLarge('The file', maxPackedBytes);
-  const packed = boundBytes(readPieces(response, reading), maxPackedBytes, 'The file');
+  const packed = boundBytes(readResponse(response, reading), maxPackedBytes, 'The file');
   return undoEncodings(packed, response.headers['content-encoding'], maxUnpackedBytes);
-}
-
-/** Waiting is timed only while the service waits: a slow reader is not the fault of the source. */
-async function* readPieces(
-  response: IncomingMessage,
-  { url, timeouts, signal }: Omit<Reading, 'settings'>,
-): ByteStream {
-  const stop = () => response.destroy();
-  signal?.addEventListener('abort', stop, { once: true });
-  const reader = response[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
-  let total = 0;
-  try {
-    signal?.throwIfAborted();
-    for (;;) {
-      const { done, value } = await timeouts.wait('piece', reader.next());
-      if (done) break;
-      total += value.length;
-      yield value;
-    }
-    if (!response.complete) throw brokenOff(response, url, total);
-  } catch (error) {
-    signal?.throwIfAborted();
-    throw isBrokenOff(error) ? brokenOff(response, url, total) : describeConnection(error, url);
-  } finally {
-    signal?.removeEventListener('abort', stop);
-    stop();
-  }
-}
-
-function isBrokenOff(error: unknown): boolean {
-  const code = String((error as { code?: unknown }).code);
-  return ['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'].includes(code) || code.startsWith('HPE_');
-}
-
-function brokenOff(response: IncomingMessage, { host }: URL, total: number): SourceProblem {
-  const announced = announcedSize(response);
-  const of = announced === undefined ? '' : ` of ${announced}`;
-  return new SourceProblem('broken_off', `The connection to ${host} broke off after ${total}${of} bytes`);
-}
-
-function announcedSize(response: IncomingMessage): number | undefined {
-  const length = response.headers['content-length'];
-  return length === undefined ? undefined : Number(length);
 }
 
 function describeFile(response: IncomingMessage, url: URL, bytes: ByteStream) {

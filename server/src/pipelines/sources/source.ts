@@ -1,3 +1,5 @@
+import { OutboundProblem } from '../../outbound/outbound.ts';
+
 /** A file that a pipeline reads, whatever its source. Its bytes can be read once; they may be packed (`unpack.ts`). */
 export interface SourceFile {
   /** For logs, reports and guesses; never a path to open. */
@@ -45,25 +47,9 @@ export type SourceReason =
   | 'archive'
   | 'no_file'
   | 'outside'
+  | 'refused'
   | 'changed';
 
-/**
- * Why a source cannot be read, in words for the owner of the pipeline. No text holds the value of a header or the query
- * of a URL: both may be secret.
- */
-export class SourceProblem extends Error {
-  override readonly name = 'SourceProblem';
-  readonly reason: SourceReason;
-  /** For the log of the service, not for the owner: names of a private network are not shown to callers. */
-  readonly note: string | undefined;
-
-  constructor(
-    reason: SourceReason,
-    message: string,
-    { note, cause }: { note?: string; cause?: unknown } = {},
-  ) {
-    super(message, { cause });
-    this.reason = reason;
-    this.note = note;
-  }
-}
+/** Why a source cannot be read, in words for the owner of the pipeline. */
+export const SourceProblem = OutboundProblem<SourceReason>;
+export type SourceProblem = OutboundProblem<SourceReason>;

@@ -1,4 +1,4 @@
-import { SourceProblem } from './source.ts';
+import { OutboundProblem } from './outbound-problem.ts';
 
 const TEXTS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'is not known to the name servers',
@@ -20,12 +20,12 @@ const TEXTS: Readonly<Record<string, string>> = {
 
 /**
  * Says in words why a connection failed. Errors of Node are not passed on as they are: some hold what was sent.
- * @returns SourceProblem, or what was given when it is no failure of a connection
+ * @returns OutboundProblem, or what was given when it is no failure of a connection
  */
-export function describeConnection(error: unknown, url: URL): unknown {
+export function describeConnection(error: unknown, { host }: { readonly host: string }): unknown {
   const code = (error as { code?: unknown }).code;
-  if (error instanceof SourceProblem || typeof code !== 'string') return error;
-  return new SourceProblem('connection', `${url.host} ${TEXTS[code] ?? describeCode(code)}`, {
+  if (error instanceof OutboundProblem || typeof code !== 'string') return error;
+  return new OutboundProblem('connection', `${host} ${TEXTS[code] ?? describeCode(code)}`, {
     cause: error,
   });
 }
@@ -33,5 +33,5 @@ export function describeConnection(error: unknown, url: URL): unknown {
 function describeCode(code: string): string {
   if (code.startsWith('HPE_')) return 'does not answer as HTTP has it';
   if (/SSL|TLS|CERT/.test(code)) return `could not be connected to securely (${code})`;
-  return `could not be fetched from (${code})`;
+  return `could not be reached (${code})`;
 }

@@ -1,6 +1,6 @@
-import { SourceProblem } from './source.ts';
+import { OutboundProblem } from './outbound-problem.ts';
 
-/** How long the service waits for a source, in milliseconds. */
+/** How long the service waits for another, in milliseconds. */
 export interface WaitLimits {
   /** Looking up the name, connecting and TLS. */
   readonly connectMs: number;
@@ -13,17 +13,18 @@ export interface WaitLimits {
 type Waiting = 'connect' | 'answer' | 'piece';
 
 const TEXTS: Readonly<Record<Waiting, string>> = {
-  connect: 'The source could not be connected to',
-  answer: 'The source did not begin to answer',
-  piece: 'The source sent nothing more',
+  connect: 'could not be connected to',
+  answer: 'did not begin to answer',
+  piece: 'sent nothing more',
 };
 
 export interface Timeouts {
-  /** @throws SourceProblem timeout; the caller must then abandon the work */
+  /** @throws OutboundProblem timeout; the caller must then abandon the work */
   wait<Result>(what: Waiting, work: Promise<Result>): Promise<Result>;
 }
 
-export function createTimeouts({ connectMs, idleMs, wholeMs }: WaitLimits): Timeouts {
+/** @param who in the texts, as `The source` */
+export function createTimeouts({ connectMs, idleMs, wholeMs }: WaitLimits, who: string): Timeouts {
   let leftMs = wholeMs;
   return {
     async wait(what, work) {
@@ -32,7 +33,10 @@ export function createTimeouts({ connectMs, idleMs, wholeMs }: WaitLimits): Time
       let timer: NodeJS.Timeout | undefined;
       const expired = new Promise<never>((_, reject) => {
         const problem = ownMs < leftMs ? `${TEXTS[what]} for ${inSeconds(ownMs)}` : tooLong(wholeMs);
-        timer = setTimeout(() => reject(new SourceProblem('timeout', problem)), Math.min(ownMs, leftMs));
+        timer = setTimeout(
+          () => reject(new OutboundProblem('timeout', `${who} ${problem}`)),
+          Math.min(ownMs, leftMs),
+        );
       });
       try {
         return await Promise.race([work, expired]);
@@ -45,4 +49,4 @@ export function createTimeouts({ connectMs, idleMs, wholeMs }: WaitLimits): Time
 }
 
 const inSeconds = (ms: number) => `${ms / 1000} s`;
-const tooLong = (ms: number) => `The source took longer than ${inSeconds(ms)} in all`;
+const tooLong = (ms: number) => `took longer than ${inSeconds(ms)} in all`;
