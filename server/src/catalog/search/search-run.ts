@@ -47,8 +47,8 @@ export interface Hit {
 }
 export type HitPlace = readonly [tier: number, document: number];
 
-/** The best hits are read for the facets: about 10 ms. */
-const FACETED = 500;
+/** The best hits are read for the facets: about 25 µs each. */
+const FACETED = 200;
 /** Hits that are compared with a filter, or sorted. */
 export const EXAMINED = 100_000;
 /** Of products that are read one by one; the rest goes by the index. */
