@@ -2621,6 +2621,8 @@ export interface Operations {
       total: number;
       /** false: there are so many that the total is an estimate */
       isTotalExact: boolean;
+      /** false: the index is catching up with a large change, whose products may be missing */
+      isComplete: boolean;
       facets: Array<Facet>;
       /** how many of the first products the facets are of */
       facetsOf: number;
@@ -2636,6 +2638,8 @@ export interface Operations {
       total: number;
       /** false: there are so many that the total is an estimate */
       isTotalExact: boolean;
+      /** false: the index is catching up with a large change, whose products may be missing */
+      isComplete: boolean;
       facets: Array<Facet>;
       /** how many of the first products the facets are of */
       facetsOf: number;

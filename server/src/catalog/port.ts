@@ -208,11 +208,22 @@ export interface PathRange extends IdentifierRange {
   readonly limit: number;
 }
 
-/** Products of a tier behind a document, in the order of their documents. */
-export interface WantedHits {
+export interface CountedTier {
   readonly tier: SearchTier;
+  /** Products whose document is beyond this one are found by their former documents. */
+  readonly newer: number | undefined;
+}
+
+/** Products of a tier behind a document, in the order of the documents that they are found by. */
+export interface WantedHits extends CountedTier {
   readonly after: number;
   readonly limit: number;
+}
+
+/** A product with the document that it was found by. */
+export interface FoundRow extends PlacedRow {
+  /** Its document as it is. */
+  readonly present: number;
 }
 
 export interface CountedHits {

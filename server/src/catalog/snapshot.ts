@@ -1,8 +1,8 @@
 import type { IdentifierRange, ListedRow, PlacedRow } from './browse/browse.ts';
 import type { OpenDerivation } from './derivation.ts';
 import type { Attribute, Ontology } from './ontology/ontology.ts';
-import type { CountedHits, ListedRange, WantedHits } from './port.ts';
-import type { SearchState, SearchTier } from './search/search.ts';
+import type { CountedHits, CountedTier, FoundRow, ListedRange, WantedHits } from './port.ts';
+import type { SearchState } from './search/search.ts';
 
 /** What an update must know of a present product. */
 export interface PresentProduct {
@@ -59,8 +59,8 @@ export interface CatalogSnapshot {
   /** @returns undefined: nobody searched yet */
   readSearchState(): Promise<SearchState | undefined>;
   /** @returns products that the index of search knows, with their whole uploads */
-  listHits(wanted: WantedHits): Promise<readonly PlacedRow[]>;
-  countHits(tier: SearchTier): Promise<CountedHits>;
+  listHits(wanted: WantedHits): Promise<readonly FoundRow[]>;
+  countHits(counted: CountedTier): Promise<CountedHits>;
   /** @returns products whose documents come after this one, of the next few documents */
   listTail(after: number): Promise<readonly PlacedRow[]>;
   /** @returns the products of these documents, in no order */

@@ -38,7 +38,7 @@ export const sql = (parts: TemplateStringsArray, ...holes: Hole[]): Sql => new T
 /** A literal part of a statement; never a caller's value. */
 export const text = (part: string): Sql => new Text([part], []);
 
-export const byEngine = (difference: Record<Engine, Sql>): Sql => new Difference(difference);
+export const byEngine = (difference: Record<Engine, Choice>): Sql => new Difference(difference);
 
 /** Whether a row belongs to the statement's project. */
 export const own = (alias?: string): Sql =>

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { assertRefused, createCatalog, shareService, type TestCatalog } from '../support/shared-service.ts';
-import type { TestProduct } from '../support/test-service.ts';
+import { startTestService, type TestProduct } from '../support/test-service.ts';
 
 const service = shareService();
 
@@ -153,6 +154,42 @@ test('a search answers with the catalog as it is, whatever happened since the la
   await catalog.update(...many);
   assert.equal((await ask(catalog, { q: 'nail' })).body.total, 2_500);
   assert.deepEqual(await find(catalog, { q: 'nail 2499' }), ['N2499']);
+});
+
+test('an index far behind shows nothing that is not so, and says that something may be missing (§4.13 rule 8)', async (t) => {
+  const held = { walk: Promise.resolve() };
+  const lagging = await startTestService(t, {
+    replace: {
+      store: (real) => ({
+        ...real,
+        async walkSearch(projectId) {
+          await held.walk;
+          return real.walkSearch(projectId);
+        },
+      }),
+    },
+  });
+  const search = async (q: string) => (await lagging.call('GET', `/search/products?q=${q}`)).body;
+  const found = (body: { items: { identifier: string }[] }) => body.items.map(({ identifier }) => identifier);
+  await lagging.loadCatalog([product('A', 'Drill one'), product('B', 'Drill two')]);
+  assert.deepEqual(found(await search('drill')), ['A', 'B']);
+  const released = Promise.withResolvers<void>();
+  held.walk = released.promise;
+  const staplers = Array.from({ length: 10_100 }, (_, at) => product(`S${at}`, 'Stapler'));
+  await lagging.loadCatalog([
+    product('A', 'Hammer'),
+    product('B', 'Drill 2'),
+    product('C', 'Drill'),
+    ...staplers,
+  ]);
+  const lacking = await search('drill');
+  assert.deepEqual([found(lacking), lacking.isComplete, lacking.isTotalExact], [['B'], false, false]);
+  assert.deepEqual(found(await search('hammer')), []);
+  released.resolve();
+  let body = await search('drill');
+  for (; !body.isComplete; body = await search('drill')) await setTimeout(100);
+  assert.deepEqual([found(body).toSorted(), body.total], [['B', 'C'], 2]);
+  assert.deepEqual(found(await search('hammer')), ['A']);
 });
 
 test('a project finds its own products only, and the address for people answers alike (§4.13 rule 1)', async () => {

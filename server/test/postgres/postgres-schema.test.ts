@@ -165,6 +165,7 @@ const ONLY_POSTGRES: readonly { readonly names: RegExp; readonly why: string }[]
   { names: /^catalog\./, why: 'the rows of a catalog file’s `meta`' },
   { names: /^payload\./, why: 'files in the data folder' },
   { names: /^rate_window\./, why: 'in the memory of the one process' },
+  { names: /^search_(?:document|walk)\./, why: 'a catalog file makes its own at the first search' },
   { names: /^service\./, why: '`user_version` of each file, and no other process to hear of' },
 ];
 

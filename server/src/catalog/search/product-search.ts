@@ -29,27 +29,35 @@ interface SearchParts {
 export function createProductSearch({ store, searchers, logger }: SearchParts): ProductSearch {
   const index = createIndexWalks(store, logger);
   const searchedAt = new Map<number, number>();
+  const lackingSince = new Map<number, number>();
 
   const ask = (order: SearchOrder, signal: AbortSignal) =>
     searchers.run<SearchOutcome>('searchProducts', order, { key: order.projectId, unordered: true, signal });
 
-  /** @throws search_not_ready */
-  async function awaitIndex(projectId: number, missing: string, leftMs: number): Promise<void> {
+  /** Waits as long as the index can be expected soon; whoever comes later does not wait for it again. */
+  async function awaitIndex(projectId: number): Promise<boolean> {
+    const now = performance.now();
+    const since = lackingSince.get(projectId) ?? now;
+    lackingSince.set(projectId, since);
     const completed = index.complete(projectId);
-    if (leftMs > 0 && (await Promise.race([completed, setTimeout(leftMs, false)]))) return;
-    throw new ServiceError('search_not_ready', { retryAfterSeconds: RETRY_SECONDS, details: [missing] });
+    const leftMs = since + WAIT_MS - now;
+    return leftMs > 0 && Promise.race([completed, setTimeout(leftMs, false)]);
   }
 
   return {
     async find(projectId, question, signal) {
       searchedAt.set(projectId, performance.now());
-      const until = performance.now() + WAIT_MS;
-      let outcome = await ask({ projectId, question }, signal);
+      let outcome = await ask({ projectId, question, mayLack: false }, signal);
       while ('missing' in outcome) {
-        await awaitIndex(projectId, outcome.missing, until - performance.now());
-        outcome = await ask({ projectId, question }, signal);
+        const isThere = await awaitIndex(projectId);
+        outcome = await ask({ projectId, question, mayLack: !isThere }, signal);
+        if (!isThere && 'missing' in outcome) {
+          const details = [outcome.missing];
+          throw new ServiceError('search_not_ready', { retryAfterSeconds: RETRY_SECONDS, details });
+        }
       }
       if (outcome.isBehind) void index.complete(projectId);
+      if (outcome.answer.isComplete) lackingSince.delete(projectId);
       return outcome.answer;
     },
     follow(projectId) {

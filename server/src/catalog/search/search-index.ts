@@ -30,7 +30,7 @@ export interface SearchStep {
 }
 
 export const NEW_WALK: SearchWalk = { lastDocument: 0, version: 0, documents: 0, untidied: 0, tidiedUpTo: 0 };
-/** Documents a step: about 120 ms, in which an update of the project waits. */
+/** Documents a step: about 200 ms, in which an update of the project waits. */
 export const SEARCH_STEP = 2_000;
 export const TIDY_STEP = 5_000;
 /** Documents beyond the index that a search looks at itself. */
@@ -40,11 +40,26 @@ export const TAIL = 500;
 export const needsTidying = ({ untidied, documents, tidiedUpTo }: SearchWalk): boolean =>
   tidiedUpTo > 0 || untidied > documents / 4 + 10_000;
 
-export const isUpToDate = (state: SearchState): boolean =>
+const isUpToDate = (state: SearchState): boolean =>
   state.version === state.presentVersion || state.lastDocument >= state.newestDocument;
 
-export const isInReach = (state: SearchState): boolean =>
-  isUpToDate(state) || state.newestDocument - state.lastDocument <= TAIL;
+/**
+ * How a search deals with what the index lacks: with nothing, with a few documents that it looks at itself, or with many, of
+ * which it knows no more than the former versions.
+ */
+export type SearchReach = 'whole' | 'tail' | 'former';
+
+export function reachOf(state: SearchState): SearchReach {
+  if (isUpToDate(state)) return 'whole';
+  return state.newestDocument - state.lastDocument <= TAIL ? 'tail' : 'former';
+}
+
+/** Nobody waits for the index to take in more than this. */
+const FAR_BEHIND = 10_000;
+
+/** Before it was complete once, a search would find some of the catalog and nobody could say which. */
+export const canLack = ({ version, newestDocument, lastDocument }: SearchState, mayLack: boolean): boolean =>
+  version > 0 && (mayLack || newestDocument - lastDocument > FAR_BEHIND);
 
 export const describeProgress = (state: SearchState | undefined): string =>
   `${state?.lastDocument ?? 0} of ${state?.newestDocument ?? 'all'} product versions are in the index`;

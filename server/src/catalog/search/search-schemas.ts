@@ -54,6 +54,9 @@ export const SearchedProducts = Type.Object({
   ),
   total: Type.Integer(),
   isTotalExact: Type.Boolean({ description: 'false: there are so many that the total is an estimate' }),
+  isComplete: Type.Boolean({
+    description: 'false: the index is catching up with a large change, whose products may be missing',
+  }),
   facets: Type.Array(FacetSchema, { maxItems: 20 }),
   facetsOf: Type.Integer({ description: 'how many of the first products the facets are of' }),
   nextCursor: Type.Union([Type.String(), Type.Null()]),

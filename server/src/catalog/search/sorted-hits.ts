@@ -20,7 +20,7 @@ export class SortedHits {
     this.sort = sort;
   }
 
-  add({ row: { id, document }, product }: Hit): void {
+  add({ row: { id, present: document }, product }: Hit): void {
     const { attribute, isDescending } = this.sort;
     const values = readComparables(product, attribute).map(({ comparable }) => comparable);
     const value = values.sort(isDescending ? (a, b) => compareValues(b, a) : compareValues)[0];

@@ -40,7 +40,7 @@ export function planTiers(words: readonly string[], narrowing: LexemeGroups): Se
 export const isInTier = ({ all, except }: SearchTier, lexemes: ReadonlySet<string>): boolean =>
   holdsAll(all, lexemes) && !except.some((groups) => holdsAll(groups, lexemes));
 
-const holdsAll = (groups: LexemeGroups, lexemes: ReadonlySet<string>) =>
+export const holdsAll = (groups: LexemeGroups, lexemes: ReadonlySet<string>) =>
   groups.every((group) => group.some((lexeme) => holds(lexeme, lexemes)));
 
 function holds(lexeme: string, lexemes: ReadonlySet<string>): boolean {

@@ -56,10 +56,32 @@ export function listLexemes(product: UploadedProduct): ReadonlySet<string> {
   visitCategories(product, (key) => lexemes.add(`c${key.toString(36)}`));
   for (const { key, value } of product.attributes) {
     if (isBlank(value)) continue;
-    lexemes.add(lexemeOf.key(key)).add(lexemeOf.value(key, value));
-    addWords(listWords(value), key.toLowerCase() === BRAND);
+    const { ofKey, ofValue, words } = readAttribute(key, value);
+    lexemes.add(ofKey).add(ofValue);
+    addWords(words, key.toLowerCase() === BRAND);
   }
   return lexemes;
+}
+
+interface AttributeLexemes {
+  readonly ofKey: string;
+  readonly ofValue: string;
+  readonly words: readonly string[];
+}
+
+/** Most values are those of many products: kept, they cost a third. */
+const kept = new Map<string, AttributeLexemes>();
+const KEPT = 20_000;
+const KEPT_LENGTH = 100;
+
+function readAttribute(key: string, value: string): AttributeLexemes {
+  const id = `${key}\0${value}`;
+  const known = kept.get(id);
+  if (known !== undefined) return known;
+  const read = { ofKey: lexemeOf.key(key), ofValue: lexemeOf.value(key, value), words: listWords(value) };
+  if (kept.size === KEPT) kept.clear();
+  if (id.length <= KEPT_LENGTH) kept.set(id, read);
+  return read;
 }
 
 /** `ABC-123` is found by `ABC123` too. */

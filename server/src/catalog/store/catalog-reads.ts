@@ -100,7 +100,7 @@ export const createSnapshotReads = (
   readLargestId: () => read(readLargestId()),
   readSearchState: () => read(readSearchState()),
   listHits: (wanted) => read(listHits(wanted)),
-  countHits: (tier) => read(countHits(tier)),
+  countHits: (counted) => read(countHits(counted)),
   listTail: (after) => read(listTail(after)),
   listDocuments: (documents) => read(listDocuments(documents)),
 });

@@ -17,7 +17,7 @@ import {
   text,
 } from '../../storage/storage.ts';
 import type { PlacedRow } from '../browse/browse.ts';
-import type { CountedHits, WantedHits } from '../port.ts';
+import type { CountedHits, CountedTier, FoundRow, WantedHits } from '../port.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import {
   type LexemeGroups,
@@ -125,25 +125,38 @@ function foundBy(tier: SearchTier): Found {
 
 /** The product of a row `s`, unless the document has been replaced since, or belongs to an open full update. */
 const PRODUCT = lookupJoin('product', 'p', sql`p.id = s.product_id and p.document_id = s.document_id`);
+/** The same, and those that were replaced by a document that the index lacks. */
+const productOf = (newer: number | undefined): Sql =>
+  newer === undefined
+    ? PRODUCT
+    : lookupJoin(
+        'product',
+        'p',
+        sql`p.id = s.product_id and (p.document_id = s.document_id or p.document_id > ${newer})`,
+      );
 const DOCUMENT = lookupJoin('document', 'd', sql`d.id = p.document_id`);
 const PLACED = sql`p.document_id as document, ${listedColumns(uploadText(true))}`;
 
-export function listHits({ tier, after, limit }: WantedHits): Program<PlacedRow[]> {
+export function listHits({ tier, after, limit, newer }: WantedHits): Program<FoundRow[]> {
   const { from, where, order } = foundBy(tier);
   const behind = byEngine({
     sqlite: sql`${order} > ${after}`,
     postgres: sql`s.document_id > ${after}`,
   });
-  const page = sql`(select p.* from ${from} ${PRODUCT} where ${where} and ${behind} order by ${order} limit ${limit}) p`;
-  return rows(sql`select ${PLACED} from ${page} ${DOCUMENT} order by p.document_id`);
+  const page = sql`(select s.document_id as place, p.* from ${from} ${productOf(newer)} where ${where} and ${behind}
+    order by ${order} limit ${limit}) p`;
+  return rows(
+    sql`select p.place as document, p.document_id as present, ${listedColumns(uploadText(true))}
+      from ${page} ${DOCUMENT} order by p.place`,
+  );
 }
 
 /** Hits that are counted one by one, at 2 µs; more are counted by the index alone. */
 const COUNTED = 10_000;
 
-export function* countHits(tier: SearchTier): Program<CountedHits> {
+export function* countHits({ tier, newer }: CountedTier): Program<CountedHits> {
   const { from, where } = foundBy(tier);
-  const some = sql`${from} ${PRODUCT} where ${where} limit ${COUNTED + 1}`;
+  const some = sql`${from} ${productOf(newer)} where ${where} limit ${COUNTED + 1}`;
   const counted = yield* count(some);
   if (counted <= COUNTED) return { count: counted, isExact: true };
   const all = yield* count(sql`${from} where ${where}`);
@@ -222,9 +235,10 @@ const saveWalk = ({ lastDocument, version, documents, untidied, tidiedUpTo }: Se
 function* placeDocuments(placed: readonly (readonly [number, number, string])[]): Program<void> {
   if (placed.length === 0) return;
   const from = tabled('n', { document_id: 'bigint', product_id: 'bigint', lexemes: 'text' }, placed);
+  const [first, last] = [placed[0]?.[0] ?? 0, placed.at(-1)?.[0] ?? 0];
   yield* run(
     byEngine({
-      sqlite: sql`insert into search_lexeme (rowid, lexemes) select n.document_id, n.lexemes from ${from}`,
+      sqlite: () => placeInFile(placed),
       postgres: insertInto(
         'search_document',
         'document_id, product_id, lexemes',
@@ -235,10 +249,17 @@ function* placeDocuments(placed: readonly (readonly [number, number, string])[])
   );
   yield* run(
     byEngine({
-      sqlite: sql`insert into search_document select n.document_id, n.product_id from ${from}`,
+      sqlite: sql`insert into search_document select id, product_id from document where id between ${first} and ${last}`,
       postgres: NOTHING,
     }),
   );
+}
+
+/** Each text begins with its document: SQLite takes a list of texts apart in a third of the time of a list of rows. */
+function placeInFile(placed: readonly (readonly [number, number, string])[]): Sql {
+  const texts = JSON.stringify(placed.map(([document, , lexemes]) => `${document} ${lexemes}`));
+  return sql`insert into search_lexeme (rowid, lexemes)
+    select cast(value as integer), substr(value, instr(value, ' ') + 1) from json_each(${texts})`;
 }
 
 /** Removes rows of documents that are gone; those of the undo log may come back. */

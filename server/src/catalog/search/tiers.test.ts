@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { normaliseProduct } from '../products/products.ts';
+import { isInTier, planTiers } from './tiers.ts';
+import { listLexemes, listWords } from './words.ts';
+
+test('words are folded: case, accents, letters that are spelt, signs of Chinese and Japanese (§4.13 rule 2)', () => {
+  assert.deepEqual(listWords('Ångström-Straße Łódź'), ['angstrom', 'strasse', 'lodz']);
+  assert.deepEqual(listWords('i7-12700K, 16GB'), ['i7', '12700k', '16gb']);
+  assert.deepEqual(listWords('自転車 bike'), ['自', '転', '車', 'bike']);
+  assert.deepEqual(listWords('ｆｕｌｌ Ⅳ ﬁt'), ['full', 'iv', 'fit']);
+  assert.deepEqual(listWords('\0\ud800 &|!*"\'()'), []);
+  assert.equal(listWords('x'.repeat(1_000))[0]?.length, 64);
+});
+
+test('a product is in one tier, and what the index lacks is told alike (§4.13 rule 4)', () => {
+  const attributes = [
+    { key: 'Brand', value: 'Acme' },
+    { key: 'Use', value: 'for bicycles' },
+  ];
+  const lexemes = listLexemes(normaliseProduct({ identifier: 'AB-1', name: 'Long chain', attributes }));
+  const tiersOf = (q: string) =>
+    planTiers(listWords(q), []).ranked.flatMap((tier, at) => (isInTier(tier, lexemes) ? at : []));
+  assert.deepEqual(tiersOf('ab1'), [0]);
+  assert.deepEqual(tiersOf('acme chain'), [1]);
+  assert.deepEqual(tiersOf('acme cha'), [2]);
+  assert.deepEqual(tiersOf('chain bicy'), [3]);
+  assert.deepEqual(tiersOf('cha acme'), []);
+  assert.deepEqual(tiersOf(''), [0]);
+});
+
+test('a product of any size has a bounded number of lexemes (§4.13 rule 3)', () => {
+  const words = Array.from({ length: 2_000 }, (_, at) => `${'w'.repeat(60)}${at}`).join(' ');
+  const attributes = Array.from({ length: 40 }, (_, at) => ({ key: `K${at}`, value: `${at} ${words}` }));
+  const lexemes = listLexemes(normaliseProduct({ identifier: 'A', name: 'A', attributes }));
+  assert.ok([...lexemes].join(' ').length < 400_000);
+});
