@@ -13,7 +13,7 @@ FROM packages AS console
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY client client
 COPY console console
-RUN npm run build --workspace console
+RUN npm run build --workspace client --workspace console
 
 FROM node:26.10.0-slim
 ENV NODE_ENV=production \
@@ -27,6 +27,7 @@ COPY --from=packages /opt/relata ./
 COPY LICENSE ./
 COPY server/migrations server/migrations
 COPY server/src server/src
+COPY --from=console /opt/relata/client/dist client/dist
 COPY --from=console /opt/relata/console/dist console/dist
 USER node
 VOLUME /var/lib/relata

@@ -17,6 +17,11 @@ export interface SessionChoice extends ProjectChoice {
   readonly fullUpdateId?: number | undefined;
 }
 
+/** What becomes of products that are not valid; default: the project's setting. */
+export interface InvalidChoice {
+  readonly onInvalid?: 'refuse' | 'skip';
+}
+
 /** A page of the products that a commit would delete. */
 export interface DeletedQuery extends SessionChoice {
   readonly limit?: number;
@@ -58,11 +63,15 @@ export function createFullUpdate(transport: Transport) {
 
   const initiate = ({ projectId, ...options }: ProjectChoice = {}) =>
     call('postProductsBatchInitiate', { query: choose(projectId) }, options);
-  const upload = (products: readonly UploadProduct[], options: SessionChoice = {}) =>
+  /** @param products or a body as it is to be sent, in JSON */
+  const upload = (
+    products: readonly UploadProduct[] | Uint8Array,
+    { onInvalid, ...options }: SessionChoice & InvalidChoice = {},
+  ) =>
     call(
       'postProductsBatchUpload',
-      { query: choice(options), body: { products: [...products] } },
-      rest(options),
+      { query: { ...choice(options), ...(onInvalid && { onInvalid }) }, body: toBody(products) },
+      { ...rest(options), ...(options.idempotencyKey && { idempotencyKey: options.idempotencyKey }) },
     );
   const preview = (options: SessionChoice = {}) =>
     call('postProductsBatchPreview', { query: choice(options) }, rest(options));
@@ -93,7 +102,8 @@ export function createFullUpdate(transport: Transport) {
     { confirm, onBatch, allowDeletes, ...options }: FullUpdateOptions = {},
   ): Promise<FullUpdateResult> {
     const { fullUpdateId } = await initiate(options);
-    const session = { ...options, fullUpdateId };
+    const { idempotencyKey: _, ...shared } = options;
+    const session = { ...shared, fullUpdateId };
     let sent = 0;
     let batches = 0;
     for await (const batch of toBatches(products)) {
@@ -111,6 +121,10 @@ export function createFullUpdate(transport: Transport) {
 
   return { initiate, upload, preview, previewDeleted, start, fullUpdate };
 }
+
+/** @returns a body; bytes are one already */
+export const toBody = <Sent>(products: readonly Sent[] | Uint8Array) =>
+  (products instanceof Uint8Array ? products : { products: [...products] }) as { products: Sent[] };
 
 /** An idempotency key names one request: a session has many. */
 const rest = ({ signal }: ProjectChoice) => (signal ? { signal } : {});

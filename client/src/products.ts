@@ -1,4 +1,4 @@
-import { createFullUpdate } from './full-update.ts';
+import { createFullUpdate, type InvalidChoice, toBody } from './full-update.ts';
 import { readNdjson } from './lines.ts';
 import type { ListedProduct, PartialProduct, ProductPage, UploadProduct } from './product.ts';
 import { choose, type ProjectChoice } from './project-choice.ts';
@@ -57,13 +57,21 @@ function createChanges({ call }: Transport) {
       call('getProductServiceProductBySku', { query: { identifier, ...choose(projectId) } }, options),
 
     /** Replaces everything about each product, or creates it: an incremental update. At most 10,000. */
-    replace: (products: readonly UploadProduct[], { projectId, ...options }: ProjectChoice = {}) =>
-      call('postProducts', { query: choose(projectId), body: { products: [...products] } }, options),
+    replace: (
+      products: readonly UploadProduct[] | Uint8Array,
+      { projectId, onInvalid, ...options }: ProjectChoice & InvalidChoice = {},
+    ) => {
+      const query = { ...choose(projectId), ...(onInvalid && { onInvalid }) };
+      return call('postProducts', { query, body: toBody(products) }, options);
+    },
 
     /** Changes what is named and nothing else: a partial update. At most 10,000. */
-    change: (products: readonly PartialProduct[], { projectId, ...options }: ProjectChoice = {}) => {
-      const query = { partial: 'true' as const, ...choose(projectId) };
-      return call('postProducts', { query, body: { products: [...products] } }, options);
+    change: (
+      products: readonly PartialProduct[] | Uint8Array,
+      { projectId, onInvalid, ...options }: ProjectChoice & InvalidChoice = {},
+    ) => {
+      const query = { partial: 'true' as const, ...choose(projectId), ...(onInvalid && { onInvalid }) };
+      return call('postProducts', { query, body: toBody(products) }, options);
     },
 
     /** At most 10,000 identifiers. */

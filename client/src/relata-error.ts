@@ -13,6 +13,8 @@ export class RelataError extends Error {
   override readonly name = 'RelataError';
   /** The HTTP status. */
   readonly status: number;
+  /** One word of a closed list, such as `delete_guard`. Source: docs/interface.md §7.7. */
+  readonly reason: string | undefined;
   /** Also in the log of the service. */
   readonly requestId: string | undefined;
   readonly details: readonly string[];
@@ -24,6 +26,7 @@ export class RelataError extends Error {
   constructor(status: number, body: Partial<ErrorBody>, retryAfterSeconds?: number) {
     super(body.message ?? `The service answered ${status}`);
     this.status = status;
+    this.reason = body.reason;
     this.requestId = body.requestId;
     this.details = body.details ?? [];
     this.validation = (body.validation ?? []) as ProductViolation[];

@@ -26,7 +26,7 @@ export interface Outgoing extends CallOptions {
   readonly method: string;
   readonly path: string;
   readonly query?: Readonly<Record<string, unknown>>;
-  /** Sent as JSON; a string and a file go as they are. */
+  /** Sent as JSON; a string, bytes and a file go as they are. */
   readonly body?: unknown;
   readonly accept?: string;
   readonly retries?: number;
@@ -150,7 +150,8 @@ function toInit(outgoing: Outgoing, credentials: Credentials): RequestInit {
   };
 }
 
-const isAsItIs = (body: unknown): body is string | Blob => typeof body === 'string' || body instanceof Blob;
+const isAsItIs = (body: unknown): body is string | Blob | Uint8Array<ArrayBuffer> =>
+  typeof body === 'string' || body instanceof Blob || body instanceof Uint8Array;
 
 const toHeaders = ({ body, accept }: Outgoing, key: string | undefined): Record<string, string> => ({
   ...(key !== undefined && { authorization: `Bearer ${key}` }),

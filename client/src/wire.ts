@@ -212,12 +212,27 @@ export type Error = {
   /** the HTTP status */
   code: number;
   /** one word for programs; the list is closed */
-  reason: "answer_not_kept" | "answer_too_large" | "answers_unread" | "bad_request" | "body_encoding" | "body_not_json" | "body_not_unpacked" | "body_slow" | "body_stalled" | "body_too_large" | "changed_meanwhile" | "confirm_missing" | "console_missing" | "csrf_refused" | "delete_guard" | "deletes_not_exact" | "email_taken" | "expectation_failed" | "format_unreadable" | "full_update_batch_failed" | "full_update_empty" | "full_update_in_doubt" | "full_update_incomplete" | "full_update_missing" | "full_update_other" | "full_update_started" | "group_not_empty" | "headers_too_large" | "idempotency_key_reused" | "key_beyond_own" | "last_owner" | "link_ended" | "links_of_rule" | "mapping_unfit" | "method_not_allowed" | "no_known_identifier" | "no_products" | "not_found" | "not_ready" | "not_signed_in" | "nothing_to_restore" | "origin_refused" | "password_wrong" | "pipeline_busy" | "pipeline_file_missing" | "pipeline_running" | "pipeline_too_soon" | "product_invalid" | "products_too_few" | "project_required" | "query_invalid" | "rate_limited" | "relation_not_ready" | "request_invalid" | "request_timeout" | "role_refused" | "rows_rejected" | "scope_refused" | "search_absent" | "search_too_long" | "secret_key_missing" | "secret_unreadable" | "sign_in_limited" | "sign_in_refused" | "sign_in_unstored" | "source_unreadable" | "storage_full" | "task_ended" | "task_taking_effect" | "task_uploading" | "token_missing" | "too_many_identifiers" | "too_many_looks" | "too_many_pipelined" | "too_many_products" | "too_many_waits" | "unexpected" | "uri_too_long" | "webhook_refused" | "webhook_token_missing";
+  reason: "answer_not_kept" | "answer_too_large" | "answers_unread" | "bad_request" | "body_encoding" | "body_not_json" | "body_not_unpacked" | "body_slow" | "body_stalled" | "body_too_large" | "changed_meanwhile" | "confirm_missing" | "console_missing" | "csrf_refused" | "delete_guard" | "deletes_not_exact" | "email_taken" | "expectation_failed" | "format_unreadable" | "full_update_batch_failed" | "full_update_empty" | "full_update_in_doubt" | "full_update_incomplete" | "full_update_missing" | "full_update_other" | "full_update_started" | "group_not_empty" | "headers_too_large" | "idempotency_key_reused" | "key_beyond_own" | "last_owner" | "link_ended" | "links_of_rule" | "mapping_unfit" | "method_not_allowed" | "no_known_identifier" | "no_products" | "not_found" | "not_ready" | "not_signed_in" | "nothing_to_restore" | "origin_refused" | "password_wrong" | "pipeline_busy" | "pipeline_file_missing" | "pipeline_running" | "pipeline_too_soon" | "product_invalid" | "products_too_few" | "project_required" | "query_invalid" | "rate_limited" | "relation_not_ready" | "request_invalid" | "request_timeout" | "role_refused" | "rows_rejected" | "scope_refused" | "search_absent" | "search_not_ready" | "search_too_broad" | "search_too_long" | "secret_key_missing" | "secret_unreadable" | "sign_in_limited" | "sign_in_refused" | "sign_in_unstored" | "source_unreadable" | "storage_full" | "task_ended" | "task_taking_effect" | "task_uploading" | "token_missing" | "too_many_identifiers" | "too_many_looks" | "too_many_pipelined" | "too_many_products" | "too_many_waits" | "unexpected" | "uri_too_long" | "webhook_refused" | "webhook_token_missing";
   message: string;
   requestId?: string;
   details?: Array<string>;
   /** one element per bad product */
   validation?: Array<unknown>;
+};
+
+export type Facet = {
+  attribute: string;
+  type: string;
+  unitName?: string;
+  /** of products with a value */
+  count: number;
+  values: Array<{
+    value: string;
+    count: number;
+  }>;
+  /** of a numeric attribute, in its unit */
+  min?: number;
+  max?: number;
 };
 
 export type Fact = {
@@ -229,6 +244,20 @@ export type Fact = {
   value: string;
   type: string;
   userGroups?: Array<string>;
+};
+
+export type FoundProduct = {
+  id: number;
+  identifier: string;
+  groupId: string;
+  name: string;
+  /** the first LARGE one, else the first; may be empty */
+  image: string;
+  /** path of the main category; may be empty */
+  category: Array<string>;
+  /** epoch milliseconds */
+  lastUpdateTs: number;
+  link: string;
 };
 
 export type Health = {
@@ -587,6 +616,10 @@ export type MatchedValue = string | {
   field: "identifier" | "groupIdentifier" | "name";
 };
 
+export type McpMessage = {
+  jsonrpc: "2.0";
+};
+
 export type NewApiKey = {
   id: number;
   name: string;
@@ -651,6 +684,8 @@ export type NotedRequest = {
 
 export type Ontology = {
   mode: "automatic" | "own";
+  /** what the project calls units, to a spelling of the table of units: {"Daumen":"in"} */
+  unitAliases?: Record<string, string>;
   attributes: Array<Attribute>;
 };
 
@@ -2266,6 +2301,35 @@ export interface Operations {
       isComplete: boolean;
     };
   };
+  /** Search for products by words and filters, with total and facets */
+  getSearchProducts: {
+    query: { projectId?: number; q?: string; filter?: string; category?: string; sort?: string; limit?: number; cursor?: string; };
+    answer: {
+      items: Array<FoundProduct>;
+      total: number;
+      /** false: there are so many that the total is an estimate */
+      isTotalExact: boolean;
+      facets: Array<Facet>;
+      /** how many of the first products the facets are of */
+      facetsOf: number;
+      nextCursor: string | null;
+    };
+  };
+  /** Search for products by words and filters, with total and facets */
+  getManagementProjectsByIdProductsSearch: {
+    path: { id: number; };
+    query: { q?: string; filter?: string; category?: string; sort?: string; limit?: number; cursor?: string; };
+    answer: {
+      items: Array<FoundProduct>;
+      total: number;
+      /** false: there are so many that the total is an estimate */
+      isTotalExact: boolean;
+      facets: Array<Facet>;
+      /** how many of the first products the facets are of */
+      facetsOf: number;
+      nextCursor: string | null;
+    };
+  };
   /** How the ontology fits the catalog: values, facts and problems of each attribute */
   getManagementProjectsByIdOntologyCoverage: {
     path: { id: number; };
@@ -2363,6 +2427,12 @@ export interface Operations {
   postEtlTriggersWebhookByTriggerId: {
     path: { triggerId: string; };
     answer: TriggeredPipeline;
+  };
+  /** Tools for agents, by the Model Context Protocol (Streamable HTTP, stateless) */
+  postMcp: {
+    query: { projectId?: number; };
+    body: McpMessage;
+    answer: unknown;
   };
   /** This interface as OpenAPI */
   getOpenapiJson: {
@@ -2463,6 +2533,8 @@ export const operations = {
   getManagementProjectsByIdProducts: ['GET', '/management/projects/{id}/products'],
   getManagementProjectsByIdProductsByIdentifier: ['GET', '/management/projects/{id}/products/{identifier}'],
   getManagementProjectsByIdCategories: ['GET', '/management/projects/{id}/categories'],
+  getSearchProducts: ['GET', '/search/products'],
+  getManagementProjectsByIdProductsSearch: ['GET', '/management/projects/{id}/products/search'],
   getManagementProjectsByIdOntologyCoverage: ['GET', '/management/projects/{id}/ontology/coverage'],
   postManagementProjectsByIdOntologyPreview: ['POST', '/management/projects/{id}/ontology/preview'],
   getManagementProjectsByIdOntology: ['GET', '/management/projects/{id}/ontology'],
@@ -2478,6 +2550,7 @@ export const operations = {
   postManagementProjectsByIdPipelinesByPipelineIdUpload: ['POST', '/management/projects/{id}/pipelines/{pipelineId}/upload'],
   getManagementProjectsByIdPipelinesByPipelineIdRuns: ['GET', '/management/projects/{id}/pipelines/{pipelineId}/runs'],
   postEtlTriggersWebhookByTriggerId: ['POST', '/etl-triggers/webhook/{triggerId}'],
+  postMcp: ['POST', '/mcp'],
   getOpenapiJson: ['GET', '/openapi.json'],
   getDocs: ['GET', '/docs'],
 } as const satisfies Record<keyof Operations, readonly [string, string]>;

@@ -75,7 +75,7 @@ test('the first call of an empty project works as it stands, and the page turns 
     body,
   });
   assert.equal(response.status, 200, await response.text());
-  await page.getByText('1 products').waitFor();
+  await page.getByText('1 product').waitFor();
   await page.getByRole('link', { name: 'A1' }).waitFor();
 });
 
@@ -165,6 +165,30 @@ test('a relation is built with a live preview, saved, explained and deleted (§1
   assert.equal((await service.relata.relations.list(id)).length, 1);
 });
 
+test('of a two-way relation the conditions stand under the product they look at, in their groups (§12.6)', async (t) => {
+  const { enter, service } = await startConsole(t);
+  const id = await makeExampleProject(service);
+  const [one, other] = ['DRILL-118-BLUE', 'DRILL-218-BLUE'].map((identifier) => ({
+    identifiers: [identifier],
+  }));
+  assert.ok(one && other);
+  const relation = await service.relata.relations.create(id, {
+    ...{ name: 'Pair', tag: 'pair', twoWay: true, source: one, target: { any: [other, { not: other }] } },
+  });
+  await untilBuilt(service.relata, id);
+  const page = await enter(`#/projects/${id}/relations/${relation.id}`);
+  await page.getByRole('textbox', { name: 'Requested product', exact: true }).fill('DRILL-218-BLUE');
+  await page.getByLabel('Result', { exact: true }).fill('DRILL-118-BLUE');
+  await page.getByRole('button', { name: 'Explain' }).click();
+  await page.getByText('the other way round').waitFor();
+  const sides = page.locator('div', { has: page.locator('> h3') });
+  assert.match((await sides.filter({ hasText: 'Result' }).textContent()) ?? '', /one of DRILL-118-BLUE/);
+  const nested = sides.filter({ hasText: 'Requested product' });
+  const said =
+    /holdsone of these.*holdsone of DRILL-218-BLUE.*does not holdnot this.*holdsone of DRILL-218-BLUE/;
+  assert.match((await nested.textContent()) ?? '', said);
+});
+
 test('a relation of links is created, filled from a file, and searched by a source (§12.8)', async (t) => {
   const { enter, service } = await startConsole(t);
   const id = await makeExampleProject(service);
@@ -178,7 +202,7 @@ test('a relation of links is created, filled from a file, and searched by a sour
     .getByLabel('File')
     .setInputFiles({ name: 'links.ndjson', mimeType: 'application/x-ndjson', buffer: Buffer.from(text) });
   await page.getByRole('button', { name: 'Replace all links' }).click();
-  await page.getByText('2 pairs of 1 sources are listed').waitFor();
+  await page.getByText('2 pairs of 1 source are listed').waitFor();
   await page.getByLabel('Source').fill('DRILL-118-BLUE');
   await page.getByRole('button', { name: 'Show its targets' }).click();
   await page.getByRole('link', { name: 'LATER' }).waitFor();

@@ -72,6 +72,26 @@ test('what is not sure is told: reasons, warnings and a file of another format (
   await page.getByText('groupIdentifier from Handle: the format names this column so').waitFor();
 });
 
+test('a pipeline of links names its relation, and the file lists what goes with what (§13.9)', async (t) => {
+  const { enter, service } = await startConsole(t);
+  const id = await makeExampleProject(service);
+  const every = { source: { all: [] }, target: { all: [] } };
+  await service.relata.relations.create(id, { ...every, kind: 'links', name: 'Set', tag: 'set' });
+  const page = await enter(`#/projects/${id}/pipelines/new`);
+  await page.getByLabel('Name', { exact: true }).first().fill('Sets');
+  await page.getByLabel('Mode').selectOption('links');
+  await page.getByRole('combobox', { name: 'Relation', exact: true }).selectOption('Set');
+  const file = csv('sku,related_skus\nDRILL-1,"BIT-1,BIT-2"\n');
+  await page.getByLabel('File to try').setInputFiles(file);
+  await page.getByText('1 row, 1 list, 0 with problems').waitFor();
+  const columnOf = (label: string) => page.getByRole('combobox', { name: label, exact: true }).inputValue();
+  const columns = await Promise.all(['Source: the product that lists others', 'Targets'].map(columnOf));
+  assert.deepEqual(columns, ['sku', 'related_skus']);
+  await page.getByRole('button', { name: 'Create the pipeline' }).click();
+  await page.getByLabel('File to upload').setInputFiles(file);
+  await page.getByText('2 created').waitFor();
+});
+
 test('mistakes stand at their fields, and a pipeline is changed and deleted (§13.1)', async (t) => {
   const { enter, service } = await startConsole(t);
   const id = await makeExampleProject(service);

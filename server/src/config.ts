@@ -54,6 +54,10 @@ const Environment = Type.Object(
     RELATA_BODY_BUDGET_MIB: Type.Integer({ default: 256, minimum: 1, maximum: 1_048_576 }),
     /** 0: nothing is cached. */
     RELATA_CACHE_MIB: Type.Integer({ default: defaultCacheMib(), minimum: 0, maximum: 1_048_576 }),
+    /** Of the commands that talk to a service: a service itself does not look at them. */
+    RELATA_URL: Type.Optional(Type.String()),
+    RELATA_API_KEY: Type.Optional(Type.String()),
+    RELATA_PROJECT: Type.Optional(Type.String()),
   },
   { additionalProperties: false },
 );
@@ -74,6 +78,17 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const problems = listProblems(settings);
   if (problems.length > 0) throw new Error(`Configuration: ${problems.join('; ')}`);
   return toConfig(settings as Environment);
+}
+
+/** Where the commands for those who feed a service find it, and where they keep what they know. */
+export function readClientSettings(env: NodeJS.ProcessEnv = process.env) {
+  return {
+    url: env.RELATA_URL || undefined,
+    key: env.RELATA_API_KEY || undefined,
+    project: env.RELATA_PROJECT || undefined,
+    configHome: env.XDG_CONFIG_HOME || undefined,
+    stateHome: env.XDG_STATE_HOME || undefined,
+  };
 }
 
 /** Only digits become a number: `1e3`, `0x10`, `4810.5` or an empty text are mistakes. */

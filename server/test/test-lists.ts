@@ -15,6 +15,7 @@ export const RULES_ABOVE_THE_STORES: Readonly<Record<string, string>> = {
   'test/pipelines/pipeline-limits.test.ts': 'what a source may send, before anything is stored',
   'test/repository/demo.test.ts': 'the products and pipelines of the demo, which serves the embedded store',
   'test/service/body-budget.test.ts': 'memory of bodies, before anything is stored',
+  'test/service/command-line.test.ts': 'a client, which sees answers and no store',
   'test/service/hostile-bodies.test.ts': 'bodies that a parsing thread refuses',
   'test/service/slow-bodies.test.ts': 'bodies that do not arrive',
 };

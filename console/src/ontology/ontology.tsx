@@ -13,7 +13,7 @@ import { SelectField, TextField } from '../parts/field.tsx';
 import { Answer, Card, Empty, ErrorNote, Loading, Page } from '../parts/page.tsx';
 import { Meter } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
-import { formatCount, formatPercent, formatType } from '../state/format.ts';
+import { countOf, formatCount, formatPercent, formatType } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
@@ -114,7 +114,7 @@ function Attributes({ read }: { read: Tagged<Ontology> }) {
       <ErrorNote error={error ?? uncounted} />
       <Card
         isBare
-        title={`${formatCount(found.length)} ${found.length === 1 ? 'attribute' : 'attributes'}`}
+        title={countOf(found.length, 'attribute')}
         actions={
           <>
             {isCounting && <Loading words="Counting …" />}

@@ -1,6 +1,6 @@
 import { Card } from '../parts/page.tsx';
 import { Meter } from '../parts/show.tsx';
-import { formatCount } from '../state/format.ts';
+import { countOf, formatCount } from '../state/format.ts';
 import type { Coverage } from './coverage.ts';
 
 const SHOWN = 20;
@@ -20,7 +20,7 @@ export function UnknownKeys({ coverage: { answer } }: { coverage: Coverage }) {
             <span className="cut">
               {name} <span className="soft">such as {values[0]?.value}</span>
             </span>
-            <span className="soft">{formatCount(withValue)} products</span>
+            <span className="soft">{countOf(withValue, 'product')}</span>
             <Meter
               share={sampledProducts > 0 ? withValue / sampledProducts : 0}
               label={`Products with ${name}`}

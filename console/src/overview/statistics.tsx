@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Chart } from '../parts/chart.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
 import { Ago } from '../parts/show.tsx';
-import { formatCount, formatDuration, formatPercent } from '../state/format.ts';
+import { countOf, formatCount, formatDuration, formatPercent } from '../state/format.ts';
 import { linkTo } from '../state/route.ts';
 import { listSteps, spread, sum } from '../state/series.ts';
 import { useRelata } from '../state/session.tsx';
@@ -67,7 +67,7 @@ function CatalogChart({ statistics }: { statistics: StatisticsAnswer }) {
   const changed = spread(steps, catalogs, 'changed');
   const deleted = spread(steps, catalogs, 'deleted');
   const products = catalogs.at(-1)?.products ?? 0;
-  const words = `${formatCount(products)} products; in a day ${formatCount(sum(created))} created, ${formatCount(sum(changed))} changed, ${formatCount(sum(deleted))} deleted`;
+  const words = `${countOf(products, 'product')}; in a day ${formatCount(sum(created))} created, ${formatCount(sum(changed))} changed, ${formatCount(sum(deleted))} deleted`;
   return (
     <Card title="Catalogs">
       <p className="soft small">{words}</p>

@@ -38,6 +38,34 @@ export function ColumnField({ columns, spec, onChange, ...rest }: ColumnShape) {
   );
 }
 
+interface ColumnsShape extends Omit<ColumnShape, 'spec' | 'onChange' | 'isQuiet'> {
+  specs: MappedColumn | readonly MappedColumn[] | undefined;
+  onChange(specs: MappedColumn | MappedColumn[] | undefined): void;
+}
+
+/** Each chosen column, and an empty field for the next one. */
+export function ColumnsField({ label, columns, specs = [], mistake, onChange }: ColumnsShape) {
+  const chosen = [specs].flat() as MappedColumn[];
+  const put = (at: number, spec: MappedColumn | undefined) => {
+    const next = chosen.toSpliced(at, 1, ...(spec === undefined ? [] : [spec]));
+    onChange(next.length > 1 ? next : next[0]);
+  };
+  return (
+    <div className="fields">
+      {[...chosen, undefined].map((spec, at) => (
+        <ColumnField
+          key={at}
+          label={at === 0 ? label : `${label} ${at + 1}`}
+          columns={columns}
+          spec={spec}
+          mistake={at === 0 ? mistake : undefined}
+          onChange={(next) => put(at, next)}
+        />
+      ))}
+    </div>
+  );
+}
+
 const describeChange = (spec: object) =>
   Object.keys(spec)
     .filter((name) => name !== 'column')

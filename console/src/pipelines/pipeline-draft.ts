@@ -8,7 +8,7 @@ import {
   type PipelineDefinition,
   type RunCounts,
 } from '@relata/client';
-import { formatCount } from '../state/format.ts';
+import { countOf, formatCount } from '../state/format.ts';
 
 /** Of a pipeline each of source, format and trigger: what else it has depends on its type. */
 type Typed = Readonly<Record<string, unknown>>;
@@ -50,14 +50,18 @@ export function guessFormat(fileName: string): string | undefined {
 }
 
 /** Whether a mapping must be there, may be, or must not. Source: docs/interface.md §13.1 rule 13. */
-export const needOfMapping = (format: Typed): 'needed' | 'own' | 'none' =>
-  findChoice('PipelineFormat', format)?.mapping ?? 'needed';
+export function needOfMapping({ format, mode }: Pick<PipelineDefinition, 'format' | 'mode'>) {
+  const need = findChoice('PipelineFormat', format)?.mapping ?? 'needed';
+  // What a format maps by itself are products.
+  return need === 'own' && mode === 'links' ? 'needed' : need;
+}
 
 export const MODES = [
   ['full', 'Full: the file is the whole catalog'],
   ['incremental', 'Incremental: products are added and replaced'],
   ['partial', 'Partial: only mapped fields are changed'],
   ['delete', 'Delete: the products in the file are deleted'],
+  ['links', 'Links: the file lists what goes with what'],
 ] as const;
 
 /** In a project without products it starts as a full update, which creates the attributes. */
@@ -97,7 +101,7 @@ export function describeCounts(counts: RunCounts | null): string {
   const words = (['created', 'changed', 'unchanged', 'deleted', 'rejected', 'filtered'] as const)
     .filter((name) => counts[name] > 0)
     .map((name) => `${formatCount(counts[name])} ${name}`);
-  return words.join(', ') || `${formatCount(counts.rows)} rows`;
+  return words.join(', ') || countOf(counts.rows, 'row');
 }
 
 /** @returns the one column that is taken; undefined where it is not as simple */

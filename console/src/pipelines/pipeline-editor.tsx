@@ -94,7 +94,7 @@ function Editor({ stored, isFirst = false }: EditorShape) {
         <SourceCard {...shape} tried={tried} />
         <FormatCard {...shape} found={tried.preview.data?.found} />
         <MappingCard {...shape} preview={tried.preview.data} />
-        <PreviewCard tried={tried} onRejectedRow={draft.onRejectedRow} />
+        <PreviewCard tried={tried} mode={draft.mode} onRejectedRow={draft.onRejectedRow} />
         <TriggerCard {...shape} />
         <GuardsCard {...shape} />
       </MistakesContext>

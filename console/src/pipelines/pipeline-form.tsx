@@ -3,6 +3,7 @@ import { SelectField, TextField } from '../parts/field.tsx';
 import { Card } from '../parts/page.tsx';
 import { useMistake } from './mistakes.ts';
 import { MODES, textOf, typeOf, withOption } from './pipeline-draft.ts';
+import { LinkedRelationField } from './pipeline-links.tsx';
 
 export interface PipelineShape {
   draft: PipelineDefinition;
@@ -11,6 +12,11 @@ export interface PipelineShape {
 
 export function BasicsCard({ draft, onChange }: PipelineShape) {
   const mistake = useMistake();
+  const setMode = (mode: PipelineDefinition['mode']) => {
+    const isOther = (mode === 'links') !== (draft.mode === 'links');
+    // Products and links have no field in common.
+    onChange({ mode, ...(isOther && { mapping: undefined, relationId: undefined }) });
+  };
   return (
     <Card title="Pipeline">
       <div className="fields">
@@ -26,8 +32,9 @@ export function BasicsCard({ draft, onChange }: PipelineShape) {
           label="Mode"
           choices={MODES}
           value={draft.mode}
-          onChange={(event) => onChange({ mode: event.target.value as PipelineDefinition['mode'] })}
+          onChange={(event) => setMode(event.target.value as PipelineDefinition['mode'])}
         />
+        {draft.mode === 'links' && <LinkedRelationField draft={draft} onChange={onChange} />}
       </div>
     </Card>
   );

@@ -11,7 +11,7 @@ export function FormatCard({ draft, onChange, found }: PipelineShape & { found: 
   const { format, mapping } = draft;
   const mistake = useMistake();
   const setType = (type: string) => {
-    const keeps = needOfMapping({ type }) === 'needed' && needOfMapping(format) === 'needed';
+    const keeps = needOfMapping({ format: { type } }) === 'needed' && needOfMapping({ format }) === 'needed';
     onChange({ format: { type }, mapping: keeps ? mapping : undefined });
   };
   return (

@@ -5,9 +5,10 @@ import { AreaField, TextField } from '../parts/field.tsx';
 import { Card } from '../parts/page.tsx';
 import { useMistake } from './mistakes.ts';
 import { MappedAttributesFields } from './pipeline-attributes.tsx';
-import { ColumnField } from './pipeline-column.tsx';
+import { ColumnField, ColumnsField } from './pipeline-column.tsx';
 import { nameFormat, needOfMapping, withField } from './pipeline-draft.ts';
 import type { PipelineShape } from './pipeline-form.tsx';
+import { LinkFields } from './pipeline-links.tsx';
 
 /** As an identifier is needed, a mapping that has none yet is one too while it is being made. */
 const NO_MAPPING = {} as Mapping;
@@ -19,7 +20,7 @@ interface Previewed {
 /** Which column becomes which part of a product. Source: docs/interface.md §13.8. */
 export function MappingCard({ draft, onChange, preview }: PipelineShape & Previewed) {
   const { mapping } = draft;
-  const need = needOfMapping(draft.format);
+  const need = needOfMapping(draft);
   const suggested = preview?.suggestion.mapping as Mapping | undefined;
   const put = (next: Mapping | undefined) => onChange({ mapping: next });
   if (need === 'none') return null;
@@ -44,7 +45,7 @@ export function MappingCard({ draft, onChange, preview }: PipelineShape & Previe
       {need === 'own' && mapping === undefined ? (
         <p className="soft">This format has a default mapping, so you need none.</p>
       ) : (
-        <Fields mapping={mapping ?? NO_MAPPING} columns={preview?.columns ?? []} onChange={put} />
+        <Fields mode={draft.mode} mapping={mapping ?? NO_MAPPING} columns={preview?.columns} onChange={put} />
       )}
     </Card>
   );
@@ -100,7 +101,21 @@ const SIMPLE = [
   ['productUrl', 'URL of the product'],
 ] as const;
 
-function Fields({ mapping, columns, onChange }: FieldsShape) {
+function Fields({
+  mode,
+  columns = [],
+  ...shape
+}: Omit<FieldsShape, 'columns'> & Partial<Pick<FieldsShape, 'columns'>> & Pick<PipelineDefinition, 'mode'>) {
+  const Shown = mode === 'links' ? LinkFields : ProductFields;
+  return (
+    <>
+      <Shown columns={columns} {...shape} />
+      <MappingText {...shape} />
+    </>
+  );
+}
+
+function ProductFields({ mapping, columns, onChange }: FieldsShape) {
   const mistake = useMistake();
   return (
     <>
@@ -117,9 +132,14 @@ function Fields({ mapping, columns, onChange }: FieldsShape) {
         ))}
         <CategoryFields mapping={mapping} columns={columns} onChange={onChange} />
       </div>
-      <ImageFields mapping={mapping} columns={columns} onChange={onChange} />
+      <ColumnsField
+        label="Image"
+        columns={columns}
+        specs={mapping.images as MappedColumn | MappedColumn[] | undefined}
+        mistake={mistake('/mapping/images')}
+        onChange={(images) => onChange(withField(mapping, 'images', images))}
+      />
       <MappedAttributesFields mapping={mapping} columns={columns} onChange={onChange} />
-      <MappingText mapping={mapping} onChange={onChange} />
     </>
   );
 }
@@ -150,32 +170,6 @@ function CategoryFields({ mapping, columns, onChange }: FieldsShape) {
         />
       )}
     </>
-  );
-}
-
-/** Each chosen image, and an empty field for the next one. */
-function ImageFields({ mapping, columns, onChange }: FieldsShape) {
-  const given = mapping.images ?? [];
-  const images = Array.isArray(given) ? given : [given];
-  const mistake = useMistake();
-  const put = (at: number, spec: MappedColumn | undefined) => {
-    const next = [...images];
-    next.splice(at, 1, ...(spec === undefined ? [] : [spec]));
-    onChange(withField(mapping, 'images', next.length > 1 ? next : next[0]));
-  };
-  return (
-    <div className="fields">
-      {[...images, undefined].map((spec, at) => (
-        <ColumnField
-          key={at}
-          label={at === 0 ? 'Image' : `Image ${at + 1}`}
-          columns={columns}
-          spec={spec as MappedColumn | undefined}
-          mistake={at === 0 ? mistake('/mapping/images') : undefined}
-          onChange={(next) => put(at, next)}
-        />
-      ))}
-    </div>
   );
 }
 

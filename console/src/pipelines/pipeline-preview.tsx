@@ -3,7 +3,7 @@ import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { Card, Empty, ErrorNote, Loading } from '../parts/page.tsx';
-import { formatCount } from '../state/format.ts';
+import { countOf, formatCount } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
@@ -91,15 +91,13 @@ interface Suggestion {
 }
 
 /** What the service suggests is the start: it is taken until somebody has changed it. */
-function useSuggestion(
-  { format, mapping }: PipelineDefinition,
-  { suggested, isNew, onChange }: Suggestion,
-): void {
+function useSuggestion(draft: PipelineDefinition, { suggested, isNew, onChange }: Suggestion): void {
   const taken = useRef<string>(undefined);
+  const { mapping } = draft;
   const present = JSON.stringify(mapping);
   const next = JSON.stringify(suggested);
   const isOurs = mapping === undefined || present === taken.current;
-  const need = needOfMapping(format);
+  const need = needOfMapping(draft);
   const isWanted = suggested !== undefined && isOurs && (need === 'needed' || (need === 'own' && isNew));
   useEffect(() => {
     if (!isWanted || present === next) return;
@@ -112,9 +110,11 @@ type PreviewRow = PipelinePreview['rows'][number];
 
 export function PreviewCard({
   tried: { preview, isAsked },
+  mode,
   onRejectedRow = 'stop',
 }: {
   tried: Tried;
+  mode: PipelineDefinition['mode'];
   onRejectedRow: PipelineDefinition['onRejectedRow'];
 }) {
   const wouldEnd =
@@ -135,7 +135,13 @@ export function PreviewCard({
         </p>
       )}
       {preview.data && !preview.error && <Warnings warnings={preview.data.warnings} />}
-      {preview.data && !preview.error && <Rows rows={preview.data.rows} isOld={preview.isPlaceholderData} />}
+      {preview.data && !preview.error && (
+        <Rows
+          rows={preview.data.rows}
+          isOld={preview.isPlaceholderData}
+          made={mode === 'links' ? 'list' : 'product'}
+        />
+      )}
     </Card>
   );
 }
@@ -157,19 +163,20 @@ function Warnings({ warnings }: Pick<PipelinePreview, 'warnings'>) {
 
 const hasProblems = ({ problems = [] }: PreviewRow) => problems.length > 0;
 
-function Rows({ rows, isOld }: { rows: readonly PreviewRow[]; isOld: boolean }) {
+/** @param props.made what a row makes */
+function Rows({ rows, isOld, made }: { rows: readonly PreviewRow[]; isOld: boolean; made: string }) {
   const [isAll, setAll] = useState(false);
   const shown = rows.filter((row, at) => isAll || at < FIRST_ROWS || hasProblems(row));
-  const made = rows.filter(({ product }) => product !== undefined).length;
+  const good = rows.filter(({ product }) => product !== undefined).length;
   return (
     <div className="stack" style={{ opacity: isOld ? 0.6 : 1 }} aria-busy={isOld}>
       <p className="soft" role="status">
-        {formatCount(rows.length)} rows, {formatCount(made)} products,{' '}
-        {formatCount(rows.filter(hasProblems).length)} with problems
+        {countOf(rows.length, 'row')}, {countOf(good, made)}, {formatCount(rows.filter(hasProblems).length)}{' '}
+        with problems
       </p>
       <ol className="stack wide">
         {shown.map((row) => (
-          <RowItem key={row.number} row={row} />
+          <RowItem key={row.number} row={row} made={made} />
         ))}
       </ol>
       {shown.length < rows.length && (
@@ -181,13 +188,13 @@ function Rows({ rows, isOld }: { rows: readonly PreviewRow[]; isOld: boolean }) 
   );
 }
 
-function RowItem({ row }: { row: PreviewRow }) {
+function RowItem({ row, made }: { row: PreviewRow; made: string }) {
   const { number, values, product, problems = [] } = row;
   return (
     <li className="tried-row">
       <div className="row">
         <strong>Row {number}</strong>
-        <Outcome row={row} />
+        <Outcome row={row} made={made} />
       </div>
       <div className="columns">
         <Pairs label={`Row ${number} as it was read`} pairs={Object.entries(values)} />
@@ -200,20 +207,20 @@ function RowItem({ row }: { row: PreviewRow }) {
               </span>
             </div>
           ))}
-          {product && <Pairs label={`The product of row ${number}`} pairs={listParts(product)} />}
+          {product && <Pairs label={`The ${made} of row ${number}`} pairs={listParts(product)} />}
         </div>
       </div>
     </li>
   );
 }
 
-function Outcome({ row }: { row: PreviewRow }) {
+function Outcome({ row, made }: { row: PreviewRow; made: string }) {
   if (row.isFiltered) return <span className="badge">left out by the filter</span>;
   if (row.product === undefined) return <span className="badge bad">rejected</span>;
   return hasProblems(row) ? (
-    <span className="badge warn">a product with problems</span>
+    <span className="badge warn">a {made} with problems</span>
   ) : (
-    <span className="badge good">a product</span>
+    <span className="badge good">a {made}</span>
   );
 }
 

@@ -6,7 +6,7 @@ import { Empty, ErrorNote, Loading } from '../parts/page.tsx';
 import { Ago, Thumb } from '../parts/show.tsx';
 import { VirtualGrid } from '../parts/virtual-grid.tsx';
 import { readPath } from '../state/category-path.ts';
-import { formatCount } from '../state/format.ts';
+import { countOf, formatCount } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
@@ -30,7 +30,7 @@ export function ProductTable({ filters }: { filters: ProductFilters }) {
     <>
       <ProductGrid key={part.before} label="Products" count={count} getRow={getRow} onNearEnd={onNearEnd} />
       <div className="grid-foot" role="status">
-        <span>{next === undefined ? `${formatCount(total)} products` : sayLoaded(part.before, total)}</span>
+        <span>{next === undefined ? countOf(total, 'product') : sayLoaded(part.before, total)}</span>
         <PartButtons
           back={parts.length > 1 ? () => setParts(parts.slice(0, -1)) : undefined}
           onward={

@@ -96,6 +96,15 @@ function CatalogFields({ project }: { project: ManagedProject }) {
           max={10}
           defaultValue={project.settings.keptCommits}
         />
+        <SelectField
+          label="Products that are not valid"
+          name="onInvalid"
+          choices={[
+            ['refuse', 'refuse the whole request'],
+            ['skip', 'leave them out and report them'],
+          ]}
+          defaultValue={project.settings.onInvalid}
+        />
         <TextField
           label="Brand attribute"
           name="brandAttribute"
@@ -123,6 +132,7 @@ function readForm(form: FormData) {
       maxDeletePercent: Number(text('maxDeletePercent')),
       keptCommits: Number(text('keptCommits')),
       brandAttribute: text('brandAttribute'),
+      onInvalid: text('onInvalid') as 'refuse' | 'skip',
     },
   };
 }

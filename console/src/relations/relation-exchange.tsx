@@ -7,7 +7,7 @@ import { TextField } from '../parts/field.tsx';
 import { ErrorNote } from '../parts/page.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { saveFile } from '../state/csv.ts';
-import { formatCount } from '../state/format.ts';
+import { countOf, formatCount } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
 import { foreseeImport, type ImportEffect, readImport } from './relation-import.ts';
@@ -55,7 +55,7 @@ export function ImportRelations({ present }: { present: readonly Relation[] }) {
     if (chosen === undefined) return;
     await relata.relations.import(project.id, chosen.relations);
     await queries.invalidateQueries({ queryKey: ['relations', project.id] });
-    tell.good(`${formatCount(chosen.relations.length)} relations were imported`);
+    tell.good(`imported ${countOf(chosen.relations.length, 'relation')}`);
   };
   return (
     <>

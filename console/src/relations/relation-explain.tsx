@@ -50,12 +50,13 @@ export function RelationExplain({ relationId }: { relationId: number }) {
 
 function Explanation({ found }: { found: RelationExplanation }) {
   const { related, rank, excluded, matchType, source, target, match, listed } = found;
+  const isSecondWay = matchType === 'SECOND_WAY';
   return (
     <div className="stack" aria-live="polite">
       <p className={related ? 'note good' : 'note warn'}>
         <strong>
           {related ? `It is a result${rank ? `, number ${rank}` : ''}` : 'It is not a result'}
-          {matchType === 'SECOND_WAY' && ', the other way round'}
+          {isSecondWay && ', the other way round'}
           {excluded && `: it is the ${excluded}`}
         </strong>
       </p>
@@ -65,22 +66,8 @@ function Explanation({ found }: { found: RelationExplanation }) {
         </p>
       )}
       {listed === null && <p>Neither of them lists the other one.</p>}
-      <Verdicts
-        title={matchType === 'SECOND_WAY' ? 'Result' : 'Requested product'}
-        list={source.conditions.map(({ condition, holds, values }) => ({
-          words: describeFilter(condition),
-          holds,
-          values: values.join(', '),
-        }))}
-      />
-      <Verdicts
-        title={matchType === 'SECOND_WAY' ? 'Requested product' : 'Result'}
-        list={target.conditions.map(({ condition, holds, values }) => ({
-          words: describeFilter(condition),
-          holds,
-          values: values.join(', '),
-        }))}
-      />
+      <Verdicts title={isSecondWay ? 'Result' : 'Requested product'} list={readSide(source)} />
+      <Verdicts title={isSecondWay ? 'Requested product' : 'Result'} list={readSide(target)} />
       <Verdicts
         title="Match"
         list={match.map((one) => ({
@@ -96,7 +83,31 @@ function Explanation({ found }: { found: RelationExplanation }) {
 interface Verdict {
   readonly words: string;
   readonly holds: boolean;
-  readonly values: string;
+  /** Of a condition; a group has others in it. */
+  readonly values?: string;
+  readonly inner?: readonly Verdict[];
+}
+
+type Side = RelationExplanation['source'];
+type Explained = { readonly holds: boolean } & (
+  | Side['conditions'][number]
+  | { readonly all: readonly Explained[] }
+  | { readonly any: readonly Explained[] }
+  | { readonly not: Explained }
+);
+
+/** @returns the conditions of a side, in their groups where these are nested */
+function readSide({ filter, conditions }: Side): readonly Verdict[] {
+  return filter === undefined ? conditions.map(readExplained) : [readExplained(filter as Explained)];
+}
+
+function readExplained(explained: Explained): Verdict {
+  const { holds } = explained;
+  if ('condition' in explained)
+    return { holds, words: describeFilter(explained.condition), values: explained.values.join(', ') };
+  if ('all' in explained) return { holds, words: 'all of these', inner: explained.all.map(readExplained) };
+  if ('any' in explained) return { holds, words: 'one of these', inner: explained.any.map(readExplained) };
+  return { holds, words: 'not this', inner: [readExplained(explained.not)] };
 }
 
 function Verdicts({ title, list }: { title: string; list: readonly Verdict[] }) {
@@ -104,20 +115,26 @@ function Verdicts({ title, list }: { title: string; list: readonly Verdict[] }) 
   return (
     <div>
       <h3>{title}</h3>
-      <ul className="verdicts small">
-        {list.map(({ words, holds, values }) => (
-          <li key={words}>
-            <span className={holds ? 'holds' : 'fails'}>
-              <Icon name={holds ? 'check' : 'cross'} />
-              <span className="hidden">{holds ? 'holds' : 'does not hold'}</span>
-            </span>
-            <span>
-              {words}
-              <div className="soft mono">{values || 'no value'}</div>
-            </span>
-          </li>
-        ))}
-      </ul>
+      <VerdictList list={list} />
     </div>
+  );
+}
+
+function VerdictList({ list }: { list: readonly Verdict[] }) {
+  return (
+    <ul className="verdicts small">
+      {list.map(({ words, holds, values, inner }, at) => (
+        <li key={at}>
+          <span className={holds ? 'holds' : 'fails'}>
+            <Icon name={holds ? 'check' : 'cross'} />
+            <span className="hidden">{holds ? 'holds' : 'does not hold'}</span>
+          </span>
+          <div>
+            {words}
+            {inner ? <VerdictList list={inner} /> : <div className="soft mono">{values || 'no value'}</div>}
+          </div>
+        </li>
+      ))}
+    </ul>
   );
 }

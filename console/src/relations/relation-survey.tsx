@@ -5,7 +5,7 @@ import { Button } from '../parts/button.tsx';
 import { Card, ErrorNote, Loading } from '../parts/page.tsx';
 import { Figure, Meter } from '../parts/show.tsx';
 import { EVERY_PRODUCT, pruneFilter } from '../state/filters.ts';
-import { formatCount, formatPercent } from '../state/format.ts';
+import { countOf, formatCount, formatPercent } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
@@ -92,8 +92,8 @@ function Survey({ survey, isOld }: { survey: RelationSurvey; isOld: boolean }) {
       </dl>
       {survey.links && (
         <p>
-          {formatCount(survey.links.pairs)} pairs of {formatCount(survey.links.sources)} sources are listed,
-          with products that are not there yet.
+          {countOf(survey.links.pairs, 'pair')} of {countOf(survey.links.sources, 'source')} are listed, with
+          products that are not there yet.
         </p>
       )}
       <div className="stack">

@@ -5,6 +5,9 @@ const moments = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyl
 const clocks = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
 
 export const formatCount = (count: number): string => counts.format(count);
+/** @param noun in the singular, with a plural in -s @returns `1 product`, `2,000 products` */
+export const countOf = (count: number, noun: string): string =>
+  `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 export const formatPercent = (share: number): string => percents.format(share);
 export const formatMoment = (at: number): string => moments.format(at);
 export const formatClock = (at: number): string => clocks.format(at);

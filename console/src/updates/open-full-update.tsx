@@ -5,7 +5,7 @@ import { Button, CopyButton } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
 import { Figure } from '../parts/show.tsx';
-import { formatCount } from '../state/format.ts';
+import { countOf, formatCount } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
@@ -70,7 +70,7 @@ function ToBeDeleted({ count, first }: { count: number; first: readonly string[]
   return (
     <div className="stack">
       <div className="row spread">
-        <h3>To be deleted: {formatCount(count)} products</h3>
+        <h3>To be deleted: {countOf(count, 'product')}</h3>
         <CopyButton text={(identifiers ?? first).join('\n')} label="Copy these identifiers" words="Copy" />
       </div>
       <p className="mono small">{(identifiers ?? first).join('  ')}</p>

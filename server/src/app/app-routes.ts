@@ -3,11 +3,13 @@ import type { createAccess } from '../access/access.ts';
 import { apiKeyRoutes } from '../access/keys/api-key-routes.ts';
 import { sessionRoutes } from '../access/users/session-routes.ts';
 import { userRoutes } from '../access/users/user-routes.ts';
+import { agentRoutes } from '../agents/agent-routes.ts';
 import { productRoutes } from '../catalog/browse/product-routes.ts';
 import { surveyRoutes } from '../catalog/browse/survey-routes.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { lookupRoutes } from '../catalog/lookup/lookup-routes.ts';
 import { ontologyRoutes } from '../catalog/ontology/ontology-routes.ts';
+import { searchRoutes } from '../catalog/search/search-routes.ts';
 import { contentRoutes } from '../catalog/updates/content-routes.ts';
 import { deleteRoutes } from '../catalog/updates/delete-routes.ts';
 import { openFullUpdateRoutes } from '../catalog/updates/open-full-update-routes.ts';
@@ -58,11 +60,13 @@ const ROUTES = [
   relationRoutes,
   linkRoutes,
   productRoutes,
+  searchRoutes,
   surveyRoutes,
   ontologyRoutes,
   pipelineRoutes,
   pipelineRunRoutes,
   webhookRoutes,
+  agentRoutes,
 ];
 
 /** Never from the `Host` header: whoever makes a request would choose where a link leads. */
@@ -74,6 +78,7 @@ export function baseUrlOf({ publicUrl, host, port }: Config, server?: Server): s
 }
 
 export interface RouteNeeds {
+  readonly version: string;
   readonly config: Config;
   readonly clock: Clock;
   readonly storage: Storage;

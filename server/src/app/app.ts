@@ -102,7 +102,7 @@ export async function createApp({
   addHealthRoutes(server, async () => isReady && (await storage.isReachable()));
   serveMetrics(server, metrics);
   const parts = { projects, access, statistics, tasks, catalog, relations, pipelines };
-  if (role !== 'worker') addRoutes(server, { ...base, ...parts, consoleFolder });
+  if (role !== 'worker') addRoutes(server, { ...base, ...parts, consoleFolder, version: VERSION });
   await server.ready();
 
   const upkeep = startUpkeep({ ...storage, ...base, ...parts });
@@ -129,6 +129,8 @@ export async function createApp({
       isReady = true;
       return address;
     },
+    /** Starts the threads of the first update and the first related products: they load for a while. */
+    startThreads: threads.start,
     /** Stops accepting, finishes requests in flight, hands running tasks back. */
     async stop(): Promise<void> {
       isReady = false;
@@ -193,6 +195,7 @@ function openCatalog(base: Base, { projects, tasks, metrics, statistics, server 
     logger,
     ingest: createIngest({ threads: threads.parsers, payloads, maxMib: config.uploadMaxMib }),
     scans: createScans(threads.scanners),
+    searchers: threads.relationReaders,
     getSettings: projects.getSettings,
     getLocale: projects.getLocale,
     onProductsWritten(projectId, counts) {
@@ -206,6 +209,9 @@ function openCatalog(base: Base, { projects, tasks, metrics, statistics, server 
     catalog,
     relations,
     threads: {
+      start() {
+        for (const pool of [threads.writers, threads.parsers, threads.relationReaders]) pool.start();
+      },
       async close() {
         for (const pool of Object.values(threads)) await pool.close();
       },

@@ -5,6 +5,7 @@ import {
   createCatalogFiles,
   createPayloadRows,
   openPostgres,
+  type Postgres,
   type ThreadPlace,
 } from '../storage/storage.ts';
 
@@ -19,11 +20,21 @@ interface ThreadSnapshots {
 export function openSnapshots(place: ThreadPlace): ThreadSnapshots {
   if (place.kind === 'embedded') {
     const files = createCatalogFiles(place.catalogs);
-    const derivation = relationDerivation();
-    return { files, snapshots: createSqliteSnapshots({ files, payloads: place.payloads, derivation }) };
+    return { files, snapshots: snapshotsOfFiles(files, place) };
   }
   const postgres = openPostgres(place);
+  return { snapshots: snapshotsOfRows(postgres) };
+}
+
+export const snapshotsOfFiles = (
+  files: CatalogFiles,
+  { payloads }: Extract<ThreadPlace, { kind: 'embedded' }>,
+): CatalogSnapshots => createSqliteSnapshots({ files, payloads, derivation: relationDerivation() });
+
+/** @param pick where to read from, each time anew */
+export function snapshotsOfRows(postgres: Postgres, pick = () => postgres): CatalogSnapshots {
   const { read: readPayload } = createPayloadRows(postgres);
   const derivation = relationBatchDerivation();
-  return { snapshots: createPostgresSnapshots({ postgres, readPayload, derivation }) };
+  const picked: Pick<Postgres, 'snapshot'> = { snapshot: (work) => pick().snapshot(work) };
+  return createPostgresSnapshots({ postgres: picked, readPayload, derivation });
 }

@@ -10,6 +10,8 @@ import { createProductLists, readProductPage, scanOperations, surveyOperations }
 import { ingestOperations } from './ingest/ingest.ts';
 import { createOntologyChanges } from './ontology/ontology.ts';
 import type { CatalogParts } from './parts.ts';
+import type { CatalogStore } from './port.ts';
+import { createProductSearch, searchOperations } from './search/search.ts';
 import type { CatalogSnapshots } from './snapshot.ts';
 import { readerOperations } from './store/store.ts';
 import {
@@ -54,20 +56,23 @@ export {
   viewUpload,
 } from './filters/filters.ts';
 export { createIngest } from './ingest/ingest.ts';
+export { type AnswerBuffers, createAnswerBuffers } from './lookup/lookup.ts';
 export { type Attribute, indexByKey, listFacts, type Ontology, readValue } from './ontology/ontology.ts';
 export type { CatalogSettings } from './parts.ts';
 export type { CatalogStore, ChangeOrder, DeleteLimit } from './port.ts';
-export type { UploadedProduct } from './products/products.ts';
 export {
   computeValueId,
   listProductErrors,
   mainCategory,
   mainImage,
+  normaliseProduct,
   PRODUCTS_PER_REQUEST,
   readIdentifierList,
   refuseCommas,
+  type UploadedProduct,
 } from './products/products.ts';
 export { ReportPassage } from './report-lines.ts';
+export type { SearchAnswer, SearchQuestion } from './search/search.ts';
 export type { CatalogSnapshots } from './snapshot.ts';
 export {
   applyPostgresChange,
@@ -101,9 +106,31 @@ export const scanThreadOperations = (snapshots: CatalogSnapshots) => ({
   ...surveyOperations(snapshots),
 });
 
+/** An index that is used takes in what is staged, so that it lacks little when that is committed. */
+const followStaging = (store: CatalogStore, follow: (projectId: number) => void): CatalogStore => ({
+  ...store,
+  async stageBatch(projectId, staged) {
+    const isStaged = await store.stageBatch(projectId, staged);
+    follow(projectId);
+    return isStaged;
+  },
+});
+
+/** What the threads that answer searches can do. */
+export const searchThreadOperations = searchOperations;
+
 export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
   const collecting = new Set<number>();
-  const parts: CatalogParts = { ...given, collectGarbage: (projectId) => void collect(projectId) };
+  const search = createProductSearch(given);
+  const parts: CatalogParts = {
+    ...given,
+    store: followStaging(given.store, search.follow),
+    collectGarbage: (projectId) => void collect(projectId),
+    onProductsWritten(projectId, counts) {
+      search.follow(projectId);
+      given.onProductsWritten(projectId, counts);
+    },
+  };
   const { store, tasks, database, logger } = parts;
   const staging = new Staging(parts);
   const ontology = createOntologyChanges(parts);
@@ -142,6 +169,7 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
     dropGathered: (task: Task) => fullUpdates.discardOf(task),
     lists: createProductLists(parts),
     survey: parts.scans.survey,
+    search,
     /** Off the serving thread. */
     countProducts: (projectId: number) => parts.scans.countRange({ projectId, filter: {}, after: undefined }),
     readProductPage: (projectId: number, identifier: string) => readProductPage(parts, projectId, identifier),

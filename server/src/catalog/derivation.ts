@@ -11,10 +11,6 @@ export interface Derivation {
   open(file: CatalogFile): Derive;
   /** Writes what was derived for a document. */
   place(file: CatalogFile, document: PlacedDocument, derived: string): void;
-  /** A document got a copy. */
-  copy(file: CatalogFile, from: number, to: PlacedDocument): void;
-  /** The document's product has another id than was foreseen. */
-  move(file: CatalogFile, document: PlacedDocument): void;
   /** The documents are removed. */
   remove(file: CatalogFile, documents: readonly number[]): void;
 }
@@ -27,12 +23,6 @@ export interface BatchDerivation {
     projectId: number,
     placed: readonly (PlacedDocument & { readonly derived: string })[],
   ): Promise<void>;
-  copy(
-    tx: SqlTransaction,
-    projectId: number,
-    copies: readonly { readonly from: number; readonly to: PlacedDocument }[],
-  ): Promise<void>;
-  move(tx: SqlTransaction, projectId: number, documents: readonly PlacedDocument[]): Promise<void>;
   remove(tx: SqlTransaction, projectId: number, documents: readonly number[]): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { FailureCode } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
-import type { Database, PayloadFiles } from '../storage/storage.ts';
+import type { Database, PayloadFiles, ThreadPool } from '../storage/storage.ts';
 import type { TaskRun, Tasks } from '../tasks/tasks.ts';
 import type { Scans } from './browse/browse.ts';
 import type { Ingest } from './ingest/ingest.ts';
@@ -25,6 +25,8 @@ export interface CatalogParts {
   readonly store: CatalogStore;
   readonly ingest: Ingest;
   readonly scans: Scans;
+  /** Threads that keep their priority: callers wait for what they find. */
+  readonly searchers: ThreadPool;
   readonly tasks: Tasks;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -1,7 +1,8 @@
 import type { ExpectedStates } from '../storage/storage.ts';
 import type { IdentifierRange, ListedRow, PlacedRow, WalkState, WalkStep } from './browse/browse.ts';
-import type { Attribute, Ontology, OntologyMode } from './ontology/ontology.ts';
+import type { Attribute, Ontology, OntologyMode, UnitAliases } from './ontology/ontology.ts';
 import type { PackedProducts } from './products/products.ts';
+import type { SearchStep, SearchTier } from './search/search.ts';
 
 /** What a full update or a delete did to the catalog. */
 export interface ChangeCounts {
@@ -117,6 +118,8 @@ export interface CatalogStore {
   findCategoryPath(projectId: number, key: number): Promise<string | undefined>;
   /** @returns of each category, in their order, whether its newest rows lead to a product */
   lookIntoCategories(projectId: number, wanted: LookedCategories): Promise<readonly LookedCategory[]>;
+  /** Brings the index of search a step forward, or removes from it a part of what leads nowhere. */
+  walkSearch(projectId: number): Promise<SearchStep>;
   hasAny(projectId: number, identifiers: readonly string[]): Promise<boolean>;
   /** How many of these, each named once, the catalog holds. */
   countKnown(projectId: number, identifiers: readonly string[]): Promise<number>;
@@ -133,8 +136,10 @@ export interface CatalogStore {
     wanted: { names: readonly string[]; paths: readonly string[] },
   ): Promise<ReadonlyMap<string, number>>;
 
-  /** @returns false, with nothing staged, when a product changed since it was found unchanged */
+  /** @returns false, with nothing staged, when something else is derived from products by now */
   stageBatch(projectId: number, staged: StagedProducts): Promise<boolean>;
+  /** Drops batches of which a product is another by now than was found: they are to be staged anew. */
+  dropOutdated(projectId: number, staged: { fullUpdateId: number }): Promise<boolean>;
   reviewBatch(projectId: number, reviewed: BatchReview): Promise<void>;
   /** Stages products as they are now, those that no batch of the full update holds: its commit leaves them alone. */
   keepSkipped(
@@ -198,6 +203,19 @@ export interface PathRange extends IdentifierRange {
   readonly limit: number;
 }
 
+/** Products of a tier behind a document, in the order of their documents. */
+export interface WantedHits {
+  readonly tier: SearchTier;
+  readonly after: number;
+  readonly limit: number;
+}
+
+export interface CountedHits {
+  readonly count: number;
+  /** False: there are so many that documents without a product are counted too. */
+  readonly isExact: boolean;
+}
+
 export interface ListedPath {
   /** By `keyOfCategory`. */
   readonly key: number;
@@ -221,6 +239,7 @@ export interface WantedOntology {
   /** By `markOfOntology`. */
   readonly expected?: ExpectedStates;
   readonly mode: OntologyMode;
+  readonly unitAliases?: UnitAliases | undefined;
   readonly attributes: readonly (Omit<Attribute, 'id'> & { readonly id?: number | undefined })[];
 }
 
@@ -248,8 +267,8 @@ export interface BatchReview {
   readonly batch: number;
   readonly extractedBy: string;
   readonly report: string;
-  /** Identifiers of its products that are in the catalog already and gain facts. */
-  readonly gaining: readonly string[];
+  /** Its products that are in the catalog already and gain facts. */
+  readonly gaining: readonly number[];
 }
 
 export interface CommitOrder extends DeleteLimit {

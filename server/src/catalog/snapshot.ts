@@ -1,7 +1,8 @@
-import type { IdentifierRange, ListedRow } from './browse/browse.ts';
+import type { IdentifierRange, ListedRow, PlacedRow } from './browse/browse.ts';
 import type { OpenDerivation } from './derivation.ts';
 import type { Attribute, Ontology } from './ontology/ontology.ts';
-import type { ListedRange } from './port.ts';
+import type { CountedHits, ListedRange, WantedHits } from './port.ts';
+import type { SearchState, SearchTier } from './search/search.ts';
 
 /** What an update must know of a present product. */
 export interface PresentProduct {
@@ -27,8 +28,7 @@ export interface OutdatedProduct {
 
 /** A product of a batch: it brought its document (`isFresh` 1) or was found unchanged. */
 export interface StagedDocument {
-  readonly identifier: string;
-  readonly document: number;
+  readonly product: number;
   readonly isFresh: number;
   readonly raw: string;
 }
@@ -36,6 +36,7 @@ export interface StagedDocument {
 /** One state of a catalog, as the threads that parse read it: by whole batches, so that it may be far away. */
 export interface CatalogSnapshot {
   readOntology(): Promise<Ontology>;
+  readCatalogVersion(): Promise<number>;
   /** @returns the attributes as they were until a person changed them; undefined when that is long ago */
   readPastOntology(revision: number): Promise<readonly Attribute[] | undefined>;
   openDerivation(): Promise<OpenDerivation>;
@@ -55,6 +56,15 @@ export interface CatalogSnapshot {
   listById(wanted: { after: number; upTo: number; limit: number }): Promise<readonly ListedRow[]>;
   /** @returns the largest id of a product, 0 without one */
   readLargestId(): Promise<number>;
+  /** @returns undefined: nobody searched yet */
+  readSearchState(): Promise<SearchState | undefined>;
+  /** @returns products that the index of search knows, with their whole uploads */
+  listHits(wanted: WantedHits): Promise<readonly PlacedRow[]>;
+  countHits(tier: SearchTier): Promise<CountedHits>;
+  /** @returns products whose documents come after this one, of the next few documents */
+  listTail(after: number): Promise<readonly PlacedRow[]>;
+  /** @returns the products of these documents, in no order */
+  listDocuments(documents: readonly number[]): Promise<readonly PlacedRow[]>;
   listStagedDocuments(wanted: { fullUpdateId: number; batch: number }): Promise<readonly StagedDocument[]>;
 }
 

@@ -15,39 +15,29 @@ async function run(t: TestContext, ...args: string[]) {
   return { code, said: said.join('\n') };
 }
 
-const SERVE = 'Usage: relata serve [--role api|worker|all]';
-
-test('every command refuses arguments and flags that it does not know, in one line', async (t) => {
-  const refusals: [string, string][] = [
-    ['serve extra', `relata serve does not take extra. ${SERVE}`],
-    ['serve --project 7', `relata serve does not take --project. ${SERVE}`],
-    ['serve --port 1', "relata: Unknown option '--port'; relata help lists all commands"],
-    ['serve --role', "relata: Option '--role <value>' argument missing; relata help lists all commands"],
-    ['demo now', 'relata demo does not take now. Usage: relata demo'],
-    ['openapi --force', 'relata openapi does not take --force. Usage: relata openapi'],
-    ['account create A B', 'relata account create does not take B. Usage: relata account create NAME'],
-    ['account create', 'relata account create needs NAME. Usage: relata account create NAME'],
-    [
-      'key create now --scope account',
-      'relata key create does not take now. Usage: relata key create --scope account [--account NAME] [--name NAME]',
-    ],
-    ['owner-link Main', 'relata owner-link does not take Main. Usage: relata owner-link [--account NAME]'],
-    ['backup', 'relata backup needs DIR. Usage: relata backup DIR'],
-    ['backup a b --role api', 'relata backup does not take b --role. Usage: relata backup DIR'],
-    ['restore', 'relata restore needs DIR. Usage: relata restore DIR [--project N]'],
-    [
-      'restore a --account Main',
-      'relata restore does not take --account. Usage: relata restore DIR [--project N]',
-    ],
-    [
-      'migrate-store a --from a --to b',
-      'relata migrate-store does not take a. Usage: relata migrate-store --from DIR --to postgres://… [--force]',
-    ],
-    ['account', 'relata: no command account; relata help lists all'],
-    ['toString', 'relata: no command toString; relata help lists all'],
+test('every command refuses arguments and flags that it does not know', async (t) => {
+  const refusals: [string, RegExp][] = [
+    ['serve extra', /too many arguments for 'serve'/],
+    ['serve --project 7', /unknown option '--project'/],
+    ['serve --role', /option '--role <ROLE>' argument missing/],
+    ['serve --role both', /Allowed choices are api, worker, all/],
+    ['demo now', /too many arguments for 'demo'/],
+    ['openapi --bogus', /unknown option '--bogus'/],
+    ['account create A B', /too many arguments for 'create'/],
+    ['account create', /missing required argument 'NAME'/],
+    ['key create', /required option '--scope <SCOPE>' not specified/],
+    ['owner-link Main', /too many arguments for 'owner-link'/],
+    ['backup', /missing required argument 'DIR'/],
+    ['restore a --account Main', /unknown option '--account'/],
+    ['migrate-store --from a', /required option '--to <STORE>' not specified/],
+    ['push --full', /missing required argument 'FILE'/],
+    ['relations plan', /missing required argument 'FILE'/],
+    ['toString', /unknown command 'toString'/],
   ];
   for (const [line, wanted] of refusals) {
-    assert.deepEqual(await run(t, ...line.split(' ')), { code: 2, said: wanted }, line);
+    const { code, said } = await run(t, ...line.split(' '));
+    assert.equal(code, 2, line);
+    assert.match(said, wanted, line);
   }
 });
 

@@ -1,130 +1,185 @@
-/** The door of the command line: one file a command. It reads settings and the terminal; the work is the app's. */
-import { parseArgs } from 'node:util';
+/** The door of the command line. It reads settings and the terminal; the work is the app's, or a service's far away. */
+import { Command, CommanderError, Option } from 'commander';
 import { createAccountCommand, createKeyCommand, ownerLinkCommand } from './access-commands.ts';
 import { backupCommand, restoreCommand } from './backup-commands.ts';
 import { demoCommand } from './demo/demo.ts';
+import type { ConnectionFlags, DocumentName } from './feed/feed.ts';
 import { migrateStoreCommand } from './migrate-store.ts';
 import { openapiCommand } from './openapi.ts';
 import { serveCommand } from './serve.ts';
 
-const USAGE = `relata: a product data service
-
-  relata serve [--role api|worker|all]
-                                    serve the data directory or, with RELATA_DATABASE_URL, PostgreSQL: requests,
-                                    tasks, or both (settings: RELATA_*, see docs/operating.md)
-  relata demo                       serve a demo catalog from a directory of its own
-  relata account create NAME        make an account and its first key
-  relata key create --scope account [--account NAME] [--name NAME]
-                                    make an account-level key, e.g. when the last one is lost
-  relata owner-link [--account NAME]
-                                    show a link by which somebody becomes an owner, or comes back in
-  relata backup DIR                 copy the data directory while the service runs
-  relata restore DIR [--project N]  bring a backup back: everything into an empty data directory,
-                                    or one project's catalog while the service runs
-  relata migrate-store --from DIR --to postgres://… [--force]
-                                    move everything to PostgreSQL, or back, while nothing is served;
-                                    the same command goes on where it was interrupted
-  relata openapi                    print the OpenAPI document
-`;
-
-interface Command {
-  /** As in the text above: its words in capitals are arguments, all needed, and its flags all that it takes. */
-  readonly synopsis: string;
-  run(places: readonly string[], flags: Flags): Promise<number>;
-}
-
-const COMMANDS: Readonly<Record<string, Command>> = {
-  serve: { synopsis: '[--role api|worker|all]', run: (_, { role }) => serveCommand(role) },
-  demo: { synopsis: '', run: demoCommand },
-  'account create': { synopsis: 'NAME', run: ([name = '']) => createAccountCommand(name) },
-  'key create': {
-    synopsis: '--scope account [--account NAME] [--name NAME]',
-    run: (_, flags) => createKeyCommand(flags),
-  },
-  'owner-link': { synopsis: '[--account NAME]', run: (_, flags) => ownerLinkCommand(flags) },
-  backup: { synopsis: 'DIR', run: ([target = '']) => backupCommand(target) },
-  restore: {
-    synopsis: 'DIR [--project N]',
-    run: ([source = ''], { project }) => restoreCommand(source, project),
-  },
-  'migrate-store': {
-    synopsis: '--from DIR --to postgres://… [--force]',
-    run: (_, flags) => migrateStoreCommand(flags),
-  },
-  openapi: { synopsis: '', run: openapiCommand },
-};
-
-const FLAGS = {
-  scope: { type: 'string' },
-  account: { type: 'string' },
-  name: { type: 'string' },
-  project: { type: 'string' },
-  role: { type: 'string' },
-  from: { type: 'string' },
-  to: { type: 'string' },
-  force: { type: 'boolean' },
-  help: { type: 'boolean', short: 'h' },
-} as const;
-
-const parse = (args: readonly string[]) =>
-  parseArgs({ args: [...args], allowPositionals: true, options: FLAGS });
-
-type Flags = ReturnType<typeof parse>['values'];
-
-/** Words that no command takes. */
-class UsageError extends Error {}
-
-/** @returns the exit code. Mistakes of the caller are one line on standard error, bugs keep their stack. */
+/** @returns the exit code: 0 done, 1 refused or failed, 2 wrong words, 3 the service cannot be reached */
 export async function runCommand(args: readonly string[]): Promise<number> {
+  let code = 0;
+  const act =
+    <Given extends unknown[]>(work: (...given: Given) => Promise<number>) =>
+    async (...given: Given): Promise<void> => {
+      code = await work(...given);
+    };
   try {
-    return await dispatch(args);
+    await buildProgram(act).parseAsync([...args], { from: 'user' });
+    return code;
   } catch (error) {
-    console.error(error instanceof Error && error.cause === undefined ? error.message : error);
-    return error instanceof UsageError ? 2 : 1;
+    return describe(error);
   }
 }
 
-async function dispatch(args: readonly string[]): Promise<number> {
-  const { positionals, values } = parseKnown(args);
-  if (values.help || (positionals[0] ?? 'help') === 'help') {
-    console.log(USAGE);
-    return 0;
+/** Mistakes of the caller are one line on standard error, bugs keep their stack. */
+async function describe(error: unknown): Promise<number> {
+  // Commander has said it.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  if (!(error instanceof Error)) throw error;
+  if (['RelataError', 'TaskError', 'UnreachableError', 'UsageError'].includes(error.name)) {
+    const { describeFailure } = await loadFeed();
+    const { code, lines } = describeFailure(error);
+    for (const line of lines) console.error(line);
+    return code;
   }
-  const name = [1, 2]
-    .map((words) => positionals.slice(0, words).join(' '))
-    .find((words) => Object.hasOwn(COMMANDS, words));
-  const command = name === undefined ? undefined : COMMANDS[name];
-  if (name === undefined || command === undefined) {
-    throw new UsageError(`relata: no command ${positionals.join(' ')}; relata help lists all`);
-  }
-  const places = positionals.slice(name.split(' ').length);
-  refuseUnknown(`relata ${name}`, command, { places, flags: Object.keys(values) });
-  return command.run(places, values);
+  console.error(error.cause === undefined ? error.message : error);
+  return 1;
 }
 
-function parseKnown(args: readonly string[]) {
-  try {
-    return parse(args);
-  } catch (error) {
-    // e.g. "Unknown option '--port'. To specify …" or "Option '--name <value>' argument missing"
-    const [what] = (error as Error).message.split(/\. |\n/);
-    throw new UsageError(`relata: ${what}; relata help lists all commands`);
-  }
+/** Loaded when one of its commands runs: it needs the client, which a service can do without. */
+const loadFeed = () => import('./feed/feed.ts');
+
+type Act = <Given extends unknown[]>(
+  work: (...given: Given) => Promise<number>,
+) => (...given: Given) => Promise<void>;
+
+function buildProgram(act: Act): Command {
+  const program = new Command('relata')
+    .description('A product data service: catalogs, and what goes with what.')
+    .exitOverride()
+    .configureOutput({ writeErr: (text) => console.error(text.trimEnd()) })
+    .showHelpAfterError('(relata help COMMAND says more)')
+    .helpCommand('help [COMMAND]', 'show what a command takes')
+    .allowExcessArguments(false);
+  program.commandsGroup('Run a service:');
+  addService(program, act);
+  program.commandsGroup('Feed a service, from anywhere:');
+  addFeed(program, act);
+  return program;
 }
 
-function refuseUnknown(
-  name: string,
-  { synopsis }: Command,
-  { places, flags }: { places: readonly string[]; flags: readonly string[] },
-): void {
-  const required = synopsis.match(/^[A-Z]+/) ?? [];
-  const known = [...synopsis.matchAll(/--([a-z]+)/g)].map(([, flag]) => flag);
-  const unknown = [
-    ...places.slice(required.length),
-    ...flags.filter((flag) => !known.includes(flag)).map((flag) => `--${flag}`),
-  ];
-  const isMissing = places.filter((place) => place !== '').length < required.length;
-  if (unknown.length === 0 && !isMissing) return;
-  const what = unknown.length > 0 ? `does not take ${unknown.join(' ')}` : `needs ${required}`;
-  throw new UsageError(`${name} ${what}. Usage: ${`${name} ${synopsis}`.trim()}`);
+function addService(program: Command, act: Act): void {
+  program
+    .command('serve')
+    .description(
+      'serve the data directory or, with RELATA_DATABASE_URL, PostgreSQL (settings: docs/operating.md)',
+    )
+    .addOption(new Option('--role <ROLE>', 'requests, tasks, or both').choices(['api', 'worker', 'all']))
+    .action(act(({ role }) => serveCommand(role)));
+  program
+    .command('demo')
+    .description('serve a demo catalog from a directory of its own')
+    .action(act(demoCommand));
+  program
+    .command('account')
+    .description('make an account and its first key')
+    .command('create')
+    .argument('<NAME>')
+    .action(act((name) => createAccountCommand(name)));
+  program
+    .command('key')
+    .description('make an account-level key, e.g. when the last one is lost')
+    .command('create')
+    .requiredOption('--scope <SCOPE>', 'account')
+    .option('--account <NAME>', 'needed where there are several')
+    .option('--name <NAME>', 'of the key')
+    .action(act((flags) => createKeyCommand(flags)));
+  program
+    .command('owner-link')
+    .description('show a link by which somebody becomes an owner, or comes back in')
+    .option('--account <NAME>', 'needed where there are several')
+    .action(act((flags) => ownerLinkCommand(flags)));
+  program
+    .command('backup')
+    .description('copy the data directory while the service runs')
+    .argument('<DIR>')
+    .action(act((target) => backupCommand(target)));
+  program
+    .command('restore')
+    .description('bring a backup back: everything into an empty data directory')
+    .argument('<DIR>')
+    .option('--project <ID>', "one project's catalog, while the service runs")
+    .action(act((source, { project }) => restoreCommand(source, project)));
+  program
+    .command('migrate-store')
+    .description(
+      'move everything to PostgreSQL, or back, while nothing is served; goes on where it was interrupted',
+    )
+    .requiredOption('--from <STORE>', 'a data directory or postgres://…')
+    .requiredOption('--to <STORE>', 'postgres://… or a data directory')
+    .option('--force', 'also into a store that holds something')
+    .action(act((flags) => migrateStoreCommand(flags)));
+  program.command('openapi').description('print the OpenAPI document').action(act(openapiCommand));
+}
+
+/** @returns a command that talks to a service */
+function connected(parent: Command, name: string, description: string): Command {
+  return parent
+    .command(name)
+    .description(description)
+    .option('--url <URL>', 'of the service (RELATA_URL)')
+    .option('--key <KEY>', 'API key (RELATA_API_KEY); other users of this machine may see it')
+    .option('--project <ID>', 'needed where the key reaches several (RELATA_PROJECT)')
+    .option('--profile <NAME>', 'as relata login keeps it')
+    .option('--json', 'JSON for programs in place of text for people');
+}
+
+function addFeed(program: Command, act: Act): void {
+  connected(program, 'login', 'keep the address of a service and a key').action(
+    act(async (flags) => (await loadFeed()).login(flags)),
+  );
+  connected(program, 'push', 'send files of products (JSON, a product a line or a list; - is standard input)')
+    .argument('<FILE...>')
+    .option('--full', 'the files are the whole catalog: what is in none of them is deleted')
+    .option('--incremental', 'products are added and replaced (default)')
+    .option('--partial', 'only what the files name is changed')
+    .option('--preview', 'with --full: say what a commit would do, and do nothing')
+    .option('--yes', 'do not ask')
+    .option('--on-invalid <WORD>', 'refuse or skip products that are not valid')
+    .option('--allow-deletes <COUNT>', 'exactly how many products may be deleted, past the delete guard')
+    .option('--batch <COUNT>', 'products in a batch, up to 10,000')
+    .option('--resume', 'go on where a push of these files was broken off')
+    .action(act(async (files, flags) => (await loadFeed()).push(files, flags)));
+  connected(program, 'diff', 'say what a full update of these files would change')
+    .argument('<FILE...>')
+    .action(act(async (files, flags) => (await loadFeed()).diff(files, flags)));
+  connected(program, 'pull', 'write the catalog, a product a line')
+    .option('-o, --output <FILE>', 'packed where it ends with .gz; default: standard output')
+    .action(act(async (flags) => (await loadFeed()).pull(flags)));
+  connected(program, 'delete', 'delete products')
+    .argument('<ID...>')
+    .option('--yes', 'do not ask')
+    .action(act(async (identifiers, flags) => (await loadFeed()).remove(identifiers, flags)));
+  connected(program, 'lookup', 'show products with their facts')
+    .argument('<ID...>')
+    .action(act(async (identifiers, flags) => (await loadFeed()).lookUp(identifiers, flags)));
+  connected(program, 'related', 'show what goes with a product, and why')
+    .argument('<ID>')
+    .option('--limit <COUNT>', 'results of each relation', '10')
+    .action(act(async (identifier, flags) => (await loadFeed()).related(identifier, flags)));
+  connected(program, 'tasks', 'show the latest tasks')
+    .option('--follow', 'and each change, until it is stopped')
+    .option('--limit <COUNT>', 'how many', '20')
+    .action(act(async (flags) => (await loadFeed()).tasks(flags)));
+  addDocuments(program, act, 'relations');
+  addDocuments(program, act, 'ontology');
+}
+
+function addDocuments(program: Command, act: Act, name: DocumentName): void {
+  const parent = program.command(name).description(`keep the ${name} as a file: export, plan, apply`);
+  type Work = (file: string, flags: ConnectionFlags) => Promise<number>;
+  const add = (verb: string, description: string, work: Work) =>
+    connected(parent, verb, description).argument('<FILE>', '- is the terminal').action(act(work));
+  add('export', 'write the file', async (file, flags) =>
+    (await loadFeed()).exportDocument(name, file, flags),
+  );
+  add('plan', 'say what apply would change', async (file, flags) =>
+    (await loadFeed()).planDocument(name, file, flags),
+  );
+  add('apply', 'make it what the file says', async (file, flags) =>
+    (await loadFeed()).applyDocument(name, file, flags),
+  ).option('--yes', 'do not ask');
 }

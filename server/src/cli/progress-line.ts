@@ -1,4 +1,17 @@
-import type { MoveProgress } from '../transfer/transfer.ts';
+/** How far something long is. */
+export interface Progress {
+  readonly phase: string;
+  readonly place: string;
+  readonly rows: number;
+  /** 0: nothing to count; left out: nobody knows. */
+  readonly allRows?: number;
+  /** What is counted; default rows. */
+  readonly noun?: string;
+  /** From 0 to 1; undefined: nobody knows. */
+  readonly done: number | undefined;
+  /** By an earlier run. */
+  readonly doneBefore: number;
+}
 
 /** Where progress is written: a terminal has columns, a file or a pipe has none. */
 export interface ProgressStream {
@@ -22,20 +35,20 @@ export class ProgressLine {
   private startedAt = 0;
   private shownAt = 0;
   private rowsAtStart = 0;
-  private last: MoveProgress | undefined;
-  private drawn: MoveProgress | undefined;
+  private last: Progress | undefined;
+  private drawn: Progress | undefined;
 
   constructor(stream: ProgressStream, now: () => number = () => performance.now()) {
     this.stream = stream;
     this.now = now;
   }
 
-  show(progress: MoveProgress): void {
+  show(progress: Progress): void {
     const now = this.now();
     const isNew = progress.phase !== this.phase;
     if (isNew) this.begin(progress, now);
     // What an earlier run did counts neither for the rate nor for the time that is left.
-    if (progress.done <= progress.doneBefore) this.rowsAtStart = progress.rows;
+    if (progress.done !== undefined && progress.done <= progress.doneBefore) this.rowsAtStart = progress.rows;
     this.last = progress;
     if (isNew || now - this.shownAt >= this.waitFor(progress)) this.draw(progress, now);
   }
@@ -48,20 +61,20 @@ export class ProgressLine {
     this.phase = '';
   }
 
-  private waitFor({ done }: MoveProgress): number {
+  private waitFor({ done = 0 }: Progress): number {
     if (this.stream.isTTY) return DRAW_MS;
     const tenthOf = (share: number) => Math.floor(share * 10);
     return tenthOf(done) > tenthOf(this.drawn?.done ?? 0) ? TENTH_MS : LINE_MS;
   }
 
-  private begin(progress: MoveProgress, now: number): void {
+  private begin(progress: Progress, now: number): void {
     this.end();
     this.phase = progress.phase;
     this.startedAt = now;
     this.rowsAtStart = progress.rows;
   }
 
-  private draw(progress: MoveProgress, now: number): void {
+  private draw(progress: Progress, now: number): void {
     this.shownAt = now;
     this.drawn = progress;
     const text = describeProgress(progress, {
@@ -77,7 +90,7 @@ export class ProgressLine {
 
 /** @returns e.g. `copying  42 %  1,200,000 of 2,900,000 rows  21,000 rows/s  1 min 20 s left  project 3, document` */
 export function describeProgress(
-  { phase, place, rows, allRows, done, doneBefore }: MoveProgress,
+  { phase, place, rows, allRows, noun = 'rows', done = 0, doneBefore }: Progress,
   { elapsedMs, rowsBefore, hasBar }: { elapsedMs: number; rowsBefore: number; hasBar: boolean },
 ): string {
   if (allRows === 0) return [phase, place].join('  ').trimEnd();
@@ -89,8 +102,8 @@ export function describeProgress(
     phase.padEnd('comparing'.length),
     ...(hasBar ? [`[${'#'.repeat(filled)}${'.'.repeat(BAR_CELLS - filled)}]`] : []),
     `${Math.floor(done * 100)} %`,
-    `${count(rows)} of ${count(allRows)} rows`,
-    ...(rate > 0 ? [`${count(Math.round(rate))} rows/s`] : []),
+    `${count(rows)}${allRows === undefined ? '' : ` of ${count(allRows)}`} ${noun}`,
+    ...(rate > 0 ? [`${count(Math.round(rate))} ${noun}/s`] : []),
     ...(leftMs !== undefined && done < 1 ? [`${describeTime(leftMs)} left`] : []),
     place,
   ]

@@ -17,6 +17,7 @@ export async function serveCommand(role = 'all'): Promise<number> {
   await makeFirstKey(app, config);
   warnOfReaders(app, config);
   const address = await app.start();
+  app.startThreads();
   if (role !== 'worker' && config.showsOwnerLink) await showOwnerLink(app, config);
   app.server.log.info({ address }, 'relata serves');
   await untilStopped(app);

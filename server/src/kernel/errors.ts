@@ -43,6 +43,8 @@ export type FailureCode =
   | 'nothing_to_restore'
   | 'not_found'
   | 'search_absent'
+  | 'search_not_ready'
+  | 'search_too_broad'
   | 'console_missing'
   | 'method_not_allowed'
   | 'relation_not_ready'

@@ -19,6 +19,13 @@ export interface Frame {
   readonly tail: string;
 }
 
+/** The answers of one step, in their frame. */
+export interface RelatedBytes {
+  readonly bytes: Buffer;
+  /** Says that the bytes are sent; they may be written over from then on. */
+  release(): void;
+}
+
 /** What is met of a catalog before it is read. */
 export interface CatalogMark {
   readonly version: number;
@@ -170,5 +177,5 @@ export interface RelationStore {
    * commas between, and within `head` and `tail`; in the order asked, out of memory where it can be.
    * @throws search_too_long
    */
-  relate(request: RelateInput, frame: Frame, caller: WaitingCaller): Promise<Buffer>;
+  relate(request: RelateInput, frame: Frame, caller: WaitingCaller): Promise<RelatedBytes>;
 }

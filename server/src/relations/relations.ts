@@ -22,10 +22,10 @@ import {
 } from './definitions/definitions.ts';
 import { RelationLinks } from './links/links.ts';
 import { createRelationBuilds } from './memberships/memberships.ts';
-import type { RelationStore, RemovedRelation, WaitingCaller } from './port.ts';
+import type { RelatedBytes, RelationStore, RemovedRelation, WaitingCaller } from './port.ts';
 import type { ExplainInput, ProductRelationsInput, RelationExplanation } from './search/search.ts';
 
-export type { Relation, RelationDefinition } from './definitions/definitions.ts';
+export { checkDefinition, type Relation, type RelationDefinition } from './definitions/definitions.ts';
 export {
   createPostgresRelationStore,
   createSqliteRelationStore,
@@ -59,7 +59,7 @@ export interface AskedRelations extends IncludedRelations {
 }
 
 /** Parts of the answer, one behind another. */
-export type RelatedSteps = AsyncGenerator<Buffer, void>;
+export type RelatedSteps = AsyncGenerator<RelatedBytes, void>;
 
 export type Relations = ReturnType<typeof createRelations>;
 
@@ -223,7 +223,7 @@ async function* answerInSteps(
     .reduce((sum, { limit }) => sum + limit, 0);
   const size = Math.max(1, Math.min(SOURCES_PER_STEP, Math.floor(GROUPS_PER_STEP / Math.max(groups, 1))));
   const [open, close] = request.form === 'bulk' ? ['{', '}'] : ['', ''];
-  if (identifiers.length === 0) yield Buffer.from(`${open}${close}`);
+  if (identifiers.length === 0) yield { bytes: Buffer.from(`${open}${close}`), release() {} };
   let { met } = caller;
   for (let at = 0; at < identifiers.length; at += size) {
     // Steps that come out of memory end within one turn of the event loop; small requests wait for the next one.

@@ -41,10 +41,12 @@ const KEY_LENGTH = 3;
 const BYTE_LENGTH = 4;
 const HEADER_BYTES = 20;
 
+/** Shared memory, which V8 does not count: slabs that filled made it collect the whole heap again and again. */
 class Slab {
-  readonly bytes = Buffer.allocUnsafeSlow(SLAB_BYTES);
-  readonly integers = new Int32Array(this.bytes.buffer);
-  readonly units = new Uint16Array(this.bytes.buffer);
+  readonly memory = new SharedArrayBuffer(SLAB_BYTES);
+  readonly bytes = Buffer.from(this.memory);
+  readonly integers = new Int32Array(this.memory);
+  readonly units = new Uint16Array(this.memory);
   used = 0;
 }
 

@@ -92,6 +92,7 @@ export { translateSqliteError } from './sqlite-errors.ts';
 export { type ExpectedStates, markOf, refuseOtherState } from './state-mark.ts';
 export {
   countPassed,
+  countPassedAtOnce,
   createThreadPool,
   type Operation,
   type OperationAnswer,

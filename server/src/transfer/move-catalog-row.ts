@@ -1,13 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { COMMITTED, type MovedTable } from './move-layout.ts';
+import type { MovedTable } from './move-layout.ts';
 import { type MovedRow, type MovedValue, readValue } from './move-rows.ts';
 
-/**
- * What a catalog's file keeps in `meta`, as the rows that PostgreSQL keeps: one in `catalog`, and one in
- * `committed_full_update` for each entry `committed:<id>`.
- */
-
-const COMMITTED_PREFIX = 'committed:';
+/** What a catalog's file keeps in `meta`, as the row in `catalog` that PostgreSQL keeps. */
 
 /** Columns that have no entry in `meta`: the file counts them by its sequences or from its rows. */
 const COUNTED: Readonly<Record<string, { readonly sql: string; readonly sequence?: string }>> = {
@@ -26,12 +21,8 @@ function nextOf(table: string): string {
 /** @throws Error when `meta` and `catalog` do not hold the same */
 export function readMetaRows(file: DatabaseSync, table: MovedTable): MovedRow[] {
   const meta = readMeta(file);
-  if (table.name === COMMITTED) {
-    const committed = [...meta.keys()].filter((name) => name.startsWith(COMMITTED_PREFIX));
-    return committed.map((name) => [Number(name.slice(COMMITTED_PREFIX.length))]);
-  }
   const names = new Set(table.columns.map(({ name }) => name));
-  const unknown = [...meta.keys()].filter((name) => !names.has(name) && !name.startsWith(COMMITTED_PREFIX));
+  const unknown = [...meta.keys()].filter((name) => !names.has(name));
   if (unknown.length > 0) throw new Error(`meta holds ${unknown}, which no move knows`);
   return [
     table.columns.map((column) => {
@@ -54,11 +45,6 @@ function readCounted(file: DatabaseSync, column: string): unknown {
 
 /** In the transaction of the caller. */
 export function writeMetaRows(file: DatabaseSync, table: MovedTable, rows: readonly MovedRow[]): void {
-  if (table.name === COMMITTED) {
-    const add = file.prepare('insert or replace into meta (name, value) values (?, 1)');
-    for (const [id] of rows) add.run(`${COMMITTED_PREFIX}${id}`);
-    return;
-  }
   for (const row of rows) {
     for (const [at, { name }] of table.columns.entries()) writeMetaValue(file, name, row[at] ?? null);
   }

@@ -18,7 +18,7 @@ import {
 } from '../storage/storage.ts';
 import { readMetaRows, writeMetaRows, writeSequence } from './move-catalog-row.ts';
 import type { Counters, MovedPayload, MoveEnd, Progress, Step, Unit, UnitSize } from './move-ends.ts';
-import { CATALOG_ROW, COMMITTED, type MovedColumn, type MovedTable } from './move-layout.ts';
+import { CATALOG_ROW, type MovedColumn, type MovedTable } from './move-layout.ts';
 import {
   type MovedRow,
   PAGE_BYTES,
@@ -32,7 +32,7 @@ import {
 
 const quoted = (name: string) => `"${name}"`;
 const listed = (columns: readonly MovedColumn[]) => columns.map(({ name }) => quoted(name)).join(', ');
-const isOfMeta = ({ name }: MovedTable) => name === CATALOG_ROW || name === COMMITTED;
+const isOfMeta = ({ name }: MovedTable) => name === CATALOG_ROW;
 
 const CREATE_PROGRESS = `create table if not exists ${MOVE_PROGRESS} (
   project_id integer not null, table_name text not null, row_count integer not null, place text, is_done integer not null,

@@ -29,6 +29,8 @@ export type ValueKind = 'integer' | 'number' | 'text' | 'bytes';
 export const NOT_MOVED: ReadonlyMap<string, string> = new Map([
   ['service', 'the version of the schema and the beat of running processes'],
   ['rate_window', 'counts of the last minute'],
+  ['search_document', 'the index of search, which the next search makes'],
+  ['search_walk', 'how far that is'],
   ['payload', 'bodies, which are files in the embedded store'],
   [MOVE_PROGRESS, 'of the move itself'],
 ]);
@@ -39,9 +41,8 @@ export const NOT_MOVED: ReadonlyMap<string, string> = new Map([
  */
 export const NOT_MOVED_COLUMNS: ReadonlySet<string> = new Set(['task.leased_by', 'task.lease_until']);
 
-/** The embedded store keeps both in `meta`. */
+/** The embedded store keeps it in `meta`. */
 export const CATALOG_ROW = 'catalog';
-export const COMMITTED = 'committed_full_update';
 
 const KINDS: Readonly<Record<string, ValueKind>> = {
   int8: 'integer',
@@ -66,13 +67,13 @@ export async function describeMove(postgres: SqlSession): Promise<readonly Moved
     ...[...ours].map(([name, { isOfCatalog, columns }]) =>
       describeTable({ name, isOfCatalog, columns }, theirs.get(name)),
     ),
-    ...[COMMITTED, CATALOG_ROW].map((name) => describeCatalogTable(name, theirs.get(name))),
+    describeCatalogTable(theirs.get(CATALOG_ROW)),
   ];
 }
 
 /** @returns tables of the database that no move knows */
 export async function listUnknown(postgres: SqlSession): Promise<string[]> {
-  const known = new Set([...readEmbeddedColumns().keys(), COMMITTED, CATALOG_ROW, ...NOT_MOVED.keys()]);
+  const known = new Set([...readEmbeddedColumns().keys(), CATALOG_ROW, ...NOT_MOVED.keys()]);
   const tables = new Set((await readPostgresColumns(postgres)).map(({ table }) => table));
   return [...tables].filter((table) => !known.has(table));
 }
@@ -146,12 +147,12 @@ function describeColumn(ours: ColumnRow, theirs: readonly ColumnRow[]): MovedCol
   return { name: column, kind, isBlob: ours.type === 'blob' };
 }
 
-/** Of `meta`; the embedded store makes these rows from it. */
-function describeCatalogTable(name: string, present: readonly ColumnRow[] = []): MovedTable {
+/** Of `meta`; the embedded store makes its row from it. */
+function describeCatalogTable(present: readonly ColumnRow[] = []): MovedTable {
   const theirs = present.filter(({ column }) => column !== 'project_id');
   const columns = theirs.map((column) => describeColumn(column, theirs));
   const key = keyOf(theirs, columns);
-  return { name, isOfCatalog: true, columns, keys: { embedded: key, postgres: key } };
+  return { name: CATALOG_ROW, isOfCatalog: true, columns, keys: { embedded: key, postgres: key } };
 }
 
 function keyOf(rows: readonly ColumnRow[], columns: readonly MovedColumn[]): MovedColumn[] {

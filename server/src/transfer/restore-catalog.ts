@@ -12,7 +12,7 @@ import { openBackup } from './backup.ts';
 
 /** A commit of the service may be under way. */
 const WAIT_MS = 300_000;
-const STAGED = ['staged_product', 'staged_batch'];
+const STAGED = 'staged_batch';
 /** Rows for ever: those of the backup, and of the present ones those that do not contradict. */
 const JOINED = [
   { table: 'attribute_id', name: 'name' },
@@ -91,7 +91,7 @@ function replaceContents(live: string, source: string): number {
     database.prepare('attach ? as backup').run(source);
     // Not immediate: that would take the write lock of the backup too.
     database.exec('begin');
-    for (const table of STAGED) database.exec(`delete from ${table}`);
+    database.exec(`delete from ${STAGED}`);
     for (const table of listReplaced(database)) {
       database.exec(`delete from ${table}; insert into ${table} select * from backup.${table}`);
     }
@@ -107,7 +107,7 @@ function replaceContents(live: string, source: string): number {
 
 /** Everything else becomes what it was. */
 function listReplaced(database: DatabaseSync): string[] {
-  const others = new Set(['meta', ...STAGED, ...JOINED.map(({ table }) => table)]);
+  const others = new Set(['meta', STAGED, ...JOINED.map(({ table }) => table)]);
   return database
     .prepare(
       "select name from backup.sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\'",
@@ -144,11 +144,10 @@ function replaceMeta(database: DatabaseSync): void {
     .prepare('update undo_change set revision_before = ? where revision_before = ?')
     .run(revision, followed);
   write('ontology_revision', revision);
-  write('ontology_mode', String(read('backup', 'ontology_mode')));
+  for (const kept of ['ontology_mode', 'unit_aliases']) write(kept, String(read('backup', kept)));
   write('catalog_version', highest('catalog_version') + 1);
   write('derivation_revision', highest('derivation_revision') + 1);
   for (const counter of ['next_product_id', 'next_attribute_id', 'next_relation_id']) {
     write(counter, highest(counter));
   }
-  database.exec("delete from meta where name like 'committed:%'");
 }

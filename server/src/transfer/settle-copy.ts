@@ -12,11 +12,9 @@ export function settleCatalog(path: string): number {
   const catalog = new DatabaseSync(path);
   catalog.exec(`
     begin immediate;
-    insert or ignore into garbage_document select document_id, identifier from staged_product s
-      where is_fresh = 1 and not exists (select 1 from meta where name = 'committed:' || s.full_update_id);
-    delete from staged_product;
+    insert or ignore into garbage_document select d.id from staged_batch b
+      join document d on d.id >= b.first_document and d.id < b.first_document + b.created + b.changed;
     delete from staged_batch;
-    delete from meta where name like 'committed:%';
     commit;
   `);
   const lastTask = catalog.prepare("select value from meta where name = 'last_task'").get()?.value;

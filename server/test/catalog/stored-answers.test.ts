@@ -27,7 +27,7 @@ test('a store of a version that stored answers answers by its uploads, and goes 
   const attributes = ontology.attributes.filter(({ name }: { name: string }) => name !== 'Size');
   assert.equal((await before.call('PUT', path, { body: { ...ontology, attributes } })).status, 200);
   await callOf(before, '/products/batch/initiate');
-  await callOf(before, '/products/batch/upload', { products: uploads });
+  await callOf(before, '/products/batch/upload', { products: [...uploads, product('C', { Colour: 'red' })] });
   await callOf(before, '/products/batch/preview');
   await before.stop();
   await takeBack(store, projectId, { before: 'answers', stored: STORED });
@@ -39,7 +39,7 @@ test('a store of a version that stored answers answers by its uploads, and goes 
   const { data } = await callOf(after, '/products/batch/start');
   assert.equal((await after.ended(data.task.id)).taskStatus, 'FINISHED');
   const { body } = await after.call('GET', `/tasks/${data.task.id}/log`);
-  assert.match(JSON.stringify(body), /created 0, changed 1, unchanged 1, deleted 0 products/);
+  assert.match(JSON.stringify(body), /created 1, changed 1, unchanged 1, deleted 0 products/);
   assert.deepEqual(factsOf((await after.lookUp(['A'], projectId))[0]), factsOf(expected[0]));
 });
 

@@ -475,7 +475,7 @@ async function listLeftovers(store: TestStore, projectId: number): Promise<strin
     union select document_before from undo_change where document_before is not null`;
   return [
     ...(await store.listBodies()).map((name) => `the body ${name} of a task that ended`),
-    ...(await list('staged products', 'staged_product')),
+    ...(await list('staged batches', 'staged_batch')),
     ...(await list('documents that nothing points to', `document where id not in (${needed})`)),
     ...(await list(
       'members of no document',

@@ -162,7 +162,6 @@ const ONLY_POSTGRES: readonly { readonly names: RegExp; readonly why: string }[]
   { names: /^payload\./, why: 'files in the data folder' },
   { names: /^rate_window\./, why: 'in the memory of the one process' },
   { names: /^service\./, why: '`user_version` of each file, and no other process to hear of' },
-  { names: /^committed_full_update\./, why: 'the staged rows go with the commit' },
 ];
 
 /** What is kept in another way. */

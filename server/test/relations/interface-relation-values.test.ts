@@ -9,6 +9,7 @@ import {
   under,
 } from '../support/relation-catalog.ts';
 import { shareService } from '../support/shared-service.ts';
+import { until } from '../support/task-process.ts';
 
 const service = shareService();
 
@@ -232,4 +233,43 @@ test('units of a dimension convert exactly, in matches, filters and sorts (§11.
     const { value: text, parsedValue, unit } = first.dataPoints[0];
     assert.deepEqual([parsedValue, unit], [Number.parseFloat(text), unitName], 'as the attribute has them');
   }
+});
+
+test('a project names units beside the table, for types, facts and relations (§11.7 rule 6)', async () => {
+  const catalog = await createRelationCatalog(service());
+  const path = `/management/projects/${catalog.projectId}/ontology`;
+  const put = (unitAliases: object, attributes: object[] = []) =>
+    service().call('PUT', path, { body: { mode: 'automatic', unitAliases, attributes } });
+  assert.deepEqual((await put({ ZOLL: 'in', Daumen: 'thumb' })).body.details, [
+    '/unitAliases/ZOLL is in already',
+    '/unitAliases/Daumen must be a unit that the table of units has, such as in or kg, not thumb',
+  ]);
+  assert.equal((await put({ Daumen: 'in' })).status, 200);
+  await catalog.load(
+    drill('D', { Fits: '31.75 cm' }),
+    ...['12.5 Daumen', '12.5 in', '13 Daumen'].map((Size) => bit(Size, { Size })),
+  );
+  const { attributes, unitAliases } = (await service().call('GET', path)).body;
+  assert.deepEqual(unitAliases, { Daumen: 'in' });
+  const units = Object.fromEntries(
+    (attributes as { name: string; unitName?: string }[]).map(({ name, unitName }) => [name, unitName]),
+  );
+  assert.deepEqual([units.Size, units.Fits], ['in', 'cm']);
+  const equal = await catalog.relate({
+    ...ALL_BITS,
+    match: [{ target: 'Size', operator: 'equals', source: 'Fits' }],
+  });
+  const above = await catalog.relate({
+    source: under('Drills'),
+    target: { attribute: 'Size', operator: 'greater', value: '12.6 Daumen' },
+  });
+  const found = async () =>
+    Promise.all([equal, above].map(async (one) => (await listOf(catalog, 'D', one))?.toSorted()));
+  assert.deepEqual(await found(), [['12.5 Daumen', '12.5 in'], ['13 Daumen']]);
+
+  const changed = await put({}, attributes);
+  assert.equal('unitAliases' in changed.body, false);
+  const facts = await catalog.find('12.5 Daumen');
+  assert.equal(facts[0].facts.length, 0, 'answers follow at once');
+  await until('relations follow', async () => (await found()).join(' and ') === '12.5 in and ');
 });

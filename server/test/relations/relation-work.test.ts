@@ -13,11 +13,19 @@ import { startTestService, type TestService } from '../support/test-service.ts';
 
 /** How long questions to relations are worked on. Source: docs/interface.md §12.6 rules 5 and 6, §4.8 rule 18. */
 
-/** All in reach of the first comparison and none of the last: each source has every product looked at, both ways. */
-const COMPARED = Array.from({ length: 7 }, () => 'lessOrEqual');
+/**
+ * All in reach of the first comparison and none of the last: each source has every product looked at, both ways. Each has
+ * a depth and a reach of its own, so that no list of one is that of another.
+ */
+const SIZES = Array.from({ length: 5 }, () => ({ target: 'Size', operator: 'lessOrEqual', source: 'Size' }));
 const FRUITLESS = {
   twoWay: true,
-  match: [...COMPARED, 'less'].map((operator) => ({ target: 'Size', operator, source: 'Size' })),
+  match: [
+    { target: 'Depth', operator: 'lessOrEqual', source: 'Size' },
+    { target: 'Size', operator: 'lessOrEqual', source: 'Reach' },
+    ...SIZES,
+    { target: 'Size', operator: 'less', source: 'Size' },
+  ],
 };
 /** 72 million pairs. */
 const PRODUCTS = 6_000;
@@ -33,7 +41,9 @@ const patient = shareService({ settings: PATIENT });
 async function createLarge(service: TestService): Promise<RelationCatalog> {
   const catalog = await createRelationCatalog(service);
   await catalog.load(
-    ...Array.from({ length: PRODUCTS }, (_, at) => product(`P${at}`, 'Parts', { Size: '5' })),
+    ...Array.from({ length: PRODUCTS }, (_, at) =>
+      product(`P${at}`, 'Parts', { Size: '9000', Depth: `${at}`, Reach: `${9_000 + at}` }),
+    ),
   );
   return catalog;
 }

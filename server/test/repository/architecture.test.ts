@@ -314,6 +314,12 @@ const violations: readonly { rule: string; refused: string; file: string; lines:
     lines: `import '../../../client/src/wire.ts';`,
   },
   {
+    refused: 'R4: a command that imports the source of the client',
+    rule: 'server-stands-alone',
+    file: 'cli/feed/wire.ts',
+    lines: `import '../../../../client/src/wire.ts';`,
+  },
+  {
     refused: 'R4: a server that uses the package of the client',
     rule: 'server-stands-alone',
     file: 'catalog/ask.ts',

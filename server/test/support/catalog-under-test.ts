@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict';
 import type { BatchDerivation, Derivation, PlacedDocument } from '../../src/catalog/derivation.ts';
 import type { CatalogStore } from '../../src/catalog/port.ts';
 import type { CatalogSnapshots } from '../../src/catalog/snapshot.ts';
@@ -38,12 +37,11 @@ export interface CatalogUnderTest {
 export interface CatalogTables {
   readonly product: ProductRow;
   readonly document: { id: number; product_id: number; former_answer: string; raw: string };
-  readonly staged_product: StagedRow;
-  readonly staged_batch: { full_update_id: number; batch: number; extracted_by: string; report: string };
-  readonly committed_full_update: { full_update_id: number };
+  readonly staged_batch: StagedRow;
   readonly undo_log: { id: number; task_number: number; at: number };
   readonly undo_change: UndoRow;
-  readonly garbage_document: { document_id: number; identifier: string };
+  readonly undo_created: { undo_id: number; first_product: number; first_document: number; created: number };
+  readonly garbage_document: { document_id: number };
 }
 
 export interface ProductRow {
@@ -59,11 +57,14 @@ export interface ProductRow {
 
 interface StagedRow {
   readonly full_update_id: number;
-  readonly identifier: string;
   readonly batch: number;
-  readonly document_id: number;
-  readonly is_fresh: number;
-  readonly gains_facts: number;
+  readonly extracted_by: string;
+  readonly report: string;
+  readonly first_document: number;
+  readonly created: number;
+  readonly changed: number;
+  /** Hexadecimal. */
+  readonly hashes: string;
 }
 
 interface UndoRow {
@@ -76,8 +77,8 @@ interface UndoRow {
 }
 
 const TABLES = [
-  ...['product', 'document', 'staged_product', 'staged_batch', 'committed_full_update'],
-  ...['undo_log', 'undo_change', 'garbage_document'],
+  ...['product', 'document', 'staged_batch'],
+  ...['undo_log', 'undo_change', 'undo_created', 'garbage_document'],
 ] as const;
 
 const CACHE_BYTES = 4 * 1024 * 1024;
@@ -89,6 +90,7 @@ const inThisThread = (operations: Record<string, Operation>): ThreadPool => ({
     const { output } = (await operations[name]?.(input as never)) ?? {};
     return output as Output;
   },
+  start() {},
   async close() {},
   async end() {},
 });
@@ -99,12 +101,7 @@ export function openEmbeddedCatalog(projectId: number): CatalogUnderTest {
   const derived = new Map<number, number>();
   const derivation = recordEach(derived);
   const read = (sql: string) => files.open(projectId).prepare(sql).all().map(toRow);
-  const rows = async (table: string) =>
-    read(
-      table === 'committed_full_update'
-        ? "select cast(substr(name, 11) as integer) as full_update_id from meta where name like 'committed:%'"
-        : `select * from ${table}`,
-    );
+  const rows = async (table: string) => read(`select * from ${table}`);
   return {
     ...{ projectId, derived },
     store: createSqliteCatalogStore({
@@ -215,8 +212,6 @@ function recordEach(derived: Map<number, number>): Derivation {
   return {
     open: () => () => '',
     place: (_, document) => note.place(document),
-    copy: (_, from, document) => note.copy(from, document),
-    move: (_, document) => note.place(document),
     remove: (_, documents) => documents.forEach(note.remove),
   };
 }
@@ -226,22 +221,13 @@ function recordAll(derived: Map<number, number>): BatchDerivation {
   return {
     open: async () => () => '',
     place: async (_tx, _projectId, placed) => placed.forEach(note.place),
-    async copy(_tx, _projectId, copies) {
-      for (const { from, to } of copies) note.copy(from, to);
-    },
-    move: async (_tx, _projectId, documents) => documents.forEach(note.place),
     remove: async (_tx, _projectId, documents) => documents.forEach(note.remove),
   };
 }
 
 function notes(derived: Map<number, number>) {
-  const place = ({ id, productId }: PlacedDocument) => void derived.set(id, productId);
   return {
-    place,
-    copy(from: number, to: PlacedDocument): void {
-      assert.ok(derived.has(from), 'what is copied is there');
-      place(to);
-    },
+    place: ({ id, productId }: PlacedDocument) => void derived.set(id, productId),
     remove: (id: number) => void derived.delete(id),
   };
 }

@@ -129,7 +129,7 @@ export class CatalogWorld {
         const sent = { identifier, raw: rawOf(identifier, content), gains };
         pack(packer, sent, present[row++]);
       }
-      return packer.pack();
+      return packer.pack(await snapshot.readCatalogVersion());
     });
   }
 
@@ -169,6 +169,7 @@ export class CatalogWorld {
   async commit(session: Session): Promise<void> {
     for (const batch of session.batches) await this.stage(session, batch);
     if (session.batches.length === 0) return;
+    await this.restage(session);
     await this.settle(session);
     const { fullUpdateId, batches } = session;
     const { mode, revision } = await this.readOntology();
@@ -191,6 +192,26 @@ export class CatalogWorld {
     assert.ok(made.every((row) => row.ontology_revision === revision));
     this.change(expectedOf(session), { before, after, isKept: true });
     this.sessions = this.sessions.filter((other) => other !== session);
+  }
+
+  /** Batches that do not fit the catalog any more are staged anew, whoever notices. */
+  private async restage(session: Session): Promise<void> {
+    const { fullUpdateId, batches } = session;
+    const { mode, revision } = await this.readOntology();
+    const order = { fullUpdateId, batches: batches.length, mode, revision, newAttributes: [] };
+    const noticed = () =>
+      this.lastTask % 2 === 0
+        ? this.store.dropOutdated(this.projectId, { fullUpdateId })
+        : this.store
+            .commit(this.projectId, {
+              ...{ ...this.nextOrder(), ...order, maxDeletePercent: 100, allowDeletes: -1, keptCommits: 0 },
+            })
+            .then(({ kind }) => kind === 'stale');
+    const staged = async () => (await this.rowsOf('staged_batch', fullUpdateId)).length;
+    assert.equal(await noticed(), (await staged()) < batches.length, 'what does not fit is dropped');
+    for (const batch of batches) await this.stage(session, batch);
+    assert.equal(await this.store.dropOutdated(this.projectId, { fullUpdateId }), false);
+    assert.equal(await staged(), batches.length);
   }
 
   /** What a caller is told before: facts of equal uploads alone are no change there. */
@@ -259,23 +280,22 @@ export class CatalogWorld {
     return new Map(rows.map((row) => [row.identifier, row]));
   }
 
-  private async rowsOf<Table extends 'staged_product' | 'staged_batch'>(
-    table: Table,
+  private async rowsOf(
+    table: 'staged_batch',
     fullUpdateId: number,
-  ): Promise<CatalogTables[Table][]> {
+  ): Promise<CatalogTables['staged_batch'][]> {
     const rows = await this.catalog.rows(table);
     return rows.filter((row) => row.full_update_id === fullUpdateId);
   }
 
   /** Looks at staged batches once more, as when the ontology changed since. */
   private async settle({ fullUpdateId, batches }: Session): Promise<void> {
-    for (const { batch } of batches) {
+    for (const { batch, products } of batches) {
       const staged = await this.read((snapshot) => snapshot.listStagedDocuments({ fullUpdateId, batch }));
-      const own = (await this.rowsOf('staged_product', fullUpdateId)).filter((row) => row.batch === batch);
-      assert.deepEqual(
-        staged.map(({ identifier, isFresh }) => [identifier, isFresh]),
-        own.map((row) => [row.identifier, row.is_fresh]).sort(),
-      );
+      assert.deepEqual(staged.map(({ raw }) => raw).sort(), listRaws(products));
+      const isFresh = (raw: string) =>
+        this.model.get(JSON.parse(raw).identifier)?.content !== products.get(JSON.parse(raw).identifier);
+      for (const one of staged) assert.equal(one.isFresh, Number(isFresh(one.raw)));
       const report = `of batch ${batch}, anew\n`;
       const reviewed = { fullUpdateId, batch, extractedBy: EXTRACTED_BY, report, gaining: [] };
       await this.store.reviewBatch(this.projectId, reviewed);
@@ -352,11 +372,16 @@ export class CatalogWorld {
   private async findOverwritten(): Promise<string[]> {
     const last = Math.max(...(await this.catalog.rows('undo_log')).map(({ id }) => id));
     const changes = (await this.catalog.rows('undo_change')).filter((row) => row.undo_id === last);
+    const created = (await this.catalog.rows('undo_created')).filter((row) => row.undo_id === last);
     const rows = await this.readRows();
     const isOther = (row: CatalogTables['undo_change']) =>
       (rows.get(row.identifier)?.document_id ?? null) !== row.document_after;
-    return changes
-      .filter(isOther)
+    const isChanged = ({ id, document_id: document }: ProductRow) =>
+      created.some(
+        ({ first_product: first, created: count, first_document: firstDocument }) =>
+          id >= first && id < first + count && document !== firstDocument + id - first,
+      );
+    return [...changes.filter(isOther), ...[...rows.values()].filter(isChanged)]
       .map(({ identifier }) => identifier)
       .sort();
   }
@@ -439,7 +464,7 @@ export class CatalogWorld {
     const limits = { live, keptCommits: this.keptCommits };
     const isMore = await this.store.collectGarbage(this.projectId, limits);
     if (isMore) return true;
-    for (const table of ['staged_product', 'staged_batch'] as const) {
+    for (const table of ['staged_batch'] as const) {
       const left = await this.catalog.rows(table);
       assert.ok(
         left.every((row) => live.includes(row.full_update_id)),
@@ -572,15 +597,18 @@ export class CatalogWorld {
     documents: ReadonlyMap<number, CatalogTables['document']>,
   ): Promise<void> {
     const staged = await this.store.listStagedBatches(this.projectId, fullUpdateId);
-    const known = batches.filter(({ batch }) => staged.some((row) => row.batch === batch));
-    const rows = await this.rowsOf('staged_product', fullUpdateId);
-    const found = rows.map((row) => [row.identifier, documents.get(row.document_id)?.raw] as const);
-    const expected = expectedOf({ fullUpdateId, batches: known });
-    assert.deepEqual(
-      found.sort(([a], [b]) => (a < b ? -1 : 1)),
-      [...expected].sort().map(([identifier, content]) => [identifier, rawOf(identifier, content)]),
-      'staged is what the last accepted batch held, and its document is there',
-    );
+    const rows = await this.rowsOf('staged_batch', fullUpdateId);
+    assert.equal(rows.length, staged.length);
+    for (const { batch, hashes, created, changed, first_document: first } of rows) {
+      const raws = listRaws(batches.find((one) => one.batch === batch)?.products ?? new Map());
+      const found = hashes.match(/.{32}/g) ?? [];
+      assert.deepEqual([...found].sort(), raws.map(hashOf).sort(), 'staged is what the batch held');
+      const fresh = Array.from(
+        { length: created + changed },
+        (_, at) => documents.get(first + at)?.raw ?? '',
+      );
+      assert.deepEqual(fresh.map(hashOf), found.slice(0, created + changed), 'its documents are there');
+    }
   }
 
   /** Ends everything, removes all that can be removed, and looks whether only what is needed is left. */
@@ -592,7 +620,7 @@ export class CatalogWorld {
     const undone = await this.catalog.rows('undo_change');
     const kept = (await this.catalog.rows('undo_log')).map(({ id }) => id);
     assert.ok(
-      undone.every((row) => kept.includes(row.undo_id)),
+      [...undone, ...(await this.catalog.rows('undo_created'))].every((row) => kept.includes(row.undo_id)),
       'nothing of a forgotten commit is left',
     );
     const needed = [
@@ -605,12 +633,7 @@ export class CatalogWorld {
       new Set(needed),
       'no other document is left, and each of these is',
     );
-    for (const table of [
-      'garbage_document',
-      'staged_product',
-      'staged_batch',
-      'committed_full_update',
-    ] as const)
+    for (const table of ['garbage_document', 'staged_batch'] as const)
       assert.deepEqual(await this.catalog.rows(table), [], `${table} is empty`);
     await this.store.removeCatalog(this.projectId);
     assert.deepEqual(
@@ -620,6 +643,9 @@ export class CatalogWorld {
     );
   }
 }
+
+const listRaws = (products: ReadonlyMap<string, number>) =>
+  [...products].map(([identifier, content]) => rawOf(identifier, content)).sort();
 
 function pack(
   packer: ProductPacker,

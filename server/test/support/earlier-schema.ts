@@ -6,27 +6,62 @@ import type { TestStore } from './test-store.ts';
 interface Step {
   readonly catalog: number;
   readonly postgres: number;
-  readonly undo: string;
+  /** `isOwn`: rows have their project, as in PostgreSQL. */
+  readonly undo: (isOwn: boolean) => string;
 }
 
 /** Newest first. */
 const STEPS = {
+  batches: {
+    ...{ catalog: 6, postgres: 7 },
+    undo: (own) => {
+      const [column, key] = own ? ['project_id bigint not null,', 'project_id,'] : ['', ''];
+      const same = own ? 'p.project_id = b.project_id' : 'true';
+      return `alter table staged_batch rename to later_batch;
+        create table staged_batch (${column} full_update_id bigint not null, batch bigint not null,
+          observed text not null, extracted_by text not null, report text not null,
+          primary key (${key} full_update_id, batch));
+        create table staged_product (${column} full_update_id bigint not null, identifier text not null,
+          batch bigint not null, document_id bigint not null, is_fresh bigint not null, product_id bigint not null,
+          is_reserved bigint not null, hash ${own ? 'bytea' : 'blob'} not null, gains_facts bigint not null,
+          primary key (${key} full_update_id, identifier));
+        insert into staged_batch select ${key} full_update_id, batch, observed, extracted_by, report from later_batch;
+        insert into staged_product select ${own ? 'b.project_id,' : ''} b.full_update_id, p.identifier, b.batch,
+          p.document_id, 0, p.id, 0, p.hash, 0 from later_batch b join product p on ${same};
+        insert into staged_product select ${own ? 'b.project_id,' : ''} b.full_update_id, 'fresh ' || p.id, b.batch,
+          p.id, 1, p.product_id, 1, p.raw${own ? '::bytea' : ''}, 0 from later_batch b join document p on ${same}
+          and p.id >= b.first_document and p.id < b.first_document + b.created + b.changed;
+        drop table later_batch; drop table undo_created;
+        alter table garbage_document add column identifier text not null default '';
+        ${own ? 'create table committed_full_update (project_id bigint, full_update_id bigint);' : ''}`;
+    },
+  },
+  aliases: {
+    ...{ catalog: 5, postgres: 6 },
+    undo: (isOwn) =>
+      isOwn
+        ? 'alter table catalog drop column unit_aliases;'
+        : `delete from meta where name = 'unit_aliases';`,
+  },
   types: {
     ...{ catalog: 4, postgres: 5 },
-    undo: 'alter table attribute drop column reason; alter table attribute drop column typing;',
+    undo: () => 'alter table attribute drop column reason; alter table attribute drop column typing;',
   },
   links: {
     ...{ catalog: 3, postgres: 4 },
-    undo: `drop table relation_link; drop table relation_link_source;
+    undo: () => `drop table relation_link; drop table relation_link_source;
       alter table relation_build drop column kind;`,
   },
   answers: {
     ...{ catalog: 2, postgres: 3 },
-    undo: `drop table past_ontology; alter table document rename column former_answer to answer;
+    undo: () => `drop table past_ontology; alter table document rename column former_answer to answer;
       alter table staged_product rename column gains_facts to ontology_revision;`,
   },
-  paths: { ...{ catalog: 1, postgres: 1 }, undo: 'drop table category_path;' },
+  paths: { ...{ catalog: 1, postgres: 1 }, undo: () => 'drop table category_path;' },
 } satisfies Record<string, Step>;
+
+/** Of PostgreSQL alone, the newest: a file makes its own when somebody searches. */
+const SEARCH = 'drop table search_document; drop table search_walk;';
 
 /** Of PostgreSQL alone, between the answers and the paths. */
 const MARKS = `drop table upload_process;
@@ -49,12 +84,14 @@ export async function takeBack(
   { before, stored = '' }: Earlier,
 ): Promise<void> {
   const names = Object.keys(STEPS) as (keyof typeof STEPS)[];
-  const undo = names.slice(0, names.indexOf(before) + 1).map((name) => STEPS[name].undo);
+  const undo = names
+    .slice(0, names.indexOf(before) + 1)
+    .map((name) => STEPS[name].undo(store.kind === 'postgres'));
   const { catalog, postgres } = STEPS[before];
   if (store.kind === 'postgres') {
     const marks = before === 'paths' ? MARKS : '';
     await store.change(
-      `${SECRETS} ${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`,
+      `${SEARCH} ${SECRETS} ${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`,
     );
     return;
   }

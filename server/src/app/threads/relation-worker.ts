@@ -1,5 +1,6 @@
-/** Entry of the threads that answer relations: what goes with a product may take long to find. */
+/** Entry of the threads that answer relations and searches: what goes with a product may take long to find. */
 import { workerData } from 'node:worker_threads';
+import { searchThreadOperations } from '../../catalog/catalog.ts';
 import { postgresRelationReaderOperations, relationReaderOperations } from '../../relations/relations.ts';
 import {
   createCatalogFiles,
@@ -10,14 +11,24 @@ import {
   serveOperations,
   type ThreadPlace,
 } from '../../storage/storage.ts';
+import { snapshotsOfFiles, snapshotsOfRows } from '../thread-snapshots.ts';
 
 serveOperations(openOperations(workerData as ThreadPlace), { isUrgent: true });
 
 function openOperations(place: ThreadPlace) {
-  if (place.kind === 'embedded')
-    return relationReaderOperations(createCatalogFiles(place.catalogs), openPayloads(place));
+  if (place.kind === 'embedded') {
+    const files = createCatalogFiles(place.catalogs);
+    return {
+      ...relationReaderOperations(files, openPayloads(place)),
+      ...searchThreadOperations(snapshotsOfFiles(files, place)),
+    };
+  }
   const postgres = openPostgres(place);
-  return postgresRelationReaderOperations({ postgres, readPostgres: chooseReaders(postgres, place) });
+  const readPostgres = chooseReaders(postgres, place);
+  return {
+    ...postgresRelationReaderOperations({ postgres, readPostgres }),
+    ...searchThreadOperations(snapshotsOfRows(postgres, readPostgres)),
+  };
 }
 
 function chooseReaders(primary: Postgres, place: Extract<ThreadPlace, { kind: 'postgres' }>): () => Postgres {

@@ -2,7 +2,7 @@
  * The door of browse: catalogs as people look through them. Lists, searches, a product's page, categories and the
  * coverage of the ontology. Reads whole catalogs a part at a time and never changes one.
  */
-export { writePath } from './category-path.ts';
+export { readCategory, writePath } from './category-path.ts';
 export {
   advance,
   type CategoryWalk,
@@ -21,9 +21,11 @@ export {
   describeBriefly,
   FRONT_END,
   type IdentifierRange,
+  keyOfCategory,
   type ListedRow,
   type PlacedRow,
   toTableItem,
+  visitCategories,
 } from './product-list.ts';
 export { createProductLists } from './product-lists.ts';
 export { readProductPage } from './product-page.ts';

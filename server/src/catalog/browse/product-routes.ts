@@ -22,6 +22,7 @@ import {
   ProductPage,
   ProductParams,
 } from '../products/products.ts';
+import { readCategory, readNames } from './category-path.ts';
 import { exportLine } from './export.ts';
 import type { AttributeFilter, ProductFilter } from './product-list.ts';
 import { type FoundPart, isScanned, type WantedList } from './product-lists.ts';
@@ -39,7 +40,6 @@ const FIRST_EXPORT_PAGE = 20;
 /** A reader who takes his time keeps three pages in memory. */
 const EXPORT_PAGE_BYTES = 1024 * 1024;
 const NDJSON = 'application/x-ndjson';
-const MAX_DEPTH = 20;
 
 /** Source: docs/interface.md §14.3. */
 export const productRoutes =
@@ -134,30 +134,12 @@ async function readFilter(catalog: Catalog, projectId: number, sent: SentFilter)
   };
 }
 
-function readCategory(parameter: string, text: string): string[] {
-  const path = readNames(text);
-  if (path !== undefined && path.length >= 1 && path.length <= MAX_DEPTH) return path;
-  throw new ServiceError('query_invalid', {
-    details: [`/${parameter} must be a JSON list of 1 to ${MAX_DEPTH} names, such as ["Tools","Drills"]`],
-  });
-}
-
 function readAttribute(text: string): [name: string, contains: string] {
   const [name, contains = '', ...others] = readNames(text) ?? [];
   if (name !== undefined && others.length === 0) return [name, contains];
   throw new ServiceError('query_invalid', {
     details: ['/attribute must be a JSON list of a name and a part of its value, such as ["Length","in"]'],
   });
-}
-
-function readNames(text: string): string[] | undefined {
-  try {
-    const list: unknown = JSON.parse(text);
-    return Array.isArray(list) && list.every((one) => typeof one === 'string') ? list : undefined;
-  } catch {
-    // Told to the caller with an example, whatever the parser met.
-    return undefined;
-  }
 }
 
 /** An attribute of the ontology stands for all keys that mean it; any other name for itself. */

@@ -107,11 +107,11 @@ async function openSurvey(
   snapshot: CatalogSnapshot,
   { question, isWhole }: SurveyOrder,
 ): Promise<OpenSurvey> {
-  const { attributes } = await snapshot.readOntology();
+  const ontology = await snapshot.readOntology();
   const tally =
     question.kind === 'coverage'
-      ? new CoverageTally(attributes)
-      : new EffectTally(planChange(attributes, question.attribute));
+      ? new CoverageTally(ontology.attributes)
+      : new EffectTally(planChange(ontology, question.attribute));
   const products = await snapshot.countRange(planRange());
   const largest = await snapshot.readLargestId();
   const sampled = !isWhole && products > SAMPLE;

@@ -16,7 +16,8 @@ export type Comparable = string | number;
 type Kind = 'text' | 'number' | 'boolean' | 'date';
 
 /** What must be known of an attribute to compare its values; the keys are those of an upload that mean it. */
-export interface ComparedAttribute extends Pick<Attribute, 'name' | 'type' | 'unitName' | 'decimal'> {
+export interface ComparedAttribute
+  extends Pick<Attribute, 'name' | 'type' | 'unitName' | 'decimal' | 'unitAliases'> {
   readonly keys: readonly string[];
   /** No attribute, but a field that every product has. */
   readonly field?: OwnField;
@@ -43,16 +44,17 @@ export const OWN: Readonly<Record<OwnField, ComparedAttribute>> = {
 
 /** @returns the attribute ready to compare, under these keys of an upload */
 export function toCompared(
-  { name, type, unitName, decimal }: Omit<ComparedAttribute, 'keys' | 'dimension'>,
+  { name, type, unitName, decimal, unitAliases }: Omit<ComparedAttribute, 'keys' | 'dimension'>,
   keys: readonly string[],
 ): ComparedAttribute {
-  const dimension = unitName === undefined ? undefined : dimensionOf(unitName);
+  const dimension = unitName === undefined ? undefined : dimensionOf(unitName, unitAliases);
   return {
     ...{ name, type },
     ...(unitName !== undefined && { unitName }),
     ...(decimal !== undefined && { decimal }),
     keys,
     ...(dimension !== undefined && { dimension }),
+    ...(unitAliases !== undefined && { unitAliases }),
   };
 }
 
@@ -91,8 +93,12 @@ export function readComparable(value: string, attribute: ComparedAttribute): Com
 }
 
 /** 0 for -0. */
-function toNumber(plain: string, { unitName = '', dimension }: ComparedAttribute, unit = unitName): number {
-  return (dimension === undefined ? Number(plain) : convertToBase(plain, unit)) + 0;
+function toNumber(
+  plain: string,
+  { unitName = '', dimension, unitAliases }: ComparedAttribute,
+  unit = unitName,
+): number {
+  return (dimension === undefined ? Number(plain) : convertToBase(plain, unit, unitAliases)) + 0;
 }
 
 /** A date alone is its midnight; without a zone, UTC. */
@@ -117,10 +123,10 @@ export function readOperand(value: unknown, attribute: ComparedAttribute): Compa
 function readNumericOperand(value: unknown, attribute: ComparedAttribute): number | undefined {
   if (typeof value === 'number') return toNumber(String(value), attribute);
   if (typeof value !== 'string') return undefined;
-  const { unitName = '', dimension } = attribute;
+  const { unitName = '', dimension, unitAliases } = attribute;
   const { number, unit = '' } = splitMeasure(value);
-  const converts = dimension !== undefined && dimensionOf(unit) === dimension;
-  if (!converts && !isSameUnit(unit, unitName)) return undefined;
+  const converts = dimension !== undefined && dimensionOf(unit, unitAliases) === dimension;
+  if (!converts && !isSameUnit(unit, unitName, unitAliases)) return undefined;
   const plain = readOperandNumber(number, attribute);
   return plain === undefined ? undefined : toNumber(plain, attribute, unit);
 }

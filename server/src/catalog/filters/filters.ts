@@ -16,6 +16,7 @@ export {
   toCompared,
 } from './comparable.ts';
 export {
+  type AttributeCondition,
   ComparisonProblem,
   compileFilter,
   type Filter,

@@ -57,7 +57,7 @@ export interface UnknownNames {
   readonly observed: [string, Observed][];
   /** Category paths, as JSON, that have no id yet. */
   readonly paths: string[];
-  readonly ontology: Pick<Ontology, 'mode' | 'revision'>;
+  readonly ontology: Omit<Ontology, 'attributes'>;
 }
 
 /** Bodies kept for their extraction, in bytes of JSON: those that the validator had to parse take six times as much. */
@@ -110,8 +110,8 @@ class IngestThread {
       const ontology = await snapshot.readOntology();
       const { known } = this.compile(projectId, ontology, []);
       const paths = await this.categories.learn(projectId, snapshot, body.listPaths());
-      const { mode, revision } = ontology;
-      return { observed: observeUnknown(body, known), paths, ontology: { mode, revision } };
+      const { attributes: _, ...kept } = ontology;
+      return { observed: observeUnknown(body, known), paths, ontology: kept };
     });
   }
 
@@ -185,7 +185,9 @@ class IngestThread {
     return this.snapshots.read(projectId, async (snapshot) => {
       const ontology = await snapshot.readOntology();
       const compiled = this.compile(projectId, ontology, drafts);
-      return work(snapshot, { ontology, compiled, derivation: await snapshot.openDerivation() });
+      const catalogVersion = await snapshot.readCatalogVersion();
+      const derivation = await snapshot.openDerivation();
+      return work(snapshot, { ontology, compiled, derivation, catalogVersion });
     });
   }
 
@@ -245,6 +247,7 @@ interface SnapshotParts {
   readonly ontology: Ontology;
   readonly compiled: CompiledOntology;
   readonly derivation: OpenDerivation;
+  readonly catalogVersion: number;
 }
 
 interface ReviewInput {

@@ -27,6 +27,7 @@ export interface ExtractionParts {
   readonly ontology: Ontology;
   readonly compiled: CompiledOntology;
   readonly derivation: OpenDerivation;
+  readonly catalogVersion: number;
   /** Attributes that a full update is to create. */
   readonly drafts: readonly Attribute[];
 }
@@ -82,7 +83,7 @@ export class ProductExtraction {
   }
 
   finish(): { output: Extracted; transfer: ArrayBuffer[]; sharedBytes: number } {
-    const packed = this.packer.pack();
+    const packed = this.packer.pack(this.parts.catalogVersion);
     expectedBytes = Math.ceil(packed.bytes.length * 1.05) + 256 * 1024;
     const { revision } = this.parts.ontology;
     const output = {

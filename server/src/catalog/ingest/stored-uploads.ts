@@ -13,8 +13,8 @@ export interface ReviewedBatch {
   /** NDJSON. */
   readonly report: string;
   readonly revision: number;
-  /** Of products that are in the catalog already and gain facts of attributes that the full update creates. */
-  readonly gaining: readonly string[];
+  /** Products that are in the catalog already and gain facts of attributes that the full update creates. */
+  readonly gaining: readonly number[];
 }
 
 /** Products whose facts follow a newer ontology. */
@@ -32,12 +32,12 @@ export async function reviewStaged(
   const names = listKeys(drafts);
   const report = new ReportWriter();
   extractor.tell(report);
-  const gaining: string[] = [];
-  for (const { identifier, isFresh, raw } of rows) {
+  const gaining: number[] = [];
+  for (const { product: id, isFresh, raw } of rows) {
     const product = JSON.parse(raw) as UploadedProduct;
     extractor.inspect(product);
-    if (isFresh === 0) report.changed.delete(identifier);
-    if (isFresh === 0 && holdsAny(product, names)) gaining.push(identifier);
+    if (isFresh === 0) report.changed.delete(product.identifier);
+    if (isFresh === 0 && holdsAny(product, names)) gaining.push(id);
   }
   await tellDropped(report, snapshot, known);
   return { report: report.toText(), gaining };

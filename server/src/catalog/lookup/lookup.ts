@@ -2,6 +2,7 @@
  * The door of lookup: products by identifier, made of their stored uploads when they are first read, and kept as bytes.
  */
 
+export { type AnswerBuffers, createAnswerBuffers } from './answer-buffers.ts';
 export { coalesceReads } from './coalesced-reads.ts';
 export { KeptWriter } from './kept-writer.ts';
 export { LookupAnswers, type ServedAnswer } from './lookup-answers.ts';

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { UploadedProduct } from '../products/products.ts';
-import { type Attribute, indexByKey, isBlank } from './attribute.ts';
+import { type Attribute, indexByKey, isBlank, knownAliases, type Ontology } from './attribute.ts';
 import { Examples, judge, type Problem, ProblemTally, type ValueExample } from './coverage.ts';
 import { findNumericOnly, type WantedAttribute } from './ontology-check.ts';
 
@@ -32,7 +32,10 @@ export interface ChangedAttribute {
  * Finds the attribute that a changed one is meant to replace: by its id, else by its name.
  * @throws request_invalid for an attribute that could not be put into the ontology
  */
-export function planChange(attributes: readonly Attribute[], requested: WantedAttribute): ChangedAttribute {
+export function planChange(
+  { attributes, unitAliases }: Pick<Ontology, 'attributes' | 'unitAliases'>,
+  requested: WantedAttribute,
+): ChangedAttribute {
   const byId = attributes.find(({ id }) => id === requested.id);
   const before = byId ?? attributes.find(({ name }) => name === requested.name);
   const others = indexByKey(attributes.filter((one) => one !== before));
@@ -42,7 +45,7 @@ export function planChange(attributes: readonly Attribute[], requested: WantedAt
   });
   const details = [...findNumericOnly(requested, '/attribute'), ...taken];
   if (details.length > 0) throw new ServiceError('request_invalid', { details });
-  return { before, after: { ...requested, id: before?.id ?? 0 } };
+  return { before, after: { ...requested, id: before?.id ?? 0, ...knownAliases(unitAliases) } };
 }
 
 export class EffectTally {

@@ -1,5 +1,5 @@
 import { readPlain, splitMeasure } from './number-text.ts';
-import { isSameUnit } from './units.ts';
+import { isSameUnit, type UnitAliases } from './units.ts';
 
 /** Source: docs/interface.md §11.1. */
 export type AttributeType =
@@ -23,6 +23,8 @@ export interface Attribute {
   readonly reason?: string;
   /** `automatic`: the next full update judges the values anew. */
   readonly typing?: 'automatic';
+  /** Of its project, where the attribute has a unit. */
+  readonly unitAliases?: UnitAliases;
 }
 
 /** Whether the next full update judges the values of an attribute that there is already. */
@@ -41,7 +43,7 @@ export interface AttributeRow {
   readonly typing?: 'automatic' | null;
 }
 
-export function toAttribute(row: AttributeRow): Attribute {
+function toAttribute(row: AttributeRow, unitAliases: UnitAliases): Attribute {
   const { id, name, type, unitName, decimal, synonyms, reason = null, typing = null } = row;
   const others = JSON.parse(synonyms) as string[];
   return {
@@ -53,6 +55,7 @@ export function toAttribute(row: AttributeRow): Attribute {
     ...(others.length > 0 && { synonyms: others }),
     ...(reason !== null && { reason }),
     ...(typing !== null && { typing }),
+    ...(unitName !== null && knownAliases(unitAliases)),
   };
 }
 
@@ -63,8 +66,28 @@ export interface Ontology {
   readonly mode: OntologyMode;
   /** Raised by every change that a person makes. */
   readonly revision: number;
+  readonly unitAliases?: UnitAliases;
   readonly attributes: readonly Attribute[];
 }
+
+/** An ontology as either store has it. */
+export interface StoredOntology {
+  readonly mode: OntologyMode;
+  readonly revision: number;
+  /** JSON object */
+  readonly unitAliases: string;
+}
+
+export function toOntology(stored: StoredOntology, rows: readonly AttributeRow[]): Ontology {
+  const unitAliases = JSON.parse(stored.unitAliases) as UnitAliases;
+  const { mode, revision } = stored;
+  const attributes = rows.map((row) => toAttribute(row, unitAliases));
+  return { mode, revision, ...knownAliases(unitAliases), attributes };
+}
+
+/** @returns the member of whatever reads units; nothing for a project that has no aliases */
+export const knownAliases = (unitAliases: UnitAliases = {}) =>
+  Object.keys(unitAliases).length > 0 ? { unitAliases } : {};
 
 /** Why a value makes no fact. Source: docs/interface.md §4.7, report codes. */
 export type NotExtracted =
@@ -116,12 +139,12 @@ export const isFact = (value: string, attribute: Attribute): boolean =>
  */
 export function readMeasure(
   value: string,
-  { unitName, decimal }: Pick<Attribute, 'unitName' | 'decimal'>,
+  { unitName, decimal, unitAliases }: Pick<Attribute, 'unitName' | 'decimal' | 'unitAliases'>,
 ): { readonly plain: string } | { readonly why: NotExtracted } {
   const { number, unit } = splitMeasure(value);
   const plain = readPlain(number, decimal ?? 'plain');
   if (plain === undefined) return { why: 'value_not_numeric' };
-  if (unit === unitName || isSameUnit(unit ?? '', unitName ?? '')) return { plain };
+  if (unit === unitName || isSameUnit(unit ?? '', unitName ?? '', unitAliases)) return { plain };
   return { why: unit === undefined ? 'unit_missing' : 'unit_other' };
 }
 

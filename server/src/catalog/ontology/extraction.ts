@@ -104,13 +104,13 @@ export class Extractor {
 }
 
 /** Whether all values that look like this make facts; that others do not is not said. */
-function allFit({ type, unitName = '', decimal }: Attribute, observed: Observed): boolean {
+function allFit({ type, unitName = '', decimal, unitAliases }: Attribute, observed: Observed): boolean {
   if (type === 'BOOLEAN_ATTRIBUTE') return observed.isBoolean;
   const { units, misfits } = observed;
   return (
     type === 'NUMERIC_ATTRIBUTE' &&
     misfits[decimal ?? 'plain'] === undefined &&
-    units.every(([unit]) => isSameUnit(unit, unitName))
+    units.every(([unit]) => isSameUnit(unit, unitName, unitAliases))
   );
 }
 const shorten = (value: string) => (value.length > 200 ? `${value.slice(0, 200)}…` : value);

@@ -1,7 +1,8 @@
 import { markOf } from '../../storage/storage.ts';
 import type { WantedOntology } from '../port.ts';
-import type { Attribute, Ontology } from './attribute.ts';
+import { type Attribute, knownAliases, type Ontology } from './attribute.ts';
 import { describeDefinition } from './ontology-draft.ts';
+import type { UnitAliases } from './units.ts';
 
 /** What replacing an ontology does to attributes and to the names that have ids for ever. */
 export interface AttributePlan {
@@ -50,25 +51,33 @@ function explainType({ reason, typing, ...wanted }: Attribute, present: Attribut
     : wanted;
 }
 
-/** @returns the mark of an ontology as it is answered */
-export const markOfOntology = ({ mode, attributes }: Pick<Ontology, 'mode' | 'attributes'>): string =>
-  markOf({ mode, attributes });
-
-/** Whether nothing would change. */
-export function isSameOntology(
-  present: Pick<Ontology, 'mode' | 'attributes'>,
-  requested: Pick<Ontology, 'mode' | 'attributes'>,
-): boolean {
-  return describe(present) === describe(requested);
+/** @returns an ontology as it is answered */
+export function documentOf({ mode, unitAliases, attributes }: Omit<Ontology, 'revision'>) {
+  const own = attributes.map(({ unitAliases: _, ...attribute }) => attribute);
+  return { mode, ...knownAliases(unitAliases), attributes: own };
 }
 
+/** @returns the mark of an ontology as it is answered */
+export const markOfOntology = (ontology: Omit<Ontology, 'revision'>): string => markOf(documentOf(ontology));
+
+/** Whether nothing would change. */
+export const isSameOntology = (present: Described, requested: Described): boolean =>
+  describe(present) === describe(requested);
+
+/** As it is, or as it is wanted: without ids of what is new. */
+type Described = Pick<WantedOntology, 'mode' | 'unitAliases' | 'attributes'>;
+
+/** Aliases as they are stored: the same text for the same aliases. */
+export const writeAliases = (unitAliases: UnitAliases = {}): string =>
+  JSON.stringify(Object.fromEntries(Object.entries(unitAliases).sort(([a], [b]) => (a < b ? -1 : 1))));
+
 /** Same fields in the same order, so that equal definitions are equal text. */
-function describe({ mode, attributes }: Pick<Ontology, 'mode' | 'attributes'>): string {
+function describe({ mode, unitAliases, attributes }: Described): string {
   const sorted = [...attributes]
-    .sort((a, b) => a.id - b.id)
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
     .map(({ id, name, type, unitName, decimal, synonyms, typing }) => [
       ...[id, name, type],
       ...[unitName, decimal, synonyms ?? [], typing],
     ]);
-  return JSON.stringify([mode, sorted]);
+  return JSON.stringify([mode, writeAliases(unitAliases), sorted]);
 }

@@ -5,7 +5,7 @@ import type { CatalogParts } from '../parts.ts';
 import type { WantedOntology } from '../port.ts';
 import { ReportPassage } from '../report-lines.ts';
 import type { Ontology } from './attribute.ts';
-import { markOfOntology } from './ontology-change.ts';
+import { isSameOntology, markOfOntology } from './ontology-change.ts';
 
 /** Changes of the ontology by a person and the task that follows. Source: docs/interface.md §11.5. */
 export interface OntologyChanges {
@@ -58,7 +58,8 @@ export function createOntologyChanges(parts: CatalogParts): OntologyChanges {
     const present = await store.getOntology(project.id);
     // The store looks again in its transaction; here it spares a task that would extract nothing.
     refuseOtherState(wanted.expected, markOfOntology(present));
-    if (isSame(present, wanted)) return { ontology: present, changed: false };
+    // Comparing what would be stored is the store's; this only spares a task when a client puts back what it got.
+    if (isSameOntology(present, wanted)) return { ontology: present, changed: false };
     // The task first: an ontology that changed without it would leave no report and old relations after a crash. It is
     // held until the ontology is stored; when it began before all the same, there is another.
     const task = await tasks.accept<object>(extractionTask, { project, payload: {}, isHeld: true });
@@ -74,23 +75,4 @@ export function createOntologyChanges(parts: CatalogParts): OntologyChanges {
   }
 
   return { definitions: [extractionTask], replace, startExtraction };
-}
-
-/** Comparing what would be stored is the store's; this only spares a task when a client puts back what it got. */
-function isSame(present: Ontology, { mode, attributes }: WantedOntology): boolean {
-  const describe = (list: WantedOntology['attributes']) =>
-    JSON.stringify(
-      [...list]
-        .sort((a, b) => (a.name < b.name ? -1 : 1))
-        .map(({ id, name, type, unitName, decimal, synonyms, typing }) => [
-          id,
-          name,
-          type,
-          unitName,
-          decimal,
-          synonyms ?? [],
-          typing,
-        ]),
-    );
-  return present.mode === mode && describe(present.attributes) === describe(attributes);
 }

@@ -1,12 +1,14 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { WantedOntology } from '../port.ts';
+import { isUnit, nameInTable, type UnitAliases } from './units.ts';
 
 /**
  * What the schema of the document cannot say: units belong to numbers, and a key means one attribute.
  * Source: docs/interface.md §11.1. @throws request_invalid that names every wrong attribute
  */
-export function checkOntology({ attributes }: WantedOntology): void {
+export function checkOntology({ unitAliases = {}, attributes }: WantedOntology): void {
   const problems = [
+    ...findUselessAliases(unitAliases),
     ...attributes.flatMap((attribute, at) => findNumericOnly(attribute, `/attributes/${at}`)),
     ...findRepeated(
       attributes,
@@ -16,6 +18,16 @@ export function checkOntology({ attributes }: WantedOntology): void {
     ...findRepeated(attributes, ({ id }) => (id === undefined ? [] : [id]), 'has the id'),
   ];
   if (problems.length > 0) throw new ServiceError('request_invalid', { details: problems.slice(0, 100) });
+}
+
+function findUselessAliases(unitAliases: UnitAliases): string[] {
+  return Object.entries(unitAliases).flatMap(([alias, unit]) => {
+    const place = `/unitAliases/${alias}`;
+    if (isUnit(alias)) return [`${place} is ${nameInTable(alias)} already`];
+    return isUnit(unit)
+      ? []
+      : [`${place} must be a unit that the table of units has, such as in or kg, not ${unit}`];
+  });
 }
 
 export type WantedAttribute = WantedOntology['attributes'][number];

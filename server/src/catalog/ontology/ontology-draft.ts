@@ -1,8 +1,8 @@
 import type { ReportLine } from '../../tasks/tasks.ts';
-import type { Attribute } from './attribute.ts';
+import { type Attribute, knownAliases } from './attribute.ts';
 import { isCodeName } from './code-names.ts';
 import { NUMBER_FORMS, type NumberForm, splitMeasure } from './number-text.ts';
-import { isSameUnit, isUnit, nameUnit } from './units.ts';
+import { isSameUnit, isUnit, nameUnit, type UnitAliases } from './units.ts';
 
 /**
  * What all values of an attribute that the ontology does not know look like so far, each thing with the first value that
@@ -103,6 +103,8 @@ export function joinObservations(all: Iterable<Observations>): Map<string, Obser
 export interface DraftSettings {
   /** Of the project, as `de-DE`. */
   readonly locale: string;
+  /** Of the project. */
+  readonly unitAliases?: UnitAliases | undefined;
 }
 
 /** An attribute that a full update creates, and the value that decided. */
@@ -126,15 +128,19 @@ function judge(name: string, observed: Observed, settings: DraftSettings): Judge
   if (isBoolean)
     return { type: 'BOOLEAN_ATTRIBUTE', reason: 'every value is true or false', decidedBy: first };
   const form = pickForm(observed, settings);
-  const other = observed.units.find(([unit]) => !isSameUnit(unit, observed.units[0]?.[0] ?? ''));
+  const { unitAliases } = settings;
+  const other = observed.units.find(([unit]) => !isSameUnit(unit, observed.units[0]?.[0] ?? '', unitAliases));
   if (form === undefined) return describeText(observed, settings);
   if (other !== undefined)
     return asText(other[1], `${quote(other[1])} has another unit than ${quote(first)}`);
   if (isCodeName(name)) return asText(first, `the key is named like a code, and codes are no numbers`);
-  const unitName = nameUnit(observed.units.map(([unit]) => unit));
+  const unitName = nameUnit(
+    observed.units.map(([unit]) => unit),
+    unitAliases,
+  );
   return {
     type: 'NUMERIC_ATTRIBUTE',
-    ...(unitName !== '' && { unitName }),
+    ...(unitName !== '' && { unitName, ...knownAliases(unitAliases) }),
     ...(form !== 'plain' && { decimal: form }),
     reason: describeNumeric(observed, form, unitName),
     decidedBy: first,

@@ -15,7 +15,7 @@ import type { Database } from '../../storage/storage.ts';
 import type { Catalog } from '../catalog.ts';
 import { OntologyDocument } from '../products/products.ts';
 import type { Ontology } from './attribute.ts';
-import { markOfOntology } from './ontology-change.ts';
+import { documentOf, markOfOntology } from './ontology-change.ts';
 import { checkOntology } from './ontology-check.ts';
 
 export interface OntologyRouteParts {
@@ -64,7 +64,8 @@ function serveOntologyChange(
     const wanted = { ...request.body, expected: readIfMatch(request) };
     const answer = await once(async (record) => {
       const { ontology, changed } = await catalog.ontology.replace(project, wanted);
-      const { mode, attributes } = ontology;
+      const answered = documentOf(ontology);
+      const { mode, attributes } = answered;
       const change = {
         ...{ author: request.caller, projectId: project.id, action: 'ontology.changed' },
         subject: { type: 'project', id: project.id },
@@ -72,17 +73,16 @@ function serveOntologyChange(
       };
       await database.write(async (tx) => {
         if (changed) await projects.recordChange(change, tx);
-        await record(tx, { mode, attributes });
+        await record(tx, answered);
       });
-      return { mode, attributes };
+      return answered;
     });
     // What was answered has the ids that what is sent may lack.
     return answerOntology(reply, answer as typeof answer & Pick<Ontology, 'attributes'>);
   });
 }
 
-function answerOntology(reply: FastifyReply, ontology: Pick<Ontology, 'mode' | 'attributes'>) {
-  const { mode, attributes } = ontology;
+function answerOntology(reply: FastifyReply, ontology: Omit<Ontology, 'revision'>) {
   sendMark(reply, markOfOntology(ontology));
-  return { mode, attributes };
+  return documentOf(ontology);
 }

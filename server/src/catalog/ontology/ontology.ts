@@ -16,7 +16,8 @@ export {
   type OntologyMode,
   readMeasure,
   readValue,
-  toAttribute,
+  type StoredOntology,
+  toOntology,
 } from './attribute.ts';
 export { EffectTally, planChange } from './attribute-effect.ts';
 export { CoverageTally } from './coverage.ts';
@@ -30,7 +31,7 @@ export {
 } from './extraction.ts';
 export { describeFacts, type Fact, listFacts } from './facts.ts';
 export { readPlain, splitMeasure } from './number-text.ts';
-export { identifyAttributes, isSameOntology, markOfOntology } from './ontology-change.ts';
+export { identifyAttributes, isSameOntology, markOfOntology, writeAliases } from './ontology-change.ts';
 export { createOntologyChanges, type OntologyChanges } from './ontology-changes.ts';
 export type { WantedAttribute } from './ontology-check.ts';
 export {
@@ -47,4 +48,4 @@ export {
   type Observed,
   observeValue,
 } from './ontology-draft.ts';
-export { convertToBase, dimensionOf, isSameUnit } from './units.ts';
+export { convertToBase, dimensionOf, isSameUnit, type UnitAliases } from './units.ts';

@@ -62,34 +62,45 @@ const UNITS: ReadonlyMap<string, Unit> = new Map(
     .map(([spelling, unit]) => [keyOf(spelling), unit]),
 );
 
-const findUnit = (spelling: string): Unit | undefined => UNITS.get(spelling) ?? UNITS.get(keyOf(spelling));
+/** What a project calls units, beside the table: its word to a spelling of the table. Source: docs/interface.md §11.7. */
+export type UnitAliases = Readonly<Record<string, string>>;
+
+function findUnit(spelling: string, aliases?: UnitAliases): Unit | undefined {
+  const known = UNITS.get(spelling) ?? UNITS.get(keyOf(spelling));
+  if (known !== undefined || aliases === undefined || !Object.hasOwn(aliases, spelling)) return known;
+  return findUnit(aliases[spelling] as string);
+}
 
 /** @returns whether the table has the unit */
 export const isUnit = (spelling: string): boolean => findUnit(spelling) !== undefined;
 
+/** @returns the symbol by which the table has a unit */
+export const nameInTable = (spelling: string): string => findUnit(spelling)?.name ?? spelling;
+
 /** Whether two spellings are of one unit. */
-export function isSameUnit(a: string, b: string): boolean {
+export function isSameUnit(a: string, b: string, aliases?: UnitAliases): boolean {
   if (a === b) return true;
-  const unit = findUnit(a);
-  return unit !== undefined && unit === findUnit(b);
+  const unit = findUnit(a, aliases);
+  return unit !== undefined && unit === findUnit(b, aliases);
 }
 
 /** @returns the name for a unit that is spelled so: as it is where all agree, else as in the table */
-export function nameUnit(spellings: readonly string[]): string {
+export function nameUnit(spellings: readonly string[], aliases?: UnitAliases): string {
   const [first = ''] = spellings;
-  return spellings.every((one) => one === first) ? first : (findUnit(first)?.name ?? first);
+  return spellings.every((one) => one === first) ? first : (findUnit(first, aliases)?.name ?? first);
 }
 
 /** @returns the dimension whose units convert; undefined: the unit compares only with itself */
-export const dimensionOf = (spelling: string): string | undefined => findUnit(spelling)?.dimension;
+export const dimensionOf = (spelling: string, aliases?: UnitAliases): string | undefined =>
+  findUnit(spelling, aliases)?.dimension;
 
 /**
  * @param plain a number as `readPlain` returns it
  * @returns the same in the base unit of the dimension, rounded once at the end: equal quantities are equal numbers, and
  * others keep their order
  */
-export function convertToBase(plain: string, spelling: string): number {
-  const unit = findUnit(spelling);
+export function convertToBase(plain: string, spelling: string, aliases?: UnitAliases): number {
+  const unit = findUnit(spelling, aliases);
   if (unit === undefined) return Number(plain);
   const { digits, exponent } = multiply(add(readDecimal(plain), unit.plus), unit.factor);
   return Number(`${digits}e${exponent}`);

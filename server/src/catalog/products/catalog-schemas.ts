@@ -56,6 +56,8 @@ export const IdentifierQuery = Type.Object({
 
 /** Source: docs/interface.md §11.1. */
 export const ATTRIBUTES = 20_000;
+const UnitName = Type.String({ minLength: 1, maxLength: 64, pattern: '^\\S+$' });
+
 export const AttributeSchema = Type.Object(
   {
     id: Type.Optional(Type.Integer({ minimum: 1 })),
@@ -72,7 +74,7 @@ export const AttributeSchema = Type.Object(
         'UNTYPED_ATTRIBUTE',
       ],
     }),
-    unitName: Type.Optional(Type.String({ minLength: 1, maxLength: 64, pattern: '^\\S+$' })),
+    unitName: Type.Optional(UnitName),
     decimal: Type.Optional(Type.Unsafe<'point' | 'comma'>({ type: 'string', enum: ['point', 'comma'] })),
     synonyms: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { maxItems: 100 })),
     reason: Type.Optional(
@@ -94,6 +96,13 @@ export const AttributeSchema = Type.Object(
 export const OntologyDocument = Type.Object(
   {
     mode: Type.Unsafe<'automatic' | 'own'>({ type: 'string', enum: ['automatic', 'own'] }),
+    unitAliases: Type.Optional(
+      Type.Record(Type.String({ minLength: 1, maxLength: 64, pattern: '^\\S{1,64}$' }), UnitName, {
+        maxProperties: 200,
+        additionalProperties: false,
+        description: 'what the project calls units, to a spelling of the table of units: {"Daumen":"in"}',
+      }),
+    ),
     attributes: Type.Array(AttributeSchema, { maxItems: ATTRIBUTES }),
   },
   { additionalProperties: false, title: 'Ontology' },
@@ -127,7 +136,7 @@ export const ProductListQuery = Type.Object({
     }),
   ),
 });
-const TableProduct = Type.Object(
+export const TableProduct = Type.Object(
   {
     id: Type.Integer(),
     identifier: Type.String(),

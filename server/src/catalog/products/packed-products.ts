@@ -16,6 +16,8 @@ export interface PackedProducts {
   readonly gains: Uint8Array<ArrayBuffer>;
   /** The id of the product of row i; 0 where the catalog did not hold it. */
   readonly products: Float64Array<ArrayBuffer>;
+  /** The version of the catalog that says so. */
+  readonly catalogVersion: number;
 }
 
 const HASH_BYTES = 16;
@@ -49,6 +51,13 @@ export function derivedOf({ bytes, offsets }: PackedProducts, row: number): stri
 
 export function hashOf({ hashes }: PackedProducts, row: number): Uint8Array {
   return hashes.subarray(row * HASH_BYTES, (row + 1) * HASH_BYTES);
+}
+
+/** @returns the hashes of these rows, one behind the other */
+export function packHashes(packed: PackedProducts, rows: readonly KeyedRow[]): Uint8Array {
+  const hashes = new Uint8Array(rows.length * HASH_BYTES);
+  for (const [at, { row }] of rows.entries()) hashes.set(hashOf(packed, row), at * HASH_BYTES);
+  return hashes;
 }
 
 export function transferOf(packed: PackedProducts): ArrayBuffer[] {
@@ -118,7 +127,8 @@ export class ProductPacker {
     this.end(row, rawEnd);
   }
 
-  pack(): PackedProducts {
+  /** @param catalogVersion of the catalog that the rows were compared with; default: none */
+  pack(catalogVersion = -1): PackedProducts {
     const { rows } = this;
     const hashes = Buffer.from(new ArrayBuffer(rows.length * HASH_BYTES));
     for (const [at, { hash }] of rows.entries()) hashes.write(hash, at * HASH_BYTES, 'hex');
@@ -129,6 +139,7 @@ export class ProductPacker {
       documents: Float64Array.from(rows, ({ document }) => document),
       gains: Uint8Array.from(rows, ({ gains }) => Number(gains ?? false)),
       products: Float64Array.from(rows, ({ product }) => product),
+      catalogVersion,
     };
   }
 

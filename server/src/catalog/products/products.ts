@@ -18,6 +18,7 @@ export {
   ProductListQuery,
   ProductPage,
   ProductParams,
+  TableProduct,
 } from './catalog-schemas.ts';
 export { checkIdentifiers, readIdentifierList, readIdentifiers, refuseCommas } from './identifiers.ts';
 export {
@@ -27,6 +28,7 @@ export {
   type KeyedRow,
   type PackedProducts,
   ProductPacker,
+  packHashes,
   rawOf,
   sortedRows,
   transferOf,

@@ -8,8 +8,8 @@ import {
   lookIntoCategories,
   readWalkState,
 } from './category-index-store.ts';
-import { listStagedBatches } from './commit-store.ts';
 import { findCategoryIds } from './ontology-store.ts';
+import { listStagedDocuments } from './preview-store.ts';
 import {
   countKnown,
   countProducts,
@@ -19,7 +19,9 @@ import {
   listRange,
   readLargestId,
 } from './product-list-store.ts';
-import { readOntology, readPastOntology } from './state-store.ts';
+import { countHits, listDocuments, listHits, listTail, readSearchState } from './search-store.ts';
+import { listStagedBatches, readStagedReports } from './staged-store.ts';
+import { readCatalogVersion, readOntology, readPastOntology } from './state-store.ts';
 import { canRestore } from './undo-store.ts';
 
 /** How an engine runs read-only programs. */
@@ -47,6 +49,7 @@ export const createCatalogReads = ({
   | 'listStagedBatches'
   | 'lookIntoCategories'
   | 'readCategoryWalk'
+  | 'readStagedReports'
 > => ({
   listRange: (projectId, range) => read(projectId, listRange(range)),
   listCategory: (projectId, query) => read(projectId, listCategory(query)),
@@ -59,6 +62,7 @@ export const createCatalogReads = ({
   hasAny: (projectId, identifiers) => read(projectId, hasAny(identifiers)),
   getOntology: (projectId) => read(projectId, readOntology()),
   listStagedBatches: (projectId, fullUpdateId) => read(projectId, listStagedBatches(fullUpdateId)),
+  readStagedReports: (projectId, fullUpdateId) => read(projectId, readStagedReports(fullUpdateId)),
   canRestore: (projectId) => read(projectId, canRestore()),
 });
 
@@ -67,19 +71,33 @@ export const createSnapshotReads = (
   read: <Result>(program: Program<Result>) => Promise<Result>,
 ): Pick<
   CatalogSnapshot,
+  | 'countHits'
   | 'countRange'
   | 'findCategories'
   | 'listById'
+  | 'listDocuments'
+  | 'listHits'
   | 'listRange'
+  | 'listTail'
+  | 'listStagedDocuments'
+  | 'readCatalogVersion'
   | 'readLargestId'
   | 'readOntology'
   | 'readPastOntology'
+  | 'readSearchState'
 > => ({
   readOntology: () => read(readOntology()),
+  readCatalogVersion: () => read(readCatalogVersion()),
+  listStagedDocuments: (wanted) => read(listStagedDocuments(wanted)),
   readPastOntology: (revision) => read(readPastOntology(revision)),
   findCategories: (paths) => read(findCategoryIds(paths)),
   listRange: (range) => read(listRange(range)),
   countRange: (range) => read(countRange(range)),
   listById: (query) => read(listById(query)),
   readLargestId: () => read(readLargestId()),
+  readSearchState: () => read(readSearchState()),
+  listHits: (wanted) => read(listHits(wanted)),
+  countHits: (tier) => read(countHits(tier)),
+  listTail: (after) => read(listTail(after)),
+  listDocuments: (documents) => read(listDocuments(documents)),
 });

@@ -2,8 +2,10 @@ import type { Operation, Program, ThreadPool } from '../../storage/storage.ts';
 import type { CatalogStore, ChangeOrder, RestoreResult } from '../port.ts';
 import { type PackedProducts, transferOf } from '../products/products.ts';
 import { walkCategories } from './category-index-store.ts';
-import { keepSkipped, reviewBatch } from './commit-store.ts';
+import { commit } from './commit-store.ts';
 import { replaceOntology, reserveIds } from './ontology-store.ts';
+import { walkSearch } from './search-store.ts';
+import { dropOutdated, keepSkipped, reviewBatch } from './staged-store.ts';
 import { applyOnce, type CatalogState, change } from './state-store.ts';
 import { deleteProducts, restore } from './upkeep-store.ts';
 
@@ -16,6 +18,7 @@ export function createCatalogWrites(
   | 'collectGarbage'
   | 'commit'
   | 'deleteProducts'
+  | 'dropOutdated'
   | 'followOntology'
   | 'keepSkipped'
   | 'replaceOntology'
@@ -24,6 +27,7 @@ export function createCatalogWrites(
   | 'reviewBatch'
   | 'stageBatch'
   | 'walkCategories'
+  | 'walkSearch'
 > {
   /** Buffers of packed products are transferred. */
   const write = <Output>(operation: string, projectId: number, input: object) => {
@@ -35,6 +39,7 @@ export function createCatalogWrites(
     collectGarbage: (projectId, limits) => write('collectGarbage', projectId, limits),
     commit: (projectId, order) => write('commit', projectId, order),
     deleteProducts: (projectId, change) => write('deleteProducts', projectId, change),
+    dropOutdated: (projectId, staged) => write('dropOutdated', projectId, staged),
     followOntology: (projectId, followed) => write('followOntology', projectId, followed),
     keepSkipped: (projectId, kept) => write('keepSkipped', projectId, kept),
     replaceOntology: (projectId, wanted) => write('replaceOntology', projectId, wanted),
@@ -46,6 +51,7 @@ export function createCatalogWrites(
     reviewBatch: (projectId, reviewed) => write('reviewBatch', projectId, reviewed),
     stageBatch: (projectId, staged) => write('stageBatch', projectId, staged),
     walkCategories: (projectId) => write('walkCategories', projectId, {}),
+    walkSearch: (projectId) => write('walkSearch', projectId, {}),
   };
 }
 
@@ -82,12 +88,15 @@ export function programOperations(transact: Transact): Record<string, Operation>
       ),
     });
   return {
+    commit: applying(commit),
     deleteProducts: applying(deleteProducts),
+    dropOutdated: changing(dropOutdated),
     keepSkipped: changing(keepSkipped),
     replaceOntology: changing(replaceOntology),
     reserveIds: changing(reserveIds),
     restore: applying(restore),
     reviewBatch: changing(reviewBatch),
     walkCategories: changing(walkCategories),
+    walkSearch: changing(walkSearch),
   };
 }

@@ -19,9 +19,11 @@ import {
   isSameOntology,
   markOfOntology,
   type Ontology,
+  toOntology,
+  writeAliases,
 } from '../ontology/ontology.ts';
 import type { WantedOntology } from '../port.ts';
-import { type CatalogState, readOntology } from './state-store.ts';
+import { type CatalogState, readAttributeRows, readOntology } from './state-store.ts';
 
 /** Attributes, categories and their permanent ids; call these in a transaction that holds the catalog's lock. */
 
@@ -36,7 +38,7 @@ export function* replaceOntology(
     known: yield* findAttributeIds(wanted.attributes.map(({ name }) => name)),
     nextId: state.nextAttributeId,
   });
-  if (isSameOntology(present, { mode: wanted.mode, attributes: plan.attributes }))
+  if (isSameOntology(present, { ...wanted, attributes: plan.attributes }))
     return { ontology: present, changed: false };
   yield* run(sql`delete from attribute_id where ${own()} and name ${among(plan.forgotten)}`);
   yield* saveAttributeIds(plan.named);
@@ -44,11 +46,13 @@ export function* replaceOntology(
   yield* run(sql`delete from attribute where ${own()}`);
   yield* insertAttributes(plan.attributes);
   state.ontologyMode = wanted.mode;
+  state.unitAliases = writeAliases(wanted.unitAliases);
   state.ontologyRevision += 1;
   state.nextAttributeId = plan.nextId;
   state.catalogVersion += 1;
-  const { attributes } = yield* readOntology();
-  return { ontology: { mode: wanted.mode, revision: state.ontologyRevision, attributes }, changed: true };
+  const { ontologyMode: mode, ontologyRevision: revision, unitAliases } = state;
+  const rows = yield* readAttributeRows();
+  return { ontology: toOntology({ mode, revision, unitAliases }, rows), changed: true };
 }
 
 /** Products follow it until the task of the change has looked at them; one that comes back later counts as changed. */

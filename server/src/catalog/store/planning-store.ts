@@ -26,6 +26,7 @@ function set(settings: Record<string, string>): Sql {
 
 const WHOLE_TABLES = set({ enable_nestloop: 'off', work_mem: '128MB', jit: 'off' });
 const PARTS = set({
+  enable_nestloop: 'on',
   enable_sort: 'off',
   enable_bitmapscan: 'off',
   plan_cache_mode: 'force_generic_plan',

@@ -16,7 +16,8 @@ import {
   type AttributeRow,
   type Ontology,
   type OntologyMode,
-  toAttribute,
+  type StoredOntology,
+  toOntology,
 } from '../ontology/ontology.ts';
 import type { ChangeOrder } from '../port.ts';
 
@@ -26,6 +27,8 @@ export interface CatalogState {
   catalogVersion: number;
   ontologyMode: OntologyMode;
   ontologyRevision: number;
+  /** JSON object */
+  unitAliases: string;
   /** Raised when other things are derived from products, for example memberships of another rule. */
   derivationRevision: number;
   nextProductId: number;
@@ -43,6 +46,7 @@ const EMPTY: CatalogState = {
   catalogVersion: 0,
   ontologyMode: 'automatic',
   ontologyRevision: 1,
+  unitAliases: '{}',
   derivationRevision: 0,
   nextProductId: 1,
   nextDocumentId: 1,
@@ -144,23 +148,31 @@ function* readLastResult(): Program<string> {
 }
 
 const ONTOLOGY_STATE = byEngine({
-  sqlite: text(`(select ${inFileOf('ontologyMode')} as mode, ${inFileOf('ontologyRevision')} as revision)`),
-  postgres: sql`(select ontology_mode as mode, ontology_revision as revision from catalog where ${own()})`,
+  sqlite: text(`(select ${inFileOf('ontologyMode')} as mode, ${inFileOf('ontologyRevision')} as revision,
+    ${inFileOf('unitAliases')} as "unitAliases")`),
+  postgres: sql`(select ontology_mode as mode, ontology_revision as revision, unit_aliases as "unitAliases"
+    from catalog where ${own()})`,
 });
+
+const ATTRIBUTE = text(
+  'a.id, a.name, a.type, a.unit_name as "unitName", a.decimal, a.synonyms, a.reason, a.typing',
+);
+
+export const readAttributeRows = (): Program<AttributeRow[]> =>
+  rows<AttributeRow>(sql`select ${ATTRIBUTE} from attribute a where ${own('a')} order by a.id`);
 
 /** One statement: the revision and the attributes are of one state. A removed attribute list is a row of nulls. */
 export function* readOntology(): Program<Ontology> {
-  const found = yield* rows<AttributeRow & { mode: OntologyMode; revision: number }>(
-    sql`select c.mode, c.revision, a.id, a.name, a.type, a.unit_name as "unitName", a.decimal, a.synonyms,
-        a.reason, a.typing
+  const found = yield* rows<AttributeRow & StoredOntology>(
+    sql`select c.mode, c.revision, c."unitAliases", ${ATTRIBUTE}
       from ${ONTOLOGY_STATE} c left join attribute a on ${own('a')} order by a.id`,
   );
   const [first] = found;
-  return {
-    mode: first?.mode ?? EMPTY.ontologyMode,
-    revision: first?.revision ?? EMPTY.ontologyRevision,
-    attributes: found.filter(({ id }) => id !== null).map(toAttribute),
-  };
+  const { ontologyMode: mode, ontologyRevision: revision, unitAliases } = EMPTY;
+  return toOntology(
+    first ?? { mode, revision, unitAliases },
+    found.filter(({ id }) => id !== null),
+  );
 }
 
 /** @returns the attributes as they were until a person changed them; undefined when that is long ago */
@@ -171,14 +183,18 @@ export function* readPastOntology(revision: number): Program<readonly Attribute[
   return found && (JSON.parse(found.attributes) as Attribute[]);
 }
 
-const DERIVATION_REVISION = byEngine({
-  sqlite: text(`select ${inFileOf('derivationRevision')} as revision`),
-  postgres: sql`select derivation_revision as revision from catalog where ${own()}`,
-});
-
-export function* readDerivationRevision(): Program<number> {
-  return (yield* row<{ revision: number }>(DERIVATION_REVISION))?.revision ?? EMPTY.derivationRevision;
+function* readNumber(name: 'catalogVersion' | 'derivationRevision'): Program<number> {
+  const found = yield* row<{ value: number }>(
+    byEngine({
+      sqlite: text(`select ${inFileOf(name)} as value`),
+      postgres: sql`select ${text(nameOf(name))} as value from catalog where ${own()}`,
+    }),
+  );
+  return found?.value ?? EMPTY[name];
 }
+
+export const readDerivationRevision = (): Program<number> => readNumber('derivationRevision');
+export const readCatalogVersion = (): Program<number> => readNumber('catalogVersion');
 
 /** A catalog that another room changes; it names what its change affects, and the version is raised for it. */
 export interface ChangedCatalog {

@@ -19,39 +19,27 @@ import type { CatalogState } from './state-store.ts';
  * to them. Source: docs/interface.md §4.5.
  */
 
-/**
- * Whether a staged product `s` changes the present product `p`: the upload differs, or it gains facts of attributes that
- * the full update creates.
- */
-export const CHANGED_BY_STAGED = sql`(s.hash <> p.hash or s.gains_facts = 1)`;
-
-export const ofStaged = (fullUpdateId: number) => sql`${own('s')} and s.full_update_id = ${fullUpdateId}`;
-
-/** Staged products `s` with the present product `p` of the same identifier. */
-export const stagedPresent = (fullUpdateId: number) => sql`staged_product s
-  join product p on ${own('p')} and p.identifier = s.identifier where ${ofStaged(fullUpdateId)}`;
-
-/** Present products `p` that a full update does not hold. */
-const absent = (fullUpdateId: number) => sql`product p where ${own('p')} and not exists
-  (select 1 from staged_product s where ${ofStaged(fullUpdateId)} and s.identifier = p.identifier)`;
-
 /** Present products `p` of these identifiers. */
 export const wantedProducts = (identifiers: readonly string[]): Sql =>
   sql`${listed('w', 'text', identifiers)} ${lookupJoin('product', 'p', sql`p.identifier = w.value`)} where true`;
 
-/** Notes documents without a pointer as garbage; `from` selects each with the identifier of its product. */
+/** Notes documents without a pointer as garbage; `from` selects each, with a condition. */
 export const discard = (from: Sql): Program<number> =>
-  run(insertInto('garbage_document', 'document_id, identifier', sql`${from} on conflict do nothing`));
+  run(insertInto('garbage_document', 'document_id', sql`${from} on conflict do nothing`));
 
 export interface Undo {
-  /** Call it before a commit changes products. */
-  recordChanged(fullUpdateId: number): Program<number>;
-  /** Call it before a commit deletes products. */
-  recordAbsent(fullUpdateId: number): Program<number>;
-  /** Call it before a commit creates products. */
-  recordCreated(fullUpdateId: number): Program<void>;
-  /** Call it before products are deleted. */
-  recordDeleted(identifiers: readonly string[]): Program<number>;
+  /** Call it before products change; `from` has each as `p`, `after` says which document it gets. */
+  recordChanged(after: Sql, from: Sql): Program<number>;
+  /** Call it before products are deleted; `from` has each as `p`. */
+  recordDeleted(from: Sql): Program<number>;
+  /** Products whose ids and documents run on; ids among them that no product got do no harm. */
+  recordCreated(created: CreatedRange): Program<void>;
+}
+
+export interface CreatedRange {
+  readonly firstProduct: number;
+  readonly firstDocument: number;
+  readonly created: number;
 }
 
 const BEFORE = 'document_before, hash_before, revision_before, updated_at_before, updated_by_before';
@@ -67,38 +55,38 @@ export function* openUndo(
   const undoId = isKept ? state.nextUndoId++ : 0;
   if (isKept) yield* run(insertInto('undo_log', 'id, task_number, at', sql`${undoId}, ${taskNumber}, ${at}`));
   /** Without an entry, replaced documents are garbage at once. */
-  const keep = (after: string, from: Sql) =>
+  const recordChanged = (after: Sql, from: Sql) =>
     isKept
       ? run(
           insertInto(
             'undo_change',
             COLUMNS,
-            sql`${undoId}, p.id, p.identifier, ${text(after)}, ${PRESENT} from ${from}`,
+            sql`${undoId}, p.id, p.identifier, ${after}, ${PRESENT} from ${from}`,
           ),
         )
-      : discard(sql`p.document_id, p.identifier from ${from}`);
+      : discard(sql`p.document_id from ${from}`);
 
   return {
-    recordChanged: (fullUpdateId) =>
-      keep('s.document_id', sql`${stagedPresent(fullUpdateId)} and ${CHANGED_BY_STAGED}`),
-    recordAbsent: (fullUpdateId) => keep('null', absent(fullUpdateId)),
-    *recordCreated(fullUpdateId) {
+    recordChanged,
+    recordDeleted: (from) => recordChanged(text('null'), from),
+    *recordCreated({ firstProduct, firstDocument, created }) {
       if (!isKept) return;
-      const created = sql`${undoId}, s.product_id, s.identifier, s.document_id
-        from staged_product s left join product p on ${own('p')} and p.identifier = s.identifier
-        where ${ofStaged(fullUpdateId)} and p.id is null`;
-      yield* run(insertInto('undo_change', 'undo_id, product_id, identifier, document_after', created));
+      const range = sql`${undoId}, ${firstProduct}, ${firstDocument}, ${created}`;
+      yield* run(insertInto('undo_created', 'undo_id, first_product, first_document, created', range));
     },
-    recordDeleted: (identifiers) => keep('null', wantedProducts(identifiers)),
   };
 }
 
 /** Drops the oldest entries; `collectGarbage` removes their changes. */
-export const dropUndoBeyond = (keptCommits: number): Program<number> =>
-  run(
+export function* dropUndoBeyond(keptCommits: number): Program<void> {
+  yield* run(
     sql`delete from undo_log where ${own()} and id not in
       (select id from undo_log where ${own()} order by id desc limit ${keptCommits})`,
   );
+  yield* run(
+    sql`delete from undo_created where ${own()} and undo_id not in (select id from undo_log where ${own()})`,
+  );
+}
 
 export function* canRestore(): Program<boolean> {
   return (yield* row(sql`select 1 from undo_log where ${own()} limit 1`)) !== undefined;
@@ -113,14 +101,19 @@ export function* playBack({ ontologyRevision }: CatalogState): Program<RestoreRe
   const ofEntry = sql`${own()} and undo_id = ${last.id}`;
   const replayed = sql`undo_change u left join product p on ${own('p')} and p.identifier = u.identifier
     where ${own('u')} and u.undo_id = ${last.id}`;
+  // Whatever deleted one of them since has an entry of its own, which was reverted before.
+  const created = sql`undo_created u join product p on ${own('p')} and p.id >= u.first_product
+    and p.id < u.first_product + u.created where ${own('u')} and u.undo_id = ${last.id}`;
   const overwritten = yield* rows<{ identifier: string }>(
     sql`select u.identifier from ${replayed} and p.document_id is distinct from u.document_after
-      order by u.identifier limit ${REPORTED}`,
+      union all select p.identifier from ${created} and p.document_id <> u.first_document + p.id - u.first_product
+      order by 1 limit ${REPORTED}`,
   );
   yield* discard(
-    sql`p.document_id, p.identifier from ${replayed} and p.id is not null
-      and p.document_id is distinct from u.document_before`,
+    sql`p.document_id from ${replayed} and p.id is not null and p.document_id is distinct from u.document_before`,
   );
+  yield* discard(sql`p.document_id from ${created}`);
+  yield* run(sql`delete from product where ${own()} and id in (select p.id from ${created})`);
   yield* run(
     sql`delete from product where ${own()} and identifier in
       (select identifier from undo_change where ${ofEntry})`,
@@ -137,6 +130,7 @@ export function* playBack({ ontologyRevision }: CatalogState): Program<RestoreRe
     sql`select 1 from undo_change where ${ofEntry} and revision_before < ${ontologyRevision} limit 1`,
   );
   yield* run(sql`delete from undo_change where ${ofEntry}`);
+  yield* run(sql`delete from undo_created where ${ofEntry}`);
   yield* run(sql`delete from undo_log where ${own()} and id = ${last.id}`);
   return {
     restored,

@@ -2,6 +2,7 @@ import { isStorableText } from '../../kernel/storable-text.ts';
 import { among, ask, byEngine, own, type Program, row, rows, run, sql, text } from '../../storage/storage.ts';
 import type { ChangeOrder, RestoreResult } from '../port.ts';
 import { planForParts, planForWholeTables } from './planning-store.ts';
+import { dropBatch, findOver } from './staged-store.ts';
 import type { CatalogState } from './state-store.ts';
 import { discard, dropUndoBeyond, openUndo, playBack, wantedProducts } from './undo-store.ts';
 
@@ -21,7 +22,7 @@ export function* deleteProducts(
   const unknown = asked.filter((identifier) => !isKnown.has(identifier));
   if (known.length === 0) return { result: { deleted: 0, unknown }, isDone: true };
   const undo = yield* openUndo(state, change);
-  yield* undo.recordDeleted(known);
+  yield* undo.recordDeleted(wantedProducts(known));
   yield* dropUndoBeyond(change.keptCommits);
   const deleted = yield* run(sql`delete from product where ${own()} and identifier ${among(known)}`);
   return { result: { deleted, unknown }, isDone: true };
@@ -49,8 +50,11 @@ export function* dropGarbage(
 ): Program<boolean> {
   yield* planForParts();
   const opened = yield* rows<{ id: number }>(OPENED);
-  const needed = [...live, ...opened.map(({ id }) => id)];
-  return (yield* dropStaged(needed)) || (yield* dropUndo()) || (yield* dropDocuments(needed, removeDerived));
+  return (
+    (yield* dropStaged([...live, ...opened.map(({ id }) => id)])) ||
+    (yield* dropUndo()) ||
+    (yield* dropDocuments(removeDerived))
+  );
 }
 
 /** Another process may have begun a full update since the caller listed them. */
@@ -60,35 +64,9 @@ const OPENED = byEngine({
 });
 
 function* dropStaged(live: readonly number[]): Program<boolean> {
-  const over = yield* row<{ id: number }>(
-    sql`select full_update_id as id from staged_batch
-      where ${own()} and not (full_update_id ${among(live)}) limit 1`,
-  );
-  if (over === undefined) return false;
-  const ofUpdate = sql`${own()} and full_update_id = ${over.id}`;
-  const last = yield* row<{ identifier: string }>(
-    sql`select identifier from staged_product where ${ofUpdate}
-      order by identifier limit 1 offset ${text(String(STEP - 1))}`,
-  );
-  const part = last === undefined ? ofUpdate : sql`${ofUpdate} and identifier <= ${last.identifier}`;
-  if (!(yield* isCommitted(over.id)))
-    yield* discard(sql`document_id, identifier from staged_product where ${part} and is_fresh = 1`);
-  yield* run(sql`delete from staged_product where ${part}`);
-  if (last !== undefined) return true;
-  yield* run(sql`delete from staged_batch where ${ofUpdate}`);
-  yield* run(sql`delete from ${markOfCommit(over.id)}`);
-  return true;
-}
-
-/** The mark of a committed full update: its documents belong to products. */
-const markOfCommit = (fullUpdateId: number) =>
-  byEngine({
-    sqlite: sql`meta where name = 'committed:' || ${fullUpdateId}`,
-    postgres: sql`committed_full_update where ${own()} and full_update_id = ${fullUpdateId}`,
-  });
-
-function* isCommitted(fullUpdateId: number): Program<boolean> {
-  return (yield* row(sql`select 1 from ${markOfCommit(fullUpdateId)}`)) !== undefined;
+  const over = yield* findOver(live);
+  if (over !== undefined) yield* dropBatch(over.fullUpdateId, over);
+  return over !== undefined;
 }
 
 function* dropUndo(): Program<boolean> {
@@ -105,19 +83,15 @@ function* dropUndo(): Program<boolean> {
       order by product_id limit 1 offset ${text(String(STEP - 1))}`,
   );
   const part = last === undefined ? ofEntry : sql`${ofEntry} and product_id <= ${last.id}`;
-  yield* discard(
-    sql`document_before, identifier from undo_change where ${part} and document_before is not null`,
-  );
+  yield* discard(sql`document_before from undo_change where ${part} and document_before is not null`);
   yield* run(sql`delete from undo_change where ${part}`);
   return true;
 }
 
-/** A document that an open full update staged as unchanged stays until that update has ended. */
 function* dropDocuments(
-  live: readonly number[],
   removeDerived: (documents: readonly number[]) => void | Promise<void>,
 ): Program<boolean> {
-  const garbage = yield* rows<{ id: number; isUsed: boolean | 0 | 1 }>(listGarbage(live));
+  const garbage = yield* rows<{ id: number; isUsed: boolean | 0 | 1 }>(GARBAGE);
   if (garbage.length === 0) return false;
   const ids = garbage.map(({ id }) => id);
   const unused = garbage.flatMap(({ id, isUsed }) => (isUsed ? [] : id));
@@ -131,19 +105,13 @@ function* dropDocuments(
 }
 
 /** In PostgreSQL row by row: comparing tables would read them as a whole. */
-const listGarbage = (live: readonly number[]) =>
-  byEngine({
-    sqlite: sql`select g.document_id as id, exists (select 1 from product p
-        where p.identifier = g.identifier and p.document_id = g.document_id) as "isUsed"
-      from garbage_document g where not exists (select 1 from json_each(${JSON.stringify(live)}) l
-        join staged_product s on s.full_update_id = l.value
-        where s.identifier = g.identifier and s.document_id = g.document_id)
-      order by g.document_id limit ${STEP}`,
-    postgres: sql`select g.document_id as id, p.is_found is not null as "isUsed" from garbage_document g
-      left join lateral (select true as is_found from unnest(${live}::bigint[]) l (id) cross join lateral
-        (select from staged_product where ${own()} and full_update_id = l.id and identifier = g.identifier
-          and document_id = g.document_id limit 1) s limit 1) s on true
-      left join lateral (select true as is_found from product where ${own()}
-        and identifier = g.identifier and document_id = g.document_id limit 1) p on true
-      where ${own('g')} and s.is_found is null order by g.document_id limit ${text(String(STEP))}`,
-  });
+const GARBAGE = byEngine({
+  sqlite: sql`select g.document_id as id, exists (select 1 from document d join product p on p.id = d.product_id
+      where d.id = g.document_id and p.document_id = d.id) as "isUsed"
+    from garbage_document g order by g.document_id limit ${STEP}`,
+  postgres: sql`select g.document_id as id, u.is_found is not null as "isUsed" from garbage_document g
+    left join lateral (select product_id from document where ${own()} and id = g.document_id limit 1) d on true
+    left join lateral (select true as is_found from product where ${own()}
+      and id = d.product_id and document_id = g.document_id limit 1) u on true
+    where ${own('g')} order by g.document_id limit ${text(String(STEP))}`,
+});

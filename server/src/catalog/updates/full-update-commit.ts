@@ -118,13 +118,10 @@ export class FullUpdateCommits {
       run.signal.throwIfAborted();
       const batches = await this.complete(projectId, fullUpdateId);
       await run.progress(30);
-      const { mode, revision, attributes } = await store.getOntology(projectId);
-      const newAttributes = await this.staging.settle(projectId, fullUpdateId, {
-        mode,
-        revision,
-        attributes,
-      });
+      const ontology = await store.getOntology(projectId);
+      const newAttributes = await this.staging.settle(projectId, fullUpdateId, ontology);
       if (newAttributes === undefined) continue;
+      const { mode, revision } = ontology;
       const prepared = { fullUpdateId, batches, revision, mode, newAttributes, ...limits };
       const order = { taskNumber, at: clock.now(), ...prepared };
       const result = await run.takeEffect(() => store.commit(projectId, order));

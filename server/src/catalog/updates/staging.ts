@@ -148,7 +148,8 @@ export class Staging {
     const names = found.ontology.mode === 'automatic' ? found.observed.map(([name]) => name) : [];
     const ids = await this.reserveIds(projectId, names, found.paths);
     for (const [name, observed] of found.observed) seen.set(name, joinObserved(seen.get(name), observed));
-    const drafts = names.map((name) => draftOf(name, { ids, observed: seen, settings: { locale } }));
+    const settings = { locale, unitAliases: found.ontology.unitAliases };
+    const drafts = names.map((name) => draftOf(name, { ids, observed: seen, settings }));
     const extracted = await ingest.extractProducts(projectId, source, drafts);
     const { packed, report, revision, derivationRevision } = extracted;
     await session.writes[0];
@@ -182,6 +183,7 @@ export class Staging {
   ): Promise<void> {
     await Promise.allSettled(session.writes);
     await this.waitForOthers(session, fullUpdateId, batches);
+    await this.parts.store.dropOutdated(session.projectId, { fullUpdateId });
     const missing = await this.listMissing(session, fullUpdateId, batches);
     session.failure = undefined;
     session.writes = [Promise.resolve(true), Promise.resolve(true)];
@@ -252,7 +254,8 @@ export class Staging {
     const observed = joinObservations(batches.map(readObserved));
     const names = [...observed.keys()].filter(isWanted);
     const ids = await this.reserveIds(projectId, names, []);
-    const settings = { locale: await this.parts.getLocale(projectId) };
+    const { unitAliases } = ontology;
+    const settings = { locale: await this.parts.getLocale(projectId), unitAliases };
     return names.map((name) => {
       const { synonyms } = known.get(name) ?? {};
       return { ...draftOf(name, { ids, observed, settings }), ...(synonyms && { synonyms }) };

@@ -92,7 +92,15 @@ const onTheWire = {
   search_absent: {
     status: 404,
     message:
-      'There is no search by text and no suggestions here: products are looked up by identifier, related ones under /search/relations',
+      'There is no search by text and no suggestions at this address: products are found under /search/products, related ones under /search/relations',
+  },
+  search_not_ready: {
+    status: 503,
+    message: 'The index of search is being made, try again in some seconds',
+  },
+  search_too_broad: {
+    status: 400,
+    message: 'More than $1 products match, narrow the search to sort it by an attribute',
   },
   console_missing: {
     status: 404,

@@ -1,5 +1,6 @@
-import type { ByteCache, CacheSpace } from '../../storage/storage.ts';
-import type { Frame } from '../port.ts';
+import { type AnswerBuffers, createAnswerBuffers } from '../../catalog/catalog.ts';
+import { type ByteCache, type CacheSpace, countPassedAtOnce } from '../../storage/storage.ts';
+import type { Frame, RelatedBytes } from '../port.ts';
 import type { RelateInput, RelateOutput } from './related-answers.ts';
 
 /** Requests that ask the same of other products share their number: the kept answers are of a request and a product. */
@@ -11,11 +12,12 @@ export interface KeptAnswers {
   relate(
     request: RelateInput,
     from: { version: number; frame: Frame; read(input: RelateInput): Promise<RelateOutput> },
-  ): Promise<Buffer>;
+  ): Promise<RelatedBytes>;
 }
 
 export function createKeptAnswers(cache: ByteCache): KeptAnswers {
   const signatures = new Map<string, number>();
+  const buffers = createAnswerBuffers();
   let lastNumber = 0;
 
   function numberOf({ tags, form, explain, brandAttribute }: RelateInput): number {
@@ -35,15 +37,16 @@ export function createKeptAnswers(cache: ByteCache): KeptAnswers {
       const keys = request.identifiers.map((identifier) => `${number} ${identifier}`);
       const labels = describeLabels(request);
       const places = space.findAll(keys);
-      if (!places.includes(-1)) return joinKept(space, places, { labels, frame });
+      if (!places.includes(-1)) return joinKept(space, places, { labels, frame, buffers });
       // Taken out now: what is read and kept meanwhile may push it out.
       const kept = Array.from(places, (place) => (place < 0 ? undefined : copyOut(space, place)));
       const missing = request.identifiers.filter((_, at) => kept[at] === undefined);
       const found = await read({ ...request, identifiers: missing });
+      countPassedAtOnce(found.bytes.length);
       if (found.version !== version) {
         // The catalog has changed, or the reader is behind: one answer is of one version.
         const all = missing.length < kept.length ? await read(request) : found;
-        return joinParts(labels, splitAnswers(all), frame);
+        return joinParts(splitAnswers(all), { labels, frame, buffers });
       }
       const answers = splitAnswers(found);
       let next = 0;
@@ -53,7 +56,7 @@ export function createKeptAnswers(cache: ByteCache): KeptAnswers {
         space.keep(keys[at] as string, answer);
         return answer;
       });
-      return joinParts(labels, parts, frame);
+      return joinParts(parts, { labels, frame, buffers });
     },
   };
 }
@@ -72,27 +75,45 @@ function describeLabels({ identifiers, form }: RelateInput): Buffer[] {
   );
 }
 
-function joinParts(labels: readonly Buffer[], parts: readonly Uint8Array[], { head, tail }: Frame): Buffer {
-  const joined = labels.flatMap((label, at) => [label, parts[at] as Uint8Array]);
-  return Buffer.concat([Buffer.from(head), ...joined, Buffer.from(tail)]);
+/** What stands around answers, and where they are joined. */
+interface Joining {
+  readonly labels: readonly Buffer[];
+  readonly frame: Frame;
+  readonly buffers: AnswerBuffers;
 }
 
-function joinKept(
-  space: CacheSpace,
-  places: Int32Array,
-  { labels, frame: { head, tail } }: { labels: readonly Buffer[]; frame: Frame },
-): Buffer {
-  let length = head.length + tail.length;
-  for (const [at, label] of labels.entries()) length += label.length + space.lengthAt(places[at] as number);
-  const joined = Buffer.allocUnsafe(length);
-  let end = joined.write(head, 'latin1');
-  for (const [at, label] of labels.entries()) {
-    end += label.copy(joined, end);
+function joinParts(parts: readonly Uint8Array[], joining: Joining): RelatedBytes {
+  const bytes = parts.reduce((sum, { length }) => sum + length, 0);
+  return join(joining, bytes, (at, joined, end) => {
+    const part = parts[at] as Uint8Array;
+    joined.set(part, end);
+    return part.length;
+  });
+}
+
+function joinKept(space: CacheSpace, places: Int32Array, joining: Joining): RelatedBytes {
+  const bytes = places.reduce((sum, place) => sum + space.lengthAt(place), 0);
+  return join(joining, bytes, (at, joined, end) => {
     space.mark(places[at] as number, 1);
-    end += space.copy(places[at] as number, joined, end);
+    return space.copy(places[at] as number, joined, end);
+  });
+}
+
+/** `write`: puts an answer at the place, and says how long it is; all of them are `bytes` long. */
+function join(
+  { labels, frame: { head, tail }, buffers }: Joining,
+  bytes: number,
+  write: (at: number, joined: Buffer, end: number) => number,
+): RelatedBytes {
+  const length = labels.reduce((sum, label) => sum + label.length, head.length + bytes + tail.length);
+  const { buffer, release } = buffers.take(length);
+  let end = buffer.write(head, 'latin1');
+  for (const [at, label] of labels.entries()) {
+    end += label.copy(buffer, end);
+    end += write(at, buffer, end);
   }
-  joined.write(tail, end, 'latin1');
-  return joined;
+  buffer.write(tail, end, 'latin1');
+  return { bytes: buffer.subarray(0, length), release };
 }
 
 function splitAnswers({ bytes, ends }: RelateOutput): Uint8Array[] {

@@ -26,8 +26,8 @@ export interface RelateOutput {
   /** Of the catalog. */
   readonly version: number;
   /** `{"tags":[…]}` for each identifier, one behind another. */
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly ends: Uint32Array<ArrayBuffer>;
+  readonly bytes: Uint8Array<SharedArrayBuffer>;
+  readonly ends: Uint32Array<SharedArrayBuffer>;
 }
 
 /** What answers need of one version of a catalog beside its products. */
@@ -111,14 +111,16 @@ export class CatalogRelations {
         return Buffer.from(this.answer(view, asked, input));
       }),
     );
-    const bytes = Buffer.from(new ArrayBuffer(answers.reduce((sum, { length }) => sum + length, 0)));
+    // Shared: V8 counts what is transferred, and would collect the whole heap of both threads for it.
+    const bytes = new Uint8Array(new SharedArrayBuffer(answers.reduce((sum, { length }) => sum + length, 0)));
+    const ends = new Uint32Array(new SharedArrayBuffer(4 * answers.length));
     let end = 0;
-    const ends = Uint32Array.from(answers, (answer) => {
-      end += answer.copy(bytes, end);
-      return end;
-    });
-    const output: RelateOutput = { version: this.version, bytes: new Uint8Array(bytes.buffer), ends };
-    return { output, transfer: [bytes.buffer, ends.buffer] };
+    for (const [at, answer] of answers.entries()) {
+      bytes.set(answer, end);
+      end += answer.length;
+      ends[at] = end;
+    }
+    return { output: { version: this.version, bytes, ends } satisfies RelateOutput };
   }
 
   /** A relation is left out when its target side holds nothing (§4.8 rule 5); so is a tag without relations. */
@@ -130,11 +132,9 @@ export class CatalogRelations {
         const found = search(view, relation, { ...asked, limit });
         return [this.describeRelation(view, relation, { asked, found, input })];
       });
-      return answered.length === 0
-        ? []
-        : [`{"tag":${JSON.stringify(tag)},"relations":[${answered.join(',')}]}`];
+      return answered.length === 0 ? [] : [`{"tag":${JSON.stringify(tag)},"relations":[${chain(answered)}]}`];
     });
-    return `{"tags":[${parts.join(',')}]}`;
+    return `{"tags":[${chain(parts)}]}`;
   }
 
   private findAnswering(id: number): AnsweringRelation | undefined {
@@ -161,10 +161,10 @@ export class CatalogRelations {
     };
     const results =
       input.form === 'bulk'
-        ? groups.map((group) => `[${group.map(describe).join(',')}]`)
+        ? groups.map((group) => `[${chain(group.map(describe))}]`)
         : groups.flatMap((group) => group.slice(0, 1).map(describe));
     const names = input.form === 'bulk' ? relation.localization : '';
-    return `${relation.head}"${matchType}",${names}"searchResult":[${results.join(',')}]}`;
+    return `${relation.head}"${matchType}",${names}"searchResult":[${chain(results)}]}`;
   }
 
   private itemsOf({ form, brandAttribute }: Pick<RelateInput, 'form' | 'brandAttribute'>) {
@@ -198,6 +198,10 @@ export class CatalogRelations {
     return item;
   }
 }
+
+/** With commas between. `join` would copy the characters, each level those of the one below. */
+const chain = (texts: readonly string[]) =>
+  texts.reduce((joined, text) => (joined === '' ? text : `${joined},${text}`), '');
 
 function search(
   view: RelationView,

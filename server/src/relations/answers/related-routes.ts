@@ -15,6 +15,7 @@ import {
 } from '../../http/http.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import type { RelatedBytes } from '../port.ts';
 import type { AskedRelations, RelatedSteps, Relations } from '../relations.ts';
 import { checkIncluded, checkSources, type IncludedRelations, LARGEST_LIMIT } from './related-request.ts';
 import {
@@ -197,12 +198,16 @@ const answerBy =
       const first = await steps.next();
       const second = await steps.next();
       if (first.done) throw new Error('an answer has at least one part');
-      if (second.done) return sendRaw(reply, JSON_TYPE, first.value);
+      if (second.done) {
+        reply.raw.once('close', first.value.release);
+        return sendRaw(reply, JSON_TYPE, first.value.bytes);
+      }
       const parts = resume([first.value, second.value], steps);
       return sendRaw(reply, JSON_TYPE, Readable.from(parts, { objectMode: false }));
     });
 
-async function* resume(read: readonly Buffer[], rest: RelatedSteps): AsyncGenerator<Buffer, void> {
-  yield* read;
-  yield* rest;
+/** Nobody knows when a part of a stream is sent, so none is released. */
+async function* resume(read: readonly RelatedBytes[], rest: RelatedSteps): AsyncGenerator<Buffer, void> {
+  for (const { bytes } of read) yield bytes;
+  for await (const { bytes } of rest) yield bytes;
 }

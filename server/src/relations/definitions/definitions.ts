@@ -1,6 +1,7 @@
 /**
  * The door of definitions: relations as written, checked and compiled to rules. Pure, except for routes.
  */
+export { checkDefinition } from './definition-check.ts';
 export {
   isListed,
   type Match,

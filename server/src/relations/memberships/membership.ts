@@ -233,12 +233,28 @@ export type PackedMembership = [number, 0 | 1, string, (string | null)[], string
 export const unpackMemberships = (packed: string): Membership[] =>
   toMemberships(JSON.parse(packed) as PackedMembership[]);
 
-export function toMemberships(packed: readonly PackedMembership[]): Membership[] {
-  return packed.map(([build, side, rank, compared, keys]) => ({
-    build,
-    side: side === 0 ? 'source' : 'target',
-    rank,
-    compared,
-    keys,
-  }));
+export const toMemberships = (packed: readonly PackedMembership[]): Membership[] => packed.map(toMembership);
+
+const toMembership = ([build, side, rank, compared, keys]: PackedMembership): Membership => ({
+  build,
+  side: side === 0 ? 'source' : 'target',
+  rank,
+  compared,
+  keys,
+});
+
+/** @returns one membership; of a text only its part is parsed: no brackets stand within base64 */
+export function unpackMember(
+  packed: string | readonly PackedMembership[],
+  build: number,
+  side: Side,
+): Membership | undefined {
+  const place = side === 'source' ? 0 : 1;
+  if (typeof packed !== 'string') {
+    const found = packed.find((one) => one[0] === build && one[1] === place);
+    return found && toMembership(found);
+  }
+  const start = packed.indexOf(`[${build},${place},`);
+  if (start < 0) return undefined;
+  return toMembership(JSON.parse(packed.slice(start, packed.indexOf(']]', start) + 2)) as PackedMembership);
 }

@@ -19,6 +19,7 @@ export {
   type PackedMembership,
   packMemberships,
   toMemberships,
+  unpackMember,
   unpackMemberships,
 } from './membership.ts';
 export {

@@ -93,9 +93,8 @@ export class FetchedView implements RelationView {
     return this.find(this.variants, this.missing.groups, group) ?? [];
   }
 
-  listLinked({ build, side, identifier }: WantedLinks): readonly LinkedProduct[] {
-    const key = JSON.stringify({ build, side, identifier } satisfies WantedLinks);
-    return this.find(this.links, this.missing.links, key) ?? [];
+  listLinked(wanted: WantedLinks): readonly LinkedProduct[] {
+    return this.find(this.links, this.missing.links, describeLinks(wanted)) ?? [];
   }
 
   findRaw(productId: number): string | undefined {
@@ -136,8 +135,8 @@ export class FetchedView implements RelationView {
     this.variants.set(group, variants);
   }
 
-  addLinked(key: string, linked: readonly LinkedProduct[]): void {
-    this.links.set(key, linked);
+  addLinked(wanted: WantedLinks, linked: readonly LinkedProduct[]): void {
+    this.links.set(describeLinks(wanted), linked);
   }
 
   addRaw(productId: number, raw: string): void {
@@ -185,6 +184,9 @@ export class FetchedView implements RelationView {
     this.missing = new Missing();
   }
 }
+
+const describeLinks = ({ build, side, identifier }: WantedLinks) =>
+  JSON.stringify({ build, side, identifier } satisfies WantedLinks);
 
 function fillAbsent<Key, Value>(asked: ReadonlySet<Key>, found: Map<Key, Value>, absent: Value): void {
   for (const key of asked) if (!found.has(key)) found.set(key, absent);

@@ -1,6 +1,6 @@
 import type { Operator } from '../../catalog/catalog.ts';
 import type { Side } from '../definitions/definitions.ts';
-import { isMatch, type Membership } from '../memberships/memberships.ts';
+import { isMatch, type Membership, unpackMember } from '../memberships/memberships.ts';
 import { searchLinked } from './linked-search.ts';
 import type { FoundSource, RelationView, Variant, Wanted } from './related-view.ts';
 
@@ -63,16 +63,48 @@ function searchRule(
   const own = side === 'target' ? 'source' : 'target';
   const opposite = source.memberships.find((one) => one.build === build && one.side === own);
   if (opposite === undefined || opposite.keys.length === 0) return [];
-  const groups = new Set<string>();
   const excluded = excludeSameGroup ? source.group : undefined;
   const query: Wanted = { build, side, opposite, operators, limit, excluded };
+  // A product that may be among its own results gives its group another place in them.
+  const isAmong =
+    !excludeSameGroup && source.memberships.some((one) => one.build === build && one.side === side);
+  const listed =
+    isAmong || view.share === undefined ? listGroups(view, query, source.productId) : share(view, query);
+  return listed
+    .filter(({ group }) => group !== excluded)
+    .slice(0, limit)
+    .map(({ products }) => products);
+}
+
+interface ListedGroup {
+  readonly group: string;
+  /** Ids. */
+  readonly products: readonly number[];
+}
+
+/** The same list for all products with these values: one group more, as each of them leaves its own out. */
+function share(view: RelationView, query: Wanted): readonly ListedGroup[] {
+  const { build, side, opposite, limit } = query;
+  const compared = opposite.compared.map((value) => value ?? '-');
+  const key = `${build} ${side} ${limit} ${opposite.keys.join()} ${compared.join()}`;
+  const all = { ...query, limit: limit + 1, excluded: undefined };
+  const make = () => listGroups(view, all, undefined);
+  return view.share?.(key, make, ({ products }) => 100 + 8 * products.length) ?? [];
+}
+
+/** `asked`: the product that is left out. */
+function listGroups(view: RelationView, query: Wanted, asked: number | undefined): ListedGroup[] {
+  const groups = new Set<string>();
   for (const { productId, group } of view.listCandidates(query)) {
-    if (productId === source.productId || group === excluded) continue;
+    if (productId === asked || group === query.excluded) continue;
     groups.add(group);
-    if (groups.size === limit) break;
+    if (groups.size === query.limit) break;
   }
-  const isWanted = ({ productId }: Variant) => productId !== source.productId;
-  return [...groups].map((group) => sortVariants(view.listVariants(group).filter(isWanted), query));
+  const isWanted = ({ productId }: Variant) => productId !== asked;
+  return [...groups].map((group) => ({
+    group,
+    products: sortVariants(view.listVariants(group).filter(isWanted), query),
+  }));
 }
 
 /** @returns the ids of those that match, by rank, then id */
@@ -80,8 +112,8 @@ function sortVariants(variants: readonly Variant[], { build, side, opposite, ope
   const matches = (member: Membership) =>
     side === 'target' ? isMatch(opposite, member, operators) : isMatch(member, opposite, operators);
   return variants
-    .flatMap(({ productId, memberships }) => {
-      const member = memberships.find((one) => one.build === build && one.side === side);
+    .flatMap(({ productId, packed }) => {
+      const member = unpackMember(packed, build, side);
       return member !== undefined && matches(member)
         ? [{ productId, rank: Buffer.from(member.rank, 'base64') }]
         : [];

@@ -1,6 +1,6 @@
 import type { Operator } from '../../catalog/catalog.ts';
 import type { Side } from '../definitions/definitions.ts';
-import type { Membership } from '../memberships/memberships.ts';
+import type { Membership, PackedMembership } from '../memberships/memberships.ts';
 
 /**
  * One state of a catalog, as answers read it. A view may not have fetched yet what it is asked for: it then gives the
@@ -13,6 +13,8 @@ export interface RelationView {
    * and reads by itself whatever it needs of the view.
    */
   once<Result>(key: string, make: () => Result): Result;
+  /** @returns what `make` makes, kept for other products too; only where everything is at hand */
+  readonly share?: ShareLists;
   findSource(identifier: string): FoundSource | undefined;
   /** @returns matching products by rank, then id; of a product with several matching keys several times */
   listCandidates(wanted: Wanted): Iterable<Candidate>;
@@ -27,6 +29,13 @@ export interface RelationView {
   findIdentifier(productId: number): string;
   findUpload(identifier: string): StoredUpload | undefined;
 }
+
+/** `weigh`: how many bytes an item takes, about. */
+export type ShareLists = <Item>(
+  key: string,
+  make: () => readonly Item[],
+  weigh: (item: Item) => number,
+) => readonly Item[];
 
 /** A product that is asked about, with what it is in relations. */
 export interface FoundSource {
@@ -71,7 +80,8 @@ export interface Wanted {
 
 export interface Variant {
   readonly productId: number;
-  readonly memberships: readonly Membership[];
+  /** Its memberships as they are kept: of many variants one membership each is looked at. */
+  readonly packed: string | readonly PackedMembership[];
 }
 
 /** A product in the catalog, with its upload. */

@@ -18,6 +18,7 @@ export {
   LINKED_AT_MOST,
   type LinkedProduct,
   type RelationView,
+  type ShareLists,
   SORTED_AT_MOST,
   SQL_OPERATORS,
   type StoredUpload,

@@ -29,11 +29,12 @@ const productOf = (identifier: string): Sql =>
   });
 
 /**
+ * `more`: further columns, of the document `d`.
  * @returns the statement for the place of a list; of a source its targets in their order, of a target its sources in
  * the order of the lines
  */
-export function describeLinked({ build, side, identifier }: WantedSql): Sql {
-  const columns = sql`p.id as "productId", ${GROUP} as "group", l.place, l.${side === 'target' ? text('place') : text('line')} as at`;
+export function describeLinked({ build, side, identifier }: WantedSql, more: Sql = text('')): Sql {
+  const columns = sql`p.id as "productId", ${GROUP} as "group", l.place, l.${side === 'target' ? text('place') : text('line')} as at${more}`;
   if (side === 'target') {
     return sql`select ${columns} from relation_link_source s ${JOIN_LINKS} ${productOf('l.target')}
       where ${own('s')} and s.build_id = ${build} and s.source = ${identifier}

@@ -50,33 +50,3 @@ export function* findMemberships(documents: readonly number[]): Program<Readonly
   );
   return new Map(found.map((row) => [row.id, { ...row, memberships: unpackMemberships(row.packed) }]));
 }
-
-interface CopiedDocument {
-  readonly from: number;
-  readonly to: PlacedDocument;
-}
-
-/** Call it when documents were copied. */
-export function* copyMemberships(index: JoinIndex, copies: readonly CopiedDocument[]): Program<void> {
-  const found = yield* findMemberships(copies.map(({ from }) => from));
-  yield* index.place(rowsOf(copies, found));
-}
-
-/** Call it when products of documents got other ids than expected. */
-export function* moveMemberships(index: JoinIndex, documents: readonly PlacedDocument[]): Program<void> {
-  const ids = documents.map(({ id }) => id);
-  const found = yield* findMemberships(ids);
-  yield* index.remove(ids);
-  yield* index.place(
-    rowsOf(
-      documents.map((to) => ({ from: to.id, to })),
-      found,
-    ),
-  );
-}
-
-const rowsOf = (copies: readonly CopiedDocument[], found: ReadonlyMap<number, PlacedRow>): PlacedRow[] =>
-  copies.flatMap(({ from, to }) => {
-    const known = found.get(from);
-    return known === undefined ? [] : [{ ...known, ...to }];
-  });

@@ -10,6 +10,14 @@ const ALL_BYTES = 128 * MIB;
 let young = 0;
 let all = 0;
 
+/** The same of shared memory that is needed no more when the present turn ends: it never gets old. */
+export function countPassedAtOnce(bytes: number): void {
+  young += bytes;
+  if (young < YOUNG_BYTES) return;
+  young = 0;
+  collect({ type: 'minor' });
+}
+
 /**
  * Says that so many bytes passed through this thread. V8 does not count shared memory, so nothing else would free it in time;
  * external memory, which it counts, made it collect everything for each batch (docs/decisions/0006).

@@ -48,6 +48,20 @@ test('an operation gets its input and answers its output', async (t) => {
   assert.deepEqual([output.input, output.workerData], [{ a: [1, '2'] }, { folder: '/somewhere' }]);
 });
 
+test('a thread that was started before is the first one that works', async (t) => {
+  let started = 0;
+  const count = () => {
+    started += 1;
+  };
+  process.on('worker', count);
+  t.after(() => process.off('worker', count));
+  const pool = startPool(t, 2);
+  pool.start();
+  pool.start();
+  await pool.run('echo', 'a', { key: 1 });
+  assert.equal(started, 1);
+});
+
 test('a transferred buffer is handed over there and back', async (t) => {
   const pool = startPool(t, 1);
   const bytes = new Uint8Array([1, 2, 3]);

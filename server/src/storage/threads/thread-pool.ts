@@ -42,6 +42,8 @@ export interface ThreadPool {
    * calls; different keys run in parallel and take turns. Buffers in `transfer` are moved, not copied.
    */
   run<Output>(operation: string, input: unknown, options: RunOptions): Promise<Output>;
+  /** Starts the first thread before it is needed: to load what it runs takes longer than most operations. */
+  start(): void;
   /** Stops the operations in progress that can be stopped, waits for the others, then ends the threads. */
   close(): Promise<void>;
   /** Ends the threads at once; operations in progress fail. */
@@ -73,7 +75,7 @@ export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool
   const { size, share = size } = settings;
   let unorderedKeys = -1;
   let closing = false;
-  /** Threads start when they are first needed: each takes 20 to 40 MiB. */
+  /** Other threads than the first start when they are needed: each takes 20 to 40 MiB. */
   const slots: Slot[] = [];
 
   const startThread = () => openWorker(entry, settings, { settle, replaceThread });
@@ -107,16 +109,14 @@ export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool
     while (slots.length < size || slots.some(({ job }) => job === undefined)) {
       const job = waiting.take(mayBegin);
       if (job === undefined) return;
-      const slot = findSlot(job.owner);
+      // The idle thread that served this key last, another idle one, or a new one.
+      const slot = pickIdle(slots, job.owner) ?? addSlot();
       Object.assign(slot, { job, lastKey: job.owner });
       post(slot, job);
     }
   }
 
-  /** Called when there is room. @returns the idle thread that served this key last, another idle one, or a new one */
-  function findSlot(key: number): Slot {
-    const known = pickIdle(slots, key);
-    if (known !== undefined) return known;
+  function addSlot(): Slot {
     const added: Slot = { worker: startThread(), job: undefined, lastKey: undefined };
     slots.push(added);
     return added;
@@ -129,6 +129,9 @@ export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool
   }
 
   return {
+    start() {
+      if (slots.length === 0 && !closing) addSlot();
+    },
     run(operation, input, { key: owner, transfer = [], unordered = false, signal }) {
       const { promise, resolve, reject } = Promise.withResolvers<never>();
       if (closing) return Promise.reject(new ServiceError('not_ready', { retryAfterSeconds: 1 }));

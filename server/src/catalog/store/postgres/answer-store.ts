@@ -1,6 +1,11 @@
 import { type Postgres, performOn, type SqlSession } from '../../../storage/storage.ts';
 import { KeptWriter, type ServedAnswer } from '../../lookup/lookup.ts';
-import { type AttributeRow, type Ontology, type OntologyMode, toAttribute } from '../../ontology/ontology.ts';
+import {
+  type AttributeRow,
+  type Ontology,
+  type StoredOntology,
+  toOntology,
+} from '../../ontology/ontology.ts';
 import type { AnsweredProduct } from '../../port.ts';
 import type { UploadedProduct } from '../../products/products.ts';
 import { readOntology } from '../state-store.ts';
@@ -50,7 +55,8 @@ interface ServedRow {
   readonly raw: string;
 }
 
-const ONTOLOGY = `select json_build_object('mode', c.ontology_mode, 'revision', c.ontology_revision, 'attributes',
+const ONTOLOGY = `select json_build_object('mode', c.ontology_mode, 'revision', c.ontology_revision,
+    'unitAliases', c.unit_aliases, 'attributes',
     (select json_agg(json_build_object('id', a.id, 'name', a.name, 'type', a.type, 'unitName', a.unit_name,
        'decimal', a.decimal, 'synonyms', a.synonyms) order by a.id) from attribute a where a.project_id = $1))::text
   from catalog c where c.project_id = $1`;
@@ -101,12 +107,10 @@ export function createPostgresAnswers(): PostgresAnswers {
 
 function readOntologyRow(json: string | null | undefined): Ontology {
   if (!json) return { mode: 'automatic', revision: 0, attributes: [] };
-  const { mode, revision, attributes } = JSON.parse(json) as {
-    mode: OntologyMode;
-    revision: number;
+  const { attributes, ...stored } = JSON.parse(json) as StoredOntology & {
     attributes: readonly AttributeRow[] | null;
   };
-  return { mode, revision, attributes: (attributes ?? []).map(toAttribute) };
+  return toOntology(stored, attributes ?? []);
 }
 
 /** On one snapshot: it takes several statements. */

@@ -10,14 +10,13 @@ import { coalesceReads, LookupAnswers } from '../../lookup/lookup.ts';
 import type { CatalogStore } from '../../port.ts';
 import { type CatalogReads, createCatalogReads } from '../catalog-reads.ts';
 import { createCatalogWrites, programOperations, sharedBytesOf } from '../catalog-writes.ts';
+import { compareStaged } from '../preview-store.ts';
 import { listDeleted } from '../product-list-store.ts';
 import { createPostgresAnswers, findAnswered } from './answer-store.ts';
-import { commit } from './commit-store.ts';
 import { applyProducts, followOntology } from './product-store.ts';
-import { compareStaged, listStored, readStagedReports, readVersions } from './reader-store.ts';
-import { stageBatch } from './staging-store.ts';
+import { listStored, readVersions } from './reader-store.ts';
 import { collectGarbage, removeCatalog } from './upkeep-store.ts';
-import type { PostgresWriter } from './writer-store.ts';
+import { type PostgresWriter, stageBatch } from './writer-store.ts';
 
 export interface PostgresCatalogParts {
   readonly postgres: Postgres;
@@ -42,7 +41,6 @@ export function postgresWriterOperations(writer: PostgresWriter): Record<string,
     ),
     applyProducts: write(applyProducts),
     collectGarbage: write(collectGarbage),
-    commit: write(commit),
     followOntology: write(followOntology),
     removeCatalog: write(removeCatalog),
     stageBatch: write(stageBatch),
@@ -91,9 +89,8 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
     findProduct: async (projectId, identifier) =>
       isStorableText(identifier) ? findAnswered(postgres, projectId, identifier) : undefined,
     listProducts: (projectId, after, limit) => listStored(postgres, projectId, { after: after ?? '', limit }),
-    readStagedReports: (projectId, fullUpdateId) => readStagedReports(postgres, projectId, fullUpdateId),
     compareStaged: (projectId, fullUpdateId, withIdentifiers) =>
-      compareStaged(postgres, { projectId, fullUpdateId, withIdentifiers }),
+      reads.readState(projectId, compareStaged({ fullUpdateId, withIdentifiers })),
     listDeleted: (projectId, wanted) => reads.readState(projectId, listDeleted(wanted)),
     async removeCatalog(projectId) {
       await writers.run('removeCatalog', { projectId, input: {} }, { key: projectId });

@@ -1,13 +1,13 @@
-import { CopyRows, copyInto } from '../../../storage/storage.ts';
+import { CopyRows, copyInto, performOn } from '../../../storage/storage.ts';
 import type { AppliedProducts, ChangeCounts, ChangeOrder, FollowedProducts, Stale } from '../../port.ts';
 import { hashOf, sortedRows } from '../../products/products.ts';
+import { arePresentAsFound, type PlannedDocument } from '../staged-store.ts';
 import { WANTED_PRODUCTS } from './reader-store.ts';
 import {
   applyTask,
   type CatalogChange,
   changeCatalog,
   copyDocuments,
-  type PlannedDocument,
   type PostgresWriter,
 } from './writer-store.ts';
 
@@ -30,7 +30,9 @@ export function applyProducts(
   return applyTask<ChangeCounts | Stale>(writer, { projectId, ...change }, async (catalog) => {
     const { row } = catalog;
     const isStale =
-      row.ontologyRevision !== change.revision || row.derivationRevision !== change.derivationRevision;
+      row.ontologyRevision !== change.revision ||
+      row.derivationRevision !== change.derivationRevision ||
+      !(await performOn(catalog.tx, projectId, arePresentAsFound(row, change.packed)));
     if (isStale) return { result: { stale: true }, isDone: false };
     const products = await planProducts(catalog, change);
     await copyDocuments(catalog, change.packed, products);
@@ -102,9 +104,9 @@ async function updateProducts(
 ): Promise<void> {
   if (changed.length === 0) return;
   await tx.run(
-    `insert into garbage_document (project_id, document_id, identifier)
-     select $1, g.* from unnest($2::bigint[], $3::text[]) g on conflict do nothing`,
-    [projectId, changed.map(({ before }) => before ?? 0), changed.map(({ identifier }) => identifier)],
+    `insert into garbage_document (project_id, document_id)
+     select $1, g.* from unnest($2::bigint[]) g on conflict do nothing`,
+    [projectId, changed.map(({ before }) => before ?? 0)],
   );
   // They are there, so this changes them: by the index, which an update that is joined with a list may do without.
   await tx.run(

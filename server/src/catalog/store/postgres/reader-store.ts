@@ -1,7 +1,5 @@
-import { type Postgres, performOn, type SqlSession } from '../../../storage/storage.ts';
-import type { Difference, StoredProduct } from '../../port.ts';
-import { planForWholeTables } from '../planning-store.ts';
-import { countProducts } from '../product-list-store.ts';
+import type { SqlSession } from '../../../storage/storage.ts';
+import type { StoredProduct } from '../../port.ts';
 
 /** Statements that read catalogs in PostgreSQL for those who ask over HTTP and for tasks. */
 
@@ -66,66 +64,4 @@ export function listStored(
        where project_id = $1 and identifier > $2 order by identifier limit $3)) order by p.identifier`,
     [projectId, after, limit],
   );
-}
-
-async function count(session: SqlSession, from: string, values: readonly number[]): Promise<number> {
-  const [row] = await session.rows<{ count: number }>(`select count(*) as count ${from}`, values);
-  return row?.count ?? 0;
-}
-
-export async function readStagedReports(
-  session: SqlSession,
-  projectId: number,
-  fullUpdateId: number,
-): Promise<string[]> {
-  const rows = await session.rows<{ report: string }>(
-    'select report from staged_batch where project_id = $1 and full_update_id = $2 order by batch',
-    [projectId, fullUpdateId],
-  );
-  return rows.map(({ report }) => report);
-}
-
-const PREVIEWED = 100;
-const STAGED = `from staged_product s left join product p on p.project_id = s.project_id and p.identifier = s.identifier
-  where s.project_id = $1 and s.full_update_id = $2`;
-const KINDS = {
-  created: `${STAGED} and p.id is null`,
-  changed: `${STAGED} and p.id is not null and (p.hash <> s.hash or s.gains_facts = 1)`,
-  unchanged: `${STAGED} and p.hash = s.hash and s.gains_facts = 0`,
-  deleted: `from product p where p.project_id = $1 and not exists (select 1 from staged_product s
-    where s.project_id = p.project_id and s.full_update_id = $2 and s.identifier = p.identifier)`,
-};
-
-/** Counts what a commit would do; with the first identifiers of each kind when asked. */
-export function compareStaged(
-  postgres: Postgres,
-  { projectId, fullUpdateId, withIdentifiers }: ComparedUpdate,
-): Promise<Difference> {
-  return postgres.snapshot(async (session) => {
-    await performOn(session, projectId, planForWholeTables());
-    const values = [projectId, fullUpdateId];
-    const describe = async (kind: keyof typeof KINDS) => {
-      const found = await count(session, KINDS[kind], values);
-      if (!withIdentifiers) return { count: found, identifiers: [] };
-      const column = kind === 'deleted' ? 'p.identifier' : 's.identifier';
-      const rows = await session.rows<{ identifier: string }>(
-        `select ${column} as identifier ${KINDS[kind]} order by 1 limit ${PREVIEWED}`,
-        values,
-      );
-      return { count: found, identifiers: rows.map(({ identifier }) => identifier) };
-    };
-    return {
-      present: await performOn(session, projectId, countProducts()),
-      created: await describe('created'),
-      changed: await describe('changed'),
-      unchanged: await describe('unchanged'),
-      deleted: await describe('deleted'),
-    };
-  });
-}
-
-interface ComparedUpdate {
-  readonly projectId: number;
-  readonly fullUpdateId: number;
-  readonly withIdentifiers: boolean;
 }

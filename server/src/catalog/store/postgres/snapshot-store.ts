@@ -6,7 +6,6 @@ import type {
   OutdatedProduct,
   PatchedProduct,
   PresentProduct,
-  StagedDocument,
 } from '../../snapshot.ts';
 import { createSnapshotReads } from '../catalog-reads.ts';
 import { planForParts } from '../planning-store.ts';
@@ -15,7 +14,7 @@ import { WANTED_DOCUMENTS, WANTED_PRODUCTS } from './reader-store.ts';
 
 /** Catalogs in PostgreSQL as the parsing threads read them: one statement for all products of a batch. */
 export function createPostgresSnapshots(parts: {
-  postgres: Postgres;
+  postgres: Pick<Postgres, 'snapshot'>;
   readPayload: CatalogSnapshots['readPayload'];
   derivation: BatchDerivation;
 }): CatalogSnapshots {
@@ -66,13 +65,6 @@ function snapshotOf(session: SqlSession, projectId: number, derivation: BatchDer
         [projectId, after, revision, limit],
       );
     },
-    listStagedDocuments: ({ fullUpdateId, batch }) =>
-      session.rows<StagedDocument>(
-        `select s.identifier, s.document_id as document, s.is_fresh as "isFresh", d.raw
-         from staged_product s ${documentOf('s')}
-         where s.project_id = $1 and s.full_update_id = $2 and s.batch = $3 order by s.identifier`,
-        [projectId, fullUpdateId, batch],
-      ),
   };
 }
 

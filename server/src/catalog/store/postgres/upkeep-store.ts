@@ -17,9 +17,9 @@ export function collectGarbage(
 
 const CATALOG_TABLES = [
   ...['document', 'product', 'attribute', 'attribute_id', 'past_ontology', 'category'],
-  ...['staged_product', 'staged_batch'],
-  ...['category_document', 'category_path', 'category_walk'],
-  ...['committed_full_update', 'undo_log', 'undo_change', 'garbage_document', 'relation', 'relation_build'],
+  ...['staged_batch', 'undo_created'],
+  ...['category_document', 'category_path', 'category_walk', 'search_document', 'search_walk'],
+  ...['undo_log', 'undo_change', 'garbage_document', 'relation', 'relation_build'],
   ...['relation_document', 'relation_member', 'relation_link_source', 'relation_link', 'payload', 'catalog'],
 ];
 

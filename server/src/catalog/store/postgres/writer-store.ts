@@ -8,8 +8,9 @@ import {
   type SqlTransaction,
 } from '../../../storage/storage.ts';
 import type { BatchDerivation } from '../../derivation.ts';
-import type { ChangeOrder } from '../../port.ts';
+import type { ChangeOrder, StagedProducts } from '../../port.ts';
 import { derivedOf, type PackedProducts, rawOf } from '../../products/products.ts';
+import { type PlannedDocument, stageBatch as stage } from '../staged-store.ts';
 import {
   applyFromOutside,
   applyOnce,
@@ -86,13 +87,6 @@ export const applyTask = <Result extends object>(
     ),
   );
 
-/** A document to be written: the row of packed products that it comes from, and who it is. */
-export interface PlannedDocument {
-  readonly row: number;
-  readonly id: number;
-  readonly productId: number;
-}
-
 const DOCUMENT = copyInto('document', ['project_id', 'id', 'product_id', 'raw']);
 /** Of a row beside its texts. */
 const ROW_BYTES = 64;
@@ -115,3 +109,17 @@ export async function copyDocuments(
   });
   if (placed.length > 0) await derivation.place(tx, projectId, placed);
 }
+
+/** A batch of an open full update, in one transaction. */
+export const stageBatch = (
+  writer: PostgresWriter,
+  projectId: number,
+  staged: StagedProducts,
+): Promise<boolean> =>
+  changeCatalog(writer, projectId, (changed) =>
+    performOn(
+      changed.tx,
+      projectId,
+      stage(changed.row, staged, (planned) => copyDocuments(changed, staged.packed, planned)),
+    ),
+  );

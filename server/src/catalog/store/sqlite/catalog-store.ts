@@ -10,13 +10,13 @@ import { LookupAnswers } from '../../lookup/lookup.ts';
 import type { CatalogStore, DeletedPage } from '../../port.ts';
 import { type CatalogReads, createCatalogReads } from '../catalog-reads.ts';
 import { createCatalogWrites, programOperations, sharedBytesOf } from '../catalog-writes.ts';
+import { type ComparedUpdate, compareStaged } from '../preview-store.ts';
 import { listDeleted } from '../product-list-store.ts';
 import { createFileAnswers } from './answer-store.ts';
-import { commit } from './commit-store.ts';
 import { applyProducts, followOntology } from './product-store.ts';
-import { compareStaged, listStored, readCatalogVersion, readStagedReports } from './reader-store.ts';
-import { stageBatch } from './staging-store.ts';
+import { listStored, readCatalogVersion } from './reader-store.ts';
 import { collectGarbage } from './upkeep-store.ts';
+import { stageBatch } from './writer-store.ts';
 
 export interface SqliteCatalogParts {
   /** Those of the serving thread. */
@@ -48,7 +48,6 @@ export function writerOperations({ files, derivation }: WriterThreadParts): Reco
     }),
     applyProducts: write(applyProducts),
     collectGarbage: write(collectGarbage),
-    commit: write(commit),
     followOntology: write(followOntology),
     stageBatch: write(stageBatch),
     closeCatalog({ projectId }: { projectId: number }) {
@@ -66,19 +65,13 @@ export function writerOperations({ files, derivation }: WriterThreadParts): Reco
 export function readerOperations(files: CatalogFiles): Record<string, Operation> {
   const { readState } = readsOf(files);
   return {
-    compareStaged: ({ projectId, fullUpdateId, withIdentifiers }: CompareInput) => ({
-      output: compareStaged(files.open(projectId), fullUpdateId, withIdentifiers),
+    compareStaged: async ({ projectId, ...wanted }: ComparedUpdate & { projectId: number }) => ({
+      output: await readState(projectId, compareStaged(wanted)),
     }),
     listDeleted: async ({ projectId, ...wanted }: DeletedPage & { projectId: number }) => ({
       output: await readState(projectId, listDeleted(wanted)),
     }),
   };
-}
-
-interface CompareInput {
-  projectId: number;
-  fullUpdateId: number;
-  withIdentifiers: boolean;
 }
 
 const readsOf = (files: CatalogFiles): CatalogReads => ({
@@ -118,8 +111,6 @@ export function createSqliteCatalogStore({
       return file.snapshot(() => made.findAnswered(file, identifier));
     },
     listProducts: async (projectId, after, limit) => listStored(files.open(projectId), after ?? '', limit),
-    readStagedReports: async (projectId, fullUpdateId) =>
-      readStagedReports(files.open(projectId), fullUpdateId),
     compareStaged: (projectId, fullUpdateId, withIdentifiers) =>
       readers.run(
         'compareStaged',

@@ -2,8 +2,8 @@ import type { CatalogFile } from '../../../storage/storage.ts';
 import type { Derivation } from '../../derivation.ts';
 import type { AppliedProducts, ChangeCounts, ChangeOrder, FollowedProducts, Stale } from '../../port.ts';
 import { hashOf, type KeyedRow, sortedRows } from '../../products/products.ts';
-import { readMeta } from './reader-store.ts';
-import { applyTask, insertDocument, raiseVersion, writeMeta } from './writer-store.ts';
+import { arePresentAsFound } from '../staged-store.ts';
+import { applyTask, insertDocument, raiseVersion } from './writer-store.ts';
 
 /** Changes of present products outside a full update; each function one transaction. */
 
@@ -13,21 +13,20 @@ export function applyProducts(
   change: ChangeOrder & AppliedProducts,
   derivation: Derivation,
 ): ChangeCounts | Stale {
-  return applyTask<ChangeCounts | Stale>(file, change, () => {
+  return applyTask<ChangeCounts | Stale>(file, change, (state) => {
     const isStale =
-      Number(readMeta(file, 'ontology_revision')) !== change.revision ||
-      Number(readMeta(file, 'derivation_revision')) !== change.derivationRevision;
+      state.ontologyRevision !== change.revision ||
+      state.derivationRevision !== change.derivationRevision ||
+      !file.perform(arePresentAsFound(state, change.packed));
     if (isStale) {
       return { result: { stale: true }, isDone: false };
     }
-    let nextId = Number(readMeta(file, 'next_product_id'));
     const counts = { created: 0, changed: 0, unchanged: 0, deleted: 0 };
     for (const { row, identifier } of sortedRows(change.packed)) {
-      const kind = applyRow(file, change, { row, identifier, nextId, derivation });
+      const kind = applyRow(file, change, { row, identifier, nextId: state.nextProductId, derivation });
       counts[kind] += 1;
-      if (kind === 'created') nextId += 1;
+      if (kind === 'created') state.nextProductId += 1;
     }
-    writeMeta(file, 'next_product_id', nextId);
     return { result: counts, isDone: true };
   });
 }
@@ -53,9 +52,7 @@ function applyRow(
       .run(...values, identifier, productId);
     return 'created';
   }
-  file
-    .prepare('insert or ignore into garbage_document (document_id, identifier) values (?, ?)')
-    .run(present.document, identifier);
+  file.prepare('insert or ignore into garbage_document (document_id) values (?)').run(present.document);
   file
     .prepare(
       `update product set document_id = ?, hash = ?, ontology_revision = ?, updated_at = ?, updated_by = ? where id = ?`,

@@ -2,17 +2,15 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CatalogFile, CatalogFiles } from '../../../storage/storage.ts';
 import type { Derivation } from '../../derivation.ts';
-import type { Difference, StoredProduct } from '../../port.ts';
+import type { StoredProduct } from '../../port.ts';
 import type {
   CatalogSnapshot,
   CatalogSnapshots,
   OutdatedProduct,
   PatchedProduct,
   PresentProduct,
-  StagedDocument,
 } from '../../snapshot.ts';
 import { createSnapshotReads } from '../catalog-reads.ts';
-import { countProducts } from '../product-list-store.ts';
 import { readDerivationRevision } from '../state-store.ts';
 
 /** Statements that only read a catalog file; used by the thread that serves and by those that parse. */
@@ -102,59 +100,6 @@ export function listOutdated(
     .all(wanted.after, wanted.revision, wanted.limit) as unknown as OutdatedProduct[];
 }
 
-/** The products of one batch: those that brought a document (`isFresh` 1) and those found unchanged. */
-export function listStagedDocuments(
-  file: CatalogFile,
-  { fullUpdateId, batch }: { fullUpdateId: number; batch: number },
-): StagedDocument[] {
-  return file
-    .prepare(
-      `select s.identifier, s.document_id as document, s.is_fresh as isFresh, cast(d.raw as text) as raw
-       from staged_product s join document d on d.id = s.document_id
-       where s.full_update_id = ? and s.batch = ? order by s.identifier`,
-    )
-    .all(fullUpdateId, batch) as unknown as StagedDocument[];
-}
-
-export function readStagedReports(file: CatalogFile, fullUpdateId: number): string[] {
-  const statement = file.prepare('select report from staged_batch where full_update_id = ? order by batch');
-  return statement.all(fullUpdateId).map(({ report }) => report as string);
-}
-
-const PREVIEWED = 100;
-const STAGED =
-  'from staged_product s left join product p on p.identifier = s.identifier where s.full_update_id = ?';
-const GONE = `from product p where not exists
-  (select 1 from staged_product s where s.full_update_id = ? and s.identifier = p.identifier)`;
-
-/** Counts what a commit would do; with the first identifiers of each kind when asked. */
-export function compareStaged(file: CatalogFile, fullUpdateId: number, withIdentifiers: boolean): Difference {
-  return file.snapshot(() => {
-    const kinds = {
-      created: `${STAGED} and p.id is null`,
-      changed: `${STAGED} and p.id is not null and (p.hash <> s.hash or s.gains_facts = 1)`,
-      unchanged: `${STAGED} and p.hash = s.hash and s.gains_facts = 0`,
-      deleted: GONE,
-    };
-    const describe = (kind: keyof typeof kinds) => {
-      const count = file.prepare(`select count(*) as count ${kinds[kind]}`).get(fullUpdateId)?.count;
-      if (!withIdentifiers) return { count: Number(count), identifiers: [] };
-      const column = kind === 'deleted' ? 'p.identifier' : 's.identifier';
-      const rows = file
-        .prepare(`select ${column} as identifier ${kinds[kind]} order by 1 limit ${PREVIEWED}`)
-        .all(fullUpdateId);
-      return { count: Number(count), identifiers: rows.map(({ identifier }) => identifier as string) };
-    };
-    return {
-      present: file.perform(countProducts()),
-      created: describe('created'),
-      changed: describe('changed'),
-      unchanged: describe('unchanged'),
-      deleted: describe('deleted'),
-    };
-  });
-}
-
 /** Catalogs as the parsing threads read them: rows are read one by one when they are asked for, which costs nothing here. */
 export function createSqliteSnapshots(parts: {
   files: CatalogFiles;
@@ -181,6 +126,5 @@ function snapshotOf(file: CatalogFile, derivation: Derivation): CatalogSnapshot 
     findPresent: async (identifiers) => findPresent(file, identifiers),
     findPatched: async () => (identifier) => findPatched(file, identifier),
     listOutdated: async (wanted) => listOutdated(file, wanted),
-    listStagedDocuments: async (wanted) => listStagedDocuments(file, wanted),
   };
 }

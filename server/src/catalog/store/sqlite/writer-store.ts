@@ -1,20 +1,18 @@
 import { ask, type CatalogFile, type Program } from '../../../storage/storage.ts';
 import type { Derivation } from '../../derivation.ts';
-import type { ChangeOrder } from '../../port.ts';
+import type { ChangeOrder, StagedProducts } from '../../port.ts';
 import { derivedOf, type PackedProducts, rawOf } from '../../products/products.ts';
+import { stageBatch as stage } from '../staged-store.ts';
 import {
   applyFromOutside,
   applyOnce,
   type CatalogState,
   type CatalogWork,
+  change,
   changeFromOutside,
 } from '../state-store.ts';
 
 /** What the statements that change a catalog file share; run by the thread that writes. */
-
-export function writeMeta(file: CatalogFile, name: string, value: number | string): void {
-  file.prepare('update meta set value = ? where name = ?').run(value, name);
-}
 
 /** A change that readers see raises the version, so that nothing kept in memory outlives it. */
 export function raiseVersion(file: CatalogFile): void {
@@ -46,17 +44,34 @@ export const applyTask = <Result extends object>(
   work: (state: CatalogState) => { result: Result; isDone: boolean },
 ): Result => applying((state) => ask(() => work(state)))(file, order);
 
-/** Writes the document of a row, with what was derived for it. @returns its id */
+/** Writes the document of a row, with what was derived for it. @returns its id: the planned one, or a new one */
 export function insertDocument(
   file: CatalogFile,
-  { packed, row, productId }: { packed: PackedProducts; row: number; productId: number },
+  {
+    packed,
+    row,
+    productId,
+    id: planned,
+  }: { packed: PackedProducts; row: number; productId: number; id?: number },
   derivation: Derivation,
 ): number {
   const { lastInsertRowid } = file
-    .prepare("insert into document (product_id, former_answer, raw) values (?, x'', ?)")
-    .run(productId, rawOf(packed, row));
+    .prepare("insert into document (id, product_id, former_answer, raw) values (?, ?, x'', ?)")
+    .run(planned ?? null, productId, rawOf(packed, row));
   const id = Number(lastInsertRowid);
   const derived = derivedOf(packed, row);
   if (derived !== '') derivation.place(file, { id, productId }, derived);
   return id;
 }
+
+/** A batch of an open full update, in one transaction. */
+export const stageBatch = (file: CatalogFile, staged: StagedProducts, derivation: Derivation): boolean =>
+  file.transaction(() =>
+    file.perform(
+      change((state) =>
+        stage(state, staged, (planned) => {
+          for (const one of planned) insertDocument(file, { packed: staged.packed, ...one }, derivation);
+        }),
+      ),
+    ),
+  );

@@ -9,14 +9,7 @@ import {
   UNMATCHED_KEY,
   unpackDerived,
 } from '../../memberships/memberships.ts';
-import {
-  copyMemberships,
-  type JoinIndex,
-  moveMemberships,
-  type OpenedBuilds,
-  openBuilds,
-  type PlacedRow,
-} from '../membership-store.ts';
+import { type JoinIndex, type OpenedBuilds, openBuilds, type PlacedRow } from '../membership-store.ts';
 
 /** The join index in PostgreSQL, written beside the documents that it is derived from. */
 
@@ -38,10 +31,6 @@ export function relationBatchDerivation(): BatchDerivation {
       placeMemberships(tx, projectId, {
         placed: placed.map(({ id, productId, derived }) => ({ id, productId, ...unpackDerived(derived) })),
       }),
-    copy: (tx, projectId, copies) =>
-      performOn(tx, projectId, copyMemberships(indexIn(tx, projectId), copies)),
-    move: (tx, projectId, documents) =>
-      performOn(tx, projectId, moveMemberships(indexIn(tx, projectId), documents)),
     remove: removeMemberships,
   };
 }

@@ -106,6 +106,27 @@ test('what goes with many products is read in one statement', options, async () 
   assert.equal((await read([nameOf('D', 30)], mark)).statements, 1);
 });
 
+test('what products are listed with is read in two statements side by side, both ways', options, async () => {
+  const { catalog } = await createDrills(40);
+  const definition = { name: 'Listed', tag: 'accessories', kind: 'links', twoWay: true };
+  const { id } = (await catalog.manage('POST', '', definition)).body;
+  const path = `/management/projects/${catalog.projectId}/relations/${id}/links`;
+  const links = [
+    { source: 'D00001', targets: ['B00002', 'never there', 'B00001'] },
+    { source: 'D00002', targets: ['B00002'] },
+  ];
+  const headers = { 'Content-Type': 'application/x-ndjson' };
+  const body = links.map((link) => JSON.stringify(link)).join('\n');
+  await catalog.done(await service().call('PUT', path, { body, headers }));
+  const read = openReader({ catalog, id });
+  const mark = await readMark(postgres, catalog.projectId);
+  assert.deepEqual((await read(['D00003'], mark)).found, [[]], 'the thread knows the relations');
+  const listed = await read(['D00001', 'D00002'], mark);
+  assert.deepEqual([listed.found, listed.statements], [[['B00002', 'B00001'], ['B00002']], 2]);
+  const back = await read(['B00002'], mark);
+  assert.deepEqual([back.found, back.statements], [[['D00001', 'D00002']], 2]);
+});
+
 test('an answer is of one version, whatever version was met before', options, async () => {
   const drills = await createDrills(40);
   const { catalog } = drills;

@@ -11,12 +11,7 @@ import {
   text,
 } from '../../../storage/storage.ts';
 import type { Side } from '../../definitions/definitions.ts';
-import {
-  type PackedMembership,
-  sideNumber,
-  toMemberships,
-  unpackMemberships,
-} from '../../memberships/memberships.ts';
+import { type PackedMembership, sideNumber, unpackMemberships } from '../../memberships/memberships.ts';
 import type { SearchedRelation } from '../../search/search.ts';
 import {
   type Candidate,
@@ -75,38 +70,59 @@ export async function readCatalog<Result>(
   for (;;) {
     const result = work(view);
     if (view.missing.count === 0) return result;
-    const isListed = view.missing.links.size > 0;
-    const versions = [isListed ? await fetchLinks(view, order) : [], await fetchMissing(view, order)].flat();
+    const versions = await fetchAll(view, order);
+    view.settle();
     if (order.version !== undefined && versions.some((version) => version !== order.version))
       throw new CatalogMoved();
   }
 }
 
+/** @returns the versions of the catalog that were met */
+async function fetchAll(view: FetchedView, order: ReadOrder): Promise<number[]> {
+  if (view.missing.links.size === 0) return [await fetchMissing(view, order)];
+  // Side by side, each by a connection of its own; a session of one state has only one.
+  if (order.version !== undefined) return Promise.all([fetchLinks(view, order), fetchMissing(view, order)]);
+  return [await fetchLinks(view, order), await fetchMissing(view, order)];
+}
+
 /** Fetches the parts of lists that the view lacked. @returns the version of the catalog */
-async function fetchLinks(view: FetchedView, { session, projectId }: ReadOrder): Promise<number> {
-  const keys = [...view.missing.links];
-  const wanted = keys.map((key, no) => ({ no, ...(JSON.parse(key) as WantedLinks) }));
+async function fetchLinks(
+  view: FetchedView,
+  { session, projectId, prefetch = NO_PREFETCH }: ReadOrder,
+): Promise<number> {
+  const limits = new Map(prefetch.searches.map(({ relation, limit }) => [relation.build, limit]));
+  const wanted = [...view.missing.links].map((key, no) => {
+    const links = JSON.parse(key) as WantedLinks;
+    // The uploads of so many products come along: most are the only ones of their group.
+    return { ...links, no, raws: prefetch.products ? 2 * (limits.get(links.build) ?? 0) : 0 };
+  });
   const lists = (['target', 'source'] as const).map((side) => {
     const table = tabled(
       'w',
-      { no: 'bigint', build: 'bigint', identifier: 'text' },
+      { no: 'bigint', build: 'bigint', identifier: 'text', raws: 'bigint' },
       wanted
         .filter((one) => one.side === side && isStorableText(one.identifier))
-        .map(({ no, build, identifier }) => [no, build, identifier]),
+        .map(({ no, build, identifier, raws }) => [no, build, identifier, raws]),
     );
-    const linked = describeLinked({ build: text('w.build'), identifier: text('w.identifier'), side });
-    return sql`select w.no, l."productId", l."group", l.place, l.at from ${table} cross join lateral (${linked}) l`;
+    const linked = describeLinked(
+      { build: text('w.build'), identifier: text('w.identifier'), side },
+      text(', d.raw'),
+    );
+    return sql`select w.no, l."productId", l."group", l.place, l.at,
+        case when row_number() over (partition by w.no order by l.at) <= w.raws then l.raw end as raw
+      from ${table} cross join lateral (${linked}) l`;
   });
   const found = await performOn(
     session,
     projectId,
-    select<{ version: number | null; no: number | null } & LinkedRow>(
+    select<{ version: number | null; no: number | null; raw: string | null } & LinkedRow>(
       sql`select c.version, l.* from (select (select catalog_version from catalog where ${own()}) as version) c
         left join (${joined(lists, ' union all ')}) l on true order by l.no, l.at`,
     ),
   );
   const byWanted = Map.groupBy(found, ({ no }) => no);
-  for (const [no, key] of keys.entries()) view.addLinked(key, byWanted.get(no) ?? []);
+  for (const one of wanted) view.addLinked(one, byWanted.get(one.no) ?? []);
+  for (const { productId, raw } of found) if (raw !== null) view.addRaw(productId, raw);
   return found[0]?.version ?? 0;
 }
 
@@ -141,7 +157,6 @@ async function fetchMissing(
   for (const { id, a } of of('category')) view.addCategoryId(a, id);
   for (const { id, a } of of('identifier')) view.addIdentifier(id, a);
   for (const { id, a, b } of of('upload')) view.addUpload(a, { productId: id, raw: b });
-  view.settle();
   return of('version')[0]?.id ?? 0;
 }
 
@@ -212,5 +227,5 @@ function readPage(row: FetchedRow | undefined): { page: Candidate[]; last: Ranke
 
 function readVariants(text: string) {
   const pairs = JSON.parse(text) as [number, PackedMembership[]][];
-  return pairs.map(([productId, packed]) => ({ productId, memberships: toMemberships(packed) }));
+  return pairs.map(([productId, packed]) => ({ productId, packed }));
 }

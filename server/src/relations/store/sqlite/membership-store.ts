@@ -10,10 +10,8 @@ import {
   unpackDerived,
 } from '../../memberships/memberships.ts';
 import {
-  copyMemberships,
   findMemberships,
   type JoinIndex,
-  moveMemberships,
   type OpenedBuilds,
   openBuilds,
   type PlacedRow,
@@ -35,8 +33,6 @@ export function relationDerivation(): Derivation {
     },
     place: (file, document, derived) =>
       placeMemberships(file, [{ ...document, ...unpackDerived(derived) }], KEPT_TABLES),
-    copy: (file, from, to) => file.perform(copyMemberships(indexIn(file), [{ from, to }])),
-    move: (file, document) => file.perform(moveMemberships(indexIn(file), [document])),
     remove: removeMemberships,
   };
 }

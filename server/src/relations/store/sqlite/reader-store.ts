@@ -6,6 +6,7 @@ import { listBuilt } from '../definition-store.ts';
 import { linkOperations } from '../link-reader.ts';
 import { countList } from '../link-store.ts';
 import { type RelationCatalogs, readerOperations } from '../relation-reader.ts';
+import { createSharedLists } from '../shared-lists.ts';
 import { countMembers, listTargetBuilds, listUploads, sampleMembers } from '../survey-store.ts';
 import { KEPT_TABLES, type MembershipTables, placeMemberships, withTriedTables } from './membership-store.ts';
 import { createFileView } from './search-store.ts';
@@ -26,6 +27,7 @@ export function relationReaderOperations(
 
 function openCatalogs(files: CatalogFiles): RelationCatalogs {
   const known = new WeakMap<CatalogFile, CatalogRelations>();
+  const shared = createSharedLists();
   return {
     async answer({ input, limit }, work) {
       const file = files.open(input.projectId);
@@ -36,7 +38,7 @@ function openCatalogs(files: CatalogFiles): RelationCatalogs {
           relations = readRelations(file, version);
           known.set(file, relations);
         }
-        return work(relations, createFileView(file, { limit }));
+        return work(relations, createFileView(file, { limit, share: shared.of(relations) }));
       });
     },
     async inspect({ projectId, limit }, work) {

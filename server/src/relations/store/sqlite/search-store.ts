@@ -8,6 +8,7 @@ import {
   type FoundSource,
   growPage,
   type RelationView,
+  type ShareLists,
   SORTED_AT_MOST,
   SQL_OPERATORS,
   type StoredUpload,
@@ -24,16 +25,22 @@ interface Searched {
   readonly limit: WorkLimit | undefined;
 }
 
+interface ViewParts extends Searched {
+  /** Keeps what was read of this version of the catalog. */
+  readonly share: ShareLists;
+}
+
 /**
  * @returns a view of the caller's snapshot, in which nothing is ever missing. `limit` is checked before statements that
  * may take long: a running one cannot be stopped.
  */
 export function createFileView(
   file: CatalogFile,
-  { tables = KEPT_TABLES, limit }: Partial<Searched> = {},
+  { tables = KEPT_TABLES, limit, share }: Partial<ViewParts> = {},
 ): RelationView {
   return {
     once: (_, make) => make(),
+    ...(share && { share }),
     findSource(identifier) {
       limit?.check();
       return findSource(file, identifier, tables);
@@ -41,7 +48,8 @@ export function createFileView(
     listCandidates: (wanted) => listCandidates(file, wanted, { tables, limit }),
     listVariants(group) {
       limit?.check();
-      return listVariants(file, group, tables);
+      const read = () => listVariants(file, group, tables);
+      return share === undefined ? read() : share(`group ${group}`, read, weighVariant);
     },
     listLinked({ build, side, identifier }) {
       limit?.check();
@@ -55,6 +63,8 @@ export function createFileView(
     findUpload: (identifier) => findUpload(file, identifier),
   };
 }
+
+const weighVariant = ({ packed }: Variant) => 100 + packed.length;
 
 function findSource(
   file: CatalogFile,
@@ -88,17 +98,18 @@ function* listCandidates(
   wanted: Wanted,
   searched: Searched,
 ): Generator<RankedCandidate, void> {
+  const isAlone = wanted.opposite.keys.length === 1;
   const lists = wanted.opposite.keys.map((key) =>
-    listOfKey(file, wanted, { key: Buffer.from(key, 'base64'), ...searched }),
+    listOfKey(file, wanted, { key: Buffer.from(key, 'base64'), isAlone, ...searched }),
   );
-  if (lists.length === 1) yield* lists[0] as Generator<RankedCandidate, void>;
+  if (isAlone) yield* lists[0] as Generator<RankedCandidate, void>;
   else yield* mergeLists(lists);
 }
 
 function* listOfKey(
   file: CatalogFile,
   wanted: Wanted,
-  { key, tables, limit }: Searched & { key: Uint8Array },
+  { key, isAlone, tables, limit }: Searched & { key: Uint8Array; isAlone: boolean },
 ): Generator<RankedCandidate, void> {
   limit?.check();
   const { conditions, values, seek } = describeComparisons(wanted);
@@ -107,11 +118,13 @@ function* listOfKey(
   if (seek !== undefined && isNear(file, place, { ...seek, tables })) {
     const sql = `select ${COLUMNS}, m.document_id as document from ${tables.member} m indexed by ${tables.compared}
       where ${inSide} and m.${seek.condition}${conditions} ${ORDER}`;
-    const rows = file.prepare(sql).all(...place, seek.value, ...values) as unknown as MemberRow[];
-    for (const row of rows) if (isPresent(file, row)) yield row;
+    const near = [...place, seek.value, ...values];
+    const rows = isAlone ? file.prepare(sql).iterate(...near) : file.prepare(sql).all(...near);
+    for (const row of rows as Iterable<MemberRow>) if (isPresent(file, row)) yield row;
     return;
   }
   const sql = `select ${COLUMNS} from ${tables.member} m ${PRESENT} where ${inSide}${conditions}`;
+  if (isAlone) return yield* listInOrder(file, { sql, values: [...place, ...values], limit });
   const first = expectCandidates(wanted.limit);
   yield* listInPages(file, { sql, values: [...place, ...values], first, limit });
 }
@@ -133,6 +146,22 @@ interface PagedList {
   readonly limit: WorkLimit | undefined;
 }
 
+/** A row costs 2 µs and more: no more are read than are looked at. The statement is used for nothing else meanwhile. */
+function* listInOrder(
+  file: CatalogFile,
+  { sql, values, limit }: Omit<PagedList, 'first'>,
+): Generator<RankedCandidate, void> {
+  let read = 0;
+  for (const row of file.prepare(`${sql} ${ORDER}`).iterate(...values)) {
+    read += 1;
+    if (read % CHECKED_ROWS === 0) limit?.check();
+    yield row as unknown as RankedCandidate;
+  }
+}
+
+const CHECKED_ROWS = 1_000;
+
+/** Several lists are read in turn by the same statement, so each gives it back after a page. */
 function* listInPages(
   file: CatalogFile,
   { sql, values, first, limit }: PagedList,
@@ -208,14 +237,10 @@ const compare = (a: RankedCandidate, b: RankedCandidate) =>
 function listVariants(file: CatalogFile, group: string, tables: MembershipTables): Variant[] {
   return file
     .prepare(
-      `select p.id as productId, r.memberships from ${tables.document} r
+      `select p.id as productId, r.memberships as packed from ${tables.document} r
        join product p on p.id = r.product_id and p.document_id = r.document_id where r.group_identifier = ?`,
     )
-    .all(group)
-    .map(({ productId, memberships }) => ({
-      productId: Number(productId),
-      memberships: unpackMemberships(String(memberships)),
-    }));
+    .all(group) as unknown as Variant[];
 }
 
 /** @throws Error for a product that is not there: the join index has named it */

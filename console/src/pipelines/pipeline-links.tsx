@@ -1,0 +1,75 @@
+import type { MappedColumn, Mapping } from '@relata/client';
+import { useQuery } from '@tanstack/react-query';
+import { SelectField, TextField } from '../parts/field.tsx';
+import { useProject } from '../state/project.ts';
+import { useRelata } from '../state/session.tsx';
+import { useMistake } from './mistakes.ts';
+import { ColumnField, ColumnsField } from './pipeline-column.tsx';
+import { withField } from './pipeline-draft.ts';
+import type { PipelineShape } from './pipeline-form.tsx';
+
+/** Whose links a pipeline of the mode links replaces. Source: docs/interface.md §13.9. */
+export function LinkedRelationField({ draft, onChange }: PipelineShape) {
+  const relata = useRelata();
+  const project = useProject();
+  const mistake = useMistake();
+  const relations = useQuery({
+    queryKey: ['relations', project.id],
+    queryFn: ({ signal }) => relata.relations.list(project.id, { signal }),
+  });
+  const listed = relations.data?.filter(({ kind }) => kind === 'links') ?? [];
+  return (
+    <SelectField
+      label="Relation"
+      hint={
+        relations.data && listed.length === 0
+          ? 'There is no relation of the kind links yet. Create one first.'
+          : 'A run replaces all of its links.'
+      }
+      choices={[['', '—'], ...listed.map(({ id, name }) => [String(id), name] as const)]}
+      value={String(draft.relationId ?? '')}
+      mistake={mistake('/relationId')}
+      onChange={({ target }) =>
+        onChange({ relationId: target.value === '' ? undefined : Number(target.value) })
+      }
+    />
+  );
+}
+
+interface FieldsShape {
+  mapping: Mapping;
+  columns: readonly string[];
+  onChange(mapping: Mapping): void;
+}
+
+/** Which columns list what goes with what. */
+export function LinkFields({ mapping, columns, onChange }: FieldsShape) {
+  const mistake = useMistake();
+  return (
+    <>
+      <div className="fields">
+        <ColumnField
+          label="Source: the product that lists others"
+          columns={columns}
+          spec={mapping.source}
+          mistake={mistake('/mapping/source')}
+          onChange={(source) => onChange(withField(mapping, 'source', source))}
+        />
+        <TextField
+          label="Separator of targets"
+          hint="Between several identifiers in one cell."
+          value={mapping.separator ?? ''}
+          mistake={mistake('/mapping/separator')}
+          onChange={({ target }) => onChange(withField(mapping, 'separator', target.value || undefined))}
+        />
+      </div>
+      <ColumnsField
+        label="Targets"
+        columns={columns}
+        specs={mapping.targets as MappedColumn | MappedColumn[] | undefined}
+        mistake={mistake('/mapping/targets')}
+        onChange={(targets) => onChange(withField(mapping, 'targets', targets as Mapping['targets']))}
+      />
+    </>
+  );
+}

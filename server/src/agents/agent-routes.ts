@@ -1,0 +1,80 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import {
+  type CountLook,
+  describeRefusal,
+  ProjectQuery,
+  type RawAnswer,
+  type Routes,
+  sendRaw,
+  serveRaw,
+  whileCallerWaits,
+} from '../http/http.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import { type Asking, createAgentHandler, type ToolParts } from './agents.ts';
+
+export interface AgentRouteParts extends ToolParts {
+  readonly countLook: CountLook;
+  readonly version: string;
+}
+
+const Message = Type.Object(
+  { jsonrpc: Type.Literal('2.0') },
+  { description: 'one message of JSON-RPC; a list of them is refused', title: 'McpMessage' },
+);
+
+const endpoint = {
+  method: 'POST',
+  path: '/mcp',
+  config: { guard: 'project', access: 'read' },
+  tags: ['Agents'],
+  summary: 'Tools for agents, by the Model Context Protocol (Streamable HTTP, stateless)',
+  query: ProjectQuery,
+  body: Message,
+  answer: { 200: Type.Unknown({ description: 'an answer of JSON-RPC, also as an event' }) },
+  why: 'the answer is that of the protocol',
+} as const;
+
+/** Source: docs/interface.md §15. */
+export const agentRoutes =
+  ({ version, countLook, ...parts }: AgentRouteParts): Routes =>
+  (server) =>
+    serveRaw(server, endpoint, (request, reply) =>
+      whileCallerWaits(reply, async (signal) => {
+        const asking: Asking = {
+          ...{ catalog: parts.catalog, relations: parts.relations, tasks: parts.tasks },
+          ...{ project: request.project, access: request.caller.access, signal },
+          countLook: () => countLook(request, reply),
+        };
+        const describeFailure = (error: unknown) => describe(error, request);
+        const { fetch } = createAgentHandler(asking, { version, describeFailure });
+        return send(reply, await fetch(toWebRequest(request), { parsedBody: request.body }));
+      }),
+    );
+
+/** The protocol looks at the headers; the address is no business of it. */
+function toWebRequest({ headers, body }: FastifyRequest): Request {
+  const sent = Object.entries(headers).flatMap(([name, value]) =>
+    HEADERS.test(name) && typeof value === 'string' ? [[name, value] as [string, string]] : [],
+  );
+  return new Request('http://relata/mcp', { method: 'POST', headers: sent, body: JSON.stringify(body) });
+}
+
+const HEADERS = /^(accept|content-type|mcp-.*)$/;
+
+/** A refusal tells what to do; anything else is a fault of ours, and told in the log. */
+function describe(error: unknown, request: FastifyRequest): string {
+  if (!(error instanceof ServiceError)) {
+    request.log.error({ err: error }, 'unexpected error');
+    return 'Internal Server Error';
+  }
+  const { message } = describeRefusal(error);
+  return [message, ...(error.facts.details ?? []).slice(0, 5)].join('\n').slice(0, 2_000);
+}
+
+function send(reply: FastifyReply, response: Response): RawAnswer {
+  reply.code(response.status);
+  const body = response.body === null ? Buffer.alloc(0) : Readable.fromWeb(response.body as never);
+  return sendRaw(reply, response.headers.get('content-type') ?? 'application/json', body);
+}

@@ -1,0 +1,71 @@
+/**
+ * The door of agents: the tools by which programs that speak MCP find products, ask what goes with them and why, and see what
+ * changed. They read what the rooms to the left answer, in short; none of them changes a catalog.
+ */
+import {
+  createMcpHandler,
+  fromJsonSchema,
+  type McpHttpHandler,
+  McpServer,
+} from '@modelcontextprotocol/server';
+import { allows } from '../kernel/caller.ts';
+import { catalogChanges } from './change-tools.ts';
+import { compareProducts, findProducts, getProducts } from './product-tools.ts';
+import { listRelations, relatedProducts } from './relation-tools.ts';
+import { explainRelation, previewRelation } from './rule-tools.ts';
+import type { Asking, Tool } from './tool.ts';
+
+export type { Asking, ToolParts } from './tool.ts';
+
+const TOOLS = [
+  findProducts,
+  getProducts,
+  relatedProducts,
+  explainRelation,
+  compareProducts,
+  listRelations,
+  catalogChanges,
+  previewRelation,
+].map((tool) => ({
+  tool,
+  config: {
+    title: tool.title,
+    description: tool.description,
+    inputSchema: fromJsonSchema<object>(tool.input as object),
+    outputSchema: fromJsonSchema<object>(tool.output as object),
+    annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+  },
+}));
+
+const INSTRUCTIONS =
+  'Relata knows the products of one shop and what goes with what, by rules that explain themselves. Find products with find_products, then ask related_products with explain. Lists come in short pages: follow nextCursor or nextOffset.';
+
+export interface AgentServerParts {
+  readonly version: string;
+  /** @returns what to tell an agent whose question failed */
+  describeFailure(error: unknown): string;
+}
+
+/** Answers one request of an agent, and keeps nothing between two: nobody can subscribe. */
+export function createAgentHandler(asking: Asking, parts: AgentServerParts): McpHttpHandler {
+  return createMcpHandler(() => openServer(asking, parts), { maxSubscriptions: 0 });
+}
+
+function openServer(asking: Asking, { version, describeFailure }: AgentServerParts): McpServer {
+  const server = new McpServer({ name: 'relata', version }, { instructions: INSTRUCTIONS });
+  for (const { tool, config } of TOOLS) {
+    if (!allows(asking.access, tool.access)) continue;
+    server.registerTool(tool.name, config, (input) =>
+      call(tool, asking, input).catch((error: unknown) => ({
+        isError: true,
+        content: [{ type: 'text', text: describeFailure(error) }],
+      })),
+    );
+  }
+  return server;
+}
+
+async function call(tool: Tool, asking: Asking, input: object) {
+  const structuredContent = (await tool.answer(asking, input as never)) as Record<string, unknown>;
+  return { content: [{ type: 'text' as const, text: JSON.stringify(structuredContent) }], structuredContent };
+}

@@ -1,0 +1,256 @@
+import { type Static, Type } from 'typebox';
+import { ServiceError } from '../kernel/errors.ts';
+import { countTokens, fitFrom, fitPage, shorten, shortenValue, TOKENS } from './answer-size.ts';
+import { type Asking, defineTool } from './tool.ts';
+
+/** Tools about products: finding, reading and comparing them. */
+
+const Identifier = Type.String({ minLength: 1, maxLength: 255 });
+const NextCursor = Type.Union([Type.String(), Type.Null()], { description: 'null: this is all' });
+const NextOffset = Type.Union([Type.Integer(), Type.Null()], {
+  description: 'send it as offset for more; null: this is all',
+});
+const closed = { additionalProperties: false };
+
+const FoundProduct = Type.Object({
+  identifier: Type.String(),
+  name: Type.String(),
+  category: Type.Array(Type.String()),
+  link: Type.String(),
+});
+const ShortFacet = Type.Object({
+  attribute: Type.String(),
+  unit: Type.Optional(Type.String()),
+  values: Type.Array(Type.String(), { description: 'the most frequent ones' }),
+  min: Type.Optional(Type.Number()),
+  max: Type.Optional(Type.Number()),
+});
+
+const PAGE = 10;
+const FACETS = 8;
+const FACET_VALUES = 4;
+const LINK = 200;
+
+export const findProducts = defineTool({
+  name: 'find_products',
+  title: 'Find products',
+  description:
+    'Searches the catalog by words, filter and category. Facets show attributes of the hits, to narrow the next search with filter.',
+  input: Type.Object(
+    {
+      query: Type.Optional(
+        Type.String({ maxLength: 500, description: 'words in any order, case and accents do not count' }),
+      ),
+      filter: Type.Optional(
+        Type.String({
+          maxLength: 8_192,
+          description:
+            'conditions on attributes, such as: TDP > 100 and Brand = "Corsair"; =, !=, <, <=, >, >=, ~ (contains)',
+        }),
+      ),
+      category: Type.Optional(
+        Type.Array(Type.String({ maxLength: 1_000 }), {
+          minItems: 1,
+          maxItems: 20,
+          description: 'top of a category path',
+        }),
+      ),
+      sort: Type.Optional(
+        Type.String({
+          maxLength: 260,
+          description: 'an attribute, such as Price or Price:desc; default: relevance',
+        }),
+      ),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 20, default: PAGE })),
+      cursor: Type.Optional(Type.String({ maxLength: 100, description: 'nextCursor of the page before' })),
+    },
+    closed,
+  ),
+  output: Type.Object({
+    products: Type.Array(FoundProduct),
+    total: Type.Integer(),
+    isTotalExact: Type.Boolean(),
+    facets: Type.Array(ShortFacet),
+    nextCursor: NextCursor,
+  }),
+  async answer({ catalog, project, signal }, { query: q, limit = PAGE, ...asked }) {
+    const find = (most: number) => catalog.search.find(project.id, { q, limit: most, ...asked }, signal);
+    const found = await find(limit);
+    const facets = asked.cursor === undefined ? found.facets.slice(0, FACETS).map(describeFacet) : [];
+    const products = found.items.map(describeFound);
+    const fitting = fitPage(products, countTokens(JSON.stringify(facets)));
+    const { total, isTotalExact } = found;
+    const { nextCursor } = fitting.length < products.length ? await find(fitting.length) : found;
+    return { products: [...fitting], total, isTotalExact, facets, nextCursor };
+  },
+});
+
+type Found = Awaited<ReturnType<Asking['catalog']['search']['find']>>;
+
+type Named = Pick<Found['items'][number], 'identifier' | 'name' | 'category' | 'link'>;
+
+const describeFound = ({ identifier, name, category, link }: Named) => ({
+  identifier,
+  name: shorten(name),
+  category: category.map(shortenValue).slice(0, 5),
+  link: link.length > LINK ? '' : link,
+});
+
+const describeFacet = ({ attribute, unitName, values, min, max }: Found['facets'][number]) => ({
+  attribute: shorten(attribute),
+  ...(unitName !== undefined && { unit: unitName }),
+  values: values.slice(0, FACET_VALUES).map(({ value }) => shortenValue(value)),
+  ...(min !== undefined && { min }),
+  ...(max !== undefined && { max }),
+});
+
+const Values = Type.Object({ attribute: Type.String(), values: Type.Array(Type.String()) });
+const READ = 10;
+const NOT_SHOWN = 'there was no room for these: ask for them again';
+
+export const getProducts = defineTool({
+  name: 'get_products',
+  title: 'Read products',
+  description: 'Reads products by their exact identifiers, with the values of their attributes.',
+  input: Type.Object(
+    {
+      identifiers: Type.Array(Identifier, { minItems: 1, maxItems: READ }),
+      offset: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          maximum: 10_000,
+          description: 'attributes to leave out at the beginning; default 0',
+        }),
+      ),
+    },
+    closed,
+  ),
+  output: Type.Object({
+    products: Type.Array(
+      Type.Object({
+        ...FoundProduct.properties,
+        groupId: Type.String(),
+        image: Type.String(),
+        attributes: Type.Array(Values),
+        nextOffset: NextOffset,
+      }),
+    ),
+    unknown: Type.Array(Type.String(), { description: 'identifiers of no product' }),
+    notShown: Type.Array(Type.String(), { description: NOT_SHOWN }),
+  }),
+  async answer(asking, { identifiers, offset = 0 }) {
+    const asked = [...new Set(identifiers)];
+    const found = await lookUp(asking, asked);
+    const others = TOKENS - Math.floor(ATTRIBUTE_TOKENS / Math.max(1, found.length));
+    const described = found.map((product) => describeProduct(product, offset, others));
+    const products = fitPage(described);
+    const known = new Set(found.map(({ identifier }) => identifier));
+    return {
+      products: [...products],
+      unknown: asked.filter((identifier) => !known.has(identifier)),
+      notShown: described.slice(products.length).map(({ identifier }) => identifier),
+    };
+  },
+});
+
+/** Of the attributes of all products of an answer. */
+const ATTRIBUTE_TOKENS = 1_200;
+const VALUES_SHOWN = 3;
+
+interface LookedUp {
+  readonly identifier: string;
+  readonly groupId: string;
+  readonly name: string;
+  readonly link: string;
+  readonly images: readonly { readonly url: string }[];
+  readonly categories: readonly { readonly path: readonly string[] }[];
+  readonly facts: readonly { readonly attribute: string; readonly value: string }[];
+}
+
+async function lookUp({ catalog, project }: Asking, identifiers: readonly string[]): Promise<LookedUp[]> {
+  const frame = { head: Buffer.from('['), tail: Buffer.from(']') };
+  const answers = await catalog.store.findAnswers(project.id, identifiers, frame);
+  try {
+    return JSON.parse(Buffer.from(answers.bytes).toString()) as LookedUp[];
+  } finally {
+    answers.release();
+  }
+}
+
+const listValues = ({ facts }: LookedUp): [string, string[]][] => [
+  ...Map.groupBy(facts, ({ attribute }) => attribute)
+    .entries()
+    .map(([attribute, some]): [string, string[]] => [attribute, some.map(({ value }) => value)]),
+];
+
+/** @param others tokens that its attributes may not take */
+function describeProduct(product: LookedUp, offset: number, others: number) {
+  const { identifier, groupId, name, link, categories, images } = product;
+  const { page, nextOffset } = fitFrom(listValues(product).map(describeValues), offset, others);
+  const image = images[0]?.url ?? '';
+  return {
+    ...describeFound({ identifier, name, link, category: categories[0]?.path ?? [] }),
+    groupId,
+    image: image.length > LINK ? '' : image,
+    attributes: [...page],
+    nextOffset,
+  };
+}
+
+const describeValues = ([attribute, values]: [string, string[]]) => ({
+  attribute: shorten(attribute),
+  values: values.slice(0, VALUES_SHOWN).map((value) => shorten(value)),
+});
+
+const Compared = Type.Object({
+  attribute: Type.String(),
+  same: Type.Boolean(),
+  values: Type.Array(Type.Array(Type.String()), { description: 'of each product, in the order of products' }),
+});
+const COMPARED = 5;
+
+export const compareProducts = defineTool({
+  name: 'compare_products',
+  title: 'Compare products',
+  description: 'Puts the attributes of 2 to 5 products side by side, those that differ first.',
+  input: Type.Object(
+    {
+      identifiers: Type.Array(Identifier, { minItems: 2, maxItems: COMPARED }),
+      offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000 })),
+    },
+    closed,
+  ),
+  output: Type.Object({
+    products: Type.Array(Type.Object({ identifier: Type.String(), name: Type.String() })),
+    attributes: Type.Array(Compared),
+    total: Type.Integer({ description: 'of attributes' }),
+    nextOffset: NextOffset,
+  }),
+  async answer(asking, { identifiers, offset }) {
+    const products = await lookUp(asking, identifiers);
+    const missing = identifiers.filter((one) => !products.some(({ identifier }) => identifier === one));
+    if (missing.length > 0)
+      throw new ServiceError('not_found', { details: [`no product ${missing.join(', ')}`] });
+    const all = compare(products);
+    const named = products.map(({ identifier, name }) => ({ identifier, name: shortenValue(name) }));
+    const { page, nextOffset } = fitFrom(all, offset, countTokens(JSON.stringify(named)));
+    return {
+      products: named,
+      attributes: [...page],
+      total: all.length,
+      nextOffset,
+    };
+  },
+});
+
+function compare(products: readonly LookedUp[]): Static<typeof Compared>[] {
+  const valued = products.map((product) => new Map(listValues(product)));
+  const attributes = [...new Set(valued.flatMap((values) => [...values.keys()]))];
+  const rows = attributes.map((attribute) => {
+    const values = valued.map((one) => one.get(attribute) ?? []);
+    const same = new Set(values.map((some) => JSON.stringify(some.toSorted()))).size === 1;
+    const shown = values.map((some) => some.slice(0, VALUES_SHOWN).map(shortenValue));
+    return { attribute: shorten(attribute), same, values: shown };
+  });
+  return rows.sort((a, b) => Number(a.same) - Number(b.same));
+}

@@ -1,0 +1,193 @@
+import { Type } from 'typebox';
+import { ServiceError } from '../kernel/errors.ts';
+import type { AskedRelations, Relation } from '../relations/relations.ts';
+import { fitFrom, fitPage, shorten, shortenValue } from './answer-size.ts';
+import { describeMatch, type ExplainedMatch } from './explained-match.ts';
+import { type Asking, defineTool } from './tool.ts';
+
+/** Tools about relations: what goes with a product, and why. */
+
+const Identifier = Type.String({ minLength: 1, maxLength: 255 });
+const NextOffset = Type.Union([Type.Integer(), Type.Null()], {
+  description: 'send it as offset for more; null: this is all',
+});
+const closed = { additionalProperties: false };
+const Offset = Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000, description: 'default 0' }));
+
+export const listRelations = defineTool({
+  name: 'list_relations',
+  title: 'List relations',
+  description: 'Lists what this catalog knows of what goes with what: relations, each with a tag.',
+  input: Type.Object({ offset: Offset }, closed),
+  output: Type.Object({
+    relations: Type.Array(
+      Type.Object({
+        id: Type.Integer(),
+        name: Type.String(),
+        tag: Type.String(),
+        description: Type.Optional(Type.String()),
+        kind: Type.String({ description: 'rule: found by attributes; links: pairs that somebody listed' }),
+        twoWay: Type.Boolean(),
+        enabled: Type.Boolean(),
+        state: Type.String(),
+        problem: Type.Optional(Type.String()),
+      }),
+    ),
+    total: Type.Integer(),
+    nextOffset: NextOffset,
+  }),
+  async answer({ relations, project }, { offset }) {
+    const all = (await relations.list(project.id)).map(describeRelation);
+    const { page, nextOffset } = fitFrom(all, offset);
+    return { relations: [...page], total: all.length, nextOffset };
+  },
+});
+
+function describeRelation({ id, definition, state, problem }: Relation) {
+  const { name, tag, description, kind = 'rule', twoWay, enabled } = definition;
+  return {
+    ...{ id, name: shorten(name), tag: shorten(tag) },
+    ...(description && { description: shorten(description) }),
+    ...{ kind, twoWay, enabled, state },
+    ...(problem !== undefined && { problem: shorten(problem) }),
+  };
+}
+
+const Related = Type.Object({
+  identifier: Type.String(),
+  name: Type.String(),
+  brand: Type.String(),
+  link: Type.String(),
+  why: Type.Optional(Type.Array(Type.String())),
+});
+const RELATED = 5;
+const LARGEST = 20;
+const FARTHEST = 80;
+/** Asked at once; of more, the answer says which are left. */
+const RELATIONS = 20;
+
+export const relatedProducts = defineTool({
+  name: 'related_products',
+  title: 'Related products',
+  description:
+    'What goes with a product: accessories, spare parts, alternatives, whatever the relations say. With explain, the values that decided.',
+  input: Type.Object(
+    {
+      identifier: Identifier,
+      tags: Type.Optional(
+        Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
+          maxItems: 20,
+          description: 'default: all relations',
+        }),
+      ),
+      relationIds: Type.Optional(Type.Array(Type.Integer({ minimum: 1 }), { maxItems: RELATIONS })),
+      limit: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: LARGEST,
+          default: RELATED,
+          description: 'products of each relation',
+        }),
+      ),
+      offset: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          maximum: FARTHEST,
+          description: 'products of each relation to leave out; default 0',
+        }),
+      ),
+      explain: Type.Optional(Type.Boolean()),
+    },
+    closed,
+  ),
+  output: Type.Object({
+    relations: Type.Array(
+      Type.Object({
+        id: Type.Integer(),
+        name: Type.String(),
+        tag: Type.String(),
+        products: Type.Array(Related),
+        nextOffset: NextOffset,
+      }),
+    ),
+    notShown: Type.Array(Type.Integer(), {
+      description: 'relations that had no room: ask for them with relationIds',
+    }),
+  }),
+  async answer(asking, { identifier, tags, relationIds, limit = RELATED, offset = 0, explain = false }) {
+    await refuseUnknown(asking, identifier);
+    const wanted = await chooseRelations(asking, { tags, relationIds });
+    const now = wanted.slice(0, RELATIONS);
+    const included = { includeRelations: now.map(({ id }) => ({ id, limit: offset + limit + 1 })) };
+    const asked: AskedRelations = { ...included, identifiers: [identifier], form: 'single', explain };
+    const found = now.length === 0 ? [] : await askRelations(asking, asked);
+    const described = found.map((one) => describeFound(one, { offset, limit }));
+    const shown = fitPage(described);
+    const shownIds = new Set(described.slice(shown.length).map(({ id }) => id));
+    const notShown = [...now.filter(({ id }) => shownIds.has(id)), ...wanted.slice(RELATIONS)];
+    return { relations: [...shown], notShown: notShown.map(({ id }) => id).slice(0, 100) };
+  },
+});
+
+/** @throws not_found */
+async function refuseUnknown({ catalog, project }: Asking, identifier: string): Promise<void> {
+  if (await catalog.store.hasAny(project.id, [identifier])) return;
+  throw new ServiceError('not_found', { details: [`no product ${JSON.stringify(identifier)}`] });
+}
+
+async function chooseRelations(
+  { relations, project }: Asking,
+  { tags, relationIds }: { tags: readonly string[] | undefined; relationIds: readonly number[] | undefined },
+): Promise<readonly Relation[]> {
+  const all = (await relations.list(project.id)).filter(({ definition }) => definition.enabled);
+  if (tags === undefined && relationIds === undefined) return all;
+  return all.filter(({ id, definition }) => tags?.includes(definition.tag) || relationIds?.includes(id));
+}
+
+interface FoundRelation {
+  readonly id: number;
+  readonly name: string;
+  readonly tag: string;
+  readonly searchResult: readonly FoundItem[];
+}
+
+interface FoundItem {
+  readonly identifier: string;
+  readonly name: string;
+  readonly brand: string;
+  readonly link: string;
+  readonly explain?: { readonly match?: readonly ExplainedMatch[] };
+}
+
+async function askRelations(
+  { relations, project, signal }: Asking,
+  asked: AskedRelations,
+): Promise<FoundRelation[]> {
+  const parts: Buffer[] = [];
+  for await (const part of await relations.ask(project, asked, signal)) parts.push(part);
+  const { tags } = JSON.parse(Buffer.concat(parts).toString()) as {
+    tags: { tag: string; relations: Omit<FoundRelation, 'tag'>[] }[];
+  };
+  return tags.flatMap(({ tag, relations }) => relations.map((one) => ({ tag, ...one })));
+}
+
+/** Tokens of a relation without its products. */
+const RELATION_HEAD = 200;
+
+function describeFound(
+  { id, name, tag, searchResult }: FoundRelation,
+  { offset, limit }: { offset: number; limit: number },
+) {
+  const wanted = searchResult.slice(offset, offset + limit).map(describeItem);
+  const products = fitPage(wanted, RELATION_HEAD);
+  const end = offset + products.length;
+  const nextOffset = end < searchResult.length && end <= FARTHEST ? end : null;
+  return { id, name: shorten(name), tag: shorten(tag), products: [...products], nextOffset };
+}
+
+const MATCHES = 6;
+
+const describeItem = ({ identifier, name, brand, link, explain }: FoundItem) => ({
+  ...{ identifier, name: shorten(name), brand: shortenValue(brand), link: link.length > 200 ? '' : link },
+  ...(explain !== undefined && { why: (explain.match ?? []).slice(0, MATCHES).map(describeMatch) }),
+});

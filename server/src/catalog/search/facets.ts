@@ -1,0 +1,85 @@
+import { type Attribute, listFacts, readMeasure } from '../ontology/ontology.ts';
+import type { UploadedProduct } from '../products/products.ts';
+
+/** What the hits of a search have in common, to narrow it by. Source: docs/interface.md §4.13. */
+export interface Facet {
+  readonly attribute: string;
+  readonly type: string;
+  readonly unitName?: string;
+  /** Products with a value. */
+  readonly count: number;
+  readonly values: readonly { readonly value: string; readonly count: number }[];
+  /** Of a numeric attribute, in its unit. */
+  readonly min?: number;
+  readonly max?: number;
+}
+
+const ATTRIBUTES = 20;
+const VALUES = 10;
+/** Distinct values of one attribute that are told apart. */
+const DISTINCT = 1_000;
+
+interface Tally {
+  readonly attribute: Attribute;
+  readonly values: Map<string, number>;
+  count: number;
+  min: number;
+  max: number;
+}
+
+export class FacetTally {
+  private readonly byId = new Map<number, Tally>();
+  private readonly byKey: ReadonlyMap<string, Attribute>;
+  products = 0;
+
+  constructor(byKey: ReadonlyMap<string, Attribute>) {
+    this.byKey = byKey;
+  }
+
+  add({ attributes }: UploadedProduct): void {
+    this.products += 1;
+    const seen = new Set<number>();
+    for (const { attribute, value } of listFacts(attributes, this.byKey)) {
+      const tally = this.tallyOf(attribute);
+      if (!seen.has(attribute.id)) tally.count += 1;
+      seen.add(attribute.id);
+      const known = tally.values.get(value);
+      if (known !== undefined || tally.values.size < DISTINCT) tally.values.set(value, (known ?? 0) + 1);
+      if (attribute.type === 'NUMERIC_ATTRIBUTE') noteNumber(tally, value);
+    }
+  }
+
+  private tallyOf(attribute: Attribute): Tally {
+    const known = this.byId.get(attribute.id);
+    const none = { count: 0, min: Number.POSITIVE_INFINITY, max: Number.NEGATIVE_INFINITY };
+    const tally = known ?? { attribute, values: new Map(), ...none };
+    if (known === undefined) this.byId.set(attribute.id, tally);
+    return tally;
+  }
+
+  /** @returns the attributes that most of the products have, each with its most frequent values */
+  list(): readonly Facet[] {
+    const frequent = [...this.byId.values()].sort(
+      (a, b) => b.count - a.count || a.attribute.id - b.attribute.id,
+    );
+    return frequent.slice(0, ATTRIBUTES).map(describe);
+  }
+}
+
+function noteNumber(tally: Tally, value: string): void {
+  const measure = readMeasure(value, tally.attribute);
+  if (!('plain' in measure)) return;
+  tally.min = Math.min(tally.min, Number(measure.plain));
+  tally.max = Math.max(tally.max, Number(measure.plain));
+}
+
+function describe({ attribute: { name, type, unitName }, count, values, min, max }: Tally): Facet {
+  const frequent = [...values].sort(([a, one], [b, other]) => other - one || (a < b ? -1 : 1));
+  return {
+    ...{ attribute: name, type },
+    ...(unitName !== undefined && { unitName }),
+    count,
+    values: frequent.slice(0, VALUES).map(([value, times]) => ({ value, count: times })),
+    ...(min <= max && { min, max }),
+  };
+}

@@ -1,0 +1,102 @@
+import { setTimeout } from 'node:timers/promises';
+import { ServiceError } from '../../kernel/errors.ts';
+import type { Logger } from '../../kernel/logger.ts';
+import type { ThreadPool } from '../../storage/storage.ts';
+import type { CatalogStore } from '../port.ts';
+import type { SearchQuestion } from './search-plan.ts';
+import type { SearchAnswer, SearchOrder, SearchOutcome } from './search-run.ts';
+
+/** Search for products, as the serving thread sees it. */
+export interface ProductSearch {
+  /** @throws query_invalid, search_too_broad, search_not_ready while the index is made */
+  find(projectId: number, question: SearchQuestion, signal: AbortSignal): Promise<SearchAnswer>;
+  /** The catalog changed: brings the index up to date, if anybody searched lately. */
+  follow(projectId: number): void;
+}
+
+/** How long a search waits for the index: 100,000 products on an idle machine. */
+const WAIT_MS = 10_000;
+const RETRY_SECONDS = 2;
+/** The index of a project that nobody searched for so long is left alone until somebody does. */
+const FOLLOWED_MS = 3_600_000;
+
+interface SearchParts {
+  readonly store: CatalogStore;
+  readonly searchers: ThreadPool;
+  readonly logger: Logger;
+}
+
+export function createProductSearch({ store, searchers, logger }: SearchParts): ProductSearch {
+  const index = createIndexWalks(store, logger);
+  const searchedAt = new Map<number, number>();
+
+  const ask = (order: SearchOrder, signal: AbortSignal) =>
+    searchers.run<SearchOutcome>('searchProducts', order, { key: order.projectId, unordered: true, signal });
+
+  /** @throws search_not_ready */
+  async function awaitIndex(projectId: number, missing: string, leftMs: number): Promise<void> {
+    const completed = index.complete(projectId);
+    if (leftMs > 0 && (await Promise.race([completed, setTimeout(leftMs, false)]))) return;
+    throw new ServiceError('search_not_ready', { retryAfterSeconds: RETRY_SECONDS, details: [missing] });
+  }
+
+  return {
+    async find(projectId, question, signal) {
+      searchedAt.set(projectId, performance.now());
+      const until = performance.now() + WAIT_MS;
+      let outcome = await ask({ projectId, question }, signal);
+      while ('missing' in outcome) {
+        await awaitIndex(projectId, outcome.missing, until - performance.now());
+        outcome = await ask({ projectId, question }, signal);
+      }
+      if (outcome.isBehind) void index.complete(projectId);
+      return outcome.answer;
+    },
+    follow(projectId) {
+      const at = searchedAt.get(projectId);
+      if (at === undefined) return;
+      if (performance.now() - at < FOLLOWED_MS) void index.complete(projectId);
+      else searchedAt.delete(projectId);
+    },
+  };
+}
+
+/** One walk a project at a time; it goes on behind its completion to remove what leads nowhere. */
+function createIndexWalks(store: CatalogStore, logger: Logger) {
+  type Waiter = (isComplete: boolean) => void;
+  const waiters = new Map<number, Waiter[]>();
+
+  /** @returns whether there is more to do */
+  async function step(projectId: number, waiting: Waiter[]): Promise<boolean> {
+    const heard = waiting.length;
+    const { isComplete, isTidy } = await store.walkSearch(projectId);
+    if (!isComplete) return true;
+    for (const resolve of waiting.splice(0, heard)) resolve(true);
+    return !isTidy || waiting.length > 0;
+  }
+
+  async function walkLogged(projectId: number, waiting: Waiter[]): Promise<void> {
+    try {
+      while (await step(projectId, waiting));
+    } catch (error) {
+      logger.warn({ err: error, project: projectId }, 'the index of search is not up to date');
+    }
+    waiters.delete(projectId);
+    for (const resolve of waiting) resolve(false);
+  }
+
+  return {
+    /** @returns whether the index became complete, with all that was in the catalog at this call */
+    complete(projectId: number): Promise<boolean> {
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      const waiting = waiters.get(projectId);
+      if (waiting !== undefined) waiting.push(resolve);
+      else {
+        const first = [resolve];
+        waiters.set(projectId, first);
+        void walkLogged(projectId, first);
+      }
+      return promise;
+    },
+  };
+}

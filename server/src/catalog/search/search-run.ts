@@ -1,0 +1,253 @@
+import { ServiceError } from '../../kernel/errors.ts';
+import type { Operation, StopFlag } from '../../storage/storage.ts';
+import { type PlacedRow, toTableItem } from '../browse/browse.ts';
+import { viewUpload } from '../filters/filters.ts';
+import type { UploadedProduct } from '../products/products.ts';
+import type { CatalogSnapshot, CatalogSnapshots } from '../snapshot.ts';
+import { type Facet, FacetTally } from './facets.ts';
+import { describeProgress, isInReach, isUpToDate } from './search-index.ts';
+import { planSearch, type SearchPlan, type SearchQuestion } from './search-plan.ts';
+import { SortedHits } from './sorted-hits.ts';
+import { isInTier, type SearchTier } from './tiers.ts';
+import { listLexemes } from './words.ts';
+
+/** A search on one state of a catalog, in a thread. */
+export interface SearchOrder {
+  readonly projectId: number;
+  readonly question: SearchQuestion;
+}
+
+export interface SearchAnswer {
+  readonly items: readonly FoundProduct[];
+  readonly total: number;
+  readonly isTotalExact: boolean;
+  readonly facets: readonly Facet[];
+  /** How many of the best hits the facets are of. */
+  readonly facetsOf: number;
+  readonly nextCursor: string | null;
+}
+
+export type SearchOutcome =
+  | {
+      readonly answer: SearchAnswer /** The index lacks a little, which was looked at beside it. */;
+      readonly isBehind: boolean;
+    }
+  | { readonly missing: string };
+
+/** A hit, and where the search goes on behind it. */
+export interface Hit {
+  readonly row: PlacedRow;
+  readonly product: UploadedProduct;
+  readonly place: HitPlace;
+}
+export type HitPlace = readonly [tier: number, document: number];
+
+/** The best hits are read for the facets: about 10 ms. */
+const FACETED = 500;
+/** Hits that are compared with a filter, or sorted. */
+export const EXAMINED = 100_000;
+/** Of products that are read one by one; the rest goes by the index. */
+const LONGEST_MS = 5_000;
+/** Documents beyond the index that are looked at one by one: up to 20 ms. */
+const PAGES = [100, 1_000] as const;
+
+export function searchOperations(snapshots: CatalogSnapshots): Record<string, Operation> {
+  return {
+    searchProducts: async ({ projectId, question }: SearchOrder, stop?: StopFlag) => ({
+      output: await snapshots.read(projectId, (snapshot) => runSearch(snapshot, question, stop)),
+    }),
+  };
+}
+
+async function runSearch(
+  snapshot: CatalogSnapshot,
+  question: SearchQuestion,
+  stop: StopFlag | undefined,
+): Promise<SearchOutcome> {
+  const plan = planSearch(question, (await snapshot.readOntology()).attributes);
+  const state = await snapshot.readSearchState();
+  if (state === undefined || !isInReach(state)) return { missing: describeProgress(state) };
+  const isBehind = !isUpToDate(state);
+  const tail = isBehind ? (await snapshot.listTail(state.lastDocument)).map(readTail) : [];
+  const search = new Search(snapshot, plan, { tail, stop });
+  return { answer: await search.answer(question), isBehind };
+}
+
+interface TailProduct {
+  readonly row: PlacedRow;
+  readonly lexemes: ReadonlySet<string>;
+}
+const readTail = (row: PlacedRow): TailProduct => ({ row, lexemes: listLexemes(JSON.parse(row.text)) });
+
+interface Beside {
+  /** Products that the index lacks, in the order of their documents. */
+  readonly tail: readonly TailProduct[];
+  readonly stop: StopFlag | undefined;
+}
+
+class Search {
+  private readonly snapshot: CatalogSnapshot;
+  private readonly plan: SearchPlan;
+  private readonly beside: Beside;
+  private readonly until = performance.now() + LONGEST_MS;
+
+  constructor(snapshot: CatalogSnapshot, plan: SearchPlan, beside: Beside) {
+    this.snapshot = snapshot;
+    this.plan = plan;
+    this.beside = beside;
+  }
+
+  async answer(question: SearchQuestion): Promise<SearchAnswer> {
+    const { limit, cursor } = question;
+    const { sort, byKey } = this.plan;
+    const facets = new FacetTally(byKey);
+    const sorted = sort && new SortedHits(sort);
+    const surveyed = await this.survey(facets, { kept: limit + 1, sorted });
+    const counted = this.plan.test === undefined ? await this.count() : surveyed;
+    const page = sorted
+      ? await this.pageOfSorted(sorted, surveyed, { limit, cursor })
+      : toPage(cursor === undefined ? surveyed : await this.collect(readPlace(cursor), limit + 1), limit);
+    const { total, isExact: isTotalExact } = counted;
+    return { ...page, total, isTotalExact, facets: facets.list(), facetsOf: facets.products };
+  }
+
+  /** Looks at the hits from the first on, as far as facets, a filter or an order need it. */
+  private async survey(facets: FacetTally, wanted: SurveyWants): Promise<Surveyed> {
+    const isShort = this.plan.test === undefined && wanted.sorted === undefined;
+    const seen: Surveyed = { hits: [], total: 0, examined: 0, isExact: false, last: undefined };
+    for await (const hit of this.listFrom([0, 0])) {
+      const isEnough = isShort && facets.products === FACETED;
+      if (isEnough || seen.examined === EXAMINED || this.isOver()) return seen;
+      seen.examined += 1;
+      seen.last = hit.place;
+      if (this.holds(hit)) noteHit(seen, hit, { facets, ...wanted });
+    }
+    return { ...seen, isExact: true, last: undefined };
+  }
+
+  private async collect(from: HitPlace, most: number): Promise<Collected> {
+    const hits: Hit[] = [];
+    let last: HitPlace | undefined;
+    for await (const hit of this.listFrom(from)) {
+      last = hit.place;
+      if (this.holds(hit)) hits.push(hit);
+      if (hits.length === most || this.isOver()) return { hits, last };
+    }
+    return { hits, last: undefined };
+  }
+
+  private async pageOfSorted(
+    sorted: SortedHits,
+    surveyed: { readonly isExact: boolean },
+    { limit, cursor }: { limit: number; cursor: string | undefined },
+  ): Promise<Page> {
+    if (!surveyed.isExact) throw new ServiceError('search_too_broad', { values: [EXAMINED] });
+    const [from = 0] = cursor === undefined ? [0] : readPlace(cursor);
+    const { documents, isEnd } = sorted.page(from, limit);
+    const rows = await this.snapshot.listDocuments(documents);
+    const byDocument = new Map(rows.map((row) => [row.document, row]));
+    const items = documents.flatMap((document) => byDocument.get(document) ?? []).map(toItem);
+    return { items, nextCursor: isEnd ? null : writePlace([from + limit, 0]) };
+  }
+
+  private async count(): Promise<{ readonly total: number; readonly isExact: boolean }> {
+    const { counted } = this.plan.tiers;
+    const counts = [];
+    for (const tier of counted) counts.push(await this.snapshot.countHits(tier));
+    const ofTail = this.beside.tail.filter(({ lexemes }) => counted.some((tier) => isInTier(tier, lexemes)));
+    return {
+      total: counts.reduce((sum, { count }) => sum + count, ofTail.length),
+      isExact: counts.every(({ isExact }) => isExact),
+    };
+  }
+
+  /** Hits behind a place: the best tier first, in each the product that was uploaded longest ago. */
+  private async *listFrom([first, document]: HitPlace): AsyncGenerator<Hit, void> {
+    for (const [at, tier] of this.plan.tiers.ranked.entries()) {
+      if (at < first) continue;
+      for await (const row of this.listTier(tier, at === first ? document : 0)) {
+        yield { row, product: JSON.parse(row.text) as UploadedProduct, place: [at, row.document] };
+      }
+    }
+  }
+
+  private async *listTier(tier: SearchTier, behind: number): AsyncGenerator<PlacedRow, void> {
+    let after = behind;
+    let limit: number = PAGES[0];
+    for (;;) {
+      const rows = await this.snapshot.listHits({ tier, after, limit });
+      yield* rows;
+      if (rows.length < limit) break;
+      after = rows.at(-1)?.document ?? after;
+      limit = PAGES[1];
+    }
+    for (const { row, lexemes } of this.beside.tail) {
+      if (row.document > behind && isInTier(tier, lexemes)) yield row;
+    }
+  }
+
+  private holds({ product }: Hit): boolean {
+    return this.plan.test?.(viewUpload(product)) ?? true;
+  }
+
+  private isOver(): boolean {
+    const { stop } = this.beside;
+    return performance.now() > this.until || (stop !== undefined && Atomics.load(stop, 0) !== 0);
+  }
+}
+
+interface SurveyWants {
+  /** Hits that are kept. */
+  readonly kept: number;
+  readonly sorted: SortedHits | undefined;
+}
+
+interface Surveyed {
+  readonly hits: Hit[];
+  total: number;
+  examined: number;
+  isExact: boolean;
+  last: HitPlace | undefined;
+}
+
+function noteHit(
+  seen: Surveyed,
+  hit: Hit,
+  { facets, kept, sorted }: SurveyWants & { readonly facets: FacetTally },
+): void {
+  seen.total += 1;
+  sorted?.add(hit);
+  if (seen.hits.length < kept) seen.hits.push(hit);
+  if (facets.products < FACETED) facets.add(hit.product);
+}
+
+interface Collected {
+  readonly hits: readonly Hit[];
+  /** How far it looked; undefined: to the end. */
+  readonly last: HitPlace | undefined;
+}
+
+type Page = Pick<SearchAnswer, 'items' | 'nextCursor'>;
+
+function toPage({ hits, last }: Collected, limit: number): Page {
+  const page = hits.slice(0, limit);
+  const behind = hits.length > limit ? page.at(-1)?.place : last;
+  return { items: page.map(({ row }) => toItem(row)), nextCursor: behind ? writePlace(behind) : null };
+}
+
+export type FoundProduct = ReturnType<typeof toItem>;
+
+function toItem(row: PlacedRow) {
+  const product = JSON.parse(row.text) as UploadedProduct;
+  return { ...toTableItem(row, product), link: product.productUrl };
+}
+
+const writePlace = (place: HitPlace): string => Buffer.from(place.join(' ')).toString('base64url');
+
+/** @throws query_invalid */
+function readPlace(cursor: string): HitPlace {
+  const [, tier, document] = /^(\d{1,9}) (\d{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
+  if (tier !== undefined && document !== undefined) return [Number(tier), Number(document)];
+  const details = ['/cursor must be the nextCursor of the page before'];
+  throw new ServiceError('query_invalid', { details });
+}

@@ -1,0 +1,261 @@
+import {
+  among,
+  byEngine,
+  insertInto,
+  listed,
+  lookupJoin,
+  own,
+  ownKey,
+  PROJECT,
+  type Program,
+  row,
+  rows,
+  run,
+  type Sql,
+  sql,
+  tabled,
+  text,
+} from '../../storage/storage.ts';
+import type { PlacedRow } from '../browse/browse.ts';
+import type { CountedHits, WantedHits } from '../port.ts';
+import type { UploadedProduct } from '../products/products.ts';
+import {
+  type LexemeGroups,
+  listLexemes,
+  NEW_WALK,
+  needsTidying,
+  SEARCH_STEP,
+  type SearchState,
+  type SearchStep,
+  type SearchTier,
+  type SearchWalk,
+  TAIL,
+  TIDY_STEP,
+} from '../search/search.ts';
+import { PRODUCTS } from './commit-store.ts';
+import { planForParts } from './planning-store.ts';
+import { listedColumns, uploadText } from './product-list-store.ts';
+import type { CatalogState } from './state-store.ts';
+
+/** The index of search: FTS5 in a file, tsvector with GIN in PostgreSQL. */
+
+/** PostgreSQL keeps all in one table, which a migration made. */
+const NOTHING = text('select 1 where false');
+
+/**
+ * A file gets its tables at the first search, so that a catalog that nobody searches has none. Lexemes without places, which
+ * nobody asks for; the index of their beginnings makes `b*` as fast as a word.
+ */
+const TABLES = [
+  `create virtual table if not exists search_lexeme using fts5(lexemes, content='', contentless_delete=1, detail=none,
+    tokenize='ascii', prefix='2 3 4 5 6 7 8')`,
+  `create table if not exists search_document (document_id integer primary key, product_id integer not null)`,
+  `create table if not exists search_walk (id integer primary key, last_document integer not null,
+    version integer not null, documents integer not null, untidied integer not null, tidied_up_to integer not null)`,
+].map((table) => byEngine({ sqlite: text(table), postgres: NOTHING }));
+
+const IS_MADE = byEngine({
+  sqlite: text(`select 1 from sqlite_schema where name = 'search_walk'`),
+  postgres: text('select 1'),
+});
+const PRESENT_VERSION = byEngine({
+  sqlite: text(`(select value from meta where name = 'catalog_version')`),
+  postgres: sql`(select catalog_version from catalog where ${own()})`,
+});
+const NEWEST = sql`coalesce((select max(id) from document where ${own()}), 0)`;
+
+export function* readSearchState(): Program<SearchState | undefined> {
+  if ((yield* row(IS_MADE)) === undefined) return undefined;
+  return yield* row(
+    sql`select w.last_document as "lastDocument", w.version, ${NEWEST} as "newestDocument",
+      ${PRESENT_VERSION} as "presentVersion" from search_walk w where ${own('w')} and w.id = 1`,
+  );
+}
+
+/** In PostgreSQL each lexeme follows the project, whose place is held by this. */
+const OF_PROJECT = '~';
+
+const quote = (lexeme: string, engine: 'sqlite' | 'postgres'): string => {
+  const [word, begins] = lexeme.endsWith('*') ? [lexeme.slice(0, -1), true] : [lexeme, false];
+  if (engine === 'sqlite') return `"${word}"${begins ? ' *' : ''}`;
+  return `'${OF_PROJECT}${word}'${begins ? ':*' : ''}`;
+};
+
+function writeGroups(groups: LexemeGroups, engine: 'sqlite' | 'postgres'): string {
+  const [or, and] = engine === 'sqlite' ? [' OR ', ' AND '] : [' | ', ' & '];
+  return groups.map((group) => `(${group.map((one) => quote(one, engine)).join(or)})`).join(and);
+}
+
+/** @returns what both engines call a query, of letters and digits in quotes; undefined for every product */
+function writeTier({ all, except }: SearchTier, engine: 'sqlite' | 'postgres'): string | undefined {
+  if (all.length === 0) return undefined;
+  const not = engine === 'sqlite' ? ' NOT ' : ' & !';
+  return [writeGroups(all, engine), ...except.map((groups) => writeGroups(groups, engine))]
+    .map((part) => `(${part})`)
+    .reduce((query, part) => (engine === 'sqlite' ? `(${query}${not}${part})` : `${query}${not}${part}`));
+}
+
+const IS_FOUND_IN_FILE = (query: string) => sql`l.search_lexeme match ${query}`;
+
+/** The rows `s` of the index that a tier finds, `from` and `where`. */
+interface Found {
+  readonly from: Sql;
+  readonly where: Sql;
+  /** In SQLite the key of what is found; PostgreSQL would walk all documents if their order could come from their key. */
+  readonly order: Sql;
+}
+
+function foundBy(tier: SearchTier): Found {
+  const [inFile, inPostgres] = [writeTier(tier, 'sqlite'), writeTier(tier, 'postgres')];
+  const every = { from: text('search_document s'), where: own('s'), order: text('s.document_id') };
+  if (inFile === undefined || inPostgres === undefined) return every;
+  const query = sql`replace(${inPostgres}, ${OF_PROJECT}, ${PROJECT}::bigint::text || '.')::tsquery`;
+  return {
+    from: byEngine({
+      sqlite: text('search_lexeme l cross join search_document s on s.document_id = l.rowid'),
+      postgres: every.from,
+    }),
+    where: byEngine({
+      sqlite: IS_FOUND_IN_FILE(inFile),
+      postgres: sql`${every.where} and s.lexemes @@ ${query}`,
+    }),
+    order: byEngine({ sqlite: text('l.rowid'), postgres: text('s.document_id + 0') }),
+  };
+}
+
+/** The product of a row `s`, unless the document has been replaced since, or belongs to an open full update. */
+const PRODUCT = lookupJoin('product', 'p', sql`p.id = s.product_id and p.document_id = s.document_id`);
+const DOCUMENT = lookupJoin('document', 'd', sql`d.id = p.document_id`);
+const PLACED = sql`p.document_id as document, ${listedColumns(uploadText(true))}`;
+
+export function listHits({ tier, after, limit }: WantedHits): Program<PlacedRow[]> {
+  const { from, where, order } = foundBy(tier);
+  const behind = byEngine({
+    sqlite: sql`${order} > ${after}`,
+    postgres: sql`s.document_id > ${after}`,
+  });
+  const page = sql`(select p.* from ${from} ${PRODUCT} where ${where} and ${behind} order by ${order} limit ${limit}) p`;
+  return rows(sql`select ${PLACED} from ${page} ${DOCUMENT} order by p.document_id`);
+}
+
+/** Hits that are counted one by one, at 2 µs; more are counted by the index alone. */
+const COUNTED = 10_000;
+
+export function* countHits(tier: SearchTier): Program<CountedHits> {
+  const { from, where } = foundBy(tier);
+  const some = sql`${from} ${PRODUCT} where ${where} limit ${COUNTED + 1}`;
+  const counted = yield* count(some);
+  if (counted <= COUNTED) return { count: counted, isExact: true };
+  const all = yield* count(sql`${from} where ${where}`);
+  const size = yield* row<{ documents: number; products: number; isComplete: boolean | 0 | 1 }>(
+    sql`select w.documents, (select count(*) from ${PRODUCTS}) as products,
+      w.version = ${PRESENT_VERSION} as "isComplete" from search_walk w where ${own('w')} and w.id = 1`,
+  );
+  return { count: all, isExact: Boolean(size?.isComplete) && size?.documents === size?.products };
+}
+
+function* count(found: Sql): Program<number> {
+  const counted = yield* row<{ count: number }>(
+    sql`select count(*) as count from (select 1 from ${found}) f`,
+  );
+  return counted?.count ?? 0;
+}
+
+export function* listTail(after: number): Program<PlacedRow[]> {
+  yield* planForParts();
+  return yield* rows(
+    sql`select ${PLACED} from (select d.id as document_id, d.product_id from document d
+        where ${own('d')} and d.id > ${after} order by d.id limit ${TAIL}) s ${PRODUCT} ${DOCUMENT} order by p.document_id`,
+  );
+}
+
+export const listDocuments = (documents: readonly number[]): Program<PlacedRow[]> =>
+  rows(
+    sql`select ${PLACED} from (select k.value as document_id from ${listed('k', 'bigint', documents)}) s
+      ${lookupJoin('document', 'd', sql`d.id = s.document_id`)}
+      ${lookupJoin('product', 'p', sql`p.id = d.product_id and p.document_id = d.id`)}`,
+  );
+
+/** Adds the next documents to the index; when none is left, removes a part of what leads nowhere. */
+export function* walkSearch(state: CatalogState): Program<SearchStep> {
+  for (const table of TABLES) yield* run(table);
+  const walk = (yield* readWalk()) ?? NEW_WALK;
+  yield* planForParts();
+  const documents = yield* rows<{ id: number; product: number; raw: string }>(
+    sql`select d.id, d.product_id as product, ${uploadText(true)} as raw from document d
+      where ${own('d')} and d.id > ${walk.lastDocument} order by d.id limit ${SEARCH_STEP}`,
+  );
+  yield* placeDocuments(
+    documents.map(({ id, product, raw }) => [id, product, [...listLexemes(read(raw))].join(' ')]),
+  );
+  const isComplete = documents.length < SEARCH_STEP;
+  const walked = {
+    ...walk,
+    lastDocument: documents.at(-1)?.id ?? walk.lastDocument,
+    version: isComplete ? state.catalogVersion : walk.version,
+    documents: walk.documents + documents.length,
+    untidied: walk.untidied + documents.length,
+  };
+  const isTidy = !needsTidying(walked);
+  yield* saveWalk(isComplete && !isTidy ? yield* tidy(walked) : walked);
+  return { isComplete, isTidy };
+}
+
+const read = (raw: string) => JSON.parse(raw) as UploadedProduct;
+
+const readWalk = (): Program<SearchWalk | undefined> =>
+  row(
+    sql`select w.last_document as "lastDocument", w.version, w.documents, w.untidied, w.tidied_up_to as "tidiedUpTo"
+      from search_walk w where ${own('w')} and w.id = 1`,
+  );
+
+const saveWalk = ({ lastDocument, version, documents, untidied, tidiedUpTo }: SearchWalk): Program<number> =>
+  run(
+    sql`${insertInto(
+      'search_walk',
+      'id, last_document, version, documents, untidied, tidied_up_to',
+      sql`1, ${lastDocument}, ${version}, ${documents}, ${untidied}, ${tidiedUpTo}`,
+    )} on conflict ${ownKey('id')} do update set last_document = excluded.last_document, version = excluded.version,
+      documents = excluded.documents, untidied = excluded.untidied, tidied_up_to = excluded.tidied_up_to`,
+  );
+
+function* placeDocuments(placed: readonly (readonly [number, number, string])[]): Program<void> {
+  if (placed.length === 0) return;
+  const from = tabled('n', { document_id: 'bigint', product_id: 'bigint', lexemes: 'text' }, placed);
+  yield* run(
+    byEngine({
+      sqlite: sql`insert into search_lexeme (rowid, lexemes) select n.document_id, n.lexemes from ${from}`,
+      postgres: insertInto(
+        'search_document',
+        'document_id, product_id, lexemes',
+        sql`n.document_id, n.product_id, array_to_tsvector((select array_agg(${PROJECT}::bigint::text || '.' || w)
+          from unnest(string_to_array(n.lexemes, ' ')) w)) from ${from}`,
+      ),
+    }),
+  );
+  yield* run(
+    byEngine({
+      sqlite: sql`insert into search_document select n.document_id, n.product_id from ${from}`,
+      postgres: NOTHING,
+    }),
+  );
+}
+
+/** Removes rows of documents that are gone; those of the undo log may come back. */
+function* tidy(walk: SearchWalk): Program<SearchWalk> {
+  const looked = yield* rows<{ id: number }>(
+    sql`select s.document_id as id from search_document s where ${own('s')} and s.document_id > ${walk.tidiedUpTo}
+      order by s.document_id limit ${TIDY_STEP}`,
+  );
+  const ids = looked.map(({ id }) => id);
+  const gone = yield* rows<{ id: number }>(
+    sql`select k.value as id from ${listed('k', 'bigint', ids)}
+      where (select d.id from document d where ${own('d')} and d.id = k.value) is null`,
+  );
+  const removed = among(gone.map(({ id }) => id));
+  yield* run(byEngine({ sqlite: sql`delete from search_lexeme where rowid ${removed}`, postgres: NOTHING }));
+  yield* run(sql`delete from search_document where ${own()} and document_id ${removed}`);
+  const documents = walk.documents - gone.length;
+  if (looked.length < TIDY_STEP) return { ...walk, documents, untidied: 0, tidiedUpTo: 0 };
+  return { ...walk, documents, tidiedUpTo: ids.at(-1) ?? 0 };
+}

@@ -1,0 +1,315 @@
+import {
+  among,
+  ask,
+  byEngine,
+  insertInto,
+  lookupJoin,
+  own,
+  type Program,
+  row,
+  rows,
+  run,
+  type Sql,
+  sql,
+  tabled,
+  text,
+} from '../../storage/storage.ts';
+import type { BatchReview, StagedBatch, StagedProducts } from '../port.ts';
+import { type KeyedRow, type PackedProducts, packHashes, sortedRows } from '../products/products.ts';
+import { keepRequestLines } from '../report-lines.ts';
+import type { CatalogState } from './state-store.ts';
+import { discard, wantedProducts } from './undo-store.ts';
+
+/**
+ * The batches of open full updates, a row each: lists of products that are read where they are, as they were found in the
+ * catalog. A batch of whose products one is another by now is staged anew; see `dropOutdated`.
+ */
+
+/** The batch of products that are in none: of those that were left out as not valid. */
+const NO_BATCH = 0;
+
+/** A document to be written: the row of packed products that it comes from, and who it is. */
+export interface PlannedDocument {
+  readonly row: number;
+  readonly id: number;
+  readonly productId: number;
+}
+
+/**
+ * A batch that is staged already, e.g. before a crash, is left as it is.
+ * @returns false, with nothing staged, when something else is derived from products by now: extract the batch anew
+ */
+export function* stageBatch(
+  state: CatalogState,
+  staged: StagedProducts,
+  write: (planned: readonly PlannedDocument[]) => void | Promise<void>,
+): Program<boolean> {
+  const { fullUpdateId, batch, packed, derivationRevision } = staged;
+  const known = yield* row(sql`select 1 from staged_batch where ${ofBatch(fullUpdateId, batch)}`);
+  if (known !== undefined) return true;
+  if (state.derivationRevision !== derivationRevision) return false;
+  const { created = [], changed = [], unchanged = [] } = Object.groupBy(sortedRows(packed), kindIn(staged));
+  const present = [...changed, ...unchanged];
+  const idOf = ({ row }: KeyedRow) => packed.products[row] ?? 0;
+  const { nextProductId, nextDocumentId } = state;
+  const planned = [...created, ...changed].map((keyed, at) => ({
+    ...{ row: keyed.row, id: nextDocumentId + at },
+    productId: idOf(keyed) || nextProductId + at,
+  }));
+  yield* ask(() => write(planned));
+  state.nextProductId += created.length;
+  state.nextDocumentId += planned.length;
+  yield* insertBatch(staged, {
+    ...{ catalogVersion: packed.catalogVersion, created: created.length, changed: changed.length },
+    ...{ firstProduct: nextProductId, firstDocument: nextDocumentId },
+    identifiers: created.map(({ identifier }) => identifier),
+    products: present.map(idOf),
+    gaining: unchanged.filter(({ row }) => packed.gains[row] === 1).map(idOf),
+    hashes: packHashes(packed, [...created, ...present]),
+  });
+  return true;
+}
+
+const kindIn =
+  ({ packed }: StagedProducts) =>
+  ({ row }: KeyedRow) => {
+    if (packed.products[row] === 0) return 'created';
+    return packed.documents[row] === 0 ? 'changed' : 'unchanged';
+  };
+
+interface PackedBatch {
+  readonly catalogVersion: number;
+  readonly firstProduct: number;
+  readonly firstDocument: number;
+  readonly created: number;
+  readonly changed: number;
+  readonly identifiers: readonly string[];
+  readonly products: readonly number[];
+  readonly gaining: readonly number[];
+  readonly hashes: Uint8Array;
+}
+
+const COLUMNS = `full_update_id, batch, observed, extracted_by, report, catalog_version, first_product, first_document,
+  created, changed, identifiers, products, gaining, hashes`;
+
+function insertBatch(
+  staged: Omit<StagedProducts, 'packed' | 'derivationRevision'>,
+  packed: PackedBatch,
+): Program<number> {
+  const { fullUpdateId, batch, observed, extractedBy, report } = staged;
+  const { catalogVersion, firstProduct, firstDocument, created, changed, hashes } = packed;
+  const [identifiers, products, gaining] = [packed.identifiers, packed.products, packed.gaining].map((list) =>
+    JSON.stringify(list),
+  ) as [string, string, string];
+  return run(
+    insertInto(
+      'staged_batch',
+      COLUMNS,
+      sql`${fullUpdateId}, ${batch}, ${observed}, ${extractedBy}, ${report}, ${catalogVersion}, ${firstProduct},
+        ${firstDocument}, ${created}, ${changed}, ${identifiers}, ${products}, ${gaining}, ${hashes}`,
+    ),
+  );
+}
+
+const ofUpdate = (fullUpdateId: number) => sql`${own()} and full_update_id = ${fullUpdateId}`;
+const ofBatch = (fullUpdateId: number, batch: number) => sql`${ofUpdate(fullUpdateId)} and batch = ${batch}`;
+
+export const listStagedBatches = (fullUpdateId: number): Program<StagedBatch[]> =>
+  rows(
+    sql`select batch, observed, extracted_by as "extractedBy" from staged_batch
+      where ${ofUpdate(fullUpdateId)} and batch > ${NO_BATCH} order by batch`,
+  );
+
+export function* readStagedReports(fullUpdateId: number): Program<string[]> {
+  const found = yield* rows<{ report: string }>(
+    sql`select report from staged_batch where ${ofUpdate(fullUpdateId)} and batch > ${NO_BATCH} order by batch`,
+  );
+  return found.map(({ report }) => report);
+}
+
+/** Replaces what was found of a staged batch by another ontology. */
+export function* reviewBatch(_: CatalogState, reviewed: BatchReview): Program<void> {
+  const { fullUpdateId, batch, extractedBy, report, gaining } = reviewed;
+  const here = ofBatch(fullUpdateId, batch);
+  const known = yield* row<{ report: string }>(sql`select report from staged_batch where ${here}`);
+  yield* run(
+    sql`update staged_batch set extracted_by = ${extractedBy}, report = ${keepRequestLines(known?.report) + report},
+      gaining = ${JSON.stringify(gaining)} where ${here}`,
+  );
+}
+
+/** Each time anew: they may have changed since. Only a task of the project's order changes them before the commit. */
+export function* keepSkipped(
+  { catalogVersion }: CatalogState,
+  { fullUpdateId, identifiers }: { fullUpdateId: number; identifiers: readonly string[] },
+): Program<void> {
+  yield* run(sql`delete from staged_batch where ${ofBatch(fullUpdateId, NO_BATCH)}`);
+  const present = yield* rows<{ id: number }>(sql`select p.id from ${wantedProducts(identifiers)}`);
+  yield* insertBatch(
+    { fullUpdateId, batch: NO_BATCH, observed: '', extractedBy: '', report: '' },
+    {
+      ...{ catalogVersion, firstProduct: 0, firstDocument: 0, created: 0, changed: 0 },
+      ...{ identifiers: [], products: present.map(({ id }) => id), gaining: [], hashes: new Uint8Array() },
+    },
+  );
+}
+
+/** A staged batch, with its lists of products for statements. */
+export interface StagedPart {
+  readonly batch: number;
+  readonly firstProduct: number;
+  readonly firstDocument: number;
+  readonly created: number;
+  readonly changed: number;
+  /** Of products that gain facts. */
+  readonly gaining: readonly number[];
+  /** Rows `s` of products that the catalog does not hold: product_id, identifier, document_id, hash. */
+  readonly absent: Sql;
+  /** Rows `s` of products that it holds: product_id, is_fresh, hash, and document_id where it is fresh. */
+  readonly present: Sql;
+}
+
+/** A batch with the documents that it brought. */
+type StagedRange = Pick<StagedPart, 'batch' | 'firstDocument' | 'created' | 'changed'>;
+
+type PartRow = Omit<StagedPart, 'gaining' | 'absent' | 'present'> & {
+  readonly gaining: string;
+  readonly identifiers: string;
+  readonly products: string;
+  readonly hashes: Uint8Array;
+};
+
+/** SQLite would copy the hashes for each row that it reads from its table: there they are parameters. */
+const LISTS = byEngine({
+  sqlite: text('identifiers, products, hashes'),
+  postgres: text(`'' as identifiers, '' as products, '' as hashes`),
+});
+
+export function* openPart(fullUpdateId: number, batch: number): Program<StagedPart> {
+  const here = ofBatch(fullUpdateId, batch);
+  const found = yield* row<PartRow>(
+    sql`select batch, first_product as "firstProduct", first_document as "firstDocument", created, changed, gaining,
+      ${LISTS} from staged_batch where ${here}`,
+  );
+  if (found === undefined) throw new Error(`the batch ${batch} is staged no more`);
+  const { identifiers, products, hashes, gaining, ...part } = found;
+  const { firstProduct, firstDocument, created, changed } = part;
+  const absent = byEngine({
+    sqlite: sql`(select ${firstProduct} + key as product_id, value as identifier, ${firstDocument} + key as document_id,
+      substr(${hashes}, key * 16 + 1, 16) as hash from json_each(${identifiers})) s`,
+    postgres: unpacked(
+      here,
+      text(`b.first_product + u.place - 1 as product_id, u.value as identifier,
+        b.first_document + u.place - 1 as document_id, substr(b.hashes, (u.place * 16 - 15)::int, 16) as hash`),
+      'identifiers',
+    ),
+  });
+  const present = byEngine({
+    sqlite: sql`(select value as product_id, key < ${changed} as is_fresh, ${firstDocument + created} + key as document_id,
+      substr(${hashes}, (${created} + key) * 16 + 1, 16) as hash from json_each(${products})) s`,
+    postgres: unpacked(
+      here,
+      text(`u.value::bigint as product_id, u.place <= b.changed as is_fresh,
+        b.first_document + b.created + u.place - 1 as document_id,
+        substr(b.hashes, ((b.created + u.place) * 16 - 15)::int, 16) as hash`),
+      'products',
+    ),
+  });
+  return { ...part, gaining: JSON.parse(gaining) as number[], absent, present };
+}
+
+/** The lists are unpacked once, not for each of their rows: `offset 0` and the concatenation see to that. */
+const unpacked = (here: Sql, columns: Sql, list: 'identifiers' | 'products'): Sql =>
+  sql`(select ${columns} from (select first_product, first_document, created, changed, hashes || ''::bytea as hashes,
+      ${text(list)}::json as list from staged_batch where ${here} offset 0) b
+    cross join lateral json_array_elements_text(b.list) with ordinality u (value, place)) s`;
+
+/** Rows of all batches of a full update: `${name}.batch`, `${name}.value` and, from 0 on, `${name}.place`. */
+export const stagedList = (
+  fullUpdateId: number,
+  list: 'gaining' | 'identifiers' | 'products',
+  name = 's',
+): Sql =>
+  byEngine({
+    sqlite: sql`(select b.batch, b.changed, e.value, e.key as place from staged_batch b
+      cross join json_each(${text(`b.${list}`)}) e where b.full_update_id = ${fullUpdateId}) ${text(name)}`,
+    postgres: sql`(select b.batch, b.changed, e.value${text(list === 'identifiers' ? ' collate "C"' : '::bigint')} as value,
+      e.place - 1 as place from staged_batch b cross join lateral
+      json_array_elements_text(${text(`b.${list}`)}::json) with ordinality e (value, place)
+      where ${own('b')} and b.full_update_id = ${fullUpdateId}) ${text(name)}`,
+  });
+
+/**
+ * Drops batches that do not fit the catalog any more: what they found unchanged is another product by now, or what they
+ * found absent is there. They are staged anew from their bodies.
+ * @returns whether there were any
+ */
+export function* dropOutdated(
+  { catalogVersion }: CatalogState,
+  { fullUpdateId }: { fullUpdateId: number },
+): Program<boolean> {
+  const older = yield* rows<{ batch: number }>(
+    sql`select batch from staged_batch where ${ofUpdate(fullUpdateId)} and batch > ${NO_BATCH}
+      and catalog_version <> ${catalogVersion}`,
+  );
+  let isAny = false;
+  for (const { batch } of older) {
+    const part = yield* openPart(fullUpdateId, batch);
+    if (yield* isAsFound(part)) continue;
+    yield* dropBatch(fullUpdateId, part);
+    isAny = true;
+  }
+  return isAny;
+}
+
+function* isAsFound({ absent, present }: StagedPart): Program<boolean> {
+  const come = lookupJoin('product', 'p', sql`p.identifier = s.identifier`);
+  if ((yield* row(sql`select 1 from ${absent} ${come} limit 1`)) !== undefined) return false;
+  const other = yield* row(
+    sql`select 1 from ${present} where not exists (select 1 from product p
+      where ${own('p')} and p.id = s.product_id and (p.hash <> s.hash) = s.is_fresh) limit 1`,
+  );
+  return other === undefined;
+}
+
+/** Whether the products that an update found unchanged still are; nothing is written for them. */
+export function* arePresentAsFound(
+  { catalogVersion }: CatalogState,
+  { catalogVersion: found, products, documents }: PackedProducts,
+): Program<boolean> {
+  if (found === catalogVersion) return true;
+  const unchanged = [...documents.entries()].flatMap(([row, id]) =>
+    id === 0 ? [] : [[products[row] ?? 0, id]],
+  );
+  const present = yield* row<{ count: number }>(
+    sql`select count(*) as count from ${tabled('w', { id: 'bigint', document: 'bigint' }, unchanged)}
+      ${lookupJoin('product', 'p', sql`p.id = w.id and p.document_id = w.document`)}`,
+  );
+  return present?.count === unchanged.length;
+}
+
+/** Removes a batch; what it brought is garbage, except where the full update was committed, which left only the report. */
+export function* dropBatch(
+  fullUpdateId: number,
+  { batch, firstDocument, created, changed }: StagedRange,
+): Program<void> {
+  const behind = firstDocument + created + changed;
+  yield* discard(sql`id from document where ${own()} and id >= ${firstDocument} and id < ${behind}`);
+  yield* run(sql`delete from staged_batch where ${ofBatch(fullUpdateId, batch)}`);
+}
+
+/** Its documents belong to products by now. */
+export const emptyCommitted = (fullUpdateId: number): Program<number> =>
+  run(
+    sql`update staged_batch set first_document = 0, created = 0, changed = 0, identifiers = '[]', products = '[]',
+      gaining = '[]', hashes = '' where ${ofUpdate(fullUpdateId)}`,
+  );
+
+/** @returns a batch of a full update that is over */
+export const findOver = (
+  live: readonly number[],
+): Program<(StagedRange & { fullUpdateId: number }) | undefined> =>
+  row(
+    sql`select full_update_id as "fullUpdateId", batch, first_document as "firstDocument", created, changed
+      from staged_batch where ${own()} and not (full_update_id ${among(live)}) limit 1`,
+  );

@@ -1,0 +1,144 @@
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import type { UploadProduct } from '@relata/client';
+import { normaliseProduct } from '../../catalog/catalog.ts';
+import { type Connection, type ConnectionFlags, chooseProject, connect } from './connection.ts';
+import { measureFiles, readProducts } from './product-files.ts';
+import { ask, countOf, isInteractive, print, say } from './terminal.ts';
+import { UsageError } from './usage-error.ts';
+
+/** How many identifiers a request may name. Source: docs/interface.md §8. */
+const IDENTIFIERS = 10_000;
+/** How many of each kind a difference lists. */
+const SHOWN = 20;
+
+interface Difference {
+  readonly created: string[];
+  readonly changed: string[];
+  readonly deleted: string[];
+  unchanged: number;
+}
+
+/** `relata diff FILE…`: what a full update of these files would do. Nothing is sent. @returns 1 where there is a difference */
+export async function diff(files: readonly string[], flags: ConnectionFlags): Promise<number> {
+  const connection = connect(flags);
+  const wanted = await hashFiles(files);
+  const found: Difference = { created: [], changed: [], deleted: [], unchanged: 0 };
+  for await (const product of connection.relata.products.export(await chooseProject(connection))) {
+    const { identifier } = product;
+    const hash = wanted.get(identifier);
+    wanted.delete(identifier);
+    if (hash === undefined) found.deleted.push(identifier);
+    else if (hash === hashProduct(product)) found.unchanged += 1;
+    else found.changed.push(identifier);
+  }
+  found.created.push(...wanted.keys());
+  const { created, changed, unchanged, deleted } = found;
+  if (flags.json)
+    print({ created: created.length, changed: changed.length, unchanged, deleted: deleted.length });
+  else {
+    listDifference(found);
+    const counts = { created, changed, deleted };
+    const words = Object.entries(counts).map(([name, list]) => `${say(list.length)} ${name}`);
+    console.log([...words, `${say(unchanged)} unchanged`].join(', '));
+  }
+  return created.length + changed.length + deleted.length > 0 ? 1 : 0;
+}
+
+function listDifference({ created, changed, deleted }: Difference): void {
+  for (const [sign, list] of [
+    ['+', created],
+    ['~', changed],
+    ['-', deleted],
+  ] as const) {
+    for (const identifier of list.slice(0, SHOWN)) console.log(`${sign} ${identifier}`);
+    if (list.length > SHOWN) console.log(`${sign} … and ${say(list.length - SHOWN)} more`);
+  }
+}
+
+/** The last product of an identifier wins, as in an upload. A hash takes 22 characters, whatever the product has. */
+async function hashFiles(files: readonly string[]): Promise<Map<string, string>> {
+  const hashes = new Map<string, string>();
+  for await (const products of readProducts(files, measureFiles(files))) {
+    for (const bytes of products) {
+      const product = parse(bytes);
+      hashes.set(product.identifier, hashProduct(product));
+    }
+  }
+  return hashes;
+}
+
+function parse(bytes: Buffer): UploadProduct {
+  try {
+    const product = JSON.parse(bytes.toString('utf8').replace(/^\ufeff/, '')) as UploadProduct;
+    if (typeof product?.identifier === 'string') return product;
+  } catch {}
+  const text = bytes.toString('utf8', 0, 120);
+  throw new UsageError(`this is no product: ${text}`);
+}
+
+/** As the service compares them. */
+const hashProduct = (product: UploadProduct) =>
+  createHash('sha256')
+    .update(JSON.stringify(normaliseProduct(product as Parameters<typeof normaliseProduct>[0])))
+    .digest('base64url')
+    .slice(0, 22);
+
+/** `relata pull`: the whole catalog in upload shape, a product a line. */
+export async function pull(flags: ConnectionFlags & { readonly output?: string }): Promise<number> {
+  const connection = connect(flags);
+  const lines = writeLines(connection, await chooseProject(connection));
+  const { output } = flags;
+  if (output === undefined) await pipeline(Readable.from(lines), process.stdout, { end: false });
+  else if (/\.gz$/.test(output))
+    await pipeline(Readable.from(lines), createGzip(), createWriteStream(output));
+  else await pipeline(Readable.from(lines), createWriteStream(output));
+  return 0;
+}
+
+async function* writeLines({ relata }: Connection, projectId: number): AsyncGenerator<string> {
+  for await (const product of relata.products.export(projectId)) yield `${JSON.stringify(product)}\n`;
+}
+
+/** `relata delete ID…`: what is not there is named by the task's report. */
+export async function remove(
+  identifiers: readonly string[],
+  flags: ConnectionFlags & { readonly yes?: boolean },
+): Promise<number> {
+  const connection = connect(flags);
+  const { relata, projectId } = connection;
+  if (!flags.yes && isInteractive()) {
+    const typed = await ask(
+      `Type ${identifiers.length} to delete ${countOf(identifiers.length, 'product')}: `,
+    );
+    if (typed !== String(identifiers.length)) throw new UsageError('nothing was deleted');
+  }
+  const tasks: string[] = [];
+  for (let at = 0; at < identifiers.length; at += IDENTIFIERS) {
+    const { task } = await relata.products.delete(identifiers.slice(at, at + IDENTIFIERS), { projectId });
+    tasks.push(task.id);
+  }
+  for (const task of tasks) await relata.tasks.wait(task);
+  if (flags.json) print({ deleted: identifiers.length, tasks });
+  else console.log(`deleted ${countOf(identifiers.length, 'product')}`);
+  return 0;
+}
+
+/** `relata lookup ID…` @returns 1 where one is not there */
+export async function lookUp(identifiers: readonly string[], flags: ConnectionFlags): Promise<number> {
+  const { relata, projectId } = connect(flags);
+  const found = await relata.products.lookUp(identifiers, { projectId });
+  if (flags.json) print(found);
+  else
+    for (const { identifier, name, facts } of found) {
+      console.log(`${identifier}  ${name}`);
+      for (const { attribute, value } of facts) console.log(`  ${attribute}: ${value}`);
+    }
+  const known = new Set(found.map(({ identifier }) => identifier));
+  const missing = identifiers.filter((identifier) => !known.has(identifier));
+  if (missing.length > 0) console.error(`not in the catalog: ${missing.join(', ')}`);
+  return missing.length > 0 ? 1 : 0;
+}

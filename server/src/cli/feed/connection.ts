@@ -1,0 +1,72 @@
+import { createRelata, type Relata } from '@relata/client';
+import { readClientSettings } from '../../config.ts';
+import { readProfile } from './profiles.ts';
+import { UsageError } from './usage-error.ts';
+
+/** Of every command that talks to a service. */
+export interface ConnectionFlags {
+  readonly url?: string;
+  readonly key?: string;
+  readonly project?: string;
+  readonly profile?: string;
+  readonly json?: boolean;
+}
+
+export interface Connection {
+  readonly relata: Relata;
+  readonly url: string;
+  readonly key: string;
+  /** Undefined: the key reaches exactly one. */
+  readonly projectId: number | undefined;
+}
+
+/** Of what may be asked again by hand. */
+const RETRIES = 2;
+/** Five minutes in all, in which a service is restarted or moved. */
+export const PATIENT_RETRIES = 12;
+
+export const connect = (flags: ConnectionFlags): Connection => connectWith(flags, RETRIES);
+
+/** A flag counts before the environment, that before the profile. @throws UsageError */
+export function connectWith(flags: ConnectionFlags, retries: number): Connection {
+  const set = readClientSettings();
+  const kept = readProfile(flags.profile);
+  const url = flags.url ?? set.url ?? kept.url ?? 'http://127.0.0.1:4810';
+  const key = flags.key ?? set.key ?? kept.key;
+  if (key === undefined)
+    throw new UsageError('an API key is missing: --key, RELATA_API_KEY, or relata login once');
+  const projectId = readProjectId(flags.project ?? set.project ?? kept.project);
+  return { url, key, projectId, relata: createRelata({ url, key, retries, fetch: fetchAloud }) };
+}
+
+function readProjectId(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw new UsageError(`--project ${text}: must be the id of a project`);
+  return Number(text);
+}
+
+/** @returns the project, asked for where only one is in reach @throws UsageError */
+export async function chooseProject({ relata, projectId }: Connection): Promise<number> {
+  if (projectId !== undefined) return projectId;
+  const { items } = await relata.projects.list({ limit: 2 });
+  const [only] = items;
+  if (only === undefined) throw new UsageError('this key reaches no project');
+  if (items.length > 1) throw new UsageError('this key reaches several projects: say --project ID');
+  return only.id;
+}
+
+let isAway = false;
+
+/** Says once that it waits, and once that it goes on. */
+async function fetchAloud(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+  try {
+    const response = await fetch(input, init);
+    if (isAway) console.error('The service answers again.');
+    isAway = false;
+    return response;
+  } catch (error) {
+    if (!isAway) console.error('The service cannot be reached, trying again …');
+    isAway = true;
+    throw error;
+  }
+}

@@ -1,0 +1,279 @@
+import { type FullUpdatePreview, RelataError } from '@relata/client';
+import { ProgressLine } from '../progress-line.ts';
+import {
+  type Connection,
+  type ConnectionFlags,
+  connect,
+  connectWith,
+  PATIENT_RETRIES,
+} from './connection.ts';
+import { type FileProgress, measureFiles, readProducts } from './product-files.ts';
+import { PushRecord } from './push-record.ts';
+import { ask, confirm, countOf, isInteractive, print, say } from './terminal.ts';
+import { UsageError } from './usage-error.ts';
+
+export interface PushFlags extends ConnectionFlags {
+  readonly full?: boolean;
+  readonly incremental?: boolean;
+  readonly partial?: boolean;
+  readonly preview?: boolean;
+  readonly yes?: boolean;
+  readonly onInvalid?: string;
+  readonly allowDeletes?: string;
+  readonly resume?: boolean;
+  readonly batch?: string;
+}
+
+type Mode = 'full' | 'incremental' | 'partial';
+type OnInvalid = 'refuse' | 'skip';
+
+/** As many as a body may have; larger bodies gain nothing. Source: docs/interface.md §8. */
+const BATCH_PRODUCTS = 10_000;
+const BATCH_BYTES = 8 * 1024 * 1024;
+
+interface Push {
+  readonly connection: Connection;
+  readonly mode: Mode;
+  readonly onInvalid: OnInvalid | undefined;
+  readonly record: PushRecord;
+  readonly files: readonly string[];
+  /** Products in a batch. */
+  readonly size: number;
+}
+
+/** `relata push FILE…`: batch by batch, each named, so that what was broken off goes on where it was. */
+export async function push(files: readonly string[], flags: PushFlags): Promise<number> {
+  const connection = connectWith(flags, PATIENT_RETRIES);
+  const mode = readMode(flags);
+  const size = Math.min(readCount('--batch', flags.batch) ?? BATCH_PRODUCTS, BATCH_PRODUCTS);
+  const onInvalid = readOnInvalid(flags.onInvalid);
+  measureFiles(files);
+  await connect(flags).relata.installation.live();
+  const record = PushRecord.open({ ...connection, mode, files, size, isResumed: flags.resume === true });
+  const pushed: Push = { connection, mode, files, size, record, onInvalid };
+  if (mode === 'full') return pushAll(pushed, flags);
+  await sendBatches(pushed);
+  await waitForAll(pushed);
+  return report(pushed, flags);
+}
+
+async function pushAll(pushed: Push, flags: PushFlags): Promise<number> {
+  const { record, connection, mode } = pushed;
+  await openSession(pushed);
+  if (record.state.isCommitting) {
+    await commit(pushed, 0, flags);
+    return report(pushed, flags);
+  }
+  await sendBatches(pushed);
+  const preview = await connection.relata.products.preview(choiceOf(pushed));
+  const counts = countsOf(preview);
+  console.error(describePreview(preview));
+  if (await isWanted(preview, flags)) {
+    await commit(pushed, counts.deleted, flags);
+    return report(pushed, flags, counts);
+  }
+  await connection.relata.products.giveUpFullUpdate(choiceOf(pushed));
+  record.close();
+  if (flags.json) print({ mode, ...counts, committed: false });
+  return flags.preview ? 0 : 1;
+}
+
+function readMode({ full, incremental, partial }: PushFlags): Mode {
+  const named = Object.entries({ full, incremental, partial }).filter(([, isSet]) => isSet);
+  if (named.length > 1) throw new UsageError('say one of --full, --incremental and --partial');
+  return (named[0]?.[0] as Mode | undefined) ?? 'incremental';
+}
+
+function readOnInvalid(text: string | undefined): OnInvalid | undefined {
+  if (text === undefined || text === 'refuse' || text === 'skip') return text;
+  throw new UsageError(`--on-invalid ${text}: must be refuse or skip`);
+}
+
+const choiceOf = ({ connection: { projectId }, record }: Push) => ({
+  ...(projectId !== undefined && { projectId }),
+  ...(record.state.fullUpdateId !== undefined && { fullUpdateId: record.state.fullUpdateId }),
+});
+
+/** Goes on with the session of the record, if that is still open, else begins one. */
+async function openSession(pushed: Push): Promise<void> {
+  const { relata } = pushed.connection;
+  const { record } = pushed;
+  if (record.state.fullUpdateId !== undefined) {
+    if (record.state.isCommitting || (await isOpen(pushed))) return;
+    console.error('The full update that was broken off is gone, this one begins anew.');
+    record.restart();
+  }
+  const { fullUpdateId } = await relata.products.initiate({
+    ...choiceOf(pushed),
+    idempotencyKey: record.nameOf('initiate'),
+  });
+  record.keep({ fullUpdateId });
+}
+
+async function isOpen(pushed: Push): Promise<boolean> {
+  try {
+    await pushed.connection.relata.products.openFullUpdate(choiceOf(pushed));
+    return true;
+  } catch (error) {
+    if (error instanceof RelataError && error.status === 400) return false;
+    throw error;
+  }
+}
+
+async function sendBatches(pushed: Push): Promise<void> {
+  const { record, files, size } = pushed;
+  const progress = measureFiles(files);
+  const line = new ProgressLine(process.stderr);
+  let batch = 0;
+  try {
+    for await (const products of readBatches(files, { progress, size })) {
+      batch += 1;
+      // Accepted by an earlier process: the same files make the same batches.
+      if (batch <= record.state.batches) continue;
+      await sendBatch(pushed, batch, products);
+      line.show(describe(progress, record.state.products));
+    }
+  } finally {
+    line.end();
+  }
+  if (batch === 0) throw new UsageError(`there is no product in ${files.join(', ')}`);
+}
+
+const describe = ({ read, total }: FileProgress, products: number) => ({
+  phase: 'sending',
+  place: '',
+  rows: products,
+  noun: 'products',
+  done: total === 0 ? undefined : read / total,
+  doneBefore: 0,
+});
+
+async function* readBatches(
+  files: readonly string[],
+  { progress, size }: { progress: FileProgress; size: number },
+): AsyncGenerator<Buffer[]> {
+  let batch: Buffer[] = [];
+  let bytes = 0;
+  for await (const products of readProducts(files, progress)) {
+    for (const product of products) {
+      if (batch.length === size || (batch.length > 0 && bytes + product.length > BATCH_BYTES)) {
+        yield batch;
+        batch = [];
+        bytes = 0;
+      }
+      batch.push(product);
+      bytes += product.length + 1;
+    }
+  }
+  if (batch.length > 0) yield batch;
+}
+
+const [BEGIN, COMMA, END] = ['{"products":[', ',', ']}'].map((text) => Buffer.from(text)) as [
+  Buffer,
+  Buffer,
+  Buffer,
+];
+
+async function sendBatch(pushed: Push, batch: number, products: readonly Buffer[]): Promise<void> {
+  const { connection, mode, record, onInvalid } = pushed;
+  const body = Buffer.concat([
+    BEGIN,
+    ...products.flatMap((product, at) => (at === 0 ? [product] : [COMMA, product])),
+    END,
+  ]);
+  const options = {
+    ...choiceOf(pushed),
+    ...(onInvalid && { onInvalid }),
+    idempotencyKey: record.nameOf(`batch-${batch}`),
+  };
+  const { products: service } = connection.relata;
+  const { task, nrOfParsed, nrOfSent } =
+    mode === 'full'
+      ? await service.upload(body, options)
+      : await service[mode === 'partial' ? 'change' : 'replace'](body, options);
+  const { batches, products: sent, tasks, skipped } = record.state;
+  record.keep({
+    batches: batches + 1,
+    products: sent + nrOfParsed,
+    skipped: skipped + (nrOfSent - nrOfParsed),
+    tasks: mode === 'full' ? tasks : [...tasks, task.id],
+  });
+}
+
+const countsOf = ({ created, changed, unchanged, deleted }: FullUpdatePreview) => ({
+  created: created.count,
+  changed: changed.count,
+  unchanged: unchanged.count,
+  deleted: deleted.count,
+});
+
+function describePreview(preview: FullUpdatePreview): string {
+  const counts = Object.entries(countsOf(preview)).map(([name, count]) => `${say(count)} ${name}`);
+  const share = preview.deleted.count > 0 ? ` (${preview.deletePercent.toFixed(1)} % of the catalog)` : '';
+  return `This commit: ${counts.join(', ')}${share}`;
+}
+
+async function isWanted({ deleted }: FullUpdatePreview, flags: PushFlags): Promise<boolean> {
+  if (flags.preview) return false;
+  if (flags.yes || flags.allowDeletes !== undefined) return true;
+  if (isInteractive())
+    return confirm(
+      deleted.count > 0 ? `Commit, and delete ${countOf(deleted.count, 'product')}?` : 'Commit?',
+    );
+  if (deleted.count > 0) console.error('Nothing was committed: what deletes products needs --yes.');
+  return deleted.count === 0;
+}
+
+/** What the guard refuses needs the number, typed or as a flag. */
+async function commit(pushed: Push, deleted: number, flags: PushFlags): Promise<void> {
+  const allowed = readCount('--allow-deletes', flags.allowDeletes);
+  try {
+    await tryCommit(pushed, allowed);
+  } catch (error) {
+    pushed.record.keep({ isCommitting: false });
+    if (!isGuarded(error) || allowed !== undefined || !isInteractive()) throw error;
+    console.error((error as Error).message);
+    if ((await ask(`Type ${deleted} to delete ${countOf(deleted, 'product')}: `)) !== String(deleted))
+      throw error;
+    await tryCommit(pushed, deleted);
+  }
+}
+
+async function tryCommit(pushed: Push, allowDeletes: number | undefined): Promise<void> {
+  const { record, connection } = pushed;
+  record.keep({ isCommitting: true });
+  const { data } = await connection.relata.products.start({
+    ...choiceOf(pushed),
+    ...(allowDeletes !== undefined && { allowDeletes }),
+    batches: record.state.batches,
+  });
+  record.keep({ tasks: [data.task.id] });
+  await connection.relata.tasks.wait(data.task.id);
+}
+
+const isGuarded = (error: unknown) => error instanceof RelataError && error.reason === 'delete_guard';
+
+function readCount(flag: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
+  throw new UsageError(`${flag} ${text}: must be a number of products`);
+}
+
+/** Updates take effect in their order: when the last one has ended all have. @throws TaskError */
+async function waitForAll({ connection, record }: Push): Promise<void> {
+  for (const id of record.state.tasks) await connection.relata.tasks.wait(id);
+}
+
+function report(pushed: Push, { json }: PushFlags, counts?: object): number {
+  const { record, mode } = pushed;
+  const { products, batches, skipped, tasks } = record.state;
+  record.close();
+  if (json) print({ mode, products, batches, skipped, ...counts, tasks, committed: true });
+  else {
+    const left = skipped > 0 ? `, ${say(skipped)} invalid left out (the tasks' reports name them)` : '';
+    console.log(
+      `pushed ${countOf(products, 'product')} in ${say(batches)} ${batches === 1 ? 'batch' : 'batches'}${left}`,
+    );
+  }
+  return 0;
+}

@@ -1,0 +1,104 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ProductRelation, RelataError, type Task, UnreachableError } from '@relata/client';
+import { type ConnectionFlags, chooseProject, connect } from './connection.ts';
+import { print, writeTable } from './terminal.ts';
+import { UsageError } from './usage-error.ts';
+
+/** Of each relation, unless said otherwise. */
+const RESULTS = 10;
+
+/** `relata related ID`: what goes with a product in every relation, and why. */
+export async function related(
+  identifier: string,
+  flags: ConnectionFlags & { readonly limit?: string },
+): Promise<number> {
+  const connection = connect(flags);
+  const limit = Number(flags.limit ?? RESULTS);
+  const projectId = await chooseProject(connection);
+  const { relations } = await connection.relata.products.relationsOf(projectId, identifier, { limit });
+  if (flags.json) {
+    print({ identifier, relations });
+    return 0;
+  }
+  const rows = relations.flatMap(listResults);
+  if (rows.length === 0) console.log(`nothing goes with ${identifier}`);
+  else console.log(writeTable([['RELATION', '#', 'PRODUCT', 'NAME', 'WHY'], ...rows]));
+  return 0;
+}
+
+type Side = NonNullable<ProductRelation['asSource']>;
+
+function listResults({ name, asSource, asTarget }: ProductRelation): string[][] {
+  const list = (side: Side | null | undefined, label: string) =>
+    (side?.results ?? []).map(({ identifier, name: product, explain }, at) => [
+      label,
+      String(at + 1),
+      identifier,
+      product,
+      describeReason(explain),
+    ]);
+  return [...list(asSource, name), ...list(asTarget, `${name} (the other way)`)];
+}
+
+/** The match says most; without one the conditions of the result do. */
+function describeReason({ match, target, listed }: Side['results'][number]['explain']): string {
+  if (listed) return `listed by ${listed.by}, at ${listed.position}`;
+  const matched = match.map(
+    ({ source, sourceValues, operator, target: own, targetValues }) =>
+      `${own} ${targetValues.join(', ')} ${operator} ${source} ${sourceValues.join(', ')}`,
+  );
+  const conditions = target.conditions.map(({ values }) => values.join(', ')).filter((text) => text !== '');
+  return (matched.length > 0 ? matched : conditions).join('; ');
+}
+
+const POLL_MS = 1_000;
+const LISTED = 20;
+
+/** `relata tasks`: the latest ones; with follow each change of state, until it is stopped. */
+export async function tasks(
+  flags: ConnectionFlags & { readonly follow?: boolean; readonly limit?: string },
+): Promise<number> {
+  const { relata, projectId } = connect(flags);
+  const query = { ...(projectId !== undefined && { projectId }), limit: Number(flags.limit ?? LISTED) };
+  const list = async () => (await relata.tasks.list(query)).tasks;
+  const show = flags.json ? (task: Task) => JSON.stringify(task) : describeTask;
+  if (flags.follow) return follow(list, show);
+  const found = await list();
+  console.log(flags.json ? JSON.stringify(found, null, 2) : found.map(show).join('\n'));
+  return 0;
+}
+
+async function follow(list: () => Promise<Task[]>, show: (task: Task) => string): Promise<never> {
+  for (const known = new Map<string, string>(); ; await delay(POLL_MS)) {
+    const news = (await list()).filter((task) => known.get(task.id) !== stateOf(task));
+    for (const task of news.toReversed()) {
+      known.set(task.id, stateOf(task));
+      console.log(show(task));
+    }
+  }
+}
+
+const stateOf = ({ taskStatus, progress }: Task) => `${taskStatus} ${Math.floor(progress)}`;
+
+function describeTask({ id, taskStatus, progress, name, requestTime, error }: Task): string {
+  const at = new Date(requestTime).toISOString().replace('T', ' ').slice(0, 19);
+  const state = taskStatus === 'RUNNING' ? `${taskStatus} ${Math.floor(progress)} %` : taskStatus;
+  return [at, id, state.padEnd(13), name || 'upload', error?.message ?? ''].join('  ').trimEnd();
+}
+
+/** @returns the exit code and the words for what one of these commands threw */
+export function describeFailure(error: Error): { code: number; lines: string[] } {
+  if (error instanceof UsageError) return { code: 2, lines: [error.message] };
+  if (error instanceof UnreachableError)
+    return { code: 3, lines: [`${error.message}: ${reasonOf(error.cause)}`] };
+  if (!(error instanceof RelataError)) return { code: 1, lines: [error.message] };
+  const bad = error.validation.flatMap(({ product, schemaErrors, errors }) =>
+    [...schemaErrors, ...errors].map((text) => `  ${product?.identifier ?? 'the body'}: ${text}`),
+  );
+  return { code: 1, lines: [error.message, ...error.details.map((text) => `  ${text}`), ...bad] };
+}
+
+function reasonOf(cause: unknown): string {
+  const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
+  return inner instanceof Error ? inner.message || inner.name : String(inner);
+}

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { countTokens } from '../../src/agents/answer-size.ts';
+import { assertRefused, createCatalog, shareService, type TestCatalog } from '../support/shared-service.ts';
+
+const service = shareService();
+const clients: Client[] = [];
+after(async () => {
+  for (const client of clients) await client.close();
+});
+
+const value = (key: string, text: string) => ({ key, value: text });
+const tyre = (width: number) => ({
+  identifier: `T${width}`,
+  name: `Tyre ${width}`,
+  categories: [{ path: ['Tyres'] }],
+  attributes: [value('Tyre width', `${width} mm`), value('Colour', 'black')],
+});
+const BICYCLE = {
+  identifier: 'B1',
+  name: 'City bicycle',
+  categories: [{ path: ['Bicycles'] }],
+  attributes: [value('Maximum tyre width', '50 mm'), value('Colour', 'red')],
+};
+const RULE = {
+  source: { category: ['Bicycles'] },
+  target: { category: ['Tyres'] },
+  match: [{ target: 'Tyre width', operator: 'lessOrEqual', source: 'Maximum tyre width' }],
+};
+
+async function makeShop(): Promise<TestCatalog & { readonly relationId: number }> {
+  const catalog = await createCatalog(service());
+  await catalog.load(BICYCLE, ...[40, 47, 62].map(tyre));
+  const path = `/management/projects/${catalog.projectId}/relations`;
+  const { body } = await service().call('POST', path, {
+    body: { name: 'Tyres that fit', tag: 'parts', ...RULE },
+  });
+  for (let state = body.state; state !== 'ready'; )
+    state = (await service().call('GET', `${path}/${body.id}`)).body.state;
+  return { ...catalog, relationId: body.id };
+}
+
+async function makeKey(projectId: number, settings: object = {}): Promise<string> {
+  const wanted = { name: 'Agent', scope: { type: 'project', id: projectId }, access: 'read', ...settings };
+  return (await service().call('POST', '/management/api-keys', { body: wanted })).body.key;
+}
+
+async function connect(key: string, query = ''): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' });
+  const headers = { authorization: `Bearer ${key}` };
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`${service().address}/mcp${query}`), {
+      requestInit: { headers },
+    }),
+  );
+  clients.push(client);
+  return client;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
+async function ask(client: Client, name: string, input: Record<string, unknown> = {}): Promise<any> {
+  const { content, structuredContent, isError } = await client.callTool({ name, arguments: input });
+  const [first] = content as { text: string }[];
+  assert.ok(!isError, String(first?.text));
+  assert.deepEqual(JSON.parse(first?.text ?? ''), structuredContent);
+  const tokens = countTokens(JSON.stringify({ content, structuredContent }));
+  assert.ok(tokens < 4_000, `${name}: ${tokens} tokens`);
+  return structuredContent;
+}
+
+async function askBadly(client: Client, name: string, input: Record<string, unknown>): Promise<string> {
+  const { content, isError } = await client.callTool({ name, arguments: input });
+  assert.equal(isError, true, JSON.stringify(content));
+  return (content as { text: string }[])[0]?.text ?? '';
+}
+
+test('an agent finds products, asks what goes with them and why, and compares them (§15)', async () => {
+  const shop = await makeShop();
+  const client = await connect(await makeKey(shop.projectId));
+  const { tools } = await client.listTools();
+  assert.deepEqual(tools.map(({ name }) => name).toSorted(), [
+    ...['catalog_changes', 'compare_products', 'explain_relation', 'find_products'],
+    ...['get_products', 'list_relations', 'related_products'],
+  ]);
+  assert.ok(tools.every(({ annotations, outputSchema }) => annotations?.readOnlyHint && outputSchema));
+
+  const found = await ask(client, 'find_products', { query: 'bicycle' });
+  assert.deepEqual([found.total, found.products[0].identifier], [1, 'B1']);
+  const narrow = await ask(client, 'find_products', {
+    filter: 'Tyre width > 45',
+    sort: 'Tyre width:desc',
+    limit: 1,
+  });
+  assert.deepEqual([narrow.total, narrow.products[0].identifier], [2, 'T62']);
+  const next = await ask(client, 'find_products', {
+    ...{ filter: 'Tyre width > 45', sort: 'Tyre width:desc', limit: 1 },
+    cursor: narrow.nextCursor,
+  });
+  assert.deepEqual(
+    next.products.map(({ identifier }: { identifier: string }) => identifier),
+    ['T47'],
+  );
+
+  const { relations } = await ask(client, 'related_products', { identifier: 'B1', explain: true });
+  assert.equal(relations[0].name, 'Tyres that fit');
+  assert.deepEqual(
+    relations[0].products.map(({ identifier, why }: { identifier: string; why: string[] }) => [
+      identifier,
+      ...why,
+    ]),
+    [
+      ['T40', 'Tyre width 40 mm ≤ Maximum tyre width 50 mm'],
+      ['T47', 'Tyre width 47 mm ≤ Maximum tyre width 50 mm'],
+    ],
+  );
+  const more = await ask(client, 'related_products', {
+    identifier: 'B1',
+    tags: ['parts'],
+    limit: 1,
+    offset: 1,
+  });
+  assert.equal(more.relations[0].products[0].identifier, 'T47');
+
+  const pair = { relationId: shop.relationId, source: 'B1' };
+  assert.equal((await ask(client, 'explain_relation', { ...pair, target: 'T40' })).related, true);
+  const tooWide = await ask(client, 'explain_relation', { ...pair, target: 'T62' });
+  assert.deepEqual(tooWide.matches, [{ match: 'Tyre width 62 mm ≤ Maximum tyre width 50 mm', holds: false }]);
+
+  const compared = await ask(client, 'compare_products', { identifiers: ['T40', 'T62'] });
+  assert.deepEqual(compared.attributes, [
+    { attribute: 'Tyre width', same: false, values: [['40 mm'], ['62 mm']] },
+    { attribute: 'Colour', same: true, values: [['black'], ['black']] },
+  ]);
+  const read = await ask(client, 'get_products', { identifiers: ['T40', 'gone'] });
+  assert.deepEqual(read.unknown, ['gone']);
+  assert.deepEqual(read.products[0].attributes[0], { attribute: 'Tyre width', values: ['40 mm'] });
+  assert.equal((await ask(client, 'list_relations')).relations[0].tag, 'parts');
+  assert.ok(
+    (await ask(client, 'catalog_changes')).changes.some(({ created }: { created: number }) => created === 4),
+  );
+});
+
+test('with write access an agent tries a rule, and nothing is stored (§15 rule 3)', async () => {
+  const shop = await makeShop();
+  const client = await connect(await makeKey(shop.projectId, { access: 'write' }));
+  const tried = await ask(client, 'preview_relation', { ...RULE });
+  assert.deepEqual([tried.sourceProducts, tried.targetProducts, tried.shareWithResults], [1, 3, 1]);
+  assert.match(
+    await askBadly(client, 'preview_relation', { ...RULE, source: { near: 1 } }),
+    /\/source must be one of/,
+  );
+  assert.equal((await ask(client, 'list_relations')).total, 1);
+});
+
+test('scope and rate of a key hold for an agent (§15 rule 2)', async () => {
+  const [one, other] = [await makeShop(), await makeShop()];
+  const key = await makeKey(one.projectId, { rateLimit: { requestsPerMinute: 6 } });
+  await assert.rejects(connect(key, `?projectId=${other.projectId}`), /401|not allowed/);
+  await assert.rejects(connect('wrong'), /401|not allowed/);
+  const post = (body: unknown, headers = {}) =>
+    service().call('POST', '/mcp', {
+      key,
+      body,
+      headers: { accept: 'application/json, text/event-stream', ...headers },
+    });
+  const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
+  assertRefused(await post([list, list]), 400);
+  for (let left = 6; left > 0; left -= 1) await post(list);
+  assertRefused(await post(list), 429);
+  assertRefused(await service().call('GET', '/mcp'), 405);
+  const listen = await connect(await makeKey(one.projectId));
+  await assert.rejects(
+    listen.listen({ toolsListChanged: true }),
+    /[Ss]ubscription|not support|Method not found/,
+  );
+});
+
+test('what an agent should not send is refused in words, and answers stay small (§15 rules 4, 5)', async () => {
+  const catalog = await createCatalog(service());
+  const text = (length: number) => '長'.repeat(length);
+  const attributes = Array.from({ length: 150 }, (_, at) => value(`Key ${at} ${text(100)}`, text(2_000)));
+  await catalog.load(
+    ...['A', 'B', 'C'].map((identifier) => ({
+      identifier,
+      name: text(1_000),
+      attributes,
+      productUrl: `https://x.example/${'u'.repeat(4_000)}`,
+    })),
+  );
+  const client = await connect(await makeKey(catalog.projectId));
+  await ask(client, 'find_products', { query: text(1) });
+  const first = await ask(client, 'get_products', { identifiers: ['A', 'B', 'C'] });
+  const seen = new Set([...first.products, ...first.notShown].map((one) => one.identifier ?? one));
+  assert.equal(seen.size, 3);
+  const { nextOffset } = await ask(client, 'compare_products', { identifiers: ['A', 'B', 'C'] });
+  assert.ok(nextOffset > 0);
+  assert.match(await askBadly(client, 'compare_products', { identifiers: ['A', 'gone'] }), /no product gone/);
+  assert.match(await askBadly(client, 'related_products', { identifier: 'gone' }), /no product "gone"/);
+  assert.match(await askBadly(client, 'find_products', { filter: 'Weight > 1' }), /no attribute "Weight"/);
+  assert.match(await askBadly(client, 'find_products', { query: 'w '.repeat(100) }), /100 words/);
+  assert.match(await askBadly(client, 'find_products', { limit: 1_000 }), /limit|20/);
+  assert.match(await askBadly(client, 'find_products', { sql: "'; drop table product" }), /sql|additional/);
+  assert.match(
+    await askBadly(client, 'explain_relation', { relationId: 9, source: 'A', target: 'B' }),
+    /Not Found/,
+  );
+  await assert.rejects(
+    client.callTool({ name: 'delete_products', arguments: { identifiers: ['A'] } }),
+    /delete_products/,
+  );
+});

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assertRefused, createCatalog, shareService, type TestCatalog } from '../support/shared-service.ts';
+import type { TestProduct } from '../support/test-service.ts';
+
+const service = shareService();
+
+const product = (identifier: string, name: string, values: Record<string, string> = {}): TestProduct => ({
+  identifier,
+  name,
+  attributes: Object.entries(values).map(([key, value]) => ({ key, value })),
+});
+const within = (path: readonly string[], one: TestProduct): TestProduct => ({
+  ...one,
+  categories: [{ path }],
+});
+
+const TOOLS = [
+  within(
+    ['Tools', 'Drills'],
+    product('DR-100', 'Cordless drill', { Brand: 'Bösch', Power: '18 V', Weight: '1.5 kg' }),
+  ),
+  within(
+    ['Tools', 'Drills'],
+    product('DR-200', 'Hammer drill', { Brand: 'Makita', Power: '230 V', Weight: '2.5 kg' }),
+  ),
+  within(['Accessories'], product('EX-7', 'Drill bits', { Brand: 'Bösch', Set: 'yes' })),
+  within(
+    ['Tools', 'Saws'],
+    product('SA-1', 'Jig saw', { Brand: 'Makita', Power: '18 V', Use: 'for drilling jigs' }),
+  ),
+];
+
+type Asked = Record<string, string | number | object>;
+
+async function ask(catalog: TestCatalog, asked: Asked) {
+  const query = Object.entries(asked).map(
+    ([name, value]) => [name, typeof value === 'object' ? JSON.stringify(value) : String(value)] as const,
+  );
+  return catalog.call('GET', `/search/products?${new URLSearchParams(query.map((one) => [...one]))}`);
+}
+
+async function find(catalog: TestCatalog, asked: Asked): Promise<string[]> {
+  const { status, body } = await ask(catalog, asked);
+  assert.equal(status, 200, JSON.stringify(body));
+  assert.equal(body.isTotalExact, true);
+  if (asked.limit === undefined) assert.equal(body.total, body.items.length);
+  return body.items.map(({ identifier }: { identifier: string }) => identifier);
+}
+
+async function fill(products: readonly TestProduct[] = TOOLS): Promise<TestCatalog> {
+  const catalog = await createCatalog(service());
+  await catalog.load(...products);
+  return catalog;
+}
+
+test('words are found in any order, without case and accents, the last one by its beginning (§4.13 rules 2, 3)', async () => {
+  const catalog = await fill();
+  assert.deepEqual(await find(catalog, { q: 'drill' }), ['DR-100', 'DR-200', 'EX-7', 'SA-1']);
+  assert.deepEqual(await find(catalog, { q: 'BOSCH Drill' }), ['DR-100', 'EX-7']);
+  assert.deepEqual(await find(catalog, { q: 'drill bösch' }), ['DR-100', 'EX-7']);
+  assert.deepEqual(await find(catalog, { q: 'dri bosch' }), [], 'only the last word is a beginning');
+  assert.deepEqual(await find(catalog, { q: 'bosch cordl' }), ['DR-100']);
+  assert.deepEqual(await find(catalog, { q: 'dr 200' }), ['DR-200']);
+  assert.deepEqual(await find(catalog, { q: 'dr200' }), ['DR-200'], 'an identifier without its signs');
+  assert.deepEqual(await find(catalog, { q: 'nothing' }), []);
+  assert.deepEqual((await find(catalog, {})).length, 4);
+  assert.deepEqual(await find(catalog, { q: '"*\' & | ! : ~ <-> NOT AND' }), [], 'signs mean nothing');
+});
+
+test('the identifier comes first, then identifier, name and brand, then all values (§4.13 rule 4)', async () => {
+  const catalog = await fill([
+    product('1', 'Case', { Fits: 'X9' }),
+    product('2', 'X9 case'),
+    product('3', 'X90 cover'),
+    product('X9', 'Camera'),
+  ]);
+  assert.deepEqual(await find(catalog, { q: 'x9' }), ['X9', '2', '3', '1']);
+});
+
+test('filters are those of relations, or a line (§4.13 rule 5)', async () => {
+  const catalog = await fill();
+  const heavy = { attribute: 'Weight', operator: 'greater', value: 2 };
+  assert.deepEqual(await find(catalog, { filter: heavy }), ['DR-200']);
+  assert.deepEqual(await find(catalog, { filter: 'Weight > 2' }), ['DR-200']);
+  assert.deepEqual(await find(catalog, { filter: 'Weight > 1200 g and Brand = Makita' }), ['DR-200']);
+  assert.deepEqual(await find(catalog, { filter: '"Brand" = "Makita" and Power <= 18' }), ['SA-1']);
+  assert.deepEqual(await find(catalog, { filter: { any: [heavy, { category: ['Accessories'] }] } }), [
+    'DR-200',
+    'EX-7',
+  ]);
+  assert.deepEqual(await find(catalog, { filter: { not: { category: ['Tools'] } } }), ['EX-7']);
+  assert.deepEqual(await find(catalog, { filter: 'Set' }), ['EX-7'], 'a name alone: has a value');
+  assert.deepEqual(await find(catalog, { filter: 'Brand ~ makit', q: 'drill' }), ['DR-200', 'SA-1']);
+  assert.deepEqual(
+    await find(catalog, { filter: { attribute: 'Brand', operator: 'in', value: ['Bösch', 'X'] } }),
+    ['DR-100', 'EX-7'],
+  );
+  assert.deepEqual(await find(catalog, { filter: { identifiers: ['SA-1', 'gone'] } }), ['SA-1']);
+  assert.deepEqual(await find(catalog, { category: ['Tools'], q: 'drill' }), ['DR-100', 'DR-200', 'SA-1']);
+  assert.deepEqual(await find(catalog, { category: ['Tools', 'Saws'] }), ['SA-1']);
+});
+
+test('hits are sorted by an attribute, those without it last, page by page (§4.13 rule 6)', async () => {
+  const catalog = await fill();
+  assert.deepEqual(await find(catalog, { sort: 'Weight' }), ['DR-100', 'DR-200', 'EX-7', 'SA-1']);
+  assert.deepEqual(await find(catalog, { sort: 'Weight:desc' }), ['DR-200', 'DR-100', 'EX-7', 'SA-1']);
+  for (const sort of ['relevance', 'Weight:desc']) {
+    const whole = await find(catalog, { q: 'drill', sort });
+    const paged: string[] = [];
+    for (let cursor = ''; cursor !== 'end'; ) {
+      const { body } = await ask(catalog, { q: 'drill', sort, limit: 1, ...(cursor && { cursor }) });
+      assert.equal(body.total, 4);
+      paged.push(...body.items.map(({ identifier }: { identifier: string }) => identifier));
+      cursor = body.nextCursor ?? 'end';
+    }
+    assert.deepEqual(paged, whole);
+  }
+});
+
+test('facets tell what the hits have, with counts and ranges (§4.13 rule 7)', async () => {
+  const catalog = await fill();
+  const { body } = await ask(catalog, { q: 'drill', category: ['Tools'], limit: 1 });
+  assert.equal(body.facetsOf, 3);
+  const byName = new Map(body.facets.map((facet: { attribute: string }) => [facet.attribute, facet]));
+  assert.deepEqual(byName.get('Brand'), {
+    attribute: 'Brand',
+    type: 'TEXT_ATTRIBUTE',
+    count: 3,
+    values: [
+      { value: 'Makita', count: 2 },
+      { value: 'Bösch', count: 1 },
+    ],
+  });
+  const weight = byName.get('Weight') as { min: number; max: number; unitName: string };
+  assert.deepEqual([weight.min, weight.max, weight.unitName], [1.5, 2.5, 'kg']);
+});
+
+test('a search answers with the catalog as it is, whatever happened since the last one (§4.13 rule 8)', async () => {
+  const catalog = await fill();
+  assert.deepEqual(await find(catalog, { q: 'saw' }), ['SA-1']);
+  await catalog.update(product('SA-1', 'Scroll machine'), product('SA-2', 'Saw blade'));
+  assert.deepEqual(await find(catalog, { q: 'saw' }), ['SA-2']);
+  await catalog.patch({ identifier: 'SA-2', attributes: { Brand: 'Felder' } });
+  assert.deepEqual(await find(catalog, { q: 'felder blade' }), ['SA-2']);
+  await catalog.done(await catalog.post('/products/delete', { identifiers: ['SA-2'] }));
+  assert.deepEqual(await find(catalog, { q: 'felder' }), []);
+  await catalog.load(product('NEW', 'Band saw'));
+  assert.deepEqual(await find(catalog, {}), ['NEW']);
+  await catalog.done(await catalog.post('/products/batch/restore'));
+  assert.deepEqual(await find(catalog, { q: 'drill' }), ['DR-100', 'DR-200', 'EX-7']);
+  const many = Array.from({ length: 2_500 }, (_, at) => product(`N${at}`, `Nail ${at}`));
+  await catalog.update(...many);
+  assert.equal((await ask(catalog, { q: 'nail' })).body.total, 2_500);
+  assert.deepEqual(await find(catalog, { q: 'nail 2499' }), ['N2499']);
+});
+
+test('a project finds its own products only, and the address for people answers alike (§4.13 rule 1)', async () => {
+  const [one, other] = [await fill(), await fill([product('Z', 'Drill stand')])];
+  assert.deepEqual(await find(other, { q: 'drill' }), ['Z']);
+  const { body: key } = await service().call('POST', '/management/api-keys', {
+    body: { name: 'Shop', scope: { type: 'project', id: other.projectId }, access: 'read' },
+  });
+  const path = '/search/products?q=drill';
+  assert.equal((await service().call('GET', path, { key: key.key })).body.items[0].identifier, 'Z');
+  assertRefused(await service().call('GET', `${path}&projectId=${one.projectId}`, { key: key.key }), 401);
+  const below = `/management/projects/${one.projectId}/products/search?q=drill`;
+  assert.deepEqual((await service().call('GET', below)).body, (await ask(one, { q: 'drill' })).body);
+});
+
+test('a search that cannot be is refused with what to do (§4.13 rule 9)', async () => {
+  const catalog = await fill();
+  const refused: [Asked, RegExp][] = [
+    [{ q: 'w '.repeat(17) }, /17 words, at most 16/],
+    [{ q: 'w'.repeat(501) }, /\/q must NOT have more than 500/],
+    [{ filter: '{"attribute":' }, /filter must be a filter as JSON/],
+    [{ filter: { attribute: 'Weight', operator: 'near', value: 1 } }, /operator must be equal to one of/],
+    [{ filter: 'Colour = red' }, /there is no attribute "Colour"/],
+    [{ filter: 'Weight > heavy' }, /"heavy" does not fit/],
+    [{ sort: 'Colour' }, /there is no attribute "Colour"/],
+    [{ category: 'Tools' }, /JSON list/],
+    [{ limit: 101 }, /limit must be <= 100/],
+    [{ cursor: 'x' }, /nextCursor/],
+    [{ filter: '"'.repeat(5_000) }, /filter must be a filter as JSON/],
+    [{ filter: 'a and '.repeat(2_000) }, /filter/],
+  ];
+  for (const [asked, why] of refused) {
+    const answer = await ask(catalog, asked);
+    assertRefused(answer, 400, 'Your query params are not valid');
+    assert.match(answer.body.details.join(), why);
+  }
+});

@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { endLeases } from '../support/killed-process.ts';
+import { PROCESS_KEY, type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { createTestStore, type TestStore } from '../support/test-store.ts';
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+/** Of the client and of the service each. */
+const KILLS = Number(process.env.RELATA_TEST_KILLS ?? 1);
+
+interface Shop {
+  readonly store: TestStore;
+  readonly folder: string;
+  readonly projectId: number;
+  readonly url: string;
+  service: ServiceProcess;
+}
+
+async function openShop(t: TestContext): Promise<Shop> {
+  const store = await createTestStore(t);
+  const folder = mkdtempSync(join(tmpdir(), 'relata-push-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const service = await startProcess(store);
+  const make = async (path: string, body: object) => (await service.call('POST', path, { body })).body.id;
+  const projectGroupId = await make('/management/project-groups', { name: 'Shops' });
+  const project = { name: 'Shop', projectGroupId, locale: 'en-GB', settings: { maxDeletePercent: 30 } };
+  const projectId = await make('/management/projects', project);
+  return { store, folder, service, projectId, url: service.address };
+}
+
+interface End {
+  readonly code: number | null;
+  readonly out: string;
+  readonly said: string;
+}
+
+function start({ folder, url }: Pick<Shop, 'folder' | 'url'>, args: readonly string[]): ChildProcess {
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('RELATA_'));
+  return spawn(process.execPath, ['--conditions=relata-source', main, ...args], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      ...Object.fromEntries(inherited),
+      ...{ RELATA_URL: url, RELATA_API_KEY: PROCESS_KEY, XDG_STATE_HOME: folder, XDG_CONFIG_HOME: folder },
+    },
+  });
+}
+
+async function run(shop: Pick<Shop, 'folder' | 'url'>, line: string): Promise<End> {
+  const child = start(shop, line.split(' '));
+  let [out, said] = ['', ''];
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (out += text));
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (said += text));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, out, said };
+}
+
+const product = (at: number, price = 'one') => ({
+  ...{ identifier: `P${at}`, name: `Product ${at}`, productUrl: `https://shop.example/${at}` },
+  attributes: [{ key: 'Price', value: price }],
+});
+
+const write = (folder: string, name: string, products: readonly object[]) => {
+  const lines = products.map((one) => `${JSON.stringify(one)}\n`).join('');
+  if (name.endsWith('.gz')) writeFileSync(join(folder, name), gzipSync(lines));
+  else if (name.endsWith('.json')) writeFileSync(join(folder, name), JSON.stringify({ products }, null, 2));
+  else writeFileSync(join(folder, name), `\ufeff${lines}`);
+};
+
+const range = (count: number, price?: string) => Array.from({ length: count }, (_, at) => product(at, price));
+
+test('files are pushed, compared, pulled and looked up, and exit codes say how it went', async (t) => {
+  const shop = await openShop(t);
+  const { folder } = shop;
+  write(folder, 'all.ndjson.gz', range(50));
+  write(folder, 'some.json', range(20, 'two, "quoted" } ] \\'));
+  write(folder, 'few.ndjson', range(10));
+  const first = await run(shop, 'push --full all.ndjson.gz --json');
+  assert.equal(first.code, 0, first.said);
+  const { created, deleted, committed, products } = JSON.parse(first.out);
+  assert.deepEqual(
+    { created, deleted, committed, products },
+    { created: 50, deleted: 0, committed: true, products: 50 },
+  );
+
+  const differs = await run(shop, 'diff some.json --json');
+  assert.deepEqual(
+    [differs.code, JSON.parse(differs.out)],
+    [1, { created: 0, changed: 20, unchanged: 0, deleted: 30 }],
+  );
+  assert.equal((await run(shop, 'push some.json')).out, 'pushed 20 products in 1 batch\n');
+  const patch = [{ identifier: 'P30', name: 'Patched' }];
+  write(folder, 'patch.ndjson', patch);
+  assert.equal((await run(shop, 'push --partial patch.ndjson')).code, 0);
+  assert.match((await run(shop, 'lookup P30')).out, /^P30 {2}Patched\n {2}Price: one\n$/);
+  assert.deepEqual((await run(shop, 'lookup P30 nope')).said, 'not in the catalog: nope\n');
+
+  const seen = await run(shop, 'push --full --preview few.ndjson');
+  assert.match(
+    seen.said,
+    /This commit: 0 created, 10 changed, 0 unchanged, 40 deleted \(80\.0 % of the catalog\)/,
+  );
+  assert.equal(seen.code, 0);
+  const unasked = await run(shop, 'push --full few.ndjson');
+  assert.deepEqual([unasked.code, /needs --yes/.test(unasked.said)], [1, true]);
+  const guarded = await run(shop, 'push --full --yes few.ndjson');
+  assert.deepEqual([guarded.code, /would delete 40 of 50/.test(guarded.said)], [1, true], guarded.said);
+  assert.equal((await run(shop, 'push --full --allow-deletes 40 few.ndjson')).code, 0);
+  assert.equal((await run(shop, 'diff few.ndjson')).out, '0 created, 0 changed, 0 deleted, 10 unchanged\n');
+  assert.equal((await run(shop, 'delete P0 P1 --yes')).out, 'deleted 2 products\n');
+  const pulled = (await run(shop, 'pull')).out.trim().split('\n');
+  assert.deepEqual(JSON.parse(pulled[0] ?? '').identifier, 'P2');
+  assert.equal(pulled.length, 8);
+  assert.match((await run(shop, 'tasks --limit 1')).out, /FINISHED/);
+
+  write(folder, 'bad.ndjson', [{ identifier: 'X' }, product(1)]);
+  const bad = await run(shop, 'push bad.ndjson');
+  assert.deepEqual([bad.code, /X: .*name/.test(bad.said)], [1, true], bad.said);
+  assert.match(
+    (await run(shop, 'push --on-invalid skip bad.ndjson')).out,
+    /1 product in 1 batch, 1 invalid left out/,
+  );
+});
+
+test('relations and the ontology are files: export, plan, apply; a profile spares the flags', async (t) => {
+  const shop = await openShop(t);
+  write(shop.folder, 'all.ndjson', range(3));
+  await run(shop, 'push --full all.ndjson');
+  const every = { all: [] };
+  const relation = {
+    name: 'Goes with',
+    tag: 'set',
+    source: every,
+    target: every,
+    match: [{ target: 'Price', operator: 'equals', source: 'Price' }],
+  };
+  writeFileSync(join(shop.folder, 'relations.json'), JSON.stringify({ relations: [relation] }));
+  const planned = await run(shop, 'relations plan relations.json');
+  assert.deepEqual([planned.code, planned.out], [1, '+ Goes with [set]\n']);
+  assert.equal((await run(shop, 'relations apply --yes relations.json')).code, 0);
+  assert.deepEqual((await run(shop, 'relations export again.json')).code, 0);
+  for (const file of ['relations.json', 'again.json'])
+    assert.deepEqual(
+      await run(shop, `relations plan ${file}`),
+      { code: 0, out: 'no difference\n', said: '' },
+      file,
+    );
+  for (let answered = ''; !answered.includes('Price one equals Price one'); await delay(50))
+    answered = (await run(shop, 'related P0')).out;
+
+  await run(shop, 'ontology export ontology.json');
+  const path = join(shop.folder, 'ontology.json');
+  writeFileSync(path, readFileSync(path, 'utf8').replace('"Price"', '"Cost"'));
+  const changed = await run(shop, 'ontology plan ontology.json');
+  assert.deepEqual([changed.code, changed.out], [1, '+ Cost\n- Price\n']);
+
+  const nowhere = { folder: shop.folder, url: '' };
+  assert.match(
+    (await run(nowhere, `login --url ${shop.url} --key ${PROCESS_KEY}`)).out,
+    /^The profile default/,
+  );
+  const [file] = globSync(join(shop.folder, 'relata', 'profiles.json'));
+  assert.ok(file !== undefined && existsSync(file));
+});
+
+test('wrong words are 2, no service is 3, and unknown flags are refused', async () => {
+  const folder = tmpdir();
+  const closed = createServer().listen(0, '127.0.0.1');
+  await once(closed, 'listening');
+  const { port } = closed.address() as AddressInfo;
+  await new Promise((resolve) => closed.close(resolve));
+  const away = { folder, url: `http://127.0.0.1:${port}` };
+  for (const [line, code, said] of [
+    ['push', 2, /missing required argument 'FILE'/],
+    ['push --bogus x', 2, /unknown option '--bogus'/],
+    ['push no-such-file', 2, /no-such-file cannot be read/],
+    ['lookup A --project x', 2, /--project x: must be the id of a project/],
+    ['openapi --project 3', 2, /unknown option '--project'/],
+    ['lookup A', 3, /The service cannot be reached: .*ECONNREFUSED/],
+  ] as const) {
+    const ended = await run(away, line);
+    assert.deepEqual([ended.code, said.test(ended.said)], [code, true], `${line}: ${ended.said}`);
+  }
+});
+
+test('a push goes on where it was: the client and the service are killed, the catalog is exactly the file', async (t) => {
+  const shop = await openShop(t);
+  const { folder, store } = shop;
+  const settings = { RELATA_PORT: new URL(shop.url).port };
+  const BATCH = 50;
+  const isAt = () => {
+    const [path] = globSync(join(folder, 'relata', 'push-*.json'));
+    return path === undefined ? 0 : (JSON.parse(readFileSync(path, 'utf8')) as { batches: number }).batches;
+  };
+  const untilAt = async (batches: number, child: ChildProcess) => {
+    while (child.exitCode === null && isAt() < batches) await delay(2);
+  };
+  for (let kill = 1; kill <= KILLS; kill += 1) {
+    const file = `${kill}.ndjson`;
+    write(folder, file, range(40 * BATCH, `price ${kill}`));
+    const line = ['push', '--full', '--yes', '--batch', String(BATCH), file];
+    const child = start(shop, line);
+    await untilAt(1 + Math.floor(Math.random() * 39), child);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+
+    const second = start(shop, [...line, '--resume']);
+    let said = '';
+    second.stderr?.setEncoding('utf8').on('data', (text: string) => (said += text));
+    await untilAt(isAt() + 3, second);
+    await shop.service.kill();
+    await endLeases(store);
+    shop.service = await startProcess(store, settings);
+    if (second.exitCode === null) await once(second, 'exit');
+    assert.equal(second.exitCode, 0, said);
+    const same = await run(shop, `diff ${file} --json`);
+    assert.deepEqual(
+      JSON.parse(same.out),
+      { created: 0, changed: 0, unchanged: 40 * BATCH, deleted: 0 },
+      said,
+    );
+  }
+});
