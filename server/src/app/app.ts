@@ -26,7 +26,8 @@ import { createStatistics, type Statistics } from '../statistics/statistics.ts';
 import type { Readers, Storage } from '../storage/storage.ts';
 import { createTasks, type Task } from '../tasks/tasks.ts';
 import { addRoutes } from './app-routes.ts';
-import { openPipelines } from './pipeline-parts.ts';
+import { openChannels } from './channel-parts.ts';
+import { openPipelines, type PipelineNeeds } from './pipeline-parts.ts';
 import { openOwnStorage, openReaders, openSecrets, openStores, type Role } from './stores.ts';
 import { startUpkeep } from './upkeep.ts';
 
@@ -95,13 +96,13 @@ export async function createApp({
   const countProducts = (id: number) => catalog.countProducts(id);
   const statistics = createStatistics({ ...base, database, projects, countProducts });
   const { catalog, relations, threads } = openCatalog(base, { projects, tasks, metrics, statistics, server });
-  const pipelines = openPipelines({ ...base, projects, tasks, catalog, relations }, VERSION);
+  const { pipelines, channels, schedules } = openFeeds({ ...base, projects, tasks, catalog, relations });
 
   await documentServer(server, VERSION);
   measureRequests(server, metrics.measureRequest, statistics.noteRequest);
   addHealthRoutes(server, async () => isReady && (await storage.isReachable()));
   serveMetrics(server, metrics);
-  const parts = { projects, access, statistics, tasks, catalog, relations, pipelines };
+  const parts = { projects, access, statistics, tasks, catalog, relations, pipelines, channels };
   if (role !== 'worker') addRoutes(server, { ...base, ...parts, consoleFolder, version: VERSION });
   await server.ready();
 
@@ -109,21 +110,16 @@ export async function createApp({
 
   return {
     server,
+    ...parts,
     /** The OpenAPI document of the routes. */
     describe: () => describeServer(server),
-    access,
-    projects,
-    catalog,
-    tasks,
-    pipelines,
-    statistics,
     /** Takes over what a former process left, then serves. @returns the address */
     async start(): Promise<string> {
       await catalog.start({ takesBatches: role !== 'worker' });
       await upkeep.removeOrphans();
       await upkeep.sealSecrets();
       await tasks.start();
-      if (role !== 'api') pipelines.schedule.start();
+      if (role !== 'api') schedules.start();
       upkeep.start();
       const address = await listenOn(server, config);
       isReady = true;
@@ -138,7 +134,8 @@ export async function createApp({
       tasks.watch.close();
       await server.close();
       upkeep.stop();
-      await closeAll([pipelines.schedule, tasks, pipelines, statistics, catalog, threads, access], logger);
+      const used = [pipelines, channels, statistics, catalog, threads, access];
+      await closeAll([schedules, tasks, ...used], logger);
       await readers?.close();
       await storage.close();
     },
@@ -150,6 +147,22 @@ async function closeAll(parts: readonly { close(): Promise<void> }[], logger: Lo
   for (const part of parts) {
     await part.close().catch((error: unknown) => logger.warn({ err: error }, 'stopping was not complete'));
   }
+}
+
+/** What feeds catalogs, and what catalogs feed. */
+function openFeeds(needs: PipelineNeeds) {
+  const pipelines = openPipelines(needs, VERSION);
+  const channels = openChannels(needs);
+  const both = [pipelines.schedule, channels.schedule];
+  const schedules = {
+    start() {
+      for (const schedule of both) schedule.start();
+    },
+    async close() {
+      for (const schedule of both) await schedule.close();
+    },
+  };
+  return { pipelines, channels, schedules };
 }
 
 interface Base {

@@ -69,6 +69,8 @@ const MARKS = `drop table upload_process;
 
 /** Of the service's own tables, which only PostgreSQL keeps beside the catalogs. */
 const SECRETS = 'alter table pipeline drop column secrets;';
+/** Of PostgreSQL; the embedded store has these tables beside its catalogs. */
+const CHANNELS = 'drop table channel; drop table channel_build; drop table channel_snapshot;';
 
 export interface Earlier {
   /** The migration that is taken back, with all that came after it. */
@@ -91,7 +93,7 @@ export async function takeBack(
   if (store.kind === 'postgres') {
     const marks = before === 'paths' ? MARKS : '';
     await store.change(
-      `${SEARCH} ${SECRETS} ${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`,
+      `${SEARCH} ${SECRETS} ${CHANNELS} ${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`,
     );
     return;
   }
