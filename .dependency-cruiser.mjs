@@ -29,8 +29,9 @@ const order = [
 
 /** Rooms within rooms, each in its line. Files beside them, e.g. a port, may be used by all of them; a door is not. */
 const lines = {
-  'server/src/storage': ['threads', 'sqlite', 'postgres', 'payloads'],
+  'server/src/storage': ['threads', 'sqlite', 'postgres', 'payloads', 'secrets'],
   'server/src/http': ['answers', 'bodies', 'guards', 'docs', 'server'],
+  'server/src/outbound': ['s3', 'sftp'],
   'server/src/access': ['keys', 'users'],
   'server/src/catalog': [
     'products',

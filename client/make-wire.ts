@@ -18,6 +18,8 @@ interface Schema {
   readonly examples?: readonly unknown[];
   /** The name for people; what has none is in no form. */
   readonly 'x-label'?: string;
+  /** Write-only, and how it is typed in. */
+  readonly 'x-secret'?: 'line' | 'text';
   readonly 'x-mapping'?: 'needed' | 'own' | 'none';
   readonly 'x-endings'?: readonly string[];
   readonly items?: Schema;
@@ -184,11 +186,12 @@ function choiceOf(kind: Schema): Choice | undefined {
 }
 
 function optionOf(name: string, schema: Schema, { required = [] }: Schema): ChoiceOption {
-  const { 'x-label': label = name, description = '', examples = [] } = schema;
+  const { 'x-label': label = name, 'x-secret': secret, description = '', examples = [] } = schema;
   return {
     ...{ name, label, description },
     isRequired: required.includes(name),
     isNumber: schema.type === 'integer' || schema.type === 'number',
+    ...(secret && { secret }),
     values: (schema.enum ?? examples).map(String),
   };
 }

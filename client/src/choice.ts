@@ -16,6 +16,8 @@ export interface ChoiceOption {
   readonly description: string;
   readonly isRequired: boolean;
   readonly isNumber: boolean;
+  /** Write-only: a line, such as a password, or a text of several, such as a private key. */
+  readonly secret?: 'line' | 'text';
   /** What can be chosen, or is chosen mostly; empty where anything can. */
   readonly values: readonly string[];
 }

@@ -212,7 +212,7 @@ export type Error = {
   /** the HTTP status */
   code: number;
   /** one word for programs; the list is closed */
-  reason: "answer_not_kept" | "answer_too_large" | "answers_unread" | "bad_request" | "body_encoding" | "body_not_json" | "body_not_unpacked" | "body_slow" | "body_stalled" | "body_too_large" | "changed_meanwhile" | "confirm_missing" | "console_missing" | "csrf_refused" | "delete_guard" | "deletes_not_exact" | "email_taken" | "expectation_failed" | "format_unreadable" | "full_update_batch_failed" | "full_update_empty" | "full_update_in_doubt" | "full_update_incomplete" | "full_update_missing" | "full_update_other" | "full_update_started" | "group_not_empty" | "headers_too_large" | "idempotency_key_reused" | "key_beyond_own" | "last_owner" | "link_ended" | "links_of_rule" | "mapping_unfit" | "method_not_allowed" | "no_known_identifier" | "no_products" | "not_found" | "not_ready" | "not_signed_in" | "nothing_to_restore" | "origin_refused" | "password_wrong" | "pipeline_busy" | "pipeline_file_missing" | "pipeline_running" | "pipeline_too_soon" | "product_invalid" | "products_too_few" | "project_required" | "query_invalid" | "rate_limited" | "relation_not_ready" | "request_invalid" | "request_timeout" | "role_refused" | "rows_rejected" | "scope_refused" | "search_absent" | "search_not_ready" | "search_too_broad" | "search_too_long" | "sign_in_limited" | "sign_in_refused" | "sign_in_unstored" | "source_unreadable" | "storage_full" | "task_ended" | "task_taking_effect" | "task_uploading" | "token_missing" | "too_many_identifiers" | "too_many_looks" | "too_many_pipelined" | "too_many_products" | "too_many_waits" | "unexpected" | "uri_too_long" | "webhook_refused" | "webhook_token_missing";
+  reason: "answer_not_kept" | "answer_too_large" | "answers_unread" | "bad_request" | "body_encoding" | "body_not_json" | "body_not_unpacked" | "body_slow" | "body_stalled" | "body_too_large" | "changed_meanwhile" | "confirm_missing" | "console_missing" | "csrf_refused" | "delete_guard" | "deletes_not_exact" | "email_taken" | "expectation_failed" | "format_unreadable" | "full_update_batch_failed" | "full_update_empty" | "full_update_in_doubt" | "full_update_incomplete" | "full_update_missing" | "full_update_other" | "full_update_started" | "group_not_empty" | "headers_too_large" | "idempotency_key_reused" | "key_beyond_own" | "last_owner" | "link_ended" | "links_of_rule" | "mapping_unfit" | "method_not_allowed" | "no_known_identifier" | "no_products" | "not_found" | "not_ready" | "not_signed_in" | "nothing_to_restore" | "origin_refused" | "password_wrong" | "pipeline_busy" | "pipeline_file_missing" | "pipeline_running" | "pipeline_too_soon" | "product_invalid" | "products_too_few" | "project_required" | "query_invalid" | "rate_limited" | "relation_not_ready" | "request_invalid" | "request_timeout" | "role_refused" | "rows_rejected" | "scope_refused" | "search_absent" | "search_not_ready" | "search_too_broad" | "search_too_long" | "secret_key_missing" | "secret_unreadable" | "sign_in_limited" | "sign_in_refused" | "sign_in_unstored" | "source_unreadable" | "storage_full" | "task_ended" | "task_taking_effect" | "task_uploading" | "token_missing" | "too_many_identifiers" | "too_many_looks" | "too_many_pipelined" | "too_many_products" | "too_many_waits" | "unexpected" | "uri_too_long" | "webhook_refused" | "webhook_token_missing";
   message: string;
   requestId?: string;
   details?: Array<string>;
@@ -1252,6 +1252,49 @@ export type RunCounts = {
   deleted: number;
   /** the source is what it was at the last run, and nothing was done */
   nothingNew?: boolean;
+};
+
+export type S3Source = {
+  type: "s3";
+  /** https://s3.eu-central-1.amazonaws.com, https://minio.example:9000 */
+  endpoint: string;
+  /** if it is left out: what the endpoint says, otherwise us-east-1 */
+  region?: string;
+  bucket: string;
+  /** of an object, or of several with *, ? and ** for folders, as in export/*.csv. Several need the right to list the bucket */
+  key: string;
+  accessKeyId: string;
+  /** Answers show *** in its place; ***, sent back, keeps it as long as the origin of the endpoint stays */
+  secretAccessKey: string;
+  /** true: the bucket stands in the path; false: in the host name. If it is left out: in the host name at amazonaws.com, otherwise in the path */
+  forcePathStyle?: boolean;
+  /** all matching objects in the order of their keys (default), or the newest one alone */
+  take?: "all" | "newest";
+  /** which file to take out of a zip archive with several: a pattern with *, ? and ** */
+  entry?: string;
+};
+
+export type SftpSource = {
+  type: "sftp";
+  /** a host name or an IP address */
+  host: string;
+  /** 22 if it is left out */
+  port?: number;
+  user: string;
+  /** Answers show *** in its place; ***, sent back, keeps it as long as host and port stay */
+  password?: string;
+  /** in place of a password, in the form of PEM or OpenSSH. Answers show *** in its place; ***, sent back, keeps it as long as host and port stay */
+  privateKey?: string;
+  /** Answers show *** in its place; ***, sent back, keeps it as long as host and port stay */
+  passphrase?: string;
+  /** fingerprint of the key of the server, SHA256:…, as ssh-keyscan HOST | ssh-keygen -lf - shows it. A server with another key gets nothing */
+  hostKey: string;
+  /** a path with *, ? and ** for folders, as in export/*.csv; it begins with / or in the folder where the server lets the user in */
+  path: string;
+  /** all matching files in the order of their names (default), or the newest one alone */
+  take?: "all" | "newest";
+  /** which file to take out of a zip archive with several: a pattern with *, ? and ** */
+  entry?: string;
 };
 
 export type SignedIn = {

@@ -23,6 +23,8 @@ test('without a variable every setting has its default', () => {
     importDir: undefined,
     fetchAllow: [],
     sourceMaxMib: 4_096,
+    secretKeys: [],
+    secretKeysFile: undefined,
     parserThreads: Math.min(4, Math.max(1, availableParallelism() - 1)),
     writerThreads: 4,
     readerThreads: 2,
@@ -44,6 +46,7 @@ test('given values are read: numbers as numbers, lists by commas', () => {
     RELATA_IMPORT_DIR: '/srv/import',
     RELATA_FETCH_ALLOW: '10.1.2.3, fd00::/8',
     RELATA_SOURCE_MAX_MIB: '10',
+    RELATA_SECRET_KEYS: `${'a'.repeat(64)}, ${Buffer.alloc(32, 7).toString('base64')}`,
     RELATA_PARSER_THREADS: '2',
     RELATA_CACHE_MIB: '0',
   });
@@ -56,6 +59,7 @@ test('given values are read: numbers as numbers, lists by commas', () => {
   assert.deepEqual(config.trustedProxies, ['10.0.0.1', '192.168.0.0/16', 'fd00::/8']);
   assert.equal(config.importDir, '/srv/import');
   assert.deepEqual(config.fetchAllow, ['10.1.2.3', 'fd00::/8']);
+  assert.deepEqual(config.secretKeys, [Buffer.alloc(32, 0xaa), Buffer.alloc(32, 7)]);
   assert.equal(config.sourceMaxMib, 10);
   assert.equal(config.parserThreads, 2);
   assert.equal(config.cacheMib, 0);
@@ -89,6 +93,7 @@ const badValues: readonly [name: string, values: readonly string[]][] = [
     ['*', 'other.example', 'https://shop.example/', 'https://a.example;https://b.example'],
   ],
   ['RELATA_IMPORT_DIR', ['']],
+  ['RELATA_SECRET_KEYS', ['k'.repeat(44), 'a'.repeat(63), 'YQ==']],
   ['RELATA_FETCH_ALLOW', ['erp.example', '10.0.0.0/33', 'http://10.0.0.1', 'fe80::1%eth0', '*']],
   ['RELATA_SOURCE_MAX_MIB', ['0', '4 GiB', '1048577']],
   ['RELATA_TRUSTED_PROXIES', ['proxy', '10.0.0.0/33', '10.0.0.0/', 'fd00::/129', '10.0.0.0/8/8', 'true']],

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { availableParallelism, totalmem } from 'node:os';
 import { type Static, type TSchema, type TString, Type } from 'typebox';
 import { Value } from 'typebox/value';
+import { readSecretKey } from './kernel/secret-key.ts';
 
 /** Every setting of the service. Units end the name. This is the only file that reads process.env. */
 const Environment = Type.Object(
@@ -38,6 +39,12 @@ const Environment = Type.Object(
     RELATA_FETCH_ALLOW: checkedList(isRangeOfAll, 'must list IP addresses or CIDR ranges, by commas'),
     /** As it comes; unpacked it may be twice that. */
     RELATA_SOURCE_MAX_MIB: Type.Integer({ default: 4_096, minimum: 1, maximum: 1_048_576 }),
+    /** Seal the secrets of sources: the first one seals, all of them unseal. */
+    RELATA_SECRET_KEYS: checkedList(
+      (key) => readSecretKey(key) !== undefined,
+      'must list keys of 32 bytes in base64 (openssl rand -base64 32), by commas',
+    ),
+    RELATA_SECRET_KEYS_FILE: Type.Optional(Type.String({ minLength: 1 })),
     RELATA_PARSER_THREADS: Type.Integer({ default: defaultParserThreads(), minimum: 1, maximum: 64 }),
     RELATA_WRITER_THREADS: Type.Integer({ default: 4, minimum: 1, maximum: 64 }),
     /** Threads that answer relations. */
@@ -126,6 +133,11 @@ function toConfig(settings: Environment) {
     importDir: settings.RELATA_IMPORT_DIR,
     fetchAllow: Object.freeze(splitList(settings.RELATA_FETCH_ALLOW)),
     sourceMaxMib: settings.RELATA_SOURCE_MAX_MIB,
+    secretKeys: Object.freeze(
+      splitList(settings.RELATA_SECRET_KEYS).flatMap((key) => readSecretKey(key) ?? []),
+    ),
+    /** A file with more of them, one a line. */
+    secretKeysFile: settings.RELATA_SECRET_KEYS_FILE,
     parserThreads: settings.RELATA_PARSER_THREADS,
     writerThreads: settings.RELATA_WRITER_THREADS,
     readerThreads: settings.RELATA_READER_THREADS,

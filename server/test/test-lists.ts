@@ -9,6 +9,7 @@ export const RULES_ABOVE_THE_STORES: Readonly<Record<string, string>> = {
   'test/durability/file-modes.test.ts': 'PostgreSQL keeps its own files',
   'test/durability/newer-files.test.ts': 'the versions of files; of PostgreSQL see postgres-schema.test.ts',
   'test/pipelines/feed-files.test.ts': 'what a format makes of a file',
+  'test/pipelines/interface-remote-sources.test.ts': 'what is read from other machines, before it is stored',
   'test/pipelines/pipeline-catalog.test.ts':
     'what formats make of rows; real-catalog.test.ts stores as many, pipeline-runs.test.ts runs',
   'test/pipelines/pipeline-limits.test.ts': 'what a source may send, before anything is stored',

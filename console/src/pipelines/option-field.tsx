@@ -1,6 +1,6 @@
 import type { ChoiceOption } from '@relata/client';
 import type { ChangeEvent } from 'react';
-import { type Choice, SelectField, TextField } from '../parts/field.tsx';
+import { AreaField, type Choice, SelectField, TextField } from '../parts/field.tsx';
 import { asHint } from './pipeline-draft.ts';
 
 /** Values that nobody can see, in words. An empty one is another thing than nothing. */
@@ -27,7 +27,7 @@ interface OptionFieldProps {
 /** An option of a format or a source, by what docs/openapi.json says of it. */
 export function OptionField({ option, value, mistake, onChange }: OptionFieldProps) {
   const { label, values, isNumber, isRequired } = option;
-  const change = ({ target }: ChangeEvent<HTMLInputElement | HTMLSelectElement>) =>
+  const change = ({ target }: ChangeEvent<HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement>) =>
     onChange(readValue(option, target.value));
   if (values.length > 0)
     return (
@@ -39,6 +39,7 @@ export function OptionField({ option, value, mistake, onChange }: OptionFieldPro
         onChange={change}
       />
     );
+  if (option.secret !== undefined) return <SecretField {...{ option, value, mistake, change }} />;
   return (
     <TextField
       label={label}
@@ -49,6 +50,22 @@ export function OptionField({ option, value, mistake, onChange }: OptionFieldPro
       mistake={mistake}
       onChange={change}
     />
+  );
+}
+
+interface SecretFieldProps extends Pick<OptionFieldProps, 'option' | 'value' | 'mistake'> {
+  change(event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>): void;
+}
+
+/** What is stored is answered as `***`, which keeps it. */
+function SecretField({ option: { label, secret }, value, mistake, change }: SecretFieldProps) {
+  const text = String(value ?? '');
+  const hint = text === '***' ? 'Stored and never shown. Leave *** to keep it.' : undefined;
+  const shared = { label, hint, mistake, value: text, onChange: change };
+  return secret === 'text' ? (
+    <AreaField rows={4} spellCheck={false} autoComplete="off" {...shared} />
+  ) : (
+    <TextField type="password" {...shared} autoComplete="new-password" />
   );
 }
 

@@ -23,6 +23,9 @@ const MOST_BYTES = 8 * 1024 * 1024;
 /** What a new pipeline says before anybody has chosen. */
 const START_FORMAT = typeOf(EMPTY_PIPELINE.format);
 
+/** Of several files they may read the newest alone. */
+const TAKES_NEWEST = ['directory', 'sftp', 's3'];
+
 /** What a required option says first; the others are empty. */
 const START: Readonly<Record<string, string>> = { pattern: '*' };
 
@@ -54,7 +57,8 @@ export function SourceCard({ draft, onChange, tried }: PipelineShape & { tried: 
             onChange={(value) => onChange({ source: withValue(source, option.name, value) })}
           />
         ))}
-        {type === 'directory' && (
+        {type === 's3' && <BucketPlace {...{ draft, onChange }} />}
+        {TAKES_NEWEST.includes(type) && (
           <SwitchField
             label="Only the newest file"
             checked={source.take === 'newest'}
@@ -65,6 +69,25 @@ export function SourceCard({ draft, onChange, tried }: PipelineShape & { tried: 
       {type === 'http' && <Headers {...{ draft, onChange }} />}
       {type === 'upload' ? <FileToTry {...{ draft, onChange, tried }} /> : <ReadSource tried={tried} />}
     </Card>
+  );
+}
+
+const BUCKET_PLACES = [
+  ['', 'chosen by the endpoint'],
+  ['true', 'in the path'],
+  ['false', 'in the host name'],
+] as const;
+
+function BucketPlace({ draft: { source }, onChange }: PipelineShape) {
+  const change = (value: string) =>
+    onChange({ source: withOption(source, 'forcePathStyle', value === '' ? undefined : value === 'true') });
+  return (
+    <SelectField
+      label="Bucket in the address"
+      choices={BUCKET_PLACES}
+      value={String(source.forcePathStyle ?? '')}
+      onChange={({ target }) => change(target.value)}
+    />
   );
 }
 

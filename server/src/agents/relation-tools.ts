@@ -163,9 +163,12 @@ async function askRelations(
   { relations, project, signal }: Asking,
   asked: AskedRelations,
 ): Promise<FoundRelation[]> {
-  const parts: Buffer[] = [];
-  for await (const part of await relations.ask(project, asked, signal)) parts.push(part);
-  const { tags } = JSON.parse(Buffer.concat(parts).toString()) as {
+  let text = '';
+  for await (const { bytes, release } of await relations.ask(project, asked, signal)) {
+    text += bytes.toString();
+    release();
+  }
+  const { tags } = JSON.parse(text) as {
     tags: { tag: string; relations: Omit<FoundRelation, 'tag'>[] }[];
   };
   return tags.flatMap(({ tag, relations }) => relations.map((one) => ({ tag, ...one })));

@@ -28,7 +28,7 @@ import type { Readers, Storage } from '../storage/storage.ts';
 import { createTasks, type Task } from '../tasks/tasks.ts';
 import { addRoutes } from './app-routes.ts';
 import { openPipelines } from './pipeline-parts.ts';
-import { openOwnStorage, openReaders, openStores, type Role } from './stores.ts';
+import { openOwnStorage, openReaders, openSecrets, openStores, type Role } from './stores.ts';
 import { startUpkeep, type UpkeepParts } from './upkeep.ts';
 import { openWebhooks } from './webhook-parts.ts';
 
@@ -94,7 +94,8 @@ export async function createApp({
     shown: () => readers?.catchUp(),
   });
   const onCatalogWritten = (projectId: number) => webhooks.wake(projectId);
-  const base = { config, storage, readers, clock, logger, replace, onCatalogWritten };
+  const secrets = openSecrets(config);
+  const base = { config, storage, secrets, readers, clock, logger, replace, onCatalogWritten };
   const countProducts = (id: number) => catalog.countProducts(id);
   const statistics = createStatistics({ ...base, database, projects, countProducts });
   const { catalog, relations, threads } = openCatalog(base, { projects, tasks, metrics, statistics, server });
@@ -108,19 +109,13 @@ export async function createApp({
   if (role !== 'worker') addRoutes(server, { ...base, ...parts, consoleFolder, version: VERSION });
   await server.ready();
 
-  const upkeep = startUpkeep({ ...storage, config, clock, logger, ...parts });
+  const upkeep = startUpkeep({ ...storage, ...base, ...parts });
 
   return {
     server,
+    ...parts,
     /** The OpenAPI document of the routes. */
     describe: () => describeServer(server),
-    access,
-    projects,
-    catalog,
-    tasks,
-    pipelines,
-    webhooks,
-    statistics,
     /** Takes over what a former process left, then serves. @returns the address */
     async start(): Promise<string> {
       await beginWork(role, { ...parts, upkeep });
@@ -158,6 +153,7 @@ async function beginWork(
 ): Promise<void> {
   await catalog.start({ takesBatches: role !== 'worker' });
   await upkeep.removeOrphans();
+  await upkeep.sealSecrets();
   await tasks.start();
   if (role !== 'api') {
     pipelines.schedule.start();

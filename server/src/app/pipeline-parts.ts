@@ -15,7 +15,7 @@ import {
 } from '../pipelines/pipelines.ts';
 import type { Projects } from '../projects/projects.ts';
 import type { Relations } from '../relations/relations.ts';
-import type { Storage } from '../storage/storage.ts';
+import type { Secrets, Storage } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 import { threadEntry, threadPlaceOf } from './stores.ts';
 
@@ -24,6 +24,7 @@ const MIB = 1024 * 1024;
 export interface PipelineNeeds {
   readonly config: Config;
   readonly storage: Storage;
+  readonly secrets: Secrets;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly projects: Projects;
@@ -34,7 +35,7 @@ export interface PipelineNeeds {
 
 /** @param version of the service, sent to sources */
 export function openPipelines(needs: PipelineNeeds, version: string): Pipelines {
-  const { config, storage, clock, logger, projects, tasks, catalog, relations } = needs;
+  const { config, storage, secrets, clock, logger, projects, tasks, catalog, relations } = needs;
   const { database, payloads } = storage;
   const sources = describeSources(config, version);
   const threads = createRunThreads(threadEntry('pipeline-worker'), {
@@ -42,7 +43,7 @@ export function openPipelines(needs: PipelineNeeds, version: string): Pipelines 
     sources,
   });
   const pipelines = createPipelines({
-    ...{ database, payloads, clock, logger, tasks, threads },
+    ...{ database, payloads, secrets, clock, logger, tasks, threads },
     ...{ catalog, relations },
   });
   projects.whenGone(async (tx, { type, id }) => {

@@ -6,14 +6,18 @@ import {
   createByteCache,
   createCatalogFiles,
   createReaders,
+  createSecrets,
   createThreadPool,
   dataFolderAt,
   extensionOf,
   lockDataFolder,
   openStorage,
   type Readers,
+  readSecretKeyFile,
   refuseNewerFiles,
+  type Secrets,
   type Storage,
+  secretKeyFileAt,
   type ThreadPlace,
   type ThreadPool,
 } from '../storage/storage.ts';
@@ -44,6 +48,18 @@ export async function openOwnStorage(config: Config, role: Role): Promise<Storag
     lock.release();
     throw error;
   }
+}
+
+/**
+ * The keys of the settings, then those of the data directory, so that a service can be moved from one to the other.
+ * Processes on PostgreSQL need the same key, so none of them makes one.
+ * @throws Error that names a file that cannot be read
+ */
+export function openSecrets({ secretKeys, secretKeysFile, database, dataDir }: Config): Secrets {
+  const given = [...secretKeys, ...(secretKeysFile === undefined ? [] : readSecretKeyFile(secretKeysFile))];
+  if (database !== undefined) return createSecrets({ keys: given });
+  const { keys, makeKey } = secretKeyFileAt(dataFolderAt(dataDir).secretKeys);
+  return createSecrets({ keys: [...given, ...keys], makeKey });
 }
 
 /** @returns undefined for the embedded store */

@@ -5,10 +5,10 @@ import type { Config } from '../config.ts';
 import { dropOldAnswers } from '../http/http.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
-import type { Pipelines } from '../pipelines/pipelines.ts';
+import { type Pipelines, SEALED_SOURCES } from '../pipelines/pipelines.ts';
 import type { Projects } from '../projects/projects.ts';
 import type { Statistics } from '../statistics/statistics.ts';
-import type { Database, PayloadFiles } from '../storage/storage.ts';
+import { type Database, type PayloadFiles, resealColumn, type Secrets } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 
@@ -18,6 +18,7 @@ export interface UpkeepParts {
   readonly logger: Logger;
   readonly database: Database;
   readonly payloads: PayloadFiles;
+  readonly secrets: Secrets;
   readonly tasks: Tasks;
   readonly projects: Projects;
   readonly access: Access;
@@ -37,6 +38,14 @@ const listOwned = ({ payload }: { payload: string }): string[] => {
   const { source, payloadNames = [] } = JSON.parse(payload) as OwnedPayloads;
   return [source?.payloadName ?? [], payloadNames].flat();
 };
+
+/** What a change of the key seals anew. */
+const SEALED_COLUMNS = [SEALED_SOURCES];
+
+const SECRETS_PLAIN =
+  'secrets of sources are stored as they were sent: set RELATA_SECRET_KEYS to encrypt them';
+const SECRETS_UNREADABLE =
+  'there are secrets that no key of the service decrypts: add their key to RELATA_SECRET_KEYS, or enter them again';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -70,6 +79,17 @@ export function startUpkeep(parts: UpkeepParts) {
       void tidy();
     },
     stop: () => clearInterval(timer),
+    /** Seals with the present key what no key or an earlier one sealed. Source: docs/operating.md, "Secrets". */
+    async sealSecrets(): Promise<void> {
+      const plain = await pipelines.sealPlain();
+      if (plain > 0) logger.warn({ pipelines: plain }, SECRETS_PLAIN);
+      for (const column of SEALED_COLUMNS) {
+        const { resealed, unreadable } = await resealColumn(database, parts.secrets, column);
+        const facts = { table: column.table, resealed, unreadable };
+        if (resealed > 0) logger.info(facts, 'secrets were encrypted with the present key');
+        if (unreadable > 0) logger.warn(facts, SECRETS_UNREADABLE);
+      }
+    },
     /** Payloads whose request was never accepted, because the process died in between. */
     async removeOrphans(): Promise<void> {
       const owned = new Set([...(await catalog.listPayloads()), ...(await pipelines.listPayloads())]);

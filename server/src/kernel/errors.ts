@@ -79,6 +79,8 @@ export type FailureCode =
   | 'mapping_unfit'
   | 'rows_rejected'
   | 'products_too_few'
+  | 'secret_key_missing'
+  | 'secret_unreadable'
   | 'storage_full'
   | 'not_ready';
 

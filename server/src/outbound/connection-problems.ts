@@ -22,10 +22,10 @@ const TEXTS: Readonly<Record<string, string>> = {
  * Says in words why a connection failed. Errors of Node are not passed on as they are: some hold what was sent.
  * @returns OutboundProblem, or what was given when it is no failure of a connection
  */
-export function describeConnection(error: unknown, url: URL): unknown {
+export function describeConnection(error: unknown, { host }: { readonly host: string }): unknown {
   const code = (error as { code?: unknown }).code;
   if (error instanceof OutboundProblem || typeof code !== 'string') return error;
-  return new OutboundProblem('connection', `${url.host} ${TEXTS[code] ?? describeCode(code)}`, {
+  return new OutboundProblem('connection', `${host} ${TEXTS[code] ?? describeCode(code)}`, {
     cause: error,
   });
 }

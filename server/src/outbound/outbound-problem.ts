@@ -1,4 +1,12 @@
-export type OutboundReason = 'url' | 'address' | 'connection' | 'timeout';
+export type OutboundReason =
+  | 'url'
+  | 'address'
+  | 'connection'
+  | 'timeout'
+  | 'refused'
+  | 'no_file'
+  | 'changed'
+  | 'broken_off';
 
 /**
  * Why an address outside could not be reached, in words for the person who gave it. No text holds the value of a header or

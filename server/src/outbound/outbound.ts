@@ -3,8 +3,11 @@
  * connection goes to exactly what was checked, and waiting is limited. It never knows what is fetched or sent.
  */
 export { type AllowedAddresses, allowAddresses } from './address.ts';
-export { describeConnection } from './connection-problems.ts';
 export { checkHttpUrl, readHttpUrl, URL_LENGTH } from './http-url.ts';
 export { OutboundProblem } from './outbound-problem.ts';
-export { type Resolve, sendPinned } from './pinned-request.ts';
+export type { Outbound, Resolve } from './pinned-addresses.ts';
+export { sendPinned } from './pinned-request.ts';
+export { announcedSize, readResponse } from './response-bytes.ts';
+export { openS3, type S3, type S3Place } from './s3/s3.ts';
+export { openSftp, type Sftp, type SftpName, type SftpServer } from './sftp/sftp.ts';
 export { createTimeouts, type Timeouts, type WaitLimits } from './timeouts.ts';

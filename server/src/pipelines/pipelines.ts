@@ -9,7 +9,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Relations } from '../relations/relations.ts';
-import type { Database, PayloadFiles } from '../storage/storage.ts';
+import type { Database, PayloadFiles, Secrets } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 import { AccountPlaces } from './account-places.ts';
 import type { SentPreview } from './definitions/definitions.ts';
@@ -18,22 +18,26 @@ import {
   createPipelineChanges,
   createPipelineLists,
   dropForgottenRuns,
-  fillHeaders,
+  fillSecrets,
   findPipeline,
   listOpenPieces,
+  openSource,
+  openStored,
   removePipelinesOf,
+  sealPlainSources,
 } from './definitions/definitions.ts';
 import { createTextChecks } from './mapping/mapping.ts';
 import type { RunThreads } from './runs/runs.ts';
 import { createPipelineTriggers, createSchedule, PipelineRuns, type Preview } from './runs/runs.ts';
 
-export type { Pipeline } from './definitions/definitions.ts';
+export { type Pipeline, SEALED_SOURCES } from './definitions/definitions.ts';
 export { createRunThreads, type RunThreadData, runThreadOperations } from './runs/runs.ts';
 export { SOURCE_LIMITS, type SourceSettings } from './sources/sources.ts';
 
 export interface PipelineParts {
   readonly database: Database;
   readonly payloads: PayloadFiles;
+  readonly secrets: Secrets;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly tasks: Tasks;
@@ -51,6 +55,7 @@ export type Pipelines = ReturnType<typeof createPipelines>;
 export function createPipelines({
   database,
   payloads,
+  secrets,
   clock,
   logger,
   tasks,
@@ -63,6 +68,7 @@ export function createPipelines({
     ...{ gatherWrites: catalog.gatherWrites, dropGathered: catalog.dropGathered },
     gatherLinks: (task, relationId) => relations.links.gather(task, relationId),
     findPipeline: (projectId, id) => findPipeline(database.read, { projectId, id }),
+    openSource: (pipeline) => openSource(pipeline, secrets),
   });
   tasks.define(runs.definitions);
   const lists = createPipelineLists({ database, tasks });
@@ -71,7 +77,7 @@ export function createPipelines({
 
   return {
     ...lists,
-    ...createPipelineChanges({ database, clock, textChecks }),
+    ...createPipelineChanges({ database, clock, secrets, textChecks }),
     ...createPipelineTriggers({ database, payloads, runs }),
     /** To be started where tasks run. */
     schedule: createSchedule({ database, logger, runs }),
@@ -89,12 +95,14 @@ export function createPipelines({
       return previews.use(asker, async () => {
         const stored = pipelineId === undefined ? undefined : await lists.get({ projectId, id: pipelineId });
         const checked = await checkTried(sent, textChecks(asker));
-        const tried = fillHeaders(checked, stored?.definition.source);
+        const tried = fillSecrets(checked, stored && openStored(stored, secrets, checked.source));
         const sentFile = file && { name: file.name, bytes: readBase64(file.base64) };
         return threads.preview({ projectId, ...tried, file: sentFile }, signal);
       });
     },
 
+    /** Seals what an earlier version stored as it was sent. @returns how many could not be: there is no key */
+    sealPlain: () => sealPlainSources(database, secrets),
     /** Payloads of files whose runs have not ended. */
     listPayloads: () => listOpenPieces(database.read),
     /** Runs go with their tasks. */

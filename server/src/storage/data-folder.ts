@@ -7,6 +7,8 @@ export interface DataFolder {
   readonly control: string;
   readonly catalogs: string;
   readonly payloads: string;
+  /** In no backup. */
+  readonly secretKeys: string;
 }
 
 export function dataFolderAt(root: string): DataFolder {
@@ -15,6 +17,7 @@ export function dataFolderAt(root: string): DataFolder {
     control: join(root, 'control.db'),
     catalogs: join(root, 'catalogs'),
     payloads: join(root, 'payloads'),
+    secretKeys: join(root, 'secret-keys'),
   };
 }
 
@@ -51,7 +54,8 @@ export function existingDataFolder(root: string): DataFolder {
 }
 
 /** The contents of a data folder. With anything else in it, e.g. RELATA_IMPORT_DIR, other users may need access. */
-const OURS = /^(?:control\.db.*|server\.lock.*|first-account-key|catalogs|payloads|temp|lost\+found)$/;
+const OURS =
+  /^(?:control\.db.*|server\.lock.*|first-account-key|secret-keys|catalogs|payloads|temp|lost\+found)$/;
 const OTHERS = 0o077;
 
 /**

@@ -130,6 +130,7 @@ export interface ControlSchema {
     trigger_id: string;
     triggered_at: number | null;
     next_run_at: number | null;
+    secrets: string | null;
     stamp: string | null;
     created_at: number;
     updated_at: number;

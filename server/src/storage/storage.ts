@@ -57,6 +57,14 @@ export {
 export { ask, controlRows, type Program, performOn, row, rows, run } from './program.ts';
 export type { ControlSchema } from './schema.ts';
 export {
+  createSecrets,
+  readSecretKeyFile,
+  resealColumn,
+  type SealedColumn,
+  type Secrets,
+  secretKeyFileAt,
+} from './secrets/secrets.ts';
+export {
   among,
   byEngine,
   deleteSome,

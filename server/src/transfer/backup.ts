@@ -63,7 +63,7 @@ export async function restoreBackup(from: string, root: string): Promise<BackupS
   const source = openBackup(from);
   const lock = lockDataFolder(root);
   try {
-    const others = (await readdir(root)).filter((name) => !name.startsWith('server.lock'));
+    const others = (await readdir(root)).filter((name) => !/^(?:server\.lock|secret-keys$)/.test(name));
     if (others.length > 0)
       throw new Error(`The data directory ${resolve(root)} is not empty: ${others.join(', ')}`);
     const draft = dataFolderAt(join(root, 'restore.part'));

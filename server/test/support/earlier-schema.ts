@@ -12,7 +12,7 @@ interface Step {
 
 /** Newest first. */
 const STEPS = {
-  events: { ...{ catalog: 7, postgres: 9 }, undo: () => 'drop table catalog_event;' },
+  events: { ...{ catalog: 7, postgres: 10 }, undo: () => 'drop table catalog_event;' },
   batches: {
     ...{ catalog: 6, postgres: 7 },
     undo: (own) => {
@@ -72,6 +72,8 @@ const MARKS = `drop table upload_process;
 const EVENTS = ['service_event', 'webhook_endpoint', 'webhook_message', 'webhook_delivery', 'webhook_queue']
   .map((table) => `drop table ${table};`)
   .join(' ');
+/** Of the service's own tables, which only PostgreSQL keeps beside the catalogs. */
+const SECRETS = 'alter table pipeline drop column secrets;';
 
 export interface Earlier {
   /** The migration that is taken back, with all that came after it. */
@@ -94,7 +96,7 @@ export async function takeBack(
   if (store.kind === 'postgres') {
     const marks = before === 'paths' ? MARKS : '';
     await store.change(
-      `${EVENTS} ${SEARCH} ${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`,
+      `${EVENTS} ${SEARCH} ${SECRETS} ${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`,
     );
     return;
   }

@@ -44,6 +44,9 @@ export interface Held<Result> {
   release(): Promise<void>;
 }
 
+/** Processes on one database share it; the embedded store makes its own. */
+const SECRET_KEY = Buffer.alloc(32, 'tests').toString('base64');
+
 export type StoreKind = 'embedded' | 'postgres';
 
 /** What the tests of this process run on. */
@@ -156,7 +159,7 @@ function lockFile(path: string): () => Promise<void> {
 /** A database, with a folder for what a process keeps to itself. */
 export function postgresStoreOn(database: TestDatabase, dataDir: string): TestStore {
   const { url } = database;
-  const settings = { RELATA_DATA_DIR: dataDir, RELATA_DATABASE_URL: url };
+  const settings = { RELATA_DATA_DIR: dataDir, RELATA_DATABASE_URL: url, RELATA_SECRET_KEYS: SECRET_KEY };
   return {
     kind: 'postgres',
     dataDir,

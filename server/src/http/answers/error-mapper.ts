@@ -164,6 +164,16 @@ const onTheWire = {
     status: 400,
     message: 'The source holds $1 products, this pipeline requires at least $2; the run changed nothing',
   },
+  secret_key_missing: {
+    status: 503,
+    message:
+      'The service has no key to encrypt secrets with: set RELATA_SECRET_KEYS and start it again, or leave the secrets out',
+  },
+  secret_unreadable: {
+    status: 409,
+    message:
+      'A stored secret cannot be decrypted: give the service the key it had (RELATA_SECRET_KEYS), or enter the secret again',
+  },
   storage_full: { status: 507, message: 'The disk is full, nothing of this request was stored' },
   not_ready: { status: 503, message: 'Service Unavailable' },
 } satisfies Record<FailureCode, WireText>;

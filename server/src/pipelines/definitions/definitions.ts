@@ -15,8 +15,8 @@ export {
   type UploadedFile,
 } from './pipeline.ts';
 export { toTriggered, toWireRun } from './pipeline-answers.ts';
-export { checkTried, fillHeaders } from './pipeline-check.ts';
-export { createPipelineChanges, createPipelineLists } from './pipeline-definitions.ts';
+export { checkTried, fillSecrets } from './pipeline-check.ts';
+export { createPipelineChanges, createPipelineLists, openStored } from './pipeline-definitions.ts';
 export { dropForgottenRuns, listOpenPieces } from './pipeline-history-store.ts';
 export { type PipelineRouteParts, recordPipelineChange } from './pipeline-route-parts.ts';
 export { findRun, hasOpenRun, insertRun, saveRead, saveStamp } from './pipeline-run-store.ts';
@@ -30,6 +30,7 @@ export {
   TriggeredAnswer,
   UploadQuery,
 } from './pipeline-schemas.ts';
+export { openSource, SEALED_SOURCES, sealPlainSources } from './pipeline-secrets.ts';
 export {
   countTrigger,
   type FoundPipeline,

@@ -9,7 +9,7 @@ import {
   type PipelineMode,
   planMapping,
 } from '../mapping/mapping.ts';
-import { checkSource, MASK, type Source, unmaskSource } from '../sources/sources.ts';
+import { checkSource, listMaskedMembers, MASK, type Source, unmaskSource } from '../sources/sources.ts';
 import type { PipelineDefinition, TriedDefinition, Trigger } from './pipeline.ts';
 import { checkSchedule } from './pipeline-schedule.ts';
 import type { SentPipeline, SentPreview } from './pipeline-schemas.ts';
@@ -24,7 +24,7 @@ export type CheckTexts = (texts: CheckedTexts) => Promise<TextProblems>;
 
 /**
  * @param now for the schedule
- * @returns the definition with its defaults; masked headers of its source are not filled in yet
+ * @returns the definition with its defaults; masked secrets of its source are not filled in yet
  * @throws request_invalid that names every mistake with its path
  */
 export async function checkPipeline(
@@ -62,18 +62,21 @@ export async function checkTried(sent: SentPreview, checkTexts: CheckTexts): Pro
 }
 
 /**
- * Fills in the headers that an answer masked.
+ * Fills in the secrets of the source that an answer masked.
  * @throws request_invalid where there is no value to fill in
  */
-export function fillHeaders<Sent extends { readonly source: Source }>(
+export function fillSecrets<Sent extends { readonly source: Source }>(
   sent: Sent,
   stored: Source | undefined,
 ): Sent {
   const source = unmaskSource(sent.source, stored);
   if (source === undefined) {
-    throw refusal([
-      `/source/headers: ${MASK} stands for a value that is stored for the same origin; there is none, send the value itself`,
-    ]);
+    throw refusal(
+      listMaskedMembers(sent.source).map(
+        (member) =>
+          `/source/${member}: ${MASK} stands for a value that is stored for the same address; there is none, send the value itself`,
+      ),
+    );
   }
   return { ...sent, source };
 }

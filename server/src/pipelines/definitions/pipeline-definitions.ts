@@ -9,17 +9,19 @@ import {
   type Database,
   type ExpectedStates,
   refuseOtherState,
+  type Secrets,
 } from '../../storage/storage.ts';
 import type { Task, Tasks } from '../../tasks/tasks.ts';
 import type { Asker } from '../account-places.ts';
 import type { TextChecks } from '../mapping/mapping.ts';
-import { maskSource } from '../sources/sources.ts';
+import { listMaskedMembers, maskSource, type Source } from '../sources/sources.ts';
 import { markOfPipeline, type Pipeline, type PipelineDefinition } from './pipeline.ts';
-import { checkPipeline, fillHeaders } from './pipeline-check.ts';
+import { checkPipeline, fillSecrets } from './pipeline-check.ts';
 import { listLastRuns, listRunPlaces, type RunPlace } from './pipeline-history-store.ts';
 import { hasOpenRun } from './pipeline-run-store.ts';
 import { findNextRun } from './pipeline-schedule.ts';
 import type { SentPipeline } from './pipeline-schemas.ts';
+import { openSource, sealPipeline } from './pipeline-secrets.ts';
 import {
   countPipelines,
   findPipeline,
@@ -133,10 +135,12 @@ export function createPipelineLists({
 export function createPipelineChanges({
   database,
   clock,
+  secrets,
   textChecks,
 }: {
   readonly database: Database;
   readonly clock: Clock;
+  readonly secrets: Secrets;
   readonly textChecks: TextChecks;
 }) {
   const check = ({ sent, ...asker }: SentDefinition) =>
@@ -166,13 +170,18 @@ export function createPipelineChanges({
     /** @throws request_invalid, rate_limited */
     async create(project: ChosenProject, sent: SentDefinition, alongside: AlongsideChange): Promise<void> {
       const checked = await check(sent);
-      const definition = fillHeaders(checked, undefined);
+      const definition = fillSecrets(checked, undefined);
       await database.write(
         async (tx) => {
           await refuseMore(tx, project.id);
           const nextRunAt = planNext(definition, await readNow(tx, database));
-          const added = { definition, nextRunAt, triggerId: makeTriggerId(), createdAt: clock.now() };
-          await alongside(tx, await insertPipeline(tx, { projectId: project.id, ...added }));
+          const plan = { nextRunAt, triggerId: makeTriggerId(), createdAt: clock.now() };
+          const masked = { ...definition, source: maskSource(definition.source) };
+          const added = await insertPipeline(tx, { projectId: project.id, definition: masked, ...plan });
+          // Bound to its id, which it has only now.
+          const sealed = sealPipeline({ ...added, definition }, secrets);
+          if (sealed.sealed !== undefined) await updatePipeline(tx, sealed);
+          await alongside(tx, sealed);
         },
         { of: project.id },
       );
@@ -185,7 +194,13 @@ export function createPipelineChanges({
       const checked = await check(sent);
       await change(
         key,
-        (before, times) => toReplaced(before, fillHeaders(checked, before.definition.source), times),
+        (before, times) => {
+          const stored = openStored(before, secrets, checked.source);
+          const definition = fillSecrets(checked, stored);
+          const opened = { ...before, definition: { ...before.definition, source: stored } };
+          const after = toReplaced(opened, definition, times);
+          return after === opened ? before : sealPipeline(after, secrets);
+        },
         alongside,
       );
     },
@@ -213,6 +228,19 @@ export function createPipelineChanges({
       );
     },
   };
+}
+
+/**
+ * @returns the stored source with its secrets; masked, where they cannot be unsealed and nothing that was sent needs them
+ * @throws secret_unreadable
+ */
+export function openStored(stored: Pipeline, secrets: Secrets, sent: Source): Source {
+  try {
+    return openSource(stored, secrets);
+  } catch (error) {
+    if (listMaskedMembers(sent).length > 0) throw error;
+    return stored.definition.source;
+  }
 }
 
 /** @returns a definition without what is secret, for the audit log */

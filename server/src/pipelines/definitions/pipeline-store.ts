@@ -23,6 +23,7 @@ export function readPipeline(row: PipelineRow): Pipeline {
     id: row.id,
     projectId: row.project_id,
     definition: JSON.parse(row.definition) as PipelineDefinition,
+    sealed: row.secrets ?? undefined,
     revision: row.revision,
     triggerId: row.trigger_id,
     triggeredAt: row.triggered_at ?? undefined,
@@ -44,6 +45,7 @@ export async function insertPipeline(tx: ControlTransaction, added: NewPipeline)
     .values({
       project_id: added.projectId,
       definition: JSON.stringify(added.definition),
+      secrets: null,
       revision: 1,
       trigger_id: added.triggerId,
       triggered_at: null,
@@ -79,6 +81,20 @@ export async function listPipelines(rows: Rows, projectId: number, place: PagePl
   return found.map(readPipeline);
 }
 
+/** @returns pipelines of any project whose source may have headers that nobody sealed yet, by id */
+export async function listUnsealed(rows: Rows, after: number, limit: number): Promise<Pipeline[]> {
+  const found = await rows
+    .selectFrom('pipeline')
+    .selectAll()
+    .where('secrets', 'is', null)
+    .where('definition', 'like', '%"headers"%')
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+  return found.map(readPipeline);
+}
+
 export async function findPipeline(rows: Rows, key: PipelineKey): Promise<Pipeline | undefined> {
   const row = await rows.selectFrom('pipeline').selectAll().where(isThat(key)).executeTakeFirst();
   return row && readPipeline(row);
@@ -90,6 +106,7 @@ export async function updatePipeline(tx: ControlTransaction, pipeline: Pipeline)
     .updateTable('pipeline')
     .set({
       definition: JSON.stringify(pipeline.definition),
+      secrets: pipeline.sealed ?? null,
       revision: pipeline.revision,
       trigger_id: pipeline.triggerId,
       next_run_at: pipeline.nextRunAt ?? null,

@@ -33,7 +33,10 @@ export interface PipelineDefinition {
 export interface Pipeline {
   readonly id: number;
   readonly projectId: number;
+  /** With *** in place of what is sealed. */
   readonly definition: PipelineDefinition;
+  /** The secrets of its source (`pipeline-secrets.ts`); undefined when it has none. */
+  readonly sealed: string | undefined;
   /** Starts at 1; each change raises it. */
   readonly revision: number;
   readonly triggerId: string;

@@ -25,7 +25,7 @@ import type {
   SuggestedFormat,
   SuggestedMapping,
 } from '../mapping/mapping.ts';
-import { describeSource, takesFile } from '../sources/sources.ts';
+import { describeSource, type Source, takesFile } from '../sources/sources.ts';
 import type { RunThreads } from './run-client.ts';
 
 export interface RunRequest {
@@ -62,6 +62,8 @@ export interface PipelineRunParts {
   gatherLinks(task: Task, relationId: number): Promise<GatheredWrites>;
   dropGathered(task: Task): Promise<void>;
   findPipeline(projectId: number, id: number): Promise<Pipeline | undefined>;
+  /** @throws secret_unreadable */
+  openSource(pipeline: Pipeline): Source;
 }
 
 interface RunPayload {
@@ -179,7 +181,8 @@ export class PipelineRuns {
     { pipeline, upload, gathered }: Reading,
   ): Promise<ReadSummary | undefined> {
     const { projectId, definition, revision, stamp } = pipeline;
-    const { source, format, mapping, mode, onRejectedRow, minProducts } = definition;
+    const { format, mapping, mode, onRejectedRow, minProducts } = definition;
+    const source = this.parts.openSource(pipeline);
     await run.log(`fetching ${describeSource(source)}`);
     const order = { projectId, source, format, mapping, mode, last: stamp, upload };
     const read = await this.parts.threads.read(

@@ -1,10 +1,11 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import {
   type AllowedAddresses,
+  announcedSize,
   createTimeouts,
-  describeConnection,
   type Resolve,
   readHttpUrl,
+  readResponse,
   sendPinned,
   type Timeouts,
   type WaitLimits,
@@ -144,51 +145,8 @@ interface Reading {
 function readAnswer(response: IncomingMessage, { settings, ...reading }: Reading): ByteStream {
   const { maxPackedBytes, maxUnpackedBytes } = settings;
   if ((announcedSize(response) ?? 0) > maxPackedBytes) throw tooLarge('The file', maxPackedBytes);
-  const packed = boundBytes(readPieces(response, reading), maxPackedBytes, 'The file');
+  const packed = boundBytes(readResponse(response, reading), maxPackedBytes, 'The file');
   return undoEncodings(packed, response.headers['content-encoding'], maxUnpackedBytes);
-}
-
-/** Waiting is timed only while the service waits: a slow reader is not the fault of the source. */
-async function* readPieces(
-  response: IncomingMessage,
-  { url, timeouts, signal }: Omit<Reading, 'settings'>,
-): ByteStream {
-  const stop = () => response.destroy();
-  signal?.addEventListener('abort', stop, { once: true });
-  const reader = response[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
-  let total = 0;
-  try {
-    signal?.throwIfAborted();
-    for (;;) {
-      const { done, value } = await timeouts.wait('piece', reader.next());
-      if (done) break;
-      total += value.length;
-      yield value;
-    }
-    if (!response.complete) throw brokenOff(response, url, total);
-  } catch (error) {
-    signal?.throwIfAborted();
-    throw isBrokenOff(error) ? brokenOff(response, url, total) : describeConnection(error, url);
-  } finally {
-    signal?.removeEventListener('abort', stop);
-    stop();
-  }
-}
-
-function isBrokenOff(error: unknown): boolean {
-  const code = String((error as { code?: unknown }).code);
-  return ['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'].includes(code) || code.startsWith('HPE_');
-}
-
-function brokenOff(response: IncomingMessage, { host }: URL, total: number): SourceProblem {
-  const announced = announcedSize(response);
-  const of = announced === undefined ? '' : ` of ${announced}`;
-  return new SourceProblem('broken_off', `The connection to ${host} broke off after ${total}${of} bytes`);
-}
-
-function announcedSize(response: IncomingMessage): number | undefined {
-  const length = response.headers['content-length'];
-  return length === undefined ? undefined : Number(length);
 }
 
 function describeFile(response: IncomingMessage, url: URL, bytes: ByteStream) {

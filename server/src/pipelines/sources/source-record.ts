@@ -10,6 +10,7 @@ import {
 import type { AllowedAddresses, Resolve, WaitLimits } from '../../outbound/outbound.ts';
 import { GLOB_LENGTH } from './glob.ts';
 import type { OpenedSource, SourceFile, SourceStamp } from './source.ts';
+import type { SecretMembers } from './source-secrets.ts';
 
 export interface SourceSettings extends WaitLimits {
   /** Has a folder for each project; undefined: directories are not read. */
@@ -60,12 +61,7 @@ interface SourceParts<
   /** For the log of a run, without anything that may be secret. */
   describe(source: Sent): string;
   /** Where options are secret. */
-  readonly secrets?: {
-    /** @returns the source as answers show it */
-    mask(source: Sent): Sent;
-    /** @returns the source with the values of `stored` for those that are masked, undefined where one is missing */
-    unmask(source: Sent, stored: Sent | undefined): Sent | undefined;
-  };
+  readonly secrets?: SecretMembers<Sent>;
 }
 
 /** One source of the list, as those see it who deal with any; `Source` is what a definition may say of one. */
@@ -75,10 +71,7 @@ export interface FileSource<Source> {
   check(source: Source): Readonly<Record<string, string | undefined>>;
   open(source: Source, run: SourceRun, settings: OpenSettings): Promise<OpenedSource | undefined>;
   describe(source: Source): string;
-  readonly secrets?: {
-    mask(source: Source): Source;
-    unmask(source: Source, stored: Source | undefined): Source | undefined;
-  };
+  readonly secrets?: SecretMembers<Source>;
 }
 
 const entry = Type.Optional(

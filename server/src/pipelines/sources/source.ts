@@ -47,6 +47,7 @@ export type SourceReason =
   | 'archive'
   | 'no_file'
   | 'outside'
+  | 'refused'
   | 'changed';
 
 /** Why a source cannot be read, in words for the owner of the pipeline. */

@@ -1,5 +1,5 @@
 /**
- * Where pipelines read: one GET of a URL, files of a directory, a file sent in. Opens what is new since the last run as
+ * Where pipelines read: one GET of a URL, files of a directory, a server or a bucket, a file sent in. Opens what is new since the last run as
  * streams of bytes, bounded in size and time, and undoes gzip and zip. What is in a file the formats know, not this.
  */
 import { type Static, Type } from 'typebox';
@@ -8,13 +8,15 @@ import type { ByteStream } from './byte-streams.ts';
 import { directory } from './directory/directory.ts';
 import { globProblem } from './glob.ts';
 import { http } from './http.ts';
+import { s3 } from './s3.ts';
+import { sftp } from './sftp.ts';
 import type { OpenedSource, SourceFile } from './source.ts';
 import type { FileSource, SourceRun, SourceSettings } from './source-record.ts';
+import { fillMembers, listMasked, maskMembers, pickSecrets } from './source-secrets.ts';
 import { unpackBytes } from './unpack.ts';
 import { upload } from './upload.ts';
 
 export type { ByteStream } from './byte-streams.ts';
-export { MASK } from './http.ts';
 export {
   type OpenedSource,
   type SourceFile,
@@ -23,9 +25,10 @@ export {
   type SourceStamp,
 } from './source.ts';
 export type { SourceSettings } from './source-record.ts';
+export { MASK } from './source-secrets.ts';
 
 /** Everything else that knows sources follows from this list: docs/openapi.json, checks, masks, the console's choice. */
-const SOURCES = [http, upload, directory] as const;
+const SOURCES = [http, upload, directory, sftp, s3] as const;
 
 /** Source: docs/interface.md §13.1. */
 export const SourceSchema = Type.Union(SOURCES.map(({ schema }) => schema));
@@ -60,20 +63,30 @@ export const takesFile = (source: Source): boolean => getSource(source).takesFil
 /** @returns what a run reads, for its log; nothing of it is secret */
 export const describeSource = (source: Source): string => getSource(source).describe(source);
 
-/** @returns the source as it may be shown: what is secret of it is write-only */
-export function maskSource<Any extends Source>(source: Any): Any {
-  const { secrets } = getSource(source);
-  return secrets === undefined ? source : (secrets.mask(source) as Any);
-}
+/** @returns the source as it may be shown and stored: *** in place of what is secret */
+export const maskSource = <Any extends Source>(source: Any): Any =>
+  maskMembers(source, getSource(source).secrets);
+
+/** @returns what of a source is secret, to be sealed; undefined when nothing is, or it is masked */
+export const secretsOf = (source: Source): object | undefined =>
+  pickSecrets(source, getSource(source).secrets);
+
+/** @returns the masked source with its secrets */
+export const withSecrets = <Any extends Source>(masked: Any, secrets: object): Any => ({
+  ...masked,
+  ...secrets,
+});
+
+/** @returns the members of a source that were sent with *** in place of a value */
+export const listMaskedMembers = (source: Source): string[] => listMasked(source, getSource(source).secrets);
 
 /**
  * Fills in the values that a definition, read and sent back, has masked.
  * @returns undefined when there is no such value
  */
 export function unmaskSource<Any extends Source>(sent: Any, stored: Source | undefined): Any | undefined {
-  const { secrets } = getSource(sent);
   const known = stored?.type === sent.type ? stored : undefined;
-  return secrets === undefined ? sent : (secrets.unmask(sent, known) as Any | undefined);
+  return fillMembers(sent, known, getSource(sent).secrets) as Any | undefined;
 }
 
 const GIB = 1024 * 1024 * 1024;

@@ -26,6 +26,8 @@ export const byUrl = (url: string, more: object = {}) =>
 
 /** A project with calls about its pipelines. */
 export interface PipelineProject extends TestCatalog {
+  /** Of its pipelines. */
+  readonly path: string;
   manage(method: string, path?: string, options?: CallOptions): Promise<Answer<AnyBody>>;
   /** @returns the pipeline as it is answered */
   create(definition: object): Promise<AnyBody>;
@@ -46,6 +48,7 @@ export async function createPipelineProject(service: TestService): Promise<Pipel
     service.call(method, `${root}${path}`, options);
   return {
     ...catalog,
+    path: root,
     manage,
     async create(definition) {
       const { status, body } = await manage('POST', '', { body: definition });

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import ssh2 from 'ssh2';
+import { type SftpTestUser, startSftpServer } from '../../../test/support/outbound/sftp-server.ts';
+import { allowAddresses, createTimeouts, OutboundProblem, openSftp, type SftpServer } from '../outbound.ts';
+
+const LIMITS = { connectMs: 60_000, idleMs: 60_000, wholeMs: 600_000 };
+const via = (allow: readonly string[] = ['127.0.0.1']) => ({
+  allows: allowAddresses(allow),
+  resolve: undefined,
+  timeouts: createTimeouts(LIMITS, 'The server'),
+  signal: undefined,
+});
+const PASSWORD = 'pass-4711';
+
+async function startServer(t: TestContext, user: SftpTestUser = { user: 'erp', password: PASSWORD }) {
+  const root = mkdtempSync(join(tmpdir(), 'relata-sftp-'));
+  const server = await startSftpServer(root, user);
+  t.after(async () => {
+    await server.close();
+    rmSync(root, { recursive: true });
+  });
+  const place = { host: '127.0.0.1', port: server.port, user: 'erp', hostKey: server.hostKey };
+  return { root, server, place };
+}
+
+async function open(t: TestContext, place: SftpServer) {
+  const sftp = await openSftp(place, via());
+  t.after(sftp.close);
+  return sftp;
+}
+
+async function* pieces(bytes: Uint8Array, size: number) {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
+test('a file is written under another name, put in its place at the end, and read back', async (t) => {
+  const { root, server, place } = await startServer(t);
+  const sftp = await open(t, { ...place, password: PASSWORD });
+  mkdirSync(join(root, 'out'));
+  writeFileSync(join(root, 'out/feed.csv'), 'old');
+  // More than is asked for ahead, and no multiple of a piece.
+  const bytes = randomBytes(3 * 1024 * 1024 + 7);
+  assert.equal(await sftp.write('out/feed.csv', pieces(bytes, 100_000)), bytes.length);
+  assert.deepEqual(readdirSync(join(root, 'out')), ['feed.csv']);
+  assert.ok(server.calls.indexOf('rename') > server.calls.lastIndexOf('write'));
+  assert.ok(readFileSync(join(root, 'out/feed.csv')).equals(bytes));
+  const [file] = await Array.fromAsync(sftp.list('out'));
+  assert.ok(file);
+  assert.equal(file.name, 'feed.csv');
+  assert.ok(Buffer.concat(await Array.fromAsync(sftp.read('out/feed.csv', file))).equals(bytes));
+});
+
+test('what fails while it is written leaves the old file and nothing else', async (t) => {
+  const { root, place } = await startServer(t);
+  const sftp = await open(t, { ...place, password: PASSWORD });
+  writeFileSync(join(root, 'feed.csv'), 'old');
+  async function* failing() {
+    yield Buffer.from('new');
+    throw new Error('no more');
+  }
+  await assert.rejects(sftp.write('feed.csv', failing()), /no more/);
+  // The next answer comes after that of the removal.
+  await sftp.stat('feed.csv');
+  assert.deepEqual(readdirSync(root), ['feed.csv']);
+  assert.equal(readFileSync(join(root, 'feed.csv'), 'utf8'), 'old');
+});
+
+test('a file that is not the one that was listed is not read', async (t) => {
+  const { root, place } = await startServer(t);
+  const sftp = await open(t, { ...place, password: PASSWORD });
+  writeFileSync(join(root, 'a.csv'), 'one');
+  const listed = await sftp.stat('a.csv');
+  writeFileSync(join(root, 'a.csv'), 'another');
+  await assert.rejects(Array.fromAsync(sftp.read('a.csv', listed)), /a\.csv changed while it was read/);
+  await assert.rejects(sftp.stat('b.csv'), /127\.0\.0\.1 has no b\.csv/);
+});
+
+test('a server with another host key is sent nothing, and its key is named', async (t) => {
+  const { server, place } = await startServer(t);
+  const hostKey = `SHA256:${'A'.repeat(43)}`;
+  const opening = openSftp({ ...place, hostKey, password: PASSWORD }, via());
+  await assert.rejects(opening, (error: Error) => {
+    assert.ok(error instanceof OutboundProblem && error.reason === 'refused');
+    assert.ok(error.message.includes(server.hostKey), error.message);
+    return true;
+  });
+  assert.equal(server.signedIn(), 0);
+});
+
+test('a private key with a passphrase signs in; wrong secrets are refused in words without them', async (t) => {
+  const passphrase = 'phrase-4711';
+  const keys = ssh2.utils.generateKeyPairSync('ed25519', { passphrase, cipher: 'aes256-ctr', rounds: 1 });
+  const { server, place } = await startServer(t, { user: 'erp', publicKey: keys.public });
+  await open(t, { ...place, privateKey: keys.private, passphrase });
+  assert.equal(server.signedIn(), 1);
+  const wrong: [object, RegExp][] = [
+    [{ password: PASSWORD }, /does not accept the user, the password or the private key$/],
+    [{ privateKey: keys.private, passphrase: 'other-4711' }, /passphrase is wrong$/],
+    [{ privateKey: 'nonsense-4711' }, /The private key cannot be read/],
+  ];
+  for (const [secrets, text] of wrong)
+    await assert.rejects(openSftp({ ...place, ...secrets }, via()), (error: Error) => {
+      assert.match(error.message, text);
+      assert.doesNotMatch(error.message, /4711/);
+      return true;
+    });
+});
+
+test('a private address is refused before anything is sent', async (t) => {
+  const { server, place } = await startServer(t);
+  await assert.rejects(openSftp({ ...place, password: PASSWORD }, via([])), /it leads to a loopback address/);
+  assert.equal(server.signedIn(), 0);
+});

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { createBackup } from '../../src/transfer/transfer.ts';
+import {
+  byUrl,
+  createPipelineProject,
+  FETCH_HERE,
+  type PipelineProject,
+  startSource,
+} from '../support/pipelines/pipeline-project.ts';
+import { assertRefused } from '../support/shared-service.ts';
+import { startTestService, type TestService } from '../support/test-service.ts';
+import { createTestStore, type TestStore, testedStore } from '../support/test-store.ts';
+
+/** How secrets of sources are kept (docs/operating.md, "Secrets"; docs/interface.md §13.4). */
+
+const SECRET = 'only-the-source-knows-4711';
+const keyOf = (text: string) => Buffer.alloc(32, text).toString('base64');
+const [FIRST, SECOND, THIRD] = [keyOf('first'), keyOf('second'), keyOf('third')];
+
+async function start(t: TestContext, store: TestStore, keys?: string) {
+  const settings = { ...FETCH_HERE, ...(keys !== undefined && { RELATA_SECRET_KEYS: keys }) };
+  return startTestService(t, { store, settings });
+}
+
+async function createSecretPipeline(project: PipelineProject) {
+  const source = await startSource();
+  const secret = { type: 'http', url: source.url, headers: { 'X-Token': SECRET } };
+  const pipeline = await project.create(byUrl(source.url, { source: secret }));
+  return { pipeline, source, lastToken: () => source.requests.at(-1)?.headers['x-token'] };
+}
+
+const postgresOnly = { skip: testedStore !== 'postgres' && 'the embedded store makes a key' };
+
+/** @returns the column and the definition as they are stored */
+async function readStored(store: TestStore, id: number) {
+  const storage = await store.open();
+  const row = await storage.database.read
+    .selectFrom('pipeline')
+    .select(['secrets', 'definition'])
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
+  await storage.close();
+  return row;
+}
+
+test('a secret is in no log, no backup and no file of the store, and a run sends it', async (t) => {
+  const store = await createTestStore(t);
+  const service = await start(t, store);
+  const project = await createPipelineProject(service);
+  const { pipeline, lastToken } = await createSecretPipeline(project);
+  assert.equal((await project.run(pipeline)).taskStatus, 'FINISHED');
+  assert.equal(lastToken(), SECRET);
+  if (store.kind === 'embedded') await checkBackup(t, store);
+
+  const moved = await createSecretPipeline(project);
+  await store.change(
+    `update pipeline set secrets = (select secrets from pipeline where id = ${pipeline.id}) where id = ${moved.pipeline.id}`,
+  );
+  const failed = await project.run(moved.pipeline);
+  assert.match(JSON.stringify(failed), /cannot be decrypted/, 'a sealed secret is bound to its place');
+  assert.equal(moved.source.requests.length, 0);
+  await service.stop();
+  assert.doesNotMatch(String(await store.readAll()), new RegExp(SECRET));
+  assert.doesNotMatch(service.log.join('\n'), new RegExp(SECRET));
+});
+
+/** Its key is in the data directory, which a backup copies without it. */
+async function checkBackup(t: TestContext, { dataDir }: TestStore): Promise<void> {
+  assert.equal((await stat(join(dataDir, 'secret-keys'))).mode & 0o777, 0o600);
+  const folder = await mkdtemp(join(tmpdir(), 'relata-secrets-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  await createBackup(dataDir, join(folder, 'backup'));
+  assert.ok(!(await readdir(join(folder, 'backup'))).includes('secret-keys'));
+}
+
+test('a start encrypts with its first key what has another or none, and goes on without a key that is gone', async (t) => {
+  const store = await createTestStore(t);
+  const first = await start(t, store, FIRST);
+  const project = await createPipelineProject(first);
+  const { pipeline, lastToken } = await createSecretPipeline(project);
+  const { pipeline: plain, lastToken: lastPlain } = await createSecretPipeline(project);
+  const run = async (service: TestService, { id }: { id: number }) =>
+    service.ended((await service.call('POST', `${project.path}/${id}/run`)).body.task.id);
+  await first.stop();
+  const before = await readStored(store, pipeline.id);
+  // As versions stored it that knew no keys.
+  await store.change(
+    `update pipeline set secrets = null, definition = replace(definition, '"***"', '"${SECRET}"') where id = ${plain.id}`,
+  );
+
+  const second = await start(t, store, `${SECOND},${FIRST}`);
+  await run(second, plain);
+  assert.equal(lastPlain(), SECRET);
+  await second.stop();
+  const after = await readStored(store, pipeline.id);
+  assert.notEqual(after.secrets?.split('.')[1], before.secrets?.split('.')[1]);
+  assert.equal(after.definition, before.definition);
+  const sealed = await readStored(store, plain.id);
+  assert.equal(sealed.secrets?.split('.')[1], after.secrets?.split('.')[1]);
+  assert.match(sealed.definition, /"X-Token":"\*\*\*"/);
+
+  const third = await start(t, store, THIRD);
+  assert.match(third.log.join('\n'), /no key of the service decrypts/);
+  assert.match(JSON.stringify(await run(third, pipeline)), /cannot be decrypted/);
+  const path = `${project.path}/${pipeline.id}`;
+  assertRefused(await third.call('PUT', path, { body: { ...pipeline, name: 'Other' } }), 409);
+  const renewed = { ...pipeline, source: { ...pipeline.source, headers: { 'X-Token': 'new' } } };
+  assert.equal((await third.call('PUT', path, { body: renewed })).status, 200);
+  await run(third, pipeline);
+  assert.equal(lastToken(), 'new');
+});
+
+test('without a key a service on PostgreSQL takes no secret', postgresOnly, async (t) => {
+  const project = await createPipelineProject(await start(t, await createTestStore(t), ''));
+  const { url } = await startSource();
+  const source = { type: 'http', url, headers: { 'X-Token': SECRET } };
+  const refused = await project.manage('POST', '', { body: byUrl(url, { source }) });
+  assertRefused(refused, 503);
+  assert.match(refused.body.message, /set RELATA_SECRET_KEYS/);
+  await project.create(byUrl(url));
+});

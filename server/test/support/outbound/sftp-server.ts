@@ -1,0 +1,209 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { constants } from 'node:fs';
+import { type FileHandle, lstat, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { join, normalize } from 'node:path';
+import ssh2, { type AuthContext, type Connection, type SFTPWrapper } from 'ssh2';
+
+const { Server, utils } = ssh2;
+const { STATUS_CODE } = utils.sftp;
+
+/** A server of the files of a folder, over SSH on loopback. */
+export interface SftpTestServer {
+  readonly port: number;
+  readonly hostKey: string;
+  /** Names of the calls that it was sent, in order. */
+  readonly calls: string[];
+  /** How many signed in. */
+  readonly signedIn: () => number;
+  close(): Promise<void>;
+}
+
+export interface SftpTestUser {
+  readonly user: string;
+  readonly password?: string;
+  /** As `utils.generateKeyPairSync` makes it. */
+  readonly publicKey?: string;
+}
+
+export async function startSftpServer(root: string, known: SftpTestUser): Promise<SftpTestServer> {
+  const hostKeys = utils.generateKeyPairSync('ed25519');
+  const calls: string[] = [];
+  const connections = new Set<Connection>();
+  let signedIn = 0;
+  const server = new Server({ hostKeys: [hostKeys.private] }, (connection) => {
+    connections.add(connection);
+    connection
+      .on('error', () => {})
+      .on('close', () => connections.delete(connection))
+      .on('authentication', (context) => (isKnown(context, known) ? context.accept() : context.reject()))
+      .on('ready', () => {
+        signedIn += 1;
+        connection.on('session', (accept) =>
+          accept().on('sftp', (acceptSftp) => serveFiles(acceptSftp(), { root, calls })),
+        );
+      });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const publicKey = utils.parseKey(hostKeys.public);
+  if (publicKey instanceof Error) throw publicKey;
+  const digest = createHash('sha256').update(publicKey.getPublicSSH()).digest('base64');
+  return {
+    port: (server.address() as AddressInfo).port,
+    hostKey: `SHA256:${digest.replace(/=$/, '')}`,
+    calls,
+    signedIn: () => signedIn,
+    async close() {
+      for (const connection of connections) connection.end();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+function isKnown(context: AuthContext, { user, password, publicKey }: SftpTestUser): boolean {
+  if (context.username !== user) return false;
+  if (context.method === 'password') return password !== undefined && context.password === password;
+  if (context.method !== 'publickey' || publicKey === undefined) return false;
+  const key = utils.parseKey(publicKey);
+  if (key instanceof Error) throw key;
+  const [sent, expected] = [context.key.data, key.getPublicSSH()];
+  if (sent.length !== expected.length || !timingSafeEqual(sent, expected)) return false;
+  if (context.signature === undefined || context.blob === undefined) return true;
+  return key.verify(context.blob, context.signature, context.hashAlgo) === true;
+}
+
+interface Served {
+  readonly root: string;
+  readonly calls: string[];
+}
+
+type Answer = (work: () => Promise<void>) => Promise<void>;
+
+function serveFiles(sftp: SFTPWrapper, { root, calls }: Served): void {
+  const handles = new Map<number, FileHandle | string[]>();
+  const pathOf = (path: string) => join(root, normalize(`/${path}`));
+  const answer =
+    (name: string, id: number): Answer =>
+    async (work) => {
+      calls.push(name);
+      await work().catch((error: NodeJS.ErrnoException) => {
+        const isMissing = error.code === 'ENOENT' || error.code === 'ENOTDIR';
+        sftp.status(id, isMissing ? STATUS_CODE.NO_SUCH_FILE : STATUS_CODE.FAILURE, 'words of the server');
+      });
+    };
+  const add = (id: number, opened: FileHandle | string[]) => {
+    const handle = Buffer.alloc(4);
+    handle.writeUInt32BE(id);
+    handles.set(id, opened);
+    sftp.handle(id, handle);
+  };
+  const fileOf = (handle: Buffer) => handles.get(handle.readUInt32BE()) as FileHandle;
+
+  sftp.on('OPEN', (id, path, flags) =>
+    answer(
+      'open',
+      id,
+    )(async () => {
+      const isWritten = (flags & utils.sftp.OPEN_MODE.WRITE) !== 0;
+      const mode = isWritten
+        ? constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC
+        : constants.O_RDONLY;
+      add(id, await open(pathOf(path), mode));
+    }),
+  );
+  sftp.on('READ', (...[id, handle, offset, length]) =>
+    answer(
+      'read',
+      id,
+    )(async () => {
+      // Fewer bytes than were asked for, as servers may.
+      const piece = Buffer.alloc(Math.min(length, 20_000));
+      const { bytesRead } = await fileOf(handle).read(piece, 0, piece.length, offset);
+      if (bytesRead === 0) sftp.status(id, STATUS_CODE.EOF);
+      else sftp.data(id, piece.subarray(0, bytesRead));
+    }),
+  );
+  sftp.on('WRITE', (...[id, handle, offset, data]) =>
+    answer(
+      'write',
+      id,
+    )(async () => {
+      await fileOf(handle).write(data, 0, data.length, offset);
+      sftp.status(id, STATUS_CODE.OK);
+    }),
+  );
+  sftp.on('FSTAT', (id, handle) =>
+    answer('fstat', id)(async () => sftp.attrs(id, toAttributes(await fileOf(handle).stat()))),
+  );
+  sftp.on('STAT', (id, path) =>
+    answer('stat', id)(async () => sftp.attrs(id, toAttributes(await stat(pathOf(path))))),
+  );
+  sftp.on('OPENDIR', (id, path) =>
+    answer(
+      'opendir',
+      id,
+    )(async () => {
+      const names = await readdir(pathOf(path));
+      add(
+        id,
+        ['.', '..', ...names].map((name) => `${pathOf(path)}/${name}`),
+      );
+    }),
+  );
+  sftp.on('READDIR', (id, handle) =>
+    answer(
+      'readdir',
+      id,
+    )(async () => {
+      // Two names a page.
+      const page = (handles.get(handle.readUInt32BE()) as string[]).splice(0, 2);
+      if (page.length === 0) return sftp.status(id, STATUS_CODE.EOF);
+      const names = page.map(async (path) => ({
+        filename: path.slice(path.lastIndexOf('/') + 1),
+        longname: path,
+        attrs: toAttributes(await lstat(path)),
+      }));
+      return sftp.name(id, await Promise.all(names));
+    }),
+  );
+  sftp.on('CLOSE', (id, handle) =>
+    answer(
+      'close',
+      id,
+    )(async () => {
+      const opened = handles.get(handle.readUInt32BE());
+      handles.delete(handle.readUInt32BE());
+      if (opened !== undefined && 'fd' in opened) await opened.close();
+      sftp.status(id, STATUS_CODE.OK);
+    }),
+  );
+  sftp.on('RENAME', (id, from, to) =>
+    answer(
+      'rename',
+      id,
+    )(async () => {
+      // SFTP 3 renames over nothing that is there.
+      const isTaken = await stat(pathOf(to)).then(
+        () => true,
+        () => false,
+      );
+      if (isTaken) return sftp.status(id, STATUS_CODE.FAILURE);
+      await rename(pathOf(from), pathOf(to));
+      return sftp.status(id, STATUS_CODE.OK);
+    }),
+  );
+  sftp.on('REMOVE', (id, path) =>
+    answer(
+      'remove',
+      id,
+    )(async () => {
+      await rm(pathOf(path));
+      sftp.status(id, STATUS_CODE.OK);
+    }),
+  );
+}
+
+const toAttributes = ({ mode, size, mtimeMs }: { mode: number; size: number; mtimeMs: number }) => ({
+  ...{ mode, size, uid: 0, gid: 0, atime: 0 },
+  mtime: Math.floor(mtimeMs / 1_000),
+});
