@@ -8,6 +8,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { channels } from './channels/channels.ts';
 import { besideUploads } from './ingest/beside-uploads.ts';
 import { commit } from './ingest/commit.ts';
 import { ingest } from './ingest/ingest.ts';
@@ -49,6 +50,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   lists,
   relations,
   pipelines,
+  channels,
   postgresIngest,
   postgresLookup,
   postgresRelations,

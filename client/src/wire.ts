@@ -128,6 +128,23 @@ export type AuditEntry = {
   details: Record<string, unknown>;
 };
 
+export type BuildCounts = {
+  /** products of the catalog */
+  products: number;
+  /** products that the filter left out, or that are for some groups of customers only */
+  filtered: number;
+  /** rows that were written */
+  rows: number;
+  /** products that lack what the format requires */
+  leftOut: number;
+  /** related products, of all rows */
+  related: number;
+  /** files of rows */
+  files: number;
+  /** bytes of these files */
+  bytes: number;
+};
+
 export type CatalogPoint = {
   /** when the step begins, epoch milliseconds */
   at: number;
@@ -149,6 +166,161 @@ export type CellProblem = {
 
 export type ChangedAttribute = {
   attribute: Attribute;
+};
+
+export type Channel = {
+  id: number;
+  name: string;
+  format: ChannelFormat;
+  /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
+  filter: Filter;
+  /** the format's fields, in the order of the columns; default: suggested from the ontology */
+  mapping?: Record<string, ChannelSource>;
+  relations: Array<ChannelRelation>;
+  trigger: ChannelTrigger;
+  /** a build that loses more of the published rows fails; default 30 */
+  maxDeletePercent?: number;
+  /** a build fails that leaves out more of the products that the filter takes, because they lack what the format requires; default 100 */
+  maxLeftOutPercent?: number;
+  /** the published address; who has it can read it without a key */
+  url: string;
+  /** epoch milliseconds */
+  createdAt: number;
+  /** epoch milliseconds */
+  updatedAt: number;
+  /** of a schedule: when it is due, epoch milliseconds */
+  nextBuildAt?: number;
+  /** null until the first build */
+  published: PublishedFeed | null;
+  lastBuild: LastBuild | null;
+};
+
+export type ChannelBuild = {
+  task: Task;
+  startedBy: "manual" | "schedule" | "change";
+  /** null until the build has counted */
+  counts: BuildCounts | null;
+};
+
+export type ChannelDefinition = {
+  name: string;
+  format: ChannelFormat;
+  /** default: every product */
+  filter?: Filter;
+  /** the format's fields, in the order of the columns; default: suggested from the ontology */
+  mapping?: Record<string, ChannelSource>;
+  relations?: Array<ChannelRelation>;
+  /** default manual */
+  trigger?: ChannelTrigger;
+  /** a build that loses more of the published rows fails; default 30 */
+  maxDeletePercent?: number;
+  /** a build fails that leaves out more of the products that the filter takes, because they lack what the format requires; default 100 */
+  maxLeftOutPercent?: number;
+  id?: number;
+  url?: string;
+  createdAt?: number;
+  updatedAt?: number;
+  nextBuildAt?: number;
+  published?: unknown;
+  lastBuild?: unknown;
+};
+
+export type ChannelFormat = {
+  type: "google-merchant" | "openai" | "csv" | "ndjson" | "json-ld";
+  /** google-merchant: tsv, xml; openai: jsonl, csv; csv: csv; ndjson: ndjson; json-ld: jsonl; default the first */
+  variant?: string;
+  /** default none; gzip for openai as jsonl */
+  compression?: "gzip" | "none";
+};
+
+export type ChannelPreview = {
+  fileName: string;
+  columns: Array<string>;
+  /** as sent, else the one suggested */
+  mapping: Record<string, ChannelSource>;
+  /** the first products that the filter takes */
+  rows: Array<{
+    identifier: string;
+    values: Record<string, Array<string>>;
+    related: Array<{
+      as: string;
+      identifiers: Array<string>;
+    }>;
+    problems: Array<FieldProblem>;
+    /** the product lacks what the format requires */
+    isLeftOut: boolean;
+  }>;
+  /** fields that are required and that products lack */
+  missing: Array<{
+    field: string;
+    /** of those looked at */
+    products: number;
+    /** the first of them */
+    identifiers: Array<string>;
+    message: string;
+  }>;
+  looked: {
+    products: number;
+    /** by the filter */
+    taken: number;
+    leftOut: number;
+  };
+  /** how the file begins */
+  text: string;
+};
+
+export type ChannelRelation = {
+  /** of relations; or id */
+  tag?: string;
+  /** of one relation; or tag */
+  id?: number;
+  /** what they are to the product */
+  as: "accessory" | "required_part" | "substitute" | "often_bought_with" | "part_of_set" | "different_brand";
+  /** of each relation, for each product; default 10 */
+  limit?: number;
+};
+
+export type ChannelSource = {
+  attribute?: string;
+  field?: "identifier" | "groupIdentifier" | "name" | "productUrl" | "image" | "images" | "additionalImages" | "category" | "categoryPath" | "categories";
+  constant?: string;
+  /** text with names of attributes or fields in braces, as {Price} EUR; {{ and }} are braces */
+  template?: string;
+  /** a JSONata expression that sees the product and nothing else; bounded in time and memory */
+  expression?: string;
+};
+
+export type ChannelToTry = {
+  format?: ChannelFormat;
+  /** default: every product */
+  filter?: Filter;
+  /** the format's fields, in the order of the columns; default: suggested from the ontology */
+  mapping?: Record<string, ChannelSource>;
+  relations?: Array<ChannelRelation>;
+  name?: string;
+  /** default manual */
+  trigger?: ChannelTrigger;
+  /** a build that loses more of the published rows fails; default 30 */
+  maxDeletePercent?: number;
+  /** a build fails that leaves out more of the products that the filter takes, because they lack what the format requires; default 100 */
+  maxLeftOutPercent?: number;
+  id?: number;
+  url?: string;
+  createdAt?: number;
+  updatedAt?: number;
+  nextBuildAt?: number;
+  published?: unknown;
+  lastBuild?: unknown;
+};
+
+export type ChannelTrigger = {
+  type: "manual" | "schedule" | "change";
+  /** schedule: as that of a pipeline */
+  cron?: string;
+  /** schedule: as Europe/Berlin */
+  timeZone?: string;
+  /** change: between two builds; default 300 */
+  minSecondsBetween?: number;
 };
 
 export type Coverage = {
@@ -212,7 +384,7 @@ export type Error = {
   /** the HTTP status */
   code: number;
   /** one word for programs; the list is closed */
-  reason: "answer_not_kept" | "answer_too_large" | "answers_unread" | "bad_request" | "body_encoding" | "body_not_json" | "body_not_unpacked" | "body_slow" | "body_stalled" | "body_too_large" | "changed_meanwhile" | "confirm_missing" | "console_missing" | "csrf_refused" | "delete_guard" | "deletes_not_exact" | "email_taken" | "expectation_failed" | "format_unreadable" | "full_update_batch_failed" | "full_update_empty" | "full_update_in_doubt" | "full_update_incomplete" | "full_update_missing" | "full_update_other" | "full_update_started" | "group_not_empty" | "headers_too_large" | "idempotency_key_reused" | "key_beyond_own" | "last_owner" | "link_ended" | "links_of_rule" | "mapping_unfit" | "method_not_allowed" | "no_known_identifier" | "no_products" | "not_found" | "not_ready" | "not_signed_in" | "nothing_to_restore" | "origin_refused" | "password_wrong" | "pipeline_busy" | "pipeline_file_missing" | "pipeline_running" | "pipeline_too_soon" | "product_invalid" | "products_too_few" | "project_required" | "query_invalid" | "rate_limited" | "relation_not_ready" | "request_invalid" | "request_timeout" | "role_refused" | "rows_rejected" | "scope_refused" | "search_absent" | "search_not_ready" | "search_too_broad" | "search_too_long" | "secret_key_missing" | "secret_unreadable" | "sign_in_limited" | "sign_in_refused" | "sign_in_unstored" | "source_unreadable" | "storage_full" | "task_ended" | "task_taking_effect" | "task_uploading" | "token_missing" | "too_many_identifiers" | "too_many_looks" | "too_many_pipelined" | "too_many_products" | "too_many_waits" | "unexpected" | "uri_too_long" | "webhook_refused" | "webhook_token_missing";
+  reason: "answer_not_kept" | "answer_too_large" | "answers_unread" | "bad_request" | "body_encoding" | "body_not_json" | "body_not_unpacked" | "body_slow" | "body_stalled" | "body_too_large" | "changed_meanwhile" | "channel_building" | "channel_busy" | "channel_rows_left_out" | "channel_shrunk" | "channel_unfit" | "confirm_missing" | "console_missing" | "csrf_refused" | "delete_guard" | "deletes_not_exact" | "email_taken" | "expectation_failed" | "format_unreadable" | "full_update_batch_failed" | "full_update_empty" | "full_update_in_doubt" | "full_update_incomplete" | "full_update_missing" | "full_update_other" | "full_update_started" | "group_not_empty" | "headers_too_large" | "idempotency_key_reused" | "key_beyond_own" | "last_owner" | "link_ended" | "links_of_rule" | "mapping_unfit" | "method_not_allowed" | "no_known_identifier" | "no_products" | "not_found" | "not_ready" | "not_signed_in" | "nothing_to_restore" | "origin_refused" | "password_wrong" | "pipeline_busy" | "pipeline_file_missing" | "pipeline_running" | "pipeline_too_soon" | "product_invalid" | "products_too_few" | "project_required" | "query_invalid" | "rate_limited" | "relation_not_ready" | "request_invalid" | "request_timeout" | "role_refused" | "rows_rejected" | "scope_refused" | "search_absent" | "search_not_ready" | "search_too_broad" | "search_too_long" | "secret_key_missing" | "secret_unreadable" | "sign_in_limited" | "sign_in_refused" | "sign_in_unstored" | "source_unreadable" | "storage_full" | "task_ended" | "task_taking_effect" | "task_uploading" | "token_missing" | "too_many_identifiers" | "too_many_looks" | "too_many_pipelined" | "too_many_products" | "too_many_waits" | "unexpected" | "uri_too_long" | "webhook_refused" | "webhook_token_missing";
   message: string;
   requestId?: string;
   details?: Array<string>;
@@ -244,6 +416,13 @@ export type Fact = {
   value: string;
   type: string;
   userGroups?: Array<string>;
+};
+
+export type FieldProblem = {
+  field: string;
+  code: string;
+  value?: string;
+  message: string;
 };
 
 export type FoundProduct = {
@@ -299,6 +478,17 @@ export type KeyStatistics = {
   step: number;
   /** a point for each step with requests */
   requests: Array<RequestPoint>;
+};
+
+export type LastBuild = {
+  taskId: string;
+  taskStatus: "PENDING" | "RUNNING" | "FINISHED" | "FAILED" | "CANCELLED";
+  startedBy: "manual" | "schedule" | "change";
+  /** epoch milliseconds */
+  startTime: number;
+  finishTime: number | null;
+  /** null until the build has counted */
+  counts: BuildCounts | null;
 };
 
 export type LastRun = {
@@ -995,6 +1185,20 @@ export type ProjectList = {
   nextCursor?: string | null;
 };
 
+export type PublishedFeed = {
+  /** epoch milliseconds */
+  builtAt: number;
+  catalogVersion: number;
+  rows: number;
+  files: Array<{
+    name: string;
+    url: string;
+    rows: number;
+    sizeBytes: number;
+    sha256: string;
+  }>;
+};
+
 export type RelatedProducts = {
   tags: Array<{
     tag: string;
@@ -1313,6 +1517,12 @@ export type SignedIn = {
   csrfToken: string;
 };
 
+export type StartedBuild = {
+  status: "success";
+  message: "Channel build started";
+  task: Task;
+};
+
 export type Statistics = {
   /** epoch milliseconds, a whole step */
   from: number;
@@ -1346,7 +1556,7 @@ export type Task = {
   id: string;
   projectId: number;
   projectName: string | null;
-  origin: "LIVE-API" | "CONSOLE" | "PIPELINE";
+  origin: "LIVE-API" | "CONSOLE" | "PIPELINE" | "CHANNEL";
   taskStatus: "PENDING" | "RUNNING" | "FINISHED" | "FAILED" | "CANCELLED";
   /** empty for an upload */
   name: string;
@@ -1366,8 +1576,10 @@ export type Task = {
     message: string;
     details: Array<string>;
   };
-  /** facts that the task took from the catalog, a sentence an attribute */
+  /** what somebody should know of the task, a sentence each */
   warnings?: Array<string>;
+  /** of the build of a channel: what it counted */
+  counts?: Record<string, number>;
 };
 
 export type TriggeredPipeline = {
@@ -1837,7 +2049,7 @@ export interface Operations {
   };
   /** List the tasks of a project */
   getTasks: {
-    query: { projectId?: number; status?: "PENDING" | "RUNNING" | "FINISHED" | "FAILED" | "CANCELLED"; origin?: "LIVE-API" | "CONSOLE" | "PIPELINE"; from?: number; to?: number; limit?: number; cursor?: string; };
+    query: { projectId?: number; status?: "PENDING" | "RUNNING" | "FINISHED" | "FAILED" | "CANCELLED"; origin?: "LIVE-API" | "CONSOLE" | "PIPELINE" | "CHANNEL"; from?: number; to?: number; limit?: number; cursor?: string; };
     answer: {
       status: "success";
       /** newest first */
@@ -2611,6 +2823,78 @@ export interface Operations {
     body: McpMessage;
     answer: unknown;
   };
+  /** List the channels of a project */
+  getManagementProjectsByIdChannels: {
+    path: { id: number; };
+    query: { limit?: number; cursor?: string; };
+    answer: {
+      items: Array<Channel>;
+      /** null when nothing follows */
+      nextCursor: string | null;
+    };
+  };
+  /** Create a channel */
+  postManagementProjectsByIdChannels: {
+    path: { id: number; };
+    body: ChannelDefinition;
+    answer: Channel;
+  };
+  /** Read a channel; the ETag is for If-Match */
+  getManagementProjectsByIdChannelsByChannelId: {
+    path: { id: number; channelId: number; };
+    answer: Channel;
+  };
+  /** Delete a channel that is not being built, and what it has published */
+  deleteManagementProjectsByIdChannelsByChannelId: {
+    path: { id: number; channelId: number; };
+    answer: {
+      status: "success";
+    };
+  };
+  /** Replace a channel */
+  putManagementProjectsByIdChannelsByChannelId: {
+    path: { id: number; channelId: number; };
+    body: ChannelDefinition;
+    answer: Channel;
+  };
+  /** Give the published files another address; the old one ends */
+  postManagementProjectsByIdChannelsByChannelIdRotateUrl: {
+    path: { id: number; channelId: number; };
+    answer: Channel;
+  };
+  /** Build a channel now, and publish it */
+  postManagementProjectsByIdChannelsByChannelIdBuild: {
+    path: { id: number; channelId: number; };
+    answer: StartedBuild;
+  };
+  /** List the builds of a channel */
+  getManagementProjectsByIdChannelsByChannelIdBuilds: {
+    path: { id: number; channelId: number; };
+    query: { limit?: number; cursor?: string; };
+    answer: {
+      /** newest first */
+      items: Array<ChannelBuild>;
+      /** null when nothing follows */
+      nextCursor: string | null;
+    };
+  };
+  /** Preview a channel, as it is stored or as it is sent */
+  postManagementProjectsByIdChannelsByChannelIdPreview: {
+    path: { id: number; channelId: number; };
+    body: ChannelToTry | null;
+    answer: ChannelPreview;
+  };
+  /** Preview a definition */
+  postManagementProjectsByIdChannelsPreview: {
+    path: { id: number; };
+    body: ChannelToTry;
+    answer: ChannelPreview;
+  };
+  /** Read a published file; whoever has its address needs no key */
+  getChannelsByTokenByFileName: {
+    path: { token: string; fileName: string; };
+    answer: string;
+  };
   /** This interface as OpenAPI */
   getOpenapiJson: {
     answer: Record<string, unknown>;
@@ -2737,6 +3021,17 @@ export const operations = {
   postManagementWebhookEndpointsByIdDeliveriesByDeliveryIdReplay: ['POST', '/management/webhook-endpoints/{id}/deliveries/{deliveryId}/replay'],
   postManagementWebhookEndpointsByIdTest: ['POST', '/management/webhook-endpoints/{id}/test'],
   postMcp: ['POST', '/mcp'],
+  getManagementProjectsByIdChannels: ['GET', '/management/projects/{id}/channels'],
+  postManagementProjectsByIdChannels: ['POST', '/management/projects/{id}/channels'],
+  getManagementProjectsByIdChannelsByChannelId: ['GET', '/management/projects/{id}/channels/{channelId}'],
+  deleteManagementProjectsByIdChannelsByChannelId: ['DELETE', '/management/projects/{id}/channels/{channelId}'],
+  putManagementProjectsByIdChannelsByChannelId: ['PUT', '/management/projects/{id}/channels/{channelId}'],
+  postManagementProjectsByIdChannelsByChannelIdRotateUrl: ['POST', '/management/projects/{id}/channels/{channelId}/rotate-url'],
+  postManagementProjectsByIdChannelsByChannelIdBuild: ['POST', '/management/projects/{id}/channels/{channelId}/build'],
+  getManagementProjectsByIdChannelsByChannelIdBuilds: ['GET', '/management/projects/{id}/channels/{channelId}/builds'],
+  postManagementProjectsByIdChannelsByChannelIdPreview: ['POST', '/management/projects/{id}/channels/{channelId}/preview'],
+  postManagementProjectsByIdChannelsPreview: ['POST', '/management/projects/{id}/channels/preview'],
+  getChannelsByTokenByFileName: ['GET', '/channels/{token}/{fileName}'],
   getOpenapiJson: ['GET', '/openapi.json'],
   getDocs: ['GET', '/docs'],
 } as const satisfies Record<keyof Operations, readonly [string, string]>;

@@ -36,7 +36,7 @@ const endpoint = {
   why: 'the answer is that of the protocol',
 } as const;
 
-/** Source: docs/interface.md §15. */
+/** Source: docs/interface.md §17. */
 export const agentRoutes =
   ({ version, countLook, ...parts }: AgentRouteParts): Routes =>
   (server) =>

@@ -20,7 +20,7 @@ export interface Asking extends ToolParts {
   countLook(): void;
 }
 
-/** A tool of an agent, with what it takes and answers. Source: docs/interface.md §15. */
+/** A tool of an agent, with what it takes and answers. Source: docs/interface.md §17. */
 export interface Tool {
   readonly name: string;
   readonly title: string;

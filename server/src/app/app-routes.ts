@@ -14,6 +14,10 @@ import { contentRoutes } from '../catalog/updates/content-routes.ts';
 import { deleteRoutes } from '../catalog/updates/delete-routes.ts';
 import { openFullUpdateRoutes } from '../catalog/updates/open-full-update-routes.ts';
 import { fullUpdateRoutes, productUpdateRoutes } from '../catalog/updates/update-routes.ts';
+import { channelBuildRoutes } from '../channels/builds/build-routes.ts';
+import { feedRoutes } from '../channels/builds/feed-routes.ts';
+import type { Channels } from '../channels/channels.ts';
+import { channelRoutes } from '../channels/definitions/channel-routes.ts';
 import type { Config } from '../config.ts';
 import {
   createAnswerOnce,
@@ -70,6 +74,9 @@ const ROUTES = [
   webhookRoutes,
   webhookEndpointRoutes,
   agentRoutes,
+  channelRoutes,
+  channelBuildRoutes,
+  feedRoutes,
 ];
 
 /** Never from the `Host` header: whoever makes a request would choose where a link leads. */
@@ -92,6 +99,7 @@ export interface RouteNeeds {
   readonly catalog: Catalog;
   readonly relations: Relations;
   readonly pipelines: Pipelines;
+  readonly channels: Channels;
   readonly webhooks: Webhooks;
   /** Where the built console is; default console/dist. */
   readonly consoleFolder: string | undefined;

@@ -27,7 +27,8 @@ import { createStatistics, type Statistics } from '../statistics/statistics.ts';
 import type { Readers, Storage } from '../storage/storage.ts';
 import { createTasks, type Task } from '../tasks/tasks.ts';
 import { addRoutes } from './app-routes.ts';
-import { openPipelines } from './pipeline-parts.ts';
+import { openChannels } from './channel-parts.ts';
+import { openPipelines, type PipelineNeeds } from './pipeline-parts.ts';
 import { openOwnStorage, openReaders, openSecrets, openStores, type Role } from './stores.ts';
 import { startUpkeep, type UpkeepParts } from './upkeep.ts';
 import { openWebhooks } from './webhook-parts.ts';
@@ -99,13 +100,14 @@ export async function createApp({
   const countProducts = (id: number) => catalog.countProducts(id);
   const statistics = createStatistics({ ...base, database, projects, countProducts });
   const { catalog, relations, threads } = openCatalog(base, { projects, tasks, metrics, statistics, server });
-  const pipelines = openPipelines({ ...base, projects, tasks, catalog, relations }, VERSION);
+  const { pipelines, channels, schedules } = openFeeds({ ...base, projects, tasks, catalog, relations });
   const webhooks = openWebhooks({ ...base, projects, catalog }, VERSION);
   await documentServer(server, VERSION);
   measureRequests(server, metrics.measureRequest, statistics.noteRequest);
   addHealthRoutes(server, async () => isReady && (await storage.isReachable()));
   serveMetrics(server, metrics);
-  const parts = { projects, access, statistics, tasks, catalog, relations, pipelines, webhooks };
+  const feeds = { pipelines, channels, webhooks };
+  const parts = { projects, access, statistics, tasks, catalog, relations, ...feeds };
   if (role !== 'worker') addRoutes(server, { ...base, ...parts, consoleFolder, version: VERSION });
   await server.ready();
 
@@ -118,7 +120,7 @@ export async function createApp({
     describe: () => describeServer(server),
     /** Takes over what a former process left, then serves. @returns the address */
     async start(): Promise<string> {
-      await beginWork(role, { ...parts, upkeep });
+      await beginWork(role, { ...parts, schedules, upkeep });
       const address = await listenOn(server, config);
       isReady = true;
       return address;
@@ -132,31 +134,30 @@ export async function createApp({
       tasks.watch.close();
       await server.close();
       upkeep.stop();
-      await closeAll(
-        [pipelines.schedule, tasks, webhooks, pipelines, statistics, catalog, threads, access],
-        logger,
-      );
+      const used = [pipelines, channels, statistics, catalog, threads, access];
+      await closeAll([schedules, tasks, webhooks, ...used], logger);
       await readers?.close();
       await storage.close();
     },
   };
 }
 
-interface Workers extends Pick<UpkeepParts, 'catalog' | 'tasks' | 'pipelines' | 'webhooks'> {
+interface Workers extends Pick<UpkeepParts, 'catalog' | 'tasks' | 'webhooks'> {
+  readonly schedules: { start(): void };
   readonly upkeep: ReturnType<typeof startUpkeep>;
 }
 
 /** Takes over what a former process left. */
 async function beginWork(
   role: Role,
-  { catalog, tasks, pipelines, webhooks, upkeep }: Workers,
+  { catalog, tasks, schedules, webhooks, upkeep }: Workers,
 ): Promise<void> {
   await catalog.start({ takesBatches: role !== 'worker' });
   await upkeep.removeOrphans();
   await upkeep.sealSecrets();
   await tasks.start();
   if (role !== 'api') {
-    pipelines.schedule.start();
+    schedules.start();
     await webhooks.start();
   }
   upkeep.start();
@@ -172,6 +173,22 @@ async function closeAll(parts: readonly { close(): Promise<void> }[], logger: Lo
   for (const part of parts) {
     await part.close().catch((error: unknown) => logger.warn({ err: error }, 'stopping was not complete'));
   }
+}
+
+/** What feeds catalogs, and what catalogs feed. */
+function openFeeds(needs: PipelineNeeds) {
+  const pipelines = openPipelines(needs, VERSION);
+  const channels = openChannels(needs);
+  const both = [pipelines.schedule, channels.schedule];
+  const schedules = {
+    start() {
+      for (const schedule of both) schedule.start();
+    },
+    async close() {
+      for (const schedule of both) await schedule.close();
+    },
+  };
+  return { pipelines, channels, schedules };
 }
 
 interface Base {

@@ -1,6 +1,7 @@
 /** What the service does by itself from time to time: forgetting what is old, removing what nobody owns any more. */
 import type { Access } from '../access/access.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { Channels } from '../channels/channels.ts';
 import type { Config } from '../config.ts';
 import { dropOldAnswers } from '../http/http.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -25,6 +26,7 @@ export interface UpkeepParts {
   readonly statistics: Statistics;
   readonly catalog: Catalog;
   readonly pipelines: Pipelines;
+  readonly channels: Channels;
   readonly webhooks: Webhooks;
 }
 
@@ -46,13 +48,19 @@ const SECRETS_PLAIN =
   'secrets of sources are stored as they were sent: set RELATA_SECRET_KEYS to encrypt them';
 const SECRETS_UNREADABLE =
   'there are secrets that no key of the service decrypts: add their key to RELATA_SECRET_KEYS, or enter them again';
+async function listOwnedPayloads({ catalog, pipelines, channels, tasks }: UpkeepParts): Promise<Set<string>> {
+  const owned: string[][] = [];
+  for (const room of [catalog, pipelines, channels]) owned.push(await room.listPayloads());
+  for (const task of await tasks.listOpen()) owned.push(listOwned(task));
+  return new Set(owned.flat());
+}
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 export function startUpkeep(parts: UpkeepParts) {
   const { config, clock, logger, database, payloads, tasks } = parts;
-  const { projects, access, statistics, catalog, pipelines, webhooks } = parts;
+  const { projects, access, statistics, catalog, pipelines, channels, webhooks } = parts;
   let timer: NodeJS.Timeout | undefined;
 
   async function tidy(): Promise<void> {
@@ -60,6 +68,7 @@ export function startUpkeep(parts: UpkeepParts) {
       const now = clock.now();
       await tasks.dropEndedBefore(now - config.taskRetentionDays * DAY_MS);
       await pipelines.dropForgotten();
+      await channels.dropForgotten();
       await webhooks.dropOld();
       await dropOldAnswers(database, now - DAY_MS);
       await access.dropEnded();
@@ -92,8 +101,7 @@ export function startUpkeep(parts: UpkeepParts) {
     },
     /** Payloads whose request was never accepted, because the process died in between. */
     async removeOrphans(): Promise<void> {
-      const owned = new Set([...(await catalog.listPayloads()), ...(await pipelines.listPayloads())]);
-      for (const task of await tasks.listOpen()) for (const name of listOwned(task)) owned.add(name);
+      const owned = await listOwnedPayloads(parts);
       for (const { projectId, name } of await payloads.listOlderThan(DAY_MS)) {
         if (!owned.has(name)) await payloads.remove(projectId, name);
       }

@@ -104,6 +104,8 @@ declare module 'fastify' {
     findsDeletedProject?: boolean;
     /** The body may name the project in place of the query. */
     takesProjectInBody?: boolean;
+    /** Who has the path is let in: no log shows it. */
+    hasSecretPath?: boolean;
     /** Another method on this path is 404, not 405, so that the path does not show. */
     hidesOtherMethods?: boolean;
   }

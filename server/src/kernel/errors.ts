@@ -81,6 +81,11 @@ export type FailureCode =
   | 'products_too_few'
   | 'secret_key_missing'
   | 'secret_unreadable'
+  | 'channel_busy'
+  | 'channel_building'
+  | 'channel_unfit'
+  | 'channel_rows_left_out'
+  | 'channel_shrunk'
   | 'storage_full'
   | 'not_ready';
 

@@ -30,7 +30,16 @@ import { createTextChecks } from './mapping/mapping.ts';
 import type { RunThreads } from './runs/runs.ts';
 import { createPipelineTriggers, createSchedule, PipelineRuns, type Preview } from './runs/runs.ts';
 
-export { type Pipeline, SEALED_SOURCES } from './definitions/definitions.ts';
+export { AccountPlaces, type Asker } from './account-places.ts';
+export { checkSchedule, findNextRun, type Pipeline, SEALED_SOURCES } from './definitions/definitions.ts';
+export {
+  createTextChecks,
+  type ExpressionResult,
+  MappingProblem,
+  NO_PATTERNS,
+  openExpressions,
+  type TextChecks,
+} from './mapping/mapping.ts';
 export { createRunThreads, type RunThreadData, runThreadOperations } from './runs/runs.ts';
 export { SOURCE_LIMITS, type SourceSettings } from './sources/sources.ts';
 

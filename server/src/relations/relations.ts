@@ -26,9 +26,15 @@ import type { RelatedBytes, RelationStore, RemovedRelation, WaitingCaller } from
 import type { ExplainInput, ProductRelationsInput, RelationExplanation } from './search/search.ts';
 
 export { checkDefinition, type Relation, type RelationDefinition } from './definitions/definitions.ts';
+export type { WantedRelated } from './search/search.ts';
 export {
+  type CatalogPass,
+  type CatalogPasses,
+  createPostgresPasses,
   createPostgresRelationStore,
+  createSqlitePasses,
   createSqliteRelationStore,
+  type PassedRelation,
   postgresRelationReaderOperations,
   postgresRelationWriterOperations,
   relationBatchDerivation,
@@ -100,6 +106,8 @@ export function createRelations(parts: RelationParts) {
 
   return {
     list: (projectId: number) => store.list(projectId),
+    /** @returns the version of the catalog, as old as answers may be */
+    readVersion: async (projectId: number) => (await store.lookAt(projectId)).mark.version,
     /** @throws not_found */
     get: find,
     create: (project: ChosenProject, definition: RelationDefinition) => save(project, definition),

@@ -144,6 +144,34 @@ export interface ControlSchema {
     upload: string | null;
     read: string | null;
   };
+  channel: {
+    id: Generated<number>;
+    project_id: number;
+    definition: string;
+    revision: number;
+    token: string;
+    next_build_at: number | null;
+    built_version: number | null;
+    published: number | null;
+    created_at: number;
+    updated_at: number;
+  };
+  channel_build: {
+    project_id: number;
+    task_number: number;
+    channel_id: number;
+    task_id: string;
+    started_by: string;
+  };
+  channel_snapshot: {
+    project_id: number;
+    task_number: number;
+    channel_id: number;
+    catalog_version: number;
+    row_count: number;
+    files: string;
+    created_at: number;
+  };
   service_event: {
     number: Generated<number>;
     project_id: number;

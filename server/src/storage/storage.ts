@@ -99,6 +99,7 @@ export {
   type StopFlag,
   serveOperations,
   type ThreadPool,
+  ThreadSupply,
 } from './threads/threads.ts';
 export {
   findMoveIn,

@@ -9,7 +9,12 @@ const Status = Type.Union([
   Type.Literal('CANCELLED'),
 ]);
 
-const Origin = Type.Union([Type.Literal('LIVE-API'), Type.Literal('CONSOLE'), Type.Literal('PIPELINE')]);
+const Origin = Type.Union([
+  Type.Literal('LIVE-API'),
+  Type.Literal('CONSOLE'),
+  Type.Literal('PIPELINE'),
+  Type.Literal('CHANNEL'),
+]);
 
 /** Source: docs/interface.md §2.4. */
 export const WireTaskSchema = Type.Object(
@@ -35,7 +40,12 @@ export const WireTaskSchema = Type.Object(
     ),
     warnings: Type.Optional(
       Type.Array(Type.String(), {
-        description: 'facts that the task took from the catalog, a sentence an attribute',
+        description: 'what somebody should know of the task, a sentence each',
+      }),
+    ),
+    counts: Type.Optional(
+      Type.Record(Type.String(), Type.Integer(), {
+        description: 'of the build of a channel: what it counted',
       }),
     ),
   },

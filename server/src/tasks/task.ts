@@ -1,6 +1,6 @@
 /** Source: docs/interface.md §3.2. */
 export type TaskStatus = 'PENDING' | 'RUNNING' | 'FINISHED' | 'FAILED' | 'CANCELLED';
-export type TaskOrigin = 'LIVE-API' | 'CONSOLE' | 'PIPELINE';
+export type TaskOrigin = 'LIVE-API' | 'CONSOLE' | 'PIPELINE' | 'CHANNEL';
 export type TaskIncrement = 'STEP_BASED' | 'ITEM_BASED';
 
 /** Why a task failed: the same code, text and details that a refusal would have had. */
@@ -45,6 +45,8 @@ export interface ReportLine {
   readonly column?: string;
   readonly code: string;
   readonly attribute?: string;
+  /** Of a channel's format. */
+  readonly field?: string;
   readonly value?: string;
   /** Of values, on a line that stands for many. */
   readonly count?: number;
@@ -69,9 +71,15 @@ export function hasEnded({ status }: Pick<Task, 'status'>): boolean {
 }
 
 /** What its code counted has a list of sentences where people must know more than figures. */
-function warningsOf({ result }: Task): { warnings?: string[] } {
-  const { warnings } = (result ?? {}) as { warnings?: string[] };
-  return warnings === undefined ? {} : { warnings };
+function notesOf({ result }: Task): TaskNotes {
+  const { warnings, counts } = (result ?? {}) as TaskNotes;
+  return { ...(warnings && { warnings }), ...(counts && { counts }) };
+}
+
+interface TaskNotes {
+  readonly warnings?: string[];
+  /** By name, where its kind shows them on the task. */
+  readonly counts?: Record<string, number>;
 }
 
 /** @returns the task as docs/interface.md §2.4 shows it; `error` only on a failed one. */
@@ -91,7 +99,7 @@ export function toWireTask(task: Task) {
     progress: task.progress,
     logCounter: task.logCounter,
     ...(task.failure && { error: task.failure }),
-    ...warningsOf(task),
+    ...notesOf(task),
   };
 }
 

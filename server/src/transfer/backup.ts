@@ -137,7 +137,7 @@ const listProjects = (control: DatabaseSync): number[] =>
     .all()
     .map(({ id }) => Number(id));
 
-/** Bodies that open tasks and open full updates still need. */
+/** Bodies that open tasks and open full updates still need, and what channels have published. */
 function listPayloads(control: DatabaseSync): string[] {
   return control
     .prepare(
@@ -145,6 +145,7 @@ function listPayloads(control: DatabaseSync): string[] {
        union select value from task, json_each(task.payload, '$.payloadNames') where status in ('PENDING', 'RUNNING')
        union select value from task join pipeline_run r on r.project_id = task.project_id and r.task_number = number,
          json_each(r.upload, '$.pieces') where status in ('PENDING', 'RUNNING')
+       union select p.value ->> '$.name' from channel_snapshot, json_each(files) f, json_each(f.value, '$.pieces') p
        union select payload_name from full_update_batch`,
     )
     .all()

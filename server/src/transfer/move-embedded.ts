@@ -107,6 +107,8 @@ export class EmbeddedEnd implements MoveEnd {
          union select r.project_id, value from task join pipeline_run r
            on r.project_id = task.project_id and r.task_number = number, json_each(r.upload, '$.pieces')
          where status in ('PENDING', 'RUNNING')
+         union select project_id, p.value ->> '$.name'
+         from channel_snapshot, json_each(files) f, json_each(f.value, '$.pieces') p
          order by 1, 2`,
       )
       .all() as { projectId: number; name: string }[];

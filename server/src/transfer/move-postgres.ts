@@ -183,6 +183,8 @@ const OWNED_PAYLOADS = `
     union select r.project_id, json_array_elements_text(r.upload::json -> 'pieces') from task t
       join pipeline_run r on r.project_id = t.project_id and r.task_number = t.number
       where t.status in ('PENDING', 'RUNNING')
+    union select project_id, p ->> 'name' from channel_snapshot,
+      json_array_elements(files::json) f, json_array_elements(f -> 'pieces') p
   )
   select project_id as "projectId", name, sum(octet_length(bytes))::bigint as bytes
   from payload join owned using (project_id, name) group by 1, 2 order by 1, 2`;

@@ -75,7 +75,7 @@ async function askBadly(client: Client, name: string, input: Record<string, unkn
   return (content as { text: string }[])[0]?.text ?? '';
 }
 
-test('an agent finds products, asks what goes with them and why, and compares them (§15)', async () => {
+test('an agent finds products, asks what goes with them and why, and compares them (§17)', async () => {
   const shop = await makeShop();
   const client = await connect(await makeKey(shop.projectId));
   const { tools } = await client.listTools();
@@ -141,7 +141,7 @@ test('an agent finds products, asks what goes with them and why, and compares th
   );
 });
 
-test('with write access an agent tries a rule, and nothing is stored (§15 rule 3)', async () => {
+test('with write access an agent tries a rule, and nothing is stored (§17 rule 3)', async () => {
   const shop = await makeShop();
   const client = await connect(await makeKey(shop.projectId, { access: 'write' }));
   const tried = await ask(client, 'preview_relation', { ...RULE });
@@ -153,7 +153,7 @@ test('with write access an agent tries a rule, and nothing is stored (§15 rule 
   assert.equal((await ask(client, 'list_relations')).total, 1);
 });
 
-test('scope and rate of a key hold for an agent (§15 rule 2)', async () => {
+test('scope and rate of a key hold for an agent (§17 rule 2)', async () => {
   const [one, other] = [await makeShop(), await makeShop()];
   const key = await makeKey(one.projectId, { rateLimit: { requestsPerMinute: 6 } });
   await assert.rejects(connect(key, `?projectId=${other.projectId}`), /401|not allowed/);
@@ -176,7 +176,7 @@ test('scope and rate of a key hold for an agent (§15 rule 2)', async () => {
   );
 });
 
-test('what an agent should not send is refused in words, and answers stay small (§15 rules 4, 5)', async () => {
+test('what an agent should not send is refused in words, and answers stay small (§17 rules 4, 5)', async () => {
   const catalog = await createCatalog(service());
   const text = (length: number) => '長'.repeat(length);
   const attributes = Array.from({ length: 150 }, (_, at) => value(`Key ${at} ${text(100)}`, text(2_000)));

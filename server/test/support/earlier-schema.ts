@@ -12,7 +12,7 @@ interface Step {
 
 /** Newest first. */
 const STEPS = {
-  events: { ...{ catalog: 7, postgres: 10 }, undo: () => 'drop table catalog_event;' },
+  events: { ...{ catalog: 7, postgres: 11 }, undo: () => 'drop table catalog_event;' },
   batches: {
     ...{ catalog: 6, postgres: 7 },
     undo: (own) => {
@@ -74,6 +74,8 @@ const EVENTS = ['service_event', 'webhook_endpoint', 'webhook_message', 'webhook
   .join(' ');
 /** Of the service's own tables, which only PostgreSQL keeps beside the catalogs. */
 const SECRETS = 'alter table pipeline drop column secrets;';
+/** Of PostgreSQL; the embedded store has these tables beside its catalogs. */
+const CHANNELS = 'drop table channel; drop table channel_build; drop table channel_snapshot;';
 
 export interface Earlier {
   /** The migration that is taken back, with all that came after it. */
@@ -96,7 +98,7 @@ export async function takeBack(
   if (store.kind === 'postgres') {
     const marks = before === 'paths' ? MARKS : '';
     await store.change(
-      `${EVENTS} ${SEARCH} ${SECRETS} ${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`,
+      `${EVENTS} ${SEARCH} ${SECRETS} ${CHANNELS} ${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`,
     );
     return;
   }

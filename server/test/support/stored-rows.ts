@@ -85,6 +85,10 @@ const FIXED: Readonly<Record<string, Fixed>> = {
     progress: (row) => (row % 2 === 0 ? 33.25 : 100),
     payload: (row) => (row === 3 ? '{"source":{"payloadName":"task.body"}}' : '{}'),
   },
+  channel_snapshot: {
+    project_id: ONE,
+    files: (row) => (row === 1 ? '[{"pieces":[{"name":"channel.body"}]}]' : '[{"pieces":[]}]'),
+  },
   full_update_batch: { project_id: ONE, full_update_id: ONE, payload_name: (row) => `batch-${row}.body` },
 };
 
@@ -93,14 +97,14 @@ const AHEAD = 1_000;
 
 /**
  * Makes a data folder with rows in every table of the schema, whatever its columns are, and bodies: those of an open
- * task and of full updates, and one that nobody needs. @param catalogs rows of each table of the catalogs 1, 2, …
+ * task, of full updates and of a channel, and one that nobody needs. @param catalogs rows of each table of the catalogs 1, 2, …
  */
 export function fillDataFolder(root: string, catalogs: readonly number[]): void {
   const folder = dataFolderAt(root);
   for (const path of [folder.catalogs, folder.payloads]) mkdirSync(path, { recursive: true });
   fillFile(folder.control, 'control', { rows: 24 });
   for (const [at, rows] of catalogs.entries()) fillFile(catalogPath(folder, at + 1), 'catalog', { rows });
-  for (const name of ['task', 'batch-1', 'batch-2', 'nobody']) {
+  for (const name of ['task', 'batch-1', 'batch-2', 'channel', 'nobody']) {
     writeFileSync(join(folder.payloads, `${name}.body`), Buffer.alloc(100_000, name));
   }
 }

@@ -174,6 +174,18 @@ const onTheWire = {
     message:
       'A stored secret cannot be decrypted: give the service the key it had (RELATA_SECRET_KEYS), or enter the secret again',
   },
+  channel_busy: { status: 409, message: 'The channel is being built, wait for the build or cancel it first' },
+  channel_building: { status: 429, message: 'Too Many Requests' },
+  channel_unfit: { status: 400, message: 'The channel does not fit the catalog, nothing was published' },
+  channel_rows_left_out: {
+    status: 400,
+    message: 'Too many products lack what the format requires, nothing was published',
+  },
+  channel_shrunk: {
+    status: 400,
+    message:
+      'The build has $1 rows and the published one $2, which is too great a loss; nothing was published',
+  },
   storage_full: { status: 507, message: 'The disk is full, nothing of this request was stored' },
   not_ready: { status: 503, message: 'Service Unavailable' },
 } satisfies Record<FailureCode, WireText>;

@@ -25,6 +25,11 @@ const chapters = [
   { name: 'Tasks', paths: ['/tasks'], description: 'What became of an accepted update.' },
   { name: 'Related products', paths: ['/search/'], description: 'Products that go with others.' },
   { name: 'Pipelines', paths: [], description: 'Feed a catalog from files, by hand or by a schedule.' },
+  {
+    name: 'Channels',
+    paths: ['/channels/'],
+    description: 'Publish a catalog with its related products as files for others.',
+  },
   { name: 'Webhook', paths: ['/etl-triggers/'], description: 'Starts a pipeline from outside.' },
   {
     name: 'Management',

@@ -61,6 +61,7 @@ export async function packForCaller(
 
 function mayBePacked({ method }: FastifyRequest, reply: FastifyReply): boolean {
   const { statusCode } = reply;
+  if (String(reply.getHeader('cache-control')).includes('no-transform')) return false;
   const type = String(reply.getHeader('content-type') ?? '');
   return method !== 'HEAD' && statusCode !== 304 && !reply.hasHeader('content-encoding') && TEXTS.test(type);
 }

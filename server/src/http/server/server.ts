@@ -83,6 +83,9 @@ const EXPOSED_HEADERS = ['Retry-After', 'RateLimit', 'RateLimit-Policy', 'ETag',
   ...['Deprecation', 'Idempotency-Replayed', 'Location', 'WWW-Authenticate'],
 );
 
+const pathOf = ({ url, routeOptions }: FastifyRequest) =>
+  routeOptions?.config?.hasSecretPath ? routeOptions.url : url.split('?', 1)[0];
+
 /** The server with its checks and without routes. */
 export function createServer(settings: ServerSettings, guards: Guards): Server {
   const server: Server = Fastify({
@@ -93,7 +96,7 @@ export function createServer(settings: ServerSettings, guards: Guards): Server {
       serializers: {
         req: (request: FastifyRequest) => ({
           method: request.method,
-          path: request.url.split('?', 1)[0],
+          path: pathOf(request),
           ip: request.ip,
         }),
         res: (reply: { statusCode: number }) => ({ statusCode: reply.statusCode }),

@@ -20,7 +20,7 @@ export { createPipelineChanges, createPipelineLists, openStored } from './pipeli
 export { dropForgottenRuns, listOpenPieces } from './pipeline-history-store.ts';
 export { type PipelineRouteParts, recordPipelineChange } from './pipeline-route-parts.ts';
 export { findRun, hasOpenRun, insertRun, saveRead, saveStamp } from './pipeline-run-store.ts';
-export { findNextRun } from './pipeline-schedule.ts';
+export { checkSchedule, findNextRun } from './pipeline-schedule.ts';
 export {
   ListQuery,
   PipelineParams,

@@ -8,10 +8,11 @@ import type { ExpressionResult } from './expressions/expressions.ts';
 import { type CellProblem, MappingProblem, MappingTexts, type RowView } from './mapping-columns.ts';
 import { compileRowFilter, type RowFilterTest } from './mapping-filter.ts';
 import { type MappedProduct, readText } from './mapping-parts.ts';
-import type { PatternList } from './mapping-patterns.ts';
+import { PatternList } from './mapping-patterns.ts';
 import { type ProductPlan, planProduct } from './mapping-product.ts';
 import { type Column, ColumnSchema, type Mapping, type PipelineMode } from './mapping-schemas.ts';
 
+export { type ExpressionResult, openExpressions } from './expressions/expressions.ts';
 export { type CheckedTexts, createTextChecks, type TextChecks, type TextProblems } from './mapping-check.ts';
 export { type CellProblem, MappingProblem } from './mapping-columns.ts';
 export type { MappedProduct } from './mapping-parts.ts';
@@ -33,6 +34,9 @@ export {
   suggestLinks,
   suggestMapping,
 } from './suggestions/suggestions.ts';
+
+/** Of a mapping that has none. */
+export const NO_PATTERNS = new PatternList();
 
 export type RowOutcome =
   | { readonly row: number; readonly product: MappedProduct }

@@ -1,6 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../../kernel/errors.ts';
-import { createThreadPool, type ThreadPlace, type ThreadPool } from '../../storage/storage.ts';
+import { type ThreadPlace, ThreadSupply } from '../../storage/storage.ts';
 import type { ReportLine, TaskRun } from '../../tasks/tasks.ts';
 import type { BatchCounts, ReadSummary, RejectedRowPolicy } from '../definitions/definitions.ts';
 import type { SourceSettings } from '../sources/sources.ts';
@@ -17,9 +16,6 @@ export interface RunThreadData {
 
 /** Objects of a thread: 600 MB are enough for any format, with what the mapping makes of it. */
 const HEAP_MIB = 1_024;
-/** A person who tries a mapping tries it again soon. */
-const IDLE_MS = 60_000;
-const LET_GO_MS = 2_000;
 const HOUR_MS = 3_600_000;
 /** Of a preview: a person waits for it. */
 const PREVIEW_MS = 60_000;
@@ -47,7 +43,7 @@ export interface ReadParts {
 
 /** A run has a thread for itself, which ends with it when the run is stopped wherever it is. */
 export function createRunThreads(entry: URL, data: RunThreadData): RunThreads {
-  const threads = new ThreadSupply(entry, data);
+  const threads = new ThreadSupply(entry, { workerData: data, heapMib: HEAP_MIB });
   return {
     async read(order, parts) {
       const { signal } = parts.run;
@@ -76,65 +72,6 @@ export function createRunThreads(entry: URL, data: RunThreadData): RunThreads {
     },
     close: () => threads.close(),
   };
-}
-
-/**
- * Starting a thread takes half a second of processor time, as much as mapping 10,000 rows: the last one that was used to
- * its end waits a while for the next.
- */
-class ThreadSupply {
-  private readonly entry: URL;
-  private readonly data: RunThreadData;
-  private idle: ThreadPool | undefined;
-  private timer: NodeJS.Timeout | undefined;
-
-  constructor(entry: URL, data: RunThreadData) {
-    this.entry = entry;
-    this.data = data;
-  }
-
-  /** @param signal  ends the thread where it is */
-  async use<Result>(signal: AbortSignal, work: (thread: ThreadPool) => Promise<Result>): Promise<Result> {
-    signal.throwIfAborted();
-    const thread = this.take();
-    const end = () => void thread.end();
-    signal.addEventListener('abort', end, { once: true });
-    try {
-      const result = await work(thread);
-      this.keep(thread);
-      return result;
-    } catch (error) {
-      // What was refused leaves a sound thread behind; of anything else nobody knows.
-      if (error instanceof ServiceError && (await letGo(thread))) this.keep(thread);
-      else await thread.end();
-      throw error;
-    } finally {
-      signal.removeEventListener('abort', end);
-    }
-  }
-
-  async close(): Promise<void> {
-    clearTimeout(this.timer);
-    await this.idle?.end();
-    this.idle = undefined;
-  }
-
-  private take(): ThreadPool {
-    const { entry, data, idle } = this;
-    this.idle = undefined;
-    clearTimeout(this.timer);
-    return idle ?? createThreadPool(entry, { size: 1, workerData: data, heapMib: HEAP_MIB });
-  }
-
-  private keep(thread: ThreadPool): void {
-    if (this.idle !== undefined) {
-      void thread.end();
-      return;
-    }
-    this.idle = thread;
-    this.timer = setTimeout(() => void this.close(), IDLE_MS);
-    this.timer.unref();
-  }
 }
 
 /** The progress of a reading, reported to the run as it goes on. */
@@ -175,16 +112,6 @@ class ReadProgress {
       throw refuseRows(total, report);
     return { ...total, stamp: step.stamp, report, unreported };
   }
-}
-
-/** @returns whether the thread has let go of what it read */
-async function letGo(thread: ThreadPool): Promise<boolean> {
-  const timeUp = delay(LET_GO_MS, false, { ref: false });
-  const done = thread.run('close', {}, { key: 0 }).then(
-    () => true,
-    () => false,
-  );
-  return Promise.race([done, timeUp]);
 }
 
 async function takeEvents(

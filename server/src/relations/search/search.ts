@@ -9,6 +9,7 @@ export {
   relateProduct,
   toSearched,
 } from './product-relations.ts';
+export { listRelated, type WantedRelated } from './related-identifiers.ts';
 export { type FoundGroups, type SearchedRelation, searchRelated } from './related-search.ts';
 export {
   type Candidate,

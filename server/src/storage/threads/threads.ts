@@ -4,3 +4,4 @@
 export { countPassed, countPassedAtOnce } from './collector.ts';
 export { type Operation, type OperationAnswer, serveOperations } from './thread-entry.ts';
 export { createThreadPool, type StopFlag, type ThreadPool } from './thread-pool.ts';
+export { ThreadSupply } from './thread-supply.ts';

@@ -1,0 +1,60 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { ErrorAnswer, type RawAnswer, type Routes, sendRaw, serveRaw } from '../../http/http.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import type { Channels } from '../channels.ts';
+import { findWanted, hasAlready, type ServedFile } from './feed-ranges.ts';
+
+const Params = Type.Object({
+  token: Type.String({ maxLength: 64 }),
+  fileName: Type.String({ maxLength: 255 }),
+});
+
+const refusal = (description: string) => ({ ...ErrorAnswer, description });
+const failures = {
+  '4xx': ErrorAnswer,
+  404: refusal('the address is not one that a channel has now, or it has no such file'),
+  416: { description: 'no byte of the range is in the file', type: 'null' },
+};
+
+/** Source: docs/interface.md §15.6. */
+export const feedRoutes =
+  ({ channels }: { readonly channels: Channels }): Routes =>
+  (server) => {
+    const endpoint = {
+      method: 'GET',
+      path: '/channels/:token/:fileName',
+      config: { guard: 'none', isPatient: true, hasSecretPath: true },
+      tags: ['Channels'],
+      summary: 'Read a published file; whoever has its address needs no key',
+      description:
+        'With ETag, Last-Modified, ranges and 304. `index.json` lists all files of the channel with their rows, sizes and hashes.',
+      ...{ params: Params, failures, why: 'files of any format and size' },
+      produces: 'application/octet-stream',
+    } as const;
+    serveRaw(server, endpoint, async (request, reply) => {
+      const { token, fileName } = request.params;
+      const file = await channels.findFile(token, fileName);
+      if (file === undefined) throw new ServiceError('not_found');
+      return answerFile(request, reply, file);
+    });
+  };
+
+function answerFile(request: FastifyRequest, reply: FastifyReply, file: ServedFile): RawAnswer {
+  const { mediaType, sizeBytes, etag, modifiedAt } = file;
+  // The file's hash and ranges are of its bytes as they are: nobody may pack it on the way.
+  reply.header('cache-control', 'no-cache, no-transform').header('accept-ranges', 'bytes');
+  reply.header('etag', etag).header('last-modified', new Date(modifiedAt).toUTCString());
+  if (hasAlready(request.headers, file)) return reply.code(304).send() as unknown as RawAnswer;
+  const wanted = findWanted(request.headers, file);
+  if (wanted === undefined) {
+    reply.code(416).header('content-range', `bytes */${sizeBytes}`);
+    return sendRaw(reply, mediaType, Buffer.alloc(0));
+  }
+  const { from, to } = wanted;
+  if (wanted.isPart) reply.code(206).header('content-range', `bytes ${from}-${to - 1}/${sizeBytes}`);
+  reply.header('content-length', to - from);
+  const isRead = request.method !== 'HEAD';
+  return sendRaw(reply, mediaType, Readable.from(isRead ? file.read(from, to) : [], { objectMode: false }));
+}

@@ -1,0 +1,189 @@
+/** From one state of a catalog to the rows of a channel. Runs in a thread of its own. */
+import {
+  ComparisonProblem,
+  type ProductTest,
+  type UploadedProduct,
+  viewUpload,
+} from '../../catalog/catalog.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import { MappingProblem, openExpressions } from '../../pipelines/pipelines.ts';
+import type { CatalogPass, WantedRelated } from '../../relations/relations.ts';
+import {
+  type ChannelDefinition,
+  type ChannelRelation,
+  compileChannelFilter,
+} from '../definitions/definitions.ts';
+import {
+  type FeedRow,
+  planFiles,
+  type RelatedAs,
+  type RelatedProducts,
+  type RowWriter,
+} from '../formats/formats.ts';
+import {
+  type ChannelMapping,
+  createRowMaker,
+  type FieldProblem,
+  suggestMapping,
+} from '../mapping/mapping.ts';
+
+/** A product that the filter takes. */
+export interface ReadRow {
+  readonly identifier: string;
+  readonly row: FeedRow;
+  readonly problems: readonly FieldProblem[];
+  readonly isLeftOut: boolean;
+}
+
+export interface ReadPage {
+  /** Of the catalog. */
+  readonly products: number;
+  readonly rows: readonly ReadRow[];
+}
+
+/** What a channel makes of one state of a catalog. */
+export interface FeedRows {
+  readonly mapping: ChannelMapping;
+  readonly writer: RowWriter;
+  readonly columns: readonly string[];
+  /** What does not stop a build, in words. */
+  readonly warnings: readonly string[];
+  /** In the order of the products' ids. */
+  pages(): AsyncGenerator<ReadPage>;
+  close(): Promise<void>;
+}
+
+/** Related products are asked for in one statement each on PostgreSQL; a page of large products is some MB. */
+const PAGE = 200;
+
+/** Kind and relation of the identifiers at one place of an answer. */
+interface WantedPlace extends WantedRelated {
+  readonly as: RelatedAs;
+}
+
+/** @throws channel_unfit for a filter that does not fit the ontology any more */
+export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition): FeedRows {
+  const { format, variant } = planFiles(definition.format);
+  const mapping = definition.mapping ?? suggestMapping(format, pass.attributes);
+  const maker = createRowMaker(format, mapping, pass.attributes);
+  const isTaken = openFilter(pass, definition);
+  const { wanted, warnings } = planRelated(pass, definition.relations, format);
+  const as = [...new Set(definition.relations.map((one) => one.as))];
+  const writer = variant.open({ columns: maker.columns, as, channelName: definition.name });
+  const expressions = maker.expressions.length === 0 ? undefined : openExpressions(maker.expressions);
+
+  async function readPage(uploads: readonly UploadedProduct[]): Promise<ReadRow[]> {
+    const taken = uploads.filter(isTaken);
+    const results = taken.length === 0 ? undefined : await expressions?.evaluate(taken.map(toInput));
+    const made = taken.map((product, at) => ({ product, ...maker.make(product, results?.[at]) }));
+    const going = made.filter(({ isLeftOut }) => !isLeftOut).map(({ product }) => product.identifier);
+    const found = wanted.length === 0 || going.length === 0 ? [] : await pass.listRelated(going, wanted);
+    const byIdentifier = new Map(going.map((identifier, at) => [identifier, found[at] ?? []]));
+    return made.map(({ product: { identifier }, values, problems, isLeftOut }) => {
+      const { related, notes } = chooseRelated(wanted, byIdentifier.get(identifier) ?? [], format);
+      return { identifier, row: { values, related }, problems: [...problems, ...notes], isLeftOut };
+    });
+  }
+
+  return {
+    ...{ mapping, writer, warnings },
+    columns: maker.columns.map(({ name }) => name),
+    async *pages() {
+      for (let after = 0; ; ) {
+        const page = await pass.listUploads(after, PAGE);
+        const last = page.at(-1);
+        if (last === undefined) return;
+        after = last.productId;
+        const uploads = page.map(({ raw }) => JSON.parse(raw) as UploadedProduct);
+        yield { products: page.length, rows: await translate(() => readPage(uploads)) };
+      }
+    },
+    close: async () => expressions?.close(),
+  };
+}
+
+/** What goes out is for everybody: products for some groups of customers stay. */
+const isForEverybody = ({ settings }: UploadedProduct) => (settings?.includeUserGroups ?? []).length === 0;
+
+function openFilter(pass: CatalogPass, { filter }: ChannelDefinition): (product: UploadedProduct) => boolean {
+  const test: ProductTest = refuseUnfit(() => compileChannelFilter(filter, pass.attributes));
+  return (product) => isForEverybody(product) && test(viewUpload(product));
+}
+
+function refuseUnfit<Result>(work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof ComparisonProblem)) throw error;
+    throw new ServiceError('channel_unfit', { details: [`filter: ${error.message}`] });
+  }
+}
+
+async function translate<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof MappingProblem)) throw error;
+    throw new ServiceError('channel_unfit', { details: [`mapping: ${error.message}`], cause: error });
+  }
+}
+
+interface RelatedRules {
+  readonly mostRelated: number | undefined;
+  readonly relatedIdentifier?: RegExp;
+  readonly reversed: ReadonlySet<RelatedAs>;
+  readonly type: string;
+}
+
+function planRelated(pass: CatalogPass, relations: readonly ChannelRelation[], rules: RelatedRules) {
+  const planned = relations.map((wish) => ({ wish, found: findRelations(pass, wish) }));
+  const wanted = planned.flatMap(({ wish: { as, limit }, found }) =>
+    found.flatMap(({ searched: relation }): WantedPlace[] => {
+      const asked = { relation, as, limit: Math.min(limit, rules.mostRelated ?? limit) };
+      const there: WantedPlace = { ...asked, direction: 'from' };
+      return rules.reversed.has(as) ? [there, { ...asked, direction: 'to' }] : [there];
+    }),
+  );
+  const silent = planned.filter(({ found }) => found.length === 0).map(({ wish }) => describeWish(wish));
+  const why = 'answers now: it is disabled, not built, misconfigured or gone';
+  return { wanted, warnings: silent.map((name) => `no ${name} ${why}`) };
+}
+
+const findRelations = (pass: CatalogPass, { tag, id }: ChannelRelation) =>
+  pass.relations.filter((one) => (tag === undefined ? one.id === id : one.tag === tag));
+
+const describeWish = ({ tag, id }: ChannelRelation) =>
+  tag === undefined ? `relation ${id}` : `relation with the tag ${JSON.stringify(tag)}`;
+
+/** @returns what the format takes of related products, and what it does not */
+function chooseRelated(
+  wanted: readonly WantedPlace[],
+  found: readonly (readonly string[])[],
+  { mostRelated = Number.POSITIVE_INFINITY, relatedIdentifier, type }: RelatedRules,
+): { related: RelatedProducts[]; notes: FieldProblem[] } {
+  const related: RelatedProducts[] = [];
+  const refused: string[] = [];
+  let left = mostRelated;
+  for (const [at, { as, direction }] of wanted.entries()) {
+    const all = found[at] ?? [];
+    const fit = relatedIdentifier === undefined ? all : all.filter((one) => relatedIdentifier.test(one));
+    if (fit.length < all.length) refused.push(...all.filter((one) => !fit.includes(one)));
+    const identifiers = fit.slice(0, left);
+    left -= identifiers.length;
+    if (identifiers.length > 0) related.push({ as, identifiers, isReversed: direction === 'to' });
+  }
+  if (refused.length === 0) return { related, notes: [] };
+  const message = `related products were left out, whose identifiers ${type} cannot name: ${refused.slice(0, 10).join(' ')}`;
+  return { related, notes: [{ field: 'related', code: 'related_left_out', message }] };
+}
+
+/** What an expression sees: attributes under their keys, several values of one as a list. */
+function toInput({ attributes, settings: _, ...product }: UploadedProduct): object {
+  const values: Record<string, string | string[]> = Object.create(null);
+  for (const { key, value, userGroups } of attributes) {
+    if (userGroups !== undefined) continue;
+    const known = values[key];
+    values[key] = known === undefined ? value : [known, value].flat();
+  }
+  return { ...product, attributes: { ...values } };
+}

@@ -1,0 +1,139 @@
+/** Starts builds when a schedule is due or a catalog has changed. Source: docs/interface.md §15.4. */
+import { ServiceError } from '../../kernel/errors.ts';
+import type { Logger } from '../../kernel/logger.ts';
+import { findNextRun } from '../../pipelines/pipelines.ts';
+import type { ControlTransaction, Database } from '../../storage/storage.ts';
+import {
+  type BuildStart,
+  type Channel,
+  type FoundChannel,
+  listDue,
+  moveNext,
+  type NextBuild,
+  readNow,
+} from '../definitions/definitions.ts';
+import type { ChannelBuilds } from './channel-builds.ts';
+
+export interface ChannelScheduleParts {
+  readonly database: Database;
+  readonly logger: Logger;
+  readonly builds: Pick<ChannelBuilds, 'start'>;
+  /** Of a catalog. */
+  readVersion(projectId: number): Promise<number>;
+}
+
+export interface ChannelSchedule {
+  start(): void;
+  /** Waits for what is being started. */
+  close(): Promise<void>;
+}
+
+const LOOK_EVERY_MS = 1_000;
+/** Channels that wait for a change stay due until there is one. */
+const TOGETHER = 10_000;
+
+/** Another process started it, or the channel was changed meanwhile: nothing is left to do. */
+class Moved extends Error {
+  override readonly name = 'Moved';
+}
+
+const isBuilding = (error: unknown) => error instanceof ServiceError && error.code === 'channel_building';
+
+/**
+ * Every process that runs tasks looks. The next time is written in the transaction that starts the build, so one of them
+ * starts it; a time that passed while nobody looked is due once.
+ */
+export function createChannelSchedule(parts: ChannelScheduleParts): ChannelSchedule {
+  const { database, logger } = parts;
+  let timer: NodeJS.Timeout | undefined;
+  let looking: Promise<void> = Promise.resolve();
+  let isClosed = false;
+  let isFailing = false;
+
+  async function look(): Promise<void> {
+    const failures: unknown[] = [];
+    const note = (error: unknown) => void failures.push(error);
+    const due = await listDue(database, TOGETHER).catch((error: unknown) => {
+      note(error);
+      return [];
+    });
+    const versions = new Map<number, Promise<number>>();
+    // One that cannot be started must not keep the others waiting.
+    for (const found of due) if (!isClosed) await startDue(parts, found, versions).catch(note);
+    // Once, and not every second while a database is away.
+    if (failures.length > 0 && !isFailing)
+      logger.warn({ err: failures[0] }, 'channels cannot be looked after, it is tried again');
+    isFailing = failures.length > 0;
+  }
+
+  function plan(): void {
+    timer = setTimeout(() => {
+      looking = look().finally(() => {
+        if (!isClosed) plan();
+      });
+    }, LOOK_EVERY_MS);
+    timer.unref();
+  }
+
+  return {
+    start: plan,
+    async close() {
+      isClosed = true;
+      clearTimeout(timer);
+      await looking;
+    },
+  };
+}
+
+/** @param versions  of catalogs, each read once a look */
+async function startDue(
+  parts: ChannelScheduleParts,
+  found: FoundChannel,
+  versions: Map<number, Promise<number>>,
+): Promise<void> {
+  const { channel } = found;
+  if (channel.definition.trigger.type !== 'change') return startPlanned(parts, found);
+  const { projectId, builtVersion } = channel;
+  const reading = versions.get(projectId) ?? parts.readVersion(projectId);
+  versions.set(projectId, reading);
+  const version = await reading;
+  if (version === builtVersion) return;
+  const next = { nextBuildAt: await planNext(parts, channel), version };
+  // While it is being built nothing moves: the change is still one afterwards.
+  await startOnce(parts, found, { startedBy: 'change', next });
+}
+
+async function startPlanned(parts: ChannelScheduleParts, found: FoundChannel): Promise<void> {
+  const { channel } = found;
+  const next = { nextBuildAt: await planNext(parts, channel) };
+  if (await startOnce(parts, found, { startedBy: 'schedule', next })) return;
+  await parts.database.write((tx) => moveNext(tx, channel, next), { of: channel.projectId });
+}
+
+/** @returns false while a build is going on */
+async function startOnce(
+  { builds }: ChannelScheduleParts,
+  { channel, project }: FoundChannel,
+  { startedBy, next }: { readonly startedBy: BuildStart; readonly next: NextBuild },
+): Promise<boolean> {
+  const alongside = async (tx: ControlTransaction) => {
+    if (!(await moveNext(tx, channel, next))) throw new Moved();
+  };
+  try {
+    await builds.start(channel, project, { startedBy, alongside });
+    return true;
+  } catch (error) {
+    if (error instanceof Moved) return true;
+    if (isBuilding(error)) return false;
+    throw error;
+  }
+}
+
+async function planNext(
+  { database }: ChannelScheduleParts,
+  { definition: { trigger } }: Channel,
+): Promise<number | undefined> {
+  const now = await readNow(database.read, database);
+  if (trigger.type === 'change') return now + trigger.minSecondsBetween * 1_000;
+  return trigger.type === 'schedule' ? findNextRun(trigger, now) : undefined;
+}

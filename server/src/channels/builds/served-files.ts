@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto';
+import type { Database, PayloadFiles } from '../../storage/storage.ts';
+import { type FeedFile, findByToken, findPublished, type Snapshot } from '../definitions/definitions.ts';
+import type { ServedFile } from './feed-ranges.ts';
+
+interface ServedParts {
+  readonly database: Database;
+  readonly payloads: PayloadFiles;
+}
+
+const INDEX = 'index.json';
+/** 192 bits, which no two files share. */
+const ETAG_DIGITS = 48;
+
+/** @returns a file of the snapshot that the channel with this token serves now */
+export async function findServedFile(
+  { database, payloads }: ServedParts,
+  token: string,
+  fileName: string,
+): Promise<ServedFile | undefined> {
+  // Anything else is no token, and not every store takes it as a text.
+  if (!/^[\w-]{1,64}$/.test(token)) return undefined;
+  const channel = await findByToken(database.read, token);
+  const snapshot = channel && (await findPublished(database.read, channel));
+  if (snapshot === undefined) return undefined;
+  if (fileName === INDEX) return serveIndex(snapshot);
+  const file = snapshot.files.find(({ name }) => name === fileName);
+  return file && serveFeedFile(payloads, snapshot, file);
+}
+
+function serveFeedFile(
+  payloads: PayloadFiles,
+  { projectId, createdAt }: Snapshot,
+  { mediaType, sizeBytes, sha256, pieces }: FeedFile,
+): ServedFile {
+  return {
+    ...{ mediaType, sizeBytes, etag: `"${sha256.slice(0, ETAG_DIGITS)}"`, modifiedAt: createdAt },
+    async *read(from, to) {
+      let at = 0;
+      for (const piece of pieces) {
+        const [begin, end] = [at, at + piece.sizeBytes];
+        at = end;
+        if (end <= from || begin >= to) continue;
+        const bytes = await payloads.read(projectId, piece.name);
+        yield bytes.subarray(Math.max(0, from - begin), Math.min(piece.sizeBytes, to - begin));
+      }
+    },
+  };
+}
+
+/** What there is, for who reads more than one file. */
+function serveIndex({ catalogVersion, rows, files, createdAt }: Snapshot): ServedFile {
+  const listed = files.map(({ name, mediaType, rows: ofFile, sizeBytes, sha256 }) => ({
+    ...{ name, mediaType, rows: ofFile, sizeBytes, sha256 },
+  }));
+  const bytes = Buffer.from(
+    JSON.stringify({ builtAt: new Date(createdAt).toISOString(), catalogVersion, rows, files: listed }),
+  );
+  const etag = `"${createHash('sha256').update(bytes).digest('hex').slice(0, ETAG_DIGITS)}"`;
+  return {
+    ...{ mediaType: 'application/json; charset=utf-8', sizeBytes: bytes.length, etag, modifiedAt: createdAt },
+    async *read(from, to) {
+      yield bytes.subarray(from, to);
+    },
+  };
+}

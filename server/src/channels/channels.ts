@@ -1,0 +1,113 @@
+/**
+ * The door of channels: what a catalog is for others, as files that they read. A channel is a stored definition; a build of
+ * it is a task, which reads one version of the catalog with what goes with its products, writes an immutable snapshot and
+ * replaces the published one at once. Channels know catalogs and relations, and never how either is kept.
+ */
+import type { Catalog } from '../catalog/catalog.ts';
+import type { ChosenProject } from '../kernel/caller.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/logger.ts';
+import { AccountPlaces, createTextChecks } from '../pipelines/pipelines.ts';
+import type { Relations } from '../relations/relations.ts';
+import type { Database, PayloadFiles } from '../storage/storage.ts';
+import type { Tasks } from '../tasks/tasks.ts';
+import {
+  type BuildRequest,
+  type BuildThreads,
+  ChannelBuilds,
+  createChannelSchedule,
+  dropPieces,
+  findServedFile,
+} from './builds/builds.ts';
+import {
+  type Channel,
+  checkChannel,
+  createChannelChanges,
+  createChannelLists,
+  dropForgottenBuilds,
+  listPieces,
+  removeChannelsOf,
+  type SentChannel,
+} from './definitions/definitions.ts';
+
+export type { ChannelThreadData } from './builds/builds.ts';
+export { type BuildThreadParts, channelThreadOperations, createBuildThreads } from './builds/builds.ts';
+
+export interface ChannelParts {
+  readonly database: Database;
+  readonly payloads: PayloadFiles;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly tasks: Tasks;
+  readonly threads: BuildThreads;
+  readonly catalog: Pick<Catalog, 'countProducts' | 'store'>;
+  readonly relations: Pick<Relations, 'list' | 'readVersion'>;
+}
+
+/** Each has a thread of its own, for up to a minute. */
+const PREVIEWS = { inProcess: 2, inAccount: 1, waiting: 4 } as const;
+
+/** A definition to be tried, in place of the stored one or of none. */
+type TriedChannel = Partial<SentChannel>;
+
+export type Channels = ReturnType<typeof createChannels>;
+
+export function createChannels(parts: ChannelParts) {
+  const { database, payloads, clock, logger, tasks, threads, catalog, relations } = parts;
+  const { countProducts } = catalog;
+  const builds = new ChannelBuilds({ database, payloads, tasks, threads, countProducts });
+  tasks.define(builds.definitions);
+  const lists = createChannelLists({ database, tasks });
+  const textChecks = createTextChecks();
+  const previews = new AccountPlaces(PREVIEWS);
+
+  const readCatalog = async (projectId: number) => ({
+    attributes: (await catalog.store.getOntology(projectId)).attributes,
+    relations: await relations.list(projectId),
+  });
+
+  return {
+    ...lists,
+    ...createChannelChanges({
+      ...{ database, clock, textChecks, readCatalog },
+      dropSnapshots: (snapshots) => dropPieces(payloads, snapshots),
+    }),
+    /** To be started where tasks run. */
+    schedule: createChannelSchedule({ database, logger, builds, readVersion: relations.readVersion }),
+    close: () => threads.close(),
+
+    /** @throws channel_building */
+    build: (channel: Channel, project: ChosenProject, alongside: BuildRequest['alongside']) =>
+      builds.start(channel, project, { startedBy: 'manual', ...(alongside && { alongside }) }),
+
+    /**
+     * Makes the first rows, and stores nothing.
+     * @throws request_invalid, rate_limited, not_ready, channel_unfit
+     */
+    async preview(
+      project: ChosenProject,
+      sent: TriedChannel | undefined,
+      { channel, signal }: { readonly channel: Channel | undefined; readonly signal: AbortSignal },
+    ) {
+      const { id: projectId, accountId } = project;
+      const asker = { accountId, signal };
+      const format = sent?.format ?? channel?.definition.format ?? { type: 'ndjson' };
+      const tried = { name: 'preview', ...(sent ?? channel?.definition), format } as SentChannel;
+      return previews.use(asker, async () => {
+        const checks = { now: clock.now(), checkTexts: textChecks(asker) };
+        const definition = await checkChannel(tried, { ...(await readCatalog(projectId)), ...checks });
+        return threads.preview({ projectId, definition }, signal);
+      });
+    },
+
+    /** @returns a file of what the channel with this token serves now */
+    findFile: (token: string, fileName: string) => findServedFile({ database, payloads }, token, fileName),
+
+    /** Payloads of what is published and of what is kept beside it. */
+    listPayloads: () => listPieces(database),
+    /** Builds go with their tasks. */
+    dropForgotten: () => dropForgottenBuilds(database),
+    /** What a project that is gone for good had. */
+    removeOf: removeChannelsOf,
+  };
+}

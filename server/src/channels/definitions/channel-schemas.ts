@@ -1,0 +1,277 @@
+import { type Static, Type } from 'typebox';
+import type { Filter } from '../../catalog/catalog.ts';
+import { Id, ListQuery } from '../../http/http.ts';
+import { WireTaskSchema } from '../../tasks/tasks.ts';
+import { FORMATS, RELATED_AS } from '../formats/formats.ts';
+import { OWN_FIELDS } from '../mapping/mapping.ts';
+
+const closed = { additionalProperties: false } as const;
+const Instant = Type.Integer({ description: 'epoch milliseconds' });
+const NextCursor = Type.Union([Type.String(), Type.Null()], { description: 'null when nothing follows' });
+const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
+const Percent = (description: string) =>
+  Type.Optional(Type.Number({ minimum: 0, maximum: 100, description }));
+
+export const ChannelParams = Type.Object({ id: Id, channelId: Id });
+export const DoneAnswer = Type.Object({ status: Type.Literal('success') });
+export { ListQuery };
+
+const Format = Type.Object(
+  {
+    type: Type.Enum(FORMATS.map(({ type }) => type)),
+    variant: Type.Optional(
+      Type.String({
+        maxLength: 32,
+        description: `${FORMATS.map(({ type, variants }) => `${type}: ${Object.keys(variants).join(', ')}`).join('; ')}; default the first`,
+      }),
+    ),
+    compression: Type.Optional(
+      Type.Enum(['gzip', 'none'], { description: 'default none; gzip for openai as jsonl' }),
+    ),
+  },
+  { ...closed, title: 'ChannelFormat' },
+);
+
+/** `checkChannel` checks it: it is recursive. */
+const WireFilter = Type.Unsafe<Filter>({
+  type: 'object',
+  title: 'Filter',
+  description:
+    '{"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]}',
+});
+
+const Source = Type.Object(
+  {
+    attribute: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
+    field: Type.Optional(Type.Enum(Object.keys(OWN_FIELDS))),
+    constant: Type.Optional(Type.String({ maxLength: 65_536 })),
+    template: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 4_096,
+        description:
+          'text with names of attributes or fields in braces, as {Price} EUR; {{ and }} are braces',
+      }),
+    ),
+    expression: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 4_096,
+        description:
+          'a JSONata expression that sees the product and nothing else; bounded in time and memory',
+      }),
+    ),
+  },
+  { ...closed, minProperties: 1, maxProperties: 1, title: 'ChannelSource', description: 'one of these' },
+);
+
+const Relation = Type.Object(
+  {
+    tag: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'of relations; or id' })),
+    id: Type.Optional({ ...Id, description: 'of one relation; or tag' }),
+    as: Type.Enum([...RELATED_AS], { description: 'what they are to the product' }),
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 100,
+        description: 'of each relation, for each product; default 10',
+      }),
+    ),
+  },
+  { ...closed, title: 'ChannelRelation' },
+);
+
+const YEAR_SECONDS = 31_536_000;
+
+const Trigger = Type.Object(
+  {
+    type: Type.Enum(['manual', 'schedule', 'change']),
+    cron: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 255, description: 'schedule: as that of a pipeline' }),
+    ),
+    timeZone: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 64, description: 'schedule: as Europe/Berlin' }),
+    ),
+    minSecondsBetween: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: YEAR_SECONDS,
+        description: 'change: between two builds; default 300',
+      }),
+    ),
+  },
+  { ...closed, title: 'ChannelTrigger' },
+);
+
+/** Source: docs/interface.md §15.1. */
+const definition = {
+  name: Name,
+  format: Format,
+  filter: Type.Optional({ ...WireFilter, description: 'default: every product' }),
+  mapping: Type.Optional(
+    Type.Record(Type.String({ minLength: 1, maxLength: 255 }), Source, {
+      maxProperties: 2_000,
+      description: "the format's fields, in the order of the columns; default: suggested from the ontology",
+    }),
+  ),
+  relations: Type.Optional(Type.Array(Relation, { maxItems: 50 })),
+  trigger: Type.Optional({ ...Trigger, description: 'default manual' }),
+  maxDeletePercent: Percent('a build that loses more of the published rows fails; default 30'),
+  maxLeftOutPercent: Percent(
+    'a build fails that leaves out more of the products that the filter takes, because they lack what the format requires; default 100',
+  ),
+};
+
+const answered = {
+  id: Type.Optional(Type.Integer()),
+  url: Type.Optional(Type.String()),
+  createdAt: Type.Optional(Type.Integer()),
+  updatedAt: Type.Optional(Type.Integer()),
+  nextBuildAt: Type.Optional(Type.Integer()),
+  published: Type.Optional(Type.Unknown()),
+  lastBuild: Type.Optional(Type.Unknown()),
+};
+
+/** The answer of GET can be sent back: fields that the service adds are ignored. */
+export const SentChannel = Type.Object(
+  { ...definition, ...answered },
+  { ...closed, title: 'ChannelDefinition' },
+);
+export type SentChannel = Static<typeof SentChannel>;
+
+const counted = (description: string) => Type.Integer({ description });
+
+const Counts = Type.Object(
+  {
+    products: counted('products of the catalog'),
+    filtered: counted('products that the filter left out, or that are for some groups of customers only'),
+    rows: counted('rows that were written'),
+    leftOut: counted('products that lack what the format requires'),
+    related: counted('related products, of all rows'),
+    files: counted('files of rows'),
+    bytes: counted('bytes of these files'),
+  },
+  { title: 'BuildCounts' },
+);
+const BuildCounts = Type.Union([Counts, Type.Null()], { description: 'null until the build has counted' });
+const StartedBy = Type.Enum(['manual', 'schedule', 'change']);
+
+const LastBuild = Type.Object(
+  {
+    taskId: Type.String(),
+    taskStatus: WireTaskSchema.properties.taskStatus,
+    startedBy: StartedBy,
+    startTime: Instant,
+    finishTime: Type.Union([Instant, Type.Null()]),
+    counts: BuildCounts,
+  },
+  { title: 'LastBuild' },
+);
+
+const Published = Type.Object(
+  {
+    builtAt: Instant,
+    catalogVersion: Type.Integer(),
+    rows: Type.Integer(),
+    files: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        url: Type.String(),
+        rows: Type.Integer(),
+        sizeBytes: Type.Integer(),
+        sha256: Type.String(),
+      }),
+    ),
+  },
+  { title: 'PublishedFeed' },
+);
+
+export const WireChannel = Type.Object(
+  {
+    id: Type.Integer(),
+    ...definition,
+    filter: WireFilter,
+    relations: Type.Array(Relation),
+    trigger: Trigger,
+    url: Type.String({ description: 'the published address; who has it can read it without a key' }),
+    createdAt: Instant,
+    updatedAt: Instant,
+    nextBuildAt: Type.Optional(
+      Type.Integer({ description: 'of a schedule: when it is due, epoch milliseconds' }),
+    ),
+    published: Type.Union([Published, Type.Null()], { description: 'null until the first build' }),
+    lastBuild: Type.Union([LastBuild, Type.Null()]),
+  },
+  { title: 'Channel' },
+);
+
+export const ChannelPage = Type.Object({ items: Type.Array(WireChannel), nextCursor: NextCursor });
+
+export const WireBuild = Type.Object(
+  { task: WireTaskSchema, startedBy: StartedBy, counts: BuildCounts },
+  { title: 'ChannelBuild' },
+);
+export const BuildPage = Type.Object({
+  items: Type.Array(WireBuild, { description: 'newest first' }),
+  nextCursor: NextCursor,
+});
+
+export const BuildAnswer = Type.Object(
+  { status: Type.Literal('success'), message: Type.Literal('Channel build started'), task: WireTaskSchema },
+  { title: 'StartedBuild' },
+);
+
+/** Of a stored channel it may be left out: then that is previewed. */
+export const SentPreview = Type.Object(
+  {
+    format: Type.Optional(Format),
+    filter: definition.filter,
+    mapping: definition.mapping,
+    relations: definition.relations,
+    ...{ name: Type.Optional(Name), trigger: definition.trigger },
+    ...{ maxDeletePercent: definition.maxDeletePercent, maxLeftOutPercent: definition.maxLeftOutPercent },
+    ...answered,
+  },
+  { ...closed, title: 'ChannelToTry' },
+);
+export type SentPreview = Static<typeof SentPreview>;
+
+const Problem = Type.Object(
+  { field: Type.String(), code: Type.String(), value: Type.Optional(Type.String()), message: Type.String() },
+  { title: 'FieldProblem' },
+);
+
+/** Source: docs/interface.md §15.5. */
+export const WirePreview = Type.Object(
+  {
+    fileName: Type.String(),
+    columns: Type.Array(Type.String()),
+    mapping: Type.Record(Type.String(), Source, { description: 'as sent, else the one suggested' }),
+    rows: Type.Array(
+      Type.Object({
+        identifier: Type.String(),
+        values: Type.Record(Type.String(), Type.Array(Type.String())),
+        related: Type.Array(Type.Object({ as: Type.String(), identifiers: Type.Array(Type.String()) })),
+        problems: Type.Array(Problem),
+        isLeftOut: Type.Boolean({ description: 'the product lacks what the format requires' }),
+      }),
+      { description: 'the first products that the filter takes' },
+    ),
+    missing: Type.Array(
+      Type.Object({
+        field: Type.String(),
+        products: Type.Integer({ description: 'of those looked at' }),
+        identifiers: Type.Array(Type.String(), { description: 'the first of them' }),
+        message: Type.String(),
+      }),
+      { description: 'fields that are required and that products lack' },
+    ),
+    looked: Type.Object({
+      products: Type.Integer(),
+      taken: Type.Integer({ description: 'by the filter' }),
+      leftOut: Type.Integer(),
+    }),
+    text: Type.String({ description: 'how the file begins' }),
+  },
+  { title: 'ChannelPreview' },
+);

@@ -1,0 +1,39 @@
+/** Text with commas or tabs. Pure. */
+import type { FeedRow, RowWriter, WriterOptions } from './format.ts';
+
+interface Dialect {
+  /** A cell of several values. */
+  join(values: readonly string[]): string;
+  cell(text: string): string;
+  readonly separator: string;
+  /** Cells of related products with the names of their columns. */
+  readonly related: RelatedColumns;
+}
+
+export interface RelatedColumns {
+  readonly names: readonly string[];
+  cells(row: FeedRow): readonly string[];
+}
+
+const NEEDS_QUOTES = /[",\r\n]/;
+
+/** Source: RFC 4180. */
+export const csvCell = (text: string): string =>
+  NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+
+/** Text with tabs has no quotes: what would end a cell becomes a space. */
+export const tsvCell = (text: string): string => text.replace(/[\t\r\n]+/g, ' ');
+
+export function writeDelimited({ columns }: WriterOptions, dialect: Dialect): RowWriter {
+  const { join, cell, separator, related } = dialect;
+  const names = [...columns.map(({ name }) => name), ...related.names];
+  const write = (values: readonly string[]): string => {
+    const [only = ''] = values;
+    return values.length > 1 ? cell(join(values)) : cell(only);
+  };
+  return {
+    head: `${names.map(cell).join(separator)}\n`,
+    write: (row) => `${[...row.values.map(write), ...related.cells(row).map(cell)].join(separator)}\n`,
+    tail: '',
+  };
+}

@@ -1,0 +1,63 @@
+/**
+ * The door of formats: what may stand in a file that goes out, and how it is written. Pure; a format never knows where a
+ * product comes from.
+ */
+import type { ChannelFormat, FormatVariant } from './format.ts';
+import { googleMerchant } from './google-merchant.ts';
+import { jsonLd } from './json-ld.ts';
+import { openai } from './openai.ts';
+import { csv, ndjson } from './plain-formats.ts';
+
+export { type Field, type ReadField, readField } from './field.ts';
+export {
+  type ChannelFormat,
+  type FeedRow,
+  freeField,
+  RELATED_AS,
+  type RelatedAs,
+  type RelatedProducts,
+  type RowWriter,
+  type SuggestedSource,
+} from './format.ts';
+
+/** To add a format is a line here. */
+export const FORMATS: readonly ChannelFormat[] = [googleMerchant, openai, csv, ndjson, jsonLd];
+
+/** A format as a definition names it. */
+export interface ChosenFormat {
+  readonly type: string;
+  readonly variant?: string | undefined;
+  readonly compression?: 'gzip' | 'none' | undefined;
+}
+
+/** How the files of a channel are written. */
+export interface FeedFiles {
+  readonly format: ChannelFormat;
+  readonly variant: FormatVariant;
+  readonly isPacked: boolean;
+  readonly mediaType: string;
+  /** @param shard from 1 on */
+  nameOf(shard: number): string;
+}
+
+export function getFormat(type: string): ChannelFormat {
+  const format = FORMATS.find((one) => one.type === type);
+  if (format === undefined) throw new Error(`no format ${type}`);
+  return format;
+}
+
+/** The first file keeps its name whether or not others follow, so that its address stays. */
+export function planFiles({ type, variant, compression }: ChosenFormat): FeedFiles {
+  const format = getFormat(type);
+  const chosen = format.variants[variant ?? format.defaultVariant];
+  if (chosen === undefined) throw new Error(`no variant ${variant} of ${type}`);
+  const isPacked = (compression ?? chosen.compression) === 'gzip';
+  const ending = isPacked ? `${chosen.ending}.gz` : chosen.ending;
+  return {
+    format,
+    variant: chosen,
+    isPacked,
+    mediaType: isPacked ? 'application/gzip' : chosen.mediaType,
+    nameOf: (shard) => (shard === 1 ? `products.${ending}` : `products-${shard}.${ending}`),
+  };
+}

@@ -1,0 +1,135 @@
+/**
+ * Product feeds for ChatGPT. Source: developers.openai.com/commerce/specs/file-upload/products, read in November 2026.
+ * `related_product_id` and `relationship_type` are of its earlier editions; a reader of today passes over them.
+ */
+import { csvCell, writeDelimited } from './delimited.ts';
+import type { Field, FieldKind } from './field.ts';
+import type { ChannelFormat, FeedRow, WriterOptions } from './format.ts';
+
+const text = (name: string, maxLength?: number): Field => ({
+  ...{ name, kind: 'text' },
+  ...(maxLength !== undefined && { maxLength }),
+});
+const of = (kind: FieldKind, ...names: string[]): Field[] => names.map((name) => ({ name, kind }));
+const choice = (name: string, ...choices: string[]): Field => ({ name, kind: 'choice', choices });
+const required = (field: Field): Field => ({ ...field, isRequired: true });
+
+const FIELDS: readonly Field[] = [
+  required({ name: 'item_id', kind: 'identifier', maxLength: 100 }),
+  required(text('title', 150)),
+  required(text('description', 5_000)),
+  required({ name: 'url', kind: 'url' }),
+  required(text('brand')),
+  required(text('seller_name')),
+  required({ name: 'image_url', kind: 'url' }),
+  required(choice('availability', 'in_stock', 'out_of_stock', 'pre_order', 'backorder', 'unknown')),
+  required({ name: 'price', kind: 'price' }),
+  ...of('boolean', 'is_eligible_search', 'is_eligible_checkout', 'is_ads_eligible', 'listing_has_variations'),
+  ...of('boolean', 'accepts_returns', 'accepts_exchanges', 'is_digital'),
+  { name: 'group_id', kind: 'identifier', maxLength: 100 },
+  ...['offer_id', 'mpn', 'product_category', 'material', 'color', 'size', 'size_system'].map((name) =>
+    text(name),
+  ),
+  ...['marketplace_seller', 'shipping', 'dimensions_unit', 'item_weight_unit'].map((name) => text(name)),
+  { name: 'gtin', kind: 'gtin' },
+  choice('condition', 'new', 'refurbished', 'used'),
+  choice('gender', 'male', 'female', 'unisex'),
+  choice('age_group', 'newborn', 'infant', 'toddler', 'kids', 'adult'),
+  ...of('decimal', 'length', 'width', 'height', 'weight', 'star_rating', 'store_star_rating'),
+  { name: 'additional_image_urls', kind: 'url', most: 100 },
+  ...of('price', 'sale_price', 'shipping_price'),
+  ...of('url', 'seller_url', 'return_policy', 'seller_privacy_policy', 'seller_tos'),
+  ...of('integer', 'return_deadline_in_days', 'review_count', 'store_review_count'),
+  { name: 'target_countries', kind: 'country', most: 300 },
+  { name: 'store_country', kind: 'country' },
+];
+
+/** Up to 500,000 items are recommended for a file. */
+const ITEMS_PER_FILE = 500_000;
+const BARE = new Set<FieldKind>(['boolean', 'integer']);
+
+/** One kind a product, the first that has any. */
+function findRelated({ related }: FeedRow): { ids: string; as: string } | undefined {
+  const first = related.find(({ identifiers }) => identifiers.length > 0);
+  return first && { ids: [...new Set(first.identifiers)].join(','), as: first.as };
+}
+
+function openJsonl({ columns }: WriterOptions) {
+  const writers = columns.map(({ name, kind, most = 1 }) => (values: readonly string[]) => {
+    if (values.length === 0) return [];
+    const written = BARE.has(kind) ? values[0] : JSON.stringify(most > 1 ? values : values[0]);
+    return [`${JSON.stringify(name)}:${written}`];
+  });
+  const writeRelated = (row: FeedRow) => {
+    const found = findRelated(row);
+    if (found === undefined) return [];
+    const { ids, as } = found;
+    return [`"related_product_id":${JSON.stringify(ids)},"relationship_type":${JSON.stringify(as)}`];
+  };
+  return {
+    head: '',
+    tail: '',
+    write(row: FeedRow) {
+      const parts = writers.flatMap((write, at) => write(row.values[at] as readonly string[]));
+      return `{${[...parts, ...writeRelated(row)].join(',')}}\n`;
+    },
+  };
+}
+
+const openCsv = (options: WriterOptions) =>
+  writeDelimited(options, {
+    separator: ',',
+    cell: csvCell,
+    join: (values) => values.join(','),
+    related: {
+      names: options.as.length > 0 ? ['related_product_id', 'relationship_type'] : [],
+      cells(row) {
+        if (options.as.length === 0) return [];
+        const found = findRelated(row);
+        return [found?.ids ?? '', found?.as ?? ''];
+      },
+    },
+  });
+
+export const openai: ChannelFormat = {
+  type: 'openai',
+  label: 'OpenAI product feed',
+  description: 'a JSON object a line, packed with gzip (jsonl), or text with commas (csv)',
+  fields: FIELDS,
+  identifiedBy: 'item_id',
+  suggestions: {
+    item_id: { field: 'identifier' },
+    title: { field: 'name' },
+    description: { attributes: ['description', 'beschreibung', 'longdescription', 'produktbeschreibung'] },
+    url: { field: 'productUrl' },
+    brand: { attributes: ['brand', 'marke', 'manufacturer', 'hersteller'] },
+    seller_name: { attributes: ['sellername', 'seller', 'verkaufer', 'merchant'] },
+    image_url: { field: 'image' },
+    additional_image_urls: { field: 'additionalImages' },
+    availability: { attributes: ['availability', 'verfugbarkeit', 'stockstatus'] },
+    price: { attributes: ['price', 'preis', 'verkaufspreis'] },
+    group_id: { field: 'groupIdentifier' },
+    product_category: { field: 'categoryPath' },
+    gtin: { attributes: ['gtin', 'ean', 'upc', 'barcode', 'gtin13'] },
+    mpn: { attributes: ['mpn', 'manufacturerpartnumber', 'herstellernummer', 'herstellerartikelnummer'] },
+    condition: { attributes: ['condition', 'zustand'] },
+    color: { attributes: ['color', 'colour', 'farbe'] },
+    size: { attributes: ['size', 'grosse', 'groesse'] },
+    material: { attributes: ['material'] },
+  },
+  suggestsAttributes: false,
+  rowsPerFile: ITEMS_PER_FILE,
+  mostRelated: undefined,
+  relatedIdentifier: /^[^,]+$/,
+  reversed: new Set(),
+  defaultVariant: 'jsonl',
+  variants: {
+    jsonl: {
+      ending: 'jsonl',
+      mediaType: 'application/jsonl; charset=utf-8',
+      compression: 'gzip',
+      open: openJsonl,
+    },
+    csv: { ending: 'csv', mediaType: 'text/csv; charset=utf-8', compression: 'none', open: openCsv },
+  },
+};

@@ -1,0 +1,42 @@
+import { readCatalogVersion, readOntology } from '../../../catalog/catalog.ts';
+import type { CatalogFiles } from '../../../storage/storage.ts';
+import { listRelated, type RelationView } from '../../search/search.ts';
+import { type CatalogPasses, toPassed } from '../catalog-pass.ts';
+import { listBuilt } from '../definition-store.ts';
+import { listUploads } from '../survey-store.ts';
+import { createFileView } from './search-store.ts';
+
+/** Related products that many others lead to: 10 MB of identifiers. */
+const KEPT_IDENTIFIERS = 100_000;
+
+/** Whole catalogs in files. The thread must run nothing else meanwhile. */
+export function createSqlitePasses(files: CatalogFiles): CatalogPasses {
+  return {
+    pass(projectId, work) {
+      const file = files.open(projectId);
+      return file.snapshot(() => {
+        const view = withKeptIdentifiers(createFileView(file));
+        return work({
+          version: readCatalogVersion(file),
+          attributes: file.perform(readOntology()).attributes,
+          relations: toPassed(file.perform(listBuilt())),
+          listUploads: async (after, limit) => file.perform(listUploads(after, limit)),
+          listRelated: async (identifiers, wanted) => listRelated(view, identifiers, wanted),
+        });
+      });
+    },
+  };
+}
+
+function withKeptIdentifiers(view: RelationView): RelationView {
+  const kept = new Map<number, string>();
+  return {
+    ...view,
+    findIdentifier(productId) {
+      const known = kept.get(productId) ?? view.findIdentifier(productId);
+      if (kept.size >= KEPT_IDENTIFIERS) kept.clear();
+      kept.set(productId, known);
+      return known;
+    },
+  };
+}

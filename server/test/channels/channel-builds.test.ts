@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createChannelProject, sold } from '../support/channel-project.ts';
+import { endLeases } from '../support/killed-process.ts';
+import { type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { assertRefused, shareService } from '../support/shared-service.ts';
+import { createTestStore } from '../support/test-store.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
+type AnyBody = any;
+
+/** Kills of a process during a build; RELATA_CHANNEL_KILLS for more. */
+const KILLS = Number(process.env.RELATA_CHANNEL_KILLS ?? 1);
+const KILLED_PRODUCTS = 4_000;
+
+const service = shareService();
+const createProject = () => createChannelProject(service());
+const GOOGLE = { name: 'Google', format: { type: 'google-merchant' } };
+const listPieces = async ({ id }: { id: number }) =>
+  (await service().store.listBodies()).filter((name) => name.startsWith(`channel-${id}-`));
+
+test('a build that shrank or lacks too much fails, and what is published stays (§15.3 rules 5, 6)', async () => {
+  const project = await createProject();
+  const products = Array.from({ length: 10 }, (_, at) => sold(`P${at}`));
+  await project.load(...products);
+  const channel = await project.create({ ...GOOGLE, maxDeletePercent: 20, maxLeftOutPercent: 25 });
+  await project.build(channel);
+  const before = await (await project.fetch(channel.url)).text();
+  await project.load(...products.slice(0, 7));
+  const shrunk = await project.build(channel);
+  assert.deepEqual([shrunk.taskStatus, shrunk.error.code], ['FAILED', 'channel_shrunk']);
+  assert.match(shrunk.error.message, /^The build has 7 rows and the published one 10/);
+  await project.load(...products.slice(0, 5), ...[5, 6, 7, 8, 9].map((at) => sold(`P${at}`, { Price: '' })));
+  const lacking = await project.build(channel);
+  assert.equal(lacking.error.code, 'channel_rows_left_out');
+  assert.deepEqual([lacking.counts.rows, lacking.counts.leftOut], [5, 5]);
+  assert.deepEqual(
+    (await project.report(lacking)).map(({ identifier, field }: AnyBody) => [identifier, field]),
+    [5, 6, 7, 8, 9].map((at) => [`P${at}`, 'price']),
+  );
+  assert.equal(await (await project.fetch(channel.url)).text(), before, 'what is published stays');
+  assert.equal((await listPieces(channel)).length, 1, 'a failed build leaves nothing behind');
+  const { body } = await project.manage('PUT', `/${channel.id}`, {
+    body: { ...GOOGLE, maxDeletePercent: 100, filter: { identifiers: ['P0'] } },
+  });
+  assert.equal((await project.build(body)).taskStatus, 'FINISHED');
+  assert.equal((await project.read(channel)).published.rows, 1);
+});
+
+test('three former snapshots are kept and older ones removed (§15.3 rule 7)', async () => {
+  const project = await createProject();
+  await project.load(sold('A1'));
+  const channel = await project.create(GOOGLE);
+  for (let build = 1; build <= 6; build += 1) {
+    assert.equal((await project.build(channel)).taskStatus, 'FINISHED');
+    assert.equal((await listPieces(channel)).length, Math.min(build, 4));
+  }
+  const { items } = (await project.manage('GET', `/${channel.id}/builds?limit=4`)).body;
+  assert.equal(items.length, 4);
+});
+
+test('a change of the catalog builds, once for each version and never too often (§15.4)', async () => {
+  const project = await createProject();
+  await project.load(sold('A1'));
+  const trigger = { type: 'change', minSecondsBetween: 1 };
+  const channel = await project.create({ ...GOOGLE, trigger });
+  const rest = await project.create({ ...GOOGLE, trigger: { type: 'change', minSecondsBetween: 3_600 } });
+  const untilRows = async (of: { id: number }, rows: number) => {
+    while ((await project.read(of)).published?.rows !== rows) await delay(50);
+  };
+  await untilRows(channel, 1);
+  await untilRows(rest, 1);
+  for (const [at, identifier] of ['A2', 'A3'].entries()) {
+    await project.update(sold(identifier));
+    await untilRows(channel, at + 2);
+  }
+  const started = (await project.manage('GET', `/${channel.id}/builds`)).body.items;
+  assert.deepEqual(
+    started.map(({ startedBy }: AnyBody) => startedBy),
+    ['change', 'change', 'change'],
+    'without a change nothing is built',
+  );
+  assert.equal((await project.read(rest)).published.rows, 1, 'its time has not come');
+});
+
+test('a schedule is planned as that of a pipeline, and builds when it is due (§15.4)', async () => {
+  const project = await createProject();
+  await project.load(sold('A1'));
+  const trigger = { type: 'schedule', cron: '30 5 * * *', timeZone: 'Europe/Berlin' };
+  const channel = await project.create({ ...GOOGLE, trigger });
+  assert.ok(channel.nextBuildAt > Date.now());
+  await service().store.change(`update channel set next_build_at = 1 where id = ${channel.id}`);
+  for (;;) {
+    const { published, lastBuild, nextBuildAt } = await project.read(channel);
+    if (published !== null) {
+      assert.deepEqual([lastBuild.startedBy, nextBuildAt], ['schedule', channel.nextBuildAt]);
+      return;
+    }
+    await delay(50);
+  }
+});
+
+test('only one build of a channel goes on, and its definition stays while it is published (§15.3)', async () => {
+  const project = await createProject();
+  await project.load(...Array.from({ length: 2_000 }, (_, at) => sold(`P${at}`)));
+  const slow = { name: { expression: '$join([1..200].$string($), name)' } };
+  const channel = await project.create({ name: 'Slow', format: { type: 'csv' }, mapping: slow });
+  const { body } = await project.manage('POST', `/${channel.id}/build`);
+  const again = await project.manage('POST', `/${channel.id}/build`);
+  assertRefused(again, 429);
+  assert.equal(again.body.reason, 'channel_building');
+  assertRefused(await project.manage('DELETE', `/${channel.id}`), 409);
+  await project.manage('PUT', `/${channel.id}`, { body: { name: 'Other', format: { type: 'csv' } } });
+  const ended = await service().ended(body.task.id);
+  assert.deepEqual([ended.taskStatus, ended.error?.code], ['FAILED', 'changed_meanwhile']);
+  const cancelled = await project.manage('PUT', `/${channel.id}`, {
+    body: { name: 'Slow', format: { type: 'csv' }, mapping: slow },
+  });
+  const next = (await project.manage('POST', `/${cancelled.body.id}/build`)).body.task;
+  assert.equal((await service().call('POST', `/tasks/${next.id}/cancel`)).status, 200);
+  assert.equal((await service().ended(next.id)).taskStatus, 'CANCELLED');
+  assert.deepEqual(await listPieces(channel), []);
+});
+
+test('a process that is killed while it builds leaves what is published, and the build goes on (§15.3 rule 5)', async (t) => {
+  const store = await createTestStore(t);
+  let running = await startProcess(store);
+  const { root, projectId } = await prepare(running);
+  const url = new URL((await running.call('GET', root)).body.url).pathname;
+  const read = async () => (await running.call('GET', url)).text.trimEnd().split('\n');
+  await build(running, root);
+  assert.equal((await read()).length, KILLED_PRODUCTS);
+  for (let kill = 1; kill <= KILLS; kill += 1) {
+    const products = [{ identifier: `N${kill}`, name: 'New' }];
+    const added = await running.call('POST', `/products?projectId=${projectId}`, { body: { products } });
+    await running.call('GET', `/tasks/${added.body.task.id}?wait=60`);
+    const { task } = (await running.call('POST', `${root}/build`)).body;
+    // Half a second starts the thread, then it takes about as long to write.
+    await delay(300 + kill * 200);
+    await running.kill();
+    await endLeases(store);
+    // What a killed build had written is kept for a day: another process may be about to publish it.
+    if (store.kind === 'postgres') await store.change('update payload set created_at = 0');
+    running = await startProcess(store);
+    const [first, ...others] = await read();
+    assert.ok(first?.startsWith('{'), 'whole lines are served at once');
+    assert.ok([KILLED_PRODUCTS + kill - 2, KILLED_PRODUCTS + kill - 1].includes(others.length));
+    const ended = await running.call('GET', `/tasks/${task.id}?wait=60`);
+    assert.equal(ended.body.task.taskStatus, 'FINISHED', JSON.stringify(ended.body));
+    assert.equal((await read()).length, KILLED_PRODUCTS + kill);
+  }
+  assert.equal((await store.listBodies()).length, Math.min(1 + KILLS, 4), 'only what is kept has files');
+  assert.equal(await running.stop(), 0);
+});
+
+/** @returns a channel of a project with products, by its path */
+async function prepare(running: ServiceProcess): Promise<{ root: string; projectId: number }> {
+  const make = async (path: string, body: object) => (await running.call('POST', path, { body })).body;
+  const group = await make('/management/project-groups', { name: 'Group' });
+  const wanted = { name: 'Shop', projectGroupId: group.id, locale: 'de-DE' };
+  const { id: projectId } = await make('/management/projects', wanted);
+  const products = Array.from({ length: KILLED_PRODUCTS }, (_, at) => ({
+    identifier: `P${at}`,
+    name: `P ${at}`,
+  }));
+  const { task } = await make(`/products?projectId=${projectId}`, { products });
+  await running.call('GET', `/tasks/${task.id}?wait=60`);
+  const channels = `/management/projects/${projectId}/channels`;
+  const { id } = await make(channels, { name: 'All', format: { type: 'ndjson' } });
+  return { root: `${channels}/${id}`, projectId };
+}
+
+async function build(running: ServiceProcess, root: string): Promise<void> {
+  const { task } = (await running.call('POST', `${root}/build`)).body;
+  const ended = await running.call('GET', `/tasks/${task.id}?wait=60`);
+  assert.equal(ended.body.task.taskStatus, 'FINISHED', JSON.stringify(ended.body));
+}
