@@ -1,3 +1,4 @@
+import { recordEvents } from '../../events/events.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ControlTransaction, Database, PayloadFiles } from '../../storage/storage.ts';
 import type { Task } from '../../tasks/tasks.ts';
@@ -34,11 +35,16 @@ export function publish(
   return database.write(
     async (tx) => {
       if (!(await savePublished(tx, channel, task.number))) throw refuseChanged();
+      const at = await readNow(tx, database);
       await insertSnapshot(tx, {
         ...{ projectId: channel.projectId, channelId: channel.id, taskNumber: task.number },
         ...{ catalogVersion: output.catalogVersion, rows: output.counts.rows, files: output.files },
-        createdAt: await readNow(tx, database),
+        createdAt: at,
       });
+      const { rows } = output.counts;
+      const data = { channelId: channel.id, name: channel.definition.name, rows };
+      const event = { type: 'channel.published' as const, at, taskNumber: task.number, data };
+      await recordEvents(tx, channel.projectId, [event]);
       return dropOld(tx, channel);
     },
     { of: channel.projectId },
