@@ -18,7 +18,6 @@ export {
   Memberships,
   type PackedMembership,
   packMemberships,
-  toMemberships,
   unpackMember,
   unpackMemberships,
 } from './membership.ts';
