@@ -160,6 +160,5 @@ function fillMeta(file: DatabaseSync): void {
   file.exec(`
     update meta set value = value + 7 where typeof(value) <> 'text';
     update meta set value = '{"ü":1}' where name = 'last_task_result';
-    insert into meta (name, value) values ('committed:7', 1), ('committed:12', 1);
   `);
 }

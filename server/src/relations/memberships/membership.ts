@@ -231,9 +231,7 @@ export function packMemberships(memberships: readonly Membership[]): string {
 export type PackedMembership = [number, 0 | 1, string, (string | null)[], string[]];
 
 export const unpackMemberships = (packed: string): Membership[] =>
-  toMemberships(JSON.parse(packed) as PackedMembership[]);
-
-const toMemberships = (packed: readonly PackedMembership[]): Membership[] => packed.map(toMembership);
+  (JSON.parse(packed) as PackedMembership[]).map(toMembership);
 
 const toMembership = ([build, side, rank, compared, keys]: PackedMembership): Membership => ({
   build,
