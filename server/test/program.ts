@@ -10,6 +10,7 @@ import { listImports } from './test-files.ts';
  */
 
 const SOURCE = fileURLToPath(new URL('../src/', import.meta.url));
+const CLIENT = fileURLToPath(new URL('../../client/src/client.ts', import.meta.url));
 const WHERE = { cwd: fileURLToPath(new URL('../', import.meta.url)) };
 
 /** What runs in a process or a thread of its own, and what tests import. */
@@ -44,6 +45,13 @@ registerHooks({
   },
 });`;
 
+/** A package that looks for its own files, some of which a machine may have built: it stays where it is. */
+const leaveOut = {
+  name: 'leave-out',
+  resolveId: (specifier: string) =>
+    specifier === 'ssh2' ? { id: import.meta.resolve(specifier), external: 'absolute' as const } : null,
+};
+
 /**
  * Writes the program into a folder.
  * @returns what a process of Node has to `--import`, so that the program's processes and threads start from there
@@ -53,7 +61,15 @@ export async function bundleProgram(folder: string): Promise<string> {
     listEntries().map((path) => [path.slice(SOURCE.length).replace(/\.ts$/, ''), path]),
   );
   const bundle = await rolldown({
-    ...{ input, platform: 'node', plugins: [keepPlaces], external: ['pg-native'], logLevel: 'silent' },
+    // The client's package is built beside the first tests.
+    resolve: { alias: { '@relata/client': CLIENT } },
+    ...{
+      input,
+      platform: 'node',
+      plugins: [keepPlaces, leaveOut],
+      external: ['pg-native'],
+      logLevel: 'silent',
+    },
   });
   const { output } = await bundle.write({
     dir: folder,

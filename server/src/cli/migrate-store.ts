@@ -6,17 +6,15 @@ import { ProgressLine } from './progress-line.ts';
 const SHOWN_DIFFERENCES = 20;
 
 /** `relata migrate-store --from … --to …`: from a data directory to PostgreSQL or back, while neither is served. */
-export async function migrateStoreCommand(values: {
-  from?: string | undefined;
-  to?: string | undefined;
+export async function migrateStoreCommand({
+  from,
+  to,
+  force = false,
+}: {
+  from: string;
+  to: string;
   force?: boolean | undefined;
 }): Promise<number> {
-  const { from, to, force = false } = values;
-  if (from === undefined || to === undefined) {
-    throw new Error(
-      'relata migrate-store --from ./data --to postgres://… (or back): --from or --to is missing',
-    );
-  }
   const { catalogs, rows, payloads, differences } = await moveShown({ from, to, isForced: force });
   if (differences.length > 0) {
     for (const difference of differences.slice(0, SHOWN_DIFFERENCES)) console.error(difference);

@@ -202,7 +202,6 @@ test('a mistake in the command is one line', async (t) => {
   t.after(() => rm(folder, { recursive: true, force: true }));
   const nothing = join(folder, 'nothing');
   const mistakes = [
-    { args: [], said: /--from or --to is missing$/ },
     {
       args: ['--from', nothing, '--to', 'postgres://127.0.0.1:1/relata'],
       said: /nothing is no data directory: no control.db is there$/,
