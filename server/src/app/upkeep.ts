@@ -41,9 +41,6 @@ const listOwned = ({ payload }: { payload: string }): string[] => {
   return [source?.payloadName ?? [], payloadNames].flat();
 };
 
-/** What a change of the key seals anew. */
-const SEALED_COLUMNS = [SEALED_SOURCES];
-
 const SECRETS_PLAIN =
   'secrets of sources are stored as they were sent: set RELATA_SECRET_KEYS to encrypt them';
 const SECRETS_UNREADABLE =
@@ -81,6 +78,15 @@ export function startUpkeep(parts: UpkeepParts) {
     }
   }
 
+  function noteSealed(
+    table: string,
+    { resealed, unreadable }: { resealed: number; unreadable: number },
+  ): void {
+    const facts = { table, resealed, unreadable };
+    if (resealed > 0) logger.info(facts, 'secrets were encrypted with the present key');
+    if (unreadable > 0) logger.warn(facts, SECRETS_UNREADABLE);
+  }
+
   return {
     start(): void {
       timer = setInterval(() => void tidy(), HOUR_MS);
@@ -92,12 +98,8 @@ export function startUpkeep(parts: UpkeepParts) {
     async sealSecrets(): Promise<void> {
       const plain = await pipelines.sealPlain();
       if (plain > 0) logger.warn({ pipelines: plain }, SECRETS_PLAIN);
-      for (const column of SEALED_COLUMNS) {
-        const { resealed, unreadable } = await resealColumn(database, parts.secrets, column);
-        const facts = { table: column.table, resealed, unreadable };
-        if (resealed > 0) logger.info(facts, 'secrets were encrypted with the present key');
-        if (unreadable > 0) logger.warn(facts, SECRETS_UNREADABLE);
-      }
+      noteSealed(SEALED_SOURCES.table, await resealColumn(database, parts.secrets, SEALED_SOURCES));
+      noteSealed('webhook_endpoint', await webhooks.sealSecrets());
     },
     /** Payloads whose request was never accepted, because the process died in between. */
     async removeOrphans(): Promise<void> {

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { ServiceError } from '../kernel/errors.ts';
 import {
   type AllowedAddresses,
   createTimeouts,
@@ -8,8 +9,9 @@ import {
   sendPinned,
   type WaitLimits,
 } from '../outbound/outbound.ts';
+import type { Secrets } from '../storage/storage.ts';
 import type { Attempt, Endpoint, Message } from './endpoint.ts';
-import { sign } from './endpoint-secret.ts';
+import { openSecret, sign } from './endpoint-secret.ts';
 
 export interface SenderSettings {
   readonly allows: AllowedAddresses;
@@ -23,13 +25,20 @@ const LIMITS: WaitLimits = { connectMs: 10_000, idleMs: 15_000, wholeMs: 20_000 
 /** What an endpoint answers is only shown. */
 const READ_BYTES = 16 * 1024;
 const SHOWN_CHARACTERS = 1_000;
+const UNREADABLE =
+  'The secret cannot be decrypted: give the service the key it had (RELATA_SECRET_KEYS), or rotate the secret';
 
 export type SendDelivery = (endpoint: Endpoint, message: Message, now: number) => Promise<Attempt>;
 
 /** Sends a message with one POST; redirects are not followed. Never throws. */
 export const createSender =
-  ({ allows, userAgent, resolve }: SenderSettings): SendDelivery =>
-  async ({ url: address, secrets }, { id, body }, now) => {
+  ({
+    allows,
+    userAgent,
+    resolve,
+    secrets: keys,
+  }: SenderSettings & { readonly secrets: Secrets }): SendDelivery =>
+  async ({ id: endpointId, url: address, secrets }, { id, body }, now) => {
     const timestamp = Math.floor(now / 1_000);
     const began = performance.now();
     const end = (what: Pick<Attempt, 'status' | 'answer' | 'error'>): Attempt => {
@@ -44,7 +53,9 @@ export const createSender =
         'content-length': String(bytes.length),
         'user-agent': userAgent,
         ...{ 'webhook-id': id, 'webhook-timestamp': String(timestamp) },
-        'webhook-signature': sign(secrets, { id, timestamp, body, now }),
+        'webhook-signature': sign(secrets, { id, timestamp, body, now }, (stored) =>
+          openSecret(stored, endpointId, keys),
+        ),
       };
       const request = { headers, allows, resolve, timeouts, signal: undefined, body: bytes };
       const response = await sendPinned(readHttpUrl(address), request);
@@ -52,6 +63,8 @@ export const createSender =
       const status = response.statusCode ?? 0;
       return end({ status, answer, ...describeStatus(status) });
     } catch (error) {
+      if (error instanceof ServiceError && error.code === 'secret_unreadable')
+        return end({ error: UNREADABLE });
       const isExpected = error instanceof OutboundProblem;
       return end({ error: isExpected ? error.message : 'The request could not be sent' });
     }

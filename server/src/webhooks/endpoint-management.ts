@@ -21,10 +21,11 @@ import {
   type ExpectedStates,
   markOf,
   refuseOtherState,
+  type Secrets,
 } from '../storage/storage.ts';
 import { createDeliveryLists, getInReach, type Write } from './delivery-lists.ts';
 import { describeUrl, type Endpoint, type NewEndpoint } from './endpoint.ts';
-import { makeSecret, rotate } from './endpoint-secret.ts';
+import { makeSecret, rotate, sealSecret } from './endpoint-secret.ts';
 import {
   countEndpoints,
   insertEndpoint,
@@ -52,6 +53,7 @@ export interface EndpointManagementParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly projects: Projects;
+  readonly secrets: Secrets;
   /** Runs when there is something to send. */
   readonly onWritten: () => void;
 }
@@ -95,16 +97,20 @@ export function createEndpointManagement(parts: EndpointManagementParts) {
           });
         const now = clock.now();
         const secret = makeSecret();
-        const endpoint = await insertEndpoint(tx, {
+        const made = await insertEndpoint(tx, {
           ...{ ...given, events: [...new Set(given.events)], accountId: author.accountId },
           ...{
-            secrets: [{ value: secret, endsAt: null }],
+            secrets: [],
             isEnabled: true,
             switchedOff: null,
             failingSince: null,
           },
           ...{ createdAt: now, createdBy: actorOf(author), updatedAt: now },
         });
+        // What is encrypted is bound to the id, which is known now.
+        const value = sealSecret(secret, made.id, parts.secrets);
+        const endpoint = { ...made, secrets: [{ value, endsAt: null }] };
+        await updateEndpoint(tx, endpoint);
         const details = { events: endpoint.events, scope: endpoint.scope };
         await projects.recordChange({ ...changeOf(author, 'created', endpoint), details }, tx);
         await beside(tx, endpoint);
@@ -139,7 +145,7 @@ export function createEndpointManagement(parts: EndpointManagementParts) {
 }
 
 /** Deletion and rotation: what ends secrets. */
-function createSecretChanges({ clock, projects }: EndpointManagementParts, write: Write) {
+function createSecretChanges({ clock, projects, secrets: keys }: EndpointManagementParts, write: Write) {
   return {
     /** @throws not_found, changed_meanwhile */
     deleteEndpoint: (
@@ -164,7 +170,8 @@ function createSecretChanges({ clock, projects }: EndpointManagementParts, write
       write(async (tx) => {
         const before = await getInReach(tx, author, id);
         const [now, secret] = [clock.now(), makeSecret()];
-        const secrets = rotate(before.secrets, { now, overlapMs: overlapSeconds * 1_000, value: secret });
+        const value = sealSecret(secret, id, keys);
+        const secrets = rotate(before.secrets, { now, overlapMs: overlapSeconds * 1_000, value });
         const endpoint = { ...before, secrets, updatedAt: now };
         await updateEndpoint(tx, endpoint);
         const details = { overlapSeconds };

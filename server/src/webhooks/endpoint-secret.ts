@@ -1,8 +1,9 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import type { Secrets } from '../storage/storage.ts';
 
 /** Secrets of endpoints, by which receivers know that a request is ours. Source: Standard Webhooks 1.0. */
 export interface EndpointSecret {
-  /** `whsec_` and base64 */
+  /** As it is stored: see `sealSecret`. */
   readonly value: string;
   /** Null: until it is rotated. */
   readonly endsAt: number | null;
@@ -14,10 +15,15 @@ const SECRETS = 4;
 
 export const makeSecret = (): string => `${PREFIX}${randomBytes(32).toString('base64')}`;
 
-/** The one place where secrets become what is stored, and below what is stored becomes secrets. */
-export const sealSecrets = (secrets: readonly EndpointSecret[]): string => JSON.stringify(secrets);
+const placeOf = (id: number) => ({ table: 'webhook_endpoint', column: 'secrets', row: [id] });
 
-export const unsealSecrets = (stored: string): EndpointSecret[] => JSON.parse(stored) as EndpointSecret[];
+/** @returns a secret, `whsec_` and base64, as it is stored: encrypted where the service has a key */
+export const sealSecret = (value: string, id: number, secrets: Secrets): string =>
+  secrets.canSeal ? secrets.seal(value, placeOf(id)) : value;
+
+/** @throws secret_unreadable */
+export const openSecret = (stored: string, id: number, secrets: Secrets): string =>
+  stored.startsWith(PREFIX) ? stored : secrets.unseal(stored, placeOf(id));
 
 /** @returns the secrets with a new one, beside which the present ones are valid for a while */
 export function rotate(
@@ -42,14 +48,18 @@ export function overlapEnd(secrets: readonly EndpointSecret[], now: number): num
   return ends.length === 0 ? null : Math.max(...ends);
 }
 
-/** @returns the header webhook-signature: one signature for each secret that is valid */
+/**
+ * @param open makes a secret of what is stored
+ * @returns the header webhook-signature: one signature for each secret that is valid
+ */
 export function sign(
   secrets: readonly EndpointSecret[],
   { id, timestamp, body, now }: { id: string; timestamp: number; body: string; now: number },
+  open: (stored: string) => string,
 ): string {
   const signed = `${id}.${timestamp}.${body}`;
   return listValid(secrets, now)
-    .map(({ value }) => Buffer.from(value.slice(PREFIX.length), 'base64'))
+    .map(({ value }) => Buffer.from(open(value).slice(PREFIX.length), 'base64'))
     .map((key) => `v1,${createHmac('sha256', key).update(signed).digest('base64')}`)
     .join(' ');
 }

@@ -3,7 +3,6 @@ import type { Scope } from '../kernel/caller.ts';
 import type { PagePlace, Reach } from '../projects/projects.ts';
 import type { ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
 import type { Endpoint } from './endpoint.ts';
-import { sealSecrets, unsealSecrets } from './endpoint-secret.ts';
 
 type Rows = Database['read'] | ControlTransaction;
 
@@ -37,6 +36,10 @@ export async function listEndpointsInReach(rows: Rows, reach: Reach, place: Page
     .limit(place.count)
     .execute();
   return found.map(toEndpoint);
+}
+
+export async function listEndpoints(rows: Rows): Promise<Endpoint[]> {
+  return (await rows.selectFrom('webhook_endpoint').selectAll().orderBy('id').execute()).map(toEndpoint);
 }
 
 export async function hasEndpoints(rows: Rows): Promise<boolean> {
@@ -141,7 +144,7 @@ function inReach({ accountId, scope }: Reach) {
 const toColumns = (endpoint: Omit<Endpoint, 'id'>) => ({
   url: endpoint.url,
   events: JSON.stringify(endpoint.events),
-  secrets: sealSecrets(endpoint.secrets),
+  secrets: JSON.stringify(endpoint.secrets),
   is_enabled: endpoint.isEnabled ? 1 : 0,
   switched_off: endpoint.switchedOff === null ? null : JSON.stringify(endpoint.switchedOff),
   failing_since: endpoint.failingSince,
@@ -156,7 +159,7 @@ function toEndpoint(row: Selectable<ControlSchema['webhook_endpoint']>): Endpoin
     url: row.url,
     events: JSON.parse(row.events),
     scope: type === 'account' || id === null ? { type: 'account' } : { type, id },
-    secrets: unsealSecrets(row.secrets),
+    secrets: JSON.parse(row.secrets),
     isEnabled: row.is_enabled === 1,
     switchedOff: row.switched_off === null ? null : JSON.parse(row.switched_off),
     failingSince: row.failing_since,

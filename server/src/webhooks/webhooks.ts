@@ -6,11 +6,12 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Projects } from '../projects/projects.ts';
-import type { Database } from '../storage/storage.ts';
+import type { Database, Secrets } from '../storage/storage.ts';
 import { createSender, type SenderSettings } from './delivery-sender.ts';
 import { dropOldDeliveries, removeProjectRows } from './delivery-store.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { createEndpointManagement, type EndpointManagement } from './endpoint-management.ts';
+import { sealEndpoints } from './endpoint-sealing.ts';
 import { listEndpointsOf, removeEndpoints } from './endpoint-store.ts';
 import type { CatalogEvents } from './fan-out.ts';
 
@@ -23,6 +24,7 @@ export interface WebhookParts {
   readonly projects: Projects;
   readonly catalogs: CatalogEvents;
   readonly sending: SenderSettings;
+  readonly secrets: Secrets;
 }
 
 const DAY_MS = 24 * 3_600_000;
@@ -32,10 +34,10 @@ const KEPT_DELIVERIES = 1_000;
 
 export type Webhooks = ReturnType<typeof createWebhooks>;
 
-export function createWebhooks({ projects, catalogs, sending, ...base }: WebhookParts) {
+export function createWebhooks({ projects, catalogs, sending, secrets, ...base }: WebhookParts) {
   const { database, clock } = base;
-  const dispatcher = new Dispatcher({ ...base, catalogs, send: createSender(sending) });
-  const parts = { database, clock, projects, onWritten: () => dispatcher.wake() };
+  const dispatcher = new Dispatcher({ ...base, catalogs, send: createSender({ ...sending, secrets }) });
+  const parts = { database, clock, projects, secrets, onWritten: () => dispatcher.wake() };
   const management: EndpointManagement = createEndpointManagement(parts);
   projects.whenGone(async (tx, gone) => {
     await removeEndpoints(tx, await listEndpointsOf(tx, gone));
@@ -49,6 +51,8 @@ export function createWebhooks({ projects, catalogs, sending, ...base }: Webhook
     /** Begins to send; called where tasks run. */
     start: () => dispatcher.start(),
     close: () => dispatcher.close(),
+    /** Done at the start. */
+    sealSecrets: () => sealEndpoints(database, secrets),
     /** Forgets old deliveries; done from time to time. */
     dropOld: () => dropOldDeliveries(database, { before: clock.now() - KEPT_MS, kept: KEPT_DELIVERIES }),
   };
