@@ -5,6 +5,7 @@ import type { Job } from './test-schedule.ts';
  * above the port: both stores would answer them in the same way. A test of a store belongs in another file.
  */
 export const RULES_ABOVE_THE_STORES: Readonly<Record<string, string>> = {
+  'test/agents/interface-agents.test.ts': 'a protocol over what other tests ask both stores',
   'test/channels/channel-formats.test.ts': 'what a format makes of products',
   'test/durability/backup.test.ts': 'PostgreSQL is backed up with its own tools',
   'test/durability/file-modes.test.ts': 'PostgreSQL keeps its own files',
