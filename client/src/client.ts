@@ -2,6 +2,8 @@
  * The door of the client: the interface of Relata for browser and Node, typed from its OpenAPI document. It knows how
  * to send, repeat and refuse; it never keeps what it read.
  */
+
+import { createChannels } from './channels.ts';
 import { createApiKeys, createInstallation, createOntology, createProjects } from './management.ts';
 import { createPipelines } from './pipelines.ts';
 import { createProducts } from './products.ts';
@@ -11,6 +13,7 @@ import { createTasks } from './tasks.ts';
 import { type ClientOptions, createTransport } from './transport.ts';
 import { createWebhookEndpoints } from './webhooks.ts';
 
+export type { ChannelPlace } from './channels.ts';
 export type { Choice, ChoiceOption } from './choice.ts';
 export { choices } from './choices.ts';
 export type { Condition, Filter, Operator } from './filter.ts';
@@ -29,6 +32,7 @@ export type {
 } from './product.ts';
 export type {
   CategoryListQuery,
+  FindQuery,
   ProductListQuery,
   ProductSearchLine,
   ProductSearchQuery,
@@ -56,6 +60,7 @@ export function createRelata(options: ClientOptions = {}) {
     ontology: createOntology(transport),
     relations: createRelations(transport),
     pipelines: createPipelines(transport),
+    channels: createChannels(transport),
     webhookEndpoints: createWebhookEndpoints(transport),
     session: createSession(transport),
     users: createUsers(transport),

@@ -2,8 +2,11 @@ import { createFullUpdate, type InvalidChoice, toBody } from './full-update.ts';
 import { readNdjson } from './lines.ts';
 import type { ListedProduct, PartialProduct, ProductPage, UploadProduct } from './product.ts';
 import { choose, type ProjectChoice } from './project-choice.ts';
-import type { AnswerOf, CallOptions, Transport } from './transport.ts';
+import type { AnswerOf, CallOptions, InputOf, Transport } from './transport.ts';
 import type { TableProduct } from './wire.ts';
+
+/** Words, filters and order of a search. */
+export type FindQuery = InputOf<'getManagementProjectsByIdProductsSearch'>['query'];
 
 /** Which products of a listing. */
 export interface ProductListQuery extends CallOptions {
@@ -142,6 +145,14 @@ function createListings({ call, request, sendJson }: Transport) {
     /** As `search`, of each product what a table shows. */
     searchTable: (projectId: number, query: ProductSearchQuery) =>
       search<TableProduct>(projectId, { ...query, format: 'table' }),
+
+    /** Words in any order, with filters and facets, for shops. Source: docs/interface.md §4.13. */
+    find: (query: FindQuery, { projectId, ...options }: ProjectChoice = {}) =>
+      call('getSearchProducts', { query: { ...query, ...choose(projectId) } }, options),
+
+    /** The same for management keys. */
+    findManaged: (projectId: number, query: FindQuery, options: CallOptions = {}) =>
+      call('getManagementProjectsByIdProductsSearch', { path: { id: projectId }, query }, options),
 
     /** The whole catalog in upload shape. */
     async *export(projectId: number, { signal }: CallOptions = {}) {

@@ -1,0 +1,76 @@
+import type { Tagged } from './relations.ts';
+import type { CallOptions, Transport } from './transport.ts';
+import type { Channel, ChannelDefinition, ChannelToTry } from './wire.ts';
+
+type Page = CallOptions & { readonly limit?: number; readonly cursor?: string | undefined };
+
+/** Which channel is meant. */
+export interface ChannelPlace {
+  readonly projectId: number;
+  readonly channelId: number;
+}
+
+const paging = ({ limit, cursor }: Page) => ({
+  ...(limit !== undefined && { limit }),
+  ...(cursor !== undefined && { cursor }),
+});
+
+const toPath = ({ projectId, channelId }: ChannelPlace) => ({ id: projectId, channelId });
+
+/** What publishes the catalog for others. Source: docs/interface.md §16. */
+export function createChannels({ call, request }: Transport) {
+  return {
+    list: (projectId: number, page: Page = {}) =>
+      call('getManagementProjectsByIdChannels', { path: { id: projectId }, query: paging(page) }, page),
+
+    get: async (place: ChannelPlace, { signal }: CallOptions = {}): Promise<Tagged<Channel>> => {
+      const path = `/management/projects/${place.projectId}/channels/${place.channelId}`;
+      const response = await request({ method: 'GET', path, ...(signal && { signal }) });
+      const value = (await response.json()) as Channel;
+      return { value, etag: response.headers.get('etag') ?? undefined };
+    },
+
+    create: (projectId: number, definition: ChannelDefinition, options: CallOptions = {}) =>
+      call('postManagementProjectsByIdChannels', { path: { id: projectId }, body: definition }, options),
+
+    /** Replaces a definition; members that the service sets are not looked at. */
+    put: (place: ChannelPlace, definition: ChannelDefinition, options: CallOptions = {}) =>
+      call(
+        'putManagementProjectsByIdChannelsByChannelId',
+        { path: toPath(place), body: definition },
+        options,
+      ),
+
+    delete: (place: ChannelPlace, options: CallOptions = {}) =>
+      call('deleteManagementProjectsByIdChannelsByChannelId', { path: toPath(place) }, options),
+
+    /** Another address for what is published; the old one ends. */
+    rotateUrl: (place: ChannelPlace, options: CallOptions = {}) =>
+      call('postManagementProjectsByIdChannelsByChannelIdRotateUrl', { path: toPath(place) }, options),
+
+    /** @returns the task */
+    build: async (place: ChannelPlace, options: CallOptions = {}) =>
+      (await call('postManagementProjectsByIdChannelsByChannelIdBuild', { path: toPath(place) }, options))
+        .task,
+
+    /** The builds, newest first. */
+    builds: (place: ChannelPlace, page: Page = {}) =>
+      call(
+        'getManagementProjectsByIdChannelsByChannelIdBuilds',
+        { path: toPath(place), query: paging(page) },
+        page,
+      ),
+
+    /** The first rows of a stored channel. */
+    previewStored: (place: ChannelPlace, options: CallOptions = {}) =>
+      call(
+        'postManagementProjectsByIdChannelsByChannelIdPreview',
+        { path: toPath(place), body: null },
+        options,
+      ),
+
+    /** The first rows, and what products lack. Nothing is stored. */
+    preview: (projectId: number, tried: ChannelToTry, options: CallOptions = {}) =>
+      call('postManagementProjectsByIdChannelsPreview', { path: { id: projectId }, body: tried }, options),
+  };
+}
