@@ -80,7 +80,7 @@ const CHANGES =
   /^(New|Create|Save|Delete|Load|Make|Invite|Remove|Withdraw|Rotate|Undo|Restore|Commit|Cancel|Run|Add|What can be done)/;
 /** A definition may be tried without being stored, and forms are drawn to be read. */
 const TRIED = [
-  ...['relation', 'relation-new', 'attribute', 'project-new', 'api-key-new'],
+  ...['relation', 'relation-new', 'attribute', 'project-new', 'api-key-new', 'endpoint-new'],
   ...['pipeline-new', 'pipeline-edit'],
 ];
 
