@@ -1,19 +1,12 @@
-import type { Tagged } from './relations.ts';
+import { type Page, paging, readTagged } from './page.ts';
 import type { CallOptions, Transport } from './transport.ts';
 import type { Channel, ChannelDefinition, ChannelToTry } from './wire.ts';
-
-type Page = CallOptions & { readonly limit?: number; readonly cursor?: string | undefined };
 
 /** Which channel is meant. */
 export interface ChannelPlace {
   readonly projectId: number;
   readonly channelId: number;
 }
-
-const paging = ({ limit, cursor }: Page) => ({
-  ...(limit !== undefined && { limit }),
-  ...(cursor !== undefined && { cursor }),
-});
 
 const toPath = ({ projectId, channelId }: ChannelPlace) => ({ id: projectId, channelId });
 
@@ -23,11 +16,9 @@ export function createChannels({ call, request }: Transport) {
     list: (projectId: number, page: Page = {}) =>
       call('getManagementProjectsByIdChannels', { path: { id: projectId }, query: paging(page) }, page),
 
-    get: async (place: ChannelPlace, { signal }: CallOptions = {}): Promise<Tagged<Channel>> => {
+    get: (place: ChannelPlace, options: CallOptions = {}) => {
       const path = `/management/projects/${place.projectId}/channels/${place.channelId}`;
-      const response = await request({ method: 'GET', path, ...(signal && { signal }) });
-      const value = (await response.json()) as Channel;
-      return { value, etag: response.headers.get('etag') ?? undefined };
+      return readTagged<Channel>({ request }, path, options);
     },
 
     create: (projectId: number, definition: ChannelDefinition, options: CallOptions = {}) =>

@@ -19,6 +19,7 @@ export { choices } from './choices.ts';
 export type { Condition, Filter, Operator } from './filter.ts';
 export type { FullUpdateOptions, FullUpdatePreview, FullUpdateResult } from './full-update.ts';
 export type { SpanQuery } from './management.ts';
+export type { Tagged } from './page.ts';
 export type { PipelinePlace } from './pipelines.ts';
 export type {
   ExtractedValue,
@@ -38,7 +39,7 @@ export type {
   ProductSearchQuery,
 } from './products.ts';
 export { type ProductViolation, RelataError, TaskError, UnreachableError } from './relata-error.ts';
-export type { RelatedQuery, RelationPlace, Tagged } from './relations.ts';
+export type { RelatedQuery, RelationPlace } from './relations.ts';
 export type { Role } from './session.ts';
 export type { ReportLine, TaskListQuery } from './tasks.ts';
 export type { AnswerOf, CallOptions, ClientOptions, InputOf, OperationName } from './transport.ts';

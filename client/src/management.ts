@@ -1,9 +1,8 @@
-import type { Tagged } from './relations.ts';
+import { type Page, paging, readTagged } from './page.ts';
 import type { CallOptions, InputOf, OperationName, Transport } from './transport.ts';
 import type { Attribute, Ontology } from './wire.ts';
 
 type BodyOf<Name extends OperationName> = InputOf<Name> extends { body: infer Body } ? Body : never;
-type Page = CallOptions & { readonly limit?: number; readonly cursor?: string };
 
 /** Which span; a day up to now when nothing is said. Source: docs/interface.md §14.7. */
 export type SpanQuery = CallOptions & InputOf<'getManagementApiKeysByIdStatistics'>['query'];
@@ -12,11 +11,6 @@ const spanOf = ({ from, to, step }: SpanQuery) => ({
   ...(from !== undefined && { from }),
   ...(to !== undefined && { to }),
   ...(step !== undefined && { step }),
-});
-
-const paging = ({ limit, cursor }: Page) => ({
-  ...(limit !== undefined && { limit }),
-  ...(cursor !== undefined && { cursor }),
 });
 
 /** Project groups, projects and their audit log. Source: docs/interface.md §4.1, §14.2, §14.4. */
@@ -89,11 +83,8 @@ export function createApiKeys({ call }: Transport) {
 export function createOntology({ call, request }: Transport) {
   const path = (projectId: number) => `/management/projects/${projectId}/ontology`;
   return {
-    get: async (projectId: number, { signal }: CallOptions = {}): Promise<Tagged<Ontology>> => {
-      const response = await request({ method: 'GET', path: path(projectId), ...(signal && { signal }) });
-      const value = (await response.json()) as Ontology;
-      return { value, etag: response.headers.get('etag') ?? undefined };
-    },
+    get: (projectId: number, options: CallOptions = {}) =>
+      readTagged<Ontology>({ request }, path(projectId), options),
     /** The list is complete: what it leaves out is removed. Starts a re-extraction. */
     put: (projectId: number, ontology: Ontology, options: CallOptions = {}) =>
       call('putManagementProjectsByIdOntology', { path: { id: projectId }, body: ontology }, options),

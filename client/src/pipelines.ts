@@ -1,19 +1,12 @@
-import type { Tagged } from './relations.ts';
+import { type Page, paging, readTagged } from './page.ts';
 import type { AnswerOf, CallOptions, InputOf, Transport } from './transport.ts';
 import type { Pipeline, PipelineDefinition } from './wire.ts';
-
-type Page = CallOptions & { readonly limit?: number; readonly cursor?: string | undefined };
 
 /** Which pipeline is meant. */
 export interface PipelinePlace {
   readonly projectId: number;
   readonly pipelineId: number;
 }
-
-const paging = ({ limit, cursor }: Page) => ({
-  ...(limit !== undefined && { limit }),
-  ...(cursor !== undefined && { cursor }),
-});
 
 const toPath = ({ projectId, pipelineId }: PipelinePlace) => ({ id: projectId, pipelineId });
 
@@ -27,11 +20,9 @@ function createDefinitions({ call, request }: Transport) {
     list: (projectId: number, page: Page = {}) =>
       call('getManagementProjectsByIdPipelines', { path: { id: projectId }, query: paging(page) }, page),
 
-    get: async (place: PipelinePlace, { signal }: CallOptions = {}): Promise<Tagged<Pipeline>> => {
+    get: (place: PipelinePlace, options: CallOptions = {}) => {
       const path = `/management/projects/${place.projectId}/pipelines/${place.pipelineId}`;
-      const response = await request({ method: 'GET', path, ...(signal && { signal }) });
-      const value = (await response.json()) as Pipeline;
-      return { value, etag: response.headers.get('etag') ?? undefined };
+      return readTagged<Pipeline>({ request }, path, options);
     },
 
     create: (projectId: number, definition: PipelineDefinition, options: CallOptions = {}) =>

@@ -1,3 +1,4 @@
+import { readTagged } from './page.ts';
 import { choose, type ProjectChoice } from './project-choice.ts';
 import type { AnswerOf, CallOptions, Transport } from './transport.ts';
 import type { RelationDefinition } from './wire.ts';
@@ -6,12 +7,6 @@ export interface RelatedQuery extends ProjectChoice {
   readonly includeRelations?: readonly { id: number; limit?: number }[];
   readonly includeTags?: readonly { tag: string; limitPerRelation?: number }[];
   readonly explain?: boolean;
-}
-
-/** A value with the `ETag` it was read under; hand that to a change as `ifMatch`. */
-export interface Tagged<Value> {
-  readonly value: Value;
-  readonly etag: string | undefined;
 }
 
 const PATH = '/management/projects/{id}/relations';
@@ -60,11 +55,13 @@ function createDefinitions({ call, request }: Transport) {
       (await call('getManagementProjectsByIdRelations', { path: { id: projectId }, query: {} }, options))
         .items,
 
-    get: async (projectId: number, relationId: number, { signal }: CallOptions = {}) => {
+    get: (projectId: number, relationId: number, options: CallOptions = {}) => {
       const path = `${PATH.replace('{id}', String(projectId))}/${relationId}`;
-      const response = await request({ method: 'GET', path, ...(signal && { signal }) });
-      const value = (await response.json()) as AnswerOf<'getManagementProjectsByIdRelationsByRelationId'>;
-      return { value, etag: response.headers.get('etag') ?? undefined };
+      return readTagged<AnswerOf<'getManagementProjectsByIdRelationsByRelationId'>>(
+        { request },
+        path,
+        options,
+      );
     },
 
     create: (projectId: number, definition: RelationDefinition, options: CallOptions = {}) =>

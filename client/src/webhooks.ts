@@ -1,16 +1,11 @@
+import { type Page, paging } from './page.ts';
 import type { CallOptions, InputOf, Transport } from './transport.ts';
 
 type Made = InputOf<'postManagementWebhookEndpoints'>['body'];
 type Changed = InputOf<'patchManagementWebhookEndpointsById'>['body'];
-type Page = CallOptions & { readonly limit?: number; readonly cursor?: string };
 
 /** What an endpoint can ask for. */
 export type EventType = Made['events'][number];
-
-const paging = ({ limit, cursor }: Page) => ({
-  ...(limit !== undefined && { limit }),
-  ...(cursor !== undefined && { cursor }),
-});
 
 /** Endpoints that events are sent to, and their deliveries. Source: docs/interface.md §6. */
 export function createWebhookEndpoints({ call }: Transport) {

@@ -1,0 +1,27 @@
+import type { CallOptions, Transport } from './transport.ts';
+
+/** Which part of a list. */
+export type Page = CallOptions & { readonly limit?: number; readonly cursor?: string | undefined };
+
+/** @returns the query parameters that were named */
+export const paging = ({ limit, cursor }: Page) => ({
+  ...(limit !== undefined && { limit }),
+  ...(cursor !== undefined && { cursor }),
+});
+
+/** A value with the `ETag` it was read under; hand that to a change as `ifMatch`. */
+export interface Tagged<Value> {
+  readonly value: Value;
+  readonly etag: string | undefined;
+}
+
+/** Reads one thing with its `ETag`. */
+export async function readTagged<Value>(
+  { request }: Pick<Transport, 'request'>,
+  path: string,
+  { signal }: CallOptions = {},
+): Promise<Tagged<Value>> {
+  const response = await request({ method: 'GET', path, ...(signal && { signal }) });
+  const value = (await response.json()) as Value;
+  return { value, etag: response.headers.get('etag') ?? undefined };
+}
