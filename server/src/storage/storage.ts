@@ -29,6 +29,7 @@ export {
   tightenDataFolder,
 } from './data-folder.ts';
 export { lockDataFolder } from './data-lock.ts';
+export { readNow } from './database-clock.ts';
 export { type DatabaseKind, isNewest, migrate, refuseNewerDatabase, refuseNewerFiles } from './migrate.ts';
 export {
   type BodyEncoding,

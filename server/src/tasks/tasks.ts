@@ -31,6 +31,7 @@ import {
 import { createTaskWatch } from './task-watch.ts';
 import { type TaskParts, TaskWork } from './task-work.ts';
 
+export { createDueWatch, type DueWatch, Moved } from './due-watch.ts';
 export type { NewTaskRequest } from './new-task.ts';
 export {
   type LogLine,

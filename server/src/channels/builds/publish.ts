@@ -1,12 +1,11 @@
 import { recordEvents } from '../../events/events.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { ControlTransaction, Database, PayloadFiles } from '../../storage/storage.ts';
+import { type ControlTransaction, type Database, type PayloadFiles, readNow } from '../../storage/storage.ts';
 import type { Task } from '../../tasks/tasks.ts';
 import {
   type Channel,
   insertSnapshot,
   listSnapshots,
-  readNow,
   removeSnapshot,
   type Snapshot,
   savePublished,

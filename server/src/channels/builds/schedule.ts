@@ -2,7 +2,8 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { findNextRun } from '../../pipelines/pipelines.ts';
-import type { ControlTransaction, Database } from '../../storage/storage.ts';
+import { type ControlTransaction, type Database, readNow } from '../../storage/storage.ts';
+import { createDueWatch, type DueWatch, Moved } from '../../tasks/tasks.ts';
 import {
   type BuildStart,
   type Channel,
@@ -10,7 +11,6 @@ import {
   listDue,
   moveNext,
   type NextBuild,
-  readNow,
 } from '../definitions/definitions.ts';
 import type { ChannelBuilds } from './channel-builds.ts';
 
@@ -22,20 +22,8 @@ export interface ChannelScheduleParts {
   readVersion(projectId: number): Promise<number>;
 }
 
-export interface ChannelSchedule {
-  start(): void;
-  /** Waits for what is being started. */
-  close(): Promise<void>;
-}
-
-const LOOK_EVERY_MS = 1_000;
 /** Channels that wait for a change stay due until there is one. */
 const TOGETHER = 10_000;
-
-/** Another process started it, or the channel was changed meanwhile: nothing is left to do. */
-class Moved extends Error {
-  override readonly name = 'Moved';
-}
 
 const isBuilding = (error: unknown) => error instanceof ServiceError && error.code === 'channel_building';
 
@@ -43,49 +31,20 @@ const isBuilding = (error: unknown) => error instanceof ServiceError && error.co
  * Every process that runs tasks looks. The next time is written in the transaction that starts the build, so one of them
  * starts it; a time that passed while nobody looked is due once.
  */
-export function createChannelSchedule(parts: ChannelScheduleParts): ChannelSchedule {
+export function createChannelSchedule(parts: ChannelScheduleParts): DueWatch {
   const { database, logger } = parts;
-  let timer: NodeJS.Timeout | undefined;
-  let looking: Promise<void> = Promise.resolve();
-  let isClosed = false;
-  let isFailing = false;
-
-  async function look(): Promise<void> {
-    const failures: unknown[] = [];
-    const note = (error: unknown) => void failures.push(error);
-    const due = await listDue(database, TOGETHER).catch((error: unknown) => {
-      note(error);
-      return [];
-    });
-    const versions = new Map<number, Promise<number>>();
-    // One that cannot be started must not keep the others waiting.
-    for (const found of due) if (!isClosed) await startDue(parts, found, versions).catch(note);
-    // Once, and not every second while a database is away.
-    if (failures.length > 0 && !isFailing)
-      logger.warn({ err: failures[0] }, 'channels cannot be looked after, it is tried again');
-    isFailing = failures.length > 0;
-  }
-
-  function plan(): void {
-    timer = setTimeout(() => {
-      looking = look().finally(() => {
-        if (!isClosed) plan();
-      });
-    }, LOOK_EVERY_MS);
-    timer.unref();
-  }
-
-  return {
-    start: plan,
-    async close() {
-      isClosed = true;
-      clearTimeout(timer);
-      await looking;
+  return createDueWatch({
+    logger,
+    failing: 'channels',
+    listDue: () => listDue(database, TOGETHER),
+    openLook() {
+      const versions = new Map<number, Promise<number>>();
+      return (found) => startDue(parts, found, versions);
     },
-  };
+  });
 }
 
-/** @param versions  of catalogs, each read once a look */
+/** @param versions of catalogs, each read once a look */
 async function startDue(
   parts: ChannelScheduleParts,
   found: FoundChannel,

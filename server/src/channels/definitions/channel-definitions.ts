@@ -9,6 +9,7 @@ import {
   type ControlTransaction,
   type Database,
   type ExpectedStates,
+  readNow,
   refuseOtherState,
 } from '../../storage/storage.ts';
 import type { Task, Tasks } from '../../tasks/tasks.ts';
@@ -22,7 +23,6 @@ import {
   findChannel,
   insertChannel,
   listChannels,
-  readNow,
   removeChannel,
   updateChannel,
 } from './channel-store.ts';

@@ -104,12 +104,6 @@ export async function removeChannelsOf(tx: ControlTransaction, projectId: number
     await tx.deleteFrom(table).where('project_id', '=', projectId).execute();
 }
 
-/** The one clock that all processes share. */
-export async function readNow(rows: Rows, { now }: Pick<Database, 'now'>): Promise<number> {
-  const { rows: found } = await sql<{ now: number }>`select ${now} as now`.execute(rows);
-  return Number(found[0]?.now);
-}
-
 /** Relies on the index channel_by_token. */
 export async function findByToken(rows: Rows, token: string): Promise<Channel | undefined> {
   const row = await selectWithProject(rows).where('channel.token', '=', token).executeTakeFirst();

@@ -34,7 +34,6 @@ export {
   listDue,
   moveNext,
   type NextBuild,
-  readNow,
   removeChannelsOf,
   savePublished,
 } from './channel-store.ts';

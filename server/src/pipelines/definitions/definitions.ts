@@ -39,6 +39,5 @@ export {
   findWindow,
   listDue,
   moveSchedule,
-  readNow,
   removePipelinesOf,
 } from './pipeline-store.ts';

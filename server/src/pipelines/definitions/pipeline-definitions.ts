@@ -8,6 +8,7 @@ import {
   type ControlTransaction,
   type Database,
   type ExpectedStates,
+  readNow,
   refuseOtherState,
   type Secrets,
 } from '../../storage/storage.ts';
@@ -28,7 +29,6 @@ import {
   insertPipeline,
   listPipelines,
   type PipelineKey,
-  readNow,
   removePipeline,
   updatePipeline,
 } from './pipeline-store.ts';

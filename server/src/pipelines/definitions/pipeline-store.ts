@@ -127,12 +127,6 @@ export async function removePipelinesOf(tx: ControlTransaction, projectId: numbe
     await tx.deleteFrom(table).where('project_id', '=', projectId).execute();
 }
 
-/** The one clock that all processes share. */
-export async function readNow(rows: Rows, { now }: Pick<Database, 'now'>): Promise<number> {
-  const { rows: found } = await sql<{ now: number }>`select ${now} as now`.execute(rows);
-  return Number(found[0]?.now);
-}
-
 /** Relies on the index pipeline_by_trigger. */
 export async function findByTrigger(rows: Rows, triggerId: string): Promise<FoundPipeline | undefined> {
   const row = await selectWithProject(rows).where('pipeline.trigger_id', '=', triggerId).executeTakeFirst();
