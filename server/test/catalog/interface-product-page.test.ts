@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createRelationCatalog, product, type RelationCatalog, under } from '../support/relation-catalog.ts';
+import {
+  createRelationCatalog,
+  product,
+  type RelationCatalog,
+  under,
+} from '../support/relations/relation-catalog.ts';
 import { assertRefused, createCatalog, shareService, type TestCatalog } from '../support/shared-service.ts';
 
 const service = shareService();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createChannelProject, sold } from '../support/channel-project.ts';
+import { createChannelProject, sold } from '../support/channels/channel-project.ts';
 import { endLeases } from '../support/killed-process.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { assertRefused, shareService } from '../support/shared-service.ts';

@@ -3,7 +3,12 @@ import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import papa from 'papaparse';
 import { SaxesParser } from 'saxes';
-import { type ChannelProject, createChannelProject, FITS, sold } from '../support/channel-project.ts';
+import {
+  type ChannelProject,
+  createChannelProject,
+  FITS,
+  sold,
+} from '../support/channels/channel-project.ts';
 import { shareService } from '../support/shared-service.ts';
 
 /** Files are read by parsers that know nothing of how they were written. */

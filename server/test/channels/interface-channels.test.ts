@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { createChannelProject, FITS, sold } from '../support/channel-project.ts';
+import { createChannelProject, FITS, sold } from '../support/channels/channel-project.ts';
 import { assertRefused, shareService } from '../support/shared-service.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.

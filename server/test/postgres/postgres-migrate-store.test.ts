@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createDatabase } from '../support/postgres/test-database.ts';
-import { createRelationCatalog, product, under } from '../support/relation-catalog.ts';
+import { createRelationCatalog, product, under } from '../support/relations/relation-catalog.ts';
 import { processEnvironment, startProcess } from '../support/service-process.ts';
 import { createCatalog } from '../support/shared-service.ts';
 import { readStoredRows } from '../support/stored-rows.ts';

@@ -9,7 +9,7 @@ import {
   product,
   type RelationCatalog,
   SINGLE,
-} from '../support/relation-catalog.ts';
+} from '../support/relations/relation-catalog.ts';
 import { assertRefused, shareService } from '../support/shared-service.ts';
 
 const service = shareService({ settings: { RELATA_UPLOAD_MAX_MIB: '3' } });

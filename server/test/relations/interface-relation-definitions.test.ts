@@ -6,7 +6,7 @@ import {
   type RelationCatalog,
   rule,
   under,
-} from '../support/relation-catalog.ts';
+} from '../support/relations/relation-catalog.ts';
 import { assertRefused, shareService } from '../support/shared-service.ts';
 import { startTestService, TestClock } from '../support/test-service.ts';
 import { createTestStore } from '../support/test-store.ts';

@@ -7,7 +7,7 @@ import {
   type RelationCatalog,
   rule,
   under,
-} from '../support/relation-catalog.ts';
+} from '../support/relations/relation-catalog.ts';
 import { shareService } from '../support/shared-service.ts';
 
 const service = shareService();

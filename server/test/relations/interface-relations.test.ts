@@ -14,7 +14,7 @@ import {
   SINGLE,
   tagsOf,
   under,
-} from '../support/relation-catalog.ts';
+} from '../support/relations/relation-catalog.ts';
 import { assertRefused, shareService } from '../support/shared-service.ts';
 
 const service = shareService();

@@ -7,7 +7,7 @@ import {
   rule,
   SINGLE,
   under,
-} from '../support/relation-catalog.ts';
+} from '../support/relations/relation-catalog.ts';
 import { assertRefused, shareService } from '../support/shared-service.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 

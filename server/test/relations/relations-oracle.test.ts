@@ -15,7 +15,7 @@ import {
   type Related,
   RelationOracle,
   type Sort,
-} from '../support/relation-oracle.ts';
+} from '../support/relations/relation-oracle.ts';
 import { createCatalog, shareService, type TestCatalog } from '../support/shared-service.ts';
 import type { TestProduct } from '../support/test-service.ts';
 

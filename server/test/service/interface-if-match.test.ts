@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPipeline } from '../support/pipelines/pipeline-under-test.ts';
-import { createRelationCatalog, product, rule } from '../support/relation-catalog.ts';
+import { createRelationCatalog, product, rule } from '../support/relations/relation-catalog.ts';
 import { assertRefused, createCatalog, shareService } from '../support/shared-service.ts';
 
 const service = shareService();

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { type Receiver, startReceiver, verify } from '../support/outbound/webhook-receiver.ts';
 import { assertRefused, createCatalog, shareService } from '../support/shared-service.ts';
-import { type Receiver, startReceiver, verify } from '../support/webhook-receiver.ts';
 
 const service = shareService({ settings: { RELATA_FETCH_ALLOW: '127.0.0.1/32' } });
 const ENDPOINTS = '/management/webhook-endpoints';

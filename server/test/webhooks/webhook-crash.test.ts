@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createRandom } from '../support/catalog-model.ts';
 import { endLeases } from '../support/killed-process.ts';
+import { startReceiver } from '../support/outbound/webhook-receiver.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { createTestStore, testedStore } from '../support/test-store.ts';
-import { startReceiver } from '../support/webhook-receiver.ts';
 
 /**
  * The service is killed at random moments while it writes and delivers, and started again on the same data. RELATA_TEST_KILLS

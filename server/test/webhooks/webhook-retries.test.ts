@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { startReceiver } from '../support/outbound/webhook-receiver.ts';
 import { createCatalog, shareService } from '../support/shared-service.ts';
 import { TestClock } from '../support/test-service.ts';
-import { startReceiver } from '../support/webhook-receiver.ts';
 
 const clock = new TestClock(Date.now());
 const service = shareService({ clock, settings: { RELATA_FETCH_ALLOW: '127.0.0.1/32' } });

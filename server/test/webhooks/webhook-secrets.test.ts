@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { startReceiver, verify } from '../support/outbound/webhook-receiver.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { createTestStore, type TestStore } from '../support/test-store.ts';
-import { startReceiver, verify } from '../support/webhook-receiver.ts';
 
 /** How secrets of endpoints are kept (docs/operating.md, "Secrets"). */
 

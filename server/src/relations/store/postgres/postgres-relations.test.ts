@@ -5,7 +5,7 @@ import {
   product,
   type RelationCatalog,
   under,
-} from '../../../../test/support/relation-catalog.ts';
+} from '../../../../test/support/relations/relation-catalog.ts';
 import { shareService } from '../../../../test/support/shared-service.ts';
 import { testedStore } from '../../../../test/support/test-store.ts';
 import { openPostgres, type Postgres } from '../../../storage/storage.ts';

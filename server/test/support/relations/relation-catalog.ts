@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { createCatalog, type TestCatalog } from './shared-service.ts';
-import type { Answer, TestService } from './test-service.ts';
-import type { Held } from './test-store.ts';
+import { createCatalog, type TestCatalog } from '../shared-service.ts';
+import type { Answer, TestService } from '../test-service.ts';
+import type { Held } from '../test-store.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
 type AnyBody = any;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { createCatalog, type TestCatalog } from './shared-service.ts';
-import type { Answer, CallOptions, TestProduct, TestService } from './test-service.ts';
+import { createCatalog, type TestCatalog } from '../shared-service.ts';
+import type { Answer, CallOptions, TestProduct, TestService } from '../test-service.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
 type AnyBody = any;
