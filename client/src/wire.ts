@@ -487,6 +487,14 @@ export type LastBuild = {
   /** epoch milliseconds */
   startTime: number;
   finishTime: number | null;
+  /** what somebody should know of the task, a sentence each */
+  warnings?: Array<string>;
+  /** only on a failed task */
+  error?: {
+    code: string;
+    message: string;
+    details: Array<string>;
+  };
   /** null until the build has counted */
   counts: BuildCounts | null;
 };
