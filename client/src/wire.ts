@@ -1435,6 +1435,15 @@ export type RequestPoint = {
   meanMs: number;
 };
 
+export type Root = {
+  name: "Relata";
+  version: string;
+  console: string;
+  docs: string;
+  openapi: string;
+  health: string;
+};
+
 export type RowFilter = Record<string, unknown>;
 
 export type RunCounts = {
@@ -2907,6 +2916,10 @@ export interface Operations {
   getDocs: {
     answer: string;
   };
+  /** Where everything is */
+  get: {
+    answer: Root;
+  };
 }
 
 export const operations = {
@@ -3038,4 +3051,5 @@ export const operations = {
   getChannelsByTokenByFileName: ['GET', '/channels/{token}/{fileName}'],
   getOpenapiJson: ['GET', '/openapi.json'],
   getDocs: ['GET', '/docs'],
+  get: ['GET', '/'],
 } as const satisfies Record<keyof Operations, readonly [string, string]>;

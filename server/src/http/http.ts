@@ -65,6 +65,7 @@ export {
   serveMetrics,
   serveOnce,
   serveRaw,
+  serveRoot,
 } from './server/server.ts';
 
 export type Server = FastifyInstance;

@@ -229,6 +229,17 @@ test('/docs is a page that loads nothing from elsewhere (§10.3)', async () => {
   assert.match(body, /\/products\/batch\/initiate/);
 });
 
+test('/ leads a browser to a page and tells a program where everything is (§10.3)', async () => {
+  const { body, headers } = await service().call('GET', '/', { key: null });
+  assert.equal(headers.get('vary'), 'Accept');
+  for (const path of [body.docs, body.openapi, body.health])
+    assert.equal((await service().call('GET', path, { key: null })).status, 200, path);
+  const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
+  const answer = await fetch(`${service().address}/`, { headers: { accept }, redirect: 'manual' });
+  assert.equal(answer.status, 302);
+  assert.match(answer.headers.get('location') ?? '', /^\/(?:console\/|docs)$/);
+});
+
 async function makeKey(scope: object, access = 'manage'): Promise<string> {
   const { status, body } = await service().call('POST', '/management/api-keys', {
     body: { name: 'k', scope, access },

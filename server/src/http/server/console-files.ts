@@ -53,10 +53,12 @@ interface ConsoleFile {
 /**
  * Serves the console under `/console/`. Its files are read once: they are few, and a path can then name no other file.
  * Source: docs/interface.md §14.5.
+ * @returns whether it was built
  */
-export function serveConsole(server: Server, folder = CONSOLE_FOLDER): void {
+export function serveConsole(server: Server, folder = CONSOLE_FOLDER): boolean {
   const files = readFiles(folder);
-  if (!files.has('index.html')) {
+  const isBuilt = files.has('index.html');
+  if (!isBuilt) {
     server.log.warn(
       'the console is not built, /console/ and links to it answer 404: run npm ci && npm run build, then start again',
     );
@@ -85,6 +87,8 @@ export function serveConsole(server: Server, folder = CONSOLE_FOLDER): void {
     reply.header('cache-control', 'public, max-age=31536000, immutable');
     return sendFile(found, request, reply);
   });
+
+  return isBuilt;
 }
 
 /** @returns by path below the folder; none when the console is not built */

@@ -55,6 +55,7 @@ export {
   measureRequests,
   serveMetrics,
 } from './metrics.ts';
+export { serveRoot } from './root-route.ts';
 
 export interface ServerSettings {
   readonly logLevel: string;
