@@ -2913,7 +2913,7 @@ export interface Operations {
     answer: Record<string, unknown>;
   };
   /** This interface to read */
-  getDocs: {
+  getDocsApi: {
     answer: string;
   };
   /** Where everything is */
@@ -3050,6 +3050,6 @@ export const operations = {
   postManagementProjectsByIdChannelsPreview: ['POST', '/management/projects/{id}/channels/preview'],
   getChannelsByTokenByFileName: ['GET', '/channels/{token}/{fileName}'],
   getOpenapiJson: ['GET', '/openapi.json'],
-  getDocs: ['GET', '/docs'],
+  getDocsApi: ['GET', '/docs/api'],
   get: ['GET', '/'],
 } as const satisfies Record<keyof Operations, readonly [string, string]>;

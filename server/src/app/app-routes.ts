@@ -25,6 +25,7 @@ import {
   createSessionCookie,
   type Server,
   serveConsole,
+  serveDocs,
   serveDocuments,
   serveRoot,
 } from '../http/http.ts';
@@ -120,5 +121,6 @@ export function addRoutes(server: Server, needs: RouteNeeds): void {
   for (const routes of ROUTES) routes(parts)(server);
   serveDocuments(server);
   const hasConsole = serveConsole(server, consoleFolder);
-  serveRoot(server, { version, page: hasConsole ? '/console/' : '/docs' });
+  serveDocs(server);
+  serveRoot(server, { version, page: hasConsole ? '/console/' : '/docs/' });
 }

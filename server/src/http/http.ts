@@ -62,6 +62,7 @@ export {
   sendRaw,
   serve,
   serveConsole,
+  serveDocs,
   serveMetrics,
   serveOnce,
   serveRaw,

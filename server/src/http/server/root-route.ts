@@ -22,7 +22,7 @@ const schema = {
 /** Answers `/` for whoever knows only the address of the service. Source: docs/interface.md §10.3. */
 export function serveRoot(server: Server, { version, page }: { version: string; page: string }): void {
   const addresses = {
-    ...{ name: 'Relata', version, console: '/console/', docs: '/docs', openapi: '/openapi.json' },
+    ...{ name: 'Relata', version, console: '/console/', docs: '/docs/', openapi: '/openapi.json' },
     health: '/health/ready',
   };
   server.get('/', { config: { guard: 'none' }, schema }, async (request, reply) => {
