@@ -1459,6 +1459,15 @@ export type RequestPoint = {
   meanMs: number;
 };
 
+export type Root = {
+  name: "Relata";
+  version: string;
+  console: string;
+  docs: string;
+  openapi: string;
+  health: string;
+};
+
 export type RowFilter = Record<string, unknown>;
 
 export type RunCounts = {
@@ -2945,8 +2954,12 @@ export interface Operations {
     answer: Record<string, unknown>;
   };
   /** This interface to read */
-  getDocs: {
+  getDocsApi: {
     answer: string;
+  };
+  /** Where everything is */
+  get: {
+    answer: Root;
   };
 }
 
@@ -3080,5 +3093,6 @@ export const operations = {
   postManagementProjectsByIdChannelsPreview: ['POST', '/management/projects/{id}/channels/preview'],
   getChannelsByTokenByFileName: ['GET', '/channels/{token}/{fileName}'],
   getOpenapiJson: ['GET', '/openapi.json'],
-  getDocs: ['GET', '/docs'],
+  getDocsApi: ['GET', '/docs/api'],
+  get: ['GET', '/'],
 } as const satisfies Record<keyof Operations, readonly [string, string]>;
