@@ -139,6 +139,8 @@ export type BuildCounts = {
   leftOut: number;
   /** related products, of all rows */
   related: number;
+  /** related products, of all rows, that were not named: this feed does not have them */
+  relatedLeftOut: number;
   /** files of rows */
   files: number;
   /** bytes of these files */
