@@ -1,6 +1,10 @@
 /** From one state of a catalog to the rows of a channel. Runs in a thread of its own. */
 import {
+  type Attribute,
   ComparisonProblem,
+  createUploadReader,
+  indexByKey,
+  listConditions,
   type ProductTest,
   type UploadedProduct,
   viewUpload,
@@ -24,6 +28,7 @@ import {
   type ChannelMapping,
   createRowMaker,
   type FieldProblem,
+  type RowMaker,
   suggestMapping,
 } from '../mapping/mapping.ts';
 
@@ -33,6 +38,12 @@ export interface ReadRow {
   readonly row: FeedRow;
   readonly problems: readonly FieldProblem[];
   readonly isLeftOut: boolean;
+}
+
+interface ReadProduct {
+  readonly productId: number;
+  readonly identifier: string;
+  readonly upload: UploadedProduct;
 }
 
 export interface ReadPage {
@@ -70,17 +81,19 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition): 
   const { wanted, warnings } = planRelated(pass, definition.relations, format);
   const as = [...new Set(definition.relations.map((one) => one.as))];
   const writer = variant.open({ columns: maker.columns, as, channelName: definition.name });
+  const read = openReader(maker, definition, pass.attributes);
   const expressions = maker.expressions.length === 0 ? undefined : openExpressions(maker.expressions);
 
-  async function readPage(uploads: readonly UploadedProduct[]): Promise<ReadRow[]> {
-    const taken = uploads.filter(isTaken);
-    const results = taken.length === 0 ? undefined : await expressions?.evaluate(taken.map(toInput));
-    const made = taken.map((product, at) => ({ product, ...maker.make(product, results?.[at]) }));
-    const going = made.filter(({ isLeftOut }) => !isLeftOut).map(({ product }) => product.identifier);
+  async function readPage(products: readonly ReadProduct[]): Promise<ReadRow[]> {
+    const taken = products.filter(({ upload }) => isTaken(upload));
+    const inputs = expressions === undefined ? [] : taken.map(({ upload }) => toInput(upload));
+    const results = inputs.length === 0 ? undefined : await expressions?.evaluate(inputs);
+    const made = taken.map((product, at) => ({ ...product, ...maker.make(product.upload, results?.[at]) }));
+    const going = made.filter(({ isLeftOut }) => !isLeftOut);
     const found = wanted.length === 0 || going.length === 0 ? [] : await pass.listRelated(going, wanted);
-    const byIdentifier = new Map(going.map((identifier, at) => [identifier, found[at] ?? []]));
-    return made.map(({ product: { identifier }, values, problems, isLeftOut }) => {
-      const { related, notes } = chooseRelated(wanted, byIdentifier.get(identifier) ?? [], format);
+    const relatedTo = new Map(going.map(({ productId }, at) => [productId, found[at]]));
+    return made.map(({ productId, identifier, values, problems, isLeftOut }) => {
+      const { related, notes } = chooseRelated(wanted, relatedTo.get(productId) ?? [], format);
       return { identifier, row: { values, related }, problems: [...problems, ...notes], isLeftOut };
     });
   }
@@ -94,12 +107,30 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition): 
         const last = page.at(-1);
         if (last === undefined) return;
         after = last.productId;
-        const uploads = page.map(({ raw }) => JSON.parse(raw) as UploadedProduct);
-        yield { products: page.length, rows: await translate(() => readPage(uploads)) };
+        const products = page.map(({ productId, raw }) => {
+          const upload = read(raw);
+          return { productId, identifier: upload.identifier, upload };
+        });
+        yield { products: page.length, rows: await translate(() => readPage(products)) };
       }
     },
     close: async () => expressions?.close(),
   };
+}
+
+/** An expression may ask for anything, a field and a filter for what they name. */
+function openReader(
+  { expressions, keys }: RowMaker,
+  { filter }: ChannelDefinition,
+  attributes: readonly Attribute[],
+): (raw: string) => UploadedProduct {
+  if (expressions.length > 0) return (raw) => JSON.parse(raw);
+  const known = indexByKey(attributes);
+  const filtered = listConditions(filter).flatMap((condition) => {
+    const attribute = 'attribute' in condition ? known.get(condition.attribute) : undefined;
+    return attribute === undefined ? [] : [attribute.name, ...(attribute.synonyms ?? [])];
+  });
+  return createUploadReader(new Set([...keys, ...filtered]));
 }
 
 /** What goes out is for everybody: products for some groups of customers stay. */
