@@ -1,6 +1,10 @@
 /** From one state of a catalog to the rows of a channel. Runs in a thread of its own. */
 import {
+  type Attribute,
   ComparisonProblem,
+  createUploadReader,
+  indexByKey,
+  listConditions,
   type ProductTest,
   type UploadedProduct,
   viewUpload,
@@ -24,6 +28,7 @@ import {
   type ChannelMapping,
   createRowMaker,
   type FieldProblem,
+  type RowMaker,
   suggestMapping,
 } from '../mapping/mapping.ts';
 
@@ -37,6 +42,12 @@ export interface ReadRow {
   readonly isLeftOut: boolean;
   /** Related products that are not named: they do not go out themselves. */
   readonly absent: readonly string[];
+}
+
+interface ReadProduct {
+  readonly productId: number;
+  readonly identifier: string;
+  readonly upload: UploadedProduct;
 }
 
 export interface ReadPage {
@@ -74,17 +85,23 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition): 
   const { wanted, warnings } = planRelated(pass, definition.relations, format);
   const as = [...new Set(definition.relations.map((one) => one.as))];
   const writer = variant.open({ columns: maker.columns, as, channelName: definition.name });
+  const read = openReader(maker, definition, pass.attributes);
   const expressions = maker.expressions.length === 0 ? undefined : openExpressions(maker.expressions);
 
   const members = new FeedMembers();
+  const open = ({ productId, raw }: { readonly productId: number; readonly raw: string }): ReadProduct => {
+    const upload = read(raw);
+    return { productId, identifier: upload.identifier, upload };
+  };
 
-  async function makeRows(uploads: readonly UploadedProduct[]) {
-    const taken = uploads.filter(isTaken);
-    const results = taken.length === 0 ? undefined : await expressions?.evaluate(taken.map(toInput));
-    const made = taken.map((product, at) => ({ product, ...maker.make(product, results?.[at]) }));
+  async function makeRows(products: readonly ReadProduct[]) {
+    const taken = products.filter(({ upload }) => isTaken(upload));
+    const inputs = expressions === undefined ? [] : taken.map(({ upload }) => toInput(upload));
+    const results = inputs.length === 0 ? undefined : await expressions?.evaluate(inputs);
+    const made = taken.map((product, at) => ({ ...product, ...maker.make(product.upload, results?.[at]) }));
     if (wanted.length === 0) return made;
-    for (const { identifier } of uploads) members.note(identifier, false);
-    for (const { product, isLeftOut } of made) members.note(product.identifier, !isLeftOut);
+    for (const { identifier } of products) members.note(identifier, false);
+    for (const { identifier, isLeftOut } of made) members.note(identifier, !isLeftOut);
     return made;
   }
 
@@ -92,17 +109,17 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition): 
   async function judge(identifiers: readonly string[]): Promise<void> {
     const unknown = [...new Set(identifiers.filter((one) => members.find(one) === undefined))];
     for (let at = 0; at < unknown.length; at += PAGE)
-      await makeRows((await pass.findUploads(unknown.slice(at, at + PAGE))).map(parseUpload));
+      await makeRows((await pass.findUploads(unknown.slice(at, at + PAGE))).map(open));
   }
 
-  async function readPage(uploads: readonly UploadedProduct[]): Promise<ReadRow[]> {
-    const made = await makeRows(uploads);
-    const going = made.filter(({ isLeftOut }) => !isLeftOut).map(({ product }) => product.identifier);
+  async function readPage(products: readonly ReadProduct[]): Promise<ReadRow[]> {
+    const made = await makeRows(products);
+    const going = made.filter(({ isLeftOut }) => !isLeftOut);
     const found = wanted.length === 0 || going.length === 0 ? [] : await pass.listRelated(going, wanted);
     await judge(found.flat(2));
-    const byIdentifier = new Map(going.map((identifier, at) => [identifier, found[at] ?? []]));
-    return made.map(({ product: { identifier }, values, problems, isLeftOut }) => {
-      const { present, absent } = members.part(byIdentifier.get(identifier) ?? []);
+    const relatedTo = new Map(going.map(({ productId }, at) => [productId, found[at] ?? []]));
+    return made.map(({ productId, identifier, values, problems, isLeftOut }) => {
+      const { present, absent } = members.part(relatedTo.get(productId) ?? []);
       const { related, notes } = chooseRelated(wanted, present, format);
       return { identifier, row: { values, related }, problems: [...problems, ...notes], isLeftOut, absent };
     });
@@ -117,15 +134,27 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition): 
         const last = page.at(-1);
         if (last === undefined) return;
         after = last.productId;
-        const uploads = page.map(parseUpload);
-        yield { products: page.length, rows: await translate(() => readPage(uploads)) };
+        yield { products: page.length, rows: await translate(() => readPage(page.map(open))) };
       }
     },
     close: async () => expressions?.close(),
   };
 }
 
-const parseUpload = ({ raw }: { readonly raw: string }) => JSON.parse(raw) as UploadedProduct;
+/** An expression may ask for anything, a field and a filter for what they name. */
+function openReader(
+  { expressions, keys }: RowMaker,
+  { filter }: ChannelDefinition,
+  attributes: readonly Attribute[],
+): (raw: string) => UploadedProduct {
+  if (expressions.length > 0) return (raw) => JSON.parse(raw);
+  const known = indexByKey(attributes);
+  const filtered = listConditions(filter).flatMap((condition) => {
+    const attribute = 'attribute' in condition ? known.get(condition.attribute) : undefined;
+    return attribute === undefined ? [] : [attribute.name, ...(attribute.synonyms ?? [])];
+  });
+  return createUploadReader(new Set([...keys, ...filtered]));
+}
 
 /** What goes out is for everybody: products for some groups of customers stay. */
 const isForEverybody = ({ settings }: UploadedProduct) => (settings?.includeUserGroups ?? []).length === 0;

@@ -19,8 +19,9 @@ export function createPostgresPasses(postgres: Postgres): CatalogPasses {
           relations: toPassed(await performOn(session, projectId, listBuilt())),
           findUploads: (identifiers) => performOn(session, projectId, findUploads(identifiers)),
           listUploads: (after, limit) => performOn(session, projectId, listUploads(after, limit)),
-          listRelated(identifiers, wanted) {
-            const prefetch = { searches: wanted, products: false };
+          listRelated(products, wanted) {
+            const identifiers = products.map(({ identifier }) => identifier);
+            const prefetch = { searches: wanted, products: false, variants: false } as const;
             return readCatalog({ session, projectId, scale, prefetch }, (view) =>
               listRelated(view, identifiers, wanted),
             );
