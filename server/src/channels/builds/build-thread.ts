@@ -1,10 +1,11 @@
 /** What the thread of a build does: it reads one state of a catalog, and writes the files of a channel. */
 import type { CatalogPasses } from '../../relations/relations.ts';
-import type { Operation, PayloadFiles } from '../../storage/storage.ts';
+import type { Operation } from '../../storage/storage.ts';
 import type { ReportLine } from '../../tasks/tasks.ts';
 import type { BuildCounts, ChannelDefinition, FeedFile } from '../definitions/definitions.ts';
 import { NO_COUNTS } from '../definitions/definitions.ts';
 import { planFiles } from '../formats/formats.ts';
+import { type DeliveryOrder, type DeliveryParts, deliver } from './delivery.ts';
 import { FeedFileWriter } from './feed-files.ts';
 import { type PreviewOrder, previewFeed } from './feed-preview.ts';
 import { type FeedRows, openFeedRows, type ReadPage, type ReadRow } from './feed-rows.ts';
@@ -29,9 +30,8 @@ export type BuildEvent =
   | { readonly kind: 'page'; readonly counts: BuildCounts; readonly report: readonly ReportLine[] }
   | { readonly kind: 'end'; readonly output: BuildOutput };
 
-export interface BuildThreadParts {
+export interface BuildThreadParts extends DeliveryParts {
   readonly passes: CatalogPasses;
-  readonly payloads: PayloadFiles;
 }
 
 /** Hands events over one at a time: whoever offers one goes on when it is taken. */
@@ -168,6 +168,7 @@ export function channelThreadOperations(parts: BuildThreadParts): Record<string,
       if (building !== undefined) throw new Error('a build cannot be let go of');
       return {};
     },
+    deliver: async (order: DeliveryOrder) => ({ output: await deliver(parts, order) }),
     preview: async (order: PreviewOrder) => ({ output: await previewFeed(parts.passes, order) }),
   };
 }
