@@ -76,6 +76,7 @@ const lines = {
     'products',
     'relations',
     'pipelines',
+    'channels',
     'updates',
     'events',
     'access',

@@ -32,6 +32,9 @@ const PROJECT_VIEWS: Readonly<Record<string, ComponentType>> = {
   pipelines: load(() => import('./pipelines/pipelines.tsx'), 'Pipelines'),
   pipeline: load(() => import('./pipelines/pipeline.tsx'), 'PipelineView'),
   'pipeline-editor': load(() => import('./pipelines/pipeline-editor.tsx'), 'PipelineEditor'),
+  channels: load(() => import('./channels/channels.tsx'), 'Channels'),
+  channel: load(() => import('./channels/channel.tsx'), 'ChannelView'),
+  'channel-editor': load(() => import('./channels/channel-editor.tsx'), 'ChannelEditor'),
   updates: load(() => import('./updates/updates.tsx'), 'Updates'),
   update: load(() => import('./updates/update.tsx'), 'Update'),
   events: load(() => import('./events/events.tsx'), 'Events'),
@@ -45,12 +48,16 @@ const ONE_OF: Readonly<Record<string, string>> = {
   products: 'product',
   relations: 'relation',
   pipelines: 'pipeline',
+  channels: 'channel',
   updates: 'update',
   events: 'endpoint',
 };
 
 /** Things that are read in one view and changed in another. */
-const EDITORS: Readonly<Record<string, string>> = { pipelines: 'pipeline-editor' };
+const EDITORS: Readonly<Record<string, string>> = {
+  pipelines: 'pipeline-editor',
+  channels: 'channel-editor',
+};
 
 function findProjectView([list = '', one, act]: readonly string[]): ComponentType {
   if (one === undefined) return PROJECT_VIEWS[list] ?? Unknown;

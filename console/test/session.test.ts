@@ -95,11 +95,11 @@ test('somebody whose session has ended comes to the sign-in (§5.6 rule 6)', asy
 
 /** What a button says that changes something, at its beginning. */
 const CHANGES =
-  /^(New|Create|Save|Delete|Load|Make|Invite|Remove|Withdraw|Rotate|Undo|Restore|Commit|Cancel|Run|Add|What can be done)/;
+  /^(New|Create|Save|Delete|Load|Build now|Make|Invite|Remove|Withdraw|Rotate|Undo|Restore|Commit|Cancel|Run|Add|What can be done)/;
 /** A definition may be tried without being stored, and forms are drawn to be read. */
 const TRIED = [
   ...['relation', 'relation-new', 'attribute', 'project-new', 'api-key-new', 'endpoint-new'],
-  ...['pipeline-new', 'pipeline-edit'],
+  ...['pipeline-new', 'pipeline-edit', 'channel-new', 'channel-edit'],
 ];
 
 test('a viewer is offered nothing that changes something, nor finds it by its address (§5.6 rule 2)', async (t) => {
@@ -133,4 +133,7 @@ test('a viewer is offered nothing that changes something, nor finds it by its ad
   await page.goto(`${console.service.url}/console/#/projects/new`);
   await page.getByRole('heading', { name: 'Projects' }).waitFor();
   assert.equal(await page.getByRole('dialog').count(), 0, 'nor by its address');
+  await page.goto(`${console.service.url}/console/#/projects/${id}/channels/new`);
+  await page.getByText('would be left out').waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Create' }).count(), 0, 'a channel is only tried');
 });

@@ -24,6 +24,7 @@ const projectEntries = (id: string): readonly Entry[] => [
   ['ontology', 'Ontology', 'projects', id, 'ontology'],
   ['relations', 'Relations', 'projects', id, 'relations'],
   ['pipelines', 'Pipelines', 'projects', id, 'pipelines'],
+  ['channels', 'Channels', 'projects', id, 'channels'],
   ['updates', 'Updates', 'projects', id, 'updates'],
   ['events', 'Events', 'projects', id, 'events'],
   ['key', 'API access', 'projects', id, 'api-access'],

@@ -1,7 +1,7 @@
 import { Switch } from '@base-ui/react/switch';
 import { type ComponentProps, type ReactNode, useId, useState } from 'react';
 
-interface Label {
+export interface Label {
   label: string;
   hint?: ReactNode;
   /** The label is for screen readers only. */
@@ -11,7 +11,7 @@ interface Label {
 }
 
 /** What stands below a field belongs to it, also for those who hear it. */
-const describe = (id: string, { hint, mistake }: Pick<Label, 'hint' | 'mistake'>) => ({
+export const describe = (id: string, { hint, mistake }: Pick<Label, 'hint' | 'mistake'>) => ({
   'aria-describedby': hint || mistake ? `${id}-hint` : undefined,
   'aria-invalid': mistake ? true : undefined,
 });
@@ -161,7 +161,15 @@ export function SwitchField({
   );
 }
 
-function Hint({ id, mistake, children }: { id: string; mistake?: string | undefined; children: ReactNode }) {
+export function Hint({
+  id,
+  mistake,
+  children,
+}: {
+  id: string;
+  mistake?: string | undefined;
+  children: ReactNode;
+}) {
   return children || mistake ? (
     <p id={`${id}-hint`} className="hint">
       {mistake && <span className="mistake">{mistake}</span>} {children}

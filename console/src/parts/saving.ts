@@ -16,6 +16,24 @@ export function useRefresh(...names: readonly string[]) {
   return () => Promise.all(names.map((name) => queries.invalidateQueries({ queryKey: [name, project.id] })));
 }
 
+/** @returns what starts a task and tells of it, and whether it is being done */
+export function useStart<Given>(
+  told: string,
+  start: (given?: Given) => Promise<unknown>,
+  names: readonly string[],
+) {
+  const tell = useTell();
+  const refresh = useRefresh(...names);
+  const [isBusy, setBusy] = useState(false);
+  const begin = async (given?: Given) => {
+    setBusy(true);
+    await start(given).then(() => tell.good(told), tell.bad);
+    await refresh();
+    setBusy(false);
+  };
+  return { begin, isBusy };
+}
+
 interface Saving<Value, Definition> {
   what: Defined;
   /** undefined for a new one. */

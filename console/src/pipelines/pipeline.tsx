@@ -1,12 +1,11 @@
 import type { Pipeline } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
-import { useRef, useState } from 'react';
+import { useRef } from 'react';
 import { Button, LinkButton } from '../parts/button.tsx';
 import { DeleteButton } from '../parts/delete-button.tsx';
 import { Answer, Card, Page } from '../parts/page.tsx';
-import { useRefresh } from '../parts/saving.ts';
+import { useRefresh, useStart } from '../parts/saving.ts';
 import { MappingJson, Pairs } from '../parts/show.tsx';
-import { useTell } from '../parts/toasts.tsx';
 import { UrlCard } from '../parts/url-card.tsx';
 import { formatMoment, formatPercent } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
@@ -55,6 +54,7 @@ export function PipelineView() {
   );
 }
 
+const STARTED = 'The run has started';
 const PARTS = ['pipeline', 'pipelines', 'pipeline-runs'];
 
 function Actions({ pipeline }: { pipeline: Pipeline }) {
@@ -75,29 +75,18 @@ function Actions({ pipeline }: { pipeline: Pipeline }) {
   );
 }
 
-/** @returns what starts a run, and whether it is being done */
-function useStart(start: (given?: File) => Promise<unknown>) {
-  const tell = useTell();
-  const refresh = useRefresh(...PARTS);
-  const [isBusy, setBusy] = useState(false);
-  const begin = async (file?: File) => {
-    setBusy(true);
-    await start(file).then(() => tell.good('The run has started'), tell.bad);
-    await refresh();
-    setBusy(false);
-  };
-  return { begin, isBusy };
-}
-
 /** `isForced`: although the source is what it was, say because the ontology changed since. */
 function RunNow({ pipeline, isForced = false }: { pipeline: Pipeline; isForced?: boolean }) {
   const relata = useRelata();
   const project = useProject();
-  const { begin, isBusy } = useStart(() =>
-    relata.pipelines.run(
-      { projectId: project.id, pipelineId: pipeline.id },
-      isForced ? { force: true } : undefined,
-    ),
+  const { begin, isBusy } = useStart(
+    STARTED,
+    () =>
+      relata.pipelines.run(
+        { projectId: project.id, pipelineId: pipeline.id },
+        isForced ? { force: true } : undefined,
+      ),
+    PARTS,
   );
   return (
     <Button
@@ -115,11 +104,15 @@ function SendFile({ pipeline }: { pipeline: Pipeline }) {
   const relata = useRelata();
   const project = useProject();
   const input = useRef<HTMLInputElement>(null);
-  const { begin, isBusy } = useStart(async (file) => {
-    if (file === undefined) return;
-    const place = { projectId: project.id, pipelineId: pipeline.id };
-    await relata.pipelines.upload(place, file, { name: file.name });
-  });
+  const { begin, isBusy } = useStart(
+    STARTED,
+    async (file?: File) => {
+      if (file === undefined) return;
+      const place = { projectId: project.id, pipelineId: pipeline.id };
+      await relata.pipelines.upload(place, file, { name: file.name });
+    },
+    PARTS,
+  );
   return (
     <>
       <input

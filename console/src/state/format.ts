@@ -34,6 +34,18 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
+const SIZES = [
+  ['GB', 1e9],
+  ['MB', 1e6],
+  ['KB', 1e3],
+] as const;
+
+/** `1.4 MB` */
+export function formatSize(bytes: number): string {
+  const [unit, size] = SIZES.find(([, least]) => bytes >= least) ?? ['bytes', 1];
+  return `${(bytes / size).toFixed(size === 1 ? 0 : 1)} ${unit}`;
+}
+
 const WORDS: Readonly<Record<string, string>> = {
   TEXT_ATTRIBUTE: 'text',
   NUMERIC_ATTRIBUTE: 'number',
