@@ -18,6 +18,7 @@ test('without a variable every setting has its default', () => {
     uploadMaxMib: 128,
     logLevel: 'info',
     taskRetentionDays: 30,
+    traces: undefined,
     corsOrigins: [],
     trustedProxies: [],
     importDir: undefined,
@@ -125,6 +126,35 @@ test('a PostgreSQL database is taken with its replicas, and a wrong one is not s
     assert.deepEqual(database?.replicaUrls, [url, `${url}2`]);
   }
   assert.doesNotMatch(messageOf({ RELATA_REPLICA_URLS: 'mysql://relata:secret@db/relata' }), /secret/);
+});
+
+test('traces are wanted when the variables of OpenTelemetry name a place for them', () => {
+  const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.example:4318' };
+  for (const none of [
+    {},
+    { OTEL_EXPORTER_OTLP_ENDPOINT: '' },
+    { ...endpoint, OTEL_SDK_DISABLED: 'TRUE' },
+    { ...endpoint, OTEL_TRACES_EXPORTER: 'none' },
+  ]) {
+    assert.equal(readConfig(none).traces, undefined, JSON.stringify(none));
+  }
+  const usual = { protocol: 'http/protobuf', sampler: 'parentbased_always_on', samplerRatio: 1, batches: {} };
+  assert.deepEqual(readConfig(endpoint).traces, usual);
+  assert.deepEqual(readConfig({ OTEL_TRACES_EXPORTER: 'otlp' }).traces, usual);
+  const chosen = {
+    ...endpoint,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+    OTEL_TRACES_SAMPLER: 'traceidratio',
+    OTEL_TRACES_SAMPLER_ARG: '0.25',
+    OTEL_BSP_SCHEDULE_DELAY: '50',
+    OTEL_BSP_MAX_QUEUE_SIZE: 'many',
+  };
+  assert.deepEqual(readConfig(chosen).traces, {
+    protocol: 'http/json',
+    sampler: 'traceidratio',
+    samplerRatio: 0.25,
+    batches: { scheduledDelayMillis: 50 },
+  });
 });
 
 test('one message names every wrong and every unknown variable', () => {

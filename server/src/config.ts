@@ -64,7 +64,7 @@ const Environment = Type.Object(
 
 type Environment = Static<typeof Environment>;
 
-export type Config = ReturnType<typeof toConfig>;
+export type Config = ReturnType<typeof toConfig> & { readonly traces: TraceSettings | undefined };
 
 /**
  * Reads the settings once, at the start. Source: docs/interface.md §10.1.
@@ -77,7 +77,31 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const settings = Value.Default(Environment, Object.fromEntries(given));
   const problems = listProblems(settings);
   if (problems.length > 0) throw new Error(`Configuration: ${problems.join('; ')}`);
-  return toConfig(settings as Environment);
+  return Object.freeze({ ...toConfig(settings as Environment), traces: readTraces(env) });
+}
+
+export type TraceSettings = NonNullable<ReturnType<typeof readTraces>>;
+
+/** The standard variables of OpenTelemetry, as far as its exporter does not read them itself. @returns undefined: no traces */
+function readTraces(env: NodeJS.ProcessEnv) {
+  const get = (name: string) => env[`OTEL_${name}`]?.trim() || undefined;
+  const getNumber = (name: string) => (/^\d{1,9}$/.test(get(name) ?? '') ? Number(get(name)) : undefined);
+  const endpoint = get('EXPORTER_OTLP_TRACES_ENDPOINT') ?? get('EXPORTER_OTLP_ENDPOINT');
+  const exporter = get('TRACES_EXPORTER') ?? (endpoint === undefined ? 'none' : 'otlp');
+  if (exporter !== 'otlp' || get('SDK_DISABLED')?.toLowerCase() === 'true') return undefined;
+  const ratio = Number(get('TRACES_SAMPLER_ARG') ?? 1);
+  const sizes = {
+    scheduledDelayMillis: getNumber('BSP_SCHEDULE_DELAY'),
+    exportTimeoutMillis: getNumber('BSP_EXPORT_TIMEOUT'),
+    maxQueueSize: getNumber('BSP_MAX_QUEUE_SIZE'),
+    maxExportBatchSize: getNumber('BSP_MAX_EXPORT_BATCH_SIZE'),
+  };
+  return {
+    protocol: get('EXPORTER_OTLP_TRACES_PROTOCOL') ?? get('EXPORTER_OTLP_PROTOCOL') ?? 'http/protobuf',
+    sampler: get('TRACES_SAMPLER') ?? 'parentbased_always_on',
+    samplerRatio: ratio >= 0 && ratio <= 1 ? ratio : 1,
+    batches: Object.fromEntries(Object.entries(sizes).filter(([, value]) => value !== undefined)),
+  };
 }
 
 /** Where the commands for those who feed a service find it, and where they keep what they know. */

@@ -97,6 +97,7 @@ export interface ControlSchema {
     failure: string | null;
     result: string | null;
     parent: number | null;
+    traceparent: string | null;
     leased_by: string | null;
     lease_until: number | null;
     is_cancel_wanted: Generated<number>;

@@ -70,6 +70,8 @@ const MARKS = `drop table upload_process;
 
 /** Of the service's own tables, which only PostgreSQL keeps beside the catalogs. */
 const SECRETS = 'alter table pipeline drop column secrets;';
+/** The embedded store has tasks in another file. */
+const TRACES = 'alter table task drop column traceparent;';
 /** Of PostgreSQL; the embedded store has these tables beside its catalogs. */
 const CHANNELS = 'drop table channel; drop table channel_build; drop table channel_snapshot;';
 /** Tables that the embedded store has in another file. */
@@ -100,7 +102,7 @@ export async function takeBack(
   if (store.kind === 'postgres') {
     const marks = before === 'paths' ? MARKS : '';
     await store.change(
-      `${SESSIONS} ${EVENTS} ${SEARCH} ${SECRETS} ${CHANNELS} ${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`,
+      `${TRACES} ${SESSIONS} ${EVENTS} ${SEARCH} ${SECRETS} ${CHANNELS} ${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`,
     );
     return;
   }
