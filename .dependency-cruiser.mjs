@@ -33,7 +33,7 @@ const lines = {
   'server/src/storage': ['threads', 'sqlite', 'postgres', 'payloads', 'secrets'],
   'server/src/http': ['answers', 'bodies', 'guards', 'docs', 'server'],
   'server/src/outbound': ['s3', 'sftp'],
-  'server/src/access': ['keys', 'users'],
+  'server/src/access': ['keys', 'oidc', 'users'],
   'server/src/catalog': [
     'products',
     'ontology',

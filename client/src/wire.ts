@@ -409,7 +409,7 @@ export type Error = {
   /** the HTTP status */
   code: number;
   /** one word for programs; the list is closed */
-  reason: "answer_not_kept" | "answer_too_large" | "answers_unread" | "bad_request" | "body_encoding" | "body_not_json" | "body_not_unpacked" | "body_slow" | "body_stalled" | "body_too_large" | "changed_meanwhile" | "channel_building" | "channel_busy" | "channel_rows_left_out" | "channel_shrunk" | "channel_undelivered" | "channel_unfit" | "confirm_missing" | "console_missing" | "csrf_refused" | "delete_guard" | "deletes_not_exact" | "email_taken" | "expectation_failed" | "format_unreadable" | "full_update_batch_failed" | "full_update_empty" | "full_update_in_doubt" | "full_update_incomplete" | "full_update_missing" | "full_update_other" | "full_update_started" | "group_not_empty" | "headers_too_large" | "idempotency_key_reused" | "key_beyond_own" | "last_owner" | "link_ended" | "links_of_rule" | "mapping_unfit" | "method_not_allowed" | "no_known_identifier" | "no_products" | "not_found" | "not_ready" | "not_signed_in" | "nothing_to_restore" | "origin_refused" | "password_wrong" | "pipeline_busy" | "pipeline_file_missing" | "pipeline_running" | "pipeline_too_soon" | "product_invalid" | "products_too_few" | "project_required" | "query_invalid" | "rate_limited" | "relation_not_ready" | "request_invalid" | "request_timeout" | "role_refused" | "rows_rejected" | "scope_refused" | "search_absent" | "search_not_ready" | "search_too_broad" | "search_too_long" | "secret_key_missing" | "secret_unreadable" | "sign_in_limited" | "sign_in_refused" | "sign_in_unstored" | "source_unreadable" | "storage_full" | "task_ended" | "task_taking_effect" | "task_uploading" | "token_missing" | "too_many_identifiers" | "too_many_looks" | "too_many_pipelined" | "too_many_products" | "too_many_waits" | "unexpected" | "uri_too_long" | "webhook_refused" | "webhook_token_missing";
+  reason: "answer_not_kept" | "answer_too_large" | "answers_unread" | "attempt_ended" | "bad_request" | "body_encoding" | "body_not_json" | "body_not_unpacked" | "body_slow" | "body_stalled" | "body_too_large" | "changed_meanwhile" | "channel_building" | "channel_busy" | "channel_rows_left_out" | "channel_shrunk" | "channel_undelivered" | "channel_unfit" | "company_sign_in_absent" | "confirm_missing" | "console_missing" | "csrf_refused" | "delete_guard" | "deletes_not_exact" | "email_taken" | "expectation_failed" | "format_unreadable" | "full_update_batch_failed" | "full_update_empty" | "full_update_in_doubt" | "full_update_incomplete" | "full_update_missing" | "full_update_other" | "full_update_started" | "group_not_empty" | "headers_too_large" | "idempotency_key_reused" | "key_beyond_own" | "last_owner" | "link_ended" | "links_of_rule" | "mapping_unfit" | "method_not_allowed" | "no_known_identifier" | "no_products" | "no_role" | "not_found" | "not_ready" | "not_signed_in" | "nothing_to_restore" | "origin_refused" | "password_wrong" | "pipeline_busy" | "pipeline_file_missing" | "pipeline_running" | "pipeline_too_soon" | "product_invalid" | "products_too_few" | "project_required" | "provider_refused" | "provider_unavailable" | "query_invalid" | "rate_limited" | "relation_not_ready" | "request_invalid" | "request_timeout" | "role_of_groups" | "role_refused" | "rows_rejected" | "scope_refused" | "search_absent" | "search_not_ready" | "search_too_broad" | "search_too_long" | "secret_key_missing" | "secret_unreadable" | "sign_in_limited" | "sign_in_refused" | "sign_in_unstored" | "source_unreadable" | "storage_full" | "task_ended" | "task_taking_effect" | "task_uploading" | "token_missing" | "too_many_identifiers" | "too_many_looks" | "too_many_pipelined" | "too_many_products" | "too_many_waits" | "unexpected" | "uri_too_long" | "webhook_refused" | "webhook_token_missing";
   message: string;
   requestId?: string;
   details?: Array<string>;
@@ -1578,6 +1578,13 @@ export type SftpSource = {
   entry?: string;
 };
 
+export type SignInWays = {
+  /** the provider of the company; null: people sign in with passwords alone */
+  companyAccount: {
+    name: string;
+  } | null;
+};
+
 export type SignedIn = {
   user: {
     id: number;
@@ -1585,6 +1592,7 @@ export type SignedIn = {
     name: string;
     /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything */
     role: "owner" | "editor" | "viewer";
+    signsInWith: "password" | "company-account";
   };
   account: {
     id: number;
@@ -1681,6 +1689,7 @@ export type User = {
   createdAt: number;
   /** the last time */
   signedInAt: number | null;
+  signsInWith: "password" | "company-account";
 };
 
 export type WebhookDelivery = {
@@ -2023,6 +2032,8 @@ export interface Operations {
   deleteManagementSession: {
     answer: {
       status: "success";
+      /** where a user with a company account signs out there too */
+      providerSignOutUrl?: string;
     };
   };
   /** Become an owner by the link of the start or of `relata owner-link` */
@@ -2052,6 +2063,25 @@ export interface Operations {
     body: {
       current: string;
       new: string;
+    };
+    answer: SignedIn;
+  };
+  /** How people sign in here */
+  getManagementSessionWays: {
+    answer: SignInWays;
+  };
+  /** Begin to sign in with the company account */
+  postManagementSessionCompanyAccountStart: {
+    answer: {
+      /** where the browser goes */
+      url: string;
+    };
+  };
+  /** Sign in with what the provider answered */
+  postManagementSessionCompanyAccount: {
+    body: {
+      /** with which the browser came back to /console/, without the question mark */
+      query: string;
     };
     answer: SignedIn;
   };
@@ -3037,6 +3067,9 @@ export const operations = {
   postManagementOwner: ['POST', '/management/owner'],
   postManagementInvitationsAccept: ['POST', '/management/invitations/accept'],
   postManagementSessionPassword: ['POST', '/management/session/password'],
+  getManagementSessionWays: ['GET', '/management/session/ways'],
+  postManagementSessionCompanyAccountStart: ['POST', '/management/session/company-account/start'],
+  postManagementSessionCompanyAccount: ['POST', '/management/session/company-account'],
   deleteManagementSessions: ['DELETE', '/management/sessions'],
   getManagementSessions: ['GET', '/management/sessions'],
   deleteManagementSessionsById: ['DELETE', '/management/sessions/{id}'],

@@ -41,6 +41,8 @@ export interface ControlSchema {
     password_hash: string;
     created_at: number;
     signed_in_at: number | null;
+    issuer: string | null;
+    subject: string | null;
   };
   console_session: {
     id: Generated<number>;
