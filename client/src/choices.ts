@@ -1,7 +1,11 @@
 /** Written by `npm run wire` from docs/openapi.json. Not to be changed by hand. */
 import type { Choice } from './choice.ts';
+import type { PipelineFormat, PipelineSource } from './wire.ts';
 
-export const choices: Readonly<Record<'PipelineFormat' | 'PipelineSource', readonly Choice[]>> = {
+export const choices: {
+  readonly PipelineFormat: readonly Choice<PipelineFormat['type']>[];
+  readonly PipelineSource: readonly Choice<PipelineSource['type']>[];
+} = {
   PipelineFormat: [
     {"type":"csv","label":"CSV","description":"a row is a line; columns by the header, or Column 1, … with headerRow 0","mapping":"needed","endings":["csv"],"options":[{"name":"delimiter","label":"Delimiter","description":"default: found among \",\", \";\", \"\\t\", \"|\"","isRequired":false,"isNumber":false,"values":[",",";","\t","|"]},{"name":"quote","label":"Quotes","description":"default: found; \"\" where quotes mean nothing","isRequired":false,"isNumber":false,"values":["\"","'",""]},{"name":"encoding","label":"Encoding","description":"default: found by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger","isRequired":false,"isNumber":false,"values":["utf-8","utf-16le","utf-16be","windows-1250","windows-1251","windows-1252","iso-8859-1","iso-8859-2","iso-8859-15","macintosh","shift_jis","euc-jp","gb18030","big5","euc-kr"]},{"name":"headerRow","label":"Header row","description":"first row that may hold the names of the columns; default: the first one that is no title; 0: none does, and they are Column 1, …","isRequired":false,"isNumber":true,"values":[]}]},
     {"type":"tsv","label":"TSV","description":"a row is a line; columns by the header, parted by tabs","mapping":"needed","endings":["tsv"],"options":[{"name":"quote","label":"Quotes","description":"default: found; \"\" where quotes mean nothing","isRequired":false,"isNumber":false,"values":["\"","'",""]},{"name":"encoding","label":"Encoding","description":"default: found by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger","isRequired":false,"isNumber":false,"values":["utf-8","utf-16le","utf-16be","windows-1250","windows-1251","windows-1252","iso-8859-1","iso-8859-2","iso-8859-15","macintosh","shift_jis","euc-jp","gb18030","big5","euc-kr"]},{"name":"headerRow","label":"Header row","description":"first row that may hold the names of the columns; default: the first one that is no title; 0: none does, and they are Column 1, …","isRequired":false,"isNumber":true,"values":[]}]},

@@ -7,7 +7,7 @@ import { formatDuration } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
-import { describeCounts, typeOf } from './pipeline-draft.ts';
+import { describeCounts } from './pipeline-draft.ts';
 import { isRunning } from './pipelines.tsx';
 
 const BUSY_MS = 1_000;
@@ -55,7 +55,7 @@ export function PipelineRuns({ pipeline }: { pipeline: Pipeline }) {
 
 function Never({ pipeline }: { pipeline: Pipeline }) {
   const words =
-    typeOf(pipeline.source) === 'upload'
+    pipeline.source.type === 'upload'
       ? 'None yet. Each uploaded file starts one.'
       : 'None yet. Run it now to test it.';
   return <p className="soft">{words}</p>;

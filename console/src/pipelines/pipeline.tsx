@@ -1,4 +1,4 @@
-import type { Pipeline } from '@relata/client';
+import type { Pipeline, PipelineTrigger } from '@relata/client';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { Button, LinkButton } from '../parts/button.tsx';
@@ -10,12 +10,14 @@ import { formatMoment, formatPercent } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
-import { describeSource, describeTrigger, MODES, nameFormat, textOf, typeOf } from './pipeline-draft.ts';
+import { describeSource, describeTrigger, MODES, nameFormat } from './pipeline-draft.ts';
 import { PipelineRuns } from './pipeline-runs.tsx';
 import { isRunning } from './pipelines.tsx';
 
 const BUSY_MS = 1_500;
 const IDLE_MS = 15_000;
+
+type WebhookTrigger = Extract<PipelineTrigger, { type: 'webhook' }>;
 
 /** One pipeline: what it does, what started it, what became of it. */
 export function PipelineView() {
@@ -43,7 +45,9 @@ export function PipelineView() {
         {(pipeline) => (
           <>
             <PipelineRuns pipeline={pipeline} />
-            {typeOf(pipeline.trigger) === 'webhook' && <Webhook pipeline={pipeline} />}
+            {pipeline.trigger.type === 'webhook' && (
+              <Webhook pipeline={pipeline} trigger={pipeline.trigger} />
+            )}
             <Definition pipeline={pipeline} />
           </>
         )}
@@ -70,7 +74,7 @@ function Actions({ pipeline }: { pipeline: Pipeline }) {
     <>
       <DeletePipeline pipeline={pipeline} />
       <LinkButton href={linkTo('projects', project.id, 'pipelines', pipeline.id, 'edit')}>Change</LinkButton>
-      {typeOf(pipeline.source) === 'upload' ? (
+      {pipeline.source.type === 'upload' ? (
         <SendFile pipeline={pipeline} />
       ) : (
         <>
@@ -153,7 +157,7 @@ function SendFile({ pipeline }: { pipeline: Pipeline }) {
   );
 }
 
-function Webhook({ pipeline }: { pipeline: Pipeline }) {
+function Webhook({ pipeline, trigger }: { pipeline: Pipeline; trigger: WebhookTrigger }) {
   const relata = useRelata();
   const project = useProject();
   const { canChange } = useRights();
@@ -169,10 +173,10 @@ function Webhook({ pipeline }: { pipeline: Pipeline }) {
     <Card title="Webhook" actions={canChange && <Button onClick={() => setOpen(true)}>New URL …</Button>}>
       <p className="soft">
         A POST to this URL starts a run. It needs an account key that may write, as{' '}
-        <code>Authorization: Bearer …</code>, and works at most once every{' '}
-        {textOf(pipeline.trigger, 'minSecondsBetween')} seconds.
+        <code>Authorization: Bearer …</code>, and works at most once every {trigger.minSecondsBetween}{' '}
+        seconds.
       </p>
-      <Code label="The URL of the webhook" text={textOf(pipeline.trigger, 'url')} />
+      <Code label="The URL of the webhook" text={trigger.url ?? ''} />
       <FormDialog
         title="Change the URL of the webhook"
         action="Create a new URL"
