@@ -10,21 +10,7 @@ import {
   type RunCounts,
 } from '@relata/client';
 import { countOf, formatCount } from '../state/format.ts';
-
-/** Of a pipeline each of source, format and trigger: what else it has depends on its type, and forms ask for it by name. */
-type Typed = { readonly type: string } & Readonly<Record<string, unknown>>;
-
-export const valueNamed = (part: Typed, name: string): unknown => part[name];
-
-/** @returns the part with another value, as typed: the service checks it; an empty one is left out, so that the service finds it out */
-export function withOption<Part extends Typed>(part: Part, name: string, value: unknown): Part {
-  const { [name]: _, ...others } = part;
-  return (value === '' || value === undefined ? others : { ...others, [name]: value }) as Part;
-}
-
-/** The same, but an empty value is one: an option is left out only by undefined. */
-export const withValue = <Part extends Typed>(part: Part, name: string, value: unknown): Part =>
-  value === '' ? { ...part, [name]: value } : withOption(part, name, value);
+import type { Typed } from '../state/typed.ts';
 
 const toChoice = <Type extends string>({ type, label }: Choice<Type>) => [type, label] as const;
 export const FORMATS = choices.PipelineFormat.map(toChoice);
@@ -136,10 +122,4 @@ export function readAttributes({ attributes }: Mapping): { chosen: MappedAttribu
 export function writeAttributes(chosen: MappedAttributes, hasRest: boolean): Mapping['attributes'] {
   if (Object.keys(chosen).length === 0) return hasRest ? '*' : undefined;
   return hasRest ? { ...chosen, '*': '*' } : chosen;
-}
-
-/** @returns what a refusal says of the place or of what is in it, as `/trigger/cron` */
-export function mistakeAt(details: readonly string[], place: string): string | undefined {
-  const found = details.filter((detail) => detail.startsWith(`${place}:`) || detail.startsWith(`${place}/`));
-  return found.map((detail) => detail.slice(detail.indexOf(': ') + 2)).join('; ') || undefined;
 }

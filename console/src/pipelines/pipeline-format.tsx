@@ -1,9 +1,10 @@
 import type { PipelineFormat } from '@relata/client';
 import { SelectField } from '../parts/field.tsx';
 import { Card } from '../parts/page.tsx';
-import { useMistake } from './mistakes.ts';
+import { useMistake } from '../state/mistakes.ts';
+import { valueNamed, withValue } from '../state/typed.ts';
 import { OptionField } from './option-field.tsx';
-import { FORMATS, hintOf, needOfMapping, optionsOf, valueNamed, withValue } from './pipeline-draft.ts';
+import { FORMATS, hintOf, needOfMapping, optionsOf } from './pipeline-draft.ts';
 import type { PipelineShape } from './pipeline-form.tsx';
 
 type Found = Readonly<Record<string, string>> | undefined;
