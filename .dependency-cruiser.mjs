@@ -65,7 +65,7 @@ const lines = {
     'native',
   ],
   'server/src/pipelines/mapping': ['expressions', 'suggestions'],
-  'server/src/channels': ['formats', 'mapping', 'definitions', 'builds'],
+  'server/src/channels': ['formats', 'mapping', 'destinations', 'definitions', 'builds'],
   'server/src/app': ['threads'],
   'server/src/cli': ['demo', 'feed'],
   bench: ['support', 'ingest', 'lookup', 'relations', 'postgres', 'pipelines', 'channels'],

@@ -139,6 +139,8 @@ export type BuildCounts = {
   leftOut: number;
   /** related products, of all rows */
   related: number;
+  /** related products, of all rows, that were not named: this feed does not have them */
+  relatedLeftOut: number;
   /** files of rows */
   files: number;
   /** bytes of these files */
@@ -178,6 +180,7 @@ export type Channel = {
   mapping?: Record<string, ChannelSource>;
   relations: Array<ChannelRelation>;
   trigger: ChannelTrigger;
+  destinations: Array<ChannelDestination>;
   /** a build that loses more of the published rows fails; default 30 */
   maxDeletePercent?: number;
   /** a build fails that leaves out more of the products that the filter takes, because they lack what the format requires; default 100 */
@@ -212,6 +215,8 @@ export type ChannelDefinition = {
   relations?: Array<ChannelRelation>;
   /** default manual */
   trigger?: ChannelTrigger;
+  /** servers and buckets that every build is delivered to, beside its address; default none */
+  destinations?: Array<ChannelDestination>;
   /** a build that loses more of the published rows fails; default 30 */
   maxDeletePercent?: number;
   /** a build fails that leaves out more of the products that the filter takes, because they lack what the format requires; default 100 */
@@ -224,6 +229,8 @@ export type ChannelDefinition = {
   published?: unknown;
   lastBuild?: unknown;
 };
+
+export type ChannelDestination = SftpDestination | S3Destination;
 
 export type ChannelFormat = {
   type: "google-merchant" | "openai" | "csv" | "ndjson" | "json-ld";
@@ -300,6 +307,8 @@ export type ChannelToTry = {
   name?: string;
   /** default manual */
   trigger?: ChannelTrigger;
+  /** a preview delivers nothing */
+  destinations?: Array<ChannelDestination>;
   /** a build that loses more of the published rows fails; default 30 */
   maxDeletePercent?: number;
   /** a build fails that leaves out more of the products that the filter takes, because they lack what the format requires; default 100 */
@@ -400,7 +409,7 @@ export type Error = {
   /** the HTTP status */
   code: number;
   /** one word for programs; the list is closed */
-  reason: "answer_not_kept" | "answer_too_large" | "answers_unread" | "bad_request" | "body_encoding" | "body_not_json" | "body_not_unpacked" | "body_slow" | "body_stalled" | "body_too_large" | "changed_meanwhile" | "channel_building" | "channel_busy" | "channel_rows_left_out" | "channel_shrunk" | "channel_unfit" | "confirm_missing" | "console_missing" | "csrf_refused" | "delete_guard" | "deletes_not_exact" | "email_taken" | "expectation_failed" | "format_unreadable" | "full_update_batch_failed" | "full_update_empty" | "full_update_in_doubt" | "full_update_incomplete" | "full_update_missing" | "full_update_other" | "full_update_started" | "group_not_empty" | "headers_too_large" | "idempotency_key_reused" | "key_beyond_own" | "last_owner" | "link_ended" | "links_of_rule" | "mapping_unfit" | "method_not_allowed" | "no_known_identifier" | "no_products" | "not_found" | "not_ready" | "not_signed_in" | "nothing_to_restore" | "origin_refused" | "password_wrong" | "pipeline_busy" | "pipeline_file_missing" | "pipeline_running" | "pipeline_too_soon" | "product_invalid" | "products_too_few" | "project_required" | "query_invalid" | "rate_limited" | "relation_not_ready" | "request_invalid" | "request_timeout" | "role_refused" | "rows_rejected" | "scope_refused" | "search_absent" | "search_not_ready" | "search_too_broad" | "search_too_long" | "secret_key_missing" | "secret_unreadable" | "sign_in_limited" | "sign_in_refused" | "sign_in_unstored" | "source_unreadable" | "storage_full" | "task_ended" | "task_taking_effect" | "task_uploading" | "token_missing" | "too_many_identifiers" | "too_many_looks" | "too_many_pipelined" | "too_many_products" | "too_many_waits" | "unexpected" | "uri_too_long" | "webhook_refused" | "webhook_token_missing";
+  reason: "answer_not_kept" | "answer_too_large" | "answers_unread" | "bad_request" | "body_encoding" | "body_not_json" | "body_not_unpacked" | "body_slow" | "body_stalled" | "body_too_large" | "changed_meanwhile" | "channel_building" | "channel_busy" | "channel_rows_left_out" | "channel_shrunk" | "channel_undelivered" | "channel_unfit" | "confirm_missing" | "console_missing" | "csrf_refused" | "delete_guard" | "deletes_not_exact" | "email_taken" | "expectation_failed" | "format_unreadable" | "full_update_batch_failed" | "full_update_empty" | "full_update_in_doubt" | "full_update_incomplete" | "full_update_missing" | "full_update_other" | "full_update_started" | "group_not_empty" | "headers_too_large" | "idempotency_key_reused" | "key_beyond_own" | "last_owner" | "link_ended" | "links_of_rule" | "mapping_unfit" | "method_not_allowed" | "no_known_identifier" | "no_products" | "not_found" | "not_ready" | "not_signed_in" | "nothing_to_restore" | "origin_refused" | "password_wrong" | "pipeline_busy" | "pipeline_file_missing" | "pipeline_running" | "pipeline_too_soon" | "product_invalid" | "products_too_few" | "project_required" | "query_invalid" | "rate_limited" | "relation_not_ready" | "request_invalid" | "request_timeout" | "role_refused" | "rows_rejected" | "scope_refused" | "search_absent" | "search_not_ready" | "search_too_broad" | "search_too_long" | "secret_key_missing" | "secret_unreadable" | "sign_in_limited" | "sign_in_refused" | "sign_in_unstored" | "source_unreadable" | "storage_full" | "task_ended" | "task_taking_effect" | "task_uploading" | "token_missing" | "too_many_identifiers" | "too_many_looks" | "too_many_pipelined" | "too_many_products" | "too_many_waits" | "unexpected" | "uri_too_long" | "webhook_refused" | "webhook_token_missing";
   message: string;
   requestId?: string;
   details?: Array<string>;
@@ -1538,6 +1547,22 @@ export type RunCounts = {
   nothingNew?: boolean;
 };
 
+export type S3Destination = {
+  type: "s3";
+  /** https://s3.eu-central-1.amazonaws.com, https://minio.example:9000 */
+  endpoint: string;
+  /** if it is left out: what the endpoint says, otherwise us-east-1 */
+  region?: string;
+  bucket: string;
+  /** what keys begin with, as feeds/google; nothing if it is left out */
+  folder?: string;
+  accessKeyId: string;
+  /** Answers show *** in its place; ***, sent back, keeps it as long as the origin of the endpoint stays */
+  secretAccessKey: string;
+  /** true: the bucket stands in the path; false: in the host name. If it is left out: in the host name at amazonaws.com, otherwise in the path */
+  forcePathStyle?: boolean;
+};
+
 export type S3Source = {
   type: "s3";
   /** https://s3.eu-central-1.amazonaws.com, https://minio.example:9000 */
@@ -1556,6 +1581,25 @@ export type S3Source = {
   take?: "all" | "newest";
   /** which file to take out of a zip archive with several: a pattern with *, ? and ** */
   entry?: string;
+};
+
+export type SftpDestination = {
+  type: "sftp";
+  /** a host name or an IP address */
+  host: string;
+  /** 22 if it is left out */
+  port?: number;
+  user: string;
+  /** Answers show *** in its place; ***, sent back, keeps it as long as host and port stay */
+  password?: string;
+  /** in place of a password, in the form of PEM or OpenSSH. Answers show *** in its place; ***, sent back, keeps it as long as host and port stay */
+  privateKey?: string;
+  /** Answers show *** in its place; ***, sent back, keeps it as long as host and port stay */
+  passphrase?: string;
+  /** fingerprint of the key of the server, SHA256:…, as ssh-keyscan HOST | ssh-keygen -lf - shows it. A server with another key gets nothing */
+  hostKey: string;
+  /** a folder that exists; it begins with / or in the folder where the server lets the user in, which it is if it is left out */
+  folder?: string;
 };
 
 export type SftpSource = {

@@ -200,6 +200,7 @@ test('of two changes of one pipeline the later one is told, and nothing is lost 
   await service.relata.pipelines.put(place, { ...definition, name: 'Renamed by somebody else' });
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Somebody else has changed this pipeline').waitFor();
+  await page.getByRole('row', { name: /^Name Nightly Renamed by somebody else/ }).waitFor();
   const { value } = await service.relata.pipelines.get(place);
   assert.deepEqual([value.name, value.minProducts], ['Renamed by somebody else', 1]);
 });

@@ -9,6 +9,7 @@ import {
   type PipelineFormat,
   type RunCounts,
 } from '@relata/client';
+import type { PartNames } from '../state/changes.ts';
 import { countOf, formatCount } from '../state/format.ts';
 import type { Typed } from '../state/typed.ts';
 
@@ -58,6 +59,12 @@ export const EMPTY_PIPELINE: PipelineDefinition = {
   maxDeletePercent: 30,
   onRejectedRow: 'stop',
   minProducts: 1,
+};
+
+export const PIPELINE_PARTS: PartNames<PipelineDefinition> = {
+  ...{ name: 'Name', mode: 'Mode', relationId: 'Relation', source: 'Source', format: 'Format' },
+  ...{ mapping: 'Mapping', trigger: 'Runs start', onRejectedRow: 'Rows that make no product' },
+  ...{ minProducts: 'Minimum products', maxDeletePercent: 'Delete guard, in %' },
 };
 
 type Kind = Pick<Pipeline, 'source' | 'trigger'>;

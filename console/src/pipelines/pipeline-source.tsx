@@ -1,8 +1,9 @@
 import type { HttpSource, PipelineSource, S3Source } from '@relata/client';
 import { useState } from 'react';
-import { Button, IconButton } from '../parts/button.tsx';
+import { Button } from '../parts/button.tsx';
 import { SelectField, SwitchField, TextField } from '../parts/field.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
+import { Rows } from '../parts/rows.tsx';
 import { useMistake } from '../state/mistakes.ts';
 import { valueNamed, withOption, withValue } from '../state/typed.ts';
 import { OptionField } from './option-field.tsx';
@@ -101,41 +102,33 @@ function Headers({ source, onChange }: Pick<PipelineShape, 'onChange'> & { sourc
     const headers = named.length > 0 ? Object.fromEntries(named) : undefined;
     onChange({ source: withOption(source, 'headers', headers) });
   };
-  const change = (at: number, row: Row) => put(rows.map((old, place) => (place === at ? row : old)));
   const refused = mistake('/source/headers');
   return (
     <div className="stack">
-      {rows.map(([name, value], at) => (
-        <div key={at} className="filter-row named-value">
-          <TextField
-            label="Header"
-            isQuiet
-            placeholder="X-Token"
-            value={name}
-            onChange={({ target }) => change(at, [target.value, value])}
-          />
-          <TextField
-            label={`Value of ${name || 'the header'}`}
-            isQuiet
-            value={value}
-            onChange={({ target }) => change(at, [name, target.value])}
-          />
-          <IconButton
-            icon="cross"
-            label="Remove this header"
-            onClick={() => put(rows.filter((_, place) => place !== at))}
-          />
-        </div>
-      ))}
+      <Rows values={rows} removing="Remove this header" kinds={{ Header: ['', ''] }} onChange={put}>
+        {({ value: [name, value], change, remove }) => (
+          <div className="filter-row named-value">
+            <TextField
+              label="Header"
+              isQuiet
+              placeholder="X-Token"
+              value={name}
+              onChange={({ target }) => change([target.value, value])}
+            />
+            <TextField
+              label={`Value of ${name || 'the header'}`}
+              isQuiet
+              value={value}
+              onChange={({ target }) => change([name, target.value])}
+            />
+            {remove}
+          </div>
+        )}
+      </Rows>
       {refused && <p className="mistake small">{refused}</p>}
       {rows.some(([, value]) => value === '***') && (
         <p className="soft small">Stored values are never shown. Leave *** to keep a value.</p>
       )}
-      <div className="row">
-        <Button icon="plus" look="quiet" onClick={() => setRows([...rows, ['', '']])}>
-          Header
-        </Button>
-      </div>
     </div>
   );
 }

@@ -13,6 +13,7 @@ import type { RateState } from './guards/guards.ts';
 
 export {
   type AnswerOnce,
+  byType,
   createAnswerOnce,
   cutPage,
   describeRefusal,

@@ -86,6 +86,7 @@ export type FailureCode =
   | 'channel_unfit'
   | 'channel_rows_left_out'
   | 'channel_shrunk'
+  | 'channel_undelivered'
   | 'storage_full'
   | 'not_ready';
 

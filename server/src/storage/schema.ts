@@ -150,6 +150,7 @@ export interface ControlSchema {
     id: Generated<number>;
     project_id: number;
     definition: string;
+    secrets: string | null;
     revision: number;
     token: string;
     next_build_at: number | null;

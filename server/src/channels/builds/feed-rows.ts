@@ -27,12 +27,16 @@ import {
   suggestMapping,
 } from '../mapping/mapping.ts';
 
+import { FeedMembers } from './feed-members.ts';
+
 /** A product that the filter takes. */
 export interface ReadRow {
   readonly identifier: string;
   readonly row: FeedRow;
   readonly problems: readonly FieldProblem[];
   readonly isLeftOut: boolean;
+  /** Related products that are not named: they do not go out themselves. */
+  readonly absent: readonly string[];
 }
 
 export interface ReadPage {
@@ -72,16 +76,35 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition): 
   const writer = variant.open({ columns: maker.columns, as, channelName: definition.name });
   const expressions = maker.expressions.length === 0 ? undefined : openExpressions(maker.expressions);
 
-  async function readPage(uploads: readonly UploadedProduct[]): Promise<ReadRow[]> {
+  const members = new FeedMembers();
+
+  async function makeRows(uploads: readonly UploadedProduct[]) {
     const taken = uploads.filter(isTaken);
     const results = taken.length === 0 ? undefined : await expressions?.evaluate(taken.map(toInput));
     const made = taken.map((product, at) => ({ product, ...maker.make(product, results?.[at]) }));
+    if (wanted.length === 0) return made;
+    for (const { identifier } of uploads) members.note(identifier, false);
+    for (const { product, isLeftOut } of made) members.note(product.identifier, !isLeftOut);
+    return made;
+  }
+
+  /** Makes the rows of related products before their turn: whether they go out is known then. */
+  async function judge(identifiers: readonly string[]): Promise<void> {
+    const unknown = [...new Set(identifiers.filter((one) => members.find(one) === undefined))];
+    for (let at = 0; at < unknown.length; at += PAGE)
+      await makeRows((await pass.findUploads(unknown.slice(at, at + PAGE))).map(parseUpload));
+  }
+
+  async function readPage(uploads: readonly UploadedProduct[]): Promise<ReadRow[]> {
+    const made = await makeRows(uploads);
     const going = made.filter(({ isLeftOut }) => !isLeftOut).map(({ product }) => product.identifier);
     const found = wanted.length === 0 || going.length === 0 ? [] : await pass.listRelated(going, wanted);
+    await judge(found.flat(2));
     const byIdentifier = new Map(going.map((identifier, at) => [identifier, found[at] ?? []]));
     return made.map(({ product: { identifier }, values, problems, isLeftOut }) => {
-      const { related, notes } = chooseRelated(wanted, byIdentifier.get(identifier) ?? [], format);
-      return { identifier, row: { values, related }, problems: [...problems, ...notes], isLeftOut };
+      const { present, absent } = members.part(byIdentifier.get(identifier) ?? []);
+      const { related, notes } = chooseRelated(wanted, present, format);
+      return { identifier, row: { values, related }, problems: [...problems, ...notes], isLeftOut, absent };
     });
   }
 
@@ -94,13 +117,15 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition): 
         const last = page.at(-1);
         if (last === undefined) return;
         after = last.productId;
-        const uploads = page.map(({ raw }) => JSON.parse(raw) as UploadedProduct);
+        const uploads = page.map(parseUpload);
         yield { products: page.length, rows: await translate(() => readPage(uploads)) };
       }
     },
     close: async () => expressions?.close(),
   };
 }
+
+const parseUpload = ({ raw }: { readonly raw: string }) => JSON.parse(raw) as UploadedProduct;
 
 /** What goes out is for everybody: products for some groups of customers stay. */
 const isForEverybody = ({ settings }: UploadedProduct) => (settings?.includeUserGroups ?? []).length === 0;

@@ -1,5 +1,6 @@
 /** The answers for channels and their builds. */
 import { type Task, toWireTask } from '../../tasks/tasks.ts';
+import { maskDestinations } from '../destinations/destinations.ts';
 import { planFiles } from '../formats/formats.ts';
 import { type BuildCounts, type Channel, NO_COUNTS, type Snapshot } from './channel.ts';
 import type { ChannelBuild, ChannelState } from './channel-definitions.ts';
@@ -15,6 +16,7 @@ export function toWireChannel({ channel, published, lastBuild }: ChannelState, f
   return {
     id,
     ...definition,
+    destinations: maskDestinations(definition.destinations),
     url: urlOf(fileNameOf(channel)),
     createdAt,
     updatedAt,

@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import { REASONS, type Reason } from './error-mapper.ts';
 
 /** Source: docs/interface.md §7.3. */
@@ -57,3 +57,9 @@ export const ListQuery = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 100 })),
   cursor: Type.Optional(Type.String({ maxLength: 2048, description: 'nextCursor of the page before' })),
 });
+
+/** Only the member that `type` names is checked, so that mistakes are reported for that one alone. */
+export function byType<Value>({ anyOf }: { readonly anyOf: readonly TSchema[] }, title: string) {
+  const discriminator = { propertyName: 'type' };
+  return Type.Unsafe<Value>({ type: 'object', title, required: ['type'], discriminator, oneOf: anyOf });
+}

@@ -186,6 +186,10 @@ const onTheWire = {
     message:
       'The build has $1 rows and the published one $2, which is too great a loss; nothing was published',
   },
+  channel_undelivered: {
+    status: 400,
+    message: 'What the channel made is published, and was not delivered to every destination',
+  },
   storage_full: { status: 507, message: 'The disk is full, nothing of this request was stored' },
   not_ready: { status: 503, message: 'Service Unavailable' },
 } satisfies Record<FailureCode, WireText>;

@@ -3,7 +3,7 @@ import type { CatalogFiles } from '../../../storage/storage.ts';
 import { listRelated, type RelationView } from '../../search/search.ts';
 import { type CatalogPasses, toPassed } from '../catalog-pass.ts';
 import { listBuilt } from '../definition-store.ts';
-import { listUploads } from '../survey-store.ts';
+import { findUploads, listUploads } from '../survey-store.ts';
 import { createFileView } from './search-store.ts';
 
 /** Related products that many others lead to: 10 MB of identifiers. */
@@ -20,6 +20,7 @@ export function createSqlitePasses(files: CatalogFiles): CatalogPasses {
           version: readCatalogVersion(file),
           attributes: file.perform(readOntology()).attributes,
           relations: toPassed(file.perform(listBuilt())),
+          findUploads: async (identifiers) => file.perform(findUploads(identifiers)),
           listUploads: async (after, limit) => file.perform(listUploads(after, limit)),
           listRelated: async (identifiers, wanted) => listRelated(view, identifiers, wanted),
         });
