@@ -27,6 +27,7 @@ const TAKEN = [
   `relata.products.replace([{ identifier: 'A1', name: 'A', settings: [] }])`,
   `relata.pipelines.create(1, { ...pipeline, format: { type: choices.PipelineFormat[0]!.type } })`,
   `relata.channels.create(1, { name: 'Google', format: { type: 'google-merchant', variant: 'xml' }, relations: [{ tag: 'bits', as: 'accessory' }] })`,
+  `relata.channels.get({ projectId: 1, channelId: 1 }).then(({ value }) => value.destinations.map((one) => one.type === 's3' && one.bucket))`,
   `((error: RelataError) => error.reason === 'delete_guard' && error.validation[0]?.product?.index)`,
 ];
 
@@ -74,6 +75,10 @@ const REFUSED: readonly (readonly [call: string, says: RegExp])[] = [
   [
     `relata.call('postSearchRelationsResult', { body: { identifier: 'A1', project: 1 } })`,
     /'project' does not exist/,
+  ],
+  [
+    `relata.channels.create(1, { name: 'A', format: { type: 'csv' }, destinations: [{ type: 's3', host: 'a' }] })`,
+    /'host' does not exist/,
   ],
   [`relata.call('getTasksById', {})`, /'path' is missing/],
   [
