@@ -18,7 +18,8 @@ export interface Section {
 
 const HOME = 'docs/README.md';
 const REFERENCE = ['interface', 'command-line', 'channels', 'connectors', 'agents', 'operating', 'glossary'];
-const PROJECT = ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'client/README.md'];
+const CLIENTS = ['client/README.md', 'clients/php/README.md'];
+const PROJECT = ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', ...CLIENTS];
 
 /** The navigation, in order. A page that nobody put into it is the last of its section, so none is ever missing. */
 export function listSections(): readonly Section[] {

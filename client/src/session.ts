@@ -1,9 +1,7 @@
-import type { CallOptions, InputOf, OperationName, Transport } from './transport.ts';
+import type { BodyOf, CallOptions, Transport } from './transport.ts';
 import type { SignedIn, User } from './wire.ts';
 
 export type Role = User['role'];
-
-type BodyOf<Name extends OperationName> = InputOf<Name> extends { body: infer Body } ? Body : never;
 
 /**
  * The console's session: a cookie that the browser keeps, and a token that this client sends with every change. Source:

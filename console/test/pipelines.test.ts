@@ -179,7 +179,7 @@ test('a source is tried over HTTP, and read again although it is what it was (§
   await page.getByText('2 unchanged, 1 rejected').waitFor();
   const [{ id: pipelineId } = { id: 0 }] = (await service.relata.pipelines.list(id)).items;
   const { value } = await service.relata.pipelines.get({ projectId: id, pipelineId });
-  assert.equal(value.format.quote, '', 'no quotes is another thing than any');
+  assert.equal('quote' in value.format && value.format.quote, '', 'no quotes is another thing than any');
 });
 
 test('of two changes of one pipeline the later one is told, and nothing is lost (§7.6)', async (t) => {

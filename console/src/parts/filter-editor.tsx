@@ -106,7 +106,8 @@ function ConditionRow({
   const [text, setText] = useState(showValue(condition.value));
   const write = (attribute: string, operator: Operator, next: string) => {
     const value = readValue(next, operator, isNumeric);
-    onChange(value === undefined ? { attribute, operator } : { attribute, operator, value });
+    // As far as it is typed in: what is not whole is left out of a preview, and refused by the service.
+    onChange((value === undefined ? { attribute, operator } : { attribute, operator, value }) as Condition);
   };
   return (
     <div className="filter-row">

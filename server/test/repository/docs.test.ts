@@ -60,7 +60,7 @@ test('each file of docs/ is a page, and the navigation of each page has all of t
 
 test('each link between files of the repository leads to a file that is there', () => {
   const dead: string[] = [];
-  for (const path of globSync(['*.md', 'docs/**/*.md', 'client/*.md'], { cwd: root })) {
+  for (const path of globSync(['*.md', 'docs/**/*.md', 'client/*.md', 'clients/*/*.md'], { cwd: root })) {
     const text = readFileSync(join(root, path), 'utf8').replaceAll(/^```.*?^```/gms, '');
     for (const [, href = ''] of text.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)) {
       if (!/^[a-z]+:/.test(href) && !existsSync(join(root, dirname(path), href)))
