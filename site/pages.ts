@@ -23,7 +23,7 @@ const PROJECT = ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG
 /** The navigation, in order. A page that nobody put into it is the last of its section, so none is ever missing. */
 export function listSections(): readonly Section[] {
   const howTos = findPages('docs/how-to/*.md');
-  const start = [HOME];
+  const start = [HOME, 'docs/tutorial.md'];
   const named = REFERENCE.map((name) => `docs/${name}.md`);
   const others = findPages('docs/*.md').filter((path) => ![...start, ...named].includes(path));
   return [
