@@ -100,7 +100,7 @@ async function startServer(t: TestContext, isReady = () => true) {
   t.after(() => server.close());
   const metrics = createMetrics({
     dataDir: '.',
-    taskKinds: ['commit'],
+    listTaskKinds: () => ['commit'],
     isReady,
     countWaitingTasks: async () => 3,
   });
@@ -240,7 +240,11 @@ test('requests are measured by method, route pattern and status', async (t) => {
 });
 
 test('tasks, refused commits and products are counted from 0', async () => {
-  const metrics = createMetrics({ taskKinds: ['commit'], countWaitingTasks: () => 3, isReady: () => false });
+  const metrics = createMetrics({
+    listTaskKinds: () => ['commit'],
+    countWaitingTasks: () => 3,
+    isReady: () => false,
+  });
   const before = (await metrics.print()).text;
   assert.match(before, /^relata_tasks_total\{kind="commit",status="FAILED"\} 0$/m);
   assert.match(before, /^relata_commits_refused_total\{reason="delete_guard"\} 0$/m);
