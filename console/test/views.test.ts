@@ -34,8 +34,12 @@ test('axe finds nothing on any view, in light, in dark and on a phone, and no vi
 const DOCS = { light: 'tutorial', dark: '', phone: 'operating' } as const;
 
 test('axe finds nothing on pages of the documentation, and its search leads to a heading', async (t) => {
-  const { open, service } = await startConsole(t);
+  const { open, enter, service } = await startConsole(t);
   const found: string[] = [];
+  const owner = await enter();
+  const opened = owner.context().waitForEvent('page');
+  await owner.getByRole('link', { name: 'Documentation' }).click();
+  await (await opened).waitForURL(`${service.url}/docs/`);
   for (const { name, ...look } of LOOKS) {
     const page = await open('', look);
     await page.goto(`${service.url}/docs/${DOCS[name]}`);
