@@ -70,6 +70,21 @@ test('each link between files of the repository leads to a file that is there', 
   assert.deepEqual(dead, []);
 });
 
+test('each script of npm that a page names is there', () => {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  for (const path of globSync(['*.md', 'docs/**/*.md'], { cwd: root })) {
+    const text = readFileSync(join(root, path), 'utf8');
+    const named = [...text.matchAll(/npm run (?:-s )?([a-z:]+)\b(?!\s+--workspace)/g)].map(
+      ([, name = '']) => name,
+    );
+    assert.deepEqual(
+      named.filter((name) => !(name in scripts)),
+      [],
+      path,
+    );
+  }
+});
+
 test('pages have no script, no style and no picture of their own markup, as their policy demands', () => {
   for (const [path, page] of pages) {
     assert.doesNotMatch(page, /<script>|<style|\sstyle=|\son[a-z]+="|src="https?:/, path);
