@@ -8,12 +8,15 @@ COPY client/package.json client/
 COPY console/package.json console/
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
 
-# The console is built here and only its files go on: what builds it is not in the image.
+# The console and the documentation are built here and only their files go on: what builds them is not in the image.
 FROM packages AS console
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY client client
 COPY console console
-RUN npm run build --workspace client --workspace console
+COPY docs docs
+COPY site site
+COPY ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md SECURITY.md ./
+RUN npm run build
 
 FROM node:26.10.0-slim
 ENV NODE_ENV=production \
@@ -29,6 +32,7 @@ COPY server/migrations server/migrations
 COPY server/src server/src
 COPY --from=console /opt/relata/client/dist client/dist
 COPY --from=console /opt/relata/console/dist console/dist
+COPY --from=console /opt/relata/site/dist site/dist
 USER node
 VOLUME /var/lib/relata
 EXPOSE 4810

@@ -4,7 +4,7 @@
  * whether both are what the document says.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { Choice, ChoiceOption } from './src/choice.ts';
+import type { Choice, ChoiceOption, FeedFormat } from './src/choice.ts';
 
 interface Schema {
   readonly $ref?: string;
@@ -22,6 +22,8 @@ interface Schema {
   readonly 'x-secret'?: 'line' | 'text';
   readonly 'x-mapping'?: 'needed' | 'own' | 'none';
   readonly 'x-endings'?: readonly string[];
+  /** What channels write. */
+  readonly 'x-formats'?: readonly FeedFormat[];
   readonly items?: Schema;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
@@ -207,13 +209,18 @@ function writeChoices(document: Document): string {
     '  ],',
   ]);
   const names = named.map(({ name }) => `'${name}'`).join(' | ');
+  const feeds = document.components.schemas.ChannelFormat?.['x-formats'] ?? [];
   return [
     '/** Written by `npm run wire` from docs/openapi.json. Not to be changed by hand. */',
-    "import type { Choice } from './choice.ts';",
+    "import type { Choice, FeedFormat } from './choice.ts';",
     '',
     `export const choices: Readonly<Record<${names}, readonly Choice[]>> = {`,
     ...lines,
     '};',
+    '',
+    'export const feedFormats: readonly FeedFormat[] = [',
+    ...feeds.map((feed) => `  ${JSON.stringify(feed)},`),
+    '];',
     '',
   ].join('\n');
 }

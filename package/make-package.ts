@@ -1,11 +1,10 @@
-/** Makes `dist/`: the program as `npm pack` takes it along, with the console. Run by `npm run package`, after the console's build. */
+/** Makes `dist/`: the program as `npm pack` takes it along, with the console and the documentation. Run by `npm run package`. */
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundle, bundleAlone, listStarted, type Plugin, SOURCE } from '../server/bundle.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
-const CONSOLE = join(ROOT, 'console/dist');
 const DIST = join(ROOT, 'dist');
 const PROGRAM = join(DIST, 'server/src');
 /** Where expressions run in a process that may read what is named to it and nothing else. */
@@ -68,7 +67,7 @@ function findLicence(module: string): Licence | undefined {
 
 /** MIT, BSD and Apache ask for their texts beside every copy. */
 function writeLicences(modules: readonly string[]): void {
-  const ofConsole: Licence[] = JSON.parse(readFileSync(join(CONSOLE, 'licences.json'), 'utf8'));
+  const ofConsole: Licence[] = JSON.parse(readFileSync(join(ROOT, 'console/dist/licences.json'), 'utf8'));
   const all = [...modules.map(findLicence).filter((one) => one !== undefined), ...ofConsole];
   const each = new Map(all.map((one) => [`${one.name} ${one.version}`, one]));
   const parts = [...each.keys()].sort().map((key) => {
@@ -78,19 +77,22 @@ function writeLicences(modules: readonly string[]): void {
   writeFileSync(join(DIST, 'THIRD-PARTY-LICENCES.md'), `# Packages in this program\n\n${parts.join('\n')}`);
 }
 
-function copyConsole(): void {
-  if (!existsSync(join(CONSOLE, 'index.html'))) throw new Error('The console is not built: npm run build');
-  mkdirSync(join(DIST, 'console'));
-  cpSync(CONSOLE, join(DIST, 'console/dist'), {
+/** What browsers load, from where the service looks for it. */
+function copyPages(name: 'console' | 'site'): void {
+  const built = join(ROOT, name, 'dist');
+  if (!existsSync(join(built, 'index.html'))) throw new Error(`${name}/dist is not there: npm run build`);
+  cpSync(built, join(DIST, name, 'dist'), {
     recursive: true,
-    filter: (path) => basename(path) !== 'licences.json',
+    filter: (path) => !basename(path).startsWith('licences.json'),
   });
 }
 
 rmSync(DIST, { recursive: true, force: true });
 mkdirSync(PROGRAM, { recursive: true });
-copyConsole();
+copyPages('console');
+copyPages('site');
 cpSync(join(ROOT, 'server/migrations'), join(DIST, 'server/migrations'), { recursive: true });
 const { name, version } = JSON.parse(readFileSync(join(ROOT, 'server/package.json'), 'utf8'));
 writeFileSync(join(DIST, 'server/package.json'), `${JSON.stringify({ name, version, type: 'module' })}\n`);
-writeLicences(await bundleServer());
+// The search of the documentation.
+writeLicences([...(await bundleServer()), fileURLToPath(import.meta.resolve('minisearch'))]);

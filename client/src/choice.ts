@@ -21,3 +21,21 @@ export interface ChoiceOption {
   /** What can be chosen, or is chosen mostly; empty where anything can. */
   readonly values: readonly string[];
 }
+
+/** A format of channels, with what may stand in its files. */
+export interface FeedFormat {
+  readonly type: string;
+  readonly label: string;
+  readonly description: string;
+  /** The first is the default. */
+  readonly variants: readonly string[];
+  /** Undefined where every name is a field. */
+  readonly fields?: readonly FeedField[];
+}
+
+export interface FeedField {
+  readonly name: string;
+  readonly isRequired?: boolean;
+  /** The words that it takes. */
+  readonly choices?: readonly string[];
+}

@@ -14,8 +14,8 @@ import { type ClientOptions, createTransport } from './transport.ts';
 import { createWebhookEndpoints } from './webhooks.ts';
 
 export type { ChannelPlace } from './channels.ts';
-export type { Choice, ChoiceOption } from './choice.ts';
-export { choices } from './choices.ts';
+export type { Choice, ChoiceOption, FeedField, FeedFormat } from './choice.ts';
+export { choices, feedFormats } from './choices.ts';
 export type { Condition, Filter, Operator } from './filter.ts';
 export type { FullUpdateOptions, FullUpdatePreview, FullUpdateResult } from './full-update.ts';
 export type { SpanQuery } from './management.ts';

@@ -29,9 +29,15 @@ export function createSession({ call, sendJson, useCsrfToken }: Transport) {
       useCsrfToken(undefined);
     },
     signOutEverywhere: async (options: CallOptions = {}): Promise<void> => {
-      await call('deleteManagementSessions', {}, options);
+      await call('deleteManagementSessions', { query: {} }, options);
       useCsrfToken(undefined);
     },
+    /** One's own sessions, those that have not ended. */
+    list: (options: CallOptions = {}) => call('getManagementSessions', { query: { limit: 1000 } }, options),
+    end: (id: number, options: CallOptions = {}) =>
+      call('deleteManagementSessionsById', { path: { id } }, options),
+    endOthers: (options: CallOptions = {}) =>
+      call('deleteManagementSessions', { query: { others: true } }, options),
     /** Ends all sessions of the user but the new one that it answers. */
     changePassword: (current: string, next: string) =>
       enter('/management/session/password', { current, new: next }),

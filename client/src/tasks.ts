@@ -10,6 +10,8 @@ export interface ReportLine {
   identifier?: string;
   code?: string;
   attribute?: string;
+  /** Of the build of a channel: the field of its format. */
+  field?: string;
   value?: string;
   message?: string;
   /** On the last line of a report that was cut: how many lines there are besides. */

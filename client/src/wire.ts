@@ -323,6 +323,22 @@ export type ChannelTrigger = {
   minSecondsBetween?: number;
 };
 
+export type ConsoleSession = {
+  id: number;
+  /** the session of this request */
+  isCurrent: boolean;
+  /** epoch milliseconds */
+  createdAt: number;
+  /** epoch milliseconds, to the minute */
+  usedAt: number;
+  /** epoch milliseconds */
+  expiresAt: number;
+  /** the network address that signed in; null: not known */
+  address: string | null;
+  /** how the browser names itself, at most 255 characters; null: not known */
+  userAgent: string | null;
+};
+
 export type Coverage = {
   /** in the catalog */
   products: number;
@@ -487,6 +503,14 @@ export type LastBuild = {
   /** epoch milliseconds */
   startTime: number;
   finishTime: number | null;
+  /** what somebody should know of the task, a sentence each */
+  warnings?: Array<string>;
+  /** only on a failed task */
+  error?: {
+    code: string;
+    message: string;
+    details: Array<string>;
+  };
   /** null until the build has counted */
   counts: BuildCounts | null;
 };
@@ -1435,6 +1459,15 @@ export type RequestPoint = {
   meanMs: number;
 };
 
+export type Root = {
+  name: "Relata";
+  version: string;
+  console: string;
+  docs: string;
+  openapi: string;
+  health: string;
+};
+
 export type RowFilter = Record<string, unknown>;
 
 export type RunCounts = {
@@ -1978,8 +2011,25 @@ export interface Operations {
     };
     answer: SignedIn;
   };
-  /** Sign out everywhere */
+  /** Sign out everywhere, or everywhere else */
   deleteManagementSessions: {
+    query: { others?: boolean; };
+    answer: {
+      status: "success";
+    };
+  };
+  /** List your own sessions */
+  getManagementSessions: {
+    query: { limit?: number; cursor?: string; };
+    answer: {
+      items: Array<ConsoleSession>;
+      /** null when nothing follows */
+      nextCursor: string | null;
+    };
+  };
+  /** End one of your own sessions */
+  deleteManagementSessionsById: {
+    path: { id: number; };
     answer: {
       status: "success";
     };
@@ -2904,8 +2954,12 @@ export interface Operations {
     answer: Record<string, unknown>;
   };
   /** This interface to read */
-  getDocs: {
+  getDocsApi: {
     answer: string;
+  };
+  /** Where everything is */
+  get: {
+    answer: Root;
   };
 }
 
@@ -2940,6 +2994,8 @@ export const operations = {
   postManagementInvitationsAccept: ['POST', '/management/invitations/accept'],
   postManagementSessionPassword: ['POST', '/management/session/password'],
   deleteManagementSessions: ['DELETE', '/management/sessions'],
+  getManagementSessions: ['GET', '/management/sessions'],
+  deleteManagementSessionsById: ['DELETE', '/management/sessions/{id}'],
   getManagementUsers: ['GET', '/management/users'],
   patchManagementUsersById: ['PATCH', '/management/users/{id}'],
   deleteManagementUsersById: ['DELETE', '/management/users/{id}'],
@@ -3037,5 +3093,6 @@ export const operations = {
   postManagementProjectsByIdChannelsPreview: ['POST', '/management/projects/{id}/channels/preview'],
   getChannelsByTokenByFileName: ['GET', '/channels/{token}/{fileName}'],
   getOpenapiJson: ['GET', '/openapi.json'],
-  getDocs: ['GET', '/docs'],
+  getDocsApi: ['GET', '/docs/api'],
+  get: ['GET', '/'],
 } as const satisfies Record<keyof Operations, readonly [string, string]>;

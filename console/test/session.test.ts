@@ -67,6 +67,24 @@ test('a password is changed, and all sessions end at once (§5.6)', async (t) =>
   await page.getByRole('link', { name: 'Account' }).waitFor();
 });
 
+test('the account page lists the sessions and ends those elsewhere (§5.6 rule 13)', async (t) => {
+  const console = await startConsole(t);
+  const { page, password } = await enterAsOwner(console);
+  const elsewhere = await console.open();
+  await fill(elsewhere, { 'E-mail': 'ada@shop.example', Password: password });
+  await elsewhere.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await elsewhere.getByRole('link', { name: 'Account' }).waitFor();
+
+  await page.getByRole('link', { name: 'Account' }).click();
+  await page.getByText('this session').waitFor();
+  await page.getByText('127.0.0.1').first().waitFor();
+  assert.deepEqual(await findBarriers(page), []);
+  await page.getByRole('button', { name: /^End the session of Chrome/ }).click();
+  await page.getByRole('button', { name: 'End all other sessions' }).waitFor({ state: 'detached' });
+  await elsewhere.getByRole('link', { name: 'Projects' }).click();
+  await elsewhere.getByRole('heading', { name: 'Sign in to Relata' }).waitFor();
+});
+
 test('somebody whose session has ended comes to the sign-in (§5.6 rule 6)', async (t) => {
   const console = await startConsole(t);
   const { page } = await enterAsOwner(console);

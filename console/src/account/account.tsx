@@ -8,6 +8,7 @@ import { Answer, Card, ErrorNote, Page } from '../parts/page.tsx';
 import { Ago, Code } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { useRelata, useRights, useSession } from '../state/session.tsx';
+import { Sessions } from './sessions.tsx';
 
 const ROLES: readonly Choice[] = [
   ['viewer', 'viewer: read-only'],
@@ -15,7 +16,7 @@ const ROLES: readonly Choice[] = [
   ['owner', 'owner: everything'],
 ];
 
-/** One's own password, and, for an owner, who else may sign in. */
+/** One's own password and sessions, and, for an owner, who else may sign in. */
 export function Account() {
   const { who } = useSession();
   const { canManageUsers } = useRights();
@@ -26,7 +27,7 @@ export function Account() {
       {canManageUsers && <Users self={user.id} />}
       {canManageUsers && <Invitations />}
       <Password />
-      <SignOuts />
+      <Sessions />
     </Page>
   );
 }
@@ -233,21 +234,6 @@ function Password() {
           <Button type="submit">Change the password</Button>
         </div>
       </form>
-    </Card>
-  );
-}
-
-function SignOuts() {
-  const { signOut } = useSession();
-  const tell = useTell();
-  return (
-    <Card title="Sessions">
-      <p className="soft">Ends all of your sessions on every device, including this one.</p>
-      <div className="row">
-        <Button look="danger" onClick={() => void signOut(true).catch(tell.bad)}>
-          Sign out everywhere
-        </Button>
-      </div>
     </Card>
   );
 }

@@ -1,5 +1,5 @@
 import { Switch } from '@base-ui/react/switch';
-import { type ComponentProps, type ReactNode, useId } from 'react';
+import { type ComponentProps, type ReactNode, useId, useState } from 'react';
 
 interface Label {
   label: string;
@@ -28,6 +28,47 @@ export function TextField({ label, hint, isQuiet, mistake, ...rest }: Label & Co
         {hint}
       </Hint>
     </div>
+  );
+}
+
+/** A thing in a list is renamed when its field is left: half of a name may be that of another one. */
+export function NameField({
+  label,
+  value,
+  onChange,
+}: {
+  label: string;
+  value: string;
+  onChange(value: string): void;
+}) {
+  const [text, setText] = useState(value);
+  return (
+    <TextField
+      label={label}
+      isQuiet
+      value={text}
+      maxLength={255}
+      onChange={({ target }) => setText(target.value)}
+      onBlur={() => onChange(text)}
+    />
+  );
+}
+
+/** A number, or nothing. */
+export function NumberField({
+  value,
+  onChange,
+  ...rest
+}: Label & { value: number | undefined; onChange(value: number | undefined): void }) {
+  return (
+    <TextField
+      {...rest}
+      type="number"
+      min={0}
+      step="any"
+      value={value ?? ''}
+      onChange={({ target }) => onChange(target.value === '' ? undefined : Number(target.value))}
+    />
   );
 }
 

@@ -5,8 +5,18 @@ import { useProject } from '../state/project.ts';
 import { goTo, linkTo } from '../state/route.ts';
 import { useTell } from './toasts.tsx';
 
+/** What a project has lists of, each with a view of its own. */
+export type Defined = 'relation' | 'pipeline' | 'channel';
+
+/** @returns what has a thing, its list and what it did read anew, after something was done with it */
+export function useRefresh(...names: readonly string[]) {
+  const project = useProject();
+  const queries = useQueryClient();
+  return () => Promise.all(names.map((name) => queries.invalidateQueries({ queryKey: [name, project.id] })));
+}
+
 interface Saving<Value> {
-  what: 'relation' | 'pipeline';
+  what: Defined;
   /** As it was read; undefined for a new one. */
   stored: Tagged<Value> | undefined;
   create(): Promise<Value>;
@@ -20,7 +30,7 @@ interface Saving<Value> {
 export function useSaving<Value extends { readonly id: number }>(saving: Saving<Value>) {
   const { what, stored, create, replace, tell: add } = saving;
   const project = useProject();
-  const queries = useQueryClient();
+  const refresh = useRefresh(`${what}s`, what);
   const tell = useTell();
   const [error, setError] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
@@ -38,8 +48,7 @@ export function useSaving<Value extends { readonly id: number }>(saving: Saving<
       async (saved) => {
         tell.good(`The ${what} is saved`, add?.(saved) ?? '');
         goTo(linkTo('projects', project.id, `${what}s`, saved.id));
-        const names = [`${what}s`, what];
-        await Promise.all(names.map((name) => queries.invalidateQueries({ queryKey: [name, project.id] })));
+        await refresh();
       },
       (reason: unknown) => {
         setError(reason);

@@ -9,24 +9,7 @@ import {
   type RunCounts,
 } from '@relata/client';
 import { countOf, formatCount } from '../state/format.ts';
-
-/** Of a pipeline each of source, format and trigger: what else it has depends on its type. */
-type Typed = Readonly<Record<string, unknown>>;
-
-export const textOf = (part: Typed, name: string): string =>
-  part[name] === undefined ? '' : String(part[name]);
-
-export const typeOf = (part: Typed): string => textOf(part, 'type');
-
-/** @returns the part with another value; an empty one is left out, so that the service finds it out */
-export function withOption(part: Typed, name: string, value: unknown): Record<string, unknown> {
-  const { [name]: _, ...others } = part;
-  return value === '' || value === undefined ? others : { ...others, [name]: value };
-}
-
-/** The same, but an empty value is one: an option is left out only by undefined. */
-export const withValue = (part: Typed, name: string, value: unknown): Record<string, unknown> =>
-  value === '' ? { ...part, [name]: value } : withOption(part, name, value);
+import { type Typed, textOf, typeOf } from '../state/typed.ts';
 
 const toChoice = ({ type, label }: Choice) => [type, label] as const;
 export const FORMATS = choices.PipelineFormat.map(toChoice);
@@ -138,10 +121,4 @@ export function readAttributes({ attributes }: Mapping): { chosen: MappedAttribu
 export function writeAttributes(chosen: MappedAttributes, hasRest: boolean): Mapping['attributes'] {
   if (Object.keys(chosen).length === 0) return hasRest ? '*' : undefined;
   return hasRest ? { ...chosen, '*': '*' } : chosen;
-}
-
-/** @returns what a refusal says of the place or of what is in it, as `/trigger/cron` */
-export function mistakeAt(details: readonly string[], place: string): string | undefined {
-  const found = details.filter((detail) => detail.startsWith(`${place}:`) || detail.startsWith(`${place}/`));
-  return found.map((detail) => detail.slice(detail.indexOf(': ') + 2)).join('; ') || undefined;
 }

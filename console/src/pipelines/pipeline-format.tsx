@@ -1,8 +1,9 @@
 import { SelectField } from '../parts/field.tsx';
 import { Card } from '../parts/page.tsx';
-import { useMistake } from './mistakes.ts';
+import { useMistake } from '../state/mistakes.ts';
+import { typeOf, withValue } from '../state/typed.ts';
 import { OptionField } from './option-field.tsx';
-import { FORMATS, hintOf, needOfMapping, optionsOf, typeOf, withValue } from './pipeline-draft.ts';
+import { FORMATS, hintOf, needOfMapping, optionsOf } from './pipeline-draft.ts';
 import type { PipelineShape } from './pipeline-form.tsx';
 
 type Found = Readonly<Record<string, string>> | undefined;

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { AreaField, TextField } from '../parts/field.tsx';
 import { Card } from '../parts/page.tsx';
-import { useMistake } from './mistakes.ts';
+import { useMistake } from '../state/mistakes.ts';
 import { MappedAttributesFields } from './pipeline-attributes.tsx';
 import { ColumnField, ColumnsField } from './pipeline-column.tsx';
 import { nameFormat, needOfMapping, withField } from './pipeline-draft.ts';

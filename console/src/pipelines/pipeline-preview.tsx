@@ -7,7 +7,8 @@ import { countOf, formatCount } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
-import { needOfMapping, typeOf } from './pipeline-draft.ts';
+import { typeOf } from '../state/typed.ts';
+import { needOfMapping } from './pipeline-draft.ts';
 
 /** So many rows are shown besides those with problems. */
 const FIRST_ROWS = 3;

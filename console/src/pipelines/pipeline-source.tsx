@@ -2,18 +2,10 @@ import { useState } from 'react';
 import { Button, IconButton } from '../parts/button.tsx';
 import { SelectField, SwitchField, TextField } from '../parts/field.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
-import { useMistake } from './mistakes.ts';
+import { useMistake } from '../state/mistakes.ts';
+import { typeOf, withOption, withValue } from '../state/typed.ts';
 import { OptionField } from './option-field.tsx';
-import {
-  EMPTY_PIPELINE,
-  guessFormat,
-  hintOf,
-  optionsOf,
-  SOURCES,
-  typeOf,
-  withOption,
-  withValue,
-} from './pipeline-draft.ts';
+import { EMPTY_PIPELINE, guessFormat, hintOf, optionsOf, SOURCES } from './pipeline-draft.ts';
 import type { PipelineShape } from './pipeline-form.tsx';
 import type { Tried } from './pipeline-preview.tsx';
 

@@ -1,16 +1,19 @@
 import type { Pipeline } from '@relata/client';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { Button, LinkButton } from '../parts/button.tsx';
-import { FormDialog } from '../parts/dialog.tsx';
+import { DeleteButton } from '../parts/delete-button.tsx';
 import { Answer, Card, Page } from '../parts/page.tsx';
-import { Code } from '../parts/show.tsx';
+import { useRefresh } from '../parts/saving.ts';
+import { MappingJson, Pairs } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
+import { UrlCard } from '../parts/url-card.tsx';
 import { formatMoment, formatPercent } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
-import { goTo, linkTo, useRoute } from '../state/route.ts';
+import { linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
-import { describeSource, describeTrigger, MODES, nameFormat, textOf, typeOf } from './pipeline-draft.ts';
+import { textOf, typeOf } from '../state/typed.ts';
+import { describeSource, describeTrigger, MODES, nameFormat } from './pipeline-draft.ts';
 import { PipelineRuns } from './pipeline-runs.tsx';
 import { isRunning } from './pipelines.tsx';
 
@@ -52,17 +55,7 @@ export function PipelineView() {
   );
 }
 
-/** After something was done with a pipeline: it, its runs and the list are read anew. */
-function useRefresh() {
-  const project = useProject();
-  const queries = useQueryClient();
-  return () =>
-    Promise.all(
-      ['pipeline', 'pipelines', 'pipeline-runs'].map((name) =>
-        queries.invalidateQueries({ queryKey: [name, project.id] }),
-      ),
-    );
-}
+const PARTS = ['pipeline', 'pipelines', 'pipeline-runs'];
 
 function Actions({ pipeline }: { pipeline: Pipeline }) {
   const project = useProject();
@@ -85,7 +78,7 @@ function Actions({ pipeline }: { pipeline: Pipeline }) {
 /** @returns what starts a run, and whether it is being done */
 function useStart(start: (given?: File) => Promise<unknown>) {
   const tell = useTell();
-  const refresh = useRefresh();
+  const refresh = useRefresh(...PARTS);
   const [isBusy, setBusy] = useState(false);
   const begin = async (file?: File) => {
     setBusy(true);
@@ -156,34 +149,25 @@ function SendFile({ pipeline }: { pipeline: Pipeline }) {
 function Webhook({ pipeline }: { pipeline: Pipeline }) {
   const relata = useRelata();
   const project = useProject();
-  const { canChange } = useRights();
-  const refresh = useRefresh();
-  const tell = useTell();
-  const [isOpen, setOpen] = useState(false);
+  const refresh = useRefresh(...PARTS);
   const renew = async () => {
     await relata.pipelines.renewTriggerId({ projectId: project.id, pipelineId: pipeline.id });
-    tell.good('The webhook has a new URL');
     await refresh();
   };
   return (
-    <Card title="Webhook" actions={canChange && <Button onClick={() => setOpen(true)}>New URL …</Button>}>
+    <UrlCard
+      title="Webhook"
+      of="webhook"
+      url={textOf(pipeline.trigger, 'url')}
+      warning="The present URL stops working at once: calls to it get 404. Give callers the new one."
+      renew={renew}
+    >
       <p className="soft">
         A POST to this URL starts a run. It needs an account key that may write, as{' '}
         <code>Authorization: Bearer …</code>, and works at most once every{' '}
         {textOf(pipeline.trigger, 'minSecondsBetween')} seconds.
       </p>
-      <Code label="The URL of the webhook" text={textOf(pipeline.trigger, 'url')} />
-      <FormDialog
-        title="Change the URL of the webhook"
-        action="Create a new URL"
-        isDanger
-        isOpen={isOpen}
-        onClose={() => setOpen(false)}
-        onSubmit={renew}
-      >
-        <p>The present URL stops working at once: calls to it get 404. Give callers the new one.</p>
-      </FormDialog>
-    </Card>
+    </UrlCard>
   );
 }
 
@@ -206,20 +190,8 @@ function Definition({ pipeline }: { pipeline: Pipeline }) {
   ];
   return (
     <Card title="Definition">
-      <dl className="pairs">
-        {pairs.map(([name, value]) => (
-          <div key={name} className="pair">
-            <dt>{name}</dt>
-            <dd className="break">{value}</dd>
-          </div>
-        ))}
-      </dl>
-      {pipeline.mapping && (
-        <details>
-          <summary>Mapping</summary>
-          <Code label="The mapping as JSON" text={JSON.stringify(pipeline.mapping, null, 2)} />
-        </details>
-      )}
+      <Pairs pairs={pairs} />
+      {pipeline.mapping && <MappingJson mapping={pipeline.mapping} />}
     </Card>
   );
 }
@@ -227,28 +199,10 @@ function Definition({ pipeline }: { pipeline: Pipeline }) {
 function DeletePipeline({ pipeline }: { pipeline: Pipeline }) {
   const relata = useRelata();
   const project = useProject();
-  const queries = useQueryClient();
-  const [isOpen, setOpen] = useState(false);
-  const remove = async () => {
-    await relata.pipelines.delete({ projectId: project.id, pipelineId: pipeline.id });
-    await queries.invalidateQueries({ queryKey: ['pipelines', project.id] });
-    setTimeout(() => goTo(linkTo('projects', project.id, 'pipelines')));
-  };
+  const remove = () => relata.pipelines.delete({ projectId: project.id, pipelineId: pipeline.id });
   return (
-    <>
-      <Button look="danger" onClick={() => setOpen(true)}>
-        Delete …
-      </Button>
-      <FormDialog
-        title={`Delete ${pipeline.name}`}
-        action="Delete the pipeline"
-        isDanger
-        isOpen={isOpen}
-        onClose={() => setOpen(false)}
-        onSubmit={remove}
-      >
-        <p>Its schedule or webhook ends. The products that it imported stay.</p>
-      </FormDialog>
-    </>
+    <DeleteButton what="pipeline" name={pipeline.name} remove={remove}>
+      Its schedule or webhook ends. The products that it imported stay.
+    </DeleteButton>
   );
 }

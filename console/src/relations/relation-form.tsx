@@ -1,13 +1,12 @@
 import type { Attribute, RelationDefinition } from '@relata/client';
-import { useQuery } from '@tanstack/react-query';
 import { Button, IconButton } from '../parts/button.tsx';
 import { AreaField, SelectField, SwitchField, TextField } from '../parts/field.tsx';
+import { FilterEditor } from '../parts/filter-editor.tsx';
 import { Card } from '../parts/page.tsx';
 import { SuggestField } from '../parts/suggest-field.tsx';
+import { useAttributes } from '../state/attributes.ts';
 import { EVERY_PRODUCT, MATCH_OPERATORS, nameMatched, OWN_FIELDS } from '../state/filters.ts';
 import { useProject } from '../state/project.ts';
-import { useRelata } from '../state/session.tsx';
-import { FilterEditor } from './filter-editor.tsx';
 import { RelationLinks } from './relation-links.tsx';
 
 interface Shape {
@@ -55,16 +54,6 @@ export function RelationForm({ draft, relationId, onChange }: Shape) {
       <Names draft={draft} onChange={onChange} />
     </div>
   );
-}
-
-function useAttributes(): readonly Attribute[] {
-  const project = useProject();
-  const relata = useRelata();
-  const ontology = useQuery({
-    queryKey: ['ontology', project.id],
-    queryFn: ({ signal }) => relata.ontology.get(project.id, { signal }),
-  });
-  return ontology.data?.value.attributes ?? [];
 }
 
 function Basics({ draft, relationId, onChange }: Shape) {

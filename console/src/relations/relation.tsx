@@ -1,12 +1,12 @@
 import type { Relation, RelationDefinition, Tagged } from '@relata/client';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button, CopyButton } from '../parts/button.tsx';
-import { FormDialog } from '../parts/dialog.tsx';
+import { DeleteButton } from '../parts/delete-button.tsx';
 import { Answer, ErrorNote, Page } from '../parts/page.tsx';
 import { useSaving } from '../parts/saving.ts';
 import { useProject } from '../state/project.ts';
-import { goTo, linkTo, useRoute } from '../state/route.ts';
+import { linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { RelationExplain } from './relation-explain.tsx';
 import { RelationForm } from './relation-form.tsx';
@@ -129,31 +129,11 @@ function useSave(stored: Tagged<Relation> | undefined, draft: RelationDefinition
 function DeleteRelation({ relation }: { relation: Relation }) {
   const relata = useRelata();
   const project = useProject();
-  const queries = useQueryClient();
-  const [isOpen, setOpen] = useState(false);
-  const remove = async () => {
-    await relata.relations.delete(project.id, relation.id);
-    await queries.invalidateQueries({ queryKey: ['relations', project.id] });
-    setTimeout(() => goTo(linkTo('projects', project.id, 'relations')));
-  };
+  const remove = () => relata.relations.delete(project.id, relation.id);
   return (
-    <>
-      <Button look="danger" onClick={() => setOpen(true)}>
-        Delete …
-      </Button>
-      <FormDialog
-        title={`Delete ${relation.name}`}
-        action="Delete the relation"
-        isDanger
-        isOpen={isOpen}
-        onClose={() => setOpen(false)}
-        onSubmit={remove}
-      >
-        <p>
-          Requests for its id then return nothing. The id is never used again. To disable it for a while,
-          switch it off instead.
-        </p>
-      </FormDialog>
-    </>
+    <DeleteButton what="relation" name={relation.name} remove={remove}>
+      Requests for its id then return nothing. The id is never used again. To disable it for a while, switch
+      it off instead.
+    </DeleteButton>
   );
 }

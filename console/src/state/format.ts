@@ -65,3 +65,32 @@ export function safeUrl(text: string | null | undefined): string | undefined {
   const { protocol, href } = new URL(text);
   return protocol === 'http:' || protocol === 'https:' ? href : undefined;
 }
+
+/** The more special name comes first: Edge calls itself Chrome too, and Chrome Safari. */
+const BROWSERS = [
+  ['Edg/', 'Edge'],
+  ['OPR/', 'Opera'],
+  ['Firefox/', 'Firefox'],
+  ['Chrome/', 'Chrome'],
+  ['Safari/', 'Safari'],
+] as const;
+
+const SYSTEMS = [
+  ['Android', 'Android'],
+  ['iPhone', 'iPhone'],
+  ['iPad', 'iPad'],
+  ['Windows', 'Windows'],
+  ['Mac OS X', 'macOS'],
+  ['Linux', 'Linux'],
+] as const;
+
+/** @returns such as `Firefox on Windows`; of a program its own name */
+export function describeBrowser(userAgent: string | null): string {
+  if (!userAgent) return 'unknown browser';
+  const find = (names: readonly (readonly [string, string])[]) =>
+    names.find(([mark]) => userAgent.includes(mark))?.[1];
+  const browser = find(BROWSERS);
+  if (browser === undefined) return userAgent.slice(0, 40);
+  const system = find(SYSTEMS);
+  return system === undefined ? browser : `${browser} on ${system}`;
+}

@@ -19,6 +19,7 @@ import {
 import {
   createInvitations,
   createOwnerLinks,
+  createOwnSessions,
   createPasswordLimit,
   createSessionFinder,
   createSignIn,
@@ -27,6 +28,7 @@ import {
   dropOwnerLinksUpTo,
   type Invitations,
   type OwnerLinks,
+  type OwnSessions,
   type SessionFinder,
   type SignIn,
   type UserManagement,
@@ -36,7 +38,12 @@ export type { NewKey } from './keys/keys.ts';
 export { ownerLinkUrl } from './users/users.ts';
 
 type Keys = Omit<KeyFinder, 'dropCache' | 'dropEndedWindows'> & Omit<KeyManagement, 'addKey'>;
-type Users = Pick<SessionFinder, 'findUser'> & SignIn & OwnerLinks & UserManagement & Invitations;
+type Users = Pick<SessionFinder, 'findUser'> &
+  SignIn &
+  OwnSessions &
+  OwnerLinks &
+  UserManagement &
+  Invitations;
 
 export interface Access extends Keys, Users {
   /**
@@ -103,6 +110,7 @@ function createUsers({ database, clock, projects }: Pick<AccessParts, 'database'
   return {
     findUser: sessions.findUser,
     ...createSignIn(parts),
+    ...createOwnSessions(parts),
     ...createOwnerLinks(parts),
     ...createUserManagement(parts),
     ...createInvitations(parts),

@@ -25,7 +25,9 @@ import {
   createSessionCookie,
   type Server,
   serveConsole,
+  serveDocs,
   serveDocuments,
+  serveRoot,
 } from '../http/http.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { pipelineRoutes } from '../pipelines/definitions/pipeline-routes.ts';
@@ -107,7 +109,7 @@ export interface RouteNeeds {
 
 /** All routes of the rooms; those of the service itself are in `app/app.ts`. */
 export function addRoutes(server: Server, needs: RouteNeeds): void {
-  const { config, clock, storage, access, consoleFolder } = needs;
+  const { config, clock, storage, access, consoleFolder, version } = needs;
   const { database } = storage;
   const findBaseUrl = () => baseUrlOf(config, server);
   const parts = {
@@ -118,5 +120,7 @@ export function addRoutes(server: Server, needs: RouteNeeds): void {
   };
   for (const routes of ROUTES) routes(parts)(server);
   serveDocuments(server);
-  serveConsole(server, consoleFolder);
+  const hasConsole = serveConsole(server, consoleFolder);
+  serveDocs(server);
+  serveRoot(server, { version, page: hasConsole ? '/console/' : '/docs/' });
 }

@@ -81,7 +81,11 @@ export async function createApp({
   const logger = server.log as Logger;
   const metrics = openMetrics(
     { config, storage },
-    { isReady: () => isReady, countWaitingTasks: () => tasks.countWaiting() },
+    {
+      isReady: () => isReady,
+      countWaitingTasks: () => tasks.countWaiting(),
+      listTaskKinds: () => tasks.listKinds(),
+    },
   );
   const readers = openReaders(config, storage);
   const tasks = createTasks({
@@ -166,7 +170,7 @@ async function beginWork(
 
 const openMetrics = (
   { config, storage }: Pick<Base, 'config' | 'storage'>,
-  sources: Pick<MetricSources, 'isReady' | 'countWaitingTasks'>,
+  sources: Omit<MetricSources, 'dataDir'>,
 ) => createMetrics({ ...(storage.place.kind === 'embedded' && { dataDir: config.dataDir }), ...sources });
 
 /** A database that is away must not keep the process from ending; leases run out by themselves. */

@@ -62,9 +62,11 @@ export {
   sendRaw,
   serve,
   serveConsole,
+  serveDocs,
   serveMetrics,
   serveOnce,
   serveRaw,
+  serveRoot,
 } from './server/server.ts';
 
 export type Server = FastifyInstance;

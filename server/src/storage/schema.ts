@@ -49,6 +49,8 @@ export interface ControlSchema {
     created_at: number;
     used_at: number;
     expires_at: number;
+    address: string | null;
+    user_agent: string | null;
   };
   owner_link: { hash: string; account_id: number; expires_at: number };
   invitation: {

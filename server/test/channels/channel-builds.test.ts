@@ -39,6 +39,8 @@ test('a build that shrank or lacks too much fails, and what is published stays (
     (await project.report(lacking)).map(({ identifier, field }: AnyBody) => [identifier, field]),
     [5, 6, 7, 8, 9].map((at) => [`P${at}`, 'price']),
   );
+  const { lastBuild } = await project.read(channel);
+  assert.deepEqual([lastBuild.error.code, lastBuild.counts.leftOut], ['channel_rows_left_out', 5]);
   assert.equal(await (await project.fetch(channel.url)).text(), before, 'what is published stays');
   assert.equal((await listPieces(channel)).length, 1, 'a failed build leaves nothing behind');
   const { body } = await project.manage('PUT', `/${channel.id}`, {

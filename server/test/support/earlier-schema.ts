@@ -76,6 +76,8 @@ const CHANNELS = 'drop table channel; drop table channel_build; drop table chann
 const EVENTS = ['service_event', 'webhook_endpoint', 'webhook_message', 'webhook_delivery', 'webhook_queue']
   .map((table) => `drop table ${table};`)
   .join(' ');
+/** Of the users of the console. */
+const SESSIONS = 'alter table console_session drop column address, drop column user_agent;';
 
 export interface Earlier {
   /** The migration that is taken back, with all that came after it. */
@@ -98,7 +100,7 @@ export async function takeBack(
   if (store.kind === 'postgres') {
     const marks = before === 'paths' ? MARKS : '';
     await store.change(
-      `${EVENTS} ${SEARCH} ${SECRETS} ${CHANNELS} ${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`,
+      `${SESSIONS} ${EVENTS} ${SEARCH} ${SECRETS} ${CHANNELS} ${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`,
     );
     return;
   }

@@ -1,18 +1,28 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { csrfTokenOf, type Routes, type Server, type SessionCookie, serve } from '../../http/http.ts';
+import {
+  csrfTokenOf,
+  ListQuery,
+  type Routes,
+  type Server,
+  type SessionCookie,
+  serve,
+} from '../../http/http.ts';
 import { isUser, type UserCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Access } from '../access.ts';
 import { DoneAnswer } from '../keys/keys.ts';
-import type { OpenedSession } from './console-session.ts';
-import type { Visitor } from './sign-in.ts';
+import type { OpenedSession, Visitor } from './console-session.ts';
 import {
   Credentials,
   InvitationAcceptance,
   NewOwner,
   PasswordChange,
+  SessionPage,
   SignedIn,
+  SignOutQuery,
   toSignedIn,
+  toWireSession,
+  UserParams,
 } from './user-schemas.ts';
 
 export interface SessionRouteParts {
@@ -36,6 +46,7 @@ export const sessionRoutes =
     serveLinks(server, parts);
     serveSession(server, parts);
     serveSignOut(server, parts);
+    serveOwnSessions(server, parts);
   };
 
 function serveSignIn(server: Server, parts: SessionRouteParts): void {
@@ -118,11 +129,47 @@ function serveSignOut(server: Server, { access, cookie }: SessionRouteParts): vo
   const everywhere = {
     ...about,
     method: 'DELETE',
-    ...{ path: '/management/sessions', summary: 'Sign out everywhere' },
+    ...{ path: '/management/sessions', query: SignOutQuery },
+    summary: 'Sign out everywhere, or everywhere else',
   } as const;
   serve(server, everywhere, async (request, reply) => {
-    await access.signOutEverywhere(userOf(request));
+    const user = userOf(request);
+    if (request.query.others === true) {
+      await access.endOtherSessions(user);
+      return done;
+    }
+    await access.signOutEverywhere(user);
     cookie.clear(reply);
+    return done;
+  });
+}
+
+function serveOwnSessions(server: Server, { access, cookie }: SessionRouteParts): void {
+  const about = { config: own, tags };
+  const list = {
+    ...about,
+    method: 'GET',
+    path: '/management/sessions',
+    summary: 'List your own sessions',
+    ...{ query: ListQuery, answer: { 200: SessionPage } },
+  } as const;
+  serve(server, list, async (request) => {
+    const user = userOf(request);
+    const { items, nextCursor } = await access.listSessions(user, request.query);
+    return { items: items.map((one) => toWireSession(one, user.sessionId)), nextCursor };
+  });
+
+  const end = {
+    ...about,
+    method: 'DELETE',
+    path: '/management/sessions/:id',
+    summary: 'End one of your own sessions',
+    ...{ params: UserParams, answer: { 200: DoneAnswer } },
+  } as const;
+  serve(server, end, async (request, reply) => {
+    const user = userOf(request);
+    await access.endSession(user, request.params.id);
+    if (request.params.id === user.sessionId) cookie.clear(reply);
     return done;
   });
 }
@@ -138,7 +185,11 @@ async function answerOpened(
 }
 
 function visitorOf({ cookie }: SessionRouteParts, request: FastifyRequest): Visitor {
-  return { address: request.ip, sessionValue: cookie.read(request) };
+  return {
+    address: request.ip,
+    userAgent: request.headers['user-agent'],
+    sessionValue: cookie.read(request),
+  };
 }
 
 /** The guard admits only sessions here. */

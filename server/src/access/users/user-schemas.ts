@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { Id } from '../../http/http.ts';
 import type { Account } from '../../projects/projects.ts';
+import type { ConsoleSession } from './console-session-store.ts';
 import type { Invitation } from './invitation-store.ts';
 import type { User } from './user.ts';
 
@@ -38,6 +39,9 @@ export const InvitationAcceptance = Type.Object({ token: Token, name: Name, pass
 export const NewInvitation = Type.Object({ email: Email, role: RoleWord }, closed);
 export const UserChange = Type.Partial(Type.Object({ name: Name, role: RoleWord }), closed);
 export const UserParams = Type.Object({ id: Id });
+export const SignOutQuery = Type.Object({
+  others: Type.Optional(Type.Boolean({ description: 'true: this session goes on' })),
+});
 
 /** Source: docs/interface.md §5.6 rule 3. */
 export const SignedIn = Type.Object(
@@ -48,6 +52,25 @@ export const SignedIn = Type.Object(
   },
   { title: 'SignedIn' },
 );
+
+const WireSession = Type.Object(
+  {
+    id: Type.Integer(),
+    isCurrent: Type.Boolean({ description: 'the session of this request' }),
+    createdAt: Instant,
+    usedAt: Type.Integer({ description: 'epoch milliseconds, to the minute' }),
+    expiresAt: Instant,
+    address: Type.Union([Type.String(), Type.Null()], {
+      description: 'the network address that signed in; null: not known',
+    }),
+    userAgent: Type.Union([Type.String(), Type.Null()], {
+      description: 'how the browser names itself, at most 255 characters; null: not known',
+    }),
+  },
+  { title: 'ConsoleSession' },
+);
+
+export const SessionPage = Type.Object({ items: Type.Array(WireSession), nextCursor: NextCursor });
 
 export const WireUser = Type.Object(
   {
@@ -94,6 +117,11 @@ export const InvitationPage = Type.Object({ items: Type.Array(WireInvitation), n
 export function toSignedIn({ user, account }: { user: User; account: Account }, csrfToken: string) {
   const { id, email, name, role } = user;
   return { user: { id, email, name, role }, account: { id: account.id, name: account.name }, csrfToken };
+}
+
+export function toWireSession(session: ConsoleSession, currentId: number) {
+  const { id, createdAt, usedAt, expiresAt, address, userAgent } = session;
+  return { id, isCurrent: id === currentId, createdAt, usedAt, expiresAt, address, userAgent };
 }
 
 export function toWireUser({ id, email, name, role, createdAt, signedInAt }: User) {

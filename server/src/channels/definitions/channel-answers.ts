@@ -38,8 +38,12 @@ const toPublished = (
 });
 
 function toLastBuild({ task, startedBy }: ChannelBuild) {
-  const { id, taskStatus, startTime, finishTime } = toWireTask(task);
-  return { taskId: id, taskStatus, startedBy, startTime, finishTime, counts: countsOf(task) };
+  const { id, taskStatus, startTime, finishTime, warnings, error } = toWireTask(task);
+  return {
+    ...{ taskId: id, taskStatus, startedBy, startTime, finishTime, counts: countsOf(task) },
+    ...(warnings && { warnings }),
+    ...(error && { error }),
+  };
 }
 
 export const toWireBuild = ({ task, startedBy }: ChannelBuild) => ({

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import type { Filter } from '../../catalog/catalog.ts';
 import { Id, ListQuery } from '../../http/http.ts';
 import { WireTaskSchema } from '../../tasks/tasks.ts';
-import { FORMATS, RELATED_AS } from '../formats/formats.ts';
+import { describeFormat, FORMATS, RELATED_AS } from '../formats/formats.ts';
 import { OWN_FIELDS } from '../mapping/mapping.ts';
 
 const closed = { additionalProperties: false } as const;
@@ -29,7 +29,7 @@ const Format = Type.Object(
       Type.Enum(['gzip', 'none'], { description: 'default none; gzip for openai as jsonl' }),
     ),
   },
-  { ...closed, title: 'ChannelFormat' },
+  { ...closed, title: 'ChannelFormat', 'x-formats': FORMATS.map(describeFormat) },
 );
 
 /** `checkChannel` checks it: it is recursive. */
@@ -163,6 +163,8 @@ const LastBuild = Type.Object(
     startedBy: StartedBy,
     startTime: Instant,
     finishTime: Type.Union([Instant, Type.Null()]),
+    warnings: Type.Optional(WireTaskSchema.properties.warnings),
+    error: Type.Optional(WireTaskSchema.properties.error),
     counts: BuildCounts,
   },
   { title: 'LastBuild' },

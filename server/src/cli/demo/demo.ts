@@ -117,7 +117,7 @@ export function describeDemo(place: DemoPlace): string {
   });
   return `
 Relata serves the demo catalog at ${address}
-The API reference is at ${address}/docs
+The documentation is at ${address}/docs/, the API reference at ${address}/docs/api
 The console is at ${address}/console/: sign in with the key, or sign up with the link
 Your key, for this demo only: ${key}
 Your owner link, valid for an hour: ${consoleLink}

@@ -36,6 +36,7 @@ import { boundConnections, connectionOptions, READER_MS } from './connections.ts
 import { RequestLog } from './request-log.ts';
 
 export { serveConsole } from './console-files.ts';
+export { serveDocs } from './docs-files.ts';
 export {
   type Endpoint,
   type Once,
@@ -55,6 +56,7 @@ export {
   measureRequests,
   serveMetrics,
 } from './metrics.ts';
+export { serveRoot } from './root-route.ts';
 
 export interface ServerSettings {
   readonly logLevel: string;

@@ -1,9 +1,5 @@
 import type { Attribute, Condition, Filter, Operator } from '@relata/client';
 import { useState } from 'react';
-import { Button, IconButton } from '../parts/button.tsx';
-import { CategoryField } from '../parts/category-field.tsx';
-import { SelectField, TextField } from '../parts/field.tsx';
-import { SuggestField } from '../parts/suggest-field.tsx';
 import { readPath, writePath } from '../state/category-path.ts';
 import {
   asGroup,
@@ -15,6 +11,10 @@ import {
   showValue,
   writeGroup,
 } from '../state/filters.ts';
+import { Button, IconButton } from './button.tsx';
+import { CategoryField } from './category-field.tsx';
+import { SelectField, TextField } from './field.tsx';
+import { SuggestField } from './suggest-field.tsx';
 
 const KINDS = [
   ['all', 'All of these match'],

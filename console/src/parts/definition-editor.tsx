@@ -1,0 +1,71 @@
+import type { Tagged } from '@relata/client';
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { MistakesContext, readMistakes } from '../state/mistakes.ts';
+import { useProject } from '../state/project.ts';
+import { linkTo } from '../state/route.ts';
+import { useRights } from '../state/session.tsx';
+import { Button, LinkButton } from './button.tsx';
+import { ErrorNote, Page } from './page.tsx';
+import type { Defined, useSaving } from './saving.ts';
+
+/** @returns what is stored, as it is when somebody begins to change it; nothing is asked without an id */
+export function useStored<Value>(
+  what: Defined,
+  id: number | undefined,
+  read: (id: number, signal: AbortSignal) => Promise<Tagged<Value>>,
+) {
+  const project = useProject();
+  return useQuery({
+    queryKey: [`${what}-to-change`, project.id, id],
+    queryFn: ({ signal }) => read(id as number, signal),
+    enabled: id !== undefined,
+    // What somebody types is not replaced by what is stored.
+    refetchOnWindowFocus: false,
+    gcTime: 0,
+  });
+}
+
+interface EditorShape {
+  what: Defined;
+  stored: { readonly id: number; readonly name: string } | undefined;
+  draft: { readonly name: string };
+  saving: ReturnType<typeof useSaving>;
+  /** Told before anything is saved: they stand at their fields too. */
+  mistakes?: readonly string[];
+  children: ReactNode;
+}
+
+/** A definition as it is made or changed. */
+export function DefinitionEditor({ what, stored, draft, saving, mistakes = [], children }: EditorShape) {
+  const project = useProject();
+  const { canChange } = useRights();
+  const { save, error, isBusy } = saving;
+  const list = linkTo('projects', project.id, `${what}s`);
+  const own = stored && linkTo('projects', project.id, `${what}s`, stored.id);
+  return (
+    <Page
+      title={stored ? `Change ${stored.name}` : `New ${what}`}
+      crumbs={[
+        [project.name, linkTo('projects', project.id)],
+        [`${what.charAt(0).toUpperCase()}${what.slice(1)}s`, list],
+        ...(stored && own ? [[stored.name, own] as const] : []),
+      ]}
+      actions={
+        canChange && (
+          <>
+            <LinkButton href={own ?? list}>Cancel</LinkButton>
+            <Button look="primary" busy={isBusy} disabled={draft.name === ''} onClick={() => void save()}>
+              {stored ? 'Save' : `Create the ${what}`}
+            </Button>
+          </>
+        )
+      }
+    >
+      <ErrorNote error={error} />
+      <MistakesContext value={[...new Set([...readMistakes(error), ...mistakes])]}>
+        {children}
+      </MistakesContext>
+    </Page>
+  );
+}
