@@ -1,12 +1,12 @@
 # The image of the service: it serves its volume, or PostgreSQL with RELATA_DATABASE_URL (compose.yaml).
-# The version is that of the package `node` (docs/decisions/0002), whose own binary is therefore left out.
+# The version is that of the optional dependencies (docs/decisions/0002), whose own binary is therefore left out.
 FROM node:26.10.0-slim AS packages
 WORKDIR /opt/relata
 COPY package.json package-lock.json ./
 COPY server/package.json server/
 COPY client/package.json client/
 COPY console/package.json console/
-RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
 
 # The console and the documentation are built here and only their files go on: what builds them is not in the image.
 FROM packages AS console
