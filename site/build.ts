@@ -2,8 +2,9 @@
  * `npm run docs`: docs/ as pages in site/dist, or the folder that is named, with navigation and a search that needs no
  * network.
  */
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Eleventy, type EleventyConfig } from '@11ty/eleventy';
 import MiniSearch from 'minisearch';
@@ -14,7 +15,10 @@ import { type Found, SEARCH_OPTIONS } from './search-options.ts';
 import { listPageSections } from './sections.ts';
 
 const HERE = import.meta.dirname;
-const DIST = resolve(process.argv[2] ?? join(HERE, 'dist'));
+const PLACE = join(HERE, 'dist');
+const NEXT = join(HERE, 'next');
+const asked = process.argv[2];
+const DIST = resolve(asked ?? join(NEXT, 'dist'));
 const ASSETS = join(DIST, 'assets');
 
 const sections = listSections();
@@ -35,7 +39,7 @@ async function bundle(name: string): Promise<string> {
 }
 
 async function writeAssets(): Promise<Record<string, string | undefined>> {
-  rmSync(DIST, { recursive: true, force: true });
+  rmSync(asked === undefined ? NEXT : DIST, { recursive: true, force: true });
   mkdirSync(ASSETS, { recursive: true });
   const [theme, blocks, search] = await Promise.all(['theme', 'blocks', 'search'].map(bundle));
   const style = globSync('styles/*.css', { cwd: HERE })
@@ -111,6 +115,14 @@ function writeSearchIndex(): void {
   }
 }
 
+/** Packs the pages and puts them in place at once: a service may read them while they are built anew. */
+function putInPlace(): void {
+  execFileSync(process.execPath, [join(HERE, '../console/compress.ts'), DIST], { stdio: 'inherit' });
+  if (existsSync(PLACE)) renameSync(PLACE, join(NEXT, 'former'));
+  renameSync(DIST, PLACE);
+  rmSync(NEXT, { recursive: true });
+}
+
 const assets = await writeAssets();
 const eleventy = new Eleventy(join(HERE, 'templates'), DIST, {
   quietMode: true,
@@ -123,3 +135,4 @@ const eleventy = new Eleventy(join(HERE, 'templates'), DIST, {
 await eleventy.write();
 copyPictures();
 writeSearchIndex();
+if (asked === undefined) putInPlace();
