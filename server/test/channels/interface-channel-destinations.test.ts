@@ -3,11 +3,14 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createChannelProject, sold } from '../support/channels/channel-project.ts';
 import { S3_KEYS, S3_REGION, type S3TestServer, startS3Server } from '../support/outbound/s3-server.ts';
 import { type SftpTestServer, startSftpServer } from '../support/outbound/sftp-server.ts';
 import { FETCH_HERE } from '../support/pipelines/pipeline-project.ts';
 import { assertRefused, shareService } from '../support/shared-service.ts';
+import { startTestService } from '../support/test-service.ts';
+import { createTestStore } from '../support/test-store.ts';
 
 /** Destinations of channels (docs/interface.md §16.8). */
 
@@ -156,4 +159,26 @@ test('a destination that refuses fails the task by name; address and others have
     body: { ...channel, destinations: [channel.destinations[2]] },
   });
   assert.equal((await project.build(channel)).taskStatus, 'FINISHED', 'the next build delivers');
+});
+
+test('a delivery that the end of the process breaks off is made by the next one (§16.8 rule 5)', async (t) => {
+  const store = await createTestStore(t);
+  const start = () => startTestService(t, { store, settings: FETCH_HERE });
+  const first = await start();
+  const project = await createChannelProject(first);
+  await project.load(sold('A1'));
+  const channel = await project.create({ ...NDJSON, destinations: [inBucket('again')] });
+  s3.failPuts(1_000);
+  const { task } = (await project.manage('POST', `/${channel.id}/build`)).body;
+  // It waits for its next attempt then.
+  while (!s3.requests.some((request) => request.startsWith(`PUT /${BUCKET}/again/`))) await delay(20);
+  await first.stop();
+  s3.failPuts(0);
+  const second = await start();
+  assert.equal((await second.ended(task.id)).taskStatus, 'FINISHED');
+  const delivered = s3.objects.get('again/products.ndjson');
+  const served = await fetch(new URL(new URL(channel.url).pathname, second.address));
+  assert.deepEqual(delivered, await bytesOf(served));
+  const { body } = await second.call('GET', `/tasks/${task.id}/log`);
+  assert.equal(JSON.stringify(body).match(/published 1 of 1/g)?.length, 1, 'it is built once');
 });
