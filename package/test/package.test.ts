@@ -36,6 +36,7 @@ function run(command: string, args: readonly string[], cwd = ROOT): Promise<End>
 
 interface Packed {
   readonly filename: string;
+  readonly version: string;
   readonly size: number;
   readonly unpackedSize: number;
   readonly files: readonly { path: string; mode: number }[];
@@ -120,6 +121,8 @@ test('installed into an empty folder it serves, with the Node that it brings', a
   if (isAway || (!installed.failed && brought.length === 0)) return t.skip('no registry of npm in reach');
   assert.equal(installed.failed, false, installed.out);
 
+  const { out: version } = await run(join(shop, 'node_modules/.bin/relata'), ['--version'], shop);
+  assert.equal(version.trim(), packed.version);
   const refused = await run(join(shop, 'node_modules/.bin/relata'), ['openapi', '--bogus'], shop);
   assert.match(refused.out, /unknown option '--bogus'/);
 
