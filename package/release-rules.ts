@@ -1,0 +1,51 @@
+/** What a release has to fulfil, and what its files say. */
+
+const VERSION = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/;
+
+export interface State {
+  /** What `git status --porcelain` says. */
+  readonly changes: string;
+  readonly tags: readonly string[];
+  /** By the path of a package.json. */
+  readonly versions: Readonly<Record<string, string>>;
+  readonly changelog: string;
+}
+
+/** @returns a line each; none when it can be released */
+export function findProblems({ changes, tags, versions, changelog }: State): string[] {
+  const version = versions['package.json'] ?? '';
+  const others = Object.entries(versions).filter(([, one]) => one !== version);
+  return [
+    ...(changes === '' ? [] : ['the tree is not clean: commit or stash first']),
+    ...(VERSION.test(version) ? [] : [`package.json has no version: ${version}`]),
+    ...others.map(([path, one]) => `${path} has version ${one}, package.json ${version}`),
+    ...(tags.includes(`v${version}`) ? [`v${version} is tagged already: raise the version`] : []),
+    ...(readSection(changelog, 'Unreleased') === '' ? ['CHANGELOG.md says nothing under [Unreleased]'] : []),
+    ...(readSection(changelog, version) === '' ? [] : [`CHANGELOG.md has a section [${version}] already`]),
+  ];
+}
+
+/** @returns what stands below a heading of the changelog */
+function readSection(changelog: string, name: string): string {
+  const section = changelog.split(/^## /m).find((one) => one.startsWith(`[${name}]`)) ?? '';
+  return section.slice(section.indexOf('\n') + 1).trim();
+}
+
+/** @returns the changelog with what was unreleased under the version */
+export const nameSection = (changelog: string, version: string, day: string): string =>
+  changelog.replace('## [Unreleased]\n', `## [Unreleased]\n\n## [${version}] - ${day}\n`);
+
+export interface Component {
+  readonly name: string;
+  readonly version: string;
+  readonly group?: string;
+}
+
+/** @returns those that are in the package, by the headings of its licences, and the Node that comes with it */
+export function keepShipped<Part extends Component>(components: readonly Part[], licences: string): Part[] {
+  const shipped = new Set([...licences.matchAll(/^## (\S+ \S+) \(/gm)].map(([, name]) => name));
+  return components.filter(
+    ({ name, version }) =>
+      shipped.has(`${name} ${version}`) || /^node-(?:bin-)?(?:darwin|linux|win)-/.test(name),
+  );
+}
