@@ -75,7 +75,7 @@ export async function createApp({
   const storage = replace.storage?.(opened) ?? opened;
   const { database, postgres } = storage;
   const projects = createProjects({ database, clock });
-  const access = createAccess({ database, clock, projects, postgres });
+  const access = createAccess({ database, clock, projects, postgres, oidc: config.oidc });
   let isReady = false;
   let traces: Traces | undefined;
 

@@ -141,7 +141,7 @@ test('live answers as soon as the process runs, ready only while requests are se
   await assert.rejects(fetch(`${address}/health/ready`));
 });
 
-const OPEN_PATHS = ['/health/live', '/health/ready', '/openapi.json', '/docs'];
+const OPEN_PATHS = ['/health/live', '/health/ready', '/openapi.json', '/docs', '/docs/api'];
 for (const path of OPEN_PATHS) {
   test(`${path} needs no key (§10.3)`, async () => {
     assert.equal((await service().call('GET', path, { key: null })).status, 200);
@@ -225,14 +225,25 @@ interface OpenApiOperation {
   responses: object;
 }
 
-test('/docs is a page that loads nothing from elsewhere (§10.3)', async () => {
-  const { headers, body } = await service().call('GET', '/docs', { key: null });
+test('/docs/api is a page that loads nothing from elsewhere (§10.3)', async () => {
+  const { headers, body } = await service().call('GET', '/docs/api', { key: null });
   assert.match(headers.get('content-type') ?? '', /^text\/html/);
   const policy = headers.get('content-security-policy') ?? '';
   assert.match(policy, /default-src 'none'/);
   assert.doesNotMatch(policy, /unsafe-inline|unsafe-eval|https?:/);
   assert.doesNotMatch(body, /(?:src|href)="(?:https?:)?\/\//);
   assert.match(body, /\/products\/batch\/initiate/);
+});
+
+test('/ leads a browser to a page and tells a program where everything is (§10.3)', async () => {
+  const { body, headers } = await service().call('GET', '/', { key: null });
+  assert.equal(headers.get('vary'), 'Accept');
+  for (const path of [body.docs, body.openapi, body.health])
+    assert.equal((await service().call('GET', path, { key: null })).status, 200, path);
+  const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
+  const answer = await fetch(`${service().address}/`, { headers: { accept }, redirect: 'manual' });
+  assert.equal(answer.status, 302);
+  assert.match(answer.headers.get('location') ?? '', /^\/(?:console|docs)\/$/);
 });
 
 async function makeKey(scope: object, access = 'manage'): Promise<string> {

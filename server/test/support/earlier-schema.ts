@@ -78,6 +78,9 @@ const CHANNELS = 'drop table channel; drop table channel_build; drop table chann
 const EVENTS = ['service_event', 'webhook_endpoint', 'webhook_message', 'webhook_delivery', 'webhook_queue']
   .map((table) => `drop table ${table};`)
   .join(' ');
+/** Of the users of the console. */
+const USERS = `alter table console_session drop column address, drop column user_agent;
+  alter table console_user drop column issuer, drop column subject;`;
 
 export interface Earlier {
   /** The migration that is taken back, with all that came after it. */
@@ -100,7 +103,7 @@ export async function takeBack(
   if (store.kind === 'postgres') {
     const marks = before === 'paths' ? MARKS : '';
     await store.change(
-      `${TRACES} ${EVENTS} ${SEARCH} ${SECRETS} ${CHANNELS} ${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`,
+      `${TRACES} ${USERS} ${EVENTS} ${SEARCH} ${SECRETS} ${CHANNELS} ${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`,
     );
     return;
   }

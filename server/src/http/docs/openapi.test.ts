@@ -197,7 +197,7 @@ test('the refusals of the checks before a handler are part of every operation', 
 
 test('the page allows its own style and nothing else', async (t) => {
   const { get } = await startServer(t);
-  const answer = await get('/docs');
+  const answer = await get('/docs/api');
   const page = await answer.text();
   assert.equal(answer.status, 200);
   assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8');

@@ -37,6 +37,7 @@ import { RequestLog } from './request-log.ts';
 import { traceRequests } from './request-traces.ts';
 
 export { serveConsole } from './console-files.ts';
+export { serveDocs } from './docs-files.ts';
 export {
   type Endpoint,
   type Once,
@@ -56,6 +57,7 @@ export {
   measureRequests,
   serveMetrics,
 } from './metrics.ts';
+export { serveRoot } from './root-route.ts';
 
 export interface ServerSettings {
   readonly logLevel: string;
