@@ -19,6 +19,7 @@ export const RULES_ABOVE_THE_STORES: Readonly<Record<string, string>> = {
     'what formats make of rows; real-catalog.test.ts stores as many, pipeline-runs.test.ts runs',
   'test/pipelines/pipeline-limits.test.ts': 'what a source may send, before anything is stored',
   'test/repository/demo.test.ts': 'the products and pipelines of the demo, which serves the embedded store',
+  'test/repository/helm-chart.test.ts': 'what a chart renders, and the paths of health checks',
   'test/service/body-budget.test.ts': 'memory of bodies, before anything is stored',
   'test/service/command-line.test.ts': 'a client, which sees answers and no store',
   'test/service/hostile-bodies.test.ts': 'bodies that a parsing thread refuses',

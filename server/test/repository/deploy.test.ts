@@ -81,9 +81,10 @@ test('the connections of a process are one number wherever they are said', () =>
   // each run reads its file by one more.
   const threads = 4 + writerThreads + readerThreads + 3;
   const wanted = `${(database?.connections ?? 0) + 2 * threads + 6}`;
-  const texts = [read('docs/operating.md'), read('compose.yaml')].join('\n').replaceAll('\n', ' ');
+  const paths = ['docs/operating.md', 'compose.yaml', 'deploy/helm/relata/README.md'];
+  const texts = paths.map(read).join('\n').replaceAll('\n', ' ');
   const said = [...texts.matchAll(/up to (\d+) connections/g)].map(([, number]) => number);
-  assert.deepEqual(said, [wanted, wanted]);
+  assert.deepEqual(said, [wanted, wanted, wanted]);
 });
 
 /** The files of systemd for this checkout, with a data directory that is not there. */
