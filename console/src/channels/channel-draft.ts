@@ -3,6 +3,7 @@ import {
   type BuildCounts,
   type Channel,
   type ChannelDefinition,
+  type ChannelDestination,
   type ChannelPreview,
   type ChannelRelation,
   type ChannelSource,
@@ -12,6 +13,7 @@ import {
 } from '@relata/client';
 import { EVERY_PRODUCT, pruneFilter } from '../state/filters.ts';
 import { countOf, formatCount } from '../state/format.ts';
+import { textOf, typeOf } from '../state/typed.ts';
 
 export type ChannelMapping = NonNullable<ChannelDefinition['mapping']>;
 
@@ -31,6 +33,7 @@ export const EMPTY_CHANNEL: ChannelDefinition = {
   filter: EVERY_PRODUCT,
   relations: [],
   trigger: { type: 'manual' },
+  destinations: [],
   maxDeletePercent: 30,
   maxLeftOutPercent: 100,
 };
@@ -186,6 +189,16 @@ export function describeTrigger({ trigger }: Pick<Channel, 'trigger'>): string {
   if (trigger.type === 'schedule') return `${trigger.cron} (${trigger.timeZone})`;
   if (trigger.type === 'manual') return 'by hand';
   return `after changes, every ${countOf(trigger.minSecondsBetween ?? 0, 'second')} at most`;
+}
+
+/** Where a delivery goes, without what is secret. */
+export function describeDestination(destination: ChannelDestination): string {
+  const isServer = typeOf(destination) === 'sftp';
+  const place = isServer
+    ? `${textOf(destination, 'user')}@${textOf(destination, 'host')}`
+    : `${textOf(destination, 'bucket')} at ${textOf(destination, 'endpoint')}`;
+  const folder = textOf(destination, 'folder');
+  return folder === '' ? place : `${place}, folder ${folder}`;
 }
 
 const COUNTED = [

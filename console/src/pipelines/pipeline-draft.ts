@@ -1,6 +1,5 @@
 /** Pipelines in the words of the console. Source: docs/interface.md §13. */
 import {
-  type Choice,
   choices,
   type MappedColumn,
   type Mapping,
@@ -8,23 +7,12 @@ import {
   type PipelineDefinition,
   type RunCounts,
 } from '@relata/client';
+import { findChoice, listKinds } from '../state/choices.ts';
 import { countOf, formatCount } from '../state/format.ts';
 import { type Typed, textOf, typeOf } from '../state/typed.ts';
 
-const toChoice = ({ type, label }: Choice) => [type, label] as const;
-export const FORMATS = choices.PipelineFormat.map(toChoice);
-export const SOURCES = choices.PipelineSource.map(toChoice);
-
-const findChoice = (kind: keyof typeof choices, part: Typed) =>
-  choices[kind].find(({ type }) => type === typeOf(part));
-
-/** @returns the options of a format or source that have a field each */
-export const optionsOf = (kind: keyof typeof choices, part: Typed) => findChoice(kind, part)?.options ?? [];
-
-export const hintOf = (kind: keyof typeof choices, part: Typed) =>
-  asHint(findChoice(kind, part)?.description ?? '');
-
-export const asHint = (description: string) => description.charAt(0).toUpperCase() + description.slice(1);
+export const FORMATS = listKinds('PipelineFormat');
+export const SOURCES = listKinds('PipelineSource');
 
 /** @returns the format that a name ends like, packed or not: `feed.xml.gz` is xml */
 export function guessFormat(fileName: string): string | undefined {

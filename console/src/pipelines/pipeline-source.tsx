@@ -1,11 +1,12 @@
 import { useState } from 'react';
 import { Button, IconButton } from '../parts/button.tsx';
 import { SelectField, SwitchField, TextField } from '../parts/field.tsx';
+import { OptionFields } from '../parts/option-field.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
+import { hintOf, startTyped } from '../state/choices.ts';
 import { useMistake } from '../state/mistakes.ts';
-import { typeOf, withOption, withValue } from '../state/typed.ts';
-import { OptionField } from './option-field.tsx';
-import { EMPTY_PIPELINE, guessFormat, hintOf, optionsOf, SOURCES } from './pipeline-draft.ts';
+import { typeOf, withOption } from '../state/typed.ts';
+import { EMPTY_PIPELINE, guessFormat, SOURCES } from './pipeline-draft.ts';
 import type { PipelineShape } from './pipeline-form.tsx';
 import type { Tried } from './pipeline-preview.tsx';
 
@@ -18,17 +19,8 @@ const START_FORMAT = typeOf(EMPTY_PIPELINE.format);
 /** Of several files they may read the newest alone. */
 const TAKES_NEWEST = ['directory', 'sftp', 's3'];
 
-/** What a required option says first; the others are empty. */
-const START: Readonly<Record<string, string>> = { pattern: '*' };
-
-function startSource(type: string): Record<string, unknown> {
-  const needed = optionsOf('PipelineSource', { type }).filter(({ isRequired }) => isRequired);
-  return { type, ...Object.fromEntries(needed.map(({ name }) => [name, START[name] ?? ''])) };
-}
-
 export function SourceCard({ draft, onChange, tried }: PipelineShape & { tried: Tried }) {
   const { source } = draft;
-  const mistake = useMistake();
   const type = typeOf(source);
   return (
     <Card title="Source">
@@ -38,18 +30,14 @@ export function SourceCard({ draft, onChange, tried }: PipelineShape & { tried: 
           hint={hintOf('PipelineSource', source)}
           choices={SOURCES}
           value={type}
-          onChange={({ target }) => onChange({ source: startSource(target.value) })}
+          onChange={({ target }) => onChange({ source: startTyped('PipelineSource', target.value) })}
         />
-        {optionsOf('PipelineSource', source).map((option) => (
-          <OptionField
-            key={option.name}
-            option={option}
-            value={source[option.name]}
-            mistake={mistake(`/source/${option.name}`)}
-            onChange={(value) => onChange({ source: withValue(source, option.name, value) })}
-          />
-        ))}
-        {type === 's3' && <BucketPlace {...{ draft, onChange }} />}
+        <OptionFields
+          kind="PipelineSource"
+          part={source}
+          place="/source"
+          onChange={(next) => onChange({ source: next })}
+        />
         {TAKES_NEWEST.includes(type) && (
           <SwitchField
             label="Only the newest file"
@@ -61,25 +49,6 @@ export function SourceCard({ draft, onChange, tried }: PipelineShape & { tried: 
       {type === 'http' && <Headers {...{ draft, onChange }} />}
       {type === 'upload' ? <FileToTry {...{ draft, onChange, tried }} /> : <ReadSource tried={tried} />}
     </Card>
-  );
-}
-
-const BUCKET_PLACES = [
-  ['', 'chosen by the endpoint'],
-  ['true', 'in the path'],
-  ['false', 'in the host name'],
-] as const;
-
-function BucketPlace({ draft: { source }, onChange }: PipelineShape) {
-  const change = (value: string) =>
-    onChange({ source: withOption(source, 'forcePathStyle', value === '' ? undefined : value === 'true') });
-  return (
-    <SelectField
-      label="Bucket in the address"
-      choices={BUCKET_PLACES}
-      value={String(source.forcePathStyle ?? '')}
-      onChange={({ target }) => change(target.value)}
-    />
   );
 }
 
