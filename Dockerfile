@@ -12,6 +12,7 @@ RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
 FROM packages AS console
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY client client
+COPY clients clients
 COPY console console
 COPY docs docs
 COPY site site

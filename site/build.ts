@@ -34,15 +34,15 @@ async function bundle(name: string): Promise<string> {
   return writeAsset(`${name}.js`, output[0].code);
 }
 
-async function writeAssets(): Promise<Record<string, string>> {
+async function writeAssets(): Promise<Record<string, string | undefined>> {
   rmSync(DIST, { recursive: true, force: true });
   mkdirSync(ASSETS, { recursive: true });
-  const [theme, search] = await Promise.all([bundle('theme'), bundle('search')]);
+  const [theme, blocks, search] = await Promise.all(['theme', 'blocks', 'search'].map(bundle));
   const style = globSync('styles/*.css', { cwd: HERE })
     .sort()
     .map((path) => readText(`site/${path}`));
   return {
-    ...{ theme, search, style: writeAsset('site.css', style.join('\n')) },
+    ...{ theme, blocks, search, style: writeAsset('site.css', style.join('\n')) },
     mark: writeAsset('mark.svg', readText('console/src/mark.svg')),
   };
 }
@@ -53,7 +53,7 @@ function copyPictures(): void {
     writeFileSync(join(DIST, path.slice('docs/'.length)), readText(path));
 }
 
-function configure(config: EleventyConfig, assets: Record<string, string>): void {
+function configure(config: EleventyConfig, assets: Record<string, string | undefined>): void {
   config.setUseGitIgnore(false);
   config.amendLibrary('md', (markdown) => adaptMarkdown(markdown, pages));
   config.addFilter('contents', (page) => listPageSections(page).filter(({ level }) => level > 1));
@@ -65,7 +65,7 @@ function configure(config: EleventyConfig, assets: Record<string, string>): void
       layout: 'page.njk',
       permalink: `${page.url || 'index'}.html`,
       ...{ self: page, title: page.title, ...navigate(page), home: link(''), api: link('api') },
-      assets: Object.fromEntries(Object.entries(assets).map(([name, url]) => [name, link(url)])),
+      assets: Object.fromEntries(Object.entries(assets).map(([name, url = '']) => [name, link(url)])),
       ...{ before: step(page, pages[at - 1]), after: step(page, pages[at + 1]) },
     });
   }

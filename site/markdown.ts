@@ -30,10 +30,17 @@ export function adaptMarkdown(markdown: Markdown, pages: readonly Page[]): void 
     for (const { children } of tokens)
       adaptLinks(children ?? [], (href) => resolveLink(env.self, href, pages));
   });
-  markdown.core.ruler.push('relata_tables', ({ tokens }) => {
+  markdown.core.ruler.push('relata_tables', ({ tokens }) => adaptTables(tokens));
+}
+
+function adaptTables(tokens: readonly Token[]): void {
+  for (const [at, token] of tokens.entries()) {
     // The policy of the pages allows no style in an attribute.
-    for (const token of tokens) if (/^t[hd]$/.test(token.tag)) token.attrs = null;
-  });
+    if (/^t[hd]$/.test(token.tag)) token.attrs = null;
+    const isEmptyHeading = token.type === 'th_open' && tokens[at + 1]?.content === '';
+    const end = tokens[at + 2];
+    if (isEmptyHeading && end) [token.tag, end.tag] = ['td', 'td'];
+  }
 }
 
 function nameHeadings(tokens: readonly Token[]): void {

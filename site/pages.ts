@@ -17,25 +17,40 @@ export interface Section {
 }
 
 const HOME = 'docs/README.md';
-const REFERENCE = ['interface', 'command-line', 'channels', 'connectors', 'agents', 'operating', 'glossary'];
-const PROJECT = ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'client/README.md'];
+const START = [HOME, 'docs/tutorial.md'];
+const HOW_TO = ['load-a-catalog', 'import-a-file', 'import-bmecat', 'connect-magento', 'publish-to-google'];
+const REFERENCE = [
+  'interface',
+  'command-line',
+  'channels',
+  'events',
+  'connectors',
+  'agents',
+  'operating',
+  'glossary',
+];
+const PROJECT = ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'];
+const CLIENTS = '{client,clients/*}/README.md';
 
 /** The navigation, in order. A page that nobody put into it is the last of its section, so none is ever missing. */
 export function listSections(): readonly Section[] {
-  const howTos = findPages('docs/how-to/*.md');
-  const start = [HOME];
-  const named = REFERENCE.map((name) => `docs/${name}.md`);
-  const others = findPages('docs/*.md').filter((path) => ![...start, ...named].includes(path));
+  const reference = listFolder('docs', REFERENCE).filter((path) => !START.includes(path));
   return [
-    { title: 'Start', pages: start.map(readPage) },
-    { title: 'How to', pages: howTos.map(readPage) },
-    { title: 'Reference', pages: [...named, ...others].map(readPage) },
-    { title: 'Inside', pages: PROJECT.map(readPage) },
-    { title: 'Decisions', pages: findPages('docs/decisions/*.md').map(readPage) },
-  ].filter(({ pages }) => pages.length > 0);
+    { title: 'Start', pages: START.map(readPage) },
+    { title: 'How to', pages: listFolder('docs/how-to', HOW_TO).map(readPage) },
+    { title: 'Reference', pages: reference.map(readPage) },
+    { title: 'Inside', pages: [...PROJECT, ...findFiles(CLIENTS)].map(readPage) },
+    { title: 'Decisions', pages: listFolder('docs/decisions', []).map(readPage) },
+  ];
 }
 
-const findPages = (pattern: string): string[] =>
+/** @returns the pages of a folder: those named first, the others by their names */
+function listFolder(folder: string, first: readonly string[]): string[] {
+  const named = first.map((name) => `${folder}/${name}.md`);
+  return [...named, ...findFiles(`${folder}/*.md`).filter((path) => !named.includes(path))];
+}
+
+const findFiles = (pattern: string): string[] =>
   globSync(pattern, { cwd: ROOT })
     .map((path) => path.replaceAll('\\', '/'))
     .sort();

@@ -1,6 +1,6 @@
 /** One kind of a thing that a definition chooses by its `type`, e.g. a format of pipelines, as a form shows it. */
-export interface Choice {
-  readonly type: string;
+export interface Choice<Type extends string = string> {
+  readonly type: Type;
   readonly label: string;
   readonly description: string;
   /** Of a format: whether a definition has to bring a mapping, must not, or may, since the format has its own. */

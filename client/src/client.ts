@@ -27,7 +27,6 @@ export type {
   PartialProduct,
   ProductPage,
   ProductRelation,
-  RelatedReason,
   RelationSide,
   UploadProduct,
 } from './product.ts';
@@ -38,7 +37,7 @@ export type {
   ProductSearchLine,
   ProductSearchQuery,
 } from './products.ts';
-export { type ProductViolation, RelataError, TaskError, UnreachableError } from './relata-error.ts';
+export { RelataError, TaskError, UnreachableError } from './relata-error.ts';
 export type { RelatedQuery, RelationPlace } from './relations.ts';
 export type { Role } from './session.ts';
 export type { ReportLine, TaskListQuery } from './tasks.ts';

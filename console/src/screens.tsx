@@ -1,6 +1,7 @@
 import { type ComponentType, lazy, Suspense } from 'react';
 import { Overview } from './overview/overview.tsx';
 import { Answer, Card, Empty, Loading, Page } from './parts/page.tsx';
+import { loadFile } from './parts/safe.tsx';
 import { Projects } from './projects/projects.tsx';
 import { ProjectContext, useProjects } from './state/project.ts';
 import { linkTo } from './state/route.ts';
@@ -10,7 +11,7 @@ const load = <Name extends string>(
   file: () => Promise<Record<Name, ComponentType>>,
   name: Name,
 ): ComponentType => {
-  const open = async (): Promise<{ default: ComponentType }> => ({ default: (await file())[name] });
+  const open = async (): Promise<{ default: ComponentType }> => ({ default: (await loadFile(file))[name] });
   return lazy(open);
 };
 

@@ -119,7 +119,9 @@ const deliver =
     await save.click();
     await page.getByText('relata@sftp.shop.example').waitFor();
     const { value } = await service.relata.channels.get({ projectId: id, channelId });
-    assert.deepEqual([value.destinations[0]?.password, value.mapping], ['***', MAPPING]);
+    const [server] = value.destinations;
+    assert.ok(server?.type === 'sftp');
+    assert.deepEqual([server.password, value.mapping], ['***', MAPPING]);
     await page.getByRole('link', { name: 'Change' }).click();
     await page.getByLabel('Password', { exact: true }).waitFor();
     assert.equal(await page.getByLabel('Password', { exact: true }).inputValue(), '***');

@@ -45,11 +45,13 @@ registerHooks({
   },
 });`;
 
-/** A package that looks for its own files, some of which a machine may have built: it stays where it is. */
+/** Packages that stay where they are: one looks for its own files, some of which a machine may have built, others may be absent. */
 const leaveOut = {
   name: 'leave-out',
   resolveId: (specifier: string) =>
-    specifier === 'ssh2' ? { id: import.meta.resolve(specifier), external: 'absolute' as const } : null,
+    specifier === 'ssh2' || /^@opentelemetry\/(?!api)/.test(specifier)
+      ? { id: import.meta.resolve(specifier), external: 'absolute' as const }
+      : null,
 };
 
 /**

@@ -94,14 +94,3 @@ document.addEventListener('keydown', (event) => {
   event.preventDefault();
   box?.focus();
 });
-
-for (const block of document.querySelectorAll('main pre')) {
-  const button = Object.assign(document.createElement('button'), { textContent: 'Copy', className: 'copy' });
-  button.addEventListener('click', async () => {
-    await navigator.clipboard.writeText(block.querySelector('code')?.textContent ?? '');
-    button.textContent = 'Copied';
-  });
-  const frame = Object.assign(document.createElement('div'), { className: 'block' });
-  block.replaceWith(frame);
-  frame.append(block, button);
-}

@@ -12,8 +12,8 @@ const stored = (): Theme => {
 function apply(theme: Theme): void {
   if (theme === 'system') delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
-  const button = document.querySelector('.theme');
-  if (button) button.textContent = theme === 'system' ? 'Auto' : theme === 'light' ? 'Light' : 'Dark';
+  const choice = document.querySelector('.theme span:last-child');
+  if (choice) choice.textContent = theme === 'system' ? 'Auto' : theme === 'light' ? 'Light' : 'Dark';
 }
 
 apply(stored());

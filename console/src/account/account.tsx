@@ -26,7 +26,7 @@ export function Account() {
     <Page title="Account" about={`${user.name} (${user.email}), ${user.role} of ${account.name}`} isNarrow>
       {canManageUsers && <Users self={user.id} />}
       {canManageUsers && <Invitations />}
-      <Password />
+      {user.signsInWith === 'password' && <Password />}
       <Sessions />
     </Page>
   );
@@ -61,7 +61,10 @@ function Users({ self }: { self: number }) {
                   <tr key={user.id}>
                     <td>
                       {user.name}
-                      <div className="soft small">{user.email}</div>
+                      <div className="soft small">
+                        {user.email}
+                        {user.signsInWith === 'company-account' && ', company account'}
+                      </div>
                     </td>
                     <td>
                       <SelectField
@@ -69,7 +72,7 @@ function Users({ self }: { self: number }) {
                         isQuiet
                         choices={ROLES}
                         value={user.role}
-                        disabled={user.id === self}
+                        disabled={user.id === self || user.signsInWith === 'company-account'}
                         onChange={(event) => setRole(user, event.target.value)}
                       />
                     </td>

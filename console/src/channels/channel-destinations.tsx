@@ -1,12 +1,12 @@
-import type { ChannelDestination } from '@relata/client';
+import { type ChannelDestination, choices } from '@relata/client';
 import { Button } from '../parts/button.tsx';
 import { OptionFields } from '../parts/option-field.tsx';
 import { Card } from '../parts/page.tsx';
-import { findChoice, hintOf, listKinds, startTyped } from '../state/choices.ts';
+import { findChoice, hintOf, startTyped, toChoice } from '../state/choices.ts';
 import { useMistakeOf } from '../state/mistakes.ts';
 import type { ChannelShape } from './channel-draft.ts';
 
-const KINDS = listKinds('ChannelDestination');
+const KINDS = choices.ChannelDestination.map(toChoice);
 /** Source: docs/interface.md §16.8 rule 1. */
 const MOST = 5;
 
@@ -28,7 +28,7 @@ export function DestinationsCard({ draft, onChange }: ChannelShape) {
               key={type}
               icon="plus"
               look="quiet"
-              onClick={() => put(chosen.length, startTyped('ChannelDestination', type))}
+              onClick={() => put(chosen.length, startTyped('ChannelDestination', type) as ChannelDestination)}
             >
               {label}
             </Button>
@@ -56,7 +56,12 @@ function Destination({ at, destination, onChange }: DestinationShape) {
       <p className="soft small">{hintOf('ChannelDestination', destination)}.</p>
       {refused && <p className="mistake small">{refused}</p>}
       <div className="fields">
-        <OptionFields kind="ChannelDestination" part={destination} place={place} onChange={onChange} />
+        <OptionFields<ChannelDestination>
+          kind="ChannelDestination"
+          part={destination}
+          place={place}
+          onChange={onChange}
+        />
       </div>
       <div className="row">
         <Button icon="cross" look="quiet" onClick={() => onChange(undefined)}>

@@ -77,6 +77,15 @@ test('the formats come with their fields, and counts in words without zeros', ()
   assert.deepEqual(google?.variants, ['tsv', 'xml']);
   assert.ok(google?.fields?.some(({ name, isRequired }) => name === 'price' && isRequired));
   assert.equal(findFormat({ type: 'csv' })?.fields, undefined);
-  const counts = { products: 9, filtered: 0, rows: 1, leftOut: 8, related: 0, files: 1, bytes: 10 };
+  const counts = {
+    products: 9,
+    filtered: 0,
+    rows: 1,
+    leftOut: 8,
+    related: 0,
+    relatedLeftOut: 0,
+    files: 1,
+    bytes: 10,
+  };
   assert.equal(describeCounts(counts), '1 row, 8 left out');
 });

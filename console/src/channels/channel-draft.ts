@@ -11,9 +11,9 @@ import {
   type FeedField,
   feedFormats,
 } from '@relata/client';
+import type { PartNames } from '../state/changes.ts';
 import { EVERY_PRODUCT, pruneFilter } from '../state/filters.ts';
 import { countOf, formatCount } from '../state/format.ts';
-import { textOf, typeOf } from '../state/typed.ts';
 
 export type ChannelMapping = NonNullable<ChannelDefinition['mapping']>;
 
@@ -36,6 +36,12 @@ export const EMPTY_CHANNEL: ChannelDefinition = {
   destinations: [],
   maxDeletePercent: 30,
   maxLeftOutPercent: 100,
+};
+
+export const CHANNEL_PARTS: PartNames<ChannelDefinition> = {
+  ...{ name: 'Name', format: 'Format', filter: 'Products', mapping: 'Mapping', relations: 'Relations' },
+  ...{ trigger: 'Builds start', destinations: 'Destinations' },
+  ...{ maxDeletePercent: 'Fewer rows at most, in %', maxLeftOutPercent: 'Left out at most, in %' },
 };
 
 export const isBuilding = ({ lastBuild }: Pick<Channel, 'lastBuild'>) =>
@@ -193,12 +199,12 @@ export function describeTrigger({ trigger }: Pick<Channel, 'trigger'>): string {
 
 /** Where a delivery goes, without what is secret. */
 export function describeDestination(destination: ChannelDestination): string {
-  const isServer = typeOf(destination) === 'sftp';
-  const place = isServer
-    ? `${textOf(destination, 'user')}@${textOf(destination, 'host')}`
-    : `${textOf(destination, 'bucket')} at ${textOf(destination, 'endpoint')}`;
-  const folder = textOf(destination, 'folder');
-  return folder === '' ? place : `${place}, folder ${folder}`;
+  const { type, folder } = destination;
+  const place =
+    type === 'sftp'
+      ? `${destination.user}@${destination.host}`
+      : `${destination.bucket} at ${destination.endpoint}`;
+  return folder ? `${place}, folder ${folder}` : place;
 }
 
 const COUNTED = [

@@ -1,6 +1,6 @@
 import type { Channel, ChannelDefinition, Tagged } from '@relata/client';
-import { useState } from 'react';
 import { DefinitionEditor, useStored } from '../parts/definition-editor.tsx';
+import { type Draft, useDraft } from '../parts/draft.tsx';
 import { Answer } from '../parts/page.tsx';
 import { useSaving } from '../parts/saving.ts';
 import { readMistakes } from '../state/mistakes.ts';
@@ -8,7 +8,7 @@ import { useProject } from '../state/project.ts';
 import { useRoute } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
 import { DestinationsCard } from './channel-destinations.tsx';
-import { EMPTY_CHANNEL } from './channel-draft.ts';
+import { CHANNEL_PARTS, EMPTY_CHANNEL } from './channel-draft.ts';
 import { BasicsCard, FilterCard, GuardsCard, TriggerCard } from './channel-form.tsx';
 import { MappingCard } from './channel-mapping.tsx';
 import { PreviewCard, useChannelPreview } from './channel-preview.tsx';
@@ -29,16 +29,16 @@ export function ChannelEditor() {
 }
 
 function Editor({ stored }: { stored: Tagged<Channel> | undefined }) {
-  const [draft, setDraft] = useState<ChannelDefinition>(stored?.value ?? EMPTY_CHANNEL);
-  const change = (changed: Partial<ChannelDefinition>) => setDraft((before) => ({ ...before, ...changed }));
+  const edited = useDraft<ChannelDefinition>(stored, EMPTY_CHANNEL, CHANNEL_PARTS);
+  const { draft, change } = edited;
   const tried = useChannelPreview(draft);
-  const saving = useSave(stored, draft);
+  const saving = useSave(stored?.value.id, edited);
   const shape = { draft, onChange: change };
   return (
     <DefinitionEditor
       what="channel"
       stored={stored?.value}
-      draft={draft}
+      edited={edited}
       saving={saving}
       mistakes={readMistakes(tried.preview.error)}
     >
@@ -60,14 +60,13 @@ function Editor({ stored }: { stored: Tagged<Channel> | undefined }) {
   );
 }
 
-function useSave(stored: Tagged<Channel> | undefined, draft: ChannelDefinition) {
+function useSave(id: number | undefined, of: Draft<ChannelDefinition>) {
   const relata = useRelata();
   const project = useProject();
-  return useSaving<Channel>({
-    what: 'channel',
-    stored,
-    create: () => relata.channels.create(project.id, draft),
+  return useSaving<Channel, ChannelDefinition>({
+    ...{ what: 'channel', id, of },
+    create: () => relata.channels.create(project.id, of.draft),
     replace: (channelId, options) =>
-      relata.channels.put({ projectId: project.id, channelId }, draft, options),
+      relata.channels.put({ projectId: project.id, channelId }, of.draft, options),
   });
 }

@@ -90,6 +90,11 @@ function Side({ onLeave }: { onLeave?: () => void }) {
         {account.map((entry) => (
           <NavLink key={entry[1]} entry={entry} />
         ))}
+        {/* In a tab of its own: whoever came with a key would lose it with the page. */}
+        <a href="/docs/" target="_blank" rel="noopener">
+          <Icon name="log" />
+          Documentation
+        </a>
       </nav>
       {isProject && <ProjectNav id={id} />}
       <Foot />

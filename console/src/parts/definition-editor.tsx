@@ -1,11 +1,12 @@
 import type { Tagged } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { Fragment, type ReactNode } from 'react';
 import { MistakesContext, readMistakes } from '../state/mistakes.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRights } from '../state/session.tsx';
 import { Button, LinkButton } from './button.tsx';
+import { type Draft, Meanwhile } from './draft.tsx';
 import { ErrorNote, Page } from './page.tsx';
 import type { Defined, useSaving } from './saving.ts';
 
@@ -20,16 +21,16 @@ export function useStored<Value>(
     queryKey: [`${what}-to-change`, project.id, id],
     queryFn: ({ signal }) => read(id as number, signal),
     enabled: id !== undefined,
-    // What somebody types is not replaced by what is stored.
-    refetchOnWindowFocus: false,
+    // Whoever comes back sees at once what others have changed.
+    refetchOnWindowFocus: 'always',
     gcTime: 0,
   });
 }
 
-interface EditorShape {
+interface EditorShape<Definition> {
   what: Defined;
   stored: { readonly id: number; readonly name: string } | undefined;
-  draft: { readonly name: string };
+  edited: Draft<Definition>;
   saving: ReturnType<typeof useSaving>;
   /** Told before anything is saved: they stand at their fields too. */
   mistakes?: readonly string[];
@@ -37,7 +38,14 @@ interface EditorShape {
 }
 
 /** A definition as it is made or changed. */
-export function DefinitionEditor({ what, stored, draft, saving, mistakes = [], children }: EditorShape) {
+export function DefinitionEditor<Definition extends { readonly name: string }>({
+  what,
+  stored,
+  edited,
+  saving,
+  mistakes = [],
+  children,
+}: EditorShape<Definition>) {
   const project = useProject();
   const { canChange } = useRights();
   const { save, error, isBusy } = saving;
@@ -55,7 +63,12 @@ export function DefinitionEditor({ what, stored, draft, saving, mistakes = [], c
         canChange && (
           <>
             <LinkButton href={own ?? list}>Cancel</LinkButton>
-            <Button look="primary" busy={isBusy} disabled={draft.name === ''} onClick={() => void save()}>
+            <Button
+              look="primary"
+              busy={isBusy}
+              disabled={edited.draft.name === ''}
+              onClick={() => void save()}
+            >
               {stored ? 'Save' : `Create the ${what}`}
             </Button>
           </>
@@ -63,8 +76,9 @@ export function DefinitionEditor({ what, stored, draft, saving, mistakes = [], c
       }
     >
       <ErrorNote error={error} />
+      <Meanwhile what={what} of={edited} />
       <MistakesContext value={[...new Set([...readMistakes(error), ...mistakes])]}>
-        {children}
+        <Fragment key={edited.round}>{children}</Fragment>
       </MistakesContext>
     </Page>
   );

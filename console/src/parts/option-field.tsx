@@ -2,7 +2,7 @@ import type { ChoiceOption } from '@relata/client';
 import type { ChangeEvent } from 'react';
 import { asHint, type Kind, optionsOf } from '../state/choices.ts';
 import { useMistake } from '../state/mistakes.ts';
-import { type Typed, typeOf, withOption, withValue } from '../state/typed.ts';
+import { type Typed, textOf, valueNamed, withOption, withValue } from '../state/typed.ts';
 import { AreaField, type Choice, SelectField, TextField } from './field.tsx';
 
 /** Values that nobody can see, in words. An empty one is another thing than nothing. */
@@ -26,16 +26,16 @@ interface OptionFieldProps {
   onChange(value: string | number | undefined): void;
 }
 
-interface OptionsShape {
+interface OptionsShape<Part extends Typed> {
   kind: Kind;
-  part: Typed;
+  part: Part;
   /** Of the part in what is sent. */
   place: string;
-  onChange(part: Record<string, unknown>): void;
+  onChange(part: Part): void;
 }
 
 /** All that a format, a source or a destination may say. */
-export function OptionFields({ kind, part, place, onChange }: OptionsShape) {
+export function OptionFields<Part extends Typed>({ kind, part, place, onChange }: OptionsShape<Part>) {
   const mistake = useMistake();
   return (
     <>
@@ -43,12 +43,12 @@ export function OptionFields({ kind, part, place, onChange }: OptionsShape) {
         <OptionField
           key={option.name}
           option={option}
-          value={part[option.name]}
+          value={valueNamed(part, option.name)}
           mistake={mistake(`${place}/${option.name}`)}
           onChange={(value) => onChange(withValue(part, option.name, value))}
         />
       ))}
-      {typeOf(part) === 's3' && <BucketPlace part={part} onChange={onChange} />}
+      {part.type === 's3' && <BucketPlace part={part} onChange={onChange} />}
     </>
   );
 }
@@ -59,14 +59,14 @@ const BUCKET_PLACES = [
   ['false', 'in the host name'],
 ] as const;
 
-function BucketPlace({ part, onChange }: { part: Typed; onChange(part: Record<string, unknown>): void }) {
+function BucketPlace<Part extends Typed>({ part, onChange }: Pick<OptionsShape<Part>, 'part' | 'onChange'>) {
   const change = (value: string) =>
     onChange(withOption(part, 'forcePathStyle', value === '' ? undefined : value === 'true'));
   return (
     <SelectField
       label="Bucket in the address"
       choices={BUCKET_PLACES}
-      value={String(part.forcePathStyle ?? '')}
+      value={textOf(part, 'forcePathStyle')}
       onChange={({ target }) => change(target.value)}
     />
   );

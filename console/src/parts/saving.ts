@@ -1,8 +1,9 @@
-import { RelataError, type Tagged } from '@relata/client';
+import { RelataError } from '@relata/client';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo } from '../state/route.ts';
+import type { Draft } from './draft.tsx';
 import { useTell } from './toasts.tsx';
 
 /** What a project has lists of, each with a view of its own. */
@@ -33,10 +34,11 @@ export function useStart<Given>(
   return { begin, isBusy };
 }
 
-interface Saving<Value> {
+interface Saving<Value, Definition> {
   what: Defined;
-  /** As it was read; undefined for a new one. */
-  stored: Tagged<Value> | undefined;
+  /** undefined for a new one. */
+  id: number | undefined;
+  of: Pick<Draft<Definition>, 'base' | 'adopt'>;
   create(): Promise<Value>;
   /** `ifMatch`: so that somebody else's change in between is refused. */
   replace(id: number, options: { ifMatch?: string }): Promise<Value>;
@@ -45,18 +47,20 @@ interface Saving<Value> {
 }
 
 /** Saves a definition, goes to it, and has its list and view read anew. */
-export function useSaving<Value extends { readonly id: number }>(saving: Saving<Value>) {
-  const { what, stored, create, replace, tell: add } = saving;
+export function useSaving<Value extends Definition & { readonly id: number }, Definition extends object>(
+  saving: Saving<Value, Definition>,
+) {
+  const { what, id, of, create, replace, tell: add } = saving;
   const project = useProject();
-  const refresh = useRefresh(`${what}s`, what);
+  const refresh = useRefresh(`${what}s`, what, `${what}-to-change`);
   const tell = useTell();
   const [error, setError] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
 
   async function write(): Promise<Value> {
-    if (stored === undefined) return create();
-    const options = stored.etag === undefined ? {} : { ifMatch: stored.etag };
-    return replace(stored.value.id, options).catch(refuseStale(what));
+    if (id === undefined) return create();
+    const options = of.base.etag === undefined ? {} : { ifMatch: of.base.etag };
+    return replace(id, options).catch(refuseStale(what));
   }
 
   async function save() {
@@ -64,6 +68,7 @@ export function useSaving<Value extends { readonly id: number }>(saving: Saving<
     setError(undefined);
     await write().then(
       async (saved) => {
+        of.adopt(saved);
         tell.good(`The ${what} is saved`, add?.(saved) ?? '');
         goTo(linkTo('projects', project.id, `${what}s`, saved.id));
         await refresh();
@@ -72,6 +77,8 @@ export function useSaving<Value extends { readonly id: number }>(saving: Saving<
         setError(reason);
         // What was wrong stands at the top.
         scrollTo(0, 0);
+        // Both versions are shown once the other one is known.
+        void refresh();
       },
     );
     setBusy(false);
@@ -87,7 +94,5 @@ const refuseStale =
   (what: string) =>
   (reason: unknown): never => {
     if (!(reason instanceof RelataError && reason.status === 412)) throw reason;
-    throw new Error(
-      `Somebody else has changed this ${what} meanwhile. Open it in another tab to see their version.`,
-    );
+    throw new Error(`This ${what} is not saved: it was changed meanwhile. Compare both versions first.`);
   };

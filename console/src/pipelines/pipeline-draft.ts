@@ -5,17 +5,19 @@ import {
   type Mapping,
   type Pipeline,
   type PipelineDefinition,
+  type PipelineFormat,
   type RunCounts,
 } from '@relata/client';
-import { findChoice, listKinds } from '../state/choices.ts';
+import type { PartNames } from '../state/changes.ts';
+import { findChoice, toChoice } from '../state/choices.ts';
 import { countOf, formatCount } from '../state/format.ts';
-import { type Typed, textOf, typeOf } from '../state/typed.ts';
+import type { Typed } from '../state/typed.ts';
 
-export const FORMATS = listKinds('PipelineFormat');
-export const SOURCES = listKinds('PipelineSource');
+export const FORMATS = choices.PipelineFormat.map(toChoice);
+export const SOURCES = choices.PipelineSource.map(toChoice);
 
 /** @returns the format that a name ends like, packed or not: `feed.xml.gz` is xml */
-export function guessFormat(fileName: string): string | undefined {
+export function guessFormat(fileName: string): PipelineFormat['type'] | undefined {
   const ending = /\.([a-z]+)(?:\.gz)?$/.exec(fileName.toLowerCase())?.[1] ?? '';
   return choices.PipelineFormat.find(({ endings }) => endings?.includes(ending))?.type;
 }
@@ -47,23 +49,29 @@ export const EMPTY_PIPELINE: PipelineDefinition = {
   minProducts: 1,
 };
 
+export const PIPELINE_PARTS: PartNames<PipelineDefinition> = {
+  ...{ name: 'Name', mode: 'Mode', relationId: 'Relation', source: 'Source', format: 'Format' },
+  ...{ mapping: 'Mapping', trigger: 'Runs start', onRejectedRow: 'Rows that make no product' },
+  ...{ minProducts: 'Minimum products', maxDeletePercent: 'Delete guard, in %' },
+};
+
 type Kind = Pick<Pipeline, 'source' | 'trigger'>;
 
 export function describeSource({ source }: Kind): string {
-  const type = typeOf(source);
-  if (type === 'http') return textOf(source, 'url');
-  return type === 'directory' ? `files ${textOf(source, 'pattern')}` : 'a file sent in';
+  if (source.type === 'http') return source.url;
+  if (source.type === 'directory') return `files ${source.pattern}`;
+  if (source.type === 'sftp') return `${source.path} on ${source.host}`;
+  return source.type === 's3' ? `${source.key} in bucket ${source.bucket}` : 'a file sent in';
 }
 
 export function describeTrigger({ trigger, source }: Kind): string {
-  const type = typeOf(trigger);
-  if (type === 'schedule') return `${textOf(trigger, 'cron')} (${textOf(trigger, 'timeZone')})`;
-  if (type === 'webhook') return 'webhook';
-  return typeOf(source) === 'upload' ? 'each file' : 'by hand';
+  if (trigger.type === 'schedule') return `${trigger.cron} (${trigger.timeZone})`;
+  if (trigger.type === 'webhook') return 'webhook';
+  return source.type === 'upload' ? 'each file' : 'by hand';
 }
 
 export const nameFormat = (format: Typed): string =>
-  findChoice('PipelineFormat', format)?.label ?? typeOf(format);
+  findChoice('PipelineFormat', format)?.label ?? format.type;
 
 /** What a run did, without what is zero. */
 export function describeCounts(counts: RunCounts | null): string {

@@ -1,13 +1,13 @@
 import type { Pipeline, PipelineDefinition, Tagged } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
 import { DefinitionEditor, useStored } from '../parts/definition-editor.tsx';
+import { type Draft, useDraft } from '../parts/draft.tsx';
 import { Answer } from '../parts/page.tsx';
 import { useSaving } from '../parts/saving.ts';
 import { useProject } from '../state/project.ts';
 import { useRoute } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
-import { EMPTY_PIPELINE } from './pipeline-draft.ts';
+import { EMPTY_PIPELINE, PIPELINE_PARTS } from './pipeline-draft.ts';
 import { BasicsCard, GuardsCard, TriggerCard } from './pipeline-form.tsx';
 import { FormatCard } from './pipeline-format.tsx';
 import { MappingCard } from './pipeline-mapping.tsx';
@@ -51,15 +51,14 @@ interface EditorShape {
 }
 
 function Editor({ stored, isFirst = false }: EditorShape) {
-  const [draft, setDraft] = useState<PipelineDefinition>(
-    stored?.value ?? { ...EMPTY_PIPELINE, mode: isFirst ? 'full' : 'incremental' },
-  );
-  const change = (changed: Partial<PipelineDefinition>) => setDraft((before) => ({ ...before, ...changed }));
+  const empty: PipelineDefinition = { ...EMPTY_PIPELINE, mode: isFirst ? 'full' : 'incremental' };
+  const edited = useDraft<PipelineDefinition>(stored, empty, PIPELINE_PARTS);
+  const { draft, change } = edited;
   const tried = usePipelinePreview(draft, { pipelineId: stored?.value.id, onChange: change });
-  const saving = useSave(stored, draft);
+  const saving = useSave(stored?.value.id, edited);
   const shape = { draft, onChange: change };
   return (
-    <DefinitionEditor what="pipeline" stored={stored?.value} draft={draft} saving={saving}>
+    <DefinitionEditor what="pipeline" stored={stored?.value} edited={edited} saving={saving}>
       <BasicsCard {...shape} />
       <SourceCard {...shape} tried={tried} />
       <FormatCard {...shape} found={tried.preview.data?.found} />
@@ -71,14 +70,13 @@ function Editor({ stored, isFirst = false }: EditorShape) {
   );
 }
 
-function useSave(stored: Tagged<Pipeline> | undefined, draft: PipelineDefinition) {
+function useSave(id: number | undefined, of: Draft<PipelineDefinition>) {
   const relata = useRelata();
   const project = useProject();
-  return useSaving<Pipeline>({
-    what: 'pipeline',
-    stored,
-    create: () => relata.pipelines.create(project.id, draft),
+  return useSaving<Pipeline, PipelineDefinition>({
+    ...{ what: 'pipeline', id, of },
+    create: () => relata.pipelines.create(project.id, of.draft),
     replace: (pipelineId, options) =>
-      relata.pipelines.put({ projectId: project.id, pipelineId }, draft, options),
+      relata.pipelines.put({ projectId: project.id, pipelineId }, of.draft, options),
   });
 }

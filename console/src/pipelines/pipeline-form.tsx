@@ -1,9 +1,9 @@
-import type { PipelineDefinition } from '@relata/client';
+import type { PipelineDefinition, PipelineTrigger } from '@relata/client';
 import { NumberField, SelectField, TextField } from '../parts/field.tsx';
 import { Card } from '../parts/page.tsx';
 import { ScheduleFields, startSchedule } from '../parts/schedule-fields.tsx';
 import { useMistake } from '../state/mistakes.ts';
-import { textOf, typeOf, withOption } from '../state/typed.ts';
+import { withOption } from '../state/typed.ts';
 import { MODES } from './pipeline-draft.ts';
 import { LinkedRelationField } from './pipeline-links.tsx';
 
@@ -50,17 +50,17 @@ const TRIGGERS = [
 
 const DEFAULT_SECONDS = 3_600;
 
-function startTrigger(type: string): Record<string, unknown> {
+function startTrigger(type: string): PipelineTrigger {
   if (type === 'schedule') return startSchedule();
-  return type === 'webhook' ? { type, minSecondsBetween: DEFAULT_SECONDS } : { type };
+  return type === 'webhook' ? { type, minSecondsBetween: DEFAULT_SECONDS } : { type: 'manual' };
 }
 
 export function TriggerCard({ draft, onChange }: PipelineShape) {
   const { trigger, source } = draft;
   const mistake = useMistake();
-  const type = typeOf(trigger);
+  const { type } = trigger;
   // Whatever else started a run of it would find no file.
-  const isUpload = typeOf(source) === 'upload';
+  const isUpload = source.type === 'upload';
   const set = (name: string, value: unknown) => onChange({ trigger: withOption(trigger, name, value) });
   return (
     <Card title="Trigger">
@@ -72,16 +72,16 @@ export function TriggerCard({ draft, onChange }: PipelineShape) {
           value={type}
           onChange={(event) => onChange({ trigger: startTrigger(event.target.value) })}
         />
-        {type === 'schedule' && (
+        {trigger.type === 'schedule' && (
           <ScheduleFields trigger={trigger} onChange={(next) => onChange({ trigger: next })} />
         )}
-        {type === 'webhook' && (
+        {trigger.type === 'webhook' && (
           <TextField
             label="Seconds between two calls"
             hint="Calls that come earlier are refused with 429."
             type="number"
             min={0}
-            value={textOf(trigger, 'minSecondsBetween')}
+            value={trigger.minSecondsBetween ?? ''}
             mistake={mistake('/trigger/minSecondsBetween')}
             onChange={({ target }) =>
               set('minSecondsBetween', target.value === '' ? undefined : Number(target.value))

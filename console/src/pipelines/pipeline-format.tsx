@@ -1,8 +1,8 @@
+import type { PipelineFormat } from '@relata/client';
 import { SelectField } from '../parts/field.tsx';
 import { OptionFields } from '../parts/option-field.tsx';
 import { Card } from '../parts/page.tsx';
 import { hintOf } from '../state/choices.ts';
-import { typeOf } from '../state/typed.ts';
 import { FORMATS, needOfMapping } from './pipeline-draft.ts';
 import type { PipelineShape } from './pipeline-form.tsx';
 
@@ -10,7 +10,7 @@ type Found = Readonly<Record<string, string>> | undefined;
 
 export function FormatCard({ draft, onChange, found }: PipelineShape & { found: Found }) {
   const { format, mapping } = draft;
-  const setType = (type: string) => {
+  const setType = (type: PipelineFormat['type']) => {
     const keeps = needOfMapping({ format: { type } }) === 'needed' && needOfMapping({ format }) === 'needed';
     onChange({ format: { type }, mapping: keeps ? mapping : undefined });
   };
@@ -21,8 +21,8 @@ export function FormatCard({ draft, onChange, found }: PipelineShape & { found: 
           label="Type"
           hint={hintOf('PipelineFormat', format)}
           choices={FORMATS}
-          value={typeOf(format)}
-          onChange={(event) => setType(event.target.value)}
+          value={format.type}
+          onChange={(event) => setType(event.target.value as PipelineFormat['type'])}
         />
         <OptionFields
           kind="PipelineFormat"

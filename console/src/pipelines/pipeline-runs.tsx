@@ -2,7 +2,6 @@ import type { Pipeline, PipelineRun } from '@relata/client';
 import { TaskHistory } from '../parts/task-history.tsx';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
-import { typeOf } from '../state/typed.ts';
 import { describeCounts } from './pipeline-draft.ts';
 import { isRunning } from './pipelines.tsx';
 
@@ -28,7 +27,7 @@ export function PipelineRuns({ pipeline }: { pipeline: Pipeline }) {
       startedBy={STARTED_BY}
       describe={({ counts }) => describeCounts(counts)}
       never={
-        typeOf(pipeline.source) === 'upload'
+        pipeline.source.type === 'upload'
           ? 'None yet. Each uploaded file starts one.'
           : 'None yet. Run it now to test it.'
       }

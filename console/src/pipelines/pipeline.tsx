@@ -1,4 +1,4 @@
-import type { Pipeline } from '@relata/client';
+import type { Pipeline, PipelineTrigger } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
 import { useRef } from 'react';
 import { Button, LinkButton } from '../parts/button.tsx';
@@ -11,13 +11,14 @@ import { formatMoment, formatPercent } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
-import { textOf, typeOf } from '../state/typed.ts';
 import { describeSource, describeTrigger, MODES, nameFormat } from './pipeline-draft.ts';
 import { PipelineRuns } from './pipeline-runs.tsx';
 import { isRunning } from './pipelines.tsx';
 
 const BUSY_MS = 1_500;
 const IDLE_MS = 15_000;
+
+type WebhookTrigger = Extract<PipelineTrigger, { type: 'webhook' }>;
 
 /** One pipeline: what it does, what started it, what became of it. */
 export function PipelineView() {
@@ -45,7 +46,9 @@ export function PipelineView() {
         {(pipeline) => (
           <>
             <PipelineRuns pipeline={pipeline} />
-            {typeOf(pipeline.trigger) === 'webhook' && <Webhook pipeline={pipeline} />}
+            {pipeline.trigger.type === 'webhook' && (
+              <Webhook pipeline={pipeline} trigger={pipeline.trigger} />
+            )}
             <Definition pipeline={pipeline} />
           </>
         )}
@@ -63,7 +66,7 @@ function Actions({ pipeline }: { pipeline: Pipeline }) {
     <>
       <DeletePipeline pipeline={pipeline} />
       <LinkButton href={linkTo('projects', project.id, 'pipelines', pipeline.id, 'edit')}>Change</LinkButton>
-      {typeOf(pipeline.source) === 'upload' ? (
+      {pipeline.source.type === 'upload' ? (
         <SendFile pipeline={pipeline} />
       ) : (
         <>
@@ -139,7 +142,7 @@ function SendFile({ pipeline }: { pipeline: Pipeline }) {
   );
 }
 
-function Webhook({ pipeline }: { pipeline: Pipeline }) {
+function Webhook({ pipeline, trigger }: { pipeline: Pipeline; trigger: WebhookTrigger }) {
   const relata = useRelata();
   const project = useProject();
   const refresh = useRefresh(...PARTS);
@@ -151,14 +154,14 @@ function Webhook({ pipeline }: { pipeline: Pipeline }) {
     <UrlCard
       title="Webhook"
       of="webhook"
-      url={textOf(pipeline.trigger, 'url')}
+      url={trigger.url ?? ''}
       warning="The present URL stops working at once: calls to it get 404. Give callers the new one."
       renew={renew}
     >
       <p className="soft">
         A POST to this URL starts a run. It needs an account key that may write, as{' '}
-        <code>Authorization: Bearer …</code>, and works at most once every{' '}
-        {textOf(pipeline.trigger, 'minSecondsBetween')} seconds.
+        <code>Authorization: Bearer …</code>, and works at most once every {trigger.minSecondsBetween}{' '}
+        seconds.
       </p>
     </UrlCard>
   );

@@ -1,6 +1,7 @@
 /** The list of routes: what each room serves, with the parts that they share. */
 import type { createAccess } from '../access/access.ts';
 import { apiKeyRoutes } from '../access/keys/api-key-routes.ts';
+import { ownSessionRoutes } from '../access/users/own-session-routes.ts';
 import { sessionRoutes } from '../access/users/session-routes.ts';
 import { userRoutes } from '../access/users/user-routes.ts';
 import { agentRoutes } from '../agents/agent-routes.ts';
@@ -54,6 +55,7 @@ const ROUTES = [
   projectRoutes,
   apiKeyRoutes,
   sessionRoutes,
+  ownSessionRoutes,
   userRoutes,
   statisticsRoutes,
   taskRoutes,
@@ -115,6 +117,7 @@ export function addRoutes(server: Server, needs: RouteNeeds): void {
   const parts = {
     ...needs,
     ...{ database, findBaseUrl, guards: access, cookie: createSessionCookie(config.publicUrl) },
+    attemptCookie: createSessionCookie(config.publicUrl, 'relata_sign_in'),
     ...{ answerOnce: createAnswerOnce(database, clock), countLook: createLookCount() },
     ...{ uploadMaxMib: config.uploadMaxMib, sourceMaxMib: config.sourceMaxMib },
   };

@@ -62,6 +62,7 @@ export type { CatalogSettings } from './parts.ts';
 export type { CatalogStore, ChangeOrder, DeleteLimit } from './port.ts';
 export {
   computeValueId,
+  createUploadReader,
   listProductErrors,
   mainCategory,
   mainImage,

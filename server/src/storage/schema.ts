@@ -41,6 +41,8 @@ export interface ControlSchema {
     password_hash: string;
     created_at: number;
     signed_in_at: number | null;
+    issuer: string | null;
+    subject: string | null;
   };
   console_session: {
     id: Generated<number>;
@@ -97,6 +99,7 @@ export interface ControlSchema {
     failure: string | null;
     result: string | null;
     parent: number | null;
+    traceparent: string | null;
     leased_by: string | null;
     lease_until: number | null;
     is_cancel_wanted: Generated<number>;

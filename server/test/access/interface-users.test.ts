@@ -16,12 +16,13 @@ const HOUR_MS = 3_600_000;
 test('an owner link makes an owner who is signed in (§5.6 rule 3, §14.5)', async (t) => {
   const running = await startTestService(t);
   assert.equal(await running.app.access.hasOwner(), false);
-  const { browser, answer } = await signUpOwner(running, 'Ada@Shop.example');
+  const { browser, answer } = await signUpOwner(running, { email: 'Ada@Shop.example' });
   assert.deepEqual(answer.user, {
     id: answer.user.id,
     email: 'ada@shop.example',
     name: 'Ada',
     role: 'owner',
+    signsInWith: 'password',
   });
   assert.equal(answer.account.name, 'Main');
   assert.equal(await running.app.access.hasOwner(), true);
@@ -66,7 +67,7 @@ test('of owner links that are used at once one makes an owner (§14.5)', async (
 test('an owner link brings an owner back who lost the password (§14.5 rule 4)', async () => {
   const owner = await signUpOwner(service());
   const editor = await addUser(owner, 'editor');
-  const back = await signUpOwner(service(), editor.email.toUpperCase());
+  const back = await signUpOwner(service(), { email: editor.email.toUpperCase() });
   assert.equal(back.id, editor.id);
   assert.equal(back.answer.user.role, 'owner');
   assert.equal(await isSignedIn(editor.browser), 401, 'whoever had a session has it no more');
@@ -620,7 +621,8 @@ test('account keys manage users too, lower keys do not (§14.6 rule 1)', async (
   const owner = await signUpOwner(service());
   const { body: users } = await service().call('GET', '/management/users');
   const found = users.items.find(({ id }: { id: number }) => id === owner.id);
-  assert.deepEqual(Object.keys(found), ['id', 'email', 'name', 'role', 'createdAt', 'signedInAt']);
+  const fields = ['id', 'email', 'name', 'role', 'createdAt', 'signedInAt', 'signsInWith'];
+  assert.deepEqual(Object.keys(found), fields);
   const scopes = [
     { scope: { type: 'project', id: service().projectId } },
     { scope: { type: 'account' }, access: 'write' },
@@ -686,7 +688,7 @@ test('users see and reach nothing of another account (§5.6 rule 1)', async (t) 
 
 test('the audit log says which user did what (§14.6 rule 7)', async (t) => {
   const running = await startTestService(t);
-  const owner = await signUpOwner(running, 'ada@shop.example');
+  const owner = await signUpOwner(running, { email: 'ada@shop.example' });
   const user = await addUser(owner, 'viewer', 'eve@shop.example');
   await owner.browser.succeed('PATCH', `/management/users/${user.id}`, { role: 'editor' });
   const { id } = await owner.browser.succeed('POST', '/management/invitations', {

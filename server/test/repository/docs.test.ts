@@ -60,7 +60,7 @@ test('each file of docs/ is a page, and the navigation of each page has all of t
 
 test('each link between files of the repository leads to a file that is there', () => {
   const dead: string[] = [];
-  for (const path of globSync(['*.md', 'docs/**/*.md', 'client/*.md'], { cwd: root })) {
+  for (const path of globSync(['*.md', 'docs/**/*.md', 'client/*.md', 'clients/*/*.md'], { cwd: root })) {
     const text = readFileSync(join(root, path), 'utf8').replaceAll(/^```.*?^```/gms, '');
     for (const [, href = ''] of text.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)) {
       if (!/^[a-z]+:/.test(href) && !existsSync(join(root, dirname(path), href)))
@@ -68,6 +68,21 @@ test('each link between files of the repository leads to a file that is there', 
     }
   }
   assert.deepEqual(dead, []);
+});
+
+test('each script of npm that a page names is there', () => {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  for (const path of globSync(['*.md', 'docs/**/*.md'], { cwd: root })) {
+    const text = readFileSync(join(root, path), 'utf8');
+    const named = [...text.matchAll(/npm run (?:-s )?([a-z:]+)\b(?!\s+--workspace)/g)].map(
+      ([, name = '']) => name,
+    );
+    assert.deepEqual(
+      named.filter((name) => !(name in scripts)),
+      [],
+      path,
+    );
+  }
 });
 
 test('pages have no script, no style and no picture of their own markup, as their policy demands', () => {

@@ -10,8 +10,12 @@ export const nextEmail = () => {
 };
 
 /** An owner of the first account. */
-export async function signUpOwner(running: TestService, email = nextEmail()) {
+export async function signUpOwner(
+  running: TestService,
+  { email = nextEmail(), origin }: { email?: string; origin?: string } = {},
+) {
   const browser = new Browser(running.address);
+  if (origin !== undefined) browser.headers = { origin };
   const [account] = await running.app.projects.findAccounts();
   const token = await running.app.access.makeOwnerLink(account?.id ?? 0, 'test');
   const answer = await browser.succeed('POST', '/management/owner', {
@@ -28,6 +32,7 @@ export const tokenOf = (link: string) => link.split('/').at(-1) ?? '';
 export async function addUser(owner: Owner, role: string, email = nextEmail()) {
   const { link } = await owner.browser.succeed('POST', '/management/invitations', { email, role });
   const browser = new Browser(owner.browser.address);
+  browser.headers = owner.browser.headers;
   const answer = await browser.succeed('POST', '/management/invitations/accept', {
     ...{ token: tokenOf(link), name: `Some ${role}`, password: PASSWORD },
   });

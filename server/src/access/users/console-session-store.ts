@@ -35,6 +35,7 @@ export async function findSession(
       'role',
       'console_user.created_at',
       'signed_in_at',
+      'issuer',
     ])
     .where('hash', '=', hash)
     .executeTakeFirst();

@@ -100,7 +100,8 @@ async function signIn(parts: SignInParts, given: Credentials, visitor: Visitor):
 /** A user who was deleted, or whose password changed, since the check cannot sign in with the old one. */
 async function getUnchanged(tx: ControlTransaction, user: StoredUser): Promise<StoredUser> {
   const present = await findUser(tx, user);
-  if (present?.passwordHash !== user.passwordHash) throw new ServiceError('sign_in_refused');
+  if (present === undefined || present.passwordHash !== user.passwordHash)
+    throw new ServiceError('sign_in_refused');
   return present;
 }
 

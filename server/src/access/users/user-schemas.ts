@@ -43,10 +43,49 @@ export const SignOutQuery = Type.Object({
   others: Type.Optional(Type.Boolean({ description: 'true: this session goes on' })),
 });
 
+const SignsInWith = Type.Union([Type.Literal('password'), Type.Literal('company-account')]);
+
+/** Long enough for what any provider sends back. */
+export const CompanyReturn = Type.Object(
+  {
+    query: Type.String({
+      maxLength: 8_192,
+      description: 'with which the browser came back to /console/, without the question mark',
+    }),
+  },
+  closed,
+);
+
+export const SignInWays = Type.Object(
+  {
+    companyAccount: Type.Union([Type.Object({ name: Type.String() }), Type.Null()], {
+      description: 'the provider of the company; null: people sign in with passwords alone',
+    }),
+  },
+  { title: 'SignInWays' },
+);
+
+export const CompanySignInStart = Type.Object({
+  url: Type.String({ description: 'where the browser goes' }),
+});
+
+export const SignedOut = Type.Object({
+  status: Type.Literal('success'),
+  providerSignOutUrl: Type.Optional(
+    Type.String({ description: 'where a user with a company account signs out there too' }),
+  ),
+});
+
 /** Source: docs/interface.md §5.6 rule 3. */
 export const SignedIn = Type.Object(
   {
-    user: Type.Object({ id: Type.Integer(), email: Type.String(), name: Type.String(), role: RoleWord }),
+    user: Type.Object({
+      id: Type.Integer(),
+      email: Type.String(),
+      name: Type.String(),
+      role: RoleWord,
+      signsInWith: SignsInWith,
+    }),
     account: Type.Object({ id: Type.Integer(), name: Type.String() }),
     csrfToken: Type.String({ description: 'for the header `X-CSRF-Token`' }),
   },
@@ -80,6 +119,7 @@ export const WireUser = Type.Object(
     role: RoleWord,
     createdAt: Instant,
     signedInAt: Type.Union([Instant, Type.Null()], { description: 'the last time' }),
+    signsInWith: SignsInWith,
   },
   { title: 'User' },
 );
@@ -115,8 +155,12 @@ export const UserPage = Type.Object({ items: Type.Array(WireUser), nextCursor: N
 export const InvitationPage = Type.Object({ items: Type.Array(WireInvitation), nextCursor: NextCursor });
 
 export function toSignedIn({ user, account }: { user: User; account: Account }, csrfToken: string) {
-  const { id, email, name, role } = user;
-  return { user: { id, email, name, role }, account: { id: account.id, name: account.name }, csrfToken };
+  const { id, email, name, role, signsInWith } = user;
+  return {
+    user: { id, email, name, role, signsInWith },
+    account: { id: account.id, name: account.name },
+    csrfToken,
+  };
 }
 
 export function toWireSession(session: ConsoleSession, currentId: number) {
@@ -124,8 +168,8 @@ export function toWireSession(session: ConsoleSession, currentId: number) {
   return { id, isCurrent: id === currentId, createdAt, usedAt, expiresAt, address, userAgent };
 }
 
-export function toWireUser({ id, email, name, role, createdAt, signedInAt }: User) {
-  return { id, email, name, role, createdAt, signedInAt };
+export function toWireUser({ id, email, name, role, createdAt, signedInAt, signsInWith }: User) {
+  return { id, email, name, role, createdAt, signedInAt, signsInWith };
 }
 
 export function toWireInvitation({ id, email, role, createdAt, createdBy, expiresAt }: Invitation) {

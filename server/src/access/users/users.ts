@@ -1,6 +1,8 @@
 /**
  * The door of users: people with passwords, their sessions in the console, invitations and the owner link.
  */
+
+export { type CompanySignIn, createCompanySignIn } from './company-sign-in.ts';
 export { ownerLinkUrl } from './console-links.ts';
 export { createSessionFinder, type SessionFinder } from './console-session.ts';
 export { dropInvitationsUpTo } from './invitation-store.ts';

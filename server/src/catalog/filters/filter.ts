@@ -33,10 +33,12 @@ export interface ProductView {
 
 export type ProductTest = Test<ProductView>;
 
-/** @returns an upload as filters see it; values are read when a condition asks for them */
+/** @returns an upload as filters see it; values and paths are read when a condition asks for them */
 export const viewUpload = (product: UploadedProduct): ProductView => ({
   identifier: product.identifier,
-  categories: product.categories.map(({ path }) => path),
+  get categories() {
+    return product.categories.map(({ path }) => path);
+  },
   valuesOf: (attribute) => readComparables(product, attribute).map(({ comparable }) => comparable),
 });
 

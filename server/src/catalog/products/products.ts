@@ -77,4 +77,5 @@ export {
   UploadBody,
   UploadQuery,
 } from './update-schemas.ts';
+export { createUploadReader } from './upload-reader.ts';
 export { computePlainValueId, computeValueId } from './value-id.ts';

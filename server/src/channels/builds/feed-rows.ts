@@ -1,6 +1,10 @@
 /** From one state of a catalog to the rows of a channel. Runs in a thread of its own. */
 import {
+  type Attribute,
   ComparisonProblem,
+  createUploadReader,
+  indexByKey,
+  listConditions,
   type ProductTest,
   type UploadedProduct,
   viewUpload,
@@ -24,8 +28,11 @@ import {
   type ChannelMapping,
   createRowMaker,
   type FieldProblem,
+  type RowMaker,
   suggestMapping,
 } from '../mapping/mapping.ts';
+
+import { FeedMembers } from './feed-members.ts';
 
 /** A product that the filter takes. */
 export interface ReadRow {
@@ -33,6 +40,14 @@ export interface ReadRow {
   readonly row: FeedRow;
   readonly problems: readonly FieldProblem[];
   readonly isLeftOut: boolean;
+  /** Related products that are not named: they do not go out themselves. */
+  readonly absent: readonly string[];
+}
+
+interface ReadProduct {
+  readonly productId: number;
+  readonly identifier: string;
+  readonly upload: UploadedProduct;
 }
 
 export interface ReadPage {
@@ -70,18 +85,43 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition): 
   const { wanted, warnings } = planRelated(pass, definition.relations, format);
   const as = [...new Set(definition.relations.map((one) => one.as))];
   const writer = variant.open({ columns: maker.columns, as, channelName: definition.name });
+  const read = openReader(maker, definition, pass.attributes);
   const expressions = maker.expressions.length === 0 ? undefined : openExpressions(maker.expressions);
 
-  async function readPage(uploads: readonly UploadedProduct[]): Promise<ReadRow[]> {
-    const taken = uploads.filter(isTaken);
-    const results = taken.length === 0 ? undefined : await expressions?.evaluate(taken.map(toInput));
-    const made = taken.map((product, at) => ({ product, ...maker.make(product, results?.[at]) }));
-    const going = made.filter(({ isLeftOut }) => !isLeftOut).map(({ product }) => product.identifier);
+  const members = new FeedMembers();
+  const open = ({ productId, raw }: { readonly productId: number; readonly raw: string }): ReadProduct => {
+    const upload = read(raw);
+    return { productId, identifier: upload.identifier, upload };
+  };
+
+  async function makeRows(products: readonly ReadProduct[]) {
+    const taken = products.filter(({ upload }) => isTaken(upload));
+    const inputs = expressions === undefined ? [] : taken.map(({ upload }) => toInput(upload));
+    const results = inputs.length === 0 ? undefined : await expressions?.evaluate(inputs);
+    const made = taken.map((product, at) => ({ ...product, ...maker.make(product.upload, results?.[at]) }));
+    if (wanted.length === 0) return made;
+    for (const { identifier } of products) members.note(identifier, false);
+    for (const { identifier, isLeftOut } of made) members.note(identifier, !isLeftOut);
+    return made;
+  }
+
+  /** Makes the rows of related products before their turn: whether they go out is known then. */
+  async function judge(identifiers: readonly string[]): Promise<void> {
+    const unknown = [...new Set(identifiers.filter((one) => members.find(one) === undefined))];
+    for (let at = 0; at < unknown.length; at += PAGE)
+      await makeRows((await pass.findUploads(unknown.slice(at, at + PAGE))).map(open));
+  }
+
+  async function readPage(products: readonly ReadProduct[]): Promise<ReadRow[]> {
+    const made = await makeRows(products);
+    const going = made.filter(({ isLeftOut }) => !isLeftOut);
     const found = wanted.length === 0 || going.length === 0 ? [] : await pass.listRelated(going, wanted);
-    const byIdentifier = new Map(going.map((identifier, at) => [identifier, found[at] ?? []]));
-    return made.map(({ product: { identifier }, values, problems, isLeftOut }) => {
-      const { related, notes } = chooseRelated(wanted, byIdentifier.get(identifier) ?? [], format);
-      return { identifier, row: { values, related }, problems: [...problems, ...notes], isLeftOut };
+    await judge(found.flat(2));
+    const relatedTo = new Map(going.map(({ productId }, at) => [productId, found[at] ?? []]));
+    return made.map(({ productId, identifier, values, problems, isLeftOut }) => {
+      const { present, absent } = members.part(relatedTo.get(productId) ?? []);
+      const { related, notes } = chooseRelated(wanted, present, format);
+      return { identifier, row: { values, related }, problems: [...problems, ...notes], isLeftOut, absent };
     });
   }
 
@@ -94,12 +134,26 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition): 
         const last = page.at(-1);
         if (last === undefined) return;
         after = last.productId;
-        const uploads = page.map(({ raw }) => JSON.parse(raw) as UploadedProduct);
-        yield { products: page.length, rows: await translate(() => readPage(uploads)) };
+        yield { products: page.length, rows: await translate(() => readPage(page.map(open))) };
       }
     },
     close: async () => expressions?.close(),
   };
+}
+
+/** An expression may ask for anything, a field and a filter for what they name. */
+function openReader(
+  { expressions, keys }: RowMaker,
+  { filter }: ChannelDefinition,
+  attributes: readonly Attribute[],
+): (raw: string) => UploadedProduct {
+  if (expressions.length > 0) return (raw) => JSON.parse(raw);
+  const known = indexByKey(attributes);
+  const filtered = listConditions(filter).flatMap((condition) => {
+    const attribute = 'attribute' in condition ? known.get(condition.attribute) : undefined;
+    return attribute === undefined ? [] : [attribute.name, ...(attribute.synonyms ?? [])];
+  });
+  return createUploadReader(new Set([...keys, ...filtered]));
 }
 
 /** What goes out is for everybody: products for some groups of customers stay. */

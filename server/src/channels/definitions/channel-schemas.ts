@@ -157,6 +157,9 @@ const Counts = Type.Object(
     rows: counted('rows that were written'),
     leftOut: counted('products that lack what the format requires'),
     related: counted('related products, of all rows'),
+    relatedLeftOut: counted(
+      'related products, of all rows, that were not named: this feed does not have them',
+    ),
     files: counted('files of rows'),
     bytes: counted('bytes of these files'),
   },

@@ -97,10 +97,12 @@ export interface BuildCounts {
   readonly leftOut: number;
   /** Related products, of all rows. */
   readonly related: number;
+  /** Related products, of all rows, that do not go out themselves. */
+  readonly relatedLeftOut: number;
   readonly files: number;
   readonly bytes: number;
 }
 
 export const NO_COUNTS: BuildCounts = {
-  ...{ products: 0, filtered: 0, rows: 0, leftOut: 0, related: 0, files: 0, bytes: 0 },
+  ...{ products: 0, filtered: 0, rows: 0, leftOut: 0, related: 0, relatedLeftOut: 0, files: 0, bytes: 0 },
 };

@@ -8,14 +8,17 @@ import { GOOGLE_FIELDS } from './google-fields.ts';
 const MOST_RELATED = 30;
 const RELATED_IDENTIFIER = /^[A-Za-z0-9_-]+$/;
 
-function* listRelated({ related }: FeedRow): Generator<{ as: string; identifier: string }> {
+interface Related {
+  readonly as: string;
+  readonly identifier: string;
+}
+
+/** Products of one relation are distinct; several may lead to the same. */
+function listRelated({ related }: FeedRow): Related[] {
+  const all = related.flatMap(({ as, identifiers }) => identifiers.map((identifier) => ({ as, identifier })));
+  if (related.length < 2) return all;
   const seen = new Set<string>();
-  for (const { as, identifiers } of related)
-    for (const identifier of identifiers) {
-      const key = `${as} ${identifier}`;
-      if (!seen.has(key)) yield { as, identifier };
-      seen.add(key);
-    }
+  return all.filter(({ as, identifier }) => seen.size < seen.add(`${as} ${identifier}`).size);
 }
 
 const openTsv = (options: WriterOptions) =>
@@ -27,7 +30,11 @@ const openTsv = (options: WriterOptions) =>
       names: options.as.length > 0 ? ['related_product'] : [],
       cells: (row) =>
         options.as.length > 0
-          ? [[...listRelated(row)].map(({ as, identifier }) => `${as}:id:${identifier}`).join(',')]
+          ? [
+              listRelated(row)
+                .map(({ as, identifier }) => `${as}:id:${identifier}`)
+                .join(','),
+            ]
           : [],
     },
   });

@@ -122,6 +122,9 @@ The console is at ${address}/console/: sign in with the key, or sign up with the
 Your key, for this demo only: ${key}
 Your owner link, valid for an hour: ${consoleLink}
 
+For the command line and the tutorial (${address}/docs/tutorial), in a second terminal:
+   export RELATA_URL=${address} RELATA_API_KEY=${key} RELATA_PROJECT=${projectId}
+
 1. List the projects that the key can access:
    curl -s ${header} '${address}/projects'
 

@@ -252,7 +252,7 @@ export const WirePreview = Type.Object(
       { description: 'the first rows of the source' },
     ),
     suggestion: Type.Object({
-      mapping: Type.Record(Type.String(), Type.Unknown()),
+      mapping: SentMappingSchema,
       reasons: Type.Array(
         Type.Object({
           field: Type.String(),

@@ -57,23 +57,34 @@ export function searchSide(
 
 function searchRule(
   view: RelationView,
-  { build, excludeSameGroup, operators }: SearchedRelation,
-  { source, limit, side }: { source: FoundSource; limit: number; side: Side },
+  relation: SearchedRelation,
+  asked: { source: FoundSource; limit: number; side: Side },
 ): (readonly number[])[] {
-  const own = side === 'target' ? 'source' : 'target';
-  const opposite = source.memberships.find((one) => one.build === build && one.side === own);
-  if (opposite === undefined || opposite.keys.length === 0) return [];
-  const excluded = excludeSameGroup ? source.group : undefined;
-  const query: Wanted = { build, side, opposite, operators, limit, excluded };
+  const { source, limit, side } = asked;
+  const query = toWanted(relation, asked);
+  if (query === undefined) return [];
   // A product that may be among its own results gives its group another place in them.
   const isAmong =
-    !excludeSameGroup && source.memberships.some((one) => one.build === build && one.side === side);
+    !relation.excludeSameGroup &&
+    source.memberships.some((one) => one.build === relation.build && one.side === side);
   const listed =
     isAmong || view.share === undefined ? listGroups(view, query, source.productId) : share(view, query);
   return listed
-    .filter(({ group }) => group !== excluded)
+    .filter(({ group }) => group !== query.excluded)
     .slice(0, limit)
     .map(({ products }) => products);
+}
+
+/** @returns undefined for a product that is not on the other side, or matches nothing there */
+export function toWanted(
+  { build, excludeSameGroup, operators }: SearchedRelation,
+  { source, limit, side }: { source: FoundSource; limit: number; side: Side },
+): Wanted | undefined {
+  const own = side === 'target' ? 'source' : 'target';
+  const opposite = source.memberships.find((one) => one.build === build && one.side === own);
+  if (opposite === undefined || opposite.keys.length === 0) return undefined;
+  const excluded = excludeSameGroup ? source.group : undefined;
+  return { build, side, opposite, operators, limit, excluded };
 }
 
 interface ListedGroup {
@@ -84,12 +95,15 @@ interface ListedGroup {
 
 /** The same list for all products with these values: one group more, as each of them leaves its own out. */
 function share(view: RelationView, query: Wanted): readonly ListedGroup[] {
-  const { build, side, opposite, limit } = query;
-  const compared = opposite.compared.map((value) => value ?? '-');
-  const key = `${build} ${side} ${limit} ${opposite.keys.join()} ${compared.join()}`;
-  const all = { ...query, limit: limit + 1, excluded: undefined };
+  const all = { ...query, limit: query.limit + 1, excluded: undefined };
   const make = () => listGroups(view, all, undefined);
-  return view.share?.(key, make, ({ products }) => 100 + 8 * products.length) ?? [];
+  return view.share?.(describeWanted(query), make, ({ products }) => 100 + 8 * products.length) ?? [];
+}
+
+/** @returns a key that all products with these values have */
+export function describeWanted({ build, side, limit, opposite }: Wanted): string {
+  const compared = opposite.compared.map((value) => value ?? '-');
+  return `${build} ${side} ${limit} ${opposite.keys.join()} ${compared.join()}`;
 }
 
 /** `asked`: the product that is left out. */

@@ -10,16 +10,26 @@ export interface PassedRelation {
   readonly searched: SearchedRelation;
 }
 
+export interface PassedProduct {
+  readonly productId: number;
+  readonly identifier: string;
+}
+
 /** One state of a catalog, for whoever reads all of it with what goes with its products. */
 export interface CatalogPass {
   readonly version: number;
   readonly attributes: readonly Attribute[];
   readonly relations: readonly PassedRelation[];
+  /** @returns those that are there, in no order */
+  findUploads(identifiers: readonly string[]): Promise<readonly PresentUpload[]>;
   /** @returns products by id, above `after` */
   listUploads(after: number, limit: number): Promise<readonly PresentUpload[]>;
-  /** @returns for each product and each relation wanted identifiers, best first */
+  /**
+   * @param products  by id
+   * @returns for each product and each relation wanted identifiers, best first
+   */
   listRelated(
-    identifiers: readonly string[],
+    products: readonly PassedProduct[],
     wanted: readonly WantedRelated[],
   ): Promise<readonly (readonly (readonly string[])[])[]>;
 }

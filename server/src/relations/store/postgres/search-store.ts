@@ -40,6 +40,8 @@ export interface Prefetch {
   readonly searches: readonly { readonly relation: SearchedRelation; readonly limit: number }[];
   /** Whether the served answers of candidates are prefetched too. */
   readonly products: boolean;
+  /** `false`: those of candidates' groups are not read, as the first one of each is enough. */
+  readonly variants?: false;
 }
 
 export const NO_PREFETCH: Prefetch = { searches: [], products: false };
@@ -133,14 +135,14 @@ async function fetchMissing(
 ): Promise<number> {
   const { missing } = view;
   const rules = prefetch.searches.filter(({ relation }) => !relation.isListed);
-  const lists = missing.sources.size === 0 ? [] : rules.flatMap(describeLists);
+  const lists = missing.sources.size === 0 ? [] : rules.flatMap((one) => describeLists(one, prefetch));
   const pages = [...missing.pages.values()];
   const comparisons = Math.max(0, ...[...lists, ...pages].map(({ operators }) => operators.length));
   const rows = await session.rows<FetchedRow>(describeFetch(tables, comparisons, scale), [
     projectId,
     [...missing.sources].filter(isStorableText),
     JSON.stringify(lists),
-    JSON.stringify(pages.map(describePage)),
+    JSON.stringify(pages.map((page, id) => describePage(page, id, prefetch))),
     [...missing.groups],
     [...missing.raws],
     prefetch.products,
@@ -160,25 +162,28 @@ async function fetchMissing(
   return of('version')[0]?.id ?? 0;
 }
 
-function describeLists({ relation, limit }: Prefetch['searches'][number]): SourceListOrder[] {
+function describeLists(
+  { relation, limit }: Prefetch['searches'][number],
+  { variants }: Prefetch,
+): SourceListOrder[] {
   const { build, twoWay, excludeSameGroup: excludes, operators } = relation;
   const sides: Side[] = twoWay ? ['target', 'source'] : ['target'];
   return sides.map((side) => ({
     build,
     side: sideNumber(side),
     size: expectCandidates(limit),
-    groups: limit,
+    groups: variants === false ? 0 : limit,
     excludes,
     operators: toSql(operators, side),
   }));
 }
 
-const describePage = (page: WantedPage, id: number): PageOrder => ({
+const describePage = (page: WantedPage, id: number, { variants }: Prefetch): PageOrder => ({
   id,
   build: page.build,
   side: sideNumber(page.side),
   size: page.size,
-  groups: page.limit,
+  groups: variants === false ? 0 : page.limit,
   own: page.excluded ?? null,
   operators: toSql(page.operators, page.side),
   compared: page.opposite.compared,

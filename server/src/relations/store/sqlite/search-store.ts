@@ -15,6 +15,7 @@ import {
   type Variant,
   type Wanted,
 } from '../../search/search.ts';
+import type { PassedProduct } from '../catalog-pass.ts';
 import { describeLinked, type LinkedRow } from '../linked-store.ts';
 import { KEPT_TABLES, type MembershipTables } from './membership-store.ts';
 
@@ -81,6 +82,30 @@ function findSource(
     .get(identifier) as { id: number; groupIdentifier: string; memberships: string } | undefined;
   if (row === undefined) return undefined;
   return { productId: row.id, group: row.groupIdentifier, memberships: unpackMemberships(row.memberships) };
+}
+
+interface SourceRow {
+  readonly productId: number;
+  readonly group: string;
+  readonly memberships: string;
+}
+
+/** @param products by id. @returns by identifier what they are in relations by rules: `findSource` for many at once */
+export function listSources(file: CatalogFile, products: readonly PassedProduct[]): Map<string, FoundSource> {
+  const identifiers = new Map(products.map(({ productId, identifier }) => [productId, identifier]));
+  const sources = file
+    .prepare(
+      `select p.id as productId, r.group_identifier as "group", r.memberships from product p
+       join ${KEPT_TABLES.document} r on r.document_id = p.document_id where p.id between ? and ?`,
+    )
+    .all(products[0]?.productId ?? 0, products.at(-1)?.productId ?? 0) as unknown as SourceRow[];
+  return new Map(
+    sources.flatMap(({ productId, group, memberships }): [string, FoundSource][] => {
+      const identifier = identifiers.get(productId);
+      if (identifier === undefined) return [];
+      return [[identifier, { productId, group, memberships: unpackMemberships(memberships) }]];
+    }),
+  );
 }
 
 /** A candidate with its rank in hexadecimal, which sorts as the bytes do and is cheaper to pass on. */
