@@ -17,6 +17,7 @@ test('channels in the console (§16)', async (t) => {
   const given = await startConsole(t);
   await t.test('a channel is made by the suggested mapping, built, read and deleted', makeAndBuild(given));
   await t.test('what products lack is told while one edits, and mistakes stand at their fields', edit(given));
+  await t.test('a build is delivered to a server, whose password nobody sees (§16.8)', deliver(given));
   await t.test(
     'of two changes of one channel the later one is told, and nothing is lost (§7.6)',
     conflict(given),
@@ -98,6 +99,35 @@ const edit =
     await page.getByRole('link', { name: 'Report of the last build' }).click();
     await page.getByRole('cell', { name: 'price', exact: true }).waitFor();
     await page.getByText('lacks price, which google-merchant requires').waitFor();
+  };
+
+const deliver =
+  ({ enter, service }: Console) =>
+  async () => {
+    const id = await makeExampleProject(service, 'Delivered');
+    const { id: channelId } = await service.relata.channels.create(id, GOOGLE);
+    const page = await enter(`#/projects/${id}/channels/${channelId}/edit`);
+    await page.getByRole('button', { name: 'A server, by SFTP' }).click();
+    await page.getByLabel('Server', { exact: true }).fill('sftp.shop.example');
+    await page.getByLabel('User', { exact: true }).fill('relata');
+    await page.getByLabel('Password', { exact: true }).fill('a quiet river');
+    await page.getByLabel('Host key').fill('none');
+    const save = page.getByRole('button', { name: 'Save' });
+    await save.click();
+    await page.getByLabel('Host key').and(page.locator('[aria-invalid="true"]')).waitFor();
+    await page.getByLabel('Host key').fill(`SHA256:${'A'.repeat(43)}`);
+    await save.click();
+    await page.getByText('relata@sftp.shop.example').waitFor();
+    const { value } = await service.relata.channels.get({ projectId: id, channelId });
+    const [server] = value.destinations;
+    assert.ok(server?.type === 'sftp');
+    assert.deepEqual([server.password, value.mapping], ['***', MAPPING]);
+    await page.getByRole('link', { name: 'Change' }).click();
+    await page.getByLabel('Password', { exact: true }).waitFor();
+    assert.equal(await page.getByLabel('Password', { exact: true }).inputValue(), '***');
+    await page.getByRole('button', { name: 'Remove this destination' }).click();
+    await save.click();
+    await page.getByText('nowhere else').waitFor();
   };
 
 const conflict =

@@ -27,7 +27,6 @@ export async function listViews(relata: Relata, projectId: number): Promise<read
     relata.pipelines.list(projectId).then(({ items }) => items),
   ]);
   const endpoint = await findEndpoint(relata, projectId);
-  const channel = await findChannel(relata, projectId);
   const update = tasks.find(({ name }) => name === 'Api triggered full update');
   const webhook = pipelines.find(({ trigger }) => trigger.type === 'webhook');
   return [
@@ -71,25 +70,7 @@ export async function listViews(relata: Relata, projectId: number): Promise<read
       heading: `Change ${webhook?.name}`,
     },
     { name: 'pipeline-new', address: `${project}/pipelines/new`, heading: 'New pipeline', open: tryFile },
-    { name: 'channels', address: `${project}/channels`, heading: 'Channels' },
-    {
-      name: 'channel',
-      address: `${project}/channels/${channel.id}`,
-      heading: channel.name,
-      open: (page) => page.getByRole('heading', { name: 'Builds' }).waitFor(),
-    },
-    {
-      name: 'channel-edit',
-      address: `${project}/channels/${channel.id}/edit`,
-      heading: `Change ${channel.name}`,
-      open: (page) => page.getByText('would go out').waitFor(),
-    },
-    {
-      name: 'channel-new',
-      address: `${project}/channels/new`,
-      heading: 'New channel',
-      open: (page) => page.getByText('would be left out').waitFor(),
-    },
+    ...(await listChannelViews(relata, projectId)),
     { name: 'updates', address: `${project}/updates`, heading: 'Updates' },
     { name: 'update', address: `${project}/updates/${update?.id}`, heading: 'Full update' },
     { name: 'events', address: `${project}/events`, heading: 'Events' },
@@ -130,6 +111,35 @@ async function findEndpoint({ webhookEndpoints }: Relata, projectId: number): Pr
   const made = await webhookEndpoints.create({ url: 'http://10.0.0.1/', events: ['task.failed'], scope });
   await webhookEndpoints.test(made.id);
   return made.id;
+}
+
+async function listChannelViews(relata: Relata, projectId: number): Promise<readonly View[]> {
+  const project = `#/projects/${projectId}`;
+  const channel = await findChannel(relata, projectId);
+  return [
+    { name: 'channels', address: `${project}/channels`, heading: 'Channels' },
+    {
+      name: 'channel',
+      address: `${project}/channels/${channel.id}`,
+      heading: channel.name,
+      open: (page) => page.getByRole('heading', { name: 'Builds' }).waitFor(),
+    },
+    {
+      name: 'channel-edit',
+      address: `${project}/channels/${channel.id}/edit`,
+      heading: `Change ${channel.name}`,
+      open: (page) => page.getByText('would go out').waitFor(),
+    },
+    {
+      name: 'channel-new',
+      address: `${project}/channels/new`,
+      heading: 'New channel',
+      async open(page) {
+        await page.getByText('would be left out').waitFor();
+        await page.getByRole('button', { name: 'A server, by SFTP' }).click();
+      },
+    },
+  ];
 }
 
 /** One that was built, of whatever catalog there is. */

@@ -3,6 +3,7 @@ import {
   type BuildCounts,
   type Channel,
   type ChannelDefinition,
+  type ChannelDestination,
   type ChannelPreview,
   type ChannelRelation,
   type ChannelSource,
@@ -32,6 +33,7 @@ export const EMPTY_CHANNEL: ChannelDefinition = {
   filter: EVERY_PRODUCT,
   relations: [],
   trigger: { type: 'manual' },
+  destinations: [],
   maxDeletePercent: 30,
   maxLeftOutPercent: 100,
 };
@@ -193,6 +195,16 @@ export function describeTrigger({ trigger }: Pick<Channel, 'trigger'>): string {
   if (trigger.type === 'schedule') return `${trigger.cron} (${trigger.timeZone})`;
   if (trigger.type === 'manual') return 'by hand';
   return `after changes, every ${countOf(trigger.minSecondsBetween ?? 0, 'second')} at most`;
+}
+
+/** Where a delivery goes, without what is secret. */
+export function describeDestination(destination: ChannelDestination): string {
+  const { type, folder } = destination;
+  const place =
+    type === 'sftp'
+      ? `${destination.user}@${destination.host}`
+      : `${destination.bucket} at ${destination.endpoint}`;
+  return folder ? `${place}, folder ${folder}` : place;
 }
 
 const COUNTED = [

@@ -7,6 +7,7 @@ import { readMistakes } from '../state/mistakes.ts';
 import { useProject } from '../state/project.ts';
 import { useRoute } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
+import { DestinationsCard } from './channel-destinations.tsx';
 import { CHANNEL_PARTS, EMPTY_CHANNEL } from './channel-draft.ts';
 import { BasicsCard, FilterCard, GuardsCard, TriggerCard } from './channel-form.tsx';
 import { MappingCard } from './channel-mapping.tsx';
@@ -48,6 +49,7 @@ function Editor({ stored }: { stored: Tagged<Channel> | undefined }) {
           <RelationsCard {...shape} />
           <MappingCard {...shape} tried={tried} />
           <TriggerCard {...shape} />
+          <DestinationsCard {...shape} />
           <GuardsCard {...shape} />
         </div>
         <aside className="stack wide scrolls" aria-label="Preview">

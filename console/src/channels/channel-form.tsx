@@ -4,6 +4,7 @@ import { FilterEditor } from '../parts/filter-editor.tsx';
 import { Card } from '../parts/page.tsx';
 import { ScheduleFields, startSchedule } from '../parts/schedule-fields.tsx';
 import { useAttributes } from '../state/attributes.ts';
+import { asHint } from '../state/choices.ts';
 import { EVERY_PRODUCT } from '../state/filters.ts';
 import { useMistake } from '../state/mistakes.ts';
 import { type ChannelShape, FORMATS, findFormat } from './channel-draft.ts';
@@ -37,7 +38,7 @@ export function BasicsCard({ draft, onChange }: ChannelShape) {
         />
         <SelectField
           label="Format"
-          hint={found && found.description.charAt(0).toUpperCase() + found.description.slice(1)}
+          hint={found && asHint(found.description)}
           choices={FORMATS}
           value={format.type}
           mistake={mistake('/format/type')}

@@ -14,6 +14,7 @@ import { linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import {
   describeCounts,
+  describeDestination,
   describeTrigger,
   findFormat,
   isBuilding,
@@ -186,6 +187,7 @@ function Definition({ channel }: { channel: Channel }) {
           ['Related products', related.join(', ') || 'none'],
           ['Mapping', mapping ? 'set in the channel' : 'suggested from the ontology by each build'],
           ['Trigger', describeTrigger(channel)],
+          ['Delivered to', channel.destinations.map(describeDestination).join('; ') || 'nowhere else'],
           ...(channel.nextBuildAt === undefined
             ? []
             : [['Next build', formatMoment(channel.nextBuildAt)] as const]),

@@ -1,6 +1,5 @@
 /** Pipelines in the words of the console. Source: docs/interface.md §13. */
 import {
-  type Choice,
   choices,
   type MappedColumn,
   type Mapping,
@@ -10,23 +9,12 @@ import {
   type RunCounts,
 } from '@relata/client';
 import type { PartNames } from '../state/changes.ts';
+import { findChoice, toChoice } from '../state/choices.ts';
 import { countOf, formatCount } from '../state/format.ts';
 import type { Typed } from '../state/typed.ts';
 
-const toChoice = <Type extends string>({ type, label }: Choice<Type>) => [type, label] as const;
 export const FORMATS = choices.PipelineFormat.map(toChoice);
 export const SOURCES = choices.PipelineSource.map(toChoice);
-
-const findChoice = (kind: keyof typeof choices, part: Typed) =>
-  choices[kind].find(({ type }) => type === part.type);
-
-/** @returns the options of a format or source that have a field each */
-export const optionsOf = (kind: keyof typeof choices, part: Typed) => findChoice(kind, part)?.options ?? [];
-
-export const hintOf = (kind: keyof typeof choices, part: Typed) =>
-  asHint(findChoice(kind, part)?.description ?? '');
-
-export const asHint = (description: string) => description.charAt(0).toUpperCase() + description.slice(1);
 
 /** @returns the format that a name ends like, packed or not: `feed.xml.gz` is xml */
 export function guessFormat(fileName: string): PipelineFormat['type'] | undefined {

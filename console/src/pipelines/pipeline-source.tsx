@@ -1,13 +1,14 @@
-import type { HttpSource, PipelineSource, S3Source } from '@relata/client';
+import type { HttpSource, PipelineSource } from '@relata/client';
 import { useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { SelectField, SwitchField, TextField } from '../parts/field.tsx';
+import { OptionFields } from '../parts/option-field.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
 import { Rows } from '../parts/rows.tsx';
+import { hintOf, startTyped } from '../state/choices.ts';
 import { useMistake } from '../state/mistakes.ts';
-import { valueNamed, withOption, withValue } from '../state/typed.ts';
-import { OptionField } from './option-field.tsx';
-import { EMPTY_PIPELINE, guessFormat, hintOf, optionsOf, SOURCES } from './pipeline-draft.ts';
+import { withOption } from '../state/typed.ts';
+import { EMPTY_PIPELINE, guessFormat, SOURCES } from './pipeline-draft.ts';
 import type { PipelineShape } from './pipeline-form.tsx';
 import type { Tried } from './pipeline-preview.tsx';
 
@@ -17,21 +18,8 @@ const MOST_BYTES = 8 * 1024 * 1024;
 /** What a new pipeline says before anybody has chosen. */
 const START_FORMAT = EMPTY_PIPELINE.format.type;
 
-/** What a required option says first; the others are empty. */
-const START: Readonly<Record<string, string>> = { pattern: '*' };
-
-/** What is typed in fills it. */
-function startSource(type: string): PipelineSource {
-  const needed = optionsOf('PipelineSource', { type }).filter(({ isRequired }) => isRequired);
-  return {
-    type,
-    ...Object.fromEntries(needed.map(({ name }) => [name, START[name] ?? ''])),
-  } as PipelineSource;
-}
-
 export function SourceCard({ draft, onChange, tried }: PipelineShape & { tried: Tried }) {
   const { source } = draft;
-  const mistake = useMistake();
   return (
     <Card title="Source">
       <div className="fields">
@@ -40,18 +28,16 @@ export function SourceCard({ draft, onChange, tried }: PipelineShape & { tried: 
           hint={hintOf('PipelineSource', source)}
           choices={SOURCES}
           value={source.type}
-          onChange={({ target }) => onChange({ source: startSource(target.value) })}
+          onChange={({ target }) =>
+            onChange({ source: startTyped('PipelineSource', target.value) as PipelineSource })
+          }
         />
-        {optionsOf('PipelineSource', source).map((option) => (
-          <OptionField
-            key={option.name}
-            option={option}
-            value={valueNamed(source, option.name)}
-            mistake={mistake(`/source/${option.name}`)}
-            onChange={(value) => onChange({ source: withValue(source, option.name, value) })}
-          />
-        ))}
-        {source.type === 's3' && <BucketPlace {...{ source, onChange }} />}
+        <OptionFields
+          kind="PipelineSource"
+          part={source}
+          place="/source"
+          onChange={(next) => onChange({ source: next })}
+        />
         {/* Of several files they may read the newest alone. */}
         {(source.type === 'directory' || source.type === 'sftp' || source.type === 's3') && (
           <SwitchField
@@ -68,25 +54,6 @@ export function SourceCard({ draft, onChange, tried }: PipelineShape & { tried: 
         <ReadSource tried={tried} />
       )}
     </Card>
-  );
-}
-
-const BUCKET_PLACES = [
-  ['', 'chosen by the endpoint'],
-  ['true', 'in the path'],
-  ['false', 'in the host name'],
-] as const;
-
-function BucketPlace({ source, onChange }: Pick<PipelineShape, 'onChange'> & { source: S3Source }) {
-  const change = (value: string) =>
-    onChange({ source: withOption(source, 'forcePathStyle', value === '' ? undefined : value === 'true') });
-  return (
-    <SelectField
-      label="Bucket in the address"
-      choices={BUCKET_PLACES}
-      value={String(source.forcePathStyle ?? '')}
-      onChange={({ target }) => change(target.value)}
-    />
   );
 }
 

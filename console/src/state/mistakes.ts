@@ -13,6 +13,15 @@ export function useMistake(): (place: string) => string | undefined {
   return (place) => mistakeAt(details, place);
 }
 
+/** @returns why a part was refused as a whole: what is wrong within it stands there */
+export function useMistakeOf(place: string): string | undefined {
+  const details = useContext(MistakesContext);
+  return mistakeAt(
+    details.filter((detail) => detail.startsWith(`${place}:`)),
+    place,
+  );
+}
+
 /** @returns what a refusal says of the place or of what is in it, as `/trigger/cron` */
 export function mistakeAt(details: readonly string[], place: string): string | undefined {
   const found = details.filter((detail) => detail.startsWith(`${place}:`) || detail.startsWith(`${place}/`));

@@ -1,7 +1,9 @@
 import type { ChoiceOption } from '@relata/client';
 import type { ChangeEvent } from 'react';
-import { AreaField, type Choice, SelectField, TextField } from '../parts/field.tsx';
-import { asHint } from './pipeline-draft.ts';
+import { asHint, type Kind, optionsOf } from '../state/choices.ts';
+import { useMistake } from '../state/mistakes.ts';
+import { type Typed, textOf, valueNamed, withOption, withValue } from '../state/typed.ts';
+import { AreaField, type Choice, SelectField, TextField } from './field.tsx';
 
 /** Values that nobody can see, in words. An empty one is another thing than nothing. */
 const WORDS: Readonly<Record<string, string>> = {
@@ -24,8 +26,54 @@ interface OptionFieldProps {
   onChange(value: string | number | undefined): void;
 }
 
+interface OptionsShape<Part extends Typed> {
+  kind: Kind;
+  part: Part;
+  /** Of the part in what is sent. */
+  place: string;
+  onChange(part: Part): void;
+}
+
+/** All that a format, a source or a destination may say. */
+export function OptionFields<Part extends Typed>({ kind, part, place, onChange }: OptionsShape<Part>) {
+  const mistake = useMistake();
+  return (
+    <>
+      {optionsOf(kind, part).map((option) => (
+        <OptionField
+          key={option.name}
+          option={option}
+          value={valueNamed(part, option.name)}
+          mistake={mistake(`${place}/${option.name}`)}
+          onChange={(value) => onChange(withValue(part, option.name, value))}
+        />
+      ))}
+      {part.type === 's3' && <BucketPlace part={part} onChange={onChange} />}
+    </>
+  );
+}
+
+const BUCKET_PLACES = [
+  ['', 'chosen by the endpoint'],
+  ['true', 'in the path'],
+  ['false', 'in the host name'],
+] as const;
+
+function BucketPlace<Part extends Typed>({ part, onChange }: Pick<OptionsShape<Part>, 'part' | 'onChange'>) {
+  const change = (value: string) =>
+    onChange(withOption(part, 'forcePathStyle', value === '' ? undefined : value === 'true'));
+  return (
+    <SelectField
+      label="Bucket in the address"
+      choices={BUCKET_PLACES}
+      value={textOf(part, 'forcePathStyle')}
+      onChange={({ target }) => change(target.value)}
+    />
+  );
+}
+
 /** An option of a format or a source, by what docs/openapi.json says of it. */
-export function OptionField({ option, value, mistake, onChange }: OptionFieldProps) {
+function OptionField({ option, value, mistake, onChange }: OptionFieldProps) {
   const { label, values, isNumber, isRequired } = option;
   const change = ({ target }: ChangeEvent<HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement>) =>
     onChange(readValue(option, target.value));
