@@ -93,7 +93,9 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition): 
     const found = wanted.length === 0 || going.length === 0 ? [] : await pass.listRelated(going, wanted);
     const relatedTo = new Map(going.map(({ productId }, at) => [productId, found[at]]));
     return made.map(({ productId, identifier, values, problems, isLeftOut }) => {
-      const { related, notes } = chooseRelated(wanted, relatedTo.get(productId) ?? [], format);
+      const found = relatedTo.get(productId);
+      if (found === undefined) return { identifier, row: { values, related: [] }, problems, isLeftOut };
+      const { related, notes } = chooseRelated(wanted, found, format);
       return { identifier, row: { values, related }, problems: [...problems, ...notes], isLeftOut };
     });
   }
