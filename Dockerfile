@@ -1,19 +1,23 @@
 # The image of the service: it serves its volume, or PostgreSQL with RELATA_DATABASE_URL (compose.yaml).
-# The version is that of the package `node` (docs/decisions/0002), whose own binary is therefore left out.
+# The version is that of the optional dependencies (docs/decisions/0002), whose own binary is therefore left out.
 FROM node:26.10.0-slim AS packages
 WORKDIR /opt/relata
 COPY package.json package-lock.json ./
 COPY server/package.json server/
 COPY client/package.json client/
 COPY console/package.json console/
-RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
 
-# The console is built here and only its files go on: what builds it is not in the image.
+# The console and the documentation are built here and only their files go on: what builds them is not in the image.
 FROM packages AS console
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY client client
+COPY clients clients
 COPY console console
-RUN npm run build --workspace client --workspace console
+COPY docs docs
+COPY site site
+COPY ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md SECURITY.md ./
+RUN npm run build
 
 FROM node:26.10.0-slim
 ENV NODE_ENV=production \
@@ -29,6 +33,7 @@ COPY server/migrations server/migrations
 COPY server/src server/src
 COPY --from=console /opt/relata/client/dist client/dist
 COPY --from=console /opt/relata/console/dist console/dist
+COPY --from=console /opt/relata/site/dist site/dist
 USER node
 VOLUME /var/lib/relata
 EXPOSE 4810

@@ -4,7 +4,7 @@
  * whether both are what the document says.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { Choice, ChoiceOption } from './src/choice.ts';
+import type { Choice, ChoiceOption, FeedFormat } from './src/choice.ts';
 
 interface Schema {
   readonly $ref?: string;
@@ -15,6 +15,10 @@ interface Schema {
   readonly enum?: readonly unknown[];
   readonly anyOf?: readonly Schema[];
   readonly oneOf?: readonly Schema[];
+  readonly if?: Schema;
+  readonly then?: Schema;
+  readonly else?: Schema;
+  readonly maxItems?: number;
   readonly examples?: readonly unknown[];
   /** The name for people; what has none is in no form. */
   readonly 'x-label'?: string;
@@ -22,6 +26,8 @@ interface Schema {
   readonly 'x-secret'?: 'line' | 'text';
   readonly 'x-mapping'?: 'needed' | 'own' | 'none';
   readonly 'x-endings'?: readonly string[];
+  /** What channels write. */
+  readonly 'x-formats'?: readonly FeedFormat[];
   readonly items?: Schema;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
@@ -48,8 +54,8 @@ interface Document {
 const DOCUMENT = new URL('../docs/openapi.json', import.meta.url);
 const WIRE = new URL('src/wire.ts', import.meta.url);
 const CHOICES = new URL('src/choices.ts', import.meta.url);
-/** JSON Schema in the document cannot say this; it is written by hand in `src/filter.ts`. */
-const BY_HAND = new Set(['Filter']);
+/** They stand in themselves, which the document says in words; they are written by hand in `src/filter.ts`. */
+const BY_HAND = new Set(['Filter', 'RowFilter']);
 
 const named = new Map<string, string>();
 
@@ -74,17 +80,26 @@ function typeOf(schema: Schema): string {
 function bareTypeOf(schema: Schema): string {
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
-  if (schema.anyOf !== undefined) return [...new Set(schema.anyOf.map(typeOf))].join(' | ');
+  const members = schema.oneOf ?? schema.anyOf;
+  if (members !== undefined) return [...new Set(members.map(typeOf))].join(' | ');
   const types = [schema.type ?? []].flat();
   if (types.length === 0) return schema.properties ? objectOf(schema) : 'unknown';
-  return types.map((type) => simpleTypeOf(type, schema)).join(' | ');
+  return types.map((type) => simpleTypeOf(type, { ...schema, ...branchOf(type, schema) })).join(' | ');
 }
+
+/** @returns what a schema says of values of this type alone, where its `if` asks for the type */
+const branchOf = (type: string, schema: Schema) => (schema.if?.type === type ? schema.then : schema.else);
 
 function simpleTypeOf(type: string, schema: Schema): string {
   if (type === 'integer') return 'number';
-  if (type === 'array') return schema.items ? `Array<${typeOf(schema.items)}>` : 'unknown[]';
+  if (type === 'array') return arrayOf(schema);
   if (type === 'object') return objectOf(schema);
   return type;
+}
+
+function arrayOf({ items, maxItems }: Schema): string {
+  if (maxItems === 0) return '[]';
+  return items ? `Array<${typeOf(items)}>` : 'unknown[]';
 }
 
 function objectOf({ properties, required = [], additionalProperties }: Schema): string {
@@ -99,11 +114,14 @@ function objectOf({ properties, required = [], additionalProperties }: Schema): 
 
 const quote = (name: string) => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name));
 
-function parametersOf({ parameters = [] }: Operation, place: string): string | undefined {
-  const members = parameters
-    .filter((parameter) => parameter.in === place)
-    .map(({ name, required, schema }) => `${quote(name)}${required ? '' : '?'}: ${typeOf(schema)};`);
-  return members.length > 0 ? `{ ${members.join(' ')} }` : undefined;
+/** @returns a member with the parameters of a place, which may be left out when all of them may; none without parameters */
+function parametersOf({ parameters = [] }: Operation, place: string): string[] {
+  const placed = parameters.filter((parameter) => parameter.in === place);
+  const members = placed.map(
+    ({ name, required, schema }) => `${quote(name)}${required ? '' : '?'}: ${typeOf(schema)};`,
+  );
+  const mark = placed.some(({ required }) => required) ? '' : '?';
+  return members.length > 0 ? [`${place}${mark}: { ${members.join(' ')} };`] : [];
 }
 
 /** The schema of a JSON body, or `text` of any other. */
@@ -116,14 +134,15 @@ function bodyOf(content: Content | undefined): string | undefined {
 function describeOperation(operation: Operation): string {
   const answer = Object.entries(operation.responses).find(([status]) => status.startsWith('2'))?.[1];
   const body = bodyOf(operation.requestBody);
+  const mark = operation.requestBody?.required === false ? '?' : '';
   const members = [
-    ['path', parametersOf(operation, 'path')],
-    ['query', parametersOf(operation, 'query')],
-    [operation.requestBody?.required === false ? 'body?' : 'body', body],
-    ['answer', bodyOf(answer) ?? 'unknown'],
-  ].filter(([, type]) => type !== undefined);
+    ...parametersOf(operation, 'path'),
+    ...parametersOf(operation, 'query'),
+    ...(body === undefined ? [] : [`body${mark}: ${body};`]),
+    `answer: ${bodyOf(answer) ?? 'unknown'};`,
+  ];
   const about = operation.summary ? `/** ${operation.summary} */\n` : '';
-  const text = members.map(([name, type]) => `${name}: ${type};`).join('\n');
+  const text = members.join('\n');
   return `${about}${operation.operationId}: {\n${text}\n};`;
 }
 
@@ -202,18 +221,26 @@ function writeChoices(document: Document): string {
     return choices === undefined ? [] : [{ name, choices }];
   });
   const lines = named.flatMap(({ name, choices }) => [
-    `  ${name}: [`,
+    `  ${nameOf(name)}: [`,
     ...choices.map((choice) => `    ${JSON.stringify(choice)},`),
     '  ],',
   ]);
-  const names = named.map(({ name }) => `'${name}'`).join(' | ');
+  const names = named.map(({ name }) => nameOf(name));
+  const feeds = document.components.schemas.ChannelFormat?.['x-formats'] ?? [];
   return [
     '/** Written by `npm run wire` from docs/openapi.json. Not to be changed by hand. */',
-    "import type { Choice } from './choice.ts';",
+    "import type { Choice, FeedFormat } from './choice.ts';",
+    `import type { ${names.join(', ')} } from './wire.ts';`,
     '',
-    `export const choices: Readonly<Record<${names}, readonly Choice[]>> = {`,
+    'export const choices: {',
+    ...names.map((name) => `  readonly ${name}: readonly Choice<${name}['type']>[];`),
+    '} = {',
     ...lines,
     '};',
+    '',
+    'export const feedFormats: readonly FeedFormat[] = [',
+    ...feeds.map((feed) => `  ${JSON.stringify(feed)},`),
+    '];',
     '',
   ].join('\n');
 }

@@ -1,13 +1,16 @@
-/** Puts the packed forms beside each built file, so that the service sends them without packing anything. */
+/**
+ * Puts the packed forms beside each built file, so that the service sends them without packing anything.
+ * `node compress.ts FOLDER`: of the console and of the documentation.
+ */
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 
-const DIST = join(import.meta.dirname, 'dist');
+const FOLDER = resolve(process.argv[2] ?? '');
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } };
 
-for (const name of globSync('{index.html,assets/*.{js,css,svg}}', { cwd: DIST })) {
-  const path = join(DIST, name);
+for (const name of globSync('**/*.{html,js,css,svg,json}', { cwd: FOLDER })) {
+  const path = join(FOLDER, name);
   const plain = readFileSync(path);
   for (const [suffix, packed] of [
     ['.br', brotliCompressSync(plain, BROTLI)],

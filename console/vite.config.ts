@@ -12,6 +12,8 @@ export default defineConfig({
     // The browsers that run this preload modules by themselves.
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // For the package, which carries what it is made of.
+    license: { fileName: 'licences.json' },
     rolldownOptions: {
       // `use client` is for frameworks that render on a server.
       onLog: (level, log, handle) => void (log.code === 'MODULE_LEVEL_DIRECTIVE' || handle(level, log)),

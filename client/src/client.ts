@@ -14,8 +14,8 @@ import { type ClientOptions, createTransport } from './transport.ts';
 import { createWebhookEndpoints } from './webhooks.ts';
 
 export type { ChannelPlace } from './channels.ts';
-export type { Choice, ChoiceOption } from './choice.ts';
-export { choices } from './choices.ts';
+export type { Choice, ChoiceOption, FeedField, FeedFormat } from './choice.ts';
+export { choices, feedFormats } from './choices.ts';
 export type { Condition, Filter, Operator } from './filter.ts';
 export type { FullUpdateOptions, FullUpdatePreview, FullUpdateResult } from './full-update.ts';
 export type { SpanQuery } from './management.ts';
@@ -27,7 +27,6 @@ export type {
   PartialProduct,
   ProductPage,
   ProductRelation,
-  RelatedReason,
   RelationSide,
   UploadProduct,
 } from './product.ts';
@@ -38,7 +37,7 @@ export type {
   ProductSearchLine,
   ProductSearchQuery,
 } from './products.ts';
-export { type ProductViolation, RelataError, TaskError, UnreachableError } from './relata-error.ts';
+export { RelataError, TaskError, UnreachableError } from './relata-error.ts';
 export type { RelatedQuery, RelationPlace } from './relations.ts';
 export type { Role } from './session.ts';
 export type { ReportLine, TaskListQuery } from './tasks.ts';

@@ -1,3 +1,5 @@
+import type { MappedColumn } from './wire.ts';
+
 /** How a condition compares. Source: docs/interface.md §12.2. */
 export type Operator =
   | 'equals'
@@ -11,12 +13,15 @@ export type Operator =
   | 'exists'
   | 'between';
 
+type Operand = string | number | boolean;
+
 /** One comparison within a filter. */
-export interface Condition {
-  attribute: string;
-  operator: Operator;
-  value?: unknown;
-}
+export type Condition = { attribute: string } & (
+  | { operator: 'exists'; value?: true }
+  | { operator: 'in'; value: Operand[] }
+  | { operator: 'between'; value: [low: Operand, high: Operand] }
+  | { operator: Exclude<Operator, 'exists' | 'in' | 'between'>; value: Operand }
+);
 
 /** Which products stand on a side of a relation. Source: docs/interface.md §12.2. */
 export type Filter =
@@ -26,3 +31,21 @@ export type Filter =
   | { category: string[] }
   | { identifiers: string[] }
   | Condition;
+
+/** Which rows of a file a pipeline takes. Source: docs/interface.md §13.3. */
+export type RowFilter =
+  | { all: RowFilter[] }
+  | { any: RowFilter[] }
+  | { not: RowFilter }
+  | { expression: string }
+  | RowCondition;
+
+/** One comparison of a row: with a number as value the column is compared as a number. */
+export type RowCondition = { column: MappedColumn } & (
+  | { operator: 'exists'; value?: never }
+  | { operator: 'in'; value: (string | number)[] }
+  | { operator: 'between'; value: [low: string | number, high: string | number] }
+  | { operator: Exclude<RowOperator, 'exists' | 'in' | 'between'>; value: string | number }
+);
+
+type RowOperator = Operator | 'startsWith' | 'matches';

@@ -1,11 +1,9 @@
 import { type Page, paging, readTagged } from './page.ts';
-import type { CallOptions, InputOf, OperationName, Transport } from './transport.ts';
+import type { BodyOf, CallOptions, QueryOf, Transport } from './transport.ts';
 import type { Attribute, Ontology } from './wire.ts';
 
-type BodyOf<Name extends OperationName> = InputOf<Name> extends { body: infer Body } ? Body : never;
-
 /** Which span; a day up to now when nothing is said. Source: docs/interface.md §14.7. */
-export type SpanQuery = CallOptions & InputOf<'getManagementApiKeysByIdStatistics'>['query'];
+export type SpanQuery = CallOptions & QueryOf<'getManagementApiKeysByIdStatistics'>;
 
 const spanOf = ({ from, to, step }: SpanQuery) => ({
   ...(from !== undefined && { from }),
@@ -17,8 +15,7 @@ const spanOf = ({ from, to, step }: SpanQuery) => ({
 export function createProjects({ call }: Transport) {
   return {
     /** The projects that the key reaches, as connectors list them. */
-    reached: async (options: CallOptions = {}) =>
-      (await call('getProjects', { query: {} }, options)).data.projects,
+    reached: async (options: CallOptions = {}) => (await call('getProjects', {}, options)).data.projects,
     /** Whether the key is good, and reaches this project. */
     checkCredentials: (projectId?: number, options: CallOptions = {}) =>
       call('getProjectCheckCredentials', { query: projectId === undefined ? {} : { projectId } }, options),
@@ -90,12 +87,12 @@ export function createOntology({ call, request }: Transport) {
       call('putManagementProjectsByIdOntology', { path: { id: projectId }, body: ontology }, options),
     /** How much of the catalog each attribute covers, its values and its problems. Source: docs/interface.md §11.6. */
     coverage: (projectId: number, options: CallOptions = {}) =>
-      call('getManagementProjectsByIdOntologyCoverage', { path: { id: projectId }, query: {} }, options),
+      call('getManagementProjectsByIdOntologyCoverage', { path: { id: projectId } }, options),
     /** What a changed attribute would do. */
     preview: (projectId: number, attribute: Attribute, options: CallOptions = {}) =>
       call(
         'postManagementProjectsByIdOntologyPreview',
-        { path: { id: projectId }, query: {}, body: { attribute } },
+        { path: { id: projectId }, body: { attribute } },
         options,
       ),
   };

@@ -1,6 +1,6 @@
 import { type Page, paging, readTagged } from './page.ts';
-import type { AnswerOf, CallOptions, InputOf, Transport } from './transport.ts';
-import type { Pipeline, PipelineDefinition } from './wire.ts';
+import type { AnswerOf, CallOptions, Transport } from './transport.ts';
+import type { Pipeline, PipelineDefinition, PipelineToTry } from './wire.ts';
 
 /** Which pipeline is meant. */
 export interface PipelinePlace {
@@ -44,11 +44,7 @@ function createDefinitions({ call, request }: Transport) {
       call('postManagementProjectsByIdPipelinesByPipelineIdTriggerId', { path: toPath(place) }, options),
 
     /** The first rows of the real source and what they become. Nothing is stored. */
-    preview: (
-      projectId: number,
-      tried: InputOf<'postManagementProjectsByIdPipelinesPreview'>['body'],
-      options: CallOptions = {},
-    ) =>
+    preview: (projectId: number, tried: PipelineToTry, options: CallOptions = {}) =>
       call('postManagementProjectsByIdPipelinesPreview', { path: { id: projectId }, body: tried }, options),
   };
 }

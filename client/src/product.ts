@@ -30,6 +30,3 @@ export type ProductRelation = ProductRelations['relations'][number];
 
 /** One direction of a relation from a product. */
 export type RelationSide = NonNullable<ProductRelation['asSource']>;
-
-/** Why a product is a result: the conditions of both sides and the match, with the values that satisfied them. */
-export type RelatedReason = RelationSide['results'][number]['explain'];

@@ -2,11 +2,11 @@ import { createFullUpdate, type InvalidChoice, toBody } from './full-update.ts';
 import { readNdjson } from './lines.ts';
 import type { ListedProduct, PartialProduct, ProductPage, UploadProduct } from './product.ts';
 import { choose, type ProjectChoice } from './project-choice.ts';
-import type { AnswerOf, CallOptions, InputOf, Transport } from './transport.ts';
+import type { AnswerOf, CallOptions, QueryOf, Transport } from './transport.ts';
 import type { TableProduct } from './wire.ts';
 
 /** Words, filters and order of a search. */
-export type FindQuery = InputOf<'getManagementProjectsByIdProductsSearch'>['query'];
+export type FindQuery = QueryOf<'getManagementProjectsByIdProductsSearch'>;
 
 /** Which products of a listing. */
 export interface ProductListQuery extends CallOptions {

@@ -1,12 +1,4 @@
-import type { Error as ErrorBody, Task } from './wire.ts';
-
-/** What is wrong with one product of a body, or with the body as a whole. Source: docs/interface.md §7.3. */
-export interface ProductViolation {
-  /** null: the body as a whole, or how many more products are bad. */
-  product: { identifier: string | null; index: number } | null;
-  schemaErrors: string[];
-  errors: string[];
-}
+import type { Error as ErrorBody, ProductViolation, Task } from './wire.ts';
 
 /** A refusal of the service. Source: docs/interface.md §7. */
 export class RelataError extends Error {
@@ -14,7 +6,7 @@ export class RelataError extends Error {
   /** The HTTP status. */
   readonly status: number;
   /** One word of a closed list, such as `delete_guard`. Source: docs/interface.md §7.7. */
-  readonly reason: string | undefined;
+  readonly reason: ErrorBody['reason'] | undefined;
   /** Also in the log of the service. */
   readonly requestId: string | undefined;
   readonly details: readonly string[];
@@ -29,7 +21,7 @@ export class RelataError extends Error {
     this.reason = body.reason;
     this.requestId = body.requestId;
     this.details = body.details ?? [];
-    this.validation = (body.validation ?? []) as ProductViolation[];
+    this.validation = body.validation ?? [];
     this.retryAfterSeconds = retryAfterSeconds;
   }
 }

@@ -52,8 +52,7 @@ function createAnswers({ sendJson }: Transport) {
 function createDefinitions({ call, request }: Transport) {
   return {
     list: async (projectId: number, options: CallOptions = {}) =>
-      (await call('getManagementProjectsByIdRelations', { path: { id: projectId }, query: {} }, options))
-        .items,
+      (await call('getManagementProjectsByIdRelations', { path: { id: projectId } }, options)).items,
 
     get: (projectId: number, relationId: number, options: CallOptions = {}) => {
       const path = `${PATH.replace('{id}', String(projectId))}/${relationId}`;

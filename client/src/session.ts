@@ -1,9 +1,7 @@
-import type { CallOptions, InputOf, OperationName, Transport } from './transport.ts';
+import type { BodyOf, CallOptions, Transport } from './transport.ts';
 import type { SignedIn, User } from './wire.ts';
 
 export type Role = User['role'];
-
-type BodyOf<Name extends OperationName> = InputOf<Name> extends { body: infer Body } ? Body : never;
 
 /**
  * The console's session: a cookie that the browser keeps, and a token that this client sends with every change. Source:
@@ -18,20 +16,34 @@ export function createSession({ call, sendJson, useCsrfToken }: Transport) {
   }
   return {
     signIn: (email: string, password: string) => enter('/management/session', { email, password }),
+    findWays: (options: CallOptions = {}) => call('getManagementSessionWays', {}, options),
+    /** @returns where the browser goes to sign in with the company account */
+    startCompanyAccount: async (options: CallOptions = {}): Promise<string> =>
+      (await call('postManagementSessionCompanyAccountStart', {}, options)).url,
+    /** @param query  with which the browser came back from the provider */
+    finishCompanyAccount: (query: string) => enter('/management/session/company-account', { query }),
     /** @throws RelataError 401 when nobody is signed in */
     get: async (options: CallOptions = {}): Promise<SignedIn> => {
       const session = await call('getManagementSession', {}, options);
       useCsrfToken(session.csrfToken);
       return session;
     },
-    signOut: async (options: CallOptions = {}): Promise<void> => {
-      await call('deleteManagementSession', {}, options);
+    /** @returns where a user with a company account signs out there too, if its provider offers that */
+    signOut: async (options: CallOptions = {}): Promise<string | undefined> => {
+      const { providerSignOutUrl } = await call('deleteManagementSession', {}, options);
       useCsrfToken(undefined);
+      return providerSignOutUrl;
     },
     signOutEverywhere: async (options: CallOptions = {}): Promise<void> => {
-      await call('deleteManagementSessions', {}, options);
+      await call('deleteManagementSessions', { query: {} }, options);
       useCsrfToken(undefined);
     },
+    /** One's own sessions, those that have not ended. */
+    list: (options: CallOptions = {}) => call('getManagementSessions', { query: { limit: 1000 } }, options),
+    end: (id: number, options: CallOptions = {}) =>
+      call('deleteManagementSessionsById', { path: { id } }, options),
+    endOthers: (options: CallOptions = {}) =>
+      call('deleteManagementSessions', { query: { others: true } }, options),
     /** Ends all sessions of the user but the new one that it answers. */
     changePassword: (current: string, next: string) =>
       enter('/management/session/password', { current, new: next }),

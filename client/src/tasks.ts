@@ -2,7 +2,7 @@ import { readEvents, readNdjson } from './lines.ts';
 import { choose, type ProjectChoice } from './project-choice.ts';
 import { TaskError } from './relata-error.ts';
 import { pause, pauseBefore } from './retry.ts';
-import type { CallOptions, InputOf, Transport } from './transport.ts';
+import type { CallOptions, QueryOf, Transport } from './transport.ts';
 import type { Task } from './wire.ts';
 
 /** A line of a task's report. Source: docs/interface.md §4.7 rule 5. */
@@ -10,6 +10,8 @@ export interface ReportLine {
   identifier?: string;
   code?: string;
   attribute?: string;
+  /** Of the build of a channel: the field of its format. */
+  field?: string;
   value?: string;
   message?: string;
   /** On the last line of a report that was cut: how many lines there are besides. */
@@ -17,7 +19,7 @@ export interface ReportLine {
 }
 
 export interface TaskListQuery extends ProjectChoice {
-  readonly status?: NonNullable<InputOf<'getTasks'>['query']['status']> | undefined;
+  readonly status?: QueryOf<'getTasks'>['status'] | undefined;
   readonly limit?: number;
   readonly cursor?: string | undefined;
 }
@@ -33,7 +35,7 @@ const hasEnded = (task: Task) => task.finishTime !== null;
 /** What became of an update. Source: docs/interface.md §4.7. */
 export function createTasks({ call, request }: Transport) {
   const get = async (id: string, options: CallOptions = {}) =>
-    (await call('getTasksById', { path: { id }, query: {} }, options)).task;
+    (await call('getTasksById', { path: { id } }, options)).task;
 
   /**
    * Waits until the task has ended, however long it takes.
@@ -82,7 +84,7 @@ export function createTasks({ call, request }: Transport) {
 
     /** Oldest line first. */
     log: async (id: string, options: CallOptions = {}) =>
-      (await call('getTasksByIdLog', { path: { id }, query: {} }, options)).log,
+      (await call('getTasksByIdLog', { path: { id } }, options)).log,
 
     /** What the task has to say about single products and values, as it arrives. */
     async *report(id: string, { signal }: CallOptions = {}): AsyncGenerator<ReportLine> {

@@ -36,6 +36,9 @@ export type OperationName = keyof Operations;
 export type AnswerOf<Name extends OperationName> = Operations[Name]['answer'];
 /** Path, query and body of an operation, as far as it has them. */
 export type InputOf<Name extends OperationName> = Omit<Operations[Name], 'answer'>;
+export type BodyOf<Name extends OperationName> = InputOf<Name> extends { body: infer Body } ? Body : never;
+export type QueryOf<Name extends OperationName> =
+  InputOf<Name> extends { query?: infer Query } ? NonNullable<Query> : never;
 
 export type Transport = ReturnType<typeof createTransport>;
 

@@ -1,8 +1,8 @@
 import { type Page, paging } from './page.ts';
-import type { CallOptions, InputOf, Transport } from './transport.ts';
+import type { BodyOf, CallOptions, Transport } from './transport.ts';
 
-type Made = InputOf<'postManagementWebhookEndpoints'>['body'];
-type Changed = InputOf<'patchManagementWebhookEndpointsById'>['body'];
+type Made = BodyOf<'postManagementWebhookEndpoints'>;
+type Changed = BodyOf<'patchManagementWebhookEndpointsById'>;
 
 /** What an endpoint can ask for. */
 export type EventType = Made['events'][number];

@@ -1,5 +1,5 @@
 /** Written by `npm run wire` from docs/openapi.json. Not to be changed by hand. */
-import type { Filter } from './filter.ts';
+import type { Filter, RowFilter } from './filter.ts';
 
 export type ApiKey = {
   id: number;
@@ -139,6 +139,8 @@ export type BuildCounts = {
   leftOut: number;
   /** related products, of all rows */
   related: number;
+  /** related products, of all rows, that were not named: this feed does not have them */
+  relatedLeftOut: number;
   /** files of rows */
   files: number;
   /** bytes of these files */
@@ -178,6 +180,7 @@ export type Channel = {
   mapping?: Record<string, ChannelSource>;
   relations: Array<ChannelRelation>;
   trigger: ChannelTrigger;
+  destinations: Array<ChannelDestination>;
   /** a build that loses more of the published rows fails; default 30 */
   maxDeletePercent?: number;
   /** a build fails that leaves out more of the products that the filter takes, because they lack what the format requires; default 100 */
@@ -212,6 +215,8 @@ export type ChannelDefinition = {
   relations?: Array<ChannelRelation>;
   /** default manual */
   trigger?: ChannelTrigger;
+  /** servers and buckets that every build is delivered to, beside its address; default none */
+  destinations?: Array<ChannelDestination>;
   /** a build that loses more of the published rows fails; default 30 */
   maxDeletePercent?: number;
   /** a build fails that leaves out more of the products that the filter takes, because they lack what the format requires; default 100 */
@@ -224,6 +229,8 @@ export type ChannelDefinition = {
   published?: unknown;
   lastBuild?: unknown;
 };
+
+export type ChannelDestination = SftpDestination | S3Destination;
 
 export type ChannelFormat = {
   type: "google-merchant" | "openai" | "csv" | "ndjson" | "json-ld";
@@ -300,6 +307,8 @@ export type ChannelToTry = {
   name?: string;
   /** default manual */
   trigger?: ChannelTrigger;
+  /** a preview delivers nothing */
+  destinations?: Array<ChannelDestination>;
   /** a build that loses more of the published rows fails; default 30 */
   maxDeletePercent?: number;
   /** a build fails that leaves out more of the products that the filter takes, because they lack what the format requires; default 100 */
@@ -321,6 +330,22 @@ export type ChannelTrigger = {
   timeZone?: string;
   /** change: between two builds; default 300 */
   minSecondsBetween?: number;
+};
+
+export type ConsoleSession = {
+  id: number;
+  /** the session of this request */
+  isCurrent: boolean;
+  /** epoch milliseconds */
+  createdAt: number;
+  /** epoch milliseconds, to the minute */
+  usedAt: number;
+  /** epoch milliseconds */
+  expiresAt: number;
+  /** the network address that signed in; null: not known */
+  address: string | null;
+  /** how the browser names itself, at most 255 characters; null: not known */
+  userAgent: string | null;
 };
 
 export type Coverage = {
@@ -384,12 +409,12 @@ export type Error = {
   /** the HTTP status */
   code: number;
   /** one word for programs; the list is closed */
-  reason: "answer_not_kept" | "answer_too_large" | "answers_unread" | "bad_request" | "body_encoding" | "body_not_json" | "body_not_unpacked" | "body_slow" | "body_stalled" | "body_too_large" | "changed_meanwhile" | "channel_building" | "channel_busy" | "channel_rows_left_out" | "channel_shrunk" | "channel_unfit" | "confirm_missing" | "console_missing" | "csrf_refused" | "delete_guard" | "deletes_not_exact" | "email_taken" | "expectation_failed" | "format_unreadable" | "full_update_batch_failed" | "full_update_empty" | "full_update_in_doubt" | "full_update_incomplete" | "full_update_missing" | "full_update_other" | "full_update_started" | "group_not_empty" | "headers_too_large" | "idempotency_key_reused" | "key_beyond_own" | "last_owner" | "link_ended" | "links_of_rule" | "mapping_unfit" | "method_not_allowed" | "no_known_identifier" | "no_products" | "not_found" | "not_ready" | "not_signed_in" | "nothing_to_restore" | "origin_refused" | "password_wrong" | "pipeline_busy" | "pipeline_file_missing" | "pipeline_running" | "pipeline_too_soon" | "product_invalid" | "products_too_few" | "project_required" | "query_invalid" | "rate_limited" | "relation_not_ready" | "request_invalid" | "request_timeout" | "role_refused" | "rows_rejected" | "scope_refused" | "search_absent" | "search_not_ready" | "search_too_broad" | "search_too_long" | "secret_key_missing" | "secret_unreadable" | "sign_in_limited" | "sign_in_refused" | "sign_in_unstored" | "source_unreadable" | "storage_full" | "task_ended" | "task_taking_effect" | "task_uploading" | "token_missing" | "too_many_identifiers" | "too_many_looks" | "too_many_pipelined" | "too_many_products" | "too_many_waits" | "unexpected" | "uri_too_long" | "webhook_refused" | "webhook_token_missing";
+  reason: "answer_not_kept" | "answer_too_large" | "answers_unread" | "attempt_ended" | "bad_request" | "body_encoding" | "body_not_json" | "body_not_unpacked" | "body_slow" | "body_stalled" | "body_too_large" | "changed_meanwhile" | "channel_building" | "channel_busy" | "channel_rows_left_out" | "channel_shrunk" | "channel_undelivered" | "channel_unfit" | "company_sign_in_absent" | "confirm_missing" | "console_missing" | "csrf_refused" | "delete_guard" | "deletes_not_exact" | "email_taken" | "expectation_failed" | "format_unreadable" | "full_update_batch_failed" | "full_update_empty" | "full_update_in_doubt" | "full_update_incomplete" | "full_update_missing" | "full_update_other" | "full_update_started" | "group_not_empty" | "headers_too_large" | "idempotency_key_reused" | "key_beyond_own" | "last_owner" | "link_ended" | "links_of_rule" | "mapping_unfit" | "method_not_allowed" | "no_known_identifier" | "no_products" | "no_role" | "not_found" | "not_ready" | "not_signed_in" | "nothing_to_restore" | "origin_refused" | "password_wrong" | "pipeline_busy" | "pipeline_file_missing" | "pipeline_running" | "pipeline_too_soon" | "product_invalid" | "products_too_few" | "project_required" | "provider_refused" | "provider_unavailable" | "query_invalid" | "rate_limited" | "relation_not_ready" | "request_invalid" | "request_timeout" | "role_of_groups" | "role_refused" | "rows_rejected" | "scope_refused" | "search_absent" | "search_not_ready" | "search_too_broad" | "search_too_long" | "secret_key_missing" | "secret_unreadable" | "sign_in_limited" | "sign_in_refused" | "sign_in_unstored" | "source_unreadable" | "storage_full" | "task_ended" | "task_taking_effect" | "task_uploading" | "token_missing" | "too_many_identifiers" | "too_many_looks" | "too_many_pipelined" | "too_many_products" | "too_many_waits" | "unexpected" | "uri_too_long" | "webhook_refused" | "webhook_token_missing";
   message: string;
   requestId?: string;
   details?: Array<string>;
   /** one element per bad product */
-  validation?: Array<unknown>;
+  validation?: Array<ProductViolation>;
 };
 
 export type Facet = {
@@ -487,6 +512,14 @@ export type LastBuild = {
   /** epoch milliseconds */
   startTime: number;
   finishTime: number | null;
+  /** what somebody should know of the task, a sentence each */
+  warnings?: Array<string>;
+  /** only on a failed task */
+  error?: {
+    code: string;
+    message: string;
+    details: Array<string>;
+  };
   /** null until the build has counted */
   counts: BuildCounts | null;
 };
@@ -963,7 +996,63 @@ export type PipelineDefinition = {
   lastRun?: unknown;
 };
 
-export type PipelineFormat = Record<string, unknown>;
+export type PipelineFormat = {
+  type: "csv";
+  /** default: found among ",", ";", "\t", "|" */
+  delimiter?: string;
+  /** default: found; "" where quotes mean nothing */
+  quote?: "\"" | "'" | "";
+  /** default: found by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger */
+  encoding?: "utf-8" | "utf-16le" | "utf-16be" | "windows-1250" | "windows-1251" | "windows-1252" | "iso-8859-1" | "iso-8859-2" | "iso-8859-15" | "macintosh" | "shift_jis" | "euc-jp" | "gb18030" | "big5" | "euc-kr";
+  /** first row that may hold the names of the columns; default: the first one that is no title; 0: none does, and they are Column 1, … */
+  headerRow?: number;
+} | {
+  type: "tsv";
+  /** default: found; "" where quotes mean nothing */
+  quote?: "\"" | "'" | "";
+  /** default: found by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger */
+  encoding?: "utf-8" | "utf-16le" | "utf-16be" | "windows-1250" | "windows-1251" | "windows-1252" | "iso-8859-1" | "iso-8859-2" | "iso-8859-15" | "macintosh" | "shift_jis" | "euc-jp" | "gb18030" | "big5" | "euc-kr";
+  /** first row that may hold the names of the columns; default: the first one that is no title; 0: none does, and they are Column 1, … */
+  headerRow?: number;
+} | {
+  type: "json";
+  /** keys that lead to the list, as data.products; $ for the root; default: the first list of objects */
+  path?: string;
+} | {
+  type: "ndjson";
+} | {
+  type: "xml";
+  /** name of the element that is repeated, or its path as catalog/products/product; default: found */
+  record?: string;
+} | {
+  type: "xlsx";
+  /** name or number from 1; default: the first that is not hidden */
+  sheet?: string | number;
+  /** first row that may hold the names of the columns; default: the first one that is no title; 0: none does, and they are Column 1, … */
+  headerRow?: number;
+} | {
+  type: "google-merchant";
+  /** default: found by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger */
+  encoding?: "utf-8" | "utf-16le" | "utf-16be" | "windows-1250" | "windows-1251" | "windows-1252" | "iso-8859-1" | "iso-8859-2" | "iso-8859-15" | "macintosh" | "shift_jis" | "euc-jp" | "gb18030" | "big5" | "euc-kr";
+} | {
+  type: "shopify-csv";
+  /** default: found among ",", ";", "\t", "|" */
+  delimiter?: string;
+  /** default: found by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger */
+  encoding?: "utf-8" | "utf-16le" | "utf-16be" | "windows-1250" | "windows-1251" | "windows-1252" | "iso-8859-1" | "iso-8859-2" | "iso-8859-15" | "macintosh" | "shift_jis" | "euc-jp" | "gb18030" | "big5" | "euc-kr";
+} | {
+  type: "woocommerce-csv";
+  /** default: found among ",", ";", "\t", "|" */
+  delimiter?: string;
+  /** default: found by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger */
+  encoding?: "utf-8" | "utf-16le" | "utf-16be" | "windows-1250" | "windows-1251" | "windows-1252" | "iso-8859-1" | "iso-8859-2" | "iso-8859-15" | "macintosh" | "shift_jis" | "euc-jp" | "gb18030" | "big5" | "euc-kr";
+} | {
+  type: "bmecat";
+  /** as deu or de, for texts in several languages; default: the language of the catalog */
+  language?: string;
+} | {
+  type: "native";
+};
 
 export type PipelinePreview = {
   /** what was found out about the file: encoding, delimiter, path, record, sheet, feed */
@@ -979,7 +1068,8 @@ export type PipelinePreview = {
     isFiltered?: boolean;
   }>;
   suggestion: {
-    mapping: Record<string, unknown>;
+    /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets and separator instead. */
+    mapping: Mapping;
     reasons: Array<{
       field: string;
       column: string;
@@ -1009,7 +1099,7 @@ export type PipelineRun = {
   counts: RunCounts | null;
 };
 
-export type PipelineSource = Record<string, unknown>;
+export type PipelineSource = HttpSource | UploadSource | DirectorySource | SftpSource | S3Source;
 
 export type PipelineToTry = {
   source: PipelineSource;
@@ -1029,7 +1119,23 @@ export type PipelineToTry = {
   };
 };
 
-export type PipelineTrigger = Record<string, unknown>;
+export type PipelineTrigger = {
+  type: "manual";
+} | {
+  type: "schedule";
+  /** minute, hour, day of the month, month, day of the week */
+  cron: string;
+  /** as Europe/Berlin */
+  timeZone: string;
+} | {
+  type: "webhook";
+  /** between two accepted calls; default 3600 */
+  minSecondsBetween?: number;
+  /** the last part of the URL; set by the service */
+  id?: string;
+  /** complete, to be copied; set by the service */
+  url?: string;
+};
 
 export type Product = {
   id: number;
@@ -1066,43 +1172,7 @@ export type ProductRelations = {
         name: string;
         image: string;
         category: Array<string>;
-        explain: {
-          source: {
-            holds: boolean;
-            /** where groups are nested, as written: {holds, all | any: […]}, {holds, not: …} or {condition, holds, values} */
-            filter?: unknown;
-            conditions: Array<{
-              /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
-              condition: Filter;
-              holds: boolean;
-              values: Array<string>;
-            }>;
-          };
-          target: {
-            holds: boolean;
-            /** where groups are nested, as written: {holds, all | any: […]}, {holds, not: …} or {condition, holds, values} */
-            filter?: unknown;
-            conditions: Array<{
-              /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
-              condition: Filter;
-              holds: boolean;
-              values: Array<string>;
-            }>;
-          };
-          match: Array<{
-            target: string;
-            operator: string;
-            source: string;
-            holds: boolean;
-            targetValues: Array<string>;
-            sourceValues: Array<string>;
-          }>;
-          /** in a relation of links: which product lists the other one, and at which position from 1 */
-          listed?: {
-            by: string;
-            position: number;
-          } | null;
-        };
+        explain: RelatedReason;
       }>;
     } | null;
     asTarget: {
@@ -1114,46 +1184,20 @@ export type ProductRelations = {
         name: string;
         image: string;
         category: Array<string>;
-        explain: {
-          source: {
-            holds: boolean;
-            /** where groups are nested, as written: {holds, all | any: […]}, {holds, not: …} or {condition, holds, values} */
-            filter?: unknown;
-            conditions: Array<{
-              /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
-              condition: Filter;
-              holds: boolean;
-              values: Array<string>;
-            }>;
-          };
-          target: {
-            holds: boolean;
-            /** where groups are nested, as written: {holds, all | any: […]}, {holds, not: …} or {condition, holds, values} */
-            filter?: unknown;
-            conditions: Array<{
-              /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
-              condition: Filter;
-              holds: boolean;
-              values: Array<string>;
-            }>;
-          };
-          match: Array<{
-            target: string;
-            operator: string;
-            source: string;
-            holds: boolean;
-            targetValues: Array<string>;
-            sourceValues: Array<string>;
-          }>;
-          /** in a relation of links: which product lists the other one, and at which position from 1 */
-          listed?: {
-            by: string;
-            position: number;
-          } | null;
-        };
+        explain: RelatedReason;
       }>;
     } | null;
   }>;
+};
+
+export type ProductViolation = {
+  /** null: the body as a whole, or how many more products are bad */
+  product: {
+    identifier: string | null;
+    index: number;
+  } | null;
+  schemaErrors: Array<string>;
+  errors: Array<string>;
 };
 
 export type Project = {
@@ -1217,7 +1261,7 @@ export type RelatedProducts = {
         link: string;
         /** 1,000,000 for the best, one less for each behind it */
         relevance: number;
-        explain?: unknown;
+        explain?: RelatedReason;
       }>;
     }>;
   }>;
@@ -1251,10 +1295,48 @@ export type RelatedProductsOfMany = {
         head: boolean;
         /** 1,000,000 for the best, one less for each behind it */
         relevance: number;
-        explain?: unknown;
+        explain?: RelatedReason;
       }>>;
     }>;
   }>;
+};
+
+export type RelatedReason = {
+  source: {
+    holds: boolean;
+    /** where groups are nested, as written: {holds, all | any: […]}, {holds, not: …} or {condition, holds, values} */
+    filter?: unknown;
+    conditions: Array<{
+      /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
+      condition: Filter;
+      holds: boolean;
+      values: Array<string>;
+    }>;
+  };
+  target: {
+    holds: boolean;
+    /** where groups are nested, as written: {holds, all | any: […]}, {holds, not: …} or {condition, holds, values} */
+    filter?: unknown;
+    conditions: Array<{
+      /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
+      condition: Filter;
+      holds: boolean;
+      values: Array<string>;
+    }>;
+  };
+  match: Array<{
+    target: string;
+    operator: string;
+    source: string;
+    holds: boolean;
+    targetValues: Array<string>;
+    sourceValues: Array<string>;
+  }>;
+  /** in a relation of links: which product lists the other one, and at which position from 1 */
+  listed?: {
+    by: string;
+    position: number;
+  } | null;
 };
 
 export type Relation = {
@@ -1435,7 +1517,14 @@ export type RequestPoint = {
   meanMs: number;
 };
 
-export type RowFilter = Record<string, unknown>;
+export type Root = {
+  name: "Relata";
+  version: string;
+  console: string;
+  docs: string;
+  openapi: string;
+  health: string;
+};
 
 export type RunCounts = {
   /** rows read */
@@ -1458,6 +1547,22 @@ export type RunCounts = {
   nothingNew?: boolean;
 };
 
+export type S3Destination = {
+  type: "s3";
+  /** https://s3.eu-central-1.amazonaws.com, https://minio.example:9000 */
+  endpoint: string;
+  /** if it is left out: what the endpoint says, otherwise us-east-1 */
+  region?: string;
+  bucket: string;
+  /** what keys begin with, as feeds/google; nothing if it is left out */
+  folder?: string;
+  accessKeyId: string;
+  /** Answers show *** in its place; ***, sent back, keeps it as long as the origin of the endpoint stays */
+  secretAccessKey: string;
+  /** true: the bucket stands in the path; false: in the host name. If it is left out: in the host name at amazonaws.com, otherwise in the path */
+  forcePathStyle?: boolean;
+};
+
 export type S3Source = {
   type: "s3";
   /** https://s3.eu-central-1.amazonaws.com, https://minio.example:9000 */
@@ -1476,6 +1581,25 @@ export type S3Source = {
   take?: "all" | "newest";
   /** which file to take out of a zip archive with several: a pattern with *, ? and ** */
   entry?: string;
+};
+
+export type SftpDestination = {
+  type: "sftp";
+  /** a host name or an IP address */
+  host: string;
+  /** 22 if it is left out */
+  port?: number;
+  user: string;
+  /** Answers show *** in its place; ***, sent back, keeps it as long as host and port stay */
+  password?: string;
+  /** in place of a password, in the form of PEM or OpenSSH. Answers show *** in its place; ***, sent back, keeps it as long as host and port stay */
+  privateKey?: string;
+  /** Answers show *** in its place; ***, sent back, keeps it as long as host and port stay */
+  passphrase?: string;
+  /** fingerprint of the key of the server, SHA256:…, as ssh-keyscan HOST | ssh-keygen -lf - shows it. A server with another key gets nothing */
+  hostKey: string;
+  /** a folder that exists; it begins with / or in the folder where the server lets the user in, which it is if it is left out */
+  folder?: string;
 };
 
 export type SftpSource = {
@@ -1501,6 +1625,13 @@ export type SftpSource = {
   entry?: string;
 };
 
+export type SignInWays = {
+  /** the provider of the company; null: people sign in with passwords alone */
+  companyAccount: {
+    name: string;
+  } | null;
+};
+
 export type SignedIn = {
   user: {
     id: number;
@@ -1508,6 +1639,7 @@ export type SignedIn = {
     name: string;
     /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything */
     role: "owner" | "editor" | "viewer";
+    signsInWith: "password" | "company-account";
   };
   account: {
     id: number;
@@ -1604,6 +1736,7 @@ export type User = {
   createdAt: number;
   /** the last time */
   signedInAt: number | null;
+  signsInWith: "password" | "company-account";
 };
 
 export type WebhookDelivery = {
@@ -1690,7 +1823,7 @@ export type ProductInAFullOrIncrementalUpdate = {
   settings?: {
     includeUserGroups?: Array<string> | null;
     excludeUserGroups?: Array<string> | null;
-  } | unknown[] | null;
+  } | [] | null;
   attributes?: Array<{
     key: string;
     value: string | null;
@@ -1716,8 +1849,14 @@ export type ProductInAPartialUpdate = {
   settings?: {
     includeUserGroups?: Array<string> | null;
     excludeUserGroups?: Array<string> | null;
-  } | unknown[] | null;
-  attributes?: Record<string, string | Record<string, unknown> | unknown[] | null> | Array<{
+  } | [] | null;
+  attributes?: Record<string, string | {
+    value: string | null;
+    userGroups?: Array<string> | null;
+  } | Array<string | {
+    value: string | null;
+    userGroups?: Array<string> | null;
+  } | null> | null> | Array<{
     key: string;
     value: string | null;
     userGroups?: Array<string> | null;
@@ -1739,12 +1878,12 @@ export interface Operations {
   };
   /** List the projects that the key reaches */
   getProjects: {
-    query: { projectId?: number; limit?: number; cursor?: string; };
+    query?: { projectId?: number; limit?: number; cursor?: string; };
     answer: ProjectList;
   };
   /** List project groups */
   getManagementProjectGroups: {
-    query: { limit?: number; cursor?: string; };
+    query?: { limit?: number; cursor?: string; };
     answer: {
       items: Array<ProjectGroup>;
       /** null when nothing follows */
@@ -1780,7 +1919,7 @@ export interface Operations {
   };
   /** List projects */
   getManagementProjects: {
-    query: { limit?: number; cursor?: string; deleted?: boolean; };
+    query?: { limit?: number; cursor?: string; deleted?: boolean; };
     answer: {
       items: Array<ManagedProject>;
       /** null when nothing follows */
@@ -1838,7 +1977,7 @@ export interface Operations {
   /** Delete a project */
   deleteManagementProjectsById: {
     path: { id: number; };
-    query: { confirm?: string; };
+    query?: { confirm?: string; };
     answer: {
       status: "success";
     };
@@ -1850,7 +1989,7 @@ export interface Operations {
   };
   /** Read who changed what, newest first */
   getManagementAuditLog: {
-    query: { limit?: number; cursor?: string; projectId?: number; action?: string; actor?: string; from?: number; to?: number; };
+    query?: { limit?: number; cursor?: string; projectId?: number; action?: string; actor?: string; from?: number; to?: number; };
     answer: {
       /** newest first */
       items: Array<AuditEntry>;
@@ -1860,14 +1999,14 @@ export interface Operations {
   };
   /** Check whether a key reaches a project */
   getProjectCheckCredentials: {
-    query: { projectId?: number; };
+    query?: { projectId?: number; };
     answer: {
       status: "success";
     };
   };
   /** List API keys */
   getManagementApiKeys: {
-    query: { limit?: number; cursor?: string; };
+    query?: { limit?: number; cursor?: string; };
     answer: {
       items: Array<ApiKey>;
       /** null when nothing follows */
@@ -1946,6 +2085,8 @@ export interface Operations {
   deleteManagementSession: {
     answer: {
       status: "success";
+      /** where a user with a company account signs out there too */
+      providerSignOutUrl?: string;
     };
   };
   /** Become an owner by the link of the start or of `relata owner-link` */
@@ -1978,15 +2119,51 @@ export interface Operations {
     };
     answer: SignedIn;
   };
-  /** Sign out everywhere */
+  /** How people sign in here */
+  getManagementSessionWays: {
+    answer: SignInWays;
+  };
+  /** Begin to sign in with the company account */
+  postManagementSessionCompanyAccountStart: {
+    answer: {
+      /** where the browser goes */
+      url: string;
+    };
+  };
+  /** Sign in with what the provider answered */
+  postManagementSessionCompanyAccount: {
+    body: {
+      /** with which the browser came back to /console/, without the question mark */
+      query: string;
+    };
+    answer: SignedIn;
+  };
+  /** Sign out everywhere, or everywhere else */
   deleteManagementSessions: {
+    query?: { others?: boolean; };
+    answer: {
+      status: "success";
+    };
+  };
+  /** List your own sessions */
+  getManagementSessions: {
+    query?: { limit?: number; cursor?: string; };
+    answer: {
+      items: Array<ConsoleSession>;
+      /** null when nothing follows */
+      nextCursor: string | null;
+    };
+  };
+  /** End one of your own sessions */
+  deleteManagementSessionsById: {
+    path: { id: number; };
     answer: {
       status: "success";
     };
   };
   /** List the users of the account */
   getManagementUsers: {
-    query: { limit?: number; cursor?: string; };
+    query?: { limit?: number; cursor?: string; };
     answer: {
       items: Array<User>;
       /** null when nothing follows */
@@ -2012,7 +2189,7 @@ export interface Operations {
   };
   /** List the invitations that are open */
   getManagementInvitations: {
-    query: { limit?: number; cursor?: string; };
+    query?: { limit?: number; cursor?: string; };
     answer: {
       items: Array<Invitation>;
       /** null when nothing follows */
@@ -2038,18 +2215,18 @@ export interface Operations {
   };
   /** Requests, catalog sizes and updates over time, and requests that failed or were slow */
   getManagementStatistics: {
-    query: { from?: number; to?: number; step?: 60 | 3600 | 86400; projectId?: number; };
+    query?: { from?: number; to?: number; step?: 60 | 3600 | 86400; projectId?: number; };
     answer: Statistics;
   };
   /** Requests of an API key over time, and those that were over its limit */
   getManagementApiKeysByIdStatistics: {
     path: { id: number; };
-    query: { from?: number; to?: number; step?: 60 | 3600 | 86400; };
+    query?: { from?: number; to?: number; step?: 60 | 3600 | 86400; };
     answer: KeyStatistics;
   };
   /** List the tasks of a project */
   getTasks: {
-    query: { projectId?: number; status?: "PENDING" | "RUNNING" | "FINISHED" | "FAILED" | "CANCELLED"; origin?: "LIVE-API" | "CONSOLE" | "PIPELINE" | "CHANNEL"; from?: number; to?: number; limit?: number; cursor?: string; };
+    query?: { projectId?: number; status?: "PENDING" | "RUNNING" | "FINISHED" | "FAILED" | "CANCELLED"; origin?: "LIVE-API" | "CONSOLE" | "PIPELINE" | "CHANNEL"; from?: number; to?: number; limit?: number; cursor?: string; };
     answer: {
       status: "success";
       /** newest first */
@@ -2060,7 +2237,7 @@ export interface Operations {
   /** Read one task, or wait for its end */
   getTasksById: {
     path: { id: string; };
-    query: { wait?: number; };
+    query?: { wait?: number; };
     answer: {
       status: "success";
       task: Task;
@@ -2077,7 +2254,7 @@ export interface Operations {
   /** Read the log */
   getTasksByIdLog: {
     path: { id: string; };
-    query: { limit?: number; cursor?: string; };
+    query?: { limit?: number; cursor?: string; };
     answer: {
       status: "success";
       /** oldest first */
@@ -2101,7 +2278,7 @@ export interface Operations {
   };
   /** Replace products (incremental update) or change some of their fields (partial update) */
   postProducts: {
-    query: { projectId?: number; onInvalid?: "refuse" | "skip"; partial?: "true" | "false"; };
+    query?: { projectId?: number; onInvalid?: "refuse" | "skip"; partial?: "true" | "false"; };
     body: {
       products: Array<ProductInAFullOrIncrementalUpdate | ProductInAPartialUpdate>;
     } | Array<ProductInAFullOrIncrementalUpdate | ProductInAPartialUpdate>;
@@ -2124,7 +2301,7 @@ export interface Operations {
   };
   /** Replace products (incremental update) or change some of their fields (partial update) */
   putProducts: {
-    query: { projectId?: number; onInvalid?: "refuse" | "skip"; partial?: "true" | "false"; };
+    query?: { projectId?: number; onInvalid?: "refuse" | "skip"; partial?: "true" | "false"; };
     body: {
       products: Array<ProductInAFullOrIncrementalUpdate | ProductInAPartialUpdate>;
     } | Array<ProductInAFullOrIncrementalUpdate | ProductInAPartialUpdate>;
@@ -2147,7 +2324,7 @@ export interface Operations {
   };
   /** Delete products by identifier */
   deleteProducts: {
-    query: { projectId?: number; identifiers?: string | Array<string>; articleNumber?: string | Array<string>; };
+    query?: { projectId?: number; identifiers?: string | Array<string>; articleNumber?: string | Array<string>; };
     body: {
       identifiers: Array<string>;
     } | Array<string>;
@@ -2159,7 +2336,7 @@ export interface Operations {
   };
   /** Delete products by identifier */
   postProductsDelete: {
-    query: { projectId?: number; identifiers?: string | Array<string>; articleNumber?: string | Array<string>; };
+    query?: { projectId?: number; identifiers?: string | Array<string>; articleNumber?: string | Array<string>; };
     body: {
       identifiers: Array<string>;
     } | Array<string>;
@@ -2171,7 +2348,7 @@ export interface Operations {
   };
   /** Full update, step 1: begin; an open one is discarded */
   postProductsBatchInitiate: {
-    query: { projectId?: number; };
+    query?: { projectId?: number; };
     answer: {
       message: string;
       status: "success";
@@ -2180,7 +2357,7 @@ export interface Operations {
   };
   /** Full update, step 2: send a batch, again and again */
   postProductsBatchUpload: {
-    query: { projectId?: number; fullUpdateId?: number; onInvalid?: "refuse" | "skip"; };
+    query?: { projectId?: number; fullUpdateId?: number; onInvalid?: "refuse" | "skip"; };
     body: {
       products: Array<ProductInAFullOrIncrementalUpdate>;
     } | Array<ProductInAFullOrIncrementalUpdate>;
@@ -2203,7 +2380,7 @@ export interface Operations {
   };
   /** Full update, step 2: send a batch, again and again */
   putProductsBatchUpload: {
-    query: { projectId?: number; fullUpdateId?: number; onInvalid?: "refuse" | "skip"; };
+    query?: { projectId?: number; fullUpdateId?: number; onInvalid?: "refuse" | "skip"; };
     body: {
       products: Array<ProductInAFullOrIncrementalUpdate>;
     } | Array<ProductInAFullOrIncrementalUpdate>;
@@ -2226,7 +2403,7 @@ export interface Operations {
   };
   /** What the commit of the open full update would do */
   postProductsBatchPreview: {
-    query: { projectId?: number; fullUpdateId?: number; };
+    query?: { projectId?: number; fullUpdateId?: number; };
     answer: {
       status: "success";
       created: {
@@ -2250,7 +2427,7 @@ export interface Operations {
   };
   /** The products that the commit of the open full update would delete, page by page */
   getProductsBatchPreviewDeleted: {
-    query: { projectId?: number; fullUpdateId?: number; limit?: number; cursor?: string; };
+    query?: { projectId?: number; fullUpdateId?: number; limit?: number; cursor?: string; };
     answer: {
       status: "success";
       products: Array<TableProduct>;
@@ -2259,7 +2436,7 @@ export interface Operations {
   };
   /** Full update, step 3: commit; products that no batch held are deleted */
   postProductsBatchStart: {
-    query: { projectId?: number; fullUpdateId?: number; allowDeletes?: number; batches?: number; products?: number; };
+    query?: { projectId?: number; fullUpdateId?: number; allowDeletes?: number; batches?: number; products?: number; };
     answer: {
       status: "success";
       data: {
@@ -2271,7 +2448,7 @@ export interface Operations {
   };
   /** Undo the last commit or delete */
   postProductsBatchRestore: {
-    query: { projectId?: number; };
+    query?: { projectId?: number; };
     answer: {
       message: string;
       status: "success";
@@ -2280,7 +2457,7 @@ export interface Operations {
   };
   /** The open full update */
   getProductsBatch: {
-    query: { projectId?: number; fullUpdateId?: number; };
+    query?: { projectId?: number; fullUpdateId?: number; };
     answer: {
       status: "success";
       fullUpdateId: number;
@@ -2295,7 +2472,7 @@ export interface Operations {
   };
   /** Give up the open full update */
   deleteProductsBatch: {
-    query: { projectId?: number; fullUpdateId?: number; };
+    query?: { projectId?: number; fullUpdateId?: number; };
     answer: {
       status: "success";
       fullUpdateId: number;
@@ -2303,7 +2480,7 @@ export interface Operations {
   };
   /** Pages of a shop: answered, counted and kept nowhere */
   postContent: {
-    query: { projectId?: number; };
+    query?: { projectId?: number; };
     answer: {
       message: string;
       status: "success";
@@ -2315,7 +2492,7 @@ export interface Operations {
   };
   /** Pages of a shop: answered, counted and kept nowhere */
   putContent: {
-    query: { projectId?: number; };
+    query?: { projectId?: number; };
     answer: {
       message: string;
       status: "success";
@@ -2327,7 +2504,7 @@ export interface Operations {
   };
   /** Pages of a shop: answered, counted and kept nowhere */
   deleteContent: {
-    query: { projectId?: number; };
+    query?: { projectId?: number; };
     answer: {
       message: string;
       status: "success";
@@ -2339,7 +2516,7 @@ export interface Operations {
   };
   /** Pages of a shop: answered, counted and kept nowhere */
   postContentBatchInitiate: {
-    query: { projectId?: number; };
+    query?: { projectId?: number; };
     answer: {
       message: string;
       status: "success";
@@ -2351,7 +2528,7 @@ export interface Operations {
   };
   /** Pages of a shop: answered, counted and kept nowhere */
   postContentBatchUpload: {
-    query: { projectId?: number; };
+    query?: { projectId?: number; };
     answer: {
       message: string;
       status: "success";
@@ -2363,7 +2540,7 @@ export interface Operations {
   };
   /** Pages of a shop: answered, counted and kept nowhere */
   putContentBatchUpload: {
-    query: { projectId?: number; };
+    query?: { projectId?: number; };
     answer: {
       message: string;
       status: "success";
@@ -2375,7 +2552,7 @@ export interface Operations {
   };
   /** Pages of a shop: answered, counted and kept nowhere */
   postContentBatchStart: {
-    query: { projectId?: number; };
+    query?: { projectId?: number; };
     answer: {
       status: "success";
       data: {
@@ -2390,14 +2567,14 @@ export interface Operations {
   };
   /** Look up products by identifier */
   getProductServiceProductsBySku: {
-    query: { projectId?: number; identifiers?: string | Array<string>; };
+    query?: { projectId?: number; identifiers?: string | Array<string>; };
     answer: {
       products: Array<Product>;
     };
   };
   /** Look up products by identifier, without the limits of a URL */
   postProductServiceProductsBySku: {
-    query: { projectId?: number; identifiers?: string | Array<string>; };
+    query?: { projectId?: number; identifiers?: string | Array<string>; };
     body: {
       /** the project; not needed by a key that reaches exactly one */
       projectId?: number;
@@ -2414,12 +2591,12 @@ export interface Operations {
   };
   /** Related products of many products */
   getSearchRelationsBulkResults: {
-    query: { projectId?: number; identifiers?: string | Array<string>; includeRelations?: string; includeTags?: string; explain?: boolean; };
+    query?: { projectId?: number; identifiers?: string | Array<string>; includeRelations?: string; includeTags?: string; explain?: boolean; };
     answer: Record<string, RelatedProductsOfMany>;
   };
   /** Related products of many products, without the limits of a URL */
   postSearchRelationsBulkResults: {
-    query: { projectId?: number; identifiers?: string | Array<string>; includeRelations?: string; includeTags?: string; explain?: boolean; };
+    query?: { projectId?: number; identifiers?: string | Array<string>; includeRelations?: string; includeTags?: string; explain?: boolean; };
     body: {
       identifiers?: Array<string>;
       /** the project; not needed by a key that reaches exactly one */
@@ -2445,7 +2622,7 @@ export interface Operations {
   };
   /** Related products of one product, without the limits of a URL */
   postSearchRelationsResult: {
-    query: { projectId?: number; identifier?: string; includeRelations?: string; includeTags?: string; explain?: boolean; };
+    query?: { projectId?: number; identifier?: string; includeRelations?: string; includeTags?: string; explain?: boolean; };
     body: {
       identifier?: string;
       /** the project; not needed by a key that reaches exactly one */
@@ -2467,13 +2644,13 @@ export interface Operations {
   /** What a product leads to and what leads to it, relation by relation, with the reason */
   getManagementProjectsByIdProductsByIdentifierRelations: {
     path: { id: number; identifier: string; };
-    query: { limit?: number; };
+    query?: { limit?: number; };
     answer: ProductRelations;
   };
   /** List the relations of a project, by id */
   getManagementProjectsByIdRelations: {
     path: { id: number; };
-    query: { limit?: number; cursor?: string; tag?: string; state?: string; };
+    query?: { limit?: number; cursor?: string; tag?: string; state?: string; };
     answer: {
       items: Array<Relation>;
       nextCursor: string | null;
@@ -2544,13 +2721,13 @@ export interface Operations {
   /** Export the links of a relation as lines, in their order */
   getManagementProjectsByIdRelationsByRelationIdLinks: {
     path: { id: number; relationId: number; };
-    query: { source?: string; };
+    query?: { source?: string; };
     answer: string;
   };
   /** Replace all links of a relation, in a task */
   putManagementProjectsByIdRelationsByRelationIdLinks: {
     path: { id: number; relationId: number; };
-    query: { allowDeletes?: number; };
+    query?: { allowDeletes?: number; };
     body: string;
     answer: {
       status: "success";
@@ -2571,7 +2748,7 @@ export interface Operations {
   /** List, search or export the catalog of a project */
   getManagementProjectsByIdProducts: {
     path: { id: number; };
-    query: { limit?: number; cursor?: string; format?: "json" | "table" | "ndjson"; identifierPrefix?: string; category?: string; name?: string; attribute?: string | Array<string>; };
+    query?: { limit?: number; cursor?: string; format?: "json" | "table" | "ndjson"; identifierPrefix?: string; category?: string; name?: string; attribute?: string | Array<string>; };
     answer: {
       items: Array<unknown | TableProduct>;
       nextCursor: string | null;
@@ -2603,7 +2780,7 @@ export interface Operations {
   /** List the categories that products of a project stand in */
   getManagementProjectsByIdCategories: {
     path: { id: number; };
-    query: { limit?: number; cursor?: string; under?: string; };
+    query?: { limit?: number; cursor?: string; under?: string; };
     answer: {
       items: Array<{
         path: Array<string>;
@@ -2615,7 +2792,7 @@ export interface Operations {
   };
   /** Search for products by words and filters, with total and facets */
   getSearchProducts: {
-    query: { projectId?: number; q?: string; filter?: string; category?: string; sort?: string; limit?: number; cursor?: string; };
+    query?: { projectId?: number; q?: string; filter?: string; category?: string; sort?: string; limit?: number; cursor?: string; };
     answer: {
       items: Array<FoundProduct>;
       total: number;
@@ -2632,7 +2809,7 @@ export interface Operations {
   /** Search for products by words and filters, with total and facets */
   getManagementProjectsByIdProductsSearch: {
     path: { id: number; };
-    query: { q?: string; filter?: string; category?: string; sort?: string; limit?: number; cursor?: string; };
+    query?: { q?: string; filter?: string; category?: string; sort?: string; limit?: number; cursor?: string; };
     answer: {
       items: Array<FoundProduct>;
       total: number;
@@ -2649,13 +2826,13 @@ export interface Operations {
   /** How the ontology fits the catalog: values, facts and problems of each attribute */
   getManagementProjectsByIdOntologyCoverage: {
     path: { id: number; };
-    query: { sample?: "even" | "all"; };
+    query?: { sample?: "even" | "all"; };
     answer: Coverage;
   };
   /** What a changed attribute would do to the facts of the catalog; nothing is stored */
   postManagementProjectsByIdOntologyPreview: {
     path: { id: number; };
-    query: { sample?: "even" | "all"; };
+    query?: { sample?: "even" | "all"; };
     body: ChangedAttribute;
     answer: AttributeEffect;
   };
@@ -2673,7 +2850,7 @@ export interface Operations {
   /** List the pipelines of a project */
   getManagementProjectsByIdPipelines: {
     path: { id: number; };
-    query: { limit?: number; cursor?: string; };
+    query?: { limit?: number; cursor?: string; };
     answer: {
       items: Array<Pipeline>;
       /** null when nothing follows */
@@ -2718,20 +2895,20 @@ export interface Operations {
   /** Start a run by hand */
   postManagementProjectsByIdPipelinesByPipelineIdRun: {
     path: { id: number; pipelineId: number; };
-    query: { force?: boolean; };
+    query?: { force?: boolean; };
     answer: TriggeredPipeline;
   };
   /** Send the file of an upload source in; it starts a run */
   postManagementProjectsByIdPipelinesByPipelineIdUpload: {
     path: { id: number; pipelineId: number; };
-    query: { name?: string; };
+    query?: { name?: string; };
     body: string;
     answer: TriggeredPipeline;
   };
   /** List the runs of a pipeline */
   getManagementProjectsByIdPipelinesByPipelineIdRuns: {
     path: { id: number; pipelineId: number; };
-    query: { limit?: number; cursor?: string; };
+    query?: { limit?: number; cursor?: string; };
     answer: {
       /** newest first */
       items: Array<PipelineRun>;
@@ -2746,7 +2923,7 @@ export interface Operations {
   };
   /** List webhook endpoints */
   getManagementWebhookEndpoints: {
-    query: { limit?: number; cursor?: string; };
+    query?: { limit?: number; cursor?: string; };
     answer: {
       items: Array<WebhookEndpoint>;
       /** null when nothing follows */
@@ -2804,7 +2981,7 @@ export interface Operations {
   /** List deliveries, newest first */
   getManagementWebhookEndpointsByIdDeliveries: {
     path: { id: number; };
-    query: { limit?: number; cursor?: string; status?: "pending" | "delivered" | "failed"; };
+    query?: { limit?: number; cursor?: string; status?: "pending" | "delivered" | "failed"; };
     answer: {
       items: Array<WebhookDelivery>;
       /** null when nothing follows */
@@ -2823,14 +3000,14 @@ export interface Operations {
   };
   /** Tools for agents, by the Model Context Protocol (Streamable HTTP, stateless) */
   postMcp: {
-    query: { projectId?: number; };
+    query?: { projectId?: number; };
     body: McpMessage;
     answer: unknown;
   };
   /** List the channels of a project */
   getManagementProjectsByIdChannels: {
     path: { id: number; };
-    query: { limit?: number; cursor?: string; };
+    query?: { limit?: number; cursor?: string; };
     answer: {
       items: Array<Channel>;
       /** null when nothing follows */
@@ -2874,7 +3051,7 @@ export interface Operations {
   /** List the builds of a channel */
   getManagementProjectsByIdChannelsByChannelIdBuilds: {
     path: { id: number; channelId: number; };
-    query: { limit?: number; cursor?: string; };
+    query?: { limit?: number; cursor?: string; };
     answer: {
       /** newest first */
       items: Array<ChannelBuild>;
@@ -2904,8 +3081,12 @@ export interface Operations {
     answer: Record<string, unknown>;
   };
   /** This interface to read */
-  getDocs: {
+  getDocsApi: {
     answer: string;
+  };
+  /** Where everything is */
+  get: {
+    answer: Root;
   };
 }
 
@@ -2939,7 +3120,12 @@ export const operations = {
   postManagementOwner: ['POST', '/management/owner'],
   postManagementInvitationsAccept: ['POST', '/management/invitations/accept'],
   postManagementSessionPassword: ['POST', '/management/session/password'],
+  getManagementSessionWays: ['GET', '/management/session/ways'],
+  postManagementSessionCompanyAccountStart: ['POST', '/management/session/company-account/start'],
+  postManagementSessionCompanyAccount: ['POST', '/management/session/company-account'],
   deleteManagementSessions: ['DELETE', '/management/sessions'],
+  getManagementSessions: ['GET', '/management/sessions'],
+  deleteManagementSessionsById: ['DELETE', '/management/sessions/{id}'],
   getManagementUsers: ['GET', '/management/users'],
   patchManagementUsersById: ['PATCH', '/management/users/{id}'],
   deleteManagementUsersById: ['DELETE', '/management/users/{id}'],
@@ -3037,5 +3223,6 @@ export const operations = {
   postManagementProjectsByIdChannelsPreview: ['POST', '/management/projects/{id}/channels/preview'],
   getChannelsByTokenByFileName: ['GET', '/channels/{token}/{fileName}'],
   getOpenapiJson: ['GET', '/openapi.json'],
-  getDocs: ['GET', '/docs'],
+  getDocsApi: ['GET', '/docs/api'],
+  get: ['GET', '/'],
 } as const satisfies Record<keyof Operations, readonly [string, string]>;

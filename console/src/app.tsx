@@ -3,6 +3,7 @@ import { Invitation, Welcome } from './account/enter.tsx';
 import { SignIn } from './account/sign-in.tsx';
 import { AppShell } from './parts/app-shell.tsx';
 import { Loading } from './parts/page.tsx';
+import { Safe } from './parts/safe.tsx';
 import { findScreen, ProjectScreen } from './screens.tsx';
 import { useRoute } from './state/route.ts';
 import { useSession } from './state/session.tsx';
@@ -17,7 +18,9 @@ export function App() {
   if (who === null) return <SignIn />;
   return (
     <AppShell>
-      <Screen />
+      <Safe place={parts.join('/')}>
+        <Screen />
+      </Safe>
     </AppShell>
   );
 }

@@ -1,6 +1,7 @@
 import { type ComponentType, lazy, Suspense } from 'react';
 import { Overview } from './overview/overview.tsx';
 import { Answer, Card, Empty, Loading, Page } from './parts/page.tsx';
+import { loadFile } from './parts/safe.tsx';
 import { Projects } from './projects/projects.tsx';
 import { ProjectContext, useProjects } from './state/project.ts';
 import { linkTo } from './state/route.ts';
@@ -10,7 +11,7 @@ const load = <Name extends string>(
   file: () => Promise<Record<Name, ComponentType>>,
   name: Name,
 ): ComponentType => {
-  const open = async (): Promise<{ default: ComponentType }> => ({ default: (await file())[name] });
+  const open = async (): Promise<{ default: ComponentType }> => ({ default: (await loadFile(file))[name] });
   return lazy(open);
 };
 
@@ -31,6 +32,9 @@ const PROJECT_VIEWS: Readonly<Record<string, ComponentType>> = {
   pipelines: load(() => import('./pipelines/pipelines.tsx'), 'Pipelines'),
   pipeline: load(() => import('./pipelines/pipeline.tsx'), 'PipelineView'),
   'pipeline-editor': load(() => import('./pipelines/pipeline-editor.tsx'), 'PipelineEditor'),
+  channels: load(() => import('./channels/channels.tsx'), 'Channels'),
+  channel: load(() => import('./channels/channel.tsx'), 'ChannelView'),
+  'channel-editor': load(() => import('./channels/channel-editor.tsx'), 'ChannelEditor'),
   updates: load(() => import('./updates/updates.tsx'), 'Updates'),
   update: load(() => import('./updates/update.tsx'), 'Update'),
   events: load(() => import('./events/events.tsx'), 'Events'),
@@ -44,12 +48,16 @@ const ONE_OF: Readonly<Record<string, string>> = {
   products: 'product',
   relations: 'relation',
   pipelines: 'pipeline',
+  channels: 'channel',
   updates: 'update',
   events: 'endpoint',
 };
 
 /** Things that are read in one view and changed in another. */
-const EDITORS: Readonly<Record<string, string>> = { pipelines: 'pipeline-editor' };
+const EDITORS: Readonly<Record<string, string>> = {
+  pipelines: 'pipeline-editor',
+  channels: 'channel-editor',
+};
 
 function findProjectView([list = '', one, act]: readonly string[]): ComponentType {
   if (one === undefined) return PROJECT_VIEWS[list] ?? Unknown;

@@ -38,18 +38,3 @@ test('what a change of an attribute would do is told before it is saved (§11.6)
   await page.getByText('Become facts').first().waitFor();
   await page.getByRole('link', { name: 'BIT-3-10' }).first().waitFor();
 });
-
-test('of two changes of one relation the later one is told, and nothing is lost (§7.6)', async (t) => {
-  const { enter, service } = await startConsole(t);
-  const { relata } = service;
-  const id = await makeExampleProject(service);
-  const [relation] = await relata.relations.list(id);
-  const place = { projectId: id, relationId: relation?.id ?? 0 };
-  const { value } = await relata.relations.get(id, place.relationId);
-  const page = await enter(`#/projects/${id}/relations/${place.relationId}`);
-  await page.getByLabel('Tag', { exact: true }).fill('mine');
-  await relata.relations.put(place, { ...value, tag: 'theirs' });
-  await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Somebody else has changed this relation').waitFor();
-  assert.equal((await relata.relations.get(id, place.relationId)).value.tag, 'theirs');
-});

@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { findBarriers, makeExamplePipeline, makeExampleProject, startConsole } from './harness.ts';
 import { enterAsOwner, enterInvited, fill } from './people.ts';
 import { listViews, showView } from './views.ts';
+
+const PROVIDER = join(import.meta.dirname, '../../server/test/support/company-provider-process.ts');
 
 test('the first owner comes by the link, invites an editor, and everybody signs in and out (§5.6, §14.5, §14.6)', async (t) => {
   const console = await startConsole(t);
@@ -67,6 +73,53 @@ test('a password is changed, and all sessions end at once (§5.6)', async (t) =>
   await page.getByRole('link', { name: 'Account' }).waitFor();
 });
 
+test('the account page lists the sessions and ends those elsewhere (§5.6 rule 13)', async (t) => {
+  const console = await startConsole(t);
+  const { page, password } = await enterAsOwner(console);
+  const elsewhere = await console.open();
+  await fill(elsewhere, { 'E-mail': 'ada@shop.example', Password: password });
+  await elsewhere.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await elsewhere.getByRole('link', { name: 'Account' }).waitFor();
+
+  await page.getByRole('link', { name: 'Account' }).click();
+  await page.getByText('this session').waitFor();
+  await page.getByText('127.0.0.1').first().waitFor();
+  assert.deepEqual(await findBarriers(page), []);
+  await page.getByRole('button', { name: /^End the session of Chrome/ }).click();
+  await page.getByRole('button', { name: 'End all other sessions' }).waitFor({ state: 'detached' });
+  await elsewhere.getByRole('link', { name: 'Projects' }).click();
+  await elsewhere.getByRole('heading', { name: 'Sign in to Relata' }).waitFor();
+});
+
+test("somebody signs in with the company's account, and out there too (§5.7)", async (t) => {
+  const child = spawn(process.execPath, [PROVIDER], { stdio: ['pipe', 'pipe', 'ignore'] });
+  t.after(() => child.kill());
+  const [first] = await once(createInterface({ input: child.stdout }), 'line');
+  const { issuer, clientId, clientSecret } = JSON.parse(first);
+  const console = await startConsole(t, {
+    RELATA_OIDC_ISSUER: issuer,
+    RELATA_OIDC_CLIENT_ID: clientId,
+    RELATA_OIDC_CLIENT_SECRET: clientSecret,
+    RELATA_OIDC_NAME: 'Example Inc.',
+    RELATA_OIDC_ROLES: '[{"group":"staff","role":"owner"}]',
+  });
+  const person = { email: 'cara@company.example', name: 'Cara', groups: ['staff'] };
+  child.stdin.write(`${JSON.stringify({ returnUrl: `${console.service.url}/console/`, person })}\n`);
+  const page = await console.open();
+  await page.getByRole('button', { name: 'Sign in with Example Inc.' }).click();
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  assert.equal(page.url(), `${console.service.url}/console/`, 'nothing of the answer stays in the address');
+  await page.getByRole('link', { name: 'Account' }).click();
+  await page.getByText('cara@company.example, company account').waitFor();
+  assert.equal(await page.getByLabel('Current password').count(), 0);
+  assert.deepEqual(await findBarriers(page), []);
+  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+  await page.waitForURL(`${issuer}/**`);
+
+  const denied = await console.open('?error=access_denied&state=made-up');
+  await denied.getByRole('alert').getByText('This sign-in has ended').waitFor();
+});
+
 test('somebody whose session has ended comes to the sign-in (§5.6 rule 6)', async (t) => {
   const console = await startConsole(t);
   const { page } = await enterAsOwner(console);
@@ -77,11 +130,11 @@ test('somebody whose session has ended comes to the sign-in (§5.6 rule 6)', asy
 
 /** What a button says that changes something, at its beginning. */
 const CHANGES =
-  /^(New|Create|Save|Delete|Load|Make|Invite|Remove|Withdraw|Rotate|Undo|Restore|Commit|Cancel|Run|Add|What can be done)/;
+  /^(New|Create|Save|Delete|Load|Build now|Make|Invite|Remove|Withdraw|Rotate|Undo|Restore|Commit|Cancel|Run|Add|What can be done)/;
 /** A definition may be tried without being stored, and forms are drawn to be read. */
 const TRIED = [
   ...['relation', 'relation-new', 'attribute', 'project-new', 'api-key-new', 'endpoint-new'],
-  ...['pipeline-new', 'pipeline-edit'],
+  ...['pipeline-new', 'pipeline-edit', 'channel-new', 'channel-edit'],
 ];
 
 test('a viewer is offered nothing that changes something, nor finds it by its address (§5.6 rule 2)', async (t) => {
@@ -115,4 +168,7 @@ test('a viewer is offered nothing that changes something, nor finds it by its ad
   await page.goto(`${console.service.url}/console/#/projects/new`);
   await page.getByRole('heading', { name: 'Projects' }).waitFor();
   assert.equal(await page.getByRole('dialog').count(), 0, 'nor by its address');
+  await page.goto(`${console.service.url}/console/#/projects/${id}/channels/new`);
+  await page.getByText('would be left out').waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Create' }).count(), 0, 'a channel is only tried');
 });

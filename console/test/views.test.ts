@@ -31,10 +31,38 @@ test('axe finds nothing on any view, in light, in dark and on a phone, and no vi
   assert.deepEqual(found, []);
 });
 
+const DOCS = { light: 'tutorial', dark: '', phone: 'operating' } as const;
+
+test('axe finds nothing on pages of the documentation, and its search leads to a heading', async (t) => {
+  const { open, enter, service } = await startConsole(t);
+  const found: string[] = [];
+  const owner = await enter();
+  const opened = owner.context().waitForEvent('page');
+  await owner.getByRole('link', { name: 'Documentation' }).click();
+  await (await opened).waitForURL(`${service.url}/docs/`);
+  for (const { name, ...look } of LOOKS) {
+    const page = await open('', look);
+    await page.goto(`${service.url}/docs/${DOCS[name]}`);
+    found.push(...(await findProblems(page)).map((line) => `${DOCS[name]}, ${name}: ${line}`));
+    await page.getByRole('combobox', { name: 'Search the documentation' }).fill('delete guard');
+    await page.getByRole('option').first().waitFor();
+    found.push(...(await findProblems(page)).map((line) => `search, ${name}: ${line}`));
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/#/);
+    assert.ok(await page.locator(':target').count(), page.url());
+    await page.context().close();
+  }
+  assert.deepEqual(found, []);
+});
+
 async function check(page: Page, view: View, look: string): Promise<string[]> {
   await showView(page, view);
+  return (await findProblems(page)).map((line) => `${view.name}, ${look}: ${line}`);
+}
+
+async function findProblems(page: Page): Promise<string[]> {
   const found = await findBarriers(page);
   const overhang = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  if (overhang > 0) found.push(`${overhang} px wider than the screen`);
-  return found.map((line) => `${view.name}, ${look}: ${line}`);
+  return overhang > 0 ? [...found, `${overhang} px wider than the screen`] : found;
 }

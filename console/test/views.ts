@@ -27,6 +27,7 @@ export async function listViews(relata: Relata, projectId: number): Promise<read
     relata.pipelines.list(projectId).then(({ items }) => items),
   ]);
   const endpoint = await findEndpoint(relata, projectId);
+  const channel = await findChannel(relata, projectId);
   const update = tasks.find(({ name }) => name === 'Api triggered full update');
   const webhook = pipelines.find(({ trigger }) => trigger.type === 'webhook');
   return [
@@ -70,6 +71,25 @@ export async function listViews(relata: Relata, projectId: number): Promise<read
       heading: `Change ${webhook?.name}`,
     },
     { name: 'pipeline-new', address: `${project}/pipelines/new`, heading: 'New pipeline', open: tryFile },
+    { name: 'channels', address: `${project}/channels`, heading: 'Channels' },
+    {
+      name: 'channel',
+      address: `${project}/channels/${channel.id}`,
+      heading: channel.name,
+      open: (page) => page.getByRole('heading', { name: 'Builds' }).waitFor(),
+    },
+    {
+      name: 'channel-edit',
+      address: `${project}/channels/${channel.id}/edit`,
+      heading: `Change ${channel.name}`,
+      open: (page) => page.getByText('would go out').waitFor(),
+    },
+    {
+      name: 'channel-new',
+      address: `${project}/channels/new`,
+      heading: 'New channel',
+      open: (page) => page.getByText('would be left out').waitFor(),
+    },
     { name: 'updates', address: `${project}/updates`, heading: 'Updates' },
     { name: 'update', address: `${project}/updates/${update?.id}`, heading: 'Full update' },
     { name: 'events', address: `${project}/events`, heading: 'Events' },
@@ -110,6 +130,31 @@ async function findEndpoint({ webhookEndpoints }: Relata, projectId: number): Pr
   const made = await webhookEndpoints.create({ url: 'http://10.0.0.1/', events: ['task.failed'], scope });
   await webhookEndpoints.test(made.id);
   return made.id;
+}
+
+/** One that was built, of whatever catalog there is. */
+async function findChannel({ channels, relations, tasks }: Relata, projectId: number) {
+  const [known] = (await channels.list(projectId)).items;
+  if (known !== undefined) return known;
+  const [relation] = await relations.list(projectId);
+  const made = await channels.create(projectId, {
+    name: 'Google Shopping',
+    format: { type: 'google-merchant' },
+    relations: relation ? [{ tag: relation.tag, as: 'accessory', limit: 5 }] : [],
+    mapping: {
+      id: { field: 'identifier' },
+      title: { field: 'name' },
+      description: { template: 'The {name} of our shop' },
+      link: { field: 'productUrl' },
+      image_link: { constant: 'https://pictures.example/none.jpg' },
+      availability: { constant: 'in_stock' },
+      price: { expression: 'name ~> /18 V|8 mm/ ? "ask us" : "19.99 EUR"' },
+    },
+    trigger: { type: 'schedule', cron: '30 5 * * *', timeZone: 'Europe/Berlin' },
+  });
+  const task = await channels.build({ projectId, channelId: made.id });
+  await tasks.wait(task.id);
+  return made;
 }
 
 const FEED = `sku;title;price;image;category

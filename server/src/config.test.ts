@@ -18,6 +18,7 @@ test('without a variable every setting has its default', () => {
     uploadMaxMib: 128,
     logLevel: 'info',
     taskRetentionDays: 30,
+    traces: undefined,
     corsOrigins: [],
     trustedProxies: [],
     importDir: undefined,
@@ -25,6 +26,7 @@ test('without a variable every setting has its default', () => {
     sourceMaxMib: 4_096,
     secretKeys: [],
     secretKeysFile: undefined,
+    oidc: undefined,
     parserThreads: Math.min(4, Math.max(1, availableParallelism() - 1)),
     writerThreads: 4,
     readerThreads: 2,
@@ -125,6 +127,64 @@ test('a PostgreSQL database is taken with its replicas, and a wrong one is not s
     assert.deepEqual(database?.replicaUrls, [url, `${url}2`]);
   }
   assert.doesNotMatch(messageOf({ RELATA_REPLICA_URLS: 'mysql://relata:secret@db/relata' }), /secret/);
+});
+
+test('traces are wanted when the variables of OpenTelemetry name a place for them', () => {
+  const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.example:4318' };
+  for (const none of [
+    {},
+    { OTEL_EXPORTER_OTLP_ENDPOINT: '' },
+    { ...endpoint, OTEL_SDK_DISABLED: 'TRUE' },
+    { ...endpoint, OTEL_TRACES_EXPORTER: 'none' },
+  ]) {
+    assert.equal(readConfig(none).traces, undefined, JSON.stringify(none));
+  }
+  const usual = { protocol: 'http/protobuf', sampler: 'parentbased_always_on', samplerRatio: 1, batches: {} };
+  assert.deepEqual(readConfig(endpoint).traces, usual);
+  assert.deepEqual(readConfig({ OTEL_TRACES_EXPORTER: 'otlp' }).traces, usual);
+  const chosen = {
+    ...endpoint,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+    OTEL_TRACES_SAMPLER: 'traceidratio',
+    OTEL_TRACES_SAMPLER_ARG: '0.25',
+    OTEL_BSP_SCHEDULE_DELAY: '50',
+    OTEL_BSP_MAX_QUEUE_SIZE: 'many',
+  };
+  assert.deepEqual(readConfig(chosen).traces, {
+    protocol: 'http/json',
+    sampler: 'traceidratio',
+    samplerRatio: 0.25,
+    batches: { scheduledDelayMillis: 50 },
+  });
+});
+
+test("the company's provider is set up as a whole, and its address is protected (§5.7 rule 1)", () => {
+  const settings = {
+    RELATA_OIDC_ISSUER: 'https://login.company.example/realms/staff',
+    RELATA_OIDC_CLIENT_ID: 'relata',
+    RELATA_OIDC_CLIENT_SECRET: 'secret',
+    RELATA_OIDC_ROLES: '[{"group":"Relata admins","role":"owner"}]',
+  };
+  assert.deepEqual(readConfig(settings).oidc, {
+    ...{ issuer: settings.RELATA_OIDC_ISSUER, clientId: 'relata', clientSecret: 'secret' },
+    ...{ name: 'login.company.example', scopes: 'openid email profile', groupsClaim: 'groups' },
+    roles: [{ group: 'Relata admins', role: 'owner' }],
+  });
+  assert.equal(readConfig({ ...settings, RELATA_OIDC_ISSUER: undefined }).oidc, undefined);
+  assert.ok(readConfig({ ...settings, RELATA_OIDC_ISSUER: 'http://127.0.0.1:8080' }).oidc);
+  for (const issuer of ['http://login.company.example', 'https://a.example/?x=1', 'ftp://127.0.0.1', 'x'])
+    assert.match(messageOf({ ...settings, RELATA_OIDC_ISSUER: issuer }), /RELATA_OIDC_ISSUER must be/);
+  for (const name of ['RELATA_OIDC_CLIENT_ID', 'RELATA_OIDC_ROLES'])
+    assert.match(
+      messageOf({ ...settings, [name]: undefined }),
+      new RegExp(`RELATA_OIDC_ISSUER needs ${name}`),
+    );
+  for (const roles of ['{"a":"owner"}', '[{"group":"a","role":"admin"}]'])
+    assert.match(
+      messageOf({ ...settings, RELATA_OIDC_ROLES: roles }),
+      /RELATA_OIDC_ROLES must be JSON such as/,
+    );
+  assert.match(messageOf({ ...settings, RELATA_OIDC_SCOPES: 'email' }), /openid among them/);
 });
 
 test('one message names every wrong and every unknown variable', () => {

@@ -2,6 +2,8 @@ import { isIP } from 'node:net';
 import { availableParallelism, totalmem } from 'node:os';
 import { type Static, type TSchema, type TString, Type } from 'typebox';
 import { Value } from 'typebox/value';
+import { isProtectedUrl } from './kernel/protected-url.ts';
+import { readRoleRules } from './kernel/role-rules.ts';
 import { readSecretKey } from './kernel/secret-key.ts';
 
 /** Every setting of the service. Units end the name. This is the only file that reads process.env. */
@@ -45,6 +47,24 @@ const Environment = Type.Object(
       'must list keys of 32 bytes in base64 (openssl rand -base64 32), by commas',
     ),
     RELATA_SECRET_KEYS_FILE: Type.Optional(Type.String({ minLength: 1 })),
+    /** The provider of the company's accounts; unset: people sign in with passwords alone. */
+    RELATA_OIDC_ISSUER: Type.Optional(
+      checked(isIssuer, 'must be an https:// URL, or http:// on this machine, without query and fragment'),
+    ),
+    RELATA_OIDC_CLIENT_ID: Type.Optional(Type.String({ minLength: 1 })),
+    /** Unset: a public client. */
+    RELATA_OIDC_CLIENT_SECRET: Type.Optional(Type.String({ minLength: 1 })),
+    RELATA_OIDC_NAME: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+    RELATA_OIDC_SCOPES: checked(hasOpenid, 'must list scopes by spaces, openid among them', {
+      default: 'openid email profile',
+    }),
+    RELATA_OIDC_GROUPS_CLAIM: Type.String({ default: 'groups', minLength: 1 }),
+    RELATA_OIDC_ROLES: Type.Optional(
+      checked(
+        (text) => readRoleRules(text) !== undefined,
+        'must be JSON such as [{"group":"Relata admins","role":"owner"},{"group":"*","role":"viewer"}]',
+      ),
+    ),
     RELATA_PARSER_THREADS: Type.Integer({ default: defaultParserThreads(), minimum: 1, maximum: 64 }),
     RELATA_WRITER_THREADS: Type.Integer({ default: 4, minimum: 1, maximum: 64 }),
     /** Threads that answer relations. */
@@ -64,7 +84,7 @@ const Environment = Type.Object(
 
 type Environment = Static<typeof Environment>;
 
-export type Config = ReturnType<typeof toConfig>;
+export type Config = ReturnType<typeof toConfig> & { readonly traces: TraceSettings | undefined };
 
 /**
  * Reads the settings once, at the start. Source: docs/interface.md §10.1.
@@ -75,9 +95,33 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     .filter(([name]) => name.startsWith('RELATA_') && !name.startsWith('RELATA_TEST_'))
     .map(([name, text]) => [name, readText(name, text)]);
   const settings = Value.Default(Environment, Object.fromEntries(given));
-  const problems = listProblems(settings);
+  const problems = [...listProblems(settings), ...listMissing(settings as Partial<Environment>)];
   if (problems.length > 0) throw new Error(`Configuration: ${problems.join('; ')}`);
-  return toConfig(settings as Environment);
+  return Object.freeze({ ...toConfig(settings as Environment), traces: readTraces(env) });
+}
+
+export type TraceSettings = NonNullable<ReturnType<typeof readTraces>>;
+
+/** The standard variables of OpenTelemetry, as far as its exporter does not read them itself. @returns undefined: no traces */
+function readTraces(env: NodeJS.ProcessEnv) {
+  const get = (name: string) => env[`OTEL_${name}`]?.trim() || undefined;
+  const getNumber = (name: string) => (/^\d{1,9}$/.test(get(name) ?? '') ? Number(get(name)) : undefined);
+  const endpoint = get('EXPORTER_OTLP_TRACES_ENDPOINT') ?? get('EXPORTER_OTLP_ENDPOINT');
+  const exporter = get('TRACES_EXPORTER') ?? (endpoint === undefined ? 'none' : 'otlp');
+  if (exporter !== 'otlp' || get('SDK_DISABLED')?.toLowerCase() === 'true') return undefined;
+  const ratio = Number(get('TRACES_SAMPLER_ARG') ?? 1);
+  const sizes = {
+    scheduledDelayMillis: getNumber('BSP_SCHEDULE_DELAY'),
+    exportTimeoutMillis: getNumber('BSP_EXPORT_TIMEOUT'),
+    maxQueueSize: getNumber('BSP_MAX_QUEUE_SIZE'),
+    maxExportBatchSize: getNumber('BSP_MAX_EXPORT_BATCH_SIZE'),
+  };
+  return {
+    protocol: get('EXPORTER_OTLP_TRACES_PROTOCOL') ?? get('EXPORTER_OTLP_PROTOCOL') ?? 'http/protobuf',
+    sampler: get('TRACES_SAMPLER') ?? 'parentbased_always_on',
+    samplerRatio: ratio >= 0 && ratio <= 1 ? ratio : 1,
+    batches: Object.fromEntries(Object.entries(sizes).filter(([, value]) => value !== undefined)),
+  };
 }
 
 /** Where the commands for those who feed a service find it, and where they keep what they know. */
@@ -112,6 +156,15 @@ function listProblems(settings: unknown): string[] {
   });
 }
 
+/** Of settings that others need. */
+function listMissing({ RELATA_OIDC_ISSUER: issuer, ...settings }: Partial<Environment>): string[] {
+  const needed = ['RELATA_OIDC_CLIENT_ID', 'RELATA_OIDC_ROLES'] as const;
+  if (issuer === undefined) return [];
+  return needed
+    .filter((name) => settings[name] === undefined)
+    .map((name) => `RELATA_OIDC_ISSUER needs ${name}`);
+}
+
 function toConfig(settings: Environment) {
   return Object.freeze({
     host: settings.RELATA_HOST,
@@ -138,6 +191,8 @@ function toConfig(settings: Environment) {
     ),
     /** A file with more of them, one a line. */
     secretKeysFile: settings.RELATA_SECRET_KEYS_FILE,
+    /** undefined: people sign in with passwords alone. */
+    oidc: toOidc(settings),
     parserThreads: settings.RELATA_PARSER_THREADS,
     writerThreads: settings.RELATA_WRITER_THREADS,
     readerThreads: settings.RELATA_READER_THREADS,
@@ -158,6 +213,20 @@ function toDatabase(settings: Environment) {
   };
 }
 
+function toOidc(settings: Environment) {
+  const { RELATA_OIDC_ISSUER: issuer, RELATA_OIDC_CLIENT_ID: clientId } = settings;
+  if (issuer === undefined || clientId === undefined) return undefined;
+  return {
+    issuer,
+    clientId,
+    clientSecret: settings.RELATA_OIDC_CLIENT_SECRET,
+    name: settings.RELATA_OIDC_NAME ?? new URL(issuer).host,
+    scopes: settings.RELATA_OIDC_SCOPES,
+    groupsClaim: settings.RELATA_OIDC_GROUPS_CLAIM,
+    roles: readRoleRules(settings.RELATA_OIDC_ROLES ?? '') ?? [],
+  };
+}
+
 /** One core is left to the thread that answers; each thread holds a body and its products in memory. */
 function defaultParserThreads(): number {
   return Math.min(4, Math.max(1, availableParallelism() - 1));
@@ -169,8 +238,12 @@ function defaultCacheMib(): number {
   return Math.max(64, Math.floor(Math.min(totalmem(), limit) / 8 / 1024 / 1024));
 }
 
-function checked(isGood: (text: string) => boolean, message: string): TString {
-  return Type.Refine(Type.String(), isGood, () => message);
+function checked(
+  isGood: (text: string) => boolean,
+  message: string,
+  options: { default?: string } = {},
+): TString {
+  return Type.Refine(Type.String(options), isGood, () => message);
 }
 
 function checkedList(isGood: (part: string) => boolean, message: string): TString {
@@ -188,6 +261,15 @@ function splitList(text: string): string[] {
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '');
+}
+
+function isIssuer(text: string): boolean {
+  const url = URL.parse(text);
+  return isBaseUrl(text) && url !== null && isProtectedUrl(url);
+}
+
+function hasOpenid(text: string): boolean {
+  return /^[!-~]+( [!-~]+)*$/.test(text) && text.split(' ').includes('openid');
 }
 
 /** It has to survive in an `Authorization` header as it stands. */

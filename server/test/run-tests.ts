@@ -21,7 +21,7 @@ import { type Job, runJobs } from './test-schedule.ts';
 /**
  * Every check and every test: those of the service on the embedded store, those that a store can decide on PostgreSQL too, a
  * part of them on an installed PostgreSQL of an older version, and those that read the real catalog once more without it;
- * then those of the client and of the console, which start the service as a process. All passes share the slots of
+ * then those of the client, the console and the package, which start the service as a process. All passes share the slots of
  * one schedule.
  * `node server/test/run-tests.ts postgres` runs only what it names: passes, or files; `quick` is what to run while working.
  */
@@ -77,6 +77,7 @@ function listPasses(): Pass[] {
       : [{ name: 'generated', files: listReadingCatalog(), settings: GENERATED }]),
     { name: 'client', files: listWorkspace('client') },
     { name: 'console', files: listWorkspace('console'), after: 'check' },
+    { name: 'package', files: listWorkspace('package'), after: 'check' },
   ];
 }
 

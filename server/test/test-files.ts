@@ -41,8 +41,8 @@ const INSTALLED = ['postgres-', 'interface-full-', 'interface-updates', 'interfa
 /** @returns those that read the real catalog where it is at hand, and else the generated one */
 export const listReadingCatalog = (): string[] => listAll().filter((path) => leadsTo(path, REAL_PRODUCTS));
 
-/** @returns those of the client or the console, which start the service as a process */
-export const listWorkspace = (name: 'client' | 'console'): string[] =>
+/** @returns those of the client, the console or the package, which start the service as a process */
+export const listWorkspace = (name: 'client' | 'console' | 'package'): string[] =>
   globSync('{src,test}/**/*.test.ts', { cwd: join(ROOT, '..', name) })
     .map((path) => join(ROOT, '..', name, path))
     .sort();

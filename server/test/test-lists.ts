@@ -6,7 +6,10 @@ import type { Job } from './test-schedule.ts';
  */
 export const RULES_ABOVE_THE_STORES: Readonly<Record<string, string>> = {
   'test/agents/interface-agents.test.ts': 'a protocol over what other tests ask both stores',
+  'test/channels/interface-channel-destinations.test.ts':
+    'what goes to other machines; of stored secrets see pipeline-secrets.test.ts',
   'test/channels/channel-formats.test.ts': 'what a format makes of products',
+  'test/clients/php-client.test.ts': 'a client, which sees answers and no store',
   'test/durability/backup.test.ts': 'PostgreSQL is backed up with its own tools',
   'test/durability/file-modes.test.ts': 'PostgreSQL keeps its own files',
   'test/durability/newer-files.test.ts': 'the versions of files; of PostgreSQL see postgres-schema.test.ts',
@@ -20,6 +23,8 @@ export const RULES_ABOVE_THE_STORES: Readonly<Record<string, string>> = {
   'test/service/command-line.test.ts': 'a client, which sees answers and no store',
   'test/service/hostile-bodies.test.ts': 'bodies that a parsing thread refuses',
   'test/service/slow-bodies.test.ts': 'bodies that do not arrive',
+  'test/service/traces.test.ts':
+    'spans, which are made above the stores; the column of tasks is in all tests of tasks',
 };
 
 /** `seconds`: by itself, on the store where it takes longer. */

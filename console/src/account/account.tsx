@@ -8,6 +8,7 @@ import { Answer, Card, ErrorNote, Page } from '../parts/page.tsx';
 import { Ago, Code } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { useRelata, useRights, useSession } from '../state/session.tsx';
+import { Sessions } from './sessions.tsx';
 
 const ROLES: readonly Choice[] = [
   ['viewer', 'viewer: read-only'],
@@ -15,7 +16,7 @@ const ROLES: readonly Choice[] = [
   ['owner', 'owner: everything'],
 ];
 
-/** One's own password, and, for an owner, who else may sign in. */
+/** One's own password and sessions, and, for an owner, who else may sign in. */
 export function Account() {
   const { who } = useSession();
   const { canManageUsers } = useRights();
@@ -25,8 +26,8 @@ export function Account() {
     <Page title="Account" about={`${user.name} (${user.email}), ${user.role} of ${account.name}`} isNarrow>
       {canManageUsers && <Users self={user.id} />}
       {canManageUsers && <Invitations />}
-      <Password />
-      <SignOuts />
+      {user.signsInWith === 'password' && <Password />}
+      <Sessions />
     </Page>
   );
 }
@@ -60,7 +61,10 @@ function Users({ self }: { self: number }) {
                   <tr key={user.id}>
                     <td>
                       {user.name}
-                      <div className="soft small">{user.email}</div>
+                      <div className="soft small">
+                        {user.email}
+                        {user.signsInWith === 'company-account' && ', company account'}
+                      </div>
                     </td>
                     <td>
                       <SelectField
@@ -68,7 +72,7 @@ function Users({ self }: { self: number }) {
                         isQuiet
                         choices={ROLES}
                         value={user.role}
-                        disabled={user.id === self}
+                        disabled={user.id === self || user.signsInWith === 'company-account'}
                         onChange={(event) => setRole(user, event.target.value)}
                       />
                     </td>
@@ -233,21 +237,6 @@ function Password() {
           <Button type="submit">Change the password</Button>
         </div>
       </form>
-    </Card>
-  );
-}
-
-function SignOuts() {
-  const { signOut } = useSession();
-  const tell = useTell();
-  return (
-    <Card title="Sessions">
-      <p className="soft">Ends all of your sessions on every device, including this one.</p>
-      <div className="row">
-        <Button look="danger" onClick={() => void signOut(true).catch(tell.bad)}>
-          Sign out everywhere
-        </Button>
-      </div>
     </Card>
   );
 }

@@ -4,6 +4,7 @@ import { Button } from '../parts/button.tsx';
 import { TextField } from '../parts/field.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
 import { useSession } from '../state/session.tsx';
+import { CompanyAccount } from './company-account.tsx';
 import { Door } from './door.tsx';
 
 /** By e-mail and password, or, on a fresh installation and for a quick look, with an API key. */
@@ -31,6 +32,7 @@ export function SignIn() {
   };
   return (
     <Door title="Sign in to Relata">
+      <CompanyAccount onError={setError} />
       <Card>
         <form className="stack" onSubmit={(event) => void submit(event)}>
           {isByKey ? (

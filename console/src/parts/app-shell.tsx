@@ -24,6 +24,7 @@ const projectEntries = (id: string): readonly Entry[] => [
   ['ontology', 'Ontology', 'projects', id, 'ontology'],
   ['relations', 'Relations', 'projects', id, 'relations'],
   ['pipelines', 'Pipelines', 'projects', id, 'pipelines'],
+  ['channels', 'Channels', 'projects', id, 'channels'],
   ['updates', 'Updates', 'projects', id, 'updates'],
   ['events', 'Events', 'projects', id, 'events'],
   ['key', 'API access', 'projects', id, 'api-access'],
@@ -89,6 +90,11 @@ function Side({ onLeave }: { onLeave?: () => void }) {
         {account.map((entry) => (
           <NavLink key={entry[1]} entry={entry} />
         ))}
+        {/* In a tab of its own: whoever came with a key would lose it with the page. */}
+        <a href="/docs/" target="_blank" rel="noopener">
+          <Icon name="log" />
+          Documentation
+        </a>
       </nav>
       {isProject && <ProjectNav id={id} />}
       <Foot />

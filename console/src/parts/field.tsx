@@ -1,7 +1,7 @@
 import { Switch } from '@base-ui/react/switch';
-import { type ComponentProps, type ReactNode, useId } from 'react';
+import { type ComponentProps, type ReactNode, useId, useState } from 'react';
 
-interface Label {
+export interface Label {
   label: string;
   hint?: ReactNode;
   /** The label is for screen readers only. */
@@ -11,7 +11,7 @@ interface Label {
 }
 
 /** What stands below a field belongs to it, also for those who hear it. */
-const describe = (id: string, { hint, mistake }: Pick<Label, 'hint' | 'mistake'>) => ({
+export const describe = (id: string, { hint, mistake }: Pick<Label, 'hint' | 'mistake'>) => ({
   'aria-describedby': hint || mistake ? `${id}-hint` : undefined,
   'aria-invalid': mistake ? true : undefined,
 });
@@ -28,6 +28,47 @@ export function TextField({ label, hint, isQuiet, mistake, ...rest }: Label & Co
         {hint}
       </Hint>
     </div>
+  );
+}
+
+/** A thing in a list is renamed when its field is left: half of a name may be that of another one. */
+export function NameField({
+  label,
+  value,
+  onChange,
+}: {
+  label: string;
+  value: string;
+  onChange(value: string): void;
+}) {
+  const [text, setText] = useState(value);
+  return (
+    <TextField
+      label={label}
+      isQuiet
+      value={text}
+      maxLength={255}
+      onChange={({ target }) => setText(target.value)}
+      onBlur={() => onChange(text)}
+    />
+  );
+}
+
+/** A number, or nothing. */
+export function NumberField({
+  value,
+  onChange,
+  ...rest
+}: Label & { value: number | undefined; onChange(value: number | undefined): void }) {
+  return (
+    <TextField
+      {...rest}
+      type="number"
+      min={0}
+      step="any"
+      value={value ?? ''}
+      onChange={({ target }) => onChange(target.value === '' ? undefined : Number(target.value))}
+    />
   );
 }
 
@@ -120,7 +161,15 @@ export function SwitchField({
   );
 }
 
-function Hint({ id, mistake, children }: { id: string; mistake?: string | undefined; children: ReactNode }) {
+export function Hint({
+  id,
+  mistake,
+  children,
+}: {
+  id: string;
+  mistake?: string | undefined;
+  children: ReactNode;
+}) {
   return children || mistake ? (
     <p id={`${id}-hint`} className="hint">
       {mistake && <span className="mistake">{mistake}</span>} {children}

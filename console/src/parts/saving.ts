@@ -1,14 +1,44 @@
-import { RelataError, type Tagged } from '@relata/client';
+import { RelataError } from '@relata/client';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo } from '../state/route.ts';
+import type { Draft } from './draft.tsx';
 import { useTell } from './toasts.tsx';
 
-interface Saving<Value> {
-  what: 'relation' | 'pipeline';
-  /** As it was read; undefined for a new one. */
-  stored: Tagged<Value> | undefined;
+/** What a project has lists of, each with a view of its own. */
+export type Defined = 'relation' | 'pipeline' | 'channel';
+
+/** @returns what has a thing, its list and what it did read anew, after something was done with it */
+export function useRefresh(...names: readonly string[]) {
+  const project = useProject();
+  const queries = useQueryClient();
+  return () => Promise.all(names.map((name) => queries.invalidateQueries({ queryKey: [name, project.id] })));
+}
+
+/** @returns what starts a task and tells of it, and whether it is being done */
+export function useStart<Given>(
+  told: string,
+  start: (given?: Given) => Promise<unknown>,
+  names: readonly string[],
+) {
+  const tell = useTell();
+  const refresh = useRefresh(...names);
+  const [isBusy, setBusy] = useState(false);
+  const begin = async (given?: Given) => {
+    setBusy(true);
+    await start(given).then(() => tell.good(told), tell.bad);
+    await refresh();
+    setBusy(false);
+  };
+  return { begin, isBusy };
+}
+
+interface Saving<Value, Definition> {
+  what: Defined;
+  /** undefined for a new one. */
+  id: number | undefined;
+  of: Pick<Draft<Definition>, 'base' | 'adopt'>;
   create(): Promise<Value>;
   /** `ifMatch`: so that somebody else's change in between is refused. */
   replace(id: number, options: { ifMatch?: string }): Promise<Value>;
@@ -17,18 +47,20 @@ interface Saving<Value> {
 }
 
 /** Saves a definition, goes to it, and has its list and view read anew. */
-export function useSaving<Value extends { readonly id: number }>(saving: Saving<Value>) {
-  const { what, stored, create, replace, tell: add } = saving;
+export function useSaving<Value extends Definition & { readonly id: number }, Definition extends object>(
+  saving: Saving<Value, Definition>,
+) {
+  const { what, id, of, create, replace, tell: add } = saving;
   const project = useProject();
-  const queries = useQueryClient();
+  const refresh = useRefresh(`${what}s`, what, `${what}-to-change`);
   const tell = useTell();
   const [error, setError] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
 
   async function write(): Promise<Value> {
-    if (stored === undefined) return create();
-    const options = stored.etag === undefined ? {} : { ifMatch: stored.etag };
-    return replace(stored.value.id, options).catch(refuseStale(what));
+    if (id === undefined) return create();
+    const options = of.base.etag === undefined ? {} : { ifMatch: of.base.etag };
+    return replace(id, options).catch(refuseStale(what));
   }
 
   async function save() {
@@ -36,15 +68,17 @@ export function useSaving<Value extends { readonly id: number }>(saving: Saving<
     setError(undefined);
     await write().then(
       async (saved) => {
+        of.adopt(saved);
         tell.good(`The ${what} is saved`, add?.(saved) ?? '');
         goTo(linkTo('projects', project.id, `${what}s`, saved.id));
-        const names = [`${what}s`, what];
-        await Promise.all(names.map((name) => queries.invalidateQueries({ queryKey: [name, project.id] })));
+        await refresh();
       },
       (reason: unknown) => {
         setError(reason);
         // What was wrong stands at the top.
         scrollTo(0, 0);
+        // Both versions are shown once the other one is known.
+        void refresh();
       },
     );
     setBusy(false);
@@ -60,7 +94,5 @@ const refuseStale =
   (what: string) =>
   (reason: unknown): never => {
     if (!(reason instanceof RelataError && reason.status === 412)) throw reason;
-    throw new Error(
-      `Somebody else has changed this ${what} meanwhile. Open it in another tab to see their version.`,
-    );
+    throw new Error(`This ${what} is not saved: it was changed meanwhile. Compare both versions first.`);
   };

@@ -1,5 +1,5 @@
 import type { Task } from '@relata/client';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { formatAgo, formatMoment, formatPercent, safeUrl } from '../state/format.ts';
 import { CopyButton } from './button.tsx';
 
@@ -51,6 +51,29 @@ export function Code({ text, label }: { text: string; label: string }) {
       </pre>
       <CopyButton text={text} label={`Copy: ${label}`} />
     </div>
+  );
+}
+
+/** Names with their values. */
+export function Pairs({ pairs }: { pairs: readonly (readonly [name: string, value: ReactNode])[] }) {
+  return (
+    <dl className="pairs">
+      {pairs.map(([name, value]) => (
+        <div key={name} className="pair">
+          <dt>{name}</dt>
+          <dd className="break">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+export function MappingJson({ mapping }: { mapping: object }) {
+  return (
+    <details>
+      <summary>Mapping</summary>
+      <Code label="The mapping as JSON" text={JSON.stringify(mapping, null, 2)} />
+    </details>
   );
 }
 

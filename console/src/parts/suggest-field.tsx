@@ -1,9 +1,8 @@
 import { Autocomplete } from '@base-ui/react/autocomplete';
 import { useId } from 'react';
+import { describe, Hint, type Label } from './field.tsx';
 
-interface Suggest {
-  label: string;
-  isQuiet?: boolean;
+interface Suggest extends Label {
   value: string;
   choices: readonly string[];
   placeholder?: string;
@@ -14,7 +13,8 @@ interface Suggest {
 }
 
 /** A text that is mostly one of the known ones: it suggests, and takes others too. */
-export function SuggestField({ label, isQuiet, value, choices, empty, onChange, ...rest }: Suggest) {
+export function SuggestField({ label, isQuiet, hint, mistake, choices, empty, ...shape }: Suggest) {
+  const { value, onChange, ...rest } = shape;
   const id = useId();
   return (
     <div className="field">
@@ -22,7 +22,7 @@ export function SuggestField({ label, isQuiet, value, choices, empty, onChange, 
         {label}
       </label>
       <Autocomplete.Root items={choices} value={value} onValueChange={onChange} limit={100} openOnInputClick>
-        <Autocomplete.Input id={id} className="input" {...rest} />
+        <Autocomplete.Input id={id} className="input" {...describe(id, { hint, mistake })} {...rest} />
         <Autocomplete.Portal>
           <Autocomplete.Positioner className="menu-place" sideOffset={4}>
             <Autocomplete.Popup className="menu match">
@@ -40,6 +40,9 @@ export function SuggestField({ label, isQuiet, value, choices, empty, onChange, 
           </Autocomplete.Positioner>
         </Autocomplete.Portal>
       </Autocomplete.Root>
+      <Hint id={id} mistake={mistake}>
+        {hint}
+      </Hint>
     </div>
   );
 }

@@ -1,7 +1,6 @@
 import type { MappedColumn, Mapping } from '@relata/client';
-import { useState } from 'react';
 import { IconButton } from '../parts/button.tsx';
-import { SwitchField, TextField } from '../parts/field.tsx';
+import { NameField, SwitchField } from '../parts/field.tsx';
 import { ColumnField } from './pipeline-column.tsx';
 import { type MappedAttributes, readAttributes, withField, writeAttributes } from './pipeline-draft.ts';
 
@@ -42,7 +41,11 @@ export function MappedAttributesFields({ mapping, columns, onChange }: Shape) {
       />
       {entries.map(([key, spec], at) => (
         <div key={key} className="filter-row named-value">
-          <KeyField value={key} onChange={(next) => rename(at, next)} />
+          <NameField
+            label={`Name of the attribute ${key}`}
+            value={key}
+            onChange={(next) => rename(at, next)}
+          />
           <ColumnField
             label={`Column of ${key}`}
             isQuiet
@@ -63,20 +66,5 @@ export function MappedAttributesFields({ mapping, columns, onChange }: Shape) {
         }}
       />
     </fieldset>
-  );
-}
-
-/** A key is renamed when its field is left: half of it may be the key of another one. */
-function KeyField({ value, onChange }: { value: string; onChange(value: string): void }) {
-  const [text, setText] = useState(value);
-  return (
-    <TextField
-      label={`Name of the attribute ${value}`}
-      isQuiet
-      value={text}
-      maxLength={255}
-      onChange={({ target }) => setText(target.value)}
-      onBlur={() => onChange(text)}
-    />
   );
 }

@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Mapping } from '@relata/client';
-import {
-  guessFormat,
-  mistakeAt,
-  readAttributes,
-  withColumn,
-  withOption,
-  writeAttributes,
-} from './pipeline-draft.ts';
+import { guessFormat, readAttributes, withColumn, writeAttributes } from './pipeline-draft.ts';
 
 test('attributes are read and written as they were, with and without all the rest (§13.8)', () => {
   const given: Mapping['attributes'][] = [
@@ -28,18 +21,6 @@ test('another column keeps what is done with it', () => {
   assert.equal(withColumn('a', 'b'), 'b');
   assert.equal(withColumn({ constant: 'x' }, 'b'), 'b');
   assert.equal(withColumn('a', ''), undefined);
-});
-
-test('an option without a value is left out', () => {
-  assert.deepEqual(withOption({ type: 'csv', delimiter: ';' }, 'delimiter', ''), { type: 'csv' });
-  assert.deepEqual(withOption({ type: 'csv' }, 'headerRow', 0), { type: 'csv', headerRow: 0 });
-});
-
-test('a mistake is shown at its place and above', () => {
-  const details = ['/trigger/cron: must have five fields', '/source/headers/X-A: must be text'];
-  assert.equal(mistakeAt(details, '/trigger/cron'), 'must have five fields');
-  assert.equal(mistakeAt(details, '/source/headers'), 'must be text');
-  assert.equal(mistakeAt(details, '/trigger/c'), undefined);
 });
 
 test('the name of a file says what it is, packed or not', () => {

@@ -6,34 +6,19 @@ import {
   type Mapping,
   type Pipeline,
   type PipelineDefinition,
+  type PipelineFormat,
   type RunCounts,
 } from '@relata/client';
+import type { PartNames } from '../state/changes.ts';
 import { countOf, formatCount } from '../state/format.ts';
+import type { Typed } from '../state/typed.ts';
 
-/** Of a pipeline each of source, format and trigger: what else it has depends on its type. */
-type Typed = Readonly<Record<string, unknown>>;
-
-export const textOf = (part: Typed, name: string): string =>
-  part[name] === undefined ? '' : String(part[name]);
-
-export const typeOf = (part: Typed): string => textOf(part, 'type');
-
-/** @returns the part with another value; an empty one is left out, so that the service finds it out */
-export function withOption(part: Typed, name: string, value: unknown): Record<string, unknown> {
-  const { [name]: _, ...others } = part;
-  return value === '' || value === undefined ? others : { ...others, [name]: value };
-}
-
-/** The same, but an empty value is one: an option is left out only by undefined. */
-export const withValue = (part: Typed, name: string, value: unknown): Record<string, unknown> =>
-  value === '' ? { ...part, [name]: value } : withOption(part, name, value);
-
-const toChoice = ({ type, label }: Choice) => [type, label] as const;
+const toChoice = <Type extends string>({ type, label }: Choice<Type>) => [type, label] as const;
 export const FORMATS = choices.PipelineFormat.map(toChoice);
 export const SOURCES = choices.PipelineSource.map(toChoice);
 
 const findChoice = (kind: keyof typeof choices, part: Typed) =>
-  choices[kind].find(({ type }) => type === typeOf(part));
+  choices[kind].find(({ type }) => type === part.type);
 
 /** @returns the options of a format or source that have a field each */
 export const optionsOf = (kind: keyof typeof choices, part: Typed) => findChoice(kind, part)?.options ?? [];
@@ -44,7 +29,7 @@ export const hintOf = (kind: keyof typeof choices, part: Typed) =>
 export const asHint = (description: string) => description.charAt(0).toUpperCase() + description.slice(1);
 
 /** @returns the format that a name ends like, packed or not: `feed.xml.gz` is xml */
-export function guessFormat(fileName: string): string | undefined {
+export function guessFormat(fileName: string): PipelineFormat['type'] | undefined {
   const ending = /\.([a-z]+)(?:\.gz)?$/.exec(fileName.toLowerCase())?.[1] ?? '';
   return choices.PipelineFormat.find(({ endings }) => endings?.includes(ending))?.type;
 }
@@ -76,23 +61,29 @@ export const EMPTY_PIPELINE: PipelineDefinition = {
   minProducts: 1,
 };
 
+export const PIPELINE_PARTS: PartNames<PipelineDefinition> = {
+  ...{ name: 'Name', mode: 'Mode', relationId: 'Relation', source: 'Source', format: 'Format' },
+  ...{ mapping: 'Mapping', trigger: 'Runs start', onRejectedRow: 'Rows that make no product' },
+  ...{ minProducts: 'Minimum products', maxDeletePercent: 'Delete guard, in %' },
+};
+
 type Kind = Pick<Pipeline, 'source' | 'trigger'>;
 
 export function describeSource({ source }: Kind): string {
-  const type = typeOf(source);
-  if (type === 'http') return textOf(source, 'url');
-  return type === 'directory' ? `files ${textOf(source, 'pattern')}` : 'a file sent in';
+  if (source.type === 'http') return source.url;
+  if (source.type === 'directory') return `files ${source.pattern}`;
+  if (source.type === 'sftp') return `${source.path} on ${source.host}`;
+  return source.type === 's3' ? `${source.key} in bucket ${source.bucket}` : 'a file sent in';
 }
 
 export function describeTrigger({ trigger, source }: Kind): string {
-  const type = typeOf(trigger);
-  if (type === 'schedule') return `${textOf(trigger, 'cron')} (${textOf(trigger, 'timeZone')})`;
-  if (type === 'webhook') return 'webhook';
-  return typeOf(source) === 'upload' ? 'each file' : 'by hand';
+  if (trigger.type === 'schedule') return `${trigger.cron} (${trigger.timeZone})`;
+  if (trigger.type === 'webhook') return 'webhook';
+  return source.type === 'upload' ? 'each file' : 'by hand';
 }
 
 export const nameFormat = (format: Typed): string =>
-  findChoice('PipelineFormat', format)?.label ?? typeOf(format);
+  findChoice('PipelineFormat', format)?.label ?? format.type;
 
 /** What a run did, without what is zero. */
 export function describeCounts(counts: RunCounts | null): string {
@@ -138,10 +129,4 @@ export function readAttributes({ attributes }: Mapping): { chosen: MappedAttribu
 export function writeAttributes(chosen: MappedAttributes, hasRest: boolean): Mapping['attributes'] {
   if (Object.keys(chosen).length === 0) return hasRest ? '*' : undefined;
   return hasRest ? { ...chosen, '*': '*' } : chosen;
-}
-
-/** @returns what a refusal says of the place or of what is in it, as `/trigger/cron` */
-export function mistakeAt(details: readonly string[], place: string): string | undefined {
-  const found = details.filter((detail) => detail.startsWith(`${place}:`) || detail.startsWith(`${place}/`));
-  return found.map((detail) => detail.slice(detail.indexOf(': ') + 2)).join('; ') || undefined;
 }

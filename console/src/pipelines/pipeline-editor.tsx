@@ -1,14 +1,13 @@
 import type { Pipeline, PipelineDefinition, Tagged } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
-import { Button, LinkButton } from '../parts/button.tsx';
-import { Answer, ErrorNote, Page } from '../parts/page.tsx';
+import { DefinitionEditor, useStored } from '../parts/definition-editor.tsx';
+import { type Draft, useDraft } from '../parts/draft.tsx';
+import { Answer } from '../parts/page.tsx';
 import { useSaving } from '../parts/saving.ts';
 import { useProject } from '../state/project.ts';
-import { linkTo, useRoute } from '../state/route.ts';
-import { useRelata, useRights } from '../state/session.tsx';
-import { MistakesContext, readMistakes } from './mistakes.ts';
-import { EMPTY_PIPELINE } from './pipeline-draft.ts';
+import { useRoute } from '../state/route.ts';
+import { useRelata } from '../state/session.tsx';
+import { EMPTY_PIPELINE, PIPELINE_PARTS } from './pipeline-draft.ts';
 import { BasicsCard, GuardsCard, TriggerCard } from './pipeline-form.tsx';
 import { FormatCard } from './pipeline-format.tsx';
 import { MappingCard } from './pipeline-mapping.tsx';
@@ -22,15 +21,9 @@ export function PipelineEditor() {
   const relata = useRelata();
   const id = parts[3] ?? '';
   const isNew = id === 'new';
-  const stored = useQuery({
-    queryKey: ['pipeline-to-change', project.id, id],
-    queryFn: ({ signal }) =>
-      relata.pipelines.get({ projectId: project.id, pipelineId: Number(id) }, { signal }),
-    enabled: !isNew,
-    // What somebody types is not replaced by what is stored.
-    refetchOnWindowFocus: false,
-    gcTime: 0,
-  });
+  const stored = useStored('pipeline', isNew ? undefined : Number(id), (pipelineId, signal) =>
+    relata.pipelines.get({ projectId: project.id, pipelineId }, { signal }),
+  );
   if (isNew) return <NewPipeline />;
   return <Answer of={stored}>{(read) => <Editor key={id} stored={read} />}</Answer>;
 }
@@ -58,58 +51,32 @@ interface EditorShape {
 }
 
 function Editor({ stored, isFirst = false }: EditorShape) {
-  const project = useProject();
-  const { canChange } = useRights();
-  const [draft, setDraft] = useState<PipelineDefinition>(
-    stored?.value ?? { ...EMPTY_PIPELINE, mode: isFirst ? 'full' : 'incremental' },
-  );
-  const change = (changed: Partial<PipelineDefinition>) => setDraft((before) => ({ ...before, ...changed }));
+  const empty: PipelineDefinition = { ...EMPTY_PIPELINE, mode: isFirst ? 'full' : 'incremental' };
+  const edited = useDraft<PipelineDefinition>(stored, empty, PIPELINE_PARTS);
+  const { draft, change } = edited;
   const tried = usePipelinePreview(draft, { pipelineId: stored?.value.id, onChange: change });
-  const { save, error, isBusy } = useSave(stored, draft);
-  const list = linkTo('projects', project.id, 'pipelines');
-  const own = stored && linkTo('projects', project.id, 'pipelines', stored.value.id);
+  const saving = useSave(stored?.value.id, edited);
   const shape = { draft, onChange: change };
   return (
-    <Page
-      title={stored ? `Change ${stored.value.name}` : 'New pipeline'}
-      crumbs={[
-        [project.name, linkTo('projects', project.id)],
-        ['Pipelines', list],
-        ...(stored && own ? [[stored.value.name, own] as const] : []),
-      ]}
-      actions={
-        canChange && (
-          <>
-            <LinkButton href={own ?? list}>Cancel</LinkButton>
-            <Button look="primary" busy={isBusy} disabled={draft.name === ''} onClick={() => void save()}>
-              {stored ? 'Save' : 'Create the pipeline'}
-            </Button>
-          </>
-        )
-      }
-    >
-      <ErrorNote error={error} />
-      <MistakesContext value={readMistakes(error)}>
-        <BasicsCard {...shape} />
-        <SourceCard {...shape} tried={tried} />
-        <FormatCard {...shape} found={tried.preview.data?.found} />
-        <MappingCard {...shape} preview={tried.preview.data} />
-        <PreviewCard tried={tried} mode={draft.mode} onRejectedRow={draft.onRejectedRow} />
-        <TriggerCard {...shape} />
-        <GuardsCard {...shape} />
-      </MistakesContext>
-    </Page>
+    <DefinitionEditor what="pipeline" stored={stored?.value} edited={edited} saving={saving}>
+      <BasicsCard {...shape} />
+      <SourceCard {...shape} tried={tried} />
+      <FormatCard {...shape} found={tried.preview.data?.found} />
+      <MappingCard {...shape} preview={tried.preview.data} />
+      <PreviewCard tried={tried} mode={draft.mode} onRejectedRow={draft.onRejectedRow} />
+      <TriggerCard {...shape} />
+      <GuardsCard {...shape} />
+    </DefinitionEditor>
   );
 }
 
-function useSave(stored: Tagged<Pipeline> | undefined, draft: PipelineDefinition) {
+function useSave(id: number | undefined, of: Draft<PipelineDefinition>) {
   const relata = useRelata();
   const project = useProject();
-  return useSaving<Pipeline>({
-    what: 'pipeline',
-    stored,
-    create: () => relata.pipelines.create(project.id, draft),
+  return useSaving<Pipeline, PipelineDefinition>({
+    ...{ what: 'pipeline', id, of },
+    create: () => relata.pipelines.create(project.id, of.draft),
     replace: (pipelineId, options) =>
-      relata.pipelines.put({ projectId: project.id, pipelineId }, draft, options),
+      relata.pipelines.put({ projectId: project.id, pipelineId }, of.draft, options),
   });
 }

@@ -1,8 +1,10 @@
-import type { PipelineDefinition } from '@relata/client';
-import { SelectField, TextField } from '../parts/field.tsx';
+import type { PipelineDefinition, PipelineTrigger } from '@relata/client';
+import { NumberField, SelectField, TextField } from '../parts/field.tsx';
 import { Card } from '../parts/page.tsx';
-import { useMistake } from './mistakes.ts';
-import { MODES, textOf, typeOf, withOption } from './pipeline-draft.ts';
+import { ScheduleFields, startSchedule } from '../parts/schedule-fields.tsx';
+import { useMistake } from '../state/mistakes.ts';
+import { withOption } from '../state/typed.ts';
+import { MODES } from './pipeline-draft.ts';
 import { LinkedRelationField } from './pipeline-links.tsx';
 
 export interface PipelineShape {
@@ -48,18 +50,17 @@ const TRIGGERS = [
 
 const DEFAULT_SECONDS = 3_600;
 
-function startTrigger(type: string): Record<string, unknown> {
-  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
-  if (type === 'schedule') return { type, cron: '0 3 * * *', timeZone };
-  return type === 'webhook' ? { type, minSecondsBetween: DEFAULT_SECONDS } : { type };
+function startTrigger(type: string): PipelineTrigger {
+  if (type === 'schedule') return startSchedule();
+  return type === 'webhook' ? { type, minSecondsBetween: DEFAULT_SECONDS } : { type: 'manual' };
 }
 
 export function TriggerCard({ draft, onChange }: PipelineShape) {
   const { trigger, source } = draft;
   const mistake = useMistake();
-  const type = typeOf(trigger);
+  const { type } = trigger;
   // Whatever else started a run of it would find no file.
-  const isUpload = typeOf(source) === 'upload';
+  const isUpload = source.type === 'upload';
   const set = (name: string, value: unknown) => onChange({ trigger: withOption(trigger, name, value) });
   return (
     <Card title="Trigger">
@@ -71,37 +72,16 @@ export function TriggerCard({ draft, onChange }: PipelineShape) {
           value={type}
           onChange={(event) => onChange({ trigger: startTrigger(event.target.value) })}
         />
-        {type === 'schedule' && (
-          <>
-            <TextField
-              label="Schedule (cron)"
-              hint="Minute, hour, day of the month, month, day of the week. 0 3 * * * is every night at three."
-              className="input mono"
-              value={textOf(trigger, 'cron')}
-              mistake={mistake('/trigger/cron')}
-              onChange={(event) => onChange({ trigger: { ...trigger, cron: event.target.value } })}
-            />
-            <TextField
-              label="Time zone"
-              list="time-zones"
-              value={textOf(trigger, 'timeZone')}
-              mistake={mistake('/trigger/timeZone')}
-              onChange={(event) => onChange({ trigger: { ...trigger, timeZone: event.target.value } })}
-            />
-            <datalist id="time-zones">
-              {Intl.supportedValuesOf('timeZone').map((zone) => (
-                <option key={zone} value={zone} />
-              ))}
-            </datalist>
-          </>
+        {trigger.type === 'schedule' && (
+          <ScheduleFields trigger={trigger} onChange={(next) => onChange({ trigger: next })} />
         )}
-        {type === 'webhook' && (
+        {trigger.type === 'webhook' && (
           <TextField
             label="Seconds between two calls"
             hint="Calls that come earlier are refused with 429."
             type="number"
             min={0}
-            value={textOf(trigger, 'minSecondsBetween')}
+            value={trigger.minSecondsBetween ?? ''}
             mistake={mistake('/trigger/minSecondsBetween')}
             onChange={({ target }) =>
               set('minSecondsBetween', target.value === '' ? undefined : Number(target.value))
@@ -161,28 +141,5 @@ export function GuardsCard({ draft, onChange }: PipelineShape) {
         />
       </div>
     </Card>
-  );
-}
-
-function NumberField({
-  value,
-  onChange,
-  ...rest
-}: {
-  label: string;
-  hint?: string;
-  value: number | undefined;
-  mistake: string | undefined;
-  onChange(value: number | undefined): void;
-}) {
-  return (
-    <TextField
-      {...rest}
-      type="number"
-      min={0}
-      step="any"
-      value={value ?? ''}
-      onChange={({ target }) => onChange(target.value === '' ? undefined : Number(target.value))}
-    />
   );
 }

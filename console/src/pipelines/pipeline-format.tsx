@@ -1,8 +1,10 @@
+import type { PipelineFormat } from '@relata/client';
 import { SelectField } from '../parts/field.tsx';
 import { Card } from '../parts/page.tsx';
-import { useMistake } from './mistakes.ts';
+import { useMistake } from '../state/mistakes.ts';
+import { valueNamed, withValue } from '../state/typed.ts';
 import { OptionField } from './option-field.tsx';
-import { FORMATS, hintOf, needOfMapping, optionsOf, typeOf, withValue } from './pipeline-draft.ts';
+import { FORMATS, hintOf, needOfMapping, optionsOf } from './pipeline-draft.ts';
 import type { PipelineShape } from './pipeline-form.tsx';
 
 type Found = Readonly<Record<string, string>> | undefined;
@@ -10,7 +12,7 @@ type Found = Readonly<Record<string, string>> | undefined;
 export function FormatCard({ draft, onChange, found }: PipelineShape & { found: Found }) {
   const { format, mapping } = draft;
   const mistake = useMistake();
-  const setType = (type: string) => {
+  const setType = (type: PipelineFormat['type']) => {
     const keeps = needOfMapping({ format: { type } }) === 'needed' && needOfMapping({ format }) === 'needed';
     onChange({ format: { type }, mapping: keeps ? mapping : undefined });
   };
@@ -21,14 +23,14 @@ export function FormatCard({ draft, onChange, found }: PipelineShape & { found: 
           label="Type"
           hint={hintOf('PipelineFormat', format)}
           choices={FORMATS}
-          value={typeOf(format)}
-          onChange={(event) => setType(event.target.value)}
+          value={format.type}
+          onChange={(event) => setType(event.target.value as PipelineFormat['type'])}
         />
         {optionsOf('PipelineFormat', format).map((option) => (
           <OptionField
             key={option.name}
             option={option}
-            value={format[option.name]}
+            value={valueNamed(format, option.name)}
             mistake={mistake(`/format/${option.name}`)}
             onChange={(value) => onChange({ format: withValue(format, option.name, value) })}
           />

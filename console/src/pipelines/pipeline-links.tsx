@@ -1,9 +1,9 @@
 import type { MappedColumn, Mapping } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
 import { SelectField, TextField } from '../parts/field.tsx';
+import { useMistake } from '../state/mistakes.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
-import { useMistake } from './mistakes.ts';
 import { ColumnField, ColumnsField } from './pipeline-column.tsx';
 import { withField } from './pipeline-draft.ts';
 import type { PipelineShape } from './pipeline-form.tsx';

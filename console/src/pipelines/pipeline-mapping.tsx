@@ -1,9 +1,15 @@
-import type { MappedColumn, Mapping, PipelineDefinition, PipelinePreview } from '@relata/client';
+import type {
+  MappedColumn,
+  Mapping,
+  PipelineDefinition,
+  PipelineFormat,
+  PipelinePreview,
+} from '@relata/client';
 import { useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { AreaField, TextField } from '../parts/field.tsx';
 import { Card } from '../parts/page.tsx';
-import { useMistake } from './mistakes.ts';
+import { useMistake } from '../state/mistakes.ts';
 import { MappedAttributesFields } from './pipeline-attributes.tsx';
 import { ColumnField, ColumnsField } from './pipeline-column.tsx';
 import { nameFormat, needOfMapping, withField } from './pipeline-draft.ts';
@@ -21,7 +27,7 @@ interface Previewed {
 export function MappingCard({ draft, onChange, preview }: PipelineShape & Previewed) {
   const { mapping } = draft;
   const need = needOfMapping(draft);
-  const suggested = preview?.suggestion.mapping as Mapping | undefined;
+  const suggested = preview?.suggestion.mapping;
   const put = (next: Mapping | undefined) => onChange({ mapping: next });
   if (need === 'none') return null;
   const isSuggested = suggested && JSON.stringify(suggested) === JSON.stringify(mapping);
@@ -56,7 +62,7 @@ function OtherFormat({ preview, onChange }: Pick<PipelineShape, 'onChange'> & Pr
   const format = preview?.suggestion.format;
   if (format === undefined) return null;
   const read = () => {
-    const next = { type: format.type } as PipelineDefinition['format'];
+    const next = { type: format.type } as PipelineFormat;
     onChange({ format: next, mapping: undefined });
   };
   return (

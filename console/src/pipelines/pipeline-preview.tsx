@@ -7,7 +7,7 @@ import { countOf, formatCount } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
-import { needOfMapping, typeOf } from './pipeline-draft.ts';
+import { needOfMapping } from './pipeline-draft.ts';
 
 /** So many rows are shown besides those with problems. */
 const FIRST_ROWS = 3;
@@ -43,7 +43,7 @@ export function usePipelinePreview(draft: PipelineDefinition, { pipelineId, onCh
   const relata = useRelata();
   const project = useProject();
   // What is stored was read before; a file that was sent in is gone.
-  const isKept = pipelineId !== undefined && typeOf(draft.source) !== 'upload';
+  const isKept = pipelineId !== undefined && draft.source.type !== 'upload';
   const [reading, setReading] = useState<Reading | undefined>(
     isKept ? { number: 0, source: draft.source, file: undefined } : undefined,
   );
@@ -70,7 +70,7 @@ export function usePipelinePreview(draft: PipelineDefinition, { pipelineId, onCh
     retry: false,
   });
   useSuggestion(draft, {
-    suggested: preview.data?.suggestion.mapping as Mapping | undefined,
+    suggested: preview.data?.suggestion.mapping,
     isNew: pipelineId === undefined,
     onChange,
   });

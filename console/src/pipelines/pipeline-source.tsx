@@ -1,19 +1,13 @@
+import type { HttpSource, PipelineSource, S3Source } from '@relata/client';
 import { useState } from 'react';
-import { Button, IconButton } from '../parts/button.tsx';
+import { Button } from '../parts/button.tsx';
 import { SelectField, SwitchField, TextField } from '../parts/field.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
-import { useMistake } from './mistakes.ts';
+import { Rows } from '../parts/rows.tsx';
+import { useMistake } from '../state/mistakes.ts';
+import { valueNamed, withOption, withValue } from '../state/typed.ts';
 import { OptionField } from './option-field.tsx';
-import {
-  EMPTY_PIPELINE,
-  guessFormat,
-  hintOf,
-  optionsOf,
-  SOURCES,
-  typeOf,
-  withOption,
-  withValue,
-} from './pipeline-draft.ts';
+import { EMPTY_PIPELINE, guessFormat, hintOf, optionsOf, SOURCES } from './pipeline-draft.ts';
 import type { PipelineShape } from './pipeline-form.tsx';
 import type { Tried } from './pipeline-preview.tsx';
 
@@ -21,23 +15,23 @@ import type { Tried } from './pipeline-preview.tsx';
 const MOST_BYTES = 8 * 1024 * 1024;
 
 /** What a new pipeline says before anybody has chosen. */
-const START_FORMAT = typeOf(EMPTY_PIPELINE.format);
-
-/** Of several files they may read the newest alone. */
-const TAKES_NEWEST = ['directory', 'sftp', 's3'];
+const START_FORMAT = EMPTY_PIPELINE.format.type;
 
 /** What a required option says first; the others are empty. */
 const START: Readonly<Record<string, string>> = { pattern: '*' };
 
-function startSource(type: string): Record<string, unknown> {
+/** What is typed in fills it. */
+function startSource(type: string): PipelineSource {
   const needed = optionsOf('PipelineSource', { type }).filter(({ isRequired }) => isRequired);
-  return { type, ...Object.fromEntries(needed.map(({ name }) => [name, START[name] ?? ''])) };
+  return {
+    type,
+    ...Object.fromEntries(needed.map(({ name }) => [name, START[name] ?? ''])),
+  } as PipelineSource;
 }
 
 export function SourceCard({ draft, onChange, tried }: PipelineShape & { tried: Tried }) {
   const { source } = draft;
   const mistake = useMistake();
-  const type = typeOf(source);
   return (
     <Card title="Source">
       <div className="fields">
@@ -45,20 +39,21 @@ export function SourceCard({ draft, onChange, tried }: PipelineShape & { tried: 
           label="Source of the file"
           hint={hintOf('PipelineSource', source)}
           choices={SOURCES}
-          value={type}
+          value={source.type}
           onChange={({ target }) => onChange({ source: startSource(target.value) })}
         />
         {optionsOf('PipelineSource', source).map((option) => (
           <OptionField
             key={option.name}
             option={option}
-            value={source[option.name]}
+            value={valueNamed(source, option.name)}
             mistake={mistake(`/source/${option.name}`)}
             onChange={(value) => onChange({ source: withValue(source, option.name, value) })}
           />
         ))}
-        {type === 's3' && <BucketPlace {...{ draft, onChange }} />}
-        {TAKES_NEWEST.includes(type) && (
+        {source.type === 's3' && <BucketPlace {...{ source, onChange }} />}
+        {/* Of several files they may read the newest alone. */}
+        {(source.type === 'directory' || source.type === 'sftp' || source.type === 's3') && (
           <SwitchField
             label="Only the newest file"
             checked={source.take === 'newest'}
@@ -66,8 +61,12 @@ export function SourceCard({ draft, onChange, tried }: PipelineShape & { tried: 
           />
         )}
       </div>
-      {type === 'http' && <Headers {...{ draft, onChange }} />}
-      {type === 'upload' ? <FileToTry {...{ draft, onChange, tried }} /> : <ReadSource tried={tried} />}
+      {source.type === 'http' && <Headers {...{ source, onChange }} />}
+      {source.type === 'upload' ? (
+        <FileToTry {...{ draft, onChange, tried }} />
+      ) : (
+        <ReadSource tried={tried} />
+      )}
     </Card>
   );
 }
@@ -78,7 +77,7 @@ const BUCKET_PLACES = [
   ['false', 'in the host name'],
 ] as const;
 
-function BucketPlace({ draft: { source }, onChange }: PipelineShape) {
+function BucketPlace({ source, onChange }: Pick<PipelineShape, 'onChange'> & { source: S3Source }) {
   const change = (value: string) =>
     onChange({ source: withOption(source, 'forcePathStyle', value === '' ? undefined : value === 'true') });
   return (
@@ -94,52 +93,42 @@ function BucketPlace({ draft: { source }, onChange }: PipelineShape) {
 type Row = readonly [name: string, value: string];
 
 /** Sent with each fetch. What is stored is answered as `***`, which keeps it. */
-function Headers({ draft: { source }, onChange }: PipelineShape) {
+function Headers({ source, onChange }: Pick<PipelineShape, 'onChange'> & { source: HttpSource }) {
   const mistake = useMistake();
-  const [rows, setRows] = useState<readonly Row[]>(() =>
-    Object.entries((source.headers ?? {}) as Record<string, string>),
-  );
+  const [rows, setRows] = useState<readonly Row[]>(() => Object.entries(source.headers ?? {}));
   const put = (next: readonly Row[]) => {
     setRows(next);
     const named = next.filter(([name]) => name !== '');
     const headers = named.length > 0 ? Object.fromEntries(named) : undefined;
     onChange({ source: withOption(source, 'headers', headers) });
   };
-  const change = (at: number, row: Row) => put(rows.map((old, place) => (place === at ? row : old)));
   const refused = mistake('/source/headers');
   return (
     <div className="stack">
-      {rows.map(([name, value], at) => (
-        <div key={at} className="filter-row named-value">
-          <TextField
-            label="Header"
-            isQuiet
-            placeholder="X-Token"
-            value={name}
-            onChange={({ target }) => change(at, [target.value, value])}
-          />
-          <TextField
-            label={`Value of ${name || 'the header'}`}
-            isQuiet
-            value={value}
-            onChange={({ target }) => change(at, [name, target.value])}
-          />
-          <IconButton
-            icon="cross"
-            label="Remove this header"
-            onClick={() => put(rows.filter((_, place) => place !== at))}
-          />
-        </div>
-      ))}
+      <Rows values={rows} removing="Remove this header" kinds={{ Header: ['', ''] }} onChange={put}>
+        {({ value: [name, value], change, remove }) => (
+          <div className="filter-row named-value">
+            <TextField
+              label="Header"
+              isQuiet
+              placeholder="X-Token"
+              value={name}
+              onChange={({ target }) => change([target.value, value])}
+            />
+            <TextField
+              label={`Value of ${name || 'the header'}`}
+              isQuiet
+              value={value}
+              onChange={({ target }) => change([name, target.value])}
+            />
+            {remove}
+          </div>
+        )}
+      </Rows>
       {refused && <p className="mistake small">{refused}</p>}
       {rows.some(([, value]) => value === '***') && (
         <p className="soft small">Stored values are never shown. Leave *** to keep a value.</p>
       )}
-      <div className="row">
-        <Button icon="plus" look="quiet" onClick={() => setRows([...rows, ['', '']])}>
-          Header
-        </Button>
-      </div>
     </div>
   );
 }
@@ -151,7 +140,7 @@ function FileToTry({ draft, onChange, tried }: PipelineShape & { tried: Tried })
     if (file === undefined) return;
     if (file.size > MOST_BYTES) throw new Error('A preview takes up to 8 MiB. Choose a part of the file.');
     const type = guessFormat(file.name);
-    if (draft.mapping === undefined && type !== undefined && typeOf(draft.format) === START_FORMAT)
+    if (draft.mapping === undefined && type !== undefined && draft.format.type === START_FORMAT)
       onChange({ format: { type } });
     tried.read({ name: file.name, base64: await readBase64(file) });
   };

@@ -1,21 +1,24 @@
-import type { Pipeline } from '@relata/client';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useRef, useState } from 'react';
+import type { Pipeline, PipelineTrigger } from '@relata/client';
+import { useQuery } from '@tanstack/react-query';
+import { useRef } from 'react';
 import { Button, LinkButton } from '../parts/button.tsx';
-import { FormDialog } from '../parts/dialog.tsx';
+import { DeleteButton } from '../parts/delete-button.tsx';
 import { Answer, Card, Page } from '../parts/page.tsx';
-import { Code } from '../parts/show.tsx';
-import { useTell } from '../parts/toasts.tsx';
+import { useRefresh, useStart } from '../parts/saving.ts';
+import { MappingJson, Pairs } from '../parts/show.tsx';
+import { UrlCard } from '../parts/url-card.tsx';
 import { formatMoment, formatPercent } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
-import { goTo, linkTo, useRoute } from '../state/route.ts';
+import { linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
-import { describeSource, describeTrigger, MODES, nameFormat, textOf, typeOf } from './pipeline-draft.ts';
+import { describeSource, describeTrigger, MODES, nameFormat } from './pipeline-draft.ts';
 import { PipelineRuns } from './pipeline-runs.tsx';
 import { isRunning } from './pipelines.tsx';
 
 const BUSY_MS = 1_500;
 const IDLE_MS = 15_000;
+
+type WebhookTrigger = Extract<PipelineTrigger, { type: 'webhook' }>;
 
 /** One pipeline: what it does, what started it, what became of it. */
 export function PipelineView() {
@@ -43,7 +46,9 @@ export function PipelineView() {
         {(pipeline) => (
           <>
             <PipelineRuns pipeline={pipeline} />
-            {typeOf(pipeline.trigger) === 'webhook' && <Webhook pipeline={pipeline} />}
+            {pipeline.trigger.type === 'webhook' && (
+              <Webhook pipeline={pipeline} trigger={pipeline.trigger} />
+            )}
             <Definition pipeline={pipeline} />
           </>
         )}
@@ -52,17 +57,8 @@ export function PipelineView() {
   );
 }
 
-/** After something was done with a pipeline: it, its runs and the list are read anew. */
-function useRefresh() {
-  const project = useProject();
-  const queries = useQueryClient();
-  return () =>
-    Promise.all(
-      ['pipeline', 'pipelines', 'pipeline-runs'].map((name) =>
-        queries.invalidateQueries({ queryKey: [name, project.id] }),
-      ),
-    );
-}
+const STARTED = 'The run has started';
+const PARTS = ['pipeline', 'pipelines', 'pipeline-runs'];
 
 function Actions({ pipeline }: { pipeline: Pipeline }) {
   const project = useProject();
@@ -70,7 +66,7 @@ function Actions({ pipeline }: { pipeline: Pipeline }) {
     <>
       <DeletePipeline pipeline={pipeline} />
       <LinkButton href={linkTo('projects', project.id, 'pipelines', pipeline.id, 'edit')}>Change</LinkButton>
-      {typeOf(pipeline.source) === 'upload' ? (
+      {pipeline.source.type === 'upload' ? (
         <SendFile pipeline={pipeline} />
       ) : (
         <>
@@ -82,29 +78,18 @@ function Actions({ pipeline }: { pipeline: Pipeline }) {
   );
 }
 
-/** @returns what starts a run, and whether it is being done */
-function useStart(start: (given?: File) => Promise<unknown>) {
-  const tell = useTell();
-  const refresh = useRefresh();
-  const [isBusy, setBusy] = useState(false);
-  const begin = async (file?: File) => {
-    setBusy(true);
-    await start(file).then(() => tell.good('The run has started'), tell.bad);
-    await refresh();
-    setBusy(false);
-  };
-  return { begin, isBusy };
-}
-
 /** `isForced`: although the source is what it was, say because the ontology changed since. */
 function RunNow({ pipeline, isForced = false }: { pipeline: Pipeline; isForced?: boolean }) {
   const relata = useRelata();
   const project = useProject();
-  const { begin, isBusy } = useStart(() =>
-    relata.pipelines.run(
-      { projectId: project.id, pipelineId: pipeline.id },
-      isForced ? { force: true } : undefined,
-    ),
+  const { begin, isBusy } = useStart(
+    STARTED,
+    () =>
+      relata.pipelines.run(
+        { projectId: project.id, pipelineId: pipeline.id },
+        isForced ? { force: true } : undefined,
+      ),
+    PARTS,
   );
   return (
     <Button
@@ -122,11 +107,15 @@ function SendFile({ pipeline }: { pipeline: Pipeline }) {
   const relata = useRelata();
   const project = useProject();
   const input = useRef<HTMLInputElement>(null);
-  const { begin, isBusy } = useStart(async (file) => {
-    if (file === undefined) return;
-    const place = { projectId: project.id, pipelineId: pipeline.id };
-    await relata.pipelines.upload(place, file, { name: file.name });
-  });
+  const { begin, isBusy } = useStart(
+    STARTED,
+    async (file?: File) => {
+      if (file === undefined) return;
+      const place = { projectId: project.id, pipelineId: pipeline.id };
+      await relata.pipelines.upload(place, file, { name: file.name });
+    },
+    PARTS,
+  );
   return (
     <>
       <input
@@ -153,37 +142,28 @@ function SendFile({ pipeline }: { pipeline: Pipeline }) {
   );
 }
 
-function Webhook({ pipeline }: { pipeline: Pipeline }) {
+function Webhook({ pipeline, trigger }: { pipeline: Pipeline; trigger: WebhookTrigger }) {
   const relata = useRelata();
   const project = useProject();
-  const { canChange } = useRights();
-  const refresh = useRefresh();
-  const tell = useTell();
-  const [isOpen, setOpen] = useState(false);
+  const refresh = useRefresh(...PARTS);
   const renew = async () => {
     await relata.pipelines.renewTriggerId({ projectId: project.id, pipelineId: pipeline.id });
-    tell.good('The webhook has a new URL');
     await refresh();
   };
   return (
-    <Card title="Webhook" actions={canChange && <Button onClick={() => setOpen(true)}>New URL …</Button>}>
+    <UrlCard
+      title="Webhook"
+      of="webhook"
+      url={trigger.url ?? ''}
+      warning="The present URL stops working at once: calls to it get 404. Give callers the new one."
+      renew={renew}
+    >
       <p className="soft">
         A POST to this URL starts a run. It needs an account key that may write, as{' '}
-        <code>Authorization: Bearer …</code>, and works at most once every{' '}
-        {textOf(pipeline.trigger, 'minSecondsBetween')} seconds.
+        <code>Authorization: Bearer …</code>, and works at most once every {trigger.minSecondsBetween}{' '}
+        seconds.
       </p>
-      <Code label="The URL of the webhook" text={textOf(pipeline.trigger, 'url')} />
-      <FormDialog
-        title="Change the URL of the webhook"
-        action="Create a new URL"
-        isDanger
-        isOpen={isOpen}
-        onClose={() => setOpen(false)}
-        onSubmit={renew}
-      >
-        <p>The present URL stops working at once: calls to it get 404. Give callers the new one.</p>
-      </FormDialog>
-    </Card>
+    </UrlCard>
   );
 }
 
@@ -206,20 +186,8 @@ function Definition({ pipeline }: { pipeline: Pipeline }) {
   ];
   return (
     <Card title="Definition">
-      <dl className="pairs">
-        {pairs.map(([name, value]) => (
-          <div key={name} className="pair">
-            <dt>{name}</dt>
-            <dd className="break">{value}</dd>
-          </div>
-        ))}
-      </dl>
-      {pipeline.mapping && (
-        <details>
-          <summary>Mapping</summary>
-          <Code label="The mapping as JSON" text={JSON.stringify(pipeline.mapping, null, 2)} />
-        </details>
-      )}
+      <Pairs pairs={pairs} />
+      {pipeline.mapping && <MappingJson mapping={pipeline.mapping} />}
     </Card>
   );
 }
@@ -227,28 +195,10 @@ function Definition({ pipeline }: { pipeline: Pipeline }) {
 function DeletePipeline({ pipeline }: { pipeline: Pipeline }) {
   const relata = useRelata();
   const project = useProject();
-  const queries = useQueryClient();
-  const [isOpen, setOpen] = useState(false);
-  const remove = async () => {
-    await relata.pipelines.delete({ projectId: project.id, pipelineId: pipeline.id });
-    await queries.invalidateQueries({ queryKey: ['pipelines', project.id] });
-    setTimeout(() => goTo(linkTo('projects', project.id, 'pipelines')));
-  };
+  const remove = () => relata.pipelines.delete({ projectId: project.id, pipelineId: pipeline.id });
   return (
-    <>
-      <Button look="danger" onClick={() => setOpen(true)}>
-        Delete …
-      </Button>
-      <FormDialog
-        title={`Delete ${pipeline.name}`}
-        action="Delete the pipeline"
-        isDanger
-        isOpen={isOpen}
-        onClose={() => setOpen(false)}
-        onSubmit={remove}
-      >
-        <p>Its schedule or webhook ends. The products that it imported stay.</p>
-      </FormDialog>
-    </>
+    <DeleteButton what="pipeline" name={pipeline.name} remove={remove}>
+      Its schedule or webhook ends. The products that it imported stay.
+    </DeleteButton>
   );
 }

@@ -1,13 +1,12 @@
 import type { Attribute, RelationDefinition } from '@relata/client';
-import { useQuery } from '@tanstack/react-query';
-import { Button, IconButton } from '../parts/button.tsx';
 import { AreaField, SelectField, SwitchField, TextField } from '../parts/field.tsx';
+import { FilterEditor } from '../parts/filter-editor.tsx';
 import { Card } from '../parts/page.tsx';
+import { Rows } from '../parts/rows.tsx';
 import { SuggestField } from '../parts/suggest-field.tsx';
+import { useAttributes } from '../state/attributes.ts';
 import { EVERY_PRODUCT, MATCH_OPERATORS, nameMatched, OWN_FIELDS } from '../state/filters.ts';
 import { useProject } from '../state/project.ts';
-import { useRelata } from '../state/session.tsx';
-import { FilterEditor } from './filter-editor.tsx';
 import { RelationLinks } from './relation-links.tsx';
 
 interface Shape {
@@ -55,16 +54,6 @@ export function RelationForm({ draft, relationId, onChange }: Shape) {
       <Names draft={draft} onChange={onChange} />
     </div>
   );
-}
-
-function useAttributes(): readonly Attribute[] {
-  const project = useProject();
-  const relata = useRelata();
-  const ontology = useQuery({
-    queryKey: ['ontology', project.id],
-    queryFn: ({ signal }) => relata.ontology.get(project.id, { signal }),
-  });
-  return ontology.data?.value.attributes ?? [];
 }
 
 function Basics({ draft, relationId, onChange }: Shape) {
@@ -138,101 +127,85 @@ type WithAttributes = Shape & { attributes: readonly Attribute[] };
 function Matches({ draft, onChange, attributes }: WithAttributes) {
   const match = draft.match ?? [];
   const names = [...attributes.map(({ name }) => name), ...OWN_FIELDS];
-  const put = (at: number, changed: Partial<(typeof match)[number]>) =>
-    onChange({ match: match.map((old, place) => (place === at ? { ...old, ...changed } : old)) });
   return (
     <Card title="What must match">
       {match.length === 0 && (
         <p className="soft">Nothing: every product of one side is related to every product of the other.</p>
       )}
-      {match.map((one, at) => (
-        <div key={at} className="filter-row three">
-          <SuggestField
-            label="Attribute of the result"
-            placeholder="Attribute of the result"
-            isQuiet
-            value={nameMatched(one.target)}
-            choices={names}
-            onChange={(target) => put(at, { target })}
-          />
-          <SelectField
-            label="Comparison"
-            isQuiet
-            choices={MATCH_OPERATORS}
-            value={one.operator}
-            onChange={(event) => put(at, { operator: event.target.value as 'equals' })}
-          />
-          <SuggestField
-            label="Attribute of the requested product"
-            placeholder="Attribute of the requested product"
-            isQuiet
-            value={nameMatched(one.source)}
-            choices={names}
-            onChange={(source) => put(at, { source })}
-          />
-          <IconButton
-            icon="cross"
-            label="Remove this match"
-            onClick={() => onChange({ match: match.filter((_, place) => place !== at) })}
-          />
-        </div>
-      ))}
-      <div className="row">
-        <Button
-          icon="plus"
-          look="quiet"
-          onClick={() => onChange({ match: [...match, { target: '', operator: 'equals', source: '' }] })}
-        >
-          Match
-        </Button>
-      </div>
+      <Rows
+        values={match}
+        removing="Remove this match"
+        kinds={{ Match: { target: '', operator: 'equals' as const, source: '' } }}
+        onChange={(next) => onChange({ match: [...next] })}
+      >
+        {({ value, change, remove }) => (
+          <div className="filter-row three">
+            <SuggestField
+              label="Attribute of the result"
+              placeholder="Attribute of the result"
+              isQuiet
+              value={nameMatched(value.target)}
+              choices={names}
+              onChange={(target) => change({ ...value, target })}
+            />
+            <SelectField
+              label="Comparison"
+              isQuiet
+              choices={MATCH_OPERATORS}
+              value={value.operator}
+              onChange={(event) => change({ ...value, operator: event.target.value as 'equals' })}
+            />
+            <SuggestField
+              label="Attribute of the requested product"
+              placeholder="Attribute of the requested product"
+              isQuiet
+              value={nameMatched(value.source)}
+              choices={names}
+              onChange={(source) => change({ ...value, source })}
+            />
+            {remove}
+          </div>
+        )}
+      </Rows>
     </Card>
   );
 }
 
 function Sorts({ draft, onChange, attributes }: WithAttributes) {
   const sort = draft.sort ?? [];
-  const put = (at: number, changed: Partial<(typeof sort)[number]>) =>
-    onChange({ sort: sort.map((old, place) => (place === at ? { ...old, ...changed } : old)) });
   return (
     <Card title="Sort order">
       {sort.length === 0 && <p className="soft">Without a sort: the oldest products.</p>}
-      {sort.map((one, at) => (
-        <div key={at} className="filter-row named-value">
-          <SuggestField
-            label="Attribute"
-            placeholder="Attribute"
-            isQuiet
-            value={one.attribute}
-            choices={attributes.map(({ name }) => name)}
-            onChange={(attribute) => put(at, { attribute })}
-          />
-          <SelectField
-            label="Direction"
-            isQuiet
-            choices={[
-              ['asc', 'smallest first'],
-              ['desc', 'largest first'],
-            ]}
-            value={one.direction}
-            onChange={(event) => put(at, { direction: event.target.value as 'asc' })}
-          />
-          <IconButton
-            icon="cross"
-            label="Remove this sort"
-            onClick={() => onChange({ sort: sort.filter((_, place) => place !== at) })}
-          />
-        </div>
-      ))}
-      <div className="row">
-        <Button
-          icon="plus"
-          look="quiet"
-          onClick={() => onChange({ sort: [...sort, { attribute: '', direction: 'asc' }] })}
-        >
-          Sort
-        </Button>
-      </div>
+      <Rows
+        values={sort}
+        removing="Remove this sort"
+        kinds={{ Sort: { attribute: '', direction: 'asc' as const } }}
+        onChange={(next) => onChange({ sort: [...next] })}
+      >
+        {({ value, change, remove }) => (
+          <div className="filter-row named-value">
+            <SuggestField
+              label="Attribute"
+              placeholder="Attribute"
+              isQuiet
+              value={value.attribute}
+              choices={attributes.map(({ name }) => name)}
+              onChange={(attribute) => change({ ...value, attribute })}
+            />
+            <SelectField
+              label="Direction"
+              isQuiet
+              choices={[
+                ['asc', 'smallest first'],
+                ['desc', 'largest first'],
+              ]}
+              value={value.direction}
+              onChange={(event) => change({ ...value, direction: event.target.value as 'asc' })}
+            />
+            {remove}
+          </div>
+        )}
+      </Rows>
     </Card>
   );
 }
@@ -240,43 +213,35 @@ function Sorts({ draft, onChange, attributes }: WithAttributes) {
 function Names({ draft, onChange }: Shape) {
   const project = useProject();
   const names = draft.names ?? [];
-  const put = (at: number, changed: Partial<(typeof names)[number]>) =>
-    onChange({ names: names.map((old, place) => (place === at ? { ...old, ...changed } : old)) });
   return (
     <Card title="Names for shoppers">
       {names.length === 0 && <p className="soft">None: the shop uses its own name for the relation.</p>}
-      {names.map((one, at) => (
-        <div key={at} className="filter-row named-value">
-          <TextField
-            label="Locale"
-            isQuiet
-            value={one.locale}
-            placeholder="de-DE"
-            onChange={(event) => put(at, { locale: event.target.value })}
-          />
-          <TextField
-            label="Name in this locale"
-            isQuiet
-            value={one.name}
-            placeholder="Passende Bits"
-            onChange={(event) => put(at, { name: event.target.value })}
-          />
-          <IconButton
-            icon="cross"
-            label="Remove this name"
-            onClick={() => onChange({ names: names.filter((_, place) => place !== at) })}
-          />
-        </div>
-      ))}
-      <div className="row">
-        <Button
-          icon="plus"
-          look="quiet"
-          onClick={() => onChange({ names: [...names, { locale: project.locale, name: '' }] })}
-        >
-          Name
-        </Button>
-      </div>
+      <Rows
+        values={names}
+        removing="Remove this name"
+        kinds={{ Name: { locale: project.locale, name: '' } }}
+        onChange={(next) => onChange({ names: [...next] })}
+      >
+        {({ value, change, remove }) => (
+          <div className="filter-row named-value">
+            <TextField
+              label="Locale"
+              isQuiet
+              value={value.locale}
+              placeholder="de-DE"
+              onChange={(event) => change({ ...value, locale: event.target.value })}
+            />
+            <TextField
+              label="Name in this locale"
+              isQuiet
+              value={value.name}
+              placeholder="Passende Bits"
+              onChange={(event) => change({ ...value, name: event.target.value })}
+            />
+            {remove}
+          </div>
+        )}
+      </Rows>
     </Card>
   );
 }

@@ -3,11 +3,11 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { Card, ErrorNote, Loading } from '../parts/page.tsx';
+import { ProductLink, ProductLinks } from '../parts/product-link.tsx';
 import { Figure, Meter } from '../parts/show.tsx';
 import { EVERY_PRODUCT, pruneFilter } from '../state/filters.ts';
 import { countOf, formatCount, formatPercent } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
-import { linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
 
@@ -115,15 +115,6 @@ function Survey({ survey, isOld }: { survey: RelationSurvey; isOld: boolean }) {
   );
 }
 
-function ProductLink({ identifier }: { identifier: string }) {
-  const project = useProject();
-  return (
-    <a className="mono" href={linkTo('projects', project.id, 'products', identifier)}>
-      {identifier}
-    </a>
-  );
-}
-
 function Examples({ examples }: { examples: NonNullable<RelationSurvey['examples']> }) {
   const filled = examples.filter(({ results }) => results.length > 0).slice(0, SHOWN);
   if (filled.length === 0) return null;
@@ -181,13 +172,7 @@ function WithoutResults({ count, identifiers }: { count: number; identifiers: re
     <div className="stack">
       <h3>{formatCount(count)} lead to nothing</h3>
       <p className="small">
-        {identifiers.map((identifier, at) => (
-          <span key={identifier}>
-            {at > 0 && ', '}
-            <ProductLink identifier={identifier} />
-          </span>
-        ))}
-        {count > identifiers.length && ' …'}
+        <ProductLinks identifiers={identifiers} hasMore={count > identifiers.length} />
       </p>
     </div>
   );

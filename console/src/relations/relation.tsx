@@ -1,12 +1,13 @@
 import type { Relation, RelationDefinition, Tagged } from '@relata/client';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useQuery } from '@tanstack/react-query';
 import { Button, CopyButton } from '../parts/button.tsx';
-import { FormDialog } from '../parts/dialog.tsx';
+import { DeleteButton } from '../parts/delete-button.tsx';
+import { type Draft, Meanwhile, useDraft } from '../parts/draft.tsx';
 import { Answer, ErrorNote, Page } from '../parts/page.tsx';
 import { useSaving } from '../parts/saving.ts';
+import type { PartNames } from '../state/changes.ts';
 import { useProject } from '../state/project.ts';
-import { goTo, linkTo, useRoute } from '../state/route.ts';
+import { linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { RelationExplain } from './relation-explain.tsx';
 import { RelationForm } from './relation-form.tsx';
@@ -24,6 +25,13 @@ const EMPTY: RelationDefinition = {
   sort: [],
   names: [],
   excludeSameGroup: true,
+};
+
+const PARTS: PartNames<RelationDefinition> = {
+  ...{ kind: 'Kind', name: 'Name', tag: 'Tag', description: 'Description', enabled: 'Answers' },
+  ...{ twoWay: 'Both ways', excludeSameGroup: 'Exclude variants' },
+  ...{ source: 'From these products', target: 'To these products', match: 'What must match' },
+  ...{ sort: 'Sort order', names: 'Names for shoppers' },
 };
 
 const BUILDING_MS = 1_500;
@@ -48,8 +56,9 @@ export function RelationView() {
 function Builder({ stored }: { stored: Tagged<Relation> | undefined }) {
   const project = useProject();
   const { canChange } = useRights();
-  const [draft, setDraft] = useState<RelationDefinition>(stored?.value ?? EMPTY);
-  const { save, error, isBusy } = useSave(stored, draft);
+  const edited = useDraft<RelationDefinition>(stored, EMPTY, PARTS);
+  const { draft, change } = edited;
+  const { save, error, isBusy } = useSave(stored?.value.id, edited);
   const relation = stored?.value;
   return (
     <Page
@@ -76,6 +85,7 @@ function Builder({ stored }: { stored: Tagged<Relation> | undefined }) {
       }
     >
       <ErrorNote error={error} />
+      <Meanwhile what="relation" of={edited} />
       {relation?.problem && (
         <div className="note bad">
           <strong>This relation is misconfigured and returns nothing.</strong>
@@ -83,11 +93,7 @@ function Builder({ stored }: { stored: Tagged<Relation> | undefined }) {
         </div>
       )}
       <div className="builder">
-        <RelationForm
-          draft={draft}
-          relationId={relation?.id}
-          onChange={(changed) => setDraft({ ...draft, ...changed })}
-        />
+        <RelationForm key={edited.round} draft={draft} relationId={relation?.id} onChange={change} />
         <aside className="stack wide" aria-label="Health">
           <RelationSurveyCard draft={draft} />
           {relation && relation.state === 'ready' && <RelationExplain relationId={relation.id} />}
@@ -113,15 +119,14 @@ function Marks({ relation }: { relation: Relation }) {
   );
 }
 
-function useSave(stored: Tagged<Relation> | undefined, draft: RelationDefinition) {
+function useSave(id: number | undefined, of: Draft<RelationDefinition>) {
   const relata = useRelata();
   const project = useProject();
-  return useSaving<Relation>({
-    what: 'relation',
-    stored,
-    create: () => relata.relations.create(project.id, draft),
+  return useSaving<Relation, RelationDefinition>({
+    ...{ what: 'relation', id, of },
+    create: () => relata.relations.create(project.id, of.draft),
     replace: (relationId, options) =>
-      relata.relations.put({ projectId: project.id, relationId }, draft, options),
+      relata.relations.put({ projectId: project.id, relationId }, of.draft, options),
     tell: ({ state }) => (state === 'building' ? 'It returns results as soon as its index is built.' : ''),
   });
 }
@@ -129,31 +134,11 @@ function useSave(stored: Tagged<Relation> | undefined, draft: RelationDefinition
 function DeleteRelation({ relation }: { relation: Relation }) {
   const relata = useRelata();
   const project = useProject();
-  const queries = useQueryClient();
-  const [isOpen, setOpen] = useState(false);
-  const remove = async () => {
-    await relata.relations.delete(project.id, relation.id);
-    await queries.invalidateQueries({ queryKey: ['relations', project.id] });
-    setTimeout(() => goTo(linkTo('projects', project.id, 'relations')));
-  };
+  const remove = () => relata.relations.delete(project.id, relation.id);
   return (
-    <>
-      <Button look="danger" onClick={() => setOpen(true)}>
-        Delete …
-      </Button>
-      <FormDialog
-        title={`Delete ${relation.name}`}
-        action="Delete the relation"
-        isDanger
-        isOpen={isOpen}
-        onClose={() => setOpen(false)}
-        onSubmit={remove}
-      >
-        <p>
-          Requests for its id then return nothing. The id is never used again. To disable it for a while,
-          switch it off instead.
-        </p>
-      </FormDialog>
-    </>
+    <DeleteButton what="relation" name={relation.name} remove={remove}>
+      Requests for its id then return nothing. The id is never used again. To disable it for a while, switch
+      it off instead.
+    </DeleteButton>
   );
 }

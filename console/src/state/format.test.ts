@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatAgo, formatDuration, safeUrl } from './format.ts';
+import { describeBrowser, formatAgo, formatDuration, safeUrl } from './format.ts';
 
 test('only http and https become links (§14.5)', () => {
   assert.equal(safeUrl('https://shop.example/a'), 'https://shop.example/a');
@@ -23,4 +23,14 @@ test('instants and durations are said as people say them', () => {
   assert.equal(formatAgo(now - 180_000, now), '3 minutes ago');
   assert.equal(formatAgo(now - 86_400_000, now), 'yesterday');
   assert.deepEqual([250, 1_400, 200_000].map(formatDuration), ['250 ms', '1.4 s', '3 min 20 s']);
+});
+
+test('a session is told by the browser and the system that it was opened with', () => {
+  const windows = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko)';
+  assert.equal(describeBrowser(`${windows} Chrome/140.0.0.0 Safari/537.36`), 'Chrome on Windows');
+  assert.equal(describeBrowser(`${windows} Chrome/140.0.0.0 Safari/537.36 Edg/140.0`), 'Edge on Windows');
+  const phone = 'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 Safari/604.1';
+  assert.equal(describeBrowser(phone), 'Safari on iPhone');
+  assert.equal(describeBrowser('curl/8.5.0'), 'curl/8.5.0');
+  assert.equal(describeBrowser(null), 'unknown browser');
 });

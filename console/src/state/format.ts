@@ -34,6 +34,18 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
+const SIZES = [
+  ['GB', 1e9],
+  ['MB', 1e6],
+  ['KB', 1e3],
+] as const;
+
+/** `1.4 MB` */
+export function formatSize(bytes: number): string {
+  const [unit, size] = SIZES.find(([, least]) => bytes >= least) ?? ['bytes', 1];
+  return `${(bytes / size).toFixed(size === 1 ? 0 : 1)} ${unit}`;
+}
+
 const WORDS: Readonly<Record<string, string>> = {
   TEXT_ATTRIBUTE: 'text',
   NUMERIC_ATTRIBUTE: 'number',
@@ -64,4 +76,33 @@ export function safeUrl(text: string | null | undefined): string | undefined {
   if (!text || !URL.canParse(text)) return undefined;
   const { protocol, href } = new URL(text);
   return protocol === 'http:' || protocol === 'https:' ? href : undefined;
+}
+
+/** The more special name comes first: Edge calls itself Chrome too, and Chrome Safari. */
+const BROWSERS = [
+  ['Edg/', 'Edge'],
+  ['OPR/', 'Opera'],
+  ['Firefox/', 'Firefox'],
+  ['Chrome/', 'Chrome'],
+  ['Safari/', 'Safari'],
+] as const;
+
+const SYSTEMS = [
+  ['Android', 'Android'],
+  ['iPhone', 'iPhone'],
+  ['iPad', 'iPad'],
+  ['Windows', 'Windows'],
+  ['Mac OS X', 'macOS'],
+  ['Linux', 'Linux'],
+] as const;
+
+/** @returns such as `Firefox on Windows`; of a program its own name */
+export function describeBrowser(userAgent: string | null): string {
+  if (!userAgent) return 'unknown browser';
+  const find = (names: readonly (readonly [string, string])[]) =>
+    names.find(([mark]) => userAgent.includes(mark))?.[1];
+  const browser = find(BROWSERS);
+  if (browser === undefined) return userAgent.slice(0, 40);
+  const system = find(SYSTEMS);
+  return system === undefined ? browser : `${browser} on ${system}`;
 }

@@ -31,13 +31,43 @@ function decode(part: string): string {
   }
 }
 
-function subscribe(changed: () => void): () => void {
-  const onChange = () => {
-    current = read();
-    changed();
+type Question = () => string | undefined;
+let asksToLeave: Question | undefined;
+
+/** `question`: what somebody is asked who leaves the view; undefined: nothing. @returns what ends it */
+export function guardLeaving(question: Question): () => void {
+  const onUnload = (event: BeforeUnloadEvent) => {
+    if (question() !== undefined) event.preventDefault();
   };
-  addEventListener('hashchange', onChange);
-  return () => removeEventListener('hashchange', onChange);
+  addEventListener('beforeunload', onUnload);
+  asksToLeave = question;
+  return () => {
+    removeEventListener('beforeunload', onUnload);
+    if (asksToLeave === question) asksToLeave = undefined;
+  };
+}
+
+/** @returns whether somebody stays after all */
+function stays(next: Route): boolean {
+  if (next.parts.join('/') === current.parts.join('/')) return false;
+  const question = asksToLeave?.();
+  return question !== undefined && !confirm(question);
+}
+
+let address = location.hash;
+const watchers = new Set<() => void>();
+
+addEventListener('hashchange', () => {
+  const next = read();
+  if (stays(next)) return history.pushState(null, '', address);
+  address = location.hash;
+  current = next;
+  for (const changed of watchers) changed();
+});
+
+function subscribe(changed: () => void): () => void {
+  watchers.add(changed);
+  return () => watchers.delete(changed);
 }
 
 export const useRoute = (): Route => useSyncExternalStore(subscribe, () => current);

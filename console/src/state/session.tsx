@@ -78,15 +78,19 @@ export function SessionProvider({ children }: { children: ReactNode }) {
         enter({ kind: 'user', session: await make(client) }, client);
       },
       async signOut(everywhere = false) {
-        if (who?.kind === 'user')
-          await (everywhere ? relata.session.signOutEverywhere() : relata.session.signOut());
+        const elsewhere = who?.kind === 'user' ? await endSession(relata, everywhere) : undefined;
         enter(null, createRelata());
+        if (elsewhere !== undefined) location.assign(elsewhere);
       },
     }),
     [relata, who, enter],
   );
   return <Context value={state}>{children}</Context>;
 }
+
+/** @returns where the company's provider signs out too */
+const endSession = async (relata: Relata, everywhere: boolean): Promise<string | undefined> =>
+  everywhere ? void (await relata.session.signOutEverywhere()) : relata.session.signOut();
 
 export function useSession(): SessionState {
   const state = useContext(Context);

@@ -13,6 +13,9 @@ import { useRelata } from '../state/session.tsx';
 const SHOWN_LINES = 500;
 const COLUMNS = ['identifier', 'code', 'attribute', 'value', 'message'] as const;
 
+/** What of a product a line is about: the build of a channel reports fields of its format. */
+const aboutOf = ({ attribute, field }: ReportLine) => attribute ?? field;
+
 /** What the task has to say about single products and values. */
 export function TaskReport({ task }: { task: Task }) {
   const relata = useRelata();
@@ -59,7 +62,7 @@ function ReportTable({ lines, projectId }: { lines: readonly ReportLine[]; proje
           <tr>
             <th>Product</th>
             <th>Code</th>
-            <th>Attribute</th>
+            <th>Attribute or field</th>
             <th>Value</th>
             <th>Message</th>
           </tr>
@@ -75,7 +78,7 @@ function ReportTable({ lines, projectId }: { lines: readonly ReportLine[]; proje
               <td className="nowrap">
                 {line.code ? <span className="tag">{line.code}</span> : `${formatCount(line.more ?? 0)} more`}
               </td>
-              <td>{line.attribute}</td>
+              <td>{aboutOf(line)}</td>
               <td className="mono">{line.value}</td>
               <td>{line.message}</td>
             </tr>
@@ -95,7 +98,9 @@ function Download({ taskId }: { taskId: string }) {
     for await (const line of relata.tasks.report(taskId))
       parts.push(
         toCsvLine(
-          line.more === undefined ? COLUMNS.map((name) => line[name]) : ['', 'more', '', '', line.more],
+          line.more === undefined
+            ? COLUMNS.map((name) => (name === 'attribute' ? aboutOf(line) : line[name]))
+            : ['', 'more', '', '', line.more],
         ),
       );
     saveFile(`report-${taskId}.csv`, parts);

@@ -138,6 +138,7 @@ export const ORIGINS: Readonly<Record<string, string>> = {
   'LIVE-API': 'API',
   CONSOLE: 'Console',
   PIPELINE: 'Pipeline',
+  CHANNEL: 'Channel',
 };
 
 function RestoreButton() {

@@ -16,9 +16,13 @@ import {
   makeKeyValue,
   removeKeysOf,
 } from './keys/keys.ts';
+import type { ProviderSettings } from './oidc/oidc.ts';
 import {
+  type CompanySignIn,
+  createCompanySignIn,
   createInvitations,
   createOwnerLinks,
+  createOwnSessions,
   createPasswordLimit,
   createSessionFinder,
   createSignIn,
@@ -27,6 +31,7 @@ import {
   dropOwnerLinksUpTo,
   type Invitations,
   type OwnerLinks,
+  type OwnSessions,
   type SessionFinder,
   type SignIn,
   type UserManagement,
@@ -36,7 +41,13 @@ export type { NewKey } from './keys/keys.ts';
 export { ownerLinkUrl } from './users/users.ts';
 
 type Keys = Omit<KeyFinder, 'dropCache' | 'dropEndedWindows'> & Omit<KeyManagement, 'addKey'>;
-type Users = Pick<SessionFinder, 'findUser'> & SignIn & OwnerLinks & UserManagement & Invitations;
+type Users = Pick<SessionFinder, 'findUser'> &
+  SignIn &
+  CompanySignIn &
+  OwnSessions &
+  OwnerLinks &
+  UserManagement &
+  Invitations;
 
 export interface Access extends Keys, Users {
   /**
@@ -60,14 +71,16 @@ export interface AccessParts {
   readonly postgres?: Postgres | undefined;
   readonly clock: Clock;
   readonly projects: Projects;
+  /** The company's provider; undefined: people sign in with passwords alone. */
+  readonly oidc?: ProviderSettings | undefined;
 }
 
-export function createAccess({ database, postgres, clock, projects }: AccessParts): Access {
+export function createAccess({ database, postgres, clock, projects, oidc }: AccessParts): Access {
   const lastUse = createLastUse(database);
   const { dropCache, dropEndedWindows, ...finder } = createKeyFinder({ database, postgres, clock, lastUse });
   const parts = { database, clock, projects, lastUse, onWritten: dropCache };
   const { addKey, ...management } = createKeyManagement(parts);
-  const { dropEnded, ...users } = createUsers({ database, clock, projects });
+  const { dropEnded, ...users } = createUsers({ database, clock, projects, oidc });
   projects.whenGone(async (tx, gone) => {
     await removeKeysOf(tx, gone);
     dropCache();
@@ -96,13 +109,15 @@ export function createAccess({ database, postgres, clock, projects }: AccessPart
   };
 }
 
-function createUsers({ database, clock, projects }: Pick<AccessParts, 'database' | 'clock' | 'projects'>) {
+function createUsers({ database, clock, projects, oidc }: Omit<AccessParts, 'postgres'>) {
   const sessions = createSessionFinder(database, clock);
   const limit = createPasswordLimit(database, clock);
-  const parts = { database, clock, projects, limit, onWritten: sessions.dropCache };
+  const parts = { database, clock, projects, limit, oidc, onWritten: sessions.dropCache };
   return {
     findUser: sessions.findUser,
     ...createSignIn(parts),
+    ...createOwnSessions(parts),
+    ...createCompanySignIn(parts),
     ...createOwnerLinks(parts),
     ...createUserManagement(parts),
     ...createInvitations(parts),

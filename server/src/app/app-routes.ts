@@ -1,6 +1,7 @@
 /** The list of routes: what each room serves, with the parts that they share. */
 import type { createAccess } from '../access/access.ts';
 import { apiKeyRoutes } from '../access/keys/api-key-routes.ts';
+import { ownSessionRoutes } from '../access/users/own-session-routes.ts';
 import { sessionRoutes } from '../access/users/session-routes.ts';
 import { userRoutes } from '../access/users/user-routes.ts';
 import { agentRoutes } from '../agents/agent-routes.ts';
@@ -25,7 +26,9 @@ import {
   createSessionCookie,
   type Server,
   serveConsole,
+  serveDocs,
   serveDocuments,
+  serveRoot,
 } from '../http/http.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { pipelineRoutes } from '../pipelines/definitions/pipeline-routes.ts';
@@ -52,6 +55,7 @@ const ROUTES = [
   projectRoutes,
   apiKeyRoutes,
   sessionRoutes,
+  ownSessionRoutes,
   userRoutes,
   statisticsRoutes,
   taskRoutes,
@@ -107,16 +111,19 @@ export interface RouteNeeds {
 
 /** All routes of the rooms; those of the service itself are in `app/app.ts`. */
 export function addRoutes(server: Server, needs: RouteNeeds): void {
-  const { config, clock, storage, access, consoleFolder } = needs;
+  const { config, clock, storage, access, consoleFolder, version } = needs;
   const { database } = storage;
   const findBaseUrl = () => baseUrlOf(config, server);
   const parts = {
     ...needs,
     ...{ database, findBaseUrl, guards: access, cookie: createSessionCookie(config.publicUrl) },
+    attemptCookie: createSessionCookie(config.publicUrl, 'relata_sign_in'),
     ...{ answerOnce: createAnswerOnce(database, clock), countLook: createLookCount() },
     ...{ uploadMaxMib: config.uploadMaxMib, sourceMaxMib: config.sourceMaxMib },
   };
   for (const routes of ROUTES) routes(parts)(server);
   serveDocuments(server);
-  serveConsole(server, consoleFolder);
+  const hasConsole = serveConsole(server, consoleFolder);
+  serveDocs(server);
+  serveRoot(server, { version, page: hasConsole ? '/console/' : '/docs/' });
 }

@@ -30,6 +30,7 @@ import { addRoutes } from './app-routes.ts';
 import { openChannels } from './channel-parts.ts';
 import { openPipelines, type PipelineNeeds } from './pipeline-parts.ts';
 import { openOwnStorage, openReaders, openSecrets, openStores, type Role } from './stores.ts';
+import { openTraces, type Traces } from './traces.ts';
 import { startUpkeep, type UpkeepParts } from './upkeep.ts';
 import { openWebhooks } from './webhook-parts.ts';
 
@@ -74,14 +75,19 @@ export async function createApp({
   const storage = replace.storage?.(opened) ?? opened;
   const { database, postgres } = storage;
   const projects = createProjects({ database, clock });
-  const access = createAccess({ database, clock, projects, postgres });
+  const access = createAccess({ database, clock, projects, postgres, oidc: config.oidc });
   let isReady = false;
+  let traces: Traces | undefined;
 
   const server = createServer({ ...config, ...(logTo && { logTo }) }, { ...projects, ...access });
   const logger = server.log as Logger;
   const metrics = openMetrics(
     { config, storage },
-    { isReady: () => isReady, countWaitingTasks: () => tasks.countWaiting() },
+    {
+      isReady: () => isReady,
+      countWaitingTasks: () => tasks.countWaiting(),
+      listTaskKinds: () => tasks.listKinds(),
+    },
   );
   const readers = openReaders(config, storage);
   const tasks = createTasks({
@@ -121,6 +127,7 @@ export async function createApp({
     describe: () => describeServer(server),
     /** Takes over what a former process left, then serves. @returns the address */
     async start(): Promise<string> {
+      traces = await openTraces(config.traces, { logger, version: VERSION });
       await beginWork(role, { ...parts, schedules, upkeep });
       const address = await listenOn(server, config);
       isReady = true;
@@ -139,6 +146,7 @@ export async function createApp({
       await closeAll([schedules, tasks, webhooks, ...used], logger);
       await readers?.close();
       await storage.close();
+      await traces?.close();
     },
   };
 }
@@ -166,7 +174,7 @@ async function beginWork(
 
 const openMetrics = (
   { config, storage }: Pick<Base, 'config' | 'storage'>,
-  sources: Pick<MetricSources, 'isReady' | 'countWaitingTasks'>,
+  sources: Omit<MetricSources, 'dataDir'>,
 ) => createMetrics({ ...(storage.place.kind === 'embedded' && { dataDir: config.dataDir }), ...sources });
 
 /** A database that is away must not keep the process from ending; leases run out by themselves. */

@@ -4,12 +4,12 @@ import type { PipelineNeeds } from './pipeline-parts.ts';
 import { threadEntry, threadPlaceOf } from './stores.ts';
 
 export function openChannels(needs: PipelineNeeds): Channels {
-  const { config, storage, clock, logger, projects, tasks, catalog, relations } = needs;
+  const { config, storage, secrets, clock, logger, projects, tasks, catalog, relations } = needs;
   const { database, payloads } = storage;
   const place = threadPlaceOf(config, storage);
-  const threads = createBuildThreads(threadEntry('channel-worker'), { place });
+  const threads = createBuildThreads(threadEntry('channel-worker'), { place, allow: [...config.fetchAllow] });
   const channels = createChannels({
-    ...{ database, payloads, clock, logger, tasks, threads },
+    ...{ database, payloads, secrets, clock, logger, tasks, threads },
     ...{ catalog, relations },
   });
   projects.whenGone(async (tx, { type, id }) => {

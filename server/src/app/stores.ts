@@ -1,4 +1,5 @@
 /** The composition of what keeps things: the store that the settings say, with its threads and replicas. */
+import { extname } from 'node:path';
 import { createPostgresCatalogStore, createSqliteCatalogStore } from '../catalog/catalog.ts';
 import type { Config } from '../config.ts';
 import { createPostgresRelationStore, createSqliteRelationStore } from '../relations/relations.ts';
@@ -9,7 +10,6 @@ import {
   createSecrets,
   createThreadPool,
   dataFolderAt,
-  extensionOf,
   lockDataFolder,
   openStorage,
   type Readers,
@@ -75,7 +75,7 @@ const THREAD_CONNECTIONS = 2;
 
 /** Where the code of a thread is. */
 export const threadEntry = (name: string) =>
-  new URL(`./threads/${name}${extensionOf(import.meta.url)}`, import.meta.url);
+  new URL(`./threads/${name}${extname(import.meta.url)}`, import.meta.url);
 
 /** What a thread opens by itself. */
 export function threadPlaceOf({ database }: Config, { place }: Storage): ThreadPlace {

@@ -1,7 +1,7 @@
 /** What the service does by itself from time to time: forgetting what is old, removing what nobody owns any more. */
 import type { Access } from '../access/access.ts';
 import type { Catalog } from '../catalog/catalog.ts';
-import type { Channels } from '../channels/channels.ts';
+import { type Channels, SEALED_DESTINATIONS } from '../channels/channels.ts';
 import type { Config } from '../config.ts';
 import { dropOldAnswers } from '../http/http.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -98,7 +98,8 @@ export function startUpkeep(parts: UpkeepParts) {
     async sealSecrets(): Promise<void> {
       const plain = await pipelines.sealPlain();
       if (plain > 0) logger.warn({ pipelines: plain }, SECRETS_PLAIN);
-      noteSealed(SEALED_SOURCES.table, await resealColumn(database, parts.secrets, SEALED_SOURCES));
+      for (const column of [SEALED_SOURCES, SEALED_DESTINATIONS])
+        noteSealed(column.table, await resealColumn(database, parts.secrets, column));
       noteSealed('webhook_endpoint', await webhooks.sealSecrets());
     },
     /** Payloads whose request was never accepted, because the process died in between. */

@@ -9,7 +9,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { AccountPlaces, createTextChecks } from '../pipelines/pipelines.ts';
 import type { Relations } from '../relations/relations.ts';
-import type { Database, PayloadFiles } from '../storage/storage.ts';
+import type { Database, PayloadFiles, Secrets } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 import {
   type BuildRequest,
@@ -32,10 +32,12 @@ import {
 
 export type { ChannelThreadData } from './builds/builds.ts';
 export { type BuildThreadParts, channelThreadOperations, createBuildThreads } from './builds/builds.ts';
+export { SEALED_DESTINATIONS } from './definitions/definitions.ts';
 
 export interface ChannelParts {
   readonly database: Database;
   readonly payloads: PayloadFiles;
+  readonly secrets: Secrets;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly tasks: Tasks;
@@ -53,9 +55,9 @@ type TriedChannel = Partial<SentChannel>;
 export type Channels = ReturnType<typeof createChannels>;
 
 export function createChannels(parts: ChannelParts) {
-  const { database, payloads, clock, logger, tasks, threads, catalog, relations } = parts;
+  const { database, payloads, secrets, clock, logger, tasks, threads, catalog, relations } = parts;
   const { countProducts } = catalog;
-  const builds = new ChannelBuilds({ database, payloads, tasks, threads, countProducts });
+  const builds = new ChannelBuilds({ database, payloads, secrets, tasks, threads, countProducts });
   tasks.define(builds.definitions);
   const lists = createChannelLists({ database, tasks });
   const textChecks = createTextChecks();
@@ -69,7 +71,7 @@ export function createChannels(parts: ChannelParts) {
   return {
     ...lists,
     ...createChannelChanges({
-      ...{ database, clock, textChecks, readCatalog },
+      ...{ database, secrets, clock, textChecks, readCatalog },
       dropSnapshots: (snapshots) => dropPieces(payloads, snapshots),
     }),
     /** To be started where tasks run. */
@@ -92,7 +94,12 @@ export function createChannels(parts: ChannelParts) {
       const { id: projectId, accountId } = project;
       const asker = { accountId, signal };
       const format = sent?.format ?? channel?.definition.format ?? { type: 'ndjson' };
-      const tried = { name: 'preview', ...(sent ?? channel?.definition), format } as SentChannel;
+      const tried = {
+        name: 'preview',
+        ...(sent ?? channel?.definition),
+        format,
+        destinations: [],
+      } as SentChannel;
       return previews.use(asker, async () => {
         const checks = { now: clock.now(), checkTexts: textChecks(asker) };
         const definition = await checkChannel(tried, { ...(await readCatalog(projectId)), ...checks });

@@ -15,11 +15,9 @@ export async function createAccountCommand(name: string): Promise<number> {
 
 /** `relata key create --scope account`: the way back when the last key is lost. */
 export async function createKeyCommand(values: {
-  scope?: string | undefined;
   account?: string | undefined;
   name?: string | undefined;
 }): Promise<number> {
-  if (values.scope !== 'account') throw new Error('relata key create: only --scope account is made here');
   return withAccess(async ({ projects, access }) => {
     const account = await chooseAccount(projects, values.account);
     const name = values.name ?? 'Key from the command line';

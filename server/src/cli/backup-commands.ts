@@ -17,8 +17,6 @@ export async function restoreCommand(source: string, project: string | undefined
     console.log(`${catalogs} catalogs and ${payloads} bodies of open tasks are in ${resolve(dataDir)} now`);
     return 0;
   }
-  if (!/^[1-9]\d{0,14}$/.test(project))
-    throw new Error('relata restore DIR --project N: N is the id of a project');
   const { products, waiting } = restoreCatalog(source, dataDir, Number(project));
   console.log(`the catalog of project ${project} holds the ${products} products of the backup now`);
   if (waiting > 0) {

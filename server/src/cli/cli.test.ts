@@ -3,7 +3,8 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mock, type TestContext, test } from 'node:test';
-import { runCommand } from './cli.ts';
+import type { Command } from 'commander';
+import { buildProgram, runCommand } from './cli.ts';
 
 /** @returns the exit code and what stands on standard error */
 async function run(t: TestContext, ...args: string[]) {
@@ -33,12 +34,63 @@ test('every command refuses arguments and flags that it does not know', async (t
     ['push --full', /missing required argument 'FILE'/],
     ['relations plan', /missing required argument 'FILE'/],
     ['toString', /unknown command 'toString'/],
+    ['relations toString', /unknown command 'toString'/],
+    ['help toString', /unknown command 'toString'/],
+    ['help push toString', /unknown command 'toString'/],
+    ['help push --bogus', /unknown option '--bogus'/],
+    ['key create --scope project', /Allowed choices are account/],
+    ['restore a --project x', /'x' is invalid\. It must be a number from 1/],
+    ['push --batch 20000 a', /'20000' is invalid\. It must be a number from 1 to 10,000/],
+    ['push --on-invalid maybe a', /Allowed choices are refuse, skip/],
+    ['push --full --allow-deletes x a', /'x' is invalid/],
+    ['push --preview a', /--preview is for --full/],
+    ['push --partial --allow-deletes 1 a', /--allow-deletes is for --full/],
+    ['tasks --limit 0', /'0' is invalid/],
+    ['related A --limit -1', /argument '-1' is invalid/],
   ];
   for (const [line, wanted] of refusals) {
     const { code, said } = await run(t, ...line.split(' '));
     assert.equal(code, 2, line);
     assert.match(said, wanted, line);
   }
+});
+
+/** @returns the commands that do something, by their words */
+function listCommands(command: Command, path: readonly string[] = []): [string, Command][] {
+  const within = command.commands.flatMap((each) => listCommands(each, [...path, each.name()]));
+  return command.commands.length === 0 ? [[path.join(' '), command]] : within;
+}
+
+/** @returns what `relata help …` writes */
+function helpOf(name: string): string {
+  let help = '';
+  const program = buildProgram(() => async () => {});
+  const write = (text: string) => {
+    help += text;
+  };
+  for (const command of [program, ...listCommands(program).map(([, each]) => each)])
+    command.configureOutput({ writeOut: write });
+  assert.throws(() => program.parse(['help', ...name.split(' ').filter(Boolean)], { from: 'user' }));
+  return help;
+}
+
+test('the help of every command says what each flag does, and shows each in an example', () => {
+  const commands = listCommands(buildProgram(() => async () => {}));
+  assert.ok(commands.length > 20);
+  const common = ['--url', '--key', '--project', '--profile', '--json', '--help'];
+  const whole = commands.map(([name]) => helpOf(name).split('Example')[1] ?? '').join('\n');
+  for (const [name, command] of commands) {
+    const [what = '', examples = ''] = helpOf(name).split(/^Examples?:$/m);
+    assert.match(what, new RegExp(`^Usage: relata ${name}`), name);
+    assert.match(examples, new RegExp(`^ {2}relata ${name}\\b`, 'm'), name);
+    assert.notEqual(command.description(), '', name);
+    for (const { long = '', description } of command.options) {
+      assert.notEqual(description, '', `${name} ${long}`);
+      const places = common.includes(long) ? whole : examples;
+      assert.match(places, new RegExp(`${long}\\b`), `${name} ${long}`);
+    }
+  }
+  for (const long of common.slice(0, -1)) assert.match(whole, new RegExp(`${long}\\b`));
 });
 
 test('a command that needs a store makes none', async (t) => {

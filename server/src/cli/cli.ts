@@ -1,8 +1,10 @@
 /** The door of the command line. It reads settings and the terminal; the work is the app's, or a service's far away. */
-import { Command, CommanderError, Option } from 'commander';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { VERSION } from '../app/app.ts';
 import { createAccountCommand, createKeyCommand, ownerLinkCommand } from './access-commands.ts';
 import { backupCommand, restoreCommand } from './backup-commands.ts';
 import { demoCommand } from './demo/demo.ts';
+import { EXAMPLES } from './examples.ts';
 import type { ConnectionFlags, DocumentName } from './feed/feed.ts';
 import { migrateStoreCommand } from './migrate-store.ts';
 import { openapiCommand } from './openapi.ts';
@@ -46,20 +48,53 @@ type Act = <Given extends unknown[]>(
   work: (...given: Given) => Promise<number>,
 ) => (...given: Given) => Promise<void>;
 
-function buildProgram(act: Act): Command {
+/** Every command, with what it takes. */
+export function buildProgram(act: Act): Command {
   const program = new Command('relata')
     .description('A product data service: catalogs, and what goes with what.')
     .exitOverride()
     .configureOutput({ writeErr: (text) => console.error(text.trimEnd()) })
     .showHelpAfterError('(relata help COMMAND says more)')
-    .helpCommand('help [COMMAND]', 'show what a command takes')
+    .version(VERSION, '--version', 'print the version')
+    .helpCommand(false)
     .allowExcessArguments(false);
   program.commandsGroup('Run a service:');
   addService(program, act);
   program.commandsGroup('Feed a service, from anywhere:');
   addFeed(program, act);
+  program.commandsGroup('Help:');
+  program
+    .command('help')
+    .description('show what a command takes')
+    .argument('[COMMAND...]')
+    .action((names: string[]) => findCommand(program, names).help());
+  addExamples(program);
   return program;
 }
+
+function findCommand(program: Command, names: readonly string[]): Command {
+  return names.reduce((parent, name) => {
+    const found = parent.commands.find((command) => command.name() === name);
+    return found ?? parent.error(`error: unknown command '${name}'`);
+  }, program);
+}
+
+function addExamples(command: Command, path = ''): void {
+  const lines = EXAMPLES[path.trim()] ?? [];
+  const title = lines.length > 1 ? 'Examples' : 'Example';
+  if (lines.length > 0)
+    command.addHelpText('after', `\n${title}:\n${lines.map((line) => `  relata ${line}`).join('\n')}`);
+  for (const each of command.commands) addExamples(each, `${path} ${each.name()}`);
+}
+
+/** @returns a reader of a flag's number. It goes on as text, as the command line has it. */
+const countTo = (max: number) => (text: string) => {
+  if (/^[1-9]\d{0,14}$/.test(text) && Number(text) <= max) return text;
+  throw new InvalidArgumentError(`It must be a number from 1 to ${max.toLocaleString('en')}.`);
+};
+
+/** As many as a body may have. Source: docs/interface.md §8. */
+const BATCH_PRODUCTS = 10_000;
 
 function addService(program: Command, act: Act): void {
   program
@@ -77,13 +112,19 @@ function addService(program: Command, act: Act): void {
     .command('account')
     .description('make an account and its first key')
     .command('create')
+    .description('make an account and its first key')
     .argument('<NAME>')
     .action(act((name) => createAccountCommand(name)));
   program
     .command('key')
     .description('make an account-level key, e.g. when the last one is lost')
     .command('create')
-    .requiredOption('--scope <SCOPE>', 'account')
+    .description('make an account-level key, e.g. when the last one is lost')
+    .addOption(
+      new Option('--scope <SCOPE>', 'account: other keys are made in the console')
+        .choices(['account'])
+        .makeOptionMandatory(),
+    )
     .option('--account <NAME>', 'needed where there are several')
     .option('--name <NAME>', 'of the key')
     .action(act((flags) => createKeyCommand(flags)));
@@ -92,6 +133,11 @@ function addService(program: Command, act: Act): void {
     .description('show a link by which somebody becomes an owner, or comes back in')
     .option('--account <NAME>', 'needed where there are several')
     .action(act((flags) => ownerLinkCommand(flags)));
+  addStores(program, act);
+  program.command('openapi').description('print the OpenAPI document').action(act(openapiCommand));
+}
+
+function addStores(program: Command, act: Act): void {
   program
     .command('backup')
     .description('copy the data directory while the service runs')
@@ -101,7 +147,11 @@ function addService(program: Command, act: Act): void {
     .command('restore')
     .description('bring a backup back: everything into an empty data directory')
     .argument('<DIR>')
-    .option('--project <ID>', "one project's catalog, while the service runs")
+    .option(
+      '--project <ID>',
+      "one project's catalog, while the service runs",
+      countTo(Number.MAX_SAFE_INTEGER),
+    )
     .action(act((source, { project }) => restoreCommand(source, project)));
   program
     .command('migrate-store')
@@ -112,7 +162,6 @@ function addService(program: Command, act: Act): void {
     .requiredOption('--to <STORE>', 'postgres://… or a data directory')
     .option('--force', 'also into a store that holds something')
     .action(act((flags) => migrateStoreCommand(flags)));
-  program.command('openapi').description('print the OpenAPI document').action(act(openapiCommand));
 }
 
 /** @returns a command that talks to a service */
@@ -138,9 +187,18 @@ function addFeed(program: Command, act: Act): void {
     .option('--partial', 'only what the files name is changed')
     .option('--preview', 'with --full: say what a commit would do, and do nothing')
     .option('--yes', 'do not ask')
-    .option('--on-invalid <WORD>', 'refuse or skip products that are not valid')
-    .option('--allow-deletes <COUNT>', 'exactly how many products may be deleted, past the delete guard')
-    .option('--batch <COUNT>', 'products in a batch, up to 10,000')
+    .addOption(
+      new Option('--on-invalid <WORD>', 'what becomes of products that are not valid').choices([
+        'refuse',
+        'skip',
+      ]),
+    )
+    .option(
+      '--allow-deletes <COUNT>',
+      'with --full: exactly how many products may be deleted, past the delete guard',
+      countTo(Number.MAX_SAFE_INTEGER),
+    )
+    .option('--batch <COUNT>', 'products in a batch, up to 10,000', countTo(BATCH_PRODUCTS))
     .option('--resume', 'go on where a push of these files was broken off')
     .action(act(async (files, flags) => (await loadFeed()).push(files, flags)));
   connected(program, 'diff', 'say what a full update of these files would change')
@@ -158,11 +216,11 @@ function addFeed(program: Command, act: Act): void {
     .action(act(async (identifiers, flags) => (await loadFeed()).lookUp(identifiers, flags)));
   connected(program, 'related', 'show what goes with a product, and why')
     .argument('<ID>')
-    .option('--limit <COUNT>', 'results of each relation', '10')
+    .option('--limit <COUNT>', 'results of each relation', countTo(100), '10')
     .action(act(async (identifier, flags) => (await loadFeed()).related(identifier, flags)));
   connected(program, 'tasks', 'show the latest tasks')
     .option('--follow', 'and each change, until it is stopped')
-    .option('--limit <COUNT>', 'how many', '20')
+    .option('--limit <COUNT>', 'how many', countTo(1_000), '20')
     .action(act(async (flags) => (await loadFeed()).tasks(flags)));
   addDocuments(program, act, 'relations');
   addDocuments(program, act, 'ontology');

@@ -13,6 +13,7 @@ import type { RateState } from './guards/guards.ts';
 
 export {
   type AnswerOnce,
+  byType,
   createAnswerOnce,
   cutPage,
   describeRefusal,
@@ -62,9 +63,11 @@ export {
   sendRaw,
   serve,
   serveConsole,
+  serveDocs,
   serveMetrics,
   serveOnce,
   serveRaw,
+  serveRoot,
 } from './server/server.ts';
 
 export type Server = FastifyInstance;

@@ -15,6 +15,12 @@ export type FailureCode =
   | 'role_refused'
   | 'link_ended'
   | 'email_taken'
+  | 'company_sign_in_absent'
+  | 'provider_unavailable'
+  | 'provider_refused'
+  | 'attempt_ended'
+  | 'no_role'
+  | 'role_of_groups'
   | 'last_owner'
   | 'project_required'
   | 'bad_request'
@@ -86,6 +92,7 @@ export type FailureCode =
   | 'channel_unfit'
   | 'channel_rows_left_out'
   | 'channel_shrunk'
+  | 'channel_undelivered'
   | 'storage_full'
   | 'not_ready';
 

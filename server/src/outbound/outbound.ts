@@ -8,6 +8,32 @@ export { OutboundProblem } from './outbound-problem.ts';
 export type { Outbound, Resolve } from './pinned-addresses.ts';
 export { sendPinned } from './pinned-request.ts';
 export { announcedSize, readResponse } from './response-bytes.ts';
-export { openS3, type S3, type S3Place } from './s3/s3.ts';
-export { openSftp, type Sftp, type SftpName, type SftpServer } from './sftp/sftp.ts';
+export {
+  checkS3Endpoint,
+  openS3,
+  type S3,
+  type S3Place,
+  s3AccessOptions,
+  s3BucketOptions,
+  s3Secrets,
+} from './s3/s3.ts';
+export {
+  describeMasked,
+  fillMembers,
+  listMasked,
+  MASK,
+  maskMembers,
+  pickSecrets,
+  type SecretMembers,
+} from './secret-members.ts';
+export {
+  checkSftpServer,
+  openSftp,
+  type Sftp,
+  type SftpName,
+  type SftpServer,
+  sftpAddressOf,
+  sftpOptions,
+  sftpSecrets,
+} from './sftp/sftp.ts';
 export { createTimeouts, type Timeouts, type WaitLimits } from './timeouts.ts';

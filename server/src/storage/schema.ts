@@ -41,6 +41,8 @@ export interface ControlSchema {
     password_hash: string;
     created_at: number;
     signed_in_at: number | null;
+    issuer: string | null;
+    subject: string | null;
   };
   console_session: {
     id: Generated<number>;
@@ -49,6 +51,8 @@ export interface ControlSchema {
     created_at: number;
     used_at: number;
     expires_at: number;
+    address: string | null;
+    user_agent: string | null;
   };
   owner_link: { hash: string; account_id: number; expires_at: number };
   invitation: {
@@ -95,6 +99,7 @@ export interface ControlSchema {
     failure: string | null;
     result: string | null;
     parent: number | null;
+    traceparent: string | null;
     leased_by: string | null;
     lease_until: number | null;
     is_cancel_wanted: Generated<number>;
@@ -148,6 +153,7 @@ export interface ControlSchema {
     id: Generated<number>;
     project_id: number;
     definition: string;
+    secrets: string | null;
     revision: number;
     token: string;
     next_build_at: number | null;

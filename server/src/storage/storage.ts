@@ -86,7 +86,6 @@ export {
   type CatalogFiles,
   CONTROL_PRAGMAS,
   createCatalogFiles,
-  extensionOf,
   openSqlite,
 } from './sqlite/sqlite.ts';
 export { translateSqliteError } from './sqlite-errors.ts';

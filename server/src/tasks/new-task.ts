@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { ChosenProject } from '../kernel/caller.ts';
+import { currentTraceparent } from '../kernel/trace.ts';
 import type { ControlTransaction } from '../storage/storage.ts';
 import type { Task, TaskOrigin } from './task.ts';
 import type { TaskDefinition } from './task-definition.ts';
@@ -46,5 +47,6 @@ export function describeTask<Payload extends object>(
     startedAt: now,
     payload: JSON.stringify(payload),
     parent: parent?.number,
+    traceparent: currentTraceparent(),
   };
 }

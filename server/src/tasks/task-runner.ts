@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../kernel/clock.ts';
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
+import { traced, tracedApart } from '../kernel/trace.ts';
 import type { ReportLine, Task, TaskFailure } from './task.ts';
 import { REPORT_LINES } from './task.ts';
 import type { RunnableTask, TaskRun } from './task-definition.ts';
@@ -99,7 +100,7 @@ export function startRun(task: Task, definition: RunnableTask, hooks: RunnerHook
     leaveOut: (lines) => notes.leaveOut(lines),
     count: (result) => notes.count(result),
     async takeEffect(work) {
-      const result = await run.passOn(work);
+      const result = await run.passOn(() => traced({ name: 'commit', attributes: {} }, work));
       stage = 'before';
       return result;
     },
@@ -121,7 +122,9 @@ export function startRun(task: Task, definition: RunnableTask, hooks: RunnerHook
       notes.clear();
       try {
         // A payload is what a task of this kind was accepted with, which no type says.
-        await definition.run(JSON.parse(task.payload) as never, run);
+        await tracedApart(task.traceparent, describeSpan(task), () =>
+          definition.run(JSON.parse(task.payload) as never, run),
+        );
         return { status: 'FINISHED', ...notes.all };
       } catch (error) {
         const outcome = await judge(error);
@@ -155,6 +158,11 @@ export function startRun(task: Task, definition: RunnableTask, hooks: RunnerHook
     },
   };
 }
+
+const describeSpan = ({ kind, id, projectId }: Task) => ({
+  name: `task ${kind}`,
+  attributes: { 'relata.task.kind': kind, 'relata.task.id': id, 'relata.project.id': projectId },
+});
 
 interface Ending {
   readonly task: Task;

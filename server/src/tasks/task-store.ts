@@ -33,6 +33,7 @@ export function readTask(row: TaskRow): Task {
     failure: row.failure === null ? undefined : (JSON.parse(row.failure) as TaskFailure),
     result: row.result === null ? undefined : (JSON.parse(row.result) as object),
     parent: row.parent ?? undefined,
+    traceparent: row.traceparent ?? undefined,
   };
 }
 
@@ -61,6 +62,7 @@ export async function insertTask(
       start_time: task.startedAt,
       payload: task.payload,
       parent: task.parent ?? null,
+      traceparent: task.traceparent ?? null,
       ...lease,
     })
     .returningAll()

@@ -75,6 +75,10 @@ export class TaskWork {
     this.claims.wake();
   }
 
+  listDefined(): readonly string[] {
+    return [...this.definitions.keys()];
+  }
+
   /** Kinds that run by themselves, not with the task that carries them. */
   listKinds(): readonly string[] {
     return [...this.definitions.values()].filter(({ run }) => run !== undefined).map(({ kind }) => kind);

@@ -35,6 +35,8 @@ export interface Task {
   readonly result: object | undefined;
   /** Number of the task that this one is a part of; task lists show the whole, not its parts. */
   readonly parent: number | undefined;
+  /** What it was accepted in: its run continues that trace. */
+  readonly traceparent: string | undefined;
 }
 
 /** A line of a task's report: something to say of one product or value. Source: docs/interface.md §4.7. */

@@ -56,6 +56,8 @@ export function createTasks(parts: TaskParts) {
   return {
     watch,
     define: (added: readonly TaskDefinition<never>[]) => work.define(added),
+    /** All kinds that are defined. */
+    listKinds: () => work.listDefined(),
 
     /** Stores a task and, once that is durable, lets it run, here or in another process. */
     async accept<Payload extends object>(

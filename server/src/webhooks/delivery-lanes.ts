@@ -1,5 +1,6 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
+import { tracedApart } from '../kernel/trace.ts';
 import type { ControlTransaction, Database } from '../storage/storage.ts';
 import { isDelivered, type SendDelivery } from './delivery-sender.ts';
 import { findNext, saveAttempt } from './delivery-store.ts';
@@ -53,9 +54,18 @@ async function sendNext(parts: LaneParts, lane: ClaimedLane): Promise<boolean> {
     await database.write((tx) => stopDeliveries(tx, endpoint.id, clock.now()), { of: 'rows' });
     return false;
   }
-  const attempt = await parts.send(endpoint, delivery.message, clock.now());
+  const attempt = await tracedApart(undefined, describeSpan(lane, endpoint), async (note) => {
+    const sent = await parts.send(endpoint, delivery.message, clock.now());
+    note({ 'http.response.status_code': sent.status, 'relata.webhook.delivered': isDelivered(sent) });
+    return sent;
+  });
   return saveOutcome(parts, { lane, delivery, endpoint, attempt });
 }
+
+const describeSpan = ({ tries }: ClaimedLane, { id }: Endpoint) => ({
+  name: 'deliver webhook',
+  attributes: { 'relata.webhook.endpoint': id, 'relata.webhook.tries': tries },
+});
 
 interface Outcome {
   readonly lane: ClaimedLane;

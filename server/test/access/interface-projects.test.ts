@@ -220,7 +220,6 @@ test('a task of a project out of reach is 404 like an unknown one (§7.2 rule 4)
 
 test('an unknown path is 404, with and without a key (§7.2 rule 2)', async () => {
   for (const path of [
-    '/',
     '/product',
     '/products/',
     '/Products',

@@ -4,62 +4,25 @@ import { test } from 'node:test';
 import { ownerLinkUrl } from '../../src/access/access.ts';
 import { commandAuthor } from '../../src/projects/projects.ts';
 import { Browser, PASSWORD } from '../support/browser.ts';
+import { addUser, isSignedIn, nextEmail, signIn, signUpOwner, tokenOf } from '../support/people.ts';
 import { assertRefused, shareService } from '../support/shared-service.ts';
-import { startTestService, TestClock, type TestService } from '../support/test-service.ts';
+import { startTestService, TestClock } from '../support/test-service.ts';
 
 /** Users, sessions and invitations: docs/interface.md §5.6, §14.5 and §14.6, over HTTP. */
 
 const service = shareService();
 const HOUR_MS = 3_600_000;
 
-let people = 0;
-const nextEmail = () => {
-  people += 1;
-  return `Person.${people}@Shop.example`;
-};
-
-/** An owner of the first account. */
-async function signUpOwner(running: TestService, email = nextEmail()) {
-  const browser = new Browser(running.address);
-  const [account] = await running.app.projects.findAccounts();
-  const token = await running.app.access.makeOwnerLink(account?.id ?? 0, 'test');
-  const answer = await browser.succeed('POST', '/management/owner', {
-    ...{ token, email, name: 'Ada', password: PASSWORD },
-  });
-  return { browser, token, email, id: answer.user.id as number, answer };
-}
-
-type Owner = Awaited<ReturnType<typeof signUpOwner>>;
-
-const tokenOf = (link: string) => link.split('/').at(-1) ?? '';
-
-/** A user whom the owner invites. */
-async function addUser(owner: Owner, role: string, email = nextEmail()) {
-  const { link } = await owner.browser.succeed('POST', '/management/invitations', { email, role });
-  const browser = new Browser(owner.browser.address);
-  const answer = await browser.succeed('POST', '/management/invitations/accept', {
-    ...{ token: tokenOf(link), name: `Some ${role}`, password: PASSWORD },
-  });
-  return { browser, email, id: answer.user.id as number, token: tokenOf(link) };
-}
-
-async function signIn(running: TestService, email: string, password = PASSWORD) {
-  const browser = new Browser(running.address);
-  const answer = await browser.call('POST', '/management/session', { body: { email, password } });
-  return { browser, answer };
-}
-
-const isSignedIn = async (browser: Browser) => (await browser.call('GET', '/management/session')).status;
-
 test('an owner link makes an owner who is signed in (§5.6 rule 3, §14.5)', async (t) => {
   const running = await startTestService(t);
   assert.equal(await running.app.access.hasOwner(), false);
-  const { browser, answer } = await signUpOwner(running, 'Ada@Shop.example');
+  const { browser, answer } = await signUpOwner(running, { email: 'Ada@Shop.example' });
   assert.deepEqual(answer.user, {
     id: answer.user.id,
     email: 'ada@shop.example',
     name: 'Ada',
     role: 'owner',
+    signsInWith: 'password',
   });
   assert.equal(answer.account.name, 'Main');
   assert.equal(await running.app.access.hasOwner(), true);
@@ -104,7 +67,7 @@ test('of owner links that are used at once one makes an owner (§14.5)', async (
 test('an owner link brings an owner back who lost the password (§14.5 rule 4)', async () => {
   const owner = await signUpOwner(service());
   const editor = await addUser(owner, 'editor');
-  const back = await signUpOwner(service(), editor.email.toUpperCase());
+  const back = await signUpOwner(service(), { email: editor.email.toUpperCase() });
   assert.equal(back.id, editor.id);
   assert.equal(back.answer.user.role, 'owner');
   assert.equal(await isSignedIn(editor.browser), 401, 'whoever had a session has it no more');
@@ -208,13 +171,15 @@ test('a session ends 12 hours after its last use and 7 days after it began (§5.
     assert.equal(await isSignedIn(owner.browser), 200, `after ${hours} hours`);
     if (hours === 11) assert.equal(await isSignedIn(idle.browser), 200);
     if (hours === 33) assert.equal(await isSignedIn(idle.browser), 401, '22 hours without use');
+    const { items } = await owner.browser.succeed('GET', '/management/sessions');
+    assert.equal(items.length, hours < 33 ? 2 : 1, 'one that has ended is not listed');
   }
   clock.pass(11 * HOUR_MS);
   assert.equal(await isSignedIn(owner.browser), 401, 'after 7 days');
   await running.app.access.dropEnded();
   const stored = await running.app.access.signIn(
     { email: owner.email, password: PASSWORD },
-    { address: '127.0.0.1', sessionValue: undefined },
+    { address: '127.0.0.1', userAgent: undefined, sessionValue: undefined },
   );
   assert.ok(stored.value.length >= 43);
 });
@@ -656,7 +621,8 @@ test('account keys manage users too, lower keys do not (§14.6 rule 1)', async (
   const owner = await signUpOwner(service());
   const { body: users } = await service().call('GET', '/management/users');
   const found = users.items.find(({ id }: { id: number }) => id === owner.id);
-  assert.deepEqual(Object.keys(found), ['id', 'email', 'name', 'role', 'createdAt', 'signedInAt']);
+  const fields = ['id', 'email', 'name', 'role', 'createdAt', 'signedInAt', 'signsInWith'];
+  assert.deepEqual(Object.keys(found), fields);
   const scopes = [
     { scope: { type: 'project', id: service().projectId } },
     { scope: { type: 'account' }, access: 'write' },
@@ -722,7 +688,7 @@ test('users see and reach nothing of another account (§5.6 rule 1)', async (t) 
 
 test('the audit log says which user did what (§14.6 rule 7)', async (t) => {
   const running = await startTestService(t);
-  const owner = await signUpOwner(running, 'ada@shop.example');
+  const owner = await signUpOwner(running, { email: 'ada@shop.example' });
   const user = await addUser(owner, 'viewer', 'eve@shop.example');
   await owner.browser.succeed('PATCH', `/management/users/${user.id}`, { role: 'editor' });
   const { id } = await owner.browser.succeed('POST', '/management/invitations', {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createChannelProject, sold } from '../support/channels/channel-project.ts';
+import { createChannelProject, FITS, sold } from '../support/channels/channel-project.ts';
 import { endLeases } from '../support/killed-process.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { assertRefused, shareService } from '../support/shared-service.ts';
@@ -39,6 +39,8 @@ test('a build that shrank or lacks too much fails, and what is published stays (
     (await project.report(lacking)).map(({ identifier, field }: AnyBody) => [identifier, field]),
     [5, 6, 7, 8, 9].map((at) => [`P${at}`, 'price']),
   );
+  const { lastBuild } = await project.read(channel);
+  assert.deepEqual([lastBuild.error.code, lastBuild.counts.leftOut], ['channel_rows_left_out', 5]);
   assert.equal(await (await project.fetch(channel.url)).text(), before, 'what is published stays');
   assert.equal((await listPieces(channel)).length, 1, 'a failed build leaves nothing behind');
   const { body } = await project.manage('PUT', `/${channel.id}`, {
@@ -46,6 +48,38 @@ test('a build that shrank or lacks too much fails, and what is published stays (
   });
   assert.equal((await project.build(body)).taskStatus, 'FINISHED');
   assert.equal((await project.read(channel)).published.rows, 1);
+});
+
+test('related products that do not go out are not named, and are counted (§16.3 rule 10)', async () => {
+  const project = await createProject();
+  const part = (Kind: string, more: Record<string, string> = {}) => ({ Kind, System: 'SDS', ...more });
+  await project.load(
+    sold('B1', part('bit')),
+    sold('A1', part('drill')),
+    sold('B2', part('bit', { Brand: 'Other' })),
+    sold('B3', part('bit', { Price: '' })),
+    sold('B4', part('bit'), { settings: { includeUserGroups: ['staff'] } }),
+    sold('B5', part('bit')),
+  );
+  await project.relate('bits', FITS);
+  const definition = {
+    ...GOOGLE,
+    filter: { not: { attribute: 'Brand', operator: 'equals', value: 'Other' } },
+    relations: [{ tag: 'bits', as: 'accessory' }],
+  };
+  const channel = await project.create(definition);
+  const task = await project.build(channel);
+  const text = await (await project.fetch(channel.url)).text();
+  assert.match(text, /accessory:id:B1,accessory:id:B5\n/);
+  assert.doesNotMatch(text, /B[234]/);
+  assert.deepEqual([task.counts.related, task.counts.relatedLeftOut, task.counts.leftOut], [2, 3, 1]);
+  const line = (await project.report(task)).find(({ code }) => code === 'related_absent');
+  assert.equal(line.count, 3);
+  assert.match(line.message, /^3 related products are not named, .*: B\d of A1$/);
+  const { body } = await project.manage('POST', '/preview', { body: definition });
+  const a1 = body.rows.find(({ identifier }: AnyBody) => identifier === 'A1');
+  assert.deepEqual(a1.related, [{ as: 'accessory', identifiers: ['B1', 'B5'] }]);
+  assert.match(a1.problems[0].message, /not named, because this feed does not have them: B2 B3 B4$/);
 });
 
 test('three former snapshots are kept and older ones removed (§16.3 rule 7)', async () => {

@@ -36,10 +36,10 @@ async function createSecretPipeline(project: PipelineProject) {
 const postgresOnly = { skip: testedStore !== 'postgres' && 'the embedded store makes a key' };
 
 /** @returns the column and the definition as they are stored */
-async function readStored(store: TestStore, id: number) {
+async function readStored(store: TestStore, id: number, table: 'pipeline' | 'channel' = 'pipeline') {
   const storage = await store.open();
   const row = await storage.database.read
-    .selectFrom('pipeline')
+    .selectFrom(table)
     .select(['secrets', 'definition'])
     .where('id', '=', id)
     .executeTakeFirstOrThrow();
@@ -77,6 +77,20 @@ async function checkBackup(t: TestContext, { dataDir }: TestStore): Promise<void
   assert.ok(!(await readdir(join(folder, 'backup'))).includes('secret-keys'));
 }
 
+/** A channel whose destination has a secret (§16.8 rule 6). */
+const DELIVERED = {
+  ...{ name: 'Delivered', format: { type: 'csv' } },
+  destinations: [
+    {
+      ...{ type: 'sftp', host: 'shop.test', user: 'shop', password: SECRET },
+      hostKey: `SHA256:${'A'.repeat(43)}`,
+    },
+  ],
+};
+
+const keyIds = (...rows: readonly { readonly secrets: string | null }[]) =>
+  rows.map(({ secrets }) => secrets?.split('.')[1]);
+
 test('a start encrypts with its first key what has another or none, and goes on without a key that is gone', async (t) => {
   const store = await createTestStore(t);
   const first = await start(t, store, FIRST);
@@ -85,8 +99,12 @@ test('a start encrypts with its first key what has another or none, and goes on 
   const { pipeline: plain, lastToken: lastPlain } = await createSecretPipeline(project);
   const run = async (service: TestService, { id }: { id: number }) =>
     service.ended((await service.call('POST', `${project.path}/${id}/run`)).body.task.id);
+  const channels = `/management/projects/${project.projectId}/channels`;
+  const { body: channel } = await first.call('POST', channels, { body: DELIVERED });
   await first.stop();
   const before = await readStored(store, pipeline.id);
+  const channelBefore = await readStored(store, channel.id, 'channel');
+  assert.match(channelBefore.definition, /"password":"\*\*\*"/);
   // As versions stored it that knew no keys.
   await store.change(
     `update pipeline set secrets = null, definition = replace(definition, '"***"', '"${SECRET}"') where id = ${plain.id}`,
@@ -99,6 +117,8 @@ test('a start encrypts with its first key what has another or none, and goes on 
   const after = await readStored(store, pipeline.id);
   assert.notEqual(after.secrets?.split('.')[1], before.secrets?.split('.')[1]);
   assert.equal(after.definition, before.definition);
+  const ofChannel = await readStored(store, channel.id, 'channel');
+  assert.deepEqual(keyIds(ofChannel, channelBefore), keyIds(after, before));
   const sealed = await readStored(store, plain.id);
   assert.equal(sealed.secrets?.split('.')[1], after.secrets?.split('.')[1]);
   assert.match(sealed.definition, /"X-Token":"\*\*\*"/);
@@ -106,6 +126,8 @@ test('a start encrypts with its first key what has another or none, and goes on 
   const third = await start(t, store, THIRD);
   assert.match(third.log.join('\n'), /no key of the service decrypts/);
   assert.match(JSON.stringify(await run(third, pipeline)), /cannot be decrypted/);
+  const { task } = (await third.call('POST', `${channels}/${channel.id}/build`)).body;
+  assert.match(JSON.stringify(await third.ended(task.id)), /secret_unreadable/);
   const path = `${project.path}/${pipeline.id}`;
   assertRefused(await third.call('PUT', path, { body: { ...pipeline, name: 'Other' } }), 409);
   const renewed = { ...pipeline, source: { ...pipeline.source, headers: { 'X-Token': 'new' } } };

@@ -378,6 +378,12 @@ const violations: readonly { rule: string; refused: string; file: string; lines:
     file: 'catalog/example.ts',
     lines: `import './catalog.test.ts';`,
   },
+  ...['api', 'sdk-trace'].map((name) => ({
+    refused: `R3: a folder that makes spans of its own with the ${name} of OpenTelemetry`,
+    rule: 'traces-live-in-one-file',
+    file: `catalog/${name}-spans.ts`,
+    lines: `import '@opentelemetry/${name}';`,
+  })),
   ...['node:fs', 'typebox', '../config.ts'].map((module, at) => ({
     refused: `a kernel that imports ${module}`,
     rule: 'kernel-is-pure',

@@ -1,17 +1,25 @@
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createDemoPipelines, describeDemo, loadDemoCatalog } from '../../src/cli/demo/demo.ts';
 import { generateDemoCatalog } from '../../src/cli/demo/demo-catalog.ts';
+import { shareService } from '../support/shared-service.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 
-test('each relation of the demo leads somewhere, those that are two-way lead back (§4.8, §12)', async (t) => {
-  const service = await startTestService(t);
-  const projectId = await loadDemoCatalog(service.address, service.key);
+let projectId = 0;
+/** With the demo catalog, for all tests that only read it or follow the tutorial. */
+const demo = shareService({}, async ({ address, key }) => {
+  projectId = await loadDemoCatalog(address, key);
+});
+
+test('each relation of the demo leads somewhere, those that are two-way lead back (§4.8, §12)', async () => {
+  const service = demo();
   const { body } = await service.call('GET', `/management/projects/${projectId}/relations`);
   const relations: { id: number; name: string; state: string; twoWay: boolean }[] = body.items;
   assert.ok(relations.length >= 6);
@@ -38,8 +46,7 @@ test('a pipeline of each trigger feeds the demo (§13)', async (t) => {
   const [first, second] = generateDemoCatalog();
   assert.ok(first && second);
   await service.loadCatalog([{ ...first }, { ...second }]);
-  const { projectId } = service;
-  const feeds = await createDemoPipelines({ ...service, projectId }, importDir);
+  const feeds = await createDemoPipelines(service, importDir);
   const run = async (path: string, body?: string) => {
     const answer = await service.call('POST', path, { body });
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
@@ -47,11 +54,11 @@ test('a pipeline of each trigger feeds the demo (§13)', async (t) => {
   };
   const byHand = await run(feeds.uploadPath, `sku;price\n${first.identifier};899,00\n`);
   const byWebhook = await run(new URL(feeds.webhookUrl).pathname);
-  const { body } = await service.call('GET', `/management/projects/${projectId}/pipelines`);
+  const { body } = await service.call('GET', `/management/projects/${service.projectId}/pipelines`);
   const scheduled = body.items.find(
     ({ trigger }: { trigger: { type: string } }) => trigger.type === 'schedule',
   );
-  const byNight = await run(`/management/projects/${projectId}/pipelines/${scheduled.id}/run`);
+  const byNight = await run(`/management/projects/${service.projectId}/pipelines/${scheduled.id}/run`);
   for (const task of [byHand, byWebhook, byNight])
     assert.equal(task.taskStatus, 'FINISHED', JSON.stringify(task));
   const [arrived, priced] = await service.lookUp(['NEW-0001', second.identifier]);
@@ -79,6 +86,42 @@ test(
     assert.match(stdout, /"taskStatus":"FINISHED".*"name":"Bicycle bell, brass"/s, `${calls}\n${stdout}`);
   },
 );
+
+const root = new URL('../../../', import.meta.url);
+const main = fileURLToPath(new URL('server/src/main.ts', root));
+/** As `npm run -s relata --` does it in a clone, from any folder. */
+const NPM = `npm() { shift 4; '${process.execPath}' --conditions=relata-source '${main}' "$@"; }\n`;
+
+/** What the blocks of a page print, in this order; each ends well, and so does each task. */
+const PAGES: Readonly<Record<string, RegExp>> = {
+  'docs/tutorial.md':
+    /Maximum tyre width: 60 mm.*TYRE-0111.*the other way.*CASS-0023.*"related":false.*pushed 1 product.*CASS-0024.*accessory:id:CASS-0024/s,
+  'docs/how-to/load-a-catalog.md': /pushed 2 products.*Voltage: 18 V.*"taskStatus":"FINISHED"/s,
+  'docs/how-to/import-a-file.md': /"suggestion".*"taskStatus":"FINISHED".*"value":"19.90 EUR"/s,
+  'docs/how-to/import-bmecat.md': /Voltage: 18 V.*listed by DRILL-18/s,
+  'docs/how-to/publish-to-google.md':
+    /"missing".*"taskStatus":"FINISHED".*^CAM-0001.*accessory:id:LENS-.*required_part:id:BATT-/ms,
+  'docs/how-to/connect-magento.md': /"key":".*"onInvalid":"skip".*FINISHED/s,
+};
+
+for (const [page, printed] of Object.entries(PAGES)) {
+  test(`the commands of ${page} can be pasted`, withCurl, async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'relata-page-'));
+    t.after(() => rm(folder, { recursive: true, force: true }));
+    const text = readFileSync(new URL(page, root), 'utf8');
+    const blocks = [...text.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block]) => block);
+    const { address: RELATA_URL, key: RELATA_API_KEY } = demo();
+    const { stdout, stderr } = await promisify(execFile)('sh', ['-e', '-c', NPM + blocks.join('')], {
+      cwd: folder,
+      env: {
+        ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('RELATA_'))),
+        ...{ RELATA_URL, RELATA_API_KEY, RELATA_PROJECT: `${projectId}`, XDG_STATE_HOME: folder },
+      },
+    });
+    assert.match(stdout, printed, stderr);
+    assert.doesNotMatch(stdout, /"status":"failure"|"taskStatus":"FAILED"/);
+  });
+}
 
 /** @returns every relation for every product */
 async function askAll(

@@ -14,25 +14,28 @@ const SYSTEMD = 'deploy/systemd/';
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
 
 test('the image has the Node that the package names', () => {
-  const { dependencies } = JSON.parse(read('server/package.json'));
+  const { optionalDependencies } = JSON.parse(read('package.json'));
+  const versions = new Set(Object.values(optionalDependencies));
   const dockerfile = read('Dockerfile');
   const named = [...dockerfile.matchAll(/^FROM \S+ AS (\S+)/gm)].map(([, name]) => name);
   const stages = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image);
   assert.deepEqual(
     new Set(stages.filter((image) => !named.includes(image))),
-    new Set([`node:${dependencies.node}-slim`]),
+    new Set([...versions].map((version) => `node:${version}-slim`)),
   );
+  assert.match(dockerfile, /^RUN npm ci .*--omit=optional/m, 'its own Node is enough');
 });
 
-test('the image has the console, made by a stage that installs what builds it', () => {
+test('the image has the console and the documentation, made by a stage that installs what builds them', () => {
   const stages = read('Dockerfile').split(/^(?=FROM )/m);
   const maker = stages.find((stage) => stage.includes('RUN npm run build')) ?? '';
   const [, name] = /^FROM \S+ AS (\S+)/.exec(maker) ?? [];
   assert.match(maker, /^RUN npm ci (?!.*--omit)/m);
-  assert.match(
-    stages.at(-1) ?? '',
-    new RegExp(`^COPY --from=${name} /opt/relata/console/dist console/dist$`, 'm'),
-  );
+  for (const folder of ['console/dist', 'site/dist'])
+    assert.match(
+      stages.at(-1) ?? '',
+      new RegExp(`^COPY --from=${name} /opt/relata/${folder} ${folder}$`, 'm'),
+    );
 });
 
 test('the settings of compose.yaml are settings of the service, and stand in its image', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { connect } from 'node:net';
@@ -8,12 +9,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
 import { createApp } from '../../src/app/app.ts';
 import { readConfig } from '../../src/config.ts';
 import type { TaskDefinition } from '../../src/tasks/tasks.ts';
+import { assertAnswerable, readMetricLabels } from '../support/prom-queries.ts';
 import { assertRefused, createCatalog, shareService } from '../support/shared-service.ts';
 import { startTestService, type TestService, type TestServiceOptions } from '../support/test-service.ts';
 import { createTestStore, embeddedOnly } from '../support/test-store.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: a test reads what others define.
+type AnyBody = any;
 
 const service = shareService();
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
@@ -135,7 +141,7 @@ test('live answers as soon as the process runs, ready only while requests are se
   await assert.rejects(fetch(`${address}/health/ready`));
 });
 
-const OPEN_PATHS = ['/health/live', '/health/ready', '/openapi.json', '/docs'];
+const OPEN_PATHS = ['/health/live', '/health/ready', '/openapi.json', '/docs', '/docs/api'];
 for (const path of OPEN_PATHS) {
   test(`${path} needs no key (§10.3)`, async () => {
     assert.equal((await service().call('GET', path, { key: null })).status, 200);
@@ -219,14 +225,25 @@ interface OpenApiOperation {
   responses: object;
 }
 
-test('/docs is a page that loads nothing from elsewhere (§10.3)', async () => {
-  const { headers, body } = await service().call('GET', '/docs', { key: null });
+test('/docs/api is a page that loads nothing from elsewhere (§10.3)', async () => {
+  const { headers, body } = await service().call('GET', '/docs/api', { key: null });
   assert.match(headers.get('content-type') ?? '', /^text\/html/);
   const policy = headers.get('content-security-policy') ?? '';
   assert.match(policy, /default-src 'none'/);
   assert.doesNotMatch(policy, /unsafe-inline|unsafe-eval|https?:/);
   assert.doesNotMatch(body, /(?:src|href)="(?:https?:)?\/\//);
   assert.match(body, /\/products\/batch\/initiate/);
+});
+
+test('/ leads a browser to a page and tells a program where everything is (§10.3)', async () => {
+  const { body, headers } = await service().call('GET', '/', { key: null });
+  assert.equal(headers.get('vary'), 'Accept');
+  for (const path of [body.docs, body.openapi, body.health])
+    assert.equal((await service().call('GET', path, { key: null })).status, 200, path);
+  const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
+  const answer = await fetch(`${service().address}/`, { headers: { accept }, redirect: 'manual' });
+  assert.equal(answer.status, 302);
+  assert.match(answer.headers.get('location') ?? '', /^\/(?:console|docs)\/$/);
 });
 
 async function makeKey(scope: object, access = 'manage'): Promise<string> {
@@ -284,6 +301,67 @@ test('the metrics count tasks by kind and end, written products, and commits tha
   assert.equal(await readMetric(finished), before.finished + 1);
   assert.equal(await readMetric(created), before.created + 1);
   assert.equal(await readMetric(guarded), refusedBefore + 1);
+});
+
+/** The queries of a dashboard and of the alerts, each with the labels that the text beside it shows. */
+function listQueries(): { query: string; shown: string[] }[] {
+  const deploy = new URL('../../../deploy/', import.meta.url);
+  const dashboard = JSON.parse(readFileSync(new URL('grafana/relata.json', deploy), 'utf8'));
+  const alerts = parse(readFileSync(new URL('prometheus/alerts.yaml', deploy), 'utf8'));
+  const shownIn = (text: string) =>
+    [...text.matchAll(/\{\{ *(?:\$labels\.)?(\w+) *\}\}/g)].map(([, label = '']) => label);
+  return [
+    ...dashboard.panels.flatMap(({ targets }: AnyBody) =>
+      targets.map(({ expr, legendFormat }: AnyBody) => ({ query: expr, shown: shownIn(legendFormat) })),
+    ),
+    ...dashboard.templating.list
+      .filter(({ type }: AnyBody) => type === 'query')
+      .map(({ query }: AnyBody) => ({ query, shown: shownIn(query) })),
+    ...alerts.groups.flatMap(({ rules }: AnyBody) =>
+      rules.map(({ expr, annotations }: AnyBody) => ({ query: expr, shown: shownIn(annotations.summary) })),
+    ),
+  ];
+}
+
+test(
+  'the dashboard and the alerts ask for what /metrics has (§10.3)',
+  embeddedOnly('the data directory has free space'),
+  async () => {
+    const catalog = await createCatalog(service());
+    await catalog.load({ identifier: 'A' });
+    const metrics = readMetricLabels(String((await service().call('GET', '/metrics')).body));
+    const queries = listQueries();
+    assert.ok(queries.length > 25);
+    for (const { query, shown } of queries) assertAnswerable(metrics, query, shown);
+    for (const wrong of [
+      'relata_tasks',
+      'relata_ready{kind="x"}',
+      'sum by (kind) (relata_ready)',
+      'relata_tasks_total{status="LOST"}',
+    ]) {
+      assert.throws(() => assertAnswerable(metrics, wrong, []), wrong);
+    }
+    assert.throws(() => assertAnswerable(metrics, 'relata_tasks_total', ['reason']));
+  },
+);
+
+test('Prometheus reads the alerts and every query of the dashboard', async (t) => {
+  const folder = await makeFolder(t);
+  // What Grafana puts in when it asks.
+  const rules = listQueries().flatMap(({ query }, at) =>
+    query.startsWith('label_values')
+      ? []
+      : { record: `query:${at}`, expr: query.replaceAll('$__rate_interval', '5m') },
+  );
+  await writeFile(join(folder, 'queries.yaml'), JSON.stringify({ groups: [{ name: 'queries', rules }] }));
+  const alerts = fileURLToPath(new URL('../../../deploy/prometheus/alerts.yaml', import.meta.url));
+  const { error, status, stdout, stderr } = spawnSync(
+    'promtool',
+    ['check', 'rules', alerts, join(folder, 'queries.yaml')],
+    { encoding: 'utf8' },
+  );
+  if (error) return t.skip('promtool is not installed');
+  assert.equal(status, 0, stdout + stderr);
 });
 
 test('no value of a key is ever in the log, whichever way it came and whatever became of the request (§5.1 rule 9)', async () => {

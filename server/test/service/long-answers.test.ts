@@ -37,6 +37,8 @@ test('events and exports end within seconds once their key or session may call n
     name: 'Ada',
     password: PASSWORD,
   });
+  const elsewhere = new Browser(service().address);
+  await elsewhere.succeed('POST', '/management/session', { email: 'ada@shop.example', password: PASSWORD });
   const given = { name: 'Doomed', scope: { type: 'account' } };
   const key = (await service().call('POST', '/management/api-keys', { body: given })).body;
   const catalog = await createCatalog(service());
@@ -49,11 +51,13 @@ test('events and exports end within seconds once their key or session may call n
   const held = await Promise.all([
     begin(t, events, withKey),
     begin(t, events, `Cookie: ${browser.cookie}`),
+    begin(t, events, `Cookie: ${elsewhere.cookie}`),
     begin(t, lines, withKey),
   ]);
   const kept = await begin(t, events, `Authorization: Bearer ${service().key}`);
   const allEnded = Promise.all(held.map(ended));
   await service().call('DELETE', `/management/api-keys/${key.id}`);
+  await browser.succeed('DELETE', '/management/sessions?others=true');
   await browser.succeed('DELETE', '/management/session');
   while (service().log.filter((line) => /may call no more/.test(line)).length < held.length) await delay(50);
   for (const socket of held) socket.resume();

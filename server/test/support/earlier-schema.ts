@@ -70,12 +70,17 @@ const MARKS = `drop table upload_process;
 
 /** Of the service's own tables, which only PostgreSQL keeps beside the catalogs. */
 const SECRETS = 'alter table pipeline drop column secrets;';
+/** The embedded store has tasks in another file. */
+const TRACES = 'alter table task drop column traceparent;';
 /** Of PostgreSQL; the embedded store has these tables beside its catalogs. */
 const CHANNELS = 'drop table channel; drop table channel_build; drop table channel_snapshot;';
 /** Tables that the embedded store has in another file. */
 const EVENTS = ['service_event', 'webhook_endpoint', 'webhook_message', 'webhook_delivery', 'webhook_queue']
   .map((table) => `drop table ${table};`)
   .join(' ');
+/** Of the users of the console. */
+const USERS = `alter table console_session drop column address, drop column user_agent;
+  alter table console_user drop column issuer, drop column subject;`;
 
 export interface Earlier {
   /** The migration that is taken back, with all that came after it. */
@@ -98,7 +103,7 @@ export async function takeBack(
   if (store.kind === 'postgres') {
     const marks = before === 'paths' ? MARKS : '';
     await store.change(
-      `${EVENTS} ${SEARCH} ${SECRETS} ${CHANNELS} ${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`,
+      `${TRACES} ${USERS} ${EVENTS} ${SEARCH} ${SECRETS} ${CHANNELS} ${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`,
     );
     return;
   }

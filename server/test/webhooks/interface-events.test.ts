@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { createChannelProject, sold } from '../support/channels/channel-project.ts';
 import { type Receiver, startReceiver, verify } from '../support/outbound/webhook-receiver.ts';
 import { assertRefused, createCatalog, shareService } from '../support/shared-service.ts';
 
@@ -157,6 +158,43 @@ test('a refused commit, a failed run and relations tell too (§6.2)', async () =
   assert.equal(failed?.payload.data.pipelineId, made.body.id);
   assert.equal(failed?.payload.data.error.code, 'source_unreadable');
   assert.equal((await receiver.of('task.failed'))[0]?.payload.data.taskId, failed?.payload.data.taskId);
+});
+
+test('a build that publishes tells so, also when it is not delivered everywhere (§6.2, §16.8)', async () => {
+  const project = await createChannelProject(service());
+  const receiver = await receive();
+  const { projectId } = project;
+  await createEndpoint(receiver, ['channel.published', 'task.failed'], { type: 'project', id: projectId });
+  await project.load(sold('A1'), sold('A2'));
+  const refused = {
+    type: 'sftp',
+    host: '10.0.0.1',
+    user: 'shop',
+    password: 'p',
+    hostKey: `SHA256:${'A'.repeat(43)}`,
+  };
+  const definition = {
+    name: 'Shop',
+    format: { type: 'ndjson' },
+    maxDeletePercent: 0,
+    destinations: [refused],
+  };
+  const channel = await project.create(definition);
+  const task = await project.build(channel);
+  const [published, failed] = await receiver.until((got) => got.length >= 2 && got);
+  assert.deepEqual(
+    [published?.payload.type, published?.payload.data],
+    ['channel.published', { projectId, taskId: task.id, channelId: channel.id, name: 'Shop', rows: 2 }],
+  );
+  assert.equal(failed?.payload.data.task.error.code, 'channel_undelivered');
+  await project.manage('PUT', `/${channel.id}`, { body: { ...channel, filter: { identifiers: ['A1'] } } });
+  assert.equal((await project.build(channel)).error.code, 'channel_shrunk');
+  const next = await receiver.until((got) => got.length >= 3 && got.slice(2));
+  assert.deepEqual(
+    next.map(({ payload }) => payload.data.task.error.code),
+    ['channel_shrunk'],
+    'what is not published is not told',
+  );
 });
 
 test('a scope hears of its projects and no others; who hears nothing costs no row (§6.1)', async () => {

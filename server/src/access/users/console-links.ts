@@ -3,6 +3,9 @@ export function ownerLinkUrl(base: string, token: string): string {
   return `${base}/console/#/welcome/${token}`;
 }
 
+/** Where browsers come back from the company's provider, as it is registered there. */
+export const consoleUrl = (base: string): string => `${base}/console/`;
+
 export function invitationUrl(base: string, token: string): string {
   return `${base}/console/#/invitation/${token}`;
 }

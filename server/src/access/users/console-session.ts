@@ -31,31 +31,48 @@ export interface OpenedSession {
   readonly user: User;
 }
 
+/** The browser: where it is, what it is, and its previous session. */
+export interface Visitor {
+  readonly address: string;
+  readonly userAgent: string | undefined;
+  /** The value of the session that its cookie holds, good or not. */
+  readonly sessionValue: string | undefined;
+}
+
 interface SessionToOpen {
   readonly user: User;
   readonly now: number;
-  /** The session that the browser had until now, if any: it ends. */
-  readonly replaced: string | undefined;
+  /** The session that the browser had until now, if any, ends. */
+  readonly visitor: Visitor;
 }
+
+/** Browsers need 200 characters at most; whoever sends more has it cut. */
+const USER_AGENT_LENGTH = 255;
 
 /** Always with a new value: against session fixation, one that came with the request is not used. */
 export async function openSession(
   tx: ControlTransaction,
-  { user, now, replaced }: SessionToOpen,
+  { user, now, visitor }: SessionToOpen,
 ): Promise<OpenedSession> {
-  if (replaced !== undefined) await removeSessionByHash(tx, hashSecret(replaced));
+  const { sessionValue, address, userAgent } = visitor;
+  if (sessionValue !== undefined) await removeSessionByHash(tx, hashSecret(sessionValue));
   const value = makeSecret();
   const id = await insertSession(tx, {
     userId: user.id,
     hash: hashSecret(value),
     createdAt: now,
     expiresAt: now + LIFETIME_MS,
+    address,
+    userAgent: userAgent?.slice(0, USER_AGENT_LENGTH) ?? null,
   });
   await updateUser(tx, { id: user.id, signedInAt: now });
   const signedIn = { ...user, signedInAt: now };
   const caller = toUserCaller(signedIn, id);
   return { value, maxAgeSeconds: LIFETIME_MS / 1000, caller, user: signedIn };
 }
+
+/** The sessions of a user that have not ended are those used after the one and ending after the other. */
+export const openSessionsAt = (now: number) => ({ expiresAfter: now, usedAfter: now - IDLE_MS });
 
 export interface SessionFinder {
   /** @throws not_signed_in when there is no such session, or it has ended */

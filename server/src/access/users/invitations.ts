@@ -12,7 +12,7 @@ import {
 } from '../../projects/projects.ts';
 import type { ControlTransaction, Database } from '../../storage/storage.ts';
 import { refuseLimited } from '../keys/keys.ts';
-import { type OpenedSession, openSession } from './console-session.ts';
+import { type OpenedSession, openSession, type Visitor } from './console-session.ts';
 import {
   findInvitation,
   findInvitationByHash,
@@ -23,7 +23,7 @@ import {
   removeInvitationsTo,
 } from './invitation-store.ts';
 import { hashPassword, refuseWeakPassword } from './password.ts';
-import { userChange, type Visitor, writeSessions } from './sign-in.ts';
+import { userChange, writeSessions } from './sign-in.ts';
 import { hashSecret, makeSecret, normalizeEmail } from './user.ts';
 import { refuseUnlessOwner, type UserManagementParts } from './user-management.ts';
 import { findUserByEmail, insertUser } from './user-store.ts';
@@ -134,7 +134,7 @@ async function accept(
     if ((await findUserByEmail(tx, email)) !== undefined) throw new ServiceError('email_taken');
     await removeInvitation(tx, id);
     const user = await insertUser(tx, { accountId, email, name, role, passwordHash, createdAt: now });
-    const opened = await openSession(tx, { user, now, replaced: visitor.sessionValue });
+    const opened = await openSession(tx, { user, now, visitor });
     const details = { email, role, invitedBy: createdBy };
     await projects.recordChange({ ...userChange(opened.caller, 'created'), details }, tx);
     return opened;

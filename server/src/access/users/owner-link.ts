@@ -2,12 +2,12 @@ import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { commandAuthor, describeChange, type Projects } from '../../projects/projects.ts';
 import type { ControlTransaction, Database } from '../../storage/storage.ts';
-import { type OpenedSession, openSession } from './console-session.ts';
+import { type OpenedSession, openSession, type Visitor } from './console-session.ts';
 import { removeSessionsOf } from './console-session-store.ts';
 import { removeInvitationsTo } from './invitation-store.ts';
 import { findOwnerLink, insertOwnerLink, removeOwnerLinks } from './owner-link-store.ts';
 import { hashPassword, refuseWeakPassword } from './password.ts';
-import { userChange, type Visitor, writeSessions } from './sign-in.ts';
+import { userChange, writeSessions } from './sign-in.ts';
 import { hashSecret, makeSecret, normalizeEmail, type User } from './user.ts';
 import { findUserByEmail, hasAnyOwner, insertUser, updateUser } from './user-store.ts';
 
@@ -66,8 +66,7 @@ export function createOwnerLinks(parts: OwnerLinkParts): OwnerLinks {
         const { accountId } = await getLink(tx, hash, clock.now());
         await removeOwnerLinks(tx, accountId);
         const user = await makeOwner(parts, { tx, accountId, given: { ...owner, passwordHash } });
-        const replaced = visitor.sessionValue;
-        const opened = await openSession(tx, { user: user.user, now: clock.now(), replaced });
+        const opened = await openSession(tx, { user: user.user, now: clock.now(), visitor });
         const { what, details } = user;
         await projects.recordChange({ ...userChange(opened.caller, what), details }, tx);
         return opened;

@@ -1,23 +1,29 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { csrfTokenOf, type Routes, type Server, type SessionCookie, serve } from '../../http/http.ts';
-import { isUser, type UserCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Access } from '../access.ts';
-import { DoneAnswer } from '../keys/keys.ts';
-import type { OpenedSession } from './console-session.ts';
-import type { Visitor } from './sign-in.ts';
+import { consoleUrl } from './console-links.ts';
+import type { OpenedSession, Visitor } from './console-session.ts';
+import { userOf } from './user.ts';
 import {
+  CompanyReturn,
+  CompanySignInStart,
   Credentials,
   InvitationAcceptance,
   NewOwner,
   PasswordChange,
   SignedIn,
+  SignInWays,
   toSignedIn,
 } from './user-schemas.ts';
 
 export interface SessionRouteParts {
   readonly access: Access;
   readonly cookie: SessionCookie;
+  /** Holds what an attempt is recognised by, until the browser comes back from the provider. */
+  readonly attemptCookie: SessionCookie;
+  /** Where browsers find the service, without a slash at its end. */
+  readonly findBaseUrl: () => string;
 }
 
 /** 16 KiB hold the longest of each field, escaped: more would be memory that anybody can have held. */
@@ -25,8 +31,9 @@ const open = { guard: 'sign-in', maxBodyMib: 1 / 64 } as const;
 /** Signing in and out is for every role. */
 const own = { guard: 'session', role: 'viewer' } as const;
 const tags = ['Sign in'];
-const done = { status: 'success' } as const;
 const answer = { 200: SignedIn };
+/** As long as somebody may take to sign in at the provider, with a second factor. */
+const ATTEMPT_SECONDS = 600;
 
 /** Source: docs/interface.md §5.6. */
 export const sessionRoutes =
@@ -35,7 +42,7 @@ export const sessionRoutes =
     serveSignIn(server, parts);
     serveLinks(server, parts);
     serveSession(server, parts);
-    serveSignOut(server, parts);
+    serveCompanyAccount(server, parts);
   };
 
 function serveSignIn(server: Server, parts: SessionRouteParts): void {
@@ -82,7 +89,7 @@ function serveSession(server: Server, parts: SessionRouteParts): void {
   const about = { config: own, tags, answer };
   const read = { ...about, method: 'GET', path: '/management/session', summary: 'Who is signed in' } as const;
   serve(server, read, async (request) => {
-    const described = await parts.access.describeUser(userOf(request));
+    const described = await parts.access.describeUser(userOf(request.caller));
     return toSignedIn(described, csrfTokenOf(parts.cookie.read(request) ?? ''));
   });
 
@@ -97,38 +104,63 @@ function serveSession(server: Server, parts: SessionRouteParts): void {
   serve(server, password, async (request, reply) => {
     const { current, new: next } = request.body;
     const visitor = visitorOf(parts, request);
-    const opened = await parts.access.changePassword(userOf(request), { current, next }, visitor);
+    const opened = await parts.access.changePassword(userOf(request.caller), { current, next }, visitor);
     return answerOpened(parts, reply, opened);
   });
 }
 
-function serveSignOut(server: Server, { access, cookie }: SessionRouteParts): void {
-  const about = { config: own, tags, answer: { 200: DoneAnswer } };
-  const here = {
+function serveCompanyAccount(server: Server, parts: SessionRouteParts): void {
+  const { access, attemptCookie, findBaseUrl } = parts;
+  const about = { config: { ...open, maxBodyMib: 1 / 16 }, tags } as const;
+  const ways = {
     ...about,
-    method: 'DELETE',
-    ...{ path: '/management/session', summary: 'Sign out here' },
+    method: 'GET',
+    path: '/management/session/ways',
+    summary: 'How people sign in here',
+    answer: { 200: SignInWays },
   } as const;
-  serve(server, here, async (request, reply) => {
-    await access.signOut(userOf(request));
-    cookie.clear(reply);
-    return done;
+  serve(server, ways, async () => {
+    const { providerName: name } = access;
+    return { companyAccount: name === undefined ? null : { name } };
   });
 
-  const everywhere = {
+  const begin = {
     ...about,
-    method: 'DELETE',
-    ...{ path: '/management/sessions', summary: 'Sign out everywhere' },
+    method: 'POST',
+    path: '/management/session/company-account/start',
+    summary: 'Begin to sign in with the company account',
+    description: 'Sets a cookie for 10 minutes; the browser goes to the address that is answered.',
+    answer: { 200: CompanySignInStart },
   } as const;
-  serve(server, everywhere, async (request, reply) => {
-    await access.signOutEverywhere(userOf(request));
-    cookie.clear(reply);
-    return done;
+  serve(server, begin, async (request, reply) => {
+    const { url, attempt } = await access
+      .beginCompanySignIn(consoleUrl(findBaseUrl()))
+      .catch(logProblem(request));
+    attemptCookie.write(reply, attempt, ATTEMPT_SECONDS);
+    return { url };
+  });
+
+  const finish = {
+    ...about,
+    method: 'POST',
+    path: '/management/session/company-account',
+    summary: 'Sign in with what the provider answered',
+    ...{ body: CompanyReturn, answer: { 200: SignedIn } },
+  } as const;
+  serve(server, finish, async (request, reply) => {
+    const attempt = attemptCookie.read(request);
+    const returned = { attempt, query: request.body.query, returnUrl: consoleUrl(findBaseUrl()) };
+    const opened = await access
+      .finishCompanySignIn(returned, visitorOf(parts, request))
+      .catch(logProblem(request));
+    const answer = await answerOpened(parts, reply, opened);
+    attemptCookie.clear(reply);
+    return answer;
   });
 }
 
 async function answerOpened(
-  { access, cookie }: SessionRouteParts,
+  { access, cookie }: Pick<SessionRouteParts, 'access' | 'cookie'>,
   reply: FastifyReply,
   { value, maxAgeSeconds, caller }: OpenedSession,
 ) {
@@ -137,12 +169,27 @@ async function answerOpened(
   return toSignedIn(described, csrfTokenOf(value));
 }
 
-function visitorOf({ cookie }: SessionRouteParts, request: FastifyRequest): Visitor {
-  return { address: request.ip, sessionValue: cookie.read(request) };
+function visitorOf({ cookie }: Pick<SessionRouteParts, 'cookie'>, request: FastifyRequest): Visitor {
+  return {
+    address: request.ip,
+    userAgent: request.headers['user-agent'],
+    sessionValue: cookie.read(request),
+  };
 }
 
-/** The guard admits only sessions here. */
-function userOf({ caller }: FastifyRequest): UserCaller {
-  if (!isUser(caller)) throw new ServiceError('not_signed_in');
-  return caller;
+/** Strangers are told little of what is wrong between the service and the provider; its operator reads it here. */
+const logProblem = (request: FastifyRequest) => (error: unknown) => {
+  if (error instanceof ServiceError && error.facts.cause instanceof Error) {
+    request.log.warn(
+      { problem: describeProblem(error.facts.cause) },
+      'the sign-in provider refused or failed',
+    );
+  }
+  throw error;
+};
+
+/** Texts alone: what else is in such an error may hold tokens. */
+function describeProblem(error: Error): string {
+  const { message, cause } = error;
+  return cause instanceof Error ? `${message}: ${describeProblem(cause)}` : message;
 }

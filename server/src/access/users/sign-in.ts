@@ -3,19 +3,12 @@ import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Account, Change, Projects } from '../../projects/projects.ts';
 import type { ControlTransaction, Database } from '../../storage/storage.ts';
-import { type OpenedSession, openSession } from './console-session.ts';
-import { removeSession, removeSessionsOf } from './console-session-store.ts';
+import { type OpenedSession, openSession, type Visitor } from './console-session.ts';
+import { removeSessionsOf } from './console-session-store.ts';
 import { hashPassword, isPassword, refuseWeakPassword } from './password.ts';
 import type { PasswordLimit } from './password-limit.ts';
 import { normalizeEmail, type User } from './user.ts';
 import { findUser, findUserByEmail, type StoredUser, updateUser } from './user-store.ts';
-
-/** The browser's network address and its previous session. */
-export interface Visitor {
-  readonly address: string;
-  /** The value of the session that its cookie holds, good or not. */
-  readonly sessionValue: string | undefined;
-}
 
 interface Credentials {
   readonly email: string;
@@ -27,16 +20,12 @@ interface PasswordChange {
   readonly next: string;
 }
 
-/** Signing in and out, each in the audit log. Source: docs/interface.md §5.6. */
+/** Signing in, each time in the audit log. Source: docs/interface.md §5.6. */
 export interface SignIn {
   /** An unknown address and a wrong password are alike. @throws sign_in_refused, _limited, _unstored */
   signIn(given: Credentials, visitor: Visitor): Promise<OpenedSession>;
   /** @throws not_signed_in when the user was deleted a moment ago */
   describeUser(caller: UserCaller): Promise<{ user: User; account: Account }>;
-  /** The session is refused from the moment this returns. */
-  signOut(caller: UserCaller): Promise<void>;
-  /** All sessions of the user. */
-  signOutEverywhere(caller: UserCaller): Promise<void>;
   /**
    * Ends all sessions of the user, who may have changed it because somebody else has one, and opens a new one.
    * @throws password_wrong, sign_in_limited, request_invalid
@@ -65,16 +54,6 @@ export function createSignIn(parts: SignInParts): SignIn {
       if (user === undefined) throw new ServiceError('not_signed_in');
       return { user, account: await projects.getAccount(user.accountId) };
     },
-    signOut: (caller) =>
-      writeSessions(parts, async (tx) => {
-        await removeSession(tx, caller.sessionId);
-        await projects.recordChange(userChange(caller, 'signed-out'), tx);
-      }),
-    signOutEverywhere: (caller) =>
-      writeSessions(parts, async (tx) => {
-        await removeSessionsOf(tx, caller.userId);
-        await projects.recordChange(userChange(caller, 'signed-out-everywhere'), tx);
-      }),
     changePassword: (caller, given, visitor) => changePassword(parts, { caller, given, visitor }),
   };
 }
@@ -110,8 +89,7 @@ async function signIn(parts: SignInParts, given: Credentials, visitor: Visitor):
   if (user === undefined || !isRight) throw new ServiceError('sign_in_refused');
   const opened = await writeSessions(parts, async (tx) => {
     const present = await getUnchanged(tx, user);
-    const sessionOrder = { user: present, now: clock.now(), replaced: visitor.sessionValue };
-    const session = await openSession(tx, sessionOrder);
+    const session = await openSession(tx, { user: present, now: clock.now(), visitor });
     await projects.recordChange(userChange(session.caller, 'signed-in'), tx);
     return session;
   });
@@ -122,7 +100,8 @@ async function signIn(parts: SignInParts, given: Credentials, visitor: Visitor):
 /** A user who was deleted, or whose password changed, since the check cannot sign in with the old one. */
 async function getUnchanged(tx: ControlTransaction, user: StoredUser): Promise<StoredUser> {
   const present = await findUser(tx, user);
-  if (present?.passwordHash !== user.passwordHash) throw new ServiceError('sign_in_refused');
+  if (present === undefined || present.passwordHash !== user.passwordHash)
+    throw new ServiceError('sign_in_refused');
   return present;
 }
 
@@ -142,7 +121,7 @@ async function changePassword(
     const present = await getUnchanged(tx, user);
     await updateUser(tx, { id: user.id, passwordHash });
     await removeSessionsOf(tx, user.id);
-    const session = await openSession(tx, { user: present, now: clock.now(), replaced: undefined });
+    const session = await openSession(tx, { user: present, now: clock.now(), visitor });
     await projects.recordChange(userChange(session.caller, 'password-changed'), tx);
     return session;
   });

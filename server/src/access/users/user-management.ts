@@ -18,7 +18,14 @@ import { removeSessionsOf } from './console-session-store.ts';
 import { removeInvitationsBy } from './invitation-store.ts';
 import { writeSessions } from './sign-in.ts';
 import type { User } from './user.ts';
-import { countOwners, findUser, listUsers, removeUser, type StoredUser, updateUser } from './user-store.ts';
+import {
+  countLocalOwners,
+  findUser,
+  listUsers,
+  removeUser,
+  type StoredUser,
+  updateUser,
+} from './user-store.ts';
 
 interface UserChange {
   readonly id: number;
@@ -59,6 +66,7 @@ export function createUserManagement(parts: UserManagementParts): UserManagement
       return writeSessions(parts, async (tx) => {
         const before = await getUser(tx, author, id);
         const after = { ...before, ...change };
+        refuseRoleOfGroups(before, after);
         if (!includesRole(before.role, after.role)) await refuseLimited(tx, author);
         if (before.role === 'owner' && after.role !== 'owner') {
           await refuseLastOwner(tx, before);
@@ -106,10 +114,18 @@ async function getUser(tx: ControlTransaction, { accountId }: Author, id: number
   return user;
 }
 
+/** At the next sign-in it would be that of the groups again. @throws role_of_groups */
+function refuseRoleOfGroups(before: User, after: User): void {
+  if (before.signsInWith === 'password' || after.role === before.role) return;
+  throw new ServiceError('role_of_groups', { details: ['change the groups at the provider'] });
+}
+
 /** @throws last_owner */
-async function refuseLastOwner(tx: ControlTransaction, { accountId }: User): Promise<void> {
-  if ((await countOwners(tx, accountId)) > 1) return;
-  throw new ServiceError('last_owner', { details: ['make another user an owner first'] });
+async function refuseLastOwner(tx: ControlTransaction, { accountId, signsInWith }: User): Promise<void> {
+  if (signsInWith === 'company-account' || (await countLocalOwners(tx, accountId)) > 1) return;
+  throw new ServiceError('last_owner', {
+    details: ['make another user who signs in with a password an owner first'],
+  });
 }
 
 function describeUserChange(author: Author, what: string, { id, name }: User): Change {

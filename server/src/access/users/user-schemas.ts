@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { Id } from '../../http/http.ts';
 import type { Account } from '../../projects/projects.ts';
+import type { ConsoleSession } from './console-session-store.ts';
 import type { Invitation } from './invitation-store.ts';
 import type { User } from './user.ts';
 
@@ -38,16 +39,77 @@ export const InvitationAcceptance = Type.Object({ token: Token, name: Name, pass
 export const NewInvitation = Type.Object({ email: Email, role: RoleWord }, closed);
 export const UserChange = Type.Partial(Type.Object({ name: Name, role: RoleWord }), closed);
 export const UserParams = Type.Object({ id: Id });
+export const SignOutQuery = Type.Object({
+  others: Type.Optional(Type.Boolean({ description: 'true: this session goes on' })),
+});
+
+const SignsInWith = Type.Union([Type.Literal('password'), Type.Literal('company-account')]);
+
+/** Long enough for what any provider sends back. */
+export const CompanyReturn = Type.Object(
+  {
+    query: Type.String({
+      maxLength: 8_192,
+      description: 'with which the browser came back to /console/, without the question mark',
+    }),
+  },
+  closed,
+);
+
+export const SignInWays = Type.Object(
+  {
+    companyAccount: Type.Union([Type.Object({ name: Type.String() }), Type.Null()], {
+      description: 'the provider of the company; null: people sign in with passwords alone',
+    }),
+  },
+  { title: 'SignInWays' },
+);
+
+export const CompanySignInStart = Type.Object({
+  url: Type.String({ description: 'where the browser goes' }),
+});
+
+export const SignedOut = Type.Object({
+  status: Type.Literal('success'),
+  providerSignOutUrl: Type.Optional(
+    Type.String({ description: 'where a user with a company account signs out there too' }),
+  ),
+});
 
 /** Source: docs/interface.md §5.6 rule 3. */
 export const SignedIn = Type.Object(
   {
-    user: Type.Object({ id: Type.Integer(), email: Type.String(), name: Type.String(), role: RoleWord }),
+    user: Type.Object({
+      id: Type.Integer(),
+      email: Type.String(),
+      name: Type.String(),
+      role: RoleWord,
+      signsInWith: SignsInWith,
+    }),
     account: Type.Object({ id: Type.Integer(), name: Type.String() }),
     csrfToken: Type.String({ description: 'for the header `X-CSRF-Token`' }),
   },
   { title: 'SignedIn' },
 );
+
+const WireSession = Type.Object(
+  {
+    id: Type.Integer(),
+    isCurrent: Type.Boolean({ description: 'the session of this request' }),
+    createdAt: Instant,
+    usedAt: Type.Integer({ description: 'epoch milliseconds, to the minute' }),
+    expiresAt: Instant,
+    address: Type.Union([Type.String(), Type.Null()], {
+      description: 'the network address that signed in; null: not known',
+    }),
+    userAgent: Type.Union([Type.String(), Type.Null()], {
+      description: 'how the browser names itself, at most 255 characters; null: not known',
+    }),
+  },
+  { title: 'ConsoleSession' },
+);
+
+export const SessionPage = Type.Object({ items: Type.Array(WireSession), nextCursor: NextCursor });
 
 export const WireUser = Type.Object(
   {
@@ -57,6 +119,7 @@ export const WireUser = Type.Object(
     role: RoleWord,
     createdAt: Instant,
     signedInAt: Type.Union([Instant, Type.Null()], { description: 'the last time' }),
+    signsInWith: SignsInWith,
   },
   { title: 'User' },
 );
@@ -92,12 +155,21 @@ export const UserPage = Type.Object({ items: Type.Array(WireUser), nextCursor: N
 export const InvitationPage = Type.Object({ items: Type.Array(WireInvitation), nextCursor: NextCursor });
 
 export function toSignedIn({ user, account }: { user: User; account: Account }, csrfToken: string) {
-  const { id, email, name, role } = user;
-  return { user: { id, email, name, role }, account: { id: account.id, name: account.name }, csrfToken };
+  const { id, email, name, role, signsInWith } = user;
+  return {
+    user: { id, email, name, role, signsInWith },
+    account: { id: account.id, name: account.name },
+    csrfToken,
+  };
 }
 
-export function toWireUser({ id, email, name, role, createdAt, signedInAt }: User) {
-  return { id, email, name, role, createdAt, signedInAt };
+export function toWireSession(session: ConsoleSession, currentId: number) {
+  const { id, createdAt, usedAt, expiresAt, address, userAgent } = session;
+  return { id, isCurrent: id === currentId, createdAt, usedAt, expiresAt, address, userAgent };
+}
+
+export function toWireUser({ id, email, name, role, createdAt, signedInAt, signsInWith }: User) {
+  return { id, email, name, role, createdAt, signedInAt, signsInWith };
 }
 
 export function toWireInvitation({ id, email, role, createdAt, createdBy, expiresAt }: Invitation) {

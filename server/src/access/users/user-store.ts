@@ -7,12 +7,33 @@ import type { User } from './user.ts';
 type Rows = Database['read'] | ControlTransaction;
 
 export interface StoredUser extends User {
-  readonly passwordHash: string;
+  /** undefined: they sign in with the company's account. */
+  readonly passwordHash: string | undefined;
+}
+
+/** Who somebody is at the company's provider. */
+export interface Identity {
+  readonly issuer: string;
+  readonly subject: string;
 }
 
 /** By the index of the unique address. */
 export async function findUserByEmail(rows: Rows, email: string): Promise<StoredUser | undefined> {
   const row = await rows.selectFrom('console_user').selectAll().where('email', '=', email).executeTakeFirst();
+  return row && toStoredUser(row);
+}
+
+/** In any account, by the index of the identity. */
+export async function findUserByIdentity(
+  rows: Rows,
+  { issuer, subject }: Identity,
+): Promise<StoredUser | undefined> {
+  const row = await rows
+    .selectFrom('console_user')
+    .selectAll()
+    .where('issuer', '=', issuer)
+    .where('subject', '=', subject)
+    .executeTakeFirst();
   return row && toStoredUser(row);
 }
 
@@ -42,22 +63,25 @@ export async function listUsers(rows: Rows, accountId: number, place: PagePlace)
   return found.map(toUser);
 }
 
-export async function countOwners(rows: Rows, accountId: number): Promise<number> {
+/** Those who sign in with a password: no provider and no change of its groups can take them away. */
+export async function countLocalOwners(rows: Rows, accountId: number): Promise<number> {
   const { count } = await rows
     .selectFrom('console_user')
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .where('account_id', '=', accountId)
     .where('role', '=', 'owner')
+    .where('issuer', 'is', null)
     .executeTakeFirstOrThrow();
   return Number(count);
 }
 
-/** In any account. */
+/** In any account, with a password. */
 export async function hasAnyOwner(rows: Rows): Promise<boolean> {
   const found = await rows
     .selectFrom('console_user')
     .select('id')
     .where('role', '=', 'owner')
+    .where('issuer', 'is', null)
     .limit(1)
     .execute();
   return found.length > 0;
@@ -70,9 +94,8 @@ export async function insertUser(
     email: string;
     name: string;
     role: Role;
-    passwordHash: string;
     createdAt: number;
-  },
+  } & ({ passwordHash: string } | { identity: Identity }),
 ): Promise<User> {
   const row = await tx
     .insertInto('console_user')
@@ -81,8 +104,10 @@ export async function insertUser(
       email: user.email,
       name: user.name,
       role: user.role,
-      password_hash: user.passwordHash,
       created_at: user.createdAt,
+      ...('identity' in user
+        ? { ...user.identity, password_hash: '' }
+        : { password_hash: user.passwordHash }),
     })
     .returningAll()
     .executeTakeFirstOrThrow();
@@ -91,14 +116,22 @@ export async function insertUser(
 
 export async function updateUser(
   tx: ControlTransaction,
-  change: { id: number; name?: string; role?: Role; passwordHash?: string; signedInAt?: number },
+  change: Partial<Pick<User, 'email' | 'name' | 'role'>> & {
+    id: number;
+    /** Whoever has one signs in with it from now on. */
+    passwordHash?: string;
+    signedInAt?: number;
+  },
 ): Promise<void> {
   await tx
     .updateTable('console_user')
     .set({
+      ...(change.email !== undefined && { email: change.email }),
       ...(change.name !== undefined && { name: change.name }),
       ...(change.role !== undefined && { role: change.role }),
-      ...(change.passwordHash !== undefined && { password_hash: change.passwordHash }),
+      ...(change.passwordHash !== undefined && {
+        ...{ password_hash: change.passwordHash, issuer: null, subject: null },
+      }),
       ...(change.signedInAt !== undefined && { signed_in_at: change.signedInAt }),
     })
     .where('id', '=', change.id)
@@ -110,7 +143,9 @@ export async function removeUser(tx: ControlTransaction, id: number): Promise<vo
   await tx.deleteFrom('console_user').where('id', '=', id).execute();
 }
 
-export function toUser(row: Omit<Selectable<ControlSchema['console_user']>, 'password_hash'>): User {
+export function toUser(
+  row: Omit<Selectable<ControlSchema['console_user']>, 'password_hash' | 'subject'>,
+): User {
   return {
     id: row.id,
     accountId: row.account_id,
@@ -119,9 +154,10 @@ export function toUser(row: Omit<Selectable<ControlSchema['console_user']>, 'pas
     role: row.role,
     createdAt: row.created_at,
     signedInAt: row.signed_in_at,
+    signsInWith: row.issuer === null ? 'password' : 'company-account',
   };
 }
 
 function toStoredUser(row: Selectable<ControlSchema['console_user']>): StoredUser {
-  return { ...toUser(row), passwordHash: row.password_hash };
+  return { ...toUser(row), passwordHash: row.password_hash || undefined };
 }

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Access, Role, UserCaller } from '../../kernel/caller.ts';
+import { type Access, type Caller, isUser, type Role, type UserCaller } from '../../kernel/caller.ts';
+import { ServiceError } from '../../kernel/errors.ts';
 
 /** A person who signs in to the console. Source: docs/interface.md §5.6. */
 export interface User {
@@ -11,6 +12,7 @@ export interface User {
   readonly role: Role;
   readonly createdAt: number;
   readonly signedInAt: number | null;
+  readonly signsInWith: 'password' | 'company-account';
 }
 
 /** SHA-256 of a secret, hex. A secret has 256 random bits, so a slow hash would add nothing. */
@@ -23,6 +25,12 @@ export function toUserCaller(user: User, sessionId: number): UserCaller {
   const { id, accountId, name, role } = user;
   const scope = { type: 'account' } as const;
   return { userId: id, userName: name, accountId, role, sessionId, scope, access: ACCESS[role] };
+}
+
+/** Where the guard admits only sessions. */
+export function userOf(caller: Caller): UserCaller {
+  if (!isUser(caller)) throw new ServiceError('not_signed_in');
+  return caller;
 }
 
 /** People write their address in one way here and in another way there. */

@@ -4,10 +4,10 @@ import { type ChannelThreadData, channelThreadOperations } from '../../channels/
 import { createPostgresPasses, createSqlitePasses } from '../../relations/relations.ts';
 import { createCatalogFiles, openPayloads, openPostgres, serveOperations } from '../../storage/storage.ts';
 
-const { place } = workerData as ChannelThreadData;
+const { place, allow } = workerData as ChannelThreadData;
 const passes =
   place.kind === 'embedded'
     ? createSqlitePasses(createCatalogFiles(place.catalogs))
     : createPostgresPasses(openPostgres(place));
 
-serveOperations(channelThreadOperations({ passes, payloads: openPayloads(place) }));
+serveOperations(channelThreadOperations({ passes, payloads: openPayloads(place), allow }));

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/logger.ts';
+import { traced } from '../../kernel/trace.ts';
 import type { Database } from '../../storage/storage.ts';
 import type { Ingest, IngestSource } from '../ingest/ingest.ts';
 import {
@@ -137,7 +138,17 @@ export class Staging {
     return session;
   }
 
-  private async stage(
+  private stage(session: Session, fullUpdateId: number, accepted: AcceptedBatch): Promise<void> {
+    const { projectId } = session;
+    const attributes = { 'relata.project.id': projectId, 'relata.full_update.id': fullUpdateId };
+    return traced(
+      { name: 'stage batch', attributes: { ...attributes, 'relata.batch': accepted.batch } },
+      () => this.extract(session, fullUpdateId, accepted),
+    );
+  }
+
+  /** Begins to write the batch, too: `writes` says when that is done. */
+  private async extract(
     session: Session,
     fullUpdateId: number,
     { batch, source }: AcceptedBatch,
@@ -154,15 +165,14 @@ export class Staging {
     const { packed, report, revision, derivationRevision } = extracted;
     await session.writes[0];
     const extractedBy: ExtractedBy = { revision, drafts: drafts.map(defined) };
-    const write = store.stageBatch(projectId, {
-      fullUpdateId,
-      batch,
-      packed,
-      derivationRevision,
-      report,
+    const written = {
+      ...{ fullUpdateId, batch, packed, derivationRevision, report },
       observed: JSON.stringify(found.observed),
       extractedBy: JSON.stringify(extractedBy),
-    });
+    };
+    const write = traced({ name: 'write batch', attributes: { 'relata.batch': batch } }, () =>
+      store.stageBatch(projectId, written),
+    );
     write.catch((error: unknown) => this.fail(session, fullUpdateId, error));
     session.writes = [session.writes[1], write];
   }

@@ -2,11 +2,14 @@ import { ServiceError } from '../../kernel/errors.ts';
 import { type ThreadPlace, ThreadSupply } from '../../storage/storage.ts';
 import type { TaskRun } from '../../tasks/tasks.ts';
 import type { BuildEvent, BuildOrder, BuildOutput } from './build-thread.ts';
+import type { Delivery, DeliveryOrder } from './delivery.ts';
 import type { FeedPreview, PreviewOrder } from './feed-preview.ts';
 
 /** What the thread of a build is started with. */
 export interface ChannelThreadData {
   readonly place: ThreadPlace;
+  /** CIDR ranges that are delivered to although they are not public. */
+  readonly allow: readonly string[];
 }
 
 /** Of objects: pages of products and what is made of them. */
@@ -16,6 +19,8 @@ const PREVIEW_MS = 60_000;
 export interface BuildThreads {
   /** @param onPiece  told of a payload before it is written */
   build(order: BuildOrder, parts: BuildParts): Promise<BuildOutput>;
+  /** @param signal  ends it wherever it is */
+  deliver(order: DeliveryOrder, signal: AbortSignal): Promise<Delivery>;
   /** @param signal  ends it with its reason */
   preview(order: PreviewOrder, signal?: AbortSignal): Promise<FeedPreview>;
   close(): Promise<void>;
@@ -42,6 +47,8 @@ export function createBuildThreads(entry: URL, data: ChannelThreadData): BuildTh
           await takeEvent(event, parts);
         }
       }),
+    deliver: (order, signal) =>
+      builds.use(signal, (thread) => thread.run<Delivery>('deliver', order, { key: 0 })),
     async preview(order, signal) {
       const timeUp = AbortSignal.timeout(PREVIEW_MS);
       const either = signal === undefined ? timeUp : AbortSignal.any([signal, timeUp]);

@@ -16,7 +16,7 @@ import type { FeedPreview } from './feed-preview.ts';
 
 const PATH = '/management/projects/:id/channels';
 const about = { tags: ['Channels'], params: ChannelParams };
-const manage = { guard: 'management', access: 'manage', maxBodyMib: 2 } as const;
+const question = { guard: 'management', access: 'manage', maxBodyMib: 2, role: 'viewer' } as const;
 
 /** Source: docs/interface.md §16.3, §16.5. */
 export const channelBuildRoutes =
@@ -74,7 +74,7 @@ function servePreviews(server: Server, { channels }: ChannelRouteParts): void {
     ...about,
     method: 'POST',
     path: `${PATH}/:channelId/preview`,
-    config: manage,
+    config: question,
     ...{ summary: 'Preview a channel, as it is stored or as it is sent', description },
     ...{ body: Type.Optional(body), answer: { 200: WirePreview } },
   } as const;
@@ -90,7 +90,7 @@ function servePreviews(server: Server, { channels }: ChannelRouteParts): void {
     path: `${PATH}/preview`,
     tags: ['Channels'],
     params: Type.Object({ id: ChannelParams.properties.id }),
-    config: manage,
+    config: question,
     ...{ summary: 'Preview a definition', description, body: SentPreview, answer: { 200: WirePreview } },
   } as const;
   serve(server, fresh, ({ project, body: sent }, reply) =>

@@ -1,10 +1,11 @@
 /** What the thread of a build does: it reads one state of a catalog, and writes the files of a channel. */
 import type { CatalogPasses } from '../../relations/relations.ts';
-import type { Operation, PayloadFiles } from '../../storage/storage.ts';
+import type { Operation } from '../../storage/storage.ts';
 import type { ReportLine } from '../../tasks/tasks.ts';
 import type { BuildCounts, ChannelDefinition, FeedFile } from '../definitions/definitions.ts';
 import { NO_COUNTS } from '../definitions/definitions.ts';
 import { planFiles } from '../formats/formats.ts';
+import { type DeliveryOrder, type DeliveryParts, deliver } from './delivery.ts';
 import { FeedFileWriter } from './feed-files.ts';
 import { type PreviewOrder, previewFeed } from './feed-preview.ts';
 import { type FeedRows, openFeedRows, type ReadPage, type ReadRow } from './feed-rows.ts';
@@ -29,9 +30,8 @@ export type BuildEvent =
   | { readonly kind: 'page'; readonly counts: BuildCounts; readonly report: readonly ReportLine[] }
   | { readonly kind: 'end'; readonly output: BuildOutput };
 
-export interface BuildThreadParts {
+export interface BuildThreadParts extends DeliveryParts {
   readonly passes: CatalogPasses;
-  readonly payloads: PayloadFiles;
 }
 
 /** Hands events over one at a time: whoever offers one goes on when it is taken. */
@@ -109,16 +109,21 @@ async function writeFeed({ payloads }: BuildThreadParts, { order, rows, offer }:
     told = tally.counts.products;
   }
   const written = await writer.end();
+  tally.tellAbsent();
   tally.counts.files = written.length;
   tally.counts.bytes = written.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   await offer(tally.tell());
   return { counts: { ...tally.counts }, files: written };
 }
 
+/** Examples of related products that are not named. */
+const SHOWN_ABSENT = 10;
+
 /** What a build has counted, and what it has to say of products since it last did. */
 class BuildTally {
   readonly counts = { ...NO_COUNTS };
   report: ReportLine[] = [];
+  readonly #absent: string[] = [];
 
   /** @returns the rows that go out */
   take({ products, rows }: ReadPage): ReadRow[] {
@@ -129,9 +134,21 @@ class BuildTally {
     const going = rows.filter(({ isLeftOut }) => !isLeftOut);
     counts.leftOut += rows.length - going.length;
     counts.rows += going.length;
-    for (const { row } of going)
+    for (const { identifier, row, absent } of going) {
       for (const { identifiers } of row.related) counts.related += identifiers.length;
+      counts.relatedLeftOut += absent.length;
+      if (absent.length > 0 && this.#absent.length < SHOWN_ABSENT)
+        this.#absent.push(`${absent[0]} of ${identifier}`);
+    }
     return going;
+  }
+
+  /** One line stands for all: there may be more than products. */
+  tellAbsent(): void {
+    const { relatedLeftOut: count } = this.counts;
+    if (count === 0) return;
+    const message = `${count} related products are not named, because this feed does not have them: ${this.#absent.join(', ')}`;
+    this.report.push({ code: 'related_absent', field: 'related', count, message });
   }
 
   tell(): BuildEvent {
@@ -168,6 +185,7 @@ export function channelThreadOperations(parts: BuildThreadParts): Record<string,
       if (building !== undefined) throw new Error('a build cannot be let go of');
       return {};
     },
+    deliver: async (order: DeliveryOrder) => ({ output: await deliver(parts, order) }),
     preview: async (order: PreviewOrder) => ({ output: await previewFeed(parts.passes, order) }),
   };
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { ControlTransaction, Database, PayloadFiles } from '../../storage/storage.ts';
+import type { ControlTransaction, Database, PayloadFiles, Secrets } from '../../storage/storage.ts';
 import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
 import {
   type BuildStart,
@@ -11,7 +11,11 @@ import {
   hasOpenBuild,
   insertBuild,
   listSnapshots,
+  openDestinations,
+  type Snapshot,
 } from '../definitions/definitions.ts';
+import { describeDestination } from '../destinations/destinations.ts';
+import { planFiles } from '../formats/formats.ts';
 import type { BuildThreads } from './build-client.ts';
 import type { BuildOutput } from './build-thread.ts';
 import { dropPieces, publish } from './publish.ts';
@@ -25,6 +29,7 @@ export interface BuildRequest {
 export interface ChannelBuildParts {
   readonly database: Database;
   readonly payloads: PayloadFiles;
+  readonly secrets: Secrets;
   readonly tasks: Tasks;
   readonly threads: BuildThreads;
   countProducts(projectId: number): Promise<number>;
@@ -78,13 +83,18 @@ export class ChannelBuilds {
   }
 
   private async run({ channelId }: BuildPayload, run: TaskRun): Promise<void> {
-    const { database, payloads } = this.parts;
+    const { database } = this.parts;
     const { projectId, number } = run.task;
     const channel = await findChannel(database.read, { projectId, id: channelId });
     if (channel === undefined) throw new ServiceError('not_found');
     const made = await listSnapshots(database.read, channel);
-    // A process that died since had published it: what is left is to say so.
-    if (made.some(({ taskNumber }) => taskNumber === number)) return;
+    // A process that died since had published it: what is left is to deliver it.
+    if (!made.some(({ taskNumber }) => taskNumber === number)) await this.publish(run, channel);
+    await this.deliver(run, channel);
+  }
+
+  private async publish(run: TaskRun, channel: Channel): Promise<void> {
+    const { database, payloads } = this.parts;
     const pieces: string[] = [];
     try {
       const output = await this.build(run, channel, pieces);
@@ -94,7 +104,7 @@ export class ChannelBuilds {
       await dropPieces(payloads, dropped).catch(() => {});
       await run.log(describeResult(output));
     } catch (error) {
-      for (const name of pieces) await payloads.remove(projectId, name).catch(() => {});
+      for (const name of pieces) await payloads.remove(channel.projectId, name).catch(() => {});
       throw error;
     }
   }
@@ -116,6 +126,30 @@ export class ChannelBuilds {
     return output;
   }
 
+  /** @throws secret_unreadable, channel_undelivered; what is published stays */
+  private async deliver(run: TaskRun, channel: Channel): Promise<void> {
+    const { database, secrets, threads } = this.parts;
+    const destinations = openDestinations(channel, secrets);
+    const snapshots = destinations.length === 0 ? [] : await listSnapshots(database.read, channel);
+    const snapshot = snapshots.find(({ taskNumber }) => taskNumber === run.task.number);
+    if (snapshot === undefined) return;
+    const stale = listStale(channel, snapshot, snapshots);
+    const failed: string[] = [];
+    for (const destination of destinations) {
+      const to = describeDestination(destination);
+      await run.log(`delivering to ${to}`);
+      const { files, bytes, problem } = await threads.deliver({ snapshot, stale, destination }, run.signal);
+      if (problem === undefined) await run.log(`delivered ${files} files, ${bytes} bytes to ${to}`);
+      else failed.push(`${to}: ${problem}`);
+    }
+    if (failed.length === 0) return;
+    for (const message of failed) {
+      await run.log(`not delivered to ${message}`);
+      run.report({ code: 'undelivered', message });
+    }
+    throw new ServiceError('channel_undelivered', { details: failed });
+  }
+
   /** @throws channel_rows_left_out, channel_shrunk */
   private async refuseLoss(channel: Channel, { counts }: BuildOutput): Promise<void> {
     const { maxLeftOutPercent, maxDeletePercent } = channel.definition;
@@ -135,8 +169,19 @@ export class ChannelBuilds {
   }
 }
 
+/** @returns names that a larger build before gave its last files */
+function listStale(
+  { definition: { format } }: Channel,
+  { files }: Snapshot,
+  kept: readonly Snapshot[],
+): string[] {
+  const most = Math.max(...kept.map((one) => one.files.length));
+  const { nameOf } = planFiles(format);
+  return Array.from({ length: most - files.length }, (_, at) => nameOf(files.length + 1 + at));
+}
+
 const describeResult = ({ counts, catalogVersion }: BuildOutput) =>
-  `published ${counts.rows} of ${counts.products} products of catalog version ${catalogVersion} with ${counts.related} related ones; ${counts.filtered} were filtered out, ${counts.leftOut} left out; ${counts.files} files, ${counts.bytes} bytes`;
+  `published ${counts.rows} of ${counts.products} products of catalog version ${catalogVersion} with ${counts.related} related ones, ${counts.relatedLeftOut} others are not in the feed; ${counts.filtered} were filtered out, ${counts.leftOut} left out; ${counts.files} files, ${counts.bytes} bytes`;
 
 const refuseWhileBuilding = () =>
   new ServiceError('channel_building', {

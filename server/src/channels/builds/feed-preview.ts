@@ -63,13 +63,19 @@ async function lookAt(rows: FeedRows, fileName: string): Promise<FeedPreview> {
   };
 }
 
-function showRow({ identifier, row, problems, isLeftOut }: ReadRow, columns: readonly string[]): object {
+function showRow(
+  { identifier, row, problems, isLeftOut, absent }: ReadRow,
+  columns: readonly string[],
+): object {
   const values = columns.flatMap((name, at) => {
     const found = row.values[at] ?? [];
     return found.length === 0 ? [] : [[name, found]];
   });
   const related = row.related.map(({ as, identifiers }) => ({ as, identifiers }));
-  return { identifier, values: Object.fromEntries(values), related, problems, isLeftOut };
+  const message = `related products are not named, because this feed does not have them: ${absent.slice(0, SHOWN_IDENTIFIERS).join(' ')}`;
+  const notes = absent.length === 0 ? [] : [{ field: 'related', code: 'related_absent', message }];
+  const shown = { identifier, values: Object.fromEntries(values), related };
+  return { ...shown, problems: [...problems, ...notes], isLeftOut };
 }
 
 /** @returns required fields that products lack, the most frequent first */

@@ -31,6 +31,7 @@ import {
   type RowMaker,
   suggestMapping,
 } from '../mapping/mapping.ts';
+import { FeedMembers } from './feed-members.ts';
 
 /** A product that the filter takes. */
 export interface ReadRow {
@@ -38,6 +39,8 @@ export interface ReadRow {
   readonly row: FeedRow;
   readonly problems: readonly FieldProblem[];
   readonly isLeftOut: boolean;
+  /** Related products that are not named: they do not go out themselves. */
+  readonly absent: readonly string[];
 }
 
 interface ReadProduct {
@@ -84,19 +87,45 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition): 
   const read = openReader(maker, definition, pass.attributes);
   const expressions = maker.expressions.length === 0 ? undefined : openExpressions(maker.expressions);
 
-  async function readPage(products: readonly ReadProduct[]): Promise<ReadRow[]> {
+  const members = new FeedMembers();
+
+  const parseUpload = ({ productId, raw }: { productId: number; raw: string }): ReadProduct => {
+    const upload = read(raw);
+    return { productId, identifier: upload.identifier, upload };
+  };
+
+  async function makeRows(products: readonly ReadProduct[]) {
     const taken = products.filter(({ upload }) => isTaken(upload));
     const inputs = expressions === undefined ? [] : taken.map(({ upload }) => toInput(upload));
     const results = inputs.length === 0 ? undefined : await expressions?.evaluate(inputs);
     const made = taken.map((product, at) => ({ ...product, ...maker.make(product.upload, results?.[at]) }));
+    if (wanted.length === 0) return made;
+    for (const { identifier } of products) members.note(identifier, false);
+    for (const { identifier, isLeftOut } of made) members.note(identifier, !isLeftOut);
+    return made;
+  }
+
+  /** Makes the rows of related products before their turn: whether they go out is known then. */
+  async function judge(identifiers: readonly string[]): Promise<void> {
+    const unknown = [...new Set(identifiers.filter((one) => members.find(one) === undefined))];
+    for (let at = 0; at < unknown.length; at += PAGE)
+      await makeRows((await pass.findUploads(unknown.slice(at, at + PAGE))).map(parseUpload));
+  }
+
+  async function readPage(products: readonly ReadProduct[]): Promise<ReadRow[]> {
+    const made = await makeRows(products);
     const going = made.filter(({ isLeftOut }) => !isLeftOut);
     const found = wanted.length === 0 || going.length === 0 ? [] : await pass.listRelated(going, wanted);
+    await judge(found.flat(2));
     const relatedTo = new Map(going.map(({ productId }, at) => [productId, found[at]]));
     return made.map(({ productId, identifier, values, problems, isLeftOut }) => {
-      const found = relatedTo.get(productId);
-      if (found === undefined) return { identifier, row: { values, related: [] }, problems, isLeftOut };
-      const { related, notes } = chooseRelated(wanted, found, format);
-      return { identifier, row: { values, related }, problems: [...problems, ...notes], isLeftOut };
+      const related = relatedTo.get(productId);
+      if (related === undefined)
+        return { identifier, row: { values, related: [] }, problems, isLeftOut, absent: [] };
+      const { present, absent } = members.part(related);
+      const chosen = chooseRelated(wanted, present, format);
+      const row = { values, related: chosen.related };
+      return { identifier, row, problems: [...problems, ...chosen.notes], isLeftOut, absent };
     });
   }
 
@@ -109,10 +138,7 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition): 
         const last = page.at(-1);
         if (last === undefined) return;
         after = last.productId;
-        const products = page.map(({ productId, raw }) => {
-          const upload = read(raw);
-          return { productId, identifier: upload.identifier, upload };
-        });
+        const products = page.map(parseUpload);
         yield { products: page.length, rows: await translate(() => readPage(products)) };
       }
     },

@@ -28,6 +28,12 @@ export async function findServedFile(
   return file && serveFeedFile(payloads, snapshot, file);
 }
 
+/** @returns files of rows with their names, then the index */
+export const listServedFiles = (payloads: PayloadFiles, snapshot: Snapshot) => [
+  ...snapshot.files.map((file) => ({ name: file.name, ...serveFeedFile(payloads, snapshot, file) })),
+  { name: INDEX, ...serveIndex(snapshot) },
+];
+
 function serveFeedFile(
   payloads: PayloadFiles,
   { projectId, createdAt }: Snapshot,

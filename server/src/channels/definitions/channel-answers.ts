@@ -1,5 +1,6 @@
 /** The answers for channels and their builds. */
 import { type Task, toWireTask } from '../../tasks/tasks.ts';
+import { maskDestinations } from '../destinations/destinations.ts';
 import { planFiles } from '../formats/formats.ts';
 import { type BuildCounts, type Channel, NO_COUNTS, type Snapshot } from './channel.ts';
 import type { ChannelBuild, ChannelState } from './channel-definitions.ts';
@@ -15,6 +16,7 @@ export function toWireChannel({ channel, published, lastBuild }: ChannelState, f
   return {
     id,
     ...definition,
+    destinations: maskDestinations(definition.destinations),
     url: urlOf(fileNameOf(channel)),
     createdAt,
     updatedAt,
@@ -38,8 +40,12 @@ const toPublished = (
 });
 
 function toLastBuild({ task, startedBy }: ChannelBuild) {
-  const { id, taskStatus, startTime, finishTime } = toWireTask(task);
-  return { taskId: id, taskStatus, startedBy, startTime, finishTime, counts: countsOf(task) };
+  const { id, taskStatus, startTime, finishTime, warnings, error } = toWireTask(task);
+  return {
+    ...{ taskId: id, taskStatus, startedBy, startTime, finishTime, counts: countsOf(task) },
+    ...(warnings && { warnings }),
+    ...(error && { error }),
+  };
 }
 
 export const toWireBuild = ({ task, startedBy }: ChannelBuild) => ({

@@ -13,6 +13,7 @@ import {
 import { ServiceError } from '../../kernel/errors.ts';
 import { checkSchedule, NO_PATTERNS, type TextChecks } from '../../pipelines/pipelines.ts';
 import type { Relation } from '../../relations/relations.ts';
+import { checkDestinations } from '../destinations/destinations.ts';
 import { type ChannelFormat, getFormat } from '../formats/formats.ts';
 import {
   type ChannelMapping,
@@ -44,7 +45,10 @@ export interface ChannelChecks extends CheckedCatalog {
   readonly checkTexts: ReturnType<TextChecks>;
 }
 
-/** @returns the definition with its defaults @throws request_invalid that names every mistake with its path */
+/**
+ * @returns the definition with its defaults; masked secrets of its destinations are not filled in yet
+ * @throws request_invalid that names every mistake with its path
+ */
 export async function checkChannel(sent: SentChannel, checks: ChannelChecks): Promise<ChannelDefinition> {
   const definition = withDefaults(sent);
   const { mapping, relations } = definition;
@@ -57,6 +61,7 @@ export async function checkChannel(sent: SentChannel, checks: ChannelChecks): Pr
     ...checkRelations(relations, checks),
     ...checkIdentity(mapping, relations, format),
     ...checkTrigger(sent.trigger, checks.now),
+    ...checkDestinations(definition.destinations),
   ];
   if (problems.length === 0) return definition;
   throw new ServiceError('request_invalid', { details: problems.slice(0, SHOWN) });
@@ -69,6 +74,7 @@ function withDefaults(sent: SentChannel): ChannelDefinition {
     ...{ name, format, filter, ...(mapping !== undefined && { mapping }) },
     relations: relations.map((one) => ({ ...one, limit: one.limit ?? DEFAULT_LIMIT }) as ChannelRelation),
     trigger: readTrigger(sent.trigger),
+    destinations: sent.destinations ?? [],
     maxDeletePercent: sent.maxDeletePercent ?? DEFAULT_DELETE_PERCENT,
     maxLeftOutPercent: sent.maxLeftOutPercent ?? DEFAULT_LEFT_OUT_PERCENT,
   };

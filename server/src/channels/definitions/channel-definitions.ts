@@ -11,18 +11,21 @@ import {
   type ExpectedStates,
   readNow,
   refuseOtherState,
+  type Secrets,
 } from '../../storage/storage.ts';
 import type { Task, Tasks } from '../../tasks/tasks.ts';
 import { type BuildPlace, hasOpenBuild, listBuildPlaces, listLastBuilds } from './build-store.ts';
 import { type Channel, type ChannelDefinition, markOfChannel, type Snapshot } from './channel.ts';
 import { type CheckedCatalog, checkChannel } from './channel-check.ts';
 import type { SentChannel } from './channel-schemas.ts';
+import { fillSecrets, maskDefinition, openStored, sealChannel } from './channel-secrets.ts';
 import {
   type ChannelKey,
   countChannels,
   findChannel,
   insertChannel,
   listChannels,
+  type NewChannel,
   removeChannel,
   updateChannel,
 } from './channel-store.ts';
@@ -131,6 +134,7 @@ export function createChannelLists({
 export interface ChannelChangeParts {
   readonly database: Database;
   readonly clock: Clock;
+  readonly secrets: Secrets;
   readonly textChecks: TextChecks;
   readCatalog(projectId: number): Promise<CheckedCatalog>;
   dropSnapshots(snapshots: readonly Snapshot[]): Promise<void>;
@@ -138,7 +142,7 @@ export interface ChannelChangeParts {
 
 /** Changes of definitions, each in one transaction with its entry in the audit log. */
 export function createChannelChanges(parts: ChannelChangeParts) {
-  const { database, clock, textChecks } = parts;
+  const { database, clock, secrets, textChecks } = parts;
 
   const check = async (projectId: number, { sent, ...asker }: SentDefinition) =>
     checkChannel(sent, {
@@ -169,13 +173,14 @@ export function createChannelChanges(parts: ChannelChangeParts) {
   return {
     /** @throws request_invalid, rate_limited */
     async create(project: ChosenProject, sent: SentDefinition, alongside: AlongsideChange): Promise<void> {
-      const definition = await check(project.id, sent);
+      const definition = fillSecrets(await check(project.id, sent), []);
       await database.write(
         async (tx) => {
           await refuseMore(tx, project.id);
           const nextBuildAt = planNext(definition, await readNow(tx, database));
-          const added = { definition, nextBuildAt, token: makeToken(), createdAt: clock.now() };
-          await alongside(tx, await insertChannel(tx, { projectId: project.id, ...added }));
+          const plan = { nextBuildAt, token: makeToken(), createdAt: clock.now() };
+          const added = { projectId: project.id, definition, ...plan };
+          await alongside(tx, await insertSealed(tx, added, secrets));
         },
         { of: project.id },
       );
@@ -185,8 +190,16 @@ export function createChannelChanges(parts: ChannelChangeParts) {
     async replace(key: ExpectedChannel, sent: SentDefinition, alongside: AlongsideChange): Promise<void> {
       // Before mistakes in the body are reported.
       if ((await findChannel(database.read, key)) === undefined) throw new ServiceError('not_found');
-      const definition = await check(key.projectId, sent);
-      await change(key, (before, times) => toReplaced(before, definition, times), alongside);
+      const checked = await check(key.projectId, sent);
+      await change(
+        key,
+        (before, times) => {
+          const opened = openStored(before, secrets, checked.destinations);
+          const after = toReplaced(opened, fillSecrets(checked, opened.definition.destinations), times);
+          return after === opened ? before : sealChannel(after, secrets);
+        },
+        alongside,
+      );
     },
 
     /** Gives the published files another address; the old one is 404 from then on. @throws not_found */
@@ -212,6 +225,15 @@ export function createChannelChanges(parts: ChannelChangeParts) {
       await parts.dropSnapshots(dropped);
     },
   };
+}
+
+/** Its secrets are bound to its id, which it has only when it is there. */
+async function insertSealed(tx: ControlTransaction, added: NewChannel, secrets: Secrets): Promise<Channel> {
+  const { definition } = added;
+  const inserted = await insertChannel(tx, { ...added, definition: maskDefinition(definition) });
+  const sealed = sealChannel({ ...inserted, definition }, secrets);
+  if (sealed.sealed !== undefined) await updateChannel(tx, sealed);
+  return sealed;
 }
 
 async function refuseMore(tx: ControlTransaction, projectId: number): Promise<void> {

@@ -1,8 +1,9 @@
 import { type Static, Type } from 'typebox';
 import type { Filter } from '../../catalog/catalog.ts';
-import { Id, ListQuery } from '../../http/http.ts';
+import { byType, Id, ListQuery } from '../../http/http.ts';
 import { WireTaskSchema } from '../../tasks/tasks.ts';
-import { FORMATS, RELATED_AS } from '../formats/formats.ts';
+import { type Destination, DestinationSchema } from '../destinations/destinations.ts';
+import { describeFormat, FORMATS, RELATED_AS } from '../formats/formats.ts';
 import { OWN_FIELDS } from '../mapping/mapping.ts';
 
 const closed = { additionalProperties: false } as const;
@@ -29,7 +30,7 @@ const Format = Type.Object(
       Type.Enum(['gzip', 'none'], { description: 'default none; gzip for openai as jsonl' }),
     ),
   },
-  { ...closed, title: 'ChannelFormat' },
+  { ...closed, title: 'ChannelFormat', 'x-formats': FORMATS.map(describeFormat) },
 );
 
 /** `checkChannel` checks it: it is recursive. */
@@ -81,6 +82,8 @@ const Relation = Type.Object(
   { ...closed, title: 'ChannelRelation' },
 );
 
+const ChannelDestination = byType<Destination>(DestinationSchema, 'ChannelDestination');
+
 const YEAR_SECONDS = 31_536_000;
 
 const Trigger = Type.Object(
@@ -116,6 +119,12 @@ const definition = {
   ),
   relations: Type.Optional(Type.Array(Relation, { maxItems: 50 })),
   trigger: Type.Optional({ ...Trigger, description: 'default manual' }),
+  destinations: Type.Optional(
+    Type.Array(ChannelDestination, {
+      maxItems: 5,
+      description: 'servers and buckets that every build is delivered to, beside its address; default none',
+    }),
+  ),
   maxDeletePercent: Percent('a build that loses more of the published rows fails; default 30'),
   maxLeftOutPercent: Percent(
     'a build fails that leaves out more of the products that the filter takes, because they lack what the format requires; default 100',
@@ -148,6 +157,9 @@ const Counts = Type.Object(
     rows: counted('rows that were written'),
     leftOut: counted('products that lack what the format requires'),
     related: counted('related products, of all rows'),
+    relatedLeftOut: counted(
+      'related products, of all rows, that were not named: this feed does not have them',
+    ),
     files: counted('files of rows'),
     bytes: counted('bytes of these files'),
   },
@@ -163,6 +175,8 @@ const LastBuild = Type.Object(
     startedBy: StartedBy,
     startTime: Instant,
     finishTime: Type.Union([Instant, Type.Null()]),
+    warnings: Type.Optional(WireTaskSchema.properties.warnings),
+    error: Type.Optional(WireTaskSchema.properties.error),
     counts: BuildCounts,
   },
   { title: 'LastBuild' },
@@ -193,6 +207,7 @@ export const WireChannel = Type.Object(
     filter: WireFilter,
     relations: Type.Array(Relation),
     trigger: Trigger,
+    destinations: Type.Array(ChannelDestination),
     url: Type.String({ description: 'the published address; who has it can read it without a key' }),
     createdAt: Instant,
     updatedAt: Instant,
@@ -229,6 +244,7 @@ export const SentPreview = Type.Object(
     mapping: definition.mapping,
     relations: definition.relations,
     ...{ name: Type.Optional(Name), trigger: definition.trigger },
+    destinations: Type.Optional({ ...definition.destinations, description: 'a preview delivers nothing' }),
     ...{ maxDeletePercent: definition.maxDeletePercent, maxLeftOutPercent: definition.maxLeftOutPercent },
     ...answered,
   },

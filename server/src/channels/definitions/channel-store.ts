@@ -20,7 +20,9 @@ export interface FoundChannel {
 const readChannel = (row: ChannelRow): Channel => ({
   id: row.id,
   projectId: row.project_id,
-  definition: JSON.parse(row.definition) as ChannelDefinition,
+  // Those that were stored before there were destinations have none.
+  definition: Object.assign({ destinations: [] }, JSON.parse(row.definition)) as ChannelDefinition,
+  sealed: row.secrets ?? undefined,
   revision: row.revision,
   token: row.token,
   nextBuildAt: row.next_build_at ?? undefined,
@@ -38,6 +40,7 @@ export async function insertChannel(tx: ControlTransaction, added: NewChannel): 
     .values({
       project_id: added.projectId,
       definition: JSON.stringify(added.definition),
+      secrets: null,
       revision: 1,
       token: added.token,
       next_build_at: added.nextBuildAt ?? null,
@@ -84,6 +87,7 @@ export async function updateChannel(tx: ControlTransaction, channel: Channel): P
     .updateTable('channel')
     .set({
       definition: JSON.stringify(channel.definition),
+      secrets: channel.sealed ?? null,
       revision: channel.revision,
       token: channel.token,
       next_build_at: channel.nextBuildAt ?? null,

@@ -1,5 +1,6 @@
 import type { Filter } from '../../catalog/catalog.ts';
 import { markOf } from '../../storage/storage.ts';
+import type { Destination } from '../destinations/destinations.ts';
 import type { ChosenFormat, RelatedAs } from '../formats/formats.ts';
 import type { ChannelMapping } from '../mapping/mapping.ts';
 
@@ -27,6 +28,8 @@ export interface ChannelDefinition {
   readonly mapping?: ChannelMapping | undefined;
   readonly relations: readonly ChannelRelation[];
   readonly trigger: Trigger;
+  /** With *** in place of what is sealed. */
+  readonly destinations: readonly Destination[];
   readonly maxDeletePercent: number;
   readonly maxLeftOutPercent: number;
 }
@@ -35,6 +38,8 @@ export interface Channel {
   readonly id: number;
   readonly projectId: number;
   readonly definition: ChannelDefinition;
+  /** The secrets of its destinations (`channel-secrets.ts`); undefined when they have none. */
+  readonly sealed: string | undefined;
   /** Starts at 1; each change raises it. */
   readonly revision: number;
   readonly token: string;
@@ -92,10 +97,12 @@ export interface BuildCounts {
   readonly leftOut: number;
   /** Related products, of all rows. */
   readonly related: number;
+  /** Related products, of all rows, that do not go out themselves. */
+  readonly relatedLeftOut: number;
   readonly files: number;
   readonly bytes: number;
 }
 
 export const NO_COUNTS: BuildCounts = {
-  ...{ products: 0, filtered: 0, rows: 0, leftOut: 0, related: 0, files: 0, bytes: 0 },
+  ...{ products: 0, filtered: 0, rows: 0, leftOut: 0, related: 0, relatedLeftOut: 0, files: 0, bytes: 0 },
 };

@@ -26,6 +26,7 @@ export {
   SentPreview,
   WirePreview,
 } from './channel-schemas.ts';
+export { openDestinations, SEALED_DESTINATIONS } from './channel-secrets.ts';
 export {
   type ChannelKey,
   type FoundChannel,

@@ -2,6 +2,7 @@
  * The door of formats: what may stand in a file that goes out, and how it is written. Pure; a format never knows where a
  * product comes from.
  */
+import type { Field } from './field.ts';
 import type { ChannelFormat, FormatVariant } from './format.ts';
 import { googleMerchant } from './google-merchant.ts';
 import { jsonLd } from './json-ld.ts';
@@ -29,6 +30,19 @@ export interface ChosenFormat {
   readonly variant?: string | undefined;
   readonly compression?: 'gzip' | 'none' | undefined;
 }
+
+/** What docs/openapi.json says of a format, for those who make a form of it. */
+export const describeFormat = ({ type, label, description, ...format }: ChannelFormat) => ({
+  ...{ type, label, description },
+  variants: Object.keys(format.variants),
+  ...(format.fields && { fields: format.fields.map(describeField) }),
+});
+
+const describeField = ({ name, isRequired, choices }: Field) => ({
+  name,
+  ...(isRequired && { isRequired }),
+  ...(choices && { choices }),
+});
 
 /** How the files of a channel are written. */
 export interface FeedFiles {

@@ -117,10 +117,13 @@ export function describeDemo(place: DemoPlace): string {
   });
   return `
 Relata serves the demo catalog at ${address}
-The API reference is at ${address}/docs
+The documentation is at ${address}/docs/, the API reference at ${address}/docs/api
 The console is at ${address}/console/: sign in with the key, or sign up with the link
 Your key, for this demo only: ${key}
 Your owner link, valid for an hour: ${consoleLink}
+
+For the command line and the tutorial (${address}/docs/tutorial), in a second terminal:
+   export RELATA_URL=${address} RELATA_API_KEY=${key} RELATA_PROJECT=${projectId}
 
 1. List the projects that the key can access:
    curl -s ${header} '${address}/projects'

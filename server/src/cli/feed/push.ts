@@ -18,7 +18,7 @@ export interface PushFlags extends ConnectionFlags {
   readonly partial?: boolean;
   readonly preview?: boolean;
   readonly yes?: boolean;
-  readonly onInvalid?: string;
+  readonly onInvalid?: OnInvalid;
   readonly allowDeletes?: string;
   readonly resume?: boolean;
   readonly batch?: string;
@@ -43,14 +43,13 @@ interface Push {
 
 /** `relata push FILE…`: batch by batch, each named, so that what was broken off goes on where it was. */
 export async function push(files: readonly string[], flags: PushFlags): Promise<number> {
-  const connection = connectWith(flags, PATIENT_RETRIES);
   const mode = readMode(flags);
-  const size = Math.min(readCount('--batch', flags.batch) ?? BATCH_PRODUCTS, BATCH_PRODUCTS);
-  const onInvalid = readOnInvalid(flags.onInvalid);
+  const connection = connectWith(flags, PATIENT_RETRIES);
+  const size = Number(flags.batch ?? BATCH_PRODUCTS);
   measureFiles(files);
   await connect(flags).relata.installation.live();
   const record = PushRecord.open({ ...connection, mode, files, size, isResumed: flags.resume === true });
-  const pushed: Push = { connection, mode, files, size, record, onInvalid };
+  const pushed: Push = { connection, mode, files, size, record, onInvalid: flags.onInvalid };
   if (mode === 'full') return pushAll(pushed, flags);
   await sendBatches(pushed);
   await waitForAll(pushed);
@@ -78,15 +77,15 @@ async function pushAll(pushed: Push, flags: PushFlags): Promise<number> {
   return flags.preview ? 0 : 1;
 }
 
-function readMode({ full, incremental, partial }: PushFlags): Mode {
+function readMode({ full, incremental, partial, preview, allowDeletes }: PushFlags): Mode {
   const named = Object.entries({ full, incremental, partial }).filter(([, isSet]) => isSet);
   if (named.length > 1) throw new UsageError('say one of --full, --incremental and --partial');
-  return (named[0]?.[0] as Mode | undefined) ?? 'incremental';
-}
-
-function readOnInvalid(text: string | undefined): OnInvalid | undefined {
-  if (text === undefined || text === 'refuse' || text === 'skip') return text;
-  throw new UsageError(`--on-invalid ${text}: must be refuse or skip`);
+  const mode = (named[0]?.[0] as Mode | undefined) ?? 'incremental';
+  // Swallowed, it would send what the caller wants to see first.
+  if (mode !== 'full' && preview) throw new UsageError('--preview is for --full: other updates have none');
+  if (mode !== 'full' && allowDeletes !== undefined)
+    throw new UsageError('--allow-deletes is for --full: other updates delete nothing');
+  return mode;
 }
 
 const choiceOf = ({ connection: { projectId }, record }: Push) => ({
@@ -226,7 +225,7 @@ async function isWanted({ deleted }: FullUpdatePreview, flags: PushFlags): Promi
 
 /** What the guard refuses needs the number, typed or as a flag. */
 async function commit(pushed: Push, deleted: number, flags: PushFlags): Promise<void> {
-  const allowed = readCount('--allow-deletes', flags.allowDeletes);
+  const allowed = flags.allowDeletes === undefined ? undefined : Number(flags.allowDeletes);
   try {
     await tryCommit(pushed, allowed);
   } catch (error) {
@@ -252,12 +251,6 @@ async function tryCommit(pushed: Push, allowDeletes: number | undefined): Promis
 }
 
 const isGuarded = (error: unknown) => error instanceof RelataError && error.reason === 'delete_guard';
-
-function readCount(flag: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
-  throw new UsageError(`${flag} ${text}: must be a number of products`);
-}
 
 /** Updates take effect in their order: when the last one has ended all have. @throws TaskError */
 async function waitForAll({ connection, record }: Push): Promise<void> {

@@ -3,7 +3,15 @@
  */
 export { type AnswerOnce, createAnswerOnce, type RecordAnswer } from './answer-once.ts';
 export { dropAnswersBefore } from './answer-store.ts';
-export { ErrorAnswer, Id, ListQuery, ProjectParams, ProjectQuery, projectIdOf } from './common-schemas.ts';
+export {
+  byType,
+  ErrorAnswer,
+  Id,
+  ListQuery,
+  ProjectParams,
+  ProjectQuery,
+  projectIdOf,
+} from './common-schemas.ts';
 export { describeRefusal, type FailureBody, REASONS, type Reason, replyWithError } from './error-mapper.ts';
 export { hasAlready, IfMatch, readIfMatch, sendMark } from './if-match.ts';
 export { cutPage, PageQuery } from './pages.ts';

@@ -1,5 +1,21 @@
-import { Type } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import { REASONS, type Reason } from './error-mapper.ts';
+
+/** Source: docs/interface.md §7.3. */
+const ProductViolation = Type.Object(
+  {
+    product: Type.Union(
+      [
+        Type.Object({ identifier: Type.Union([Type.String(), Type.Null()]), index: Type.Integer() }),
+        Type.Null(),
+      ],
+      { description: 'null: the body as a whole, or how many more products are bad' },
+    ),
+    schemaErrors: Type.Array(Type.String()),
+    errors: Type.Array(Type.String()),
+  },
+  { title: 'ProductViolation' },
+);
 
 /** Source: docs/interface.md §7.1. */
 export const ErrorAnswer = Type.Object(
@@ -14,7 +30,7 @@ export const ErrorAnswer = Type.Object(
     message: Type.String(),
     requestId: Type.Optional(Type.String()),
     details: Type.Optional(Type.Array(Type.String())),
-    validation: Type.Optional(Type.Array(Type.Unknown(), { description: 'one element per bad product' })),
+    validation: Type.Optional(Type.Array(ProductViolation, { description: 'one element per bad product' })),
   },
   { title: 'Error' },
 );
@@ -41,3 +57,9 @@ export const ListQuery = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 100 })),
   cursor: Type.Optional(Type.String({ maxLength: 2048, description: 'nextCursor of the page before' })),
 });
+
+/** Only the member that `type` names is checked, so that mistakes are reported for that one alone. */
+export function byType<Value>({ anyOf }: { readonly anyOf: readonly TSchema[] }, title: string) {
+  const discriminator = { propertyName: 'type' };
+  return Type.Unsafe<Value>({ type: 'object', title, required: ['type'], discriminator, oneOf: anyOf });
+}

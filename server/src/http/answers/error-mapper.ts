@@ -33,6 +33,15 @@ const onTheWire = {
   role_refused: { status: 403, message: 'Your role does not allow this' },
   link_ended: { status: 400, message: 'The link is not valid: it was used or replaced, or has expired' },
   email_taken: { status: 409, message: 'There is a user with this e-mail address already' },
+  company_sign_in_absent: { status: 404, message: 'Sign-in with a company account is not set up here' },
+  provider_unavailable: { status: 503, message: 'The sign-in provider cannot be reached, try again later' },
+  provider_refused: { status: 401, message: 'The sign-in provider did not sign you in' },
+  attempt_ended: {
+    status: 400,
+    message: 'This sign-in has ended or began in another window, begin it again here',
+  },
+  no_role: { status: 403, message: 'Your company account has no role here' },
+  role_of_groups: { status: 409, message: 'The groups of the company account decide the role of this user' },
   last_owner: { status: 409, message: 'An account keeps its last owner' },
   project_required: { status: 400, message: 'The query parameter projectId is required' },
   bad_request: { status: 400, message: 'Bad Request' },
@@ -185,6 +194,10 @@ const onTheWire = {
     status: 400,
     message:
       'The build has $1 rows and the published one $2, which is too great a loss; nothing was published',
+  },
+  channel_undelivered: {
+    status: 400,
+    message: 'What the channel made is published, and was not delivered to every destination',
   },
   storage_full: { status: 507, message: 'The disk is full, nothing of this request was stored' },
   not_ready: { status: 503, message: 'Service Unavailable' },

@@ -100,7 +100,7 @@ async function startServer(t: TestContext, isReady = () => true) {
   t.after(() => server.close());
   const metrics = createMetrics({
     dataDir: '.',
-    taskKinds: ['commit'],
+    listTaskKinds: () => ['commit'],
     isReady,
     countWaitingTasks: async () => 3,
   });
@@ -197,7 +197,7 @@ test('the refusals of the checks before a handler are part of every operation', 
 
 test('the page allows its own style and nothing else', async (t) => {
   const { get } = await startServer(t);
-  const answer = await get('/docs');
+  const answer = await get('/docs/api');
   const page = await answer.text();
   assert.equal(answer.status, 200);
   assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8');
@@ -240,7 +240,11 @@ test('requests are measured by method, route pattern and status', async (t) => {
 });
 
 test('tasks, refused commits and products are counted from 0', async () => {
-  const metrics = createMetrics({ taskKinds: ['commit'], countWaitingTasks: () => 3, isReady: () => false });
+  const metrics = createMetrics({
+    listTaskKinds: () => ['commit'],
+    countWaitingTasks: () => 3,
+    isReady: () => false,
+  });
   const before = (await metrics.print()).text;
   assert.match(before, /^relata_tasks_total\{kind="commit",status="FAILED"\} 0$/m);
   assert.match(before, /^relata_commits_refused_total\{reason="delete_guard"\} 0$/m);

@@ -105,7 +105,7 @@ export function describeServer(server: Server): OpenApiDocument {
   return server.swagger() as unknown as OpenApiDocument;
 }
 
-/** Adds `/openapi.json` and `/docs`. Source: docs/interface.md §10.3. */
+/** Adds `/openapi.json` and `/docs/api`. Source: docs/interface.md §10.3. */
 export function serveDocuments(server: Server): void {
   const config = { guard: 'none' } as const;
   const policy = ["default-src 'none'", `style-src '${REFERENCE_STYLE_HASH}'`, "base-uri 'none'"]
@@ -120,7 +120,7 @@ export function serveDocuments(server: Server): void {
     return reply.send(json);
   });
 
-  server.get('/docs', { config, schema: docsSchema }, async (_request, reply) => {
+  server.get('/docs/api', { config, schema: docsSchema }, async (_request, reply) => {
     page ??= renderReferencePage(describeServer(server));
     reply.header('content-security-policy', policy).header('referrer-policy', 'no-referrer');
     reply.header('x-content-type-options', 'nosniff').header('cache-control', 'no-cache');

@@ -37,7 +37,7 @@ ${renderContents(chapters, Object.keys(components))}
 <main id="content">
 <header><h1>${title} <small>${version}</small></h1>
 ${renderText(description)}
-<p>For programs: <a href="openapi.json">openapi.json</a></p>
+<p><a href="./">All documentation</a>. For programs: <a href="../openapi.json">openapi.json</a></p>
 ${renderCredentials(document)}</header>
 ${chapters.map((chapter) => renderChapter(chapter, components))}
 ${renderComponents(components)}

@@ -12,17 +12,20 @@ export interface SessionCookie {
   refuseForeign(request: FastifyRequest): void;
 }
 
-const NAME = 'relata_session';
+const SESSION = 'relata_session';
 const ATTRIBUTES = 'Path=/; HttpOnly; SameSite=Strict';
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** @param publicUrl  where browsers find the service; undefined: at whatever `Host` they name */
-export function createSessionCookie(publicUrl: string | undefined): SessionCookie {
+/**
+ * @param publicUrl  where browsers find the service; undefined: at whatever `Host` they name
+ * @param plainName  of another cookie that is kept as carefully
+ */
+export function createSessionCookie(publicUrl: string | undefined, plainName = SESSION): SessionCookie {
   const own = publicUrl === undefined ? undefined : new URL(publicUrl).origin;
   const isSecure = own?.startsWith('https:') ?? false;
   // With this prefix browsers take the cookie from this host alone, so that a neighbour under the same domain cannot
   // put a session of its own in its place.
-  const name = isSecure ? `__Host-${NAME}` : NAME;
+  const name = isSecure ? `__Host-${plainName}` : plainName;
   const pattern = new RegExp(`(?:^|;)\\s*${name}=([^;\\s]*)`);
   const attributes = isSecure ? `${ATTRIBUTES}; Secure` : ATTRIBUTES;
   const set = (reply: FastifyReply, value: string, maxAgeSeconds: number) =>

@@ -21,7 +21,7 @@ export interface MetricSources {
   /** Its free space is a metric. */
   readonly dataDir?: string;
   /** Counted from 0 on: an increase from "not there" to 1 would raise no alert. */
-  readonly taskKinds?: readonly string[];
+  readonly listTaskKinds?: () => readonly string[];
   readonly isReady?: () => boolean;
   readonly countWaitingTasks?: () => number | Promise<number>;
 }
@@ -75,6 +75,11 @@ export function createMetrics(sources: MetricSources = {}): Metrics {
     help: 'Tasks that ended, by kind and status.',
     labelNames: ['kind', 'status'],
     registers,
+    collect() {
+      for (const kind of sources.listTaskKinds?.() ?? []) {
+        for (const status of END_STATUSES) this.inc({ kind, status }, 0);
+      }
+    },
   });
   const refusals = new Counter({
     name: 'relata_commits_refused_total',
@@ -88,9 +93,6 @@ export function createMetrics(sources: MetricSources = {}): Metrics {
     labelNames: ['change'],
     registers,
   });
-  for (const kind of sources.taskKinds ?? []) {
-    for (const status of END_STATUSES) tasks.inc({ kind, status }, 0);
-  }
   for (const reason of COMMIT_REFUSALS) refusals.inc({ reason }, 0);
   for (const change of PRODUCT_CHANGES) products.inc({ change }, 0);
   return {

@@ -34,8 +34,10 @@ import { createAnswerMemory } from './answer-memory.ts';
 import { createBrokenRequestHandler } from './broken-requests.ts';
 import { boundConnections, connectionOptions, READER_MS } from './connections.ts';
 import { RequestLog } from './request-log.ts';
+import { traceRequests } from './request-traces.ts';
 
 export { serveConsole } from './console-files.ts';
+export { serveDocs } from './docs-files.ts';
 export {
   type Endpoint,
   type Once,
@@ -55,6 +57,7 @@ export {
   measureRequests,
   serveMetrics,
 } from './metrics.ts';
+export { serveRoot } from './root-route.ts';
 
 export interface ServerSettings {
   readonly logLevel: string;
@@ -65,6 +68,8 @@ export interface ServerSettings {
   /** Where browsers find the service. */
   readonly publicUrl?: string | undefined;
   readonly bodyBudgetMib: number;
+  /** Undefined: requests are not traced. */
+  readonly traces?: object | undefined;
   /** How long requests in flight may take when the service stops; default 30 s. */
   readonly closeMs?: number;
   /** How long a reader may take nothing of an answer; default 30 s. */
@@ -119,6 +124,7 @@ export function createServer(settings: ServerSettings, guards: Guards): Server {
   // Without this Fastify compiles a serializer for each answer of each route, a fifth of a second, and asks none of them.
   server.setSerializerCompiler(() => JSON.stringify);
   boundConnections(server);
+  if (settings.traces !== undefined) traceRequests(server);
   server.addHook('onRoute', markProjectRoute);
   server.addHook('preParsing', createPathProjectHook(guards));
   readParameters(server);

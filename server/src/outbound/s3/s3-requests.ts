@@ -130,5 +130,7 @@ function describeRefusal(url: URL, status: number, xml: XmlElement | undefined):
   const hint = HINTS[code];
   const text = `${url.host} answered ${status}${isName ? ` ${code}` : ''}${hint ? `: ${hint}` : ''}`;
   if (status === 412) return new OutboundProblem('changed', text);
+  // What fails within the server may pass; what it refuses does not.
+  if (status >= 500) return new OutboundProblem('broken_off', text);
   return new OutboundProblem(status === 404 ? 'no_file' : 'refused', text);
 }

@@ -6,6 +6,7 @@ import { createS3Requests, type S3Place } from './s3-requests.ts';
 import { uploadToS3 } from './s3-upload.ts';
 import type { XmlElement } from './s3-xml.ts';
 
+export { checkS3Endpoint, s3AccessOptions, s3BucketOptions, s3Secrets } from './s3-options.ts';
 export type { S3Place } from './s3-requests.ts';
 
 export interface S3Object {
@@ -64,6 +65,12 @@ export function openS3(place: S3Place, via: Outbound) {
       bytes: AsyncIterable<Uint8Array>,
       { contentType }: { readonly contentType?: string } = {},
     ): Promise<number> => uploadToS3(requests, { key, contentType }, bytes),
+
+    /** One that is not there is removed already. @throws OutboundProblem */
+    async remove(key: string): Promise<void> {
+      const { response } = await requests.ask({ method: 'DELETE', key }, [200, 204, 404]);
+      response.destroy();
+    },
   };
 }
 

@@ -55,8 +55,13 @@ async function replace(calls: SftpCalls, draft: string, path: string): Promise<v
   } catch (error) {
     if (error instanceof OutboundProblem && error.reason === 'timeout') throw error;
   }
-  await calls.ask<void>(path, (done) => sftp.unlink(path, done)).catch(ignoreMissing);
+  await removePath(calls, path);
   await calls.ask<void>(path, (done) => sftp.rename(draft, path, done));
+}
+
+/** One that is not there is removed already. */
+export async function removePath(calls: SftpCalls, path: string): Promise<void> {
+  await calls.ask<void>(path, (done) => calls.sftp.unlink(path, done)).catch(ignoreMissing);
 }
 
 function ignoreMissing(error: unknown): void {

@@ -3,9 +3,10 @@ import type { Outbound } from '../pinned-addresses.ts';
 import { SftpCalls, type SftpFile } from './sftp-calls.ts';
 import { listFolder, readPath, statPath } from './sftp-reading.ts';
 import { openSession, type SftpServer } from './sftp-session.ts';
-import { writePath } from './sftp-writing.ts';
+import { removePath, writePath } from './sftp-writing.ts';
 
 export type { SftpName } from './sftp-calls.ts';
+export { checkSftpServer, sftpAddressOf, sftpOptions, sftpSecrets } from './sftp-options.ts';
 export type { SftpServer } from './sftp-session.ts';
 
 export type Sftp = Awaited<ReturnType<typeof openSftp>>;
@@ -23,6 +24,8 @@ export async function openSftp(server: SftpServer, via: Outbound) {
     read: (path: string, known: SftpFile) => readPath(calls, path, known),
     /** Whoever looks sees the old file or the new one, never a part. @returns its size */
     write: (path: string, bytes: AsyncIterable<Uint8Array>) => writePath(calls, path, bytes),
+    /** One that is not there is removed already. */
+    remove: (path: string) => removePath(calls, path),
     close: end,
   };
 }

@@ -1,5 +1,6 @@
 /** Checks of a definition that a schema cannot express. Source: docs/interface.md §13.1. */
 import { ServiceError } from '../../kernel/errors.ts';
+import { describeMasked } from '../../outbound/outbound.ts';
 import { getFormat } from '../formats/formats.ts';
 import type { CheckedTexts, TextProblems } from '../mapping/mapping.ts';
 import {
@@ -9,7 +10,7 @@ import {
   type PipelineMode,
   planMapping,
 } from '../mapping/mapping.ts';
-import { checkSource, listMaskedMembers, MASK, type Source, unmaskSource } from '../sources/sources.ts';
+import { checkSource, listMaskedMembers, type Source, unmaskSource } from '../sources/sources.ts';
 import type { PipelineDefinition, TriedDefinition, Trigger } from './pipeline.ts';
 import { checkSchedule } from './pipeline-schedule.ts';
 import type { SentPipeline, SentPreview } from './pipeline-schemas.ts';
@@ -71,12 +72,7 @@ export function fillSecrets<Sent extends { readonly source: Source }>(
 ): Sent {
   const source = unmaskSource(sent.source, stored);
   if (source === undefined) {
-    throw refusal(
-      listMaskedMembers(sent.source).map(
-        (member) =>
-          `/source/${member}: ${MASK} stands for a value that is stored for the same address; there is none, send the value itself`,
-      ),
-    );
+    throw refusal(listMaskedMembers(sent.source).map((member) => describeMasked(`/source/${member}`)));
   }
   return { ...sent, source };
 }

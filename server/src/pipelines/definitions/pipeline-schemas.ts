@@ -1,5 +1,5 @@
-import { type Static, type TSchema, Type } from 'typebox';
-import { Id, ListQuery } from '../../http/http.ts';
+import { type Static, Type } from 'typebox';
+import { byType, Id, ListQuery } from '../../http/http.ts';
 import { WireTaskSchema } from '../../tasks/tasks.ts';
 import { type Format, FormatSchema } from '../formats/formats.ts';
 import { type MappedProduct, SentMappingSchema } from '../mapping/mapping.ts';
@@ -14,12 +14,6 @@ const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$
 export const PipelineParams = Type.Object({ id: Id, pipelineId: Id });
 export const DoneAnswer = Type.Object({ status: Type.Literal('success') });
 export { ListQuery };
-
-/** Only the member that `type` names is checked, so that mistakes are reported for that one alone. */
-function byType<Value>({ anyOf }: { readonly anyOf: readonly TSchema[] }, title: string) {
-  const discriminator = { propertyName: 'type' };
-  return Type.Unsafe<Value>({ type: 'object', title, required: ['type'], discriminator, oneOf: anyOf });
-}
 
 const PipelineSource = byType<Source>(SourceSchema, 'PipelineSource');
 const PipelineFormat = byType<Format>(FormatSchema, 'PipelineFormat');
@@ -258,7 +252,7 @@ export const WirePreview = Type.Object(
       { description: 'the first rows of the source' },
     ),
     suggestion: Type.Object({
-      mapping: Type.Record(Type.String(), Type.Unknown()),
+      mapping: SentMappingSchema,
       reasons: Type.Array(
         Type.Object({
           field: Type.String(),

@@ -7,10 +7,9 @@ import {
   type TString,
   Type,
 } from 'typebox';
-import type { AllowedAddresses, Resolve, WaitLimits } from '../../outbound/outbound.ts';
+import type { AllowedAddresses, Resolve, SecretMembers, WaitLimits } from '../../outbound/outbound.ts';
 import { GLOB_LENGTH } from './glob.ts';
 import type { OpenedSource, SourceFile, SourceStamp } from './source.ts';
-import type { SecretMembers } from './source-secrets.ts';
 
 export interface SourceSettings extends WaitLimits {
   /** Has a folder for each project; undefined: directories are not read. */

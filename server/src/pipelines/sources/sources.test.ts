@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { Value } from 'typebox/value';
+import { MASK } from '../../outbound/outbound.ts';
 import {
   checkSource,
   createSources,
-  MASK,
   maskSource,
   SOURCE_LIMITS,
   type Source,

@@ -3,7 +3,13 @@
  * streams of bytes, bounded in size and time, and undoes gzip and zip. What is in a file the formats know, not this.
  */
 import { type Static, Type } from 'typebox';
-import { allowAddresses } from '../../outbound/outbound.ts';
+import {
+  allowAddresses,
+  fillMembers,
+  listMasked,
+  maskMembers,
+  pickSecrets,
+} from '../../outbound/outbound.ts';
 import type { ByteStream } from './byte-streams.ts';
 import { directory } from './directory/directory.ts';
 import { globProblem } from './glob.ts';
@@ -12,7 +18,6 @@ import { s3 } from './s3.ts';
 import { sftp } from './sftp.ts';
 import type { OpenedSource, SourceFile } from './source.ts';
 import type { FileSource, SourceRun, SourceSettings } from './source-record.ts';
-import { fillMembers, listMasked, maskMembers, pickSecrets } from './source-secrets.ts';
 import { unpackBytes } from './unpack.ts';
 import { upload } from './upload.ts';
 
@@ -25,7 +30,6 @@ export {
   type SourceStamp,
 } from './source.ts';
 export type { SourceSettings } from './source-record.ts';
-export { MASK } from './source-secrets.ts';
 
 /** Everything else that knows sources follows from this list: docs/openapi.json, checks, masks, the console's choice. */
 const SOURCES = [http, upload, directory, sftp, s3] as const;

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { ProjectParams } from '../../http/http.ts';
-import { explainedPair } from '../definitions/definitions.ts';
+import { RelatedReason } from '../definitions/definitions.ts';
 import { limit } from './related-schemas.ts';
 
 /** Source: docs/interface.md §12.7. */
@@ -13,7 +13,7 @@ const ProductSide = Type.Union([
       Type.Object({
         ...{ identifier: Type.String(), groupId: Type.String(), name: Type.String(), image: Type.String() },
         category: Type.Array(Type.String()),
-        explain: Type.Object(explainedPair),
+        explain: RelatedReason,
       }),
     ),
   }),

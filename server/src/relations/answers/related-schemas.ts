@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { ProjectQuery } from '../../http/http.ts';
+import { RelatedReason } from '../definitions/definitions.ts';
 import { DEFAULT_LIMIT, LARGEST_LIMIT } from './related-request.ts';
 
 /** Source: docs/interface.md §4.8. */
@@ -85,7 +86,7 @@ const DataPoint = Type.Object(
   },
   { title: 'DataPoint' },
 );
-const explained = { explain: Type.Optional(Type.Unknown()) };
+const explained = { explain: Type.Optional(RelatedReason) };
 const relevance = Type.Integer({ description: '1,000,000 for the best, one less for each behind it' });
 
 const SingleItem = Type.Object({

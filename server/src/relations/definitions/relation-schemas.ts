@@ -138,7 +138,7 @@ const Explained = Type.Object({
     Type.Object({ condition: WireFilter, holds: Type.Boolean(), values: Type.Array(Type.String()) }),
   ),
 });
-export const explainedPair = {
+const explainedPair = {
   source: Explained,
   target: Explained,
   match: Type.Array(
@@ -154,6 +154,7 @@ export const explainedPair = {
     }),
   ),
 };
+export const RelatedReason = Type.Object(explainedPair, { title: 'RelatedReason' });
 export const Explanation = Type.Object(
   {
     related: Type.Boolean(),

@@ -115,24 +115,31 @@ export function planBinding(
   };
 }
 
+/** Builds that are made together: reading the documents takes longer than what a rule finds in them. */
 export interface BuildOrder {
-  readonly relationId: number;
+  readonly relationIds: readonly number[];
   readonly at: number;
-  /** Where the page before ended. */
-  readonly after: { readonly build: number; readonly document: number };
+  /** Where the page before ended; absent: all begin. */
+  readonly after?: WalkedPlace | undefined;
   readonly limit: number;
 }
 
+export interface WalkedPlace {
+  /** A relation whose build is none of them was changed meanwhile, and that change builds it. */
+  readonly builds: readonly number[];
+  readonly document: number;
+}
+
 export interface BuildPage {
-  /** The build that the relation wants; undefined: its index is complete, or it wants none. */
-  readonly build: number | undefined;
-  readonly lastWalked: number;
+  /** undefined: the indexes are complete, or none is wanted. */
+  readonly next: WalkedPlace | undefined;
   /** In percent of the documents. */
   readonly progress: number;
 }
 
 /** The build that a relation wants. */
 export interface WantedBuild {
+  readonly relationId: number;
   readonly active: number | null;
   readonly wanted: number;
   /** JSON. */
@@ -141,21 +148,22 @@ export interface WantedBuild {
   readonly last: number;
 }
 
-export const NOTHING_TO_BUILD: BuildPage = { build: undefined, lastWalked: 0, progress: 100 };
+/** @returns those that are made in one walk from `after` on */
+export const chooseWalked = (wanted: readonly WantedBuild[], after: WalkedPlace | undefined): WantedBuild[] =>
+  wanted.filter((one) => isUnbuilt(one) && (after === undefined || after.builds.includes(one.wanted)));
 
-/** A page of the documents of a build, of which `last` is the last. */
+/** A page of the documents of builds, of which `last` is the last. */
 export interface WalkedPage {
-  readonly build: number;
+  readonly builds: readonly number[];
   readonly last: number;
   readonly limit: number;
   readonly page: readonly WalkedDocument[];
 }
 
-/** @returns what is answered, and whether the build is complete with this page */
-export function describePage({ build, last, limit, page }: WalkedPage): BuildPage & { isComplete: boolean } {
-  const lastWalked = page.at(-1)?.id ?? last;
-  const progress = last === 0 ? 100 : (lastWalked / last) * 100;
-  return { build, lastWalked, progress, isComplete: page.length < limit };
+export function describePage({ builds, last, limit, page }: WalkedPage): BuildPage {
+  const document = page.at(-1)?.id ?? last;
+  const progress = last === 0 ? 100 : (document / last) * 100;
+  return { next: page.length < limit ? undefined : { builds, document }, progress };
 }
 
 export interface WalkedDocument {

@@ -4,6 +4,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
 import type { RelationStore } from '../port.ts';
+import type { WalkedPlace } from './relation-plan.ts';
 
 /** Making the index of relations whose rule or attributes changed. Source: docs/interface.md §12.4 rule 2. */
 export interface RelationBuilds {
@@ -21,8 +22,10 @@ export interface RelationBuilds {
   dropOld(projectId: number): Promise<void>;
 }
 
-/** Documents walked in one step: short enough that an update of the project hardly waits for it. */
+/** Documents walked in one step for one relation: short enough that an update of the project hardly waits for it. */
 const PAGE = 1_000;
+/** For many relations at once. */
+const SMALLEST_PAGE = 200;
 
 export function createRelationBuilds(parts: {
   store: RelationStore;
@@ -40,25 +43,24 @@ export function createRelationBuilds(parts: {
     async run(_, run) {
       const { projectId } = run.task;
       const unbuilt = await store.listUnbuilt(projectId);
-      for (const relationId of unbuilt) await build(run, relationId);
+      await build(run, unbuilt);
       await run.log(`built the index of ${unbuilt.length} relations`);
       await dropOld(projectId);
     },
   };
   tasks.define([buildTask]);
 
-  async function build(run: TaskRun, relationId: number): Promise<void> {
-    const { projectId } = run.task;
-    let after = { build: 0, document: 0 };
-    for (;;) {
+  async function build(run: TaskRun, relationIds: readonly number[]): Promise<void> {
+    if (relationIds.length === 0) return;
+    const limit = Math.max(Math.ceil(PAGE / relationIds.length), SMALLEST_PAGE);
+    let after: WalkedPlace | undefined;
+    do {
       run.signal.throwIfAborted();
-      const page = await store.buildPage(projectId, {
-        ...{ relationId, after, at: clock.now(), limit: PAGE },
-      });
-      if (page.build === undefined) return;
-      after = { build: page.build, document: page.lastWalked };
+      const order = { relationIds, after, at: clock.now(), limit };
+      const page = await store.buildPage(run.task.projectId, order);
       await run.progress(page.progress);
-    }
+      after = page.next;
+    } while (after !== undefined);
   }
 
   /** What remains when it fails is removed after the next build. */
@@ -91,8 +93,7 @@ export function createRelationBuilds(parts: {
       }
     },
     async follow(run) {
-      for (const relationId of await store.bind(run.task.projectId, clock.now()))
-        await build(run, relationId);
+      await build(run, await store.bind(run.task.projectId, clock.now()));
       await dropOld(run.task.projectId);
     },
     dropOld,

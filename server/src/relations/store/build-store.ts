@@ -1,13 +1,22 @@
 import type { ChangedCatalog } from '../../catalog/catalog.ts';
-import { byEngine, deleteSome, own, type Program, row, rows, run, sql } from '../../storage/storage.ts';
+import {
+  among,
+  byEngine,
+  deleteSome,
+  own,
+  type Program,
+  row,
+  rows,
+  run,
+  sql,
+} from '../../storage/storage.ts';
 import {
   type BuildOrder,
   type BuildPage,
+  chooseWalked,
   derivePage,
   describePage,
-  isUnbuilt,
   Memberships,
-  NOTHING_TO_BUILD,
   planExtension,
   type WalkedDocument,
   type WantedBuild,
@@ -22,31 +31,32 @@ export interface ChangedIndex {
   readonly index: JoinIndex;
 }
 
-/** Walks a part of the older documents of a relation's wanted build; the last part makes it the one that answers. */
+/** Walks a part of the documents that are older than the wanted builds; the last part makes them those that answer. */
 export function* buildPage(
   { catalog, index }: ChangedIndex,
-  { relationId, after, at, limit }: BuildOrder,
+  { relationIds, after, at, limit }: BuildOrder,
 ): Program<BuildPage> {
-  const found = yield* findWantedBuild(relationId);
-  if (found === undefined || !isUnbuilt(found)) return NOTHING_TO_BUILD;
-  const { wanted: build, rule, last } = found;
-  const from = after.build === build ? after.document : 0;
-  const page = yield* listDocuments({ from, last, limit });
-  yield* extendDocuments(index, page, new Memberships([{ build, bound: JSON.parse(rule) }]));
-  const { isComplete, ...described } = describePage({ build, last, limit, page });
-  if (isComplete) {
-    yield* run(sql`update relation set active_build = ${build} where ${own()} and id = ${relationId}`);
+  const walked = chooseWalked(yield* listWantedBuilds(relationIds), after);
+  if (walked.length === 0) return { next: undefined, progress: 100 };
+  const last = Math.max(...walked.map((build) => build.last));
+  const page = yield* listDocuments({ from: after?.document ?? 0, last, limit });
+  const rules = walked.map(({ wanted, rule }) => ({ build: wanted, bound: JSON.parse(rule) }));
+  yield* extendDocuments(index, page, new Memberships(rules));
+  const described = describePage({ builds: rules.map(({ build }) => build), last, limit, page });
+  if (described.next !== undefined) return described;
+  for (const { relationId, wanted } of walked) {
+    yield* run(sql`update relation set active_build = ${wanted} where ${own()} and id = ${relationId}`);
     yield* announceRelation(relationId, at, { change: 'built' });
-    catalog.affect('answers');
   }
+  catalog.affect('answers');
   return described;
 }
 
-const findWantedBuild = (relationId: number) =>
-  row<WantedBuild>(
-    sql`select r.active_build as active, b.id as wanted, b.rule, b.last_document as last
+const listWantedBuilds = (relationIds: readonly number[]) =>
+  rows<WantedBuild>(
+    sql`select r.id as "relationId", r.active_build as active, b.id as wanted, b.rule, b.last_document as last
       from relation r join relation_build b on ${own('b')} and b.id = r.wanted_build
-      where ${own('r')} and r.id = ${relationId}`,
+      where ${own('r')} and r.id ${among(relationIds)} order by r.id`,
   );
 
 const RAW = byEngine({ sqlite: sql`cast(raw as text) as raw`, postgres: sql`raw` });

@@ -20,6 +20,8 @@ export interface CatalogPass {
   readonly version: number;
   readonly attributes: readonly Attribute[];
   readonly relations: readonly PassedRelation[];
+  /** @returns those that are there, in no order */
+  findUploads(identifiers: readonly string[]): Promise<readonly PresentUpload[]>;
   /** @returns products by id, above `after` */
   listUploads(after: number, limit: number): Promise<readonly PresentUpload[]>;
   /**

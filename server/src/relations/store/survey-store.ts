@@ -1,4 +1,5 @@
 import {
+  among,
   byEngine,
   listed,
   own,
@@ -69,10 +70,13 @@ export function* sampleMembers(side: SurveyedSide, every: number): Program<strin
 
 const UPLOAD = byEngine({ sqlite: text('cast(d.raw as text)'), postgres: text('d.raw') });
 
+const UPLOADS = sql`select p.id as "productId", p.document_id as document, ${UPLOAD} as raw
+  from product p join document d on ${own('d')} and d.id = p.document_id`;
+
 /** @returns products by id, after `after` */
 export const listUploads = (after: number, limit: number): Program<PresentUpload[]> =>
-  rows(
-    sql`select p.id as "productId", p.document_id as document, ${UPLOAD} as raw
-      from product p join document d on ${own('d')} and d.id = p.document_id
-      where ${own('p')} and p.id > ${after} order by p.id limit ${limit}`,
-  );
+  rows(sql`${UPLOADS} where ${own('p')} and p.id > ${after} order by p.id limit ${limit}`);
+
+/** @returns those that are there, in no order */
+export const findUploads = (identifiers: readonly string[]): Program<PresentUpload[]> =>
+  rows(sql`${UPLOADS} where ${own('p')} and p.identifier ${among(identifiers)}`);

@@ -1,3 +1,4 @@
+import { extname } from 'node:path';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import {
   CompiledQuery,
@@ -32,7 +33,7 @@ export function openControlDatabase(path: string): Database {
   const read = new Kysely<ControlSchema>({
     dialect: new ReadingDialect({ database: preparingOnce(reader) }),
   });
-  const entry = new URL(`./control-writer${extensionOf(import.meta.url)}`, import.meta.url);
+  const entry = new URL(`./control-writer${extname(import.meta.url)}`, import.meta.url);
   const thread = createThreadPool(entry, { size: 1, workerData: { path } });
   const writer = new Kysely<ControlSchema>({
     dialect: {
@@ -69,11 +70,6 @@ class ReadingAdapter extends SqliteAdapter {
   override get supportsMultipleConnections(): boolean {
     return true;
   }
-}
-
-/** `.ts` in development, `.js` once built: the compiler rewrites imports, not URLs. */
-export function extensionOf(url: string): string {
-  return url.endsWith('.ts') ? '.ts' : '.js';
 }
 
 /** The one connection of the writer's thread; one transaction uses it at a time. */

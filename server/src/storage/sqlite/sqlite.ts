@@ -2,5 +2,5 @@
  * The door of SQLite: how a file is opened, the control database and the catalog files.
  */
 export { CatalogFile, type CatalogFiles, createCatalogFiles } from './catalog-files.ts';
-export { CONTROL_PRAGMAS, extensionOf, openControlDatabase } from './control-database.ts';
+export { CONTROL_PRAGMAS, openControlDatabase } from './control-database.ts';
 export { openSqlite } from './open-sqlite.ts';

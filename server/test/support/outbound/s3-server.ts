@@ -14,6 +14,8 @@ export interface S3TestServer {
   readonly uploads: Map<string, Map<number, Buffer>>;
   /** Fails the next PUT of that part with 500. */
   failPart(number: number): void;
+  /** Fails so many PUTs of whole objects with 500. */
+  failPuts(count: number): void;
   close(): void;
 }
 
@@ -26,7 +28,7 @@ export async function startS3Server(bucket: string): Promise<S3TestServer> {
   const objects = new Map<string, Buffer>();
   const uploads = new Map<string, Map<number, Buffer>>();
   const requests: string[] = [];
-  const failing = { part: 0 };
+  const failing = { part: 0, puts: 0 };
 
   const server = createServer((request, response) => {
     const pieces: Buffer[] = [];
@@ -47,6 +49,9 @@ export async function startS3Server(bucket: string): Promise<S3TestServer> {
     failPart(number) {
       failing.part = number;
     },
+    failPuts(count) {
+      failing.puts = count;
+    },
     close() {
       server.closeAllConnections();
       server.close();
@@ -61,13 +66,13 @@ interface Exchange {
   readonly bucket: string;
   readonly objects: Map<string, Buffer>;
   readonly uploads: Map<string, Map<number, Buffer>>;
-  readonly failing: { part: number };
+  readonly failing: { part: number; puts: number };
 }
 
 const etagOf = (bytes: Buffer) => `"${createHash('md5').update(bytes).digest('hex')}"`;
 
 function answer(exchange: Exchange): unknown {
-  const { request, response, bucket } = exchange;
+  const { request, response, bucket, objects } = exchange;
   const url = new URL(request.url ?? '', 'http://s3.test');
   // The bucket is in the path or in the name of the host.
   const isNamed = request.headers.host?.startsWith(`${bucket}.`);
@@ -77,6 +82,10 @@ function answer(exchange: Exchange): unknown {
   const query = url.searchParams;
   if (key === '') return list(exchange, query);
   if (query.has('uploads') || query.has('uploadId')) return upload(exchange, key, query);
+  if (request.method === 'DELETE') {
+    objects.delete(key);
+    return response.writeHead(204).end();
+  }
   return request.method === 'PUT' ? put(exchange, key) : get(exchange, key);
 }
 
@@ -109,9 +118,13 @@ function get({ request, response, objects }: Exchange, key: string): unknown {
   return response.writeHead(200, { etag, 'content-length': bytes.length }).end(bytes);
 }
 
-function put({ response, objects, body }: Exchange, key: string): void {
+function put({ response, objects, body, failing }: Exchange, key: string): unknown {
+  if (failing.puts > 0) {
+    failing.puts -= 1;
+    return refuse(response, 500, 'InternalError');
+  }
   objects.set(key, body);
-  response.writeHead(200, { etag: etagOf(body) }).end();
+  return response.writeHead(200, { etag: etagOf(body) }).end();
 }
 
 function upload(

@@ -20,7 +20,10 @@ export interface Receiver {
   /** In the order in which they came, refused ones too. */
   readonly received: ReceivedEvent[];
   /** What each request is answered from now on. */
-  answer(status: number | ((event: ReceivedEvent) => number), headers?: Record<string, string>): void;
+  answer(
+    status: number | ((event: ReceivedEvent) => number | Promise<number>),
+    headers?: Record<string, string>,
+  ): void;
   /** Waits until something holds of what was received. */
   until<Found>(look: (received: readonly ReceivedEvent[]) => Found | undefined | false): Promise<Found>;
   /** Waits for the events of a type. */
@@ -33,12 +36,12 @@ const PATIENCE_MS = 120_000;
 /** @param port of a receiver that comes back */
 export async function startReceiver(t: Pick<TestContext, 'after'>, port = 0): Promise<Receiver> {
   const received: ReceivedEvent[] = [];
-  let status: (event: ReceivedEvent) => number = () => 204;
+  let status: (event: ReceivedEvent) => number | Promise<number> = () => 204;
   let answered: Record<string, string> = {};
   const server = createServer(async (request, response) => {
     const event = await readEvent(request);
     received.push(event);
-    response.writeHead(status(event), answered).end('received');
+    response.writeHead(await status(event), answered).end('received');
   });
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   t.after(() => {

@@ -2,9 +2,8 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 import { constants, setPriority } from 'node:os';
-import { dirname } from 'node:path';
+import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { extensionOf } from '../../../storage/storage.ts';
 import type { ExpressionLimits, FromProcess, ToProcess } from './expressions.ts';
 
 /** Why a process is gone: it was too slow and ended by us, or it ended by itself, which only memory makes it do. */
@@ -74,18 +73,16 @@ export function startChild(limits: ExpressionLimits): Child {
   };
 }
 
-/** The packages that the process may read: those of the expressions and of their patterns. */
+/** What the process may read beside itself: the packages of the expressions and of their patterns. */
 const jsonataUrl = import.meta.resolve('jsonata');
 const re2Url = import.meta.resolve('re2js');
 
 function forkWithoutRights(memoryMib: number): ChildProcess {
-  const entry = new URL(`./expression-process${extensionOf(import.meta.url)}`, import.meta.url);
-  const readable = [
-    fileURLToPath(entry),
-    findPackageJSON(import.meta.url),
-    packageOf('jsonata'),
-    packageOf('re2js'),
-  ];
+  const entry = new URL(`./expression-process${extname(import.meta.url)}`, import.meta.url);
+  const readable = [entry.href, jsonataUrl, re2Url].flatMap((url) => [
+    fileURLToPath(url),
+    findPackageJSON(url),
+  ]);
   const child = fork(entry, [jsonataUrl, re2Url], {
     env: {},
     execArgv: [
@@ -102,12 +99,6 @@ function forkWithoutRights(memoryMib: number): ChildProcess {
   });
   stepAside(child);
   return child;
-}
-
-function packageOf(name: string): string {
-  const file = findPackageJSON(name, import.meta.url);
-  if (file === undefined) throw new Error(`The package ${name} is not installed`);
-  return `${dirname(file)}/`;
 }
 
 /** As the threads that parse do: the thread that answers lookups goes first. */

@@ -3,7 +3,7 @@ import { type Postgres, performOn } from '../../../storage/storage.ts';
 import { listRelated } from '../../search/search.ts';
 import { type CatalogPasses, toPassed } from '../catalog-pass.ts';
 import { listBuilt } from '../definition-store.ts';
-import { listUploads } from '../survey-store.ts';
+import { findUploads, listUploads } from '../survey-store.ts';
 import { readMark } from './mark-store.ts';
 import { readCatalog } from './search-store.ts';
 
@@ -17,6 +17,7 @@ export function createPostgresPasses(postgres: Postgres): CatalogPasses {
           version,
           attributes: (await performOn(session, projectId, readOntology())).attributes,
           relations: toPassed(await performOn(session, projectId, listBuilt())),
+          findUploads: (identifiers) => performOn(session, projectId, findUploads(identifiers)),
           listUploads: (after, limit) => performOn(session, projectId, listUploads(after, limit)),
           listRelated(products, wanted) {
             const identifiers = products.map(({ identifier }) => identifier);

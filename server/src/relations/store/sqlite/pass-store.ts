@@ -4,7 +4,7 @@ import { listRelated, type RelationView } from '../../search/search.ts';
 import { type CatalogPasses, toPassed } from '../catalog-pass.ts';
 import { listBuilt } from '../definition-store.ts';
 import { createSharedLists } from '../shared-lists.ts';
-import { listUploads } from '../survey-store.ts';
+import { findUploads, listUploads } from '../survey-store.ts';
 import { createFileView, listSources } from './search-store.ts';
 
 /** Related products that many others lead to: 10 MB of identifiers. */
@@ -24,6 +24,7 @@ export function createSqlitePasses(files: CatalogFiles): CatalogPasses {
           version: readCatalogVersion(file),
           attributes: file.perform(readOntology()).attributes,
           relations: toPassed(file.perform(listBuilt())),
+          findUploads: async (identifiers) => file.perform(findUploads(identifiers)),
           listUploads: async (after, limit) => file.perform(listUploads(after, limit)),
           async listRelated(products, wanted) {
             const sources = listSources(file, products);

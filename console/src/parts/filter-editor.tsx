@@ -1,9 +1,5 @@
 import type { Attribute, Condition, Filter, Operator } from '@relata/client';
-import { useState } from 'react';
-import { Button, IconButton } from '../parts/button.tsx';
-import { CategoryField } from '../parts/category-field.tsx';
-import { SelectField, TextField } from '../parts/field.tsx';
-import { SuggestField } from '../parts/suggest-field.tsx';
+import { type ReactNode, useState } from 'react';
 import { readPath, writePath } from '../state/category-path.ts';
 import {
   asGroup,
@@ -15,12 +11,23 @@ import {
   showValue,
   writeGroup,
 } from '../state/filters.ts';
+import { CategoryField } from './category-field.tsx';
+import { SelectField, TextField } from './field.tsx';
+import { Rows } from './rows.tsx';
+import { SuggestField } from './suggest-field.tsx';
 
 const KINDS = [
   ['all', 'All of these match'],
   ['any', 'At least one matches'],
   ['none', 'None of these match'],
 ] as const;
+
+const CONDITIONS: Readonly<Record<string, Filter>> = {
+  Attribute: { attribute: '', operator: 'equals', value: '' },
+  Category: { category: [] },
+  Products: { identifiers: [] },
+  Group: { any: [] },
+};
 
 interface Editor {
   filter: Filter;
@@ -32,7 +39,6 @@ interface Editor {
 export function FilterEditor({ filter, attributes, onChange }: Editor) {
   const group = asGroup(filter);
   const change = (filters: readonly Filter[]) => onChange(writeGroup({ ...group, filters }));
-  const add = (next: Filter) => change([...group.filters, next]);
   return (
     <div className="stack">
       <div className="row">
@@ -46,42 +52,24 @@ export function FilterEditor({ filter, attributes, onChange }: Editor) {
         {group.filters.length === 0 && <span className="soft">Without a condition: every product</span>}
       </div>
       <div className="filter-group">
-        {group.filters.map((one, at) => (
-          <FilterItem
-            key={at}
-            filter={one}
-            attributes={attributes}
-            onChange={(next) => change(group.filters.map((old, place) => (place === at ? next : old)))}
-            onRemove={() => change(group.filters.filter((_, place) => place !== at))}
-          />
-        ))}
-        <div className="row">
-          <Button
-            icon="plus"
-            look="quiet"
-            onClick={() => add({ attribute: '', operator: 'equals', value: '' })}
-          >
-            Attribute
-          </Button>
-          <Button icon="plus" look="quiet" onClick={() => add({ category: [] })}>
-            Category
-          </Button>
-          <Button icon="plus" look="quiet" onClick={() => add({ identifiers: [] })}>
-            Products
-          </Button>
-          <Button icon="plus" look="quiet" onClick={() => add({ any: [] })}>
-            Group
-          </Button>
-        </div>
+        <Rows values={group.filters} removing="Remove this condition" kinds={CONDITIONS} onChange={change}>
+          {(row) => (
+            <FilterItem
+              filter={row.value}
+              attributes={attributes}
+              onChange={row.change}
+              remove={row.remove}
+            />
+          )}
+        </Rows>
       </div>
     </div>
   );
 }
 
-type Item = Editor & { onRemove(): void };
+type Item = Editor & { remove: ReactNode };
 
-function FilterItem({ filter, onRemove, ...editor }: Item) {
-  const remove = <IconButton icon="cross" label="Remove this condition" onClick={onRemove} />;
+function FilterItem({ filter, remove, ...editor }: Item) {
   if (readGroup(filter) !== undefined) {
     return (
       <div className="filter-row two">
@@ -90,7 +78,7 @@ function FilterItem({ filter, onRemove, ...editor }: Item) {
       </div>
     );
   }
-  if (isCondition(filter)) return <ConditionRow condition={filter} onRemove={onRemove} {...editor} />;
+  if (isCondition(filter)) return <ConditionRow condition={filter} remove={remove} {...editor} />;
   return (
     <div className="filter-row named">
       <span className="soft small">{'category' in filter ? 'Category' : 'Products'}</span>
@@ -111,14 +99,15 @@ function ConditionRow({
   condition,
   attributes,
   onChange,
-  onRemove,
+  remove,
 }: Omit<Item, 'filter'> & { condition: Condition }) {
   const known = attributes.find(({ name }) => name === condition.attribute);
   const isNumeric = known?.type === 'NUMERIC_ATTRIBUTE';
   const [text, setText] = useState(showValue(condition.value));
   const write = (attribute: string, operator: Operator, next: string) => {
     const value = readValue(next, operator, isNumeric);
-    onChange(value === undefined ? { attribute, operator } : { attribute, operator, value });
+    // As far as it is typed in: what is not whole is left out of a preview, and refused by the service.
+    onChange((value === undefined ? { attribute, operator } : { attribute, operator, value }) as Condition);
   };
   return (
     <div className="filter-row">
@@ -151,7 +140,7 @@ function ConditionRow({
           }}
         />
       )}
-      <IconButton icon="cross" label="Remove this condition" onClick={onRemove} />
+      {remove}
     </div>
   );
 }

@@ -1,6 +1,5 @@
 import { RelataError } from '@relata/client';
 import { createContext, useContext } from 'react';
-import { mistakeAt } from './pipeline-draft.ts';
 
 export const MistakesContext = createContext<readonly string[]>([]);
 
@@ -12,4 +11,10 @@ export const readMistakes = (error: unknown): readonly string[] =>
 export function useMistake(): (place: string) => string | undefined {
   const details = useContext(MistakesContext);
   return (place) => mistakeAt(details, place);
+}
+
+/** @returns what a refusal says of the place or of what is in it, as `/trigger/cron` */
+export function mistakeAt(details: readonly string[], place: string): string | undefined {
+  const found = details.filter((detail) => detail.startsWith(`${place}:`) || detail.startsWith(`${place}/`));
+  return found.map((detail) => detail.slice(detail.indexOf(': ') + 2)).join('; ') || undefined;
 }

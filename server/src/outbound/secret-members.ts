@@ -1,36 +1,36 @@
-/** What is secret of a source: write-only, stored apart from its definition and sealed there. Source: docs/interface.md §13.4. */
+/** What is secret of an address outside: write-only, stored apart from its definition and sealed there. Source: docs/interface.md §13.4. */
 
 /** Stands in answers, and in the stored definition, for what is secret. */
 export const MASK = '***';
 
-export interface SecretMembers<Source> {
+export interface SecretMembers<Place> {
   /** Names of members that are strings, or records of strings. */
   readonly members: readonly string[];
   /** @returns where they are sent, undefined for an address that is none */
-  sentTo(source: Source): string | undefined;
+  sentTo(place: Place): string | undefined;
 }
 
 type Value = string | Readonly<Record<string, string>>;
 type Members = Readonly<Record<string, Value | undefined>>;
 
-const asMembers = (source: object) => source as Members;
+const asMembers = (place: object) => place as Members;
 
-export function maskMembers<Source extends object>(
-  source: Source,
+export function maskMembers<Place extends object>(
+  place: Place,
   secrets: SecretMembers<never> | undefined,
-): Source {
-  const masked = presentMembers(source, secrets).map(([name, value]) => [name, mapValue(value, () => MASK)]);
-  return { ...source, ...Object.fromEntries(masked) };
+): Place {
+  const masked = presentMembers(place, secrets).map(([name, value]) => [name, mapValue(value, () => MASK)]);
+  return { ...place, ...Object.fromEntries(masked) };
 }
 
-export function listMasked(source: object, secrets: SecretMembers<never> | undefined): string[] {
-  const present = presentMembers(source, secrets);
+export function listMasked(place: object, secrets: SecretMembers<never> | undefined): string[] {
+  const present = presentMembers(place, secrets);
   return present.filter(([, value]) => valuesOf(value).includes(MASK)).map(([name]) => name);
 }
 
 /** @returns undefined when nothing is secret, or all of it is masked */
-export function pickSecrets(source: object, secrets: SecretMembers<never> | undefined): object | undefined {
-  const open = presentMembers(source, secrets).filter(([, value]) =>
+export function pickSecrets(place: object, secrets: SecretMembers<never> | undefined): object | undefined {
+  const open = presentMembers(place, secrets).filter(([, value]) =>
     valuesOf(value).some((text) => text !== MASK),
   );
   return open.length === 0 ? undefined : Object.fromEntries(open);
@@ -41,11 +41,11 @@ export function pickSecrets(source: object, secrets: SecretMembers<never> | unde
  * @returns undefined when there is no such value, or it is sent elsewhere now: whoever may change the address but not read
  * the secret could have it sent to a server of their own
  */
-export function fillMembers<Source extends object>(
-  sent: Source,
-  stored: Source | undefined,
-  secrets: SecretMembers<Source> | undefined,
-): Source | undefined {
+export function fillMembers<Place extends object>(
+  sent: Place,
+  stored: Place | undefined,
+  secrets: SecretMembers<Place> | undefined,
+): Place | undefined {
   if (secrets === undefined || listMasked(sent, secrets).length === 0) return sent;
   const address = secrets.sentTo(sent);
   if (stored === undefined || address === undefined || address !== secrets.sentTo(stored)) return undefined;
@@ -55,12 +55,16 @@ export function fillMembers<Source extends object>(
   return isWhole ? { ...sent, ...Object.fromEntries(filled) } : undefined;
 }
 
+/** @returns why *** cannot stand at this path of a definition */
+export const describeMasked = (path: string): string =>
+  `${path}: ${MASK} stands for a value that is stored for the same address; there is none, send the value itself`;
+
 function presentMembers(
-  source: object,
+  place: object,
   secrets: SecretMembers<never> | undefined,
 ): (readonly [string, Value])[] {
   return (secrets?.members ?? []).flatMap((name) => {
-    const value = asMembers(source)[name];
+    const value = asMembers(place)[name];
     return value === undefined ? [] : [[name, value] as const];
   });
 }

@@ -1,0 +1,89 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Relata;
+
+/** What goes with what (docs/interface.md §4.8). */
+final class Relations
+{
+    /** As many as are recommended for one request (docs/interface.md §8). */
+    private const AT_ONCE = 100;
+
+    public function __construct(private readonly Transport $transport)
+    {
+    }
+
+    /**
+     * What goes with one product.
+     *
+     * @param list<array{tag: string, limitPerRelation?: int}> $includeTags
+     * @param list<array{id: int, limit?: int}> $includeRelations
+     * @param bool $explain adds to each product why it is there
+     * @return array{tags: list<array<string, mixed>>}
+     */
+    public function relatedTo(
+        string $identifier,
+        array $includeTags = [],
+        array $includeRelations = [],
+        bool $explain = false,
+        ?int $projectId = null,
+    ): array {
+        $question = self::ask($includeTags, $includeRelations, $explain, $projectId);
+
+        return $this->post('result', ['identifier' => $identifier] + $question);
+    }
+
+    /**
+     * What goes with each of many products; asks for 100 at a time.
+     *
+     * @param iterable<string> $identifiers
+     * @param list<array{tag: string, limitPerRelation?: int}> $includeTags
+     * @param list<array{id: int, limit?: int}> $includeRelations
+     * @param bool $explain adds to each product why it is there
+     * @return array<array-key, array{tags: list<array<string, mixed>>}> by identifier
+     */
+    public function relatedToMany(
+        iterable $identifiers,
+        array $includeTags = [],
+        array $includeRelations = [],
+        bool $explain = false,
+        ?int $projectId = null,
+    ): array {
+        $question = self::ask($includeTags, $includeRelations, $explain, $projectId);
+        $list = is_array($identifiers) ? $identifiers : iterator_to_array($identifiers, false);
+        $related = [];
+        foreach (array_chunk($list, self::AT_ONCE) as $some) {
+            // Not array_merge: PHP makes a number of the identifier "123", and would count anew.
+            $related += $this->post('bulk-results', ['identifiers' => $some] + $question);
+        }
+
+        return $related;
+    }
+
+    /**
+     * @param list<array<string, mixed>> $includeTags
+     * @param list<array<string, mixed>> $includeRelations
+     * @return array<string, mixed>
+     */
+    private static function ask(
+        array $includeTags,
+        array $includeRelations,
+        bool $explain,
+        ?int $projectId,
+    ): array {
+        return array_filter(
+            compact('includeTags', 'includeRelations', 'explain', 'projectId'),
+            static fn (mixed $value): bool => !in_array($value, [null, false, []], true),
+        );
+    }
+
+    /**
+     * @param array<string, mixed> $question
+     * @return array<array-key, mixed>
+     */
+    private function post(string $path, array $question): array
+    {
+        return $this->transport->read('POST', "/search/relations/$path", [], Body::of($question));
+    }
+}

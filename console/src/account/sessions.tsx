@@ -1,0 +1,78 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Button } from '../parts/button.tsx';
+import { Answer, Card } from '../parts/page.tsx';
+import { Ago } from '../parts/show.tsx';
+import { useTell } from '../parts/toasts.tsx';
+import { describeBrowser } from '../state/format.ts';
+import { useRelata, useSession } from '../state/session.tsx';
+
+/** Where one is signed in, and how to end that. */
+export function Sessions() {
+  const { signOut } = useSession();
+  const relata = useRelata();
+  const queries = useQueryClient();
+  const tell = useTell();
+  const sessions = useQuery({
+    queryKey: ['sessions'],
+    queryFn: ({ signal }) => relata.session.list({ signal }),
+  });
+  const end = (ending: Promise<unknown>) =>
+    void ending.then(() => queries.invalidateQueries({ queryKey: ['sessions'] }), tell.bad);
+  const actions = (
+    <>
+      {sessions.data && sessions.data.items.length > 1 && (
+        <Button onClick={() => end(relata.session.endOthers())}>End all other sessions</Button>
+      )}
+      <Button look="danger" onClick={() => void signOut(true).catch(tell.bad)}>
+        Sign out everywhere
+      </Button>
+    </>
+  );
+  return (
+    <Card title="Sessions" isBare actions={actions}>
+      <Answer of={sessions}>
+        {({ items }) => (
+          <div className="table-box">
+            <table className="table">
+              <thead>
+                <tr>
+                  <th>Browser</th>
+                  <th>Signed in</th>
+                  <th>Last used</th>
+                  <th>
+                    <span className="hidden">End</span>
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {items.map((one) => (
+                  <tr key={one.id}>
+                    <td>
+                      <span title={one.userAgent ?? undefined}>{describeBrowser(one.userAgent)}</span>
+                      <div className="soft small">{one.address ?? 'unknown address'}</div>
+                    </td>
+                    <td>
+                      <Ago at={one.createdAt} />
+                    </td>
+                    <td>{one.isCurrent ? 'this session' : <Ago at={one.usedAt} />}</td>
+                    <td className="actions">
+                      {!one.isCurrent && (
+                        <Button
+                          look="quiet"
+                          aria-label={`End the session of ${describeBrowser(one.userAgent)}`}
+                          onClick={() => end(relata.session.end(one.id))}
+                        >
+                          End
+                        </Button>
+                      )}
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+      </Answer>
+    </Card>
+  );
+}

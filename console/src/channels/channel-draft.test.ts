@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  type ChannelMapping,
+  describeCounts,
+  EMPTY_CHANNEL,
+  findFormat,
+  listFields,
+  listProblems,
+  toTried,
+  withFieldName,
+  withSource,
+} from './channel-draft.ts';
+
+const FIELDS = [{ name: 'id', isRequired: true }, { name: 'title', isRequired: true }, { name: 'brand' }];
+const mapping: ChannelMapping = { brand: { attribute: 'Brand' }, id: { field: 'identifier' } };
+
+test('a field that is required and not mapped stands where the format has it (§16.2)', () => {
+  assert.deepEqual(listFields(mapping, FIELDS), ['brand', 'id', 'title']);
+  assert.deepEqual(listFields({ brand: { attribute: 'Brand' } }, FIELDS), ['id', 'title', 'brand']);
+  assert.deepEqual(listFields(mapping, undefined), ['brand', 'id'], 'a format that takes any requires none');
+});
+
+test('a field is changed, added, renamed and removed, and the order of columns stays', () => {
+  const named = withSource(mapping, { name: 'title', source: { field: 'name' } }, FIELDS);
+  assert.deepEqual(Object.keys(named), ['brand', 'id', 'title']);
+  assert.deepEqual(withSource(named, { name: 'brand', source: undefined }, FIELDS), {
+    id: { field: 'identifier' },
+    title: { field: 'name' },
+  });
+  assert.deepEqual(Object.keys(withSource(mapping, { name: 'a', source: { constant: 'x' } }, undefined)), [
+    ...['brand', 'id', 'a'],
+  ]);
+  assert.deepEqual(Object.entries(withFieldName(mapping, 'brand', 'maker'))[0], [
+    'maker',
+    { attribute: 'Brand' },
+  ]);
+  assert.equal(withFieldName(mapping, 'brand', 'id'), mapping, 'a name that is taken');
+});
+
+test('what is not written to its end is left out of a preview, and no mapping is the suggested one', () => {
+  assert.equal('mapping' in toTried(EMPTY_CHANNEL), false);
+  const draft = {
+    ...EMPTY_CHANNEL,
+    mapping: { id: { field: 'identifier' }, title: { attribute: '' } } as const,
+    relations: [{ as: 'accessory' }, { as: 'substitute', tag: 'same', limit: 3 }] as never,
+    filter: { all: [{ category: [] }] },
+  };
+  const { mapping: tried, relations, filter } = toTried(draft);
+  assert.deepEqual(tried, { id: { field: 'identifier' } });
+  assert.deepEqual(relations, [{ as: 'substitute', tag: 'same', limit: 3 }]);
+  assert.deepEqual(filter, { all: [] });
+});
+
+test('what is missing and wrong is told once for each field and reason', () => {
+  const wrong = { field: 'price', code: 'value_invalid', value: '19', message: 'price has no currency' };
+  const row = { values: {}, related: [], problems: [wrong], isLeftOut: true };
+  const lacks = { field: 'link', message: 'lacks link, which google-merchant requires: no such field' };
+  const found = listProblems({
+    missing: [{ ...lacks, products: 7, identifiers: ['A', 'B', 'C', 'D', 'E', 'F'] }],
+    rows: [
+      { ...row, identifier: 'A' },
+      { ...row, identifier: 'B' },
+    ],
+  });
+  assert.deepEqual(found, [
+    {
+      ...{ field: 'link', words: '7 products lack it: no such field', hasMore: true },
+      identifiers: ['A', 'B', 'C', 'D', 'E'],
+    },
+    { field: 'price', words: 'has no currency (“19”)', identifiers: ['A', 'B'], hasMore: false },
+  ]);
+});
+
+test('the formats come with their fields, and counts in words without zeros', () => {
+  const google = findFormat({ type: 'google-merchant' });
+  assert.deepEqual(google?.variants, ['tsv', 'xml']);
+  assert.ok(google?.fields?.some(({ name, isRequired }) => name === 'price' && isRequired));
+  assert.equal(findFormat({ type: 'csv' })?.fields, undefined);
+  const counts = {
+    products: 9,
+    filtered: 0,
+    rows: 1,
+    leftOut: 8,
+    related: 0,
+    relatedLeftOut: 0,
+    files: 1,
+    bytes: 10,
+  };
+  assert.equal(describeCounts(counts), '1 row, 8 left out');
+});

@@ -1,0 +1,219 @@
+/** Channels in the words of the console. Source: docs/interface.md §16. */
+import {
+  type BuildCounts,
+  type Channel,
+  type ChannelDefinition,
+  type ChannelPreview,
+  type ChannelRelation,
+  type ChannelSource,
+  type ChannelToTry,
+  type FeedField,
+  feedFormats,
+} from '@relata/client';
+import type { PartNames } from '../state/changes.ts';
+import { EVERY_PRODUCT, pruneFilter } from '../state/filters.ts';
+import { countOf, formatCount } from '../state/format.ts';
+
+export type ChannelMapping = NonNullable<ChannelDefinition['mapping']>;
+
+export interface ChannelShape {
+  draft: ChannelDefinition;
+  onChange(changed: Partial<ChannelDefinition>): void;
+}
+
+export const FORMATS = feedFormats.map(({ type, label }) => [type, label] as const);
+
+export const findFormat = ({ type }: ChannelDefinition['format']) =>
+  feedFormats.find((format) => format.type === type);
+
+export const EMPTY_CHANNEL: ChannelDefinition = {
+  name: '',
+  format: { type: 'google-merchant' },
+  filter: EVERY_PRODUCT,
+  relations: [],
+  trigger: { type: 'manual' },
+  maxDeletePercent: 30,
+  maxLeftOutPercent: 100,
+};
+
+export const CHANNEL_PARTS: PartNames<ChannelDefinition> = {
+  ...{ name: 'Name', format: 'Format', filter: 'Products', mapping: 'Mapping', relations: 'Relations' },
+  ...{ trigger: 'Builds start', destinations: 'Destinations' },
+  ...{ maxDeletePercent: 'Fewer rows at most, in %', maxLeftOutPercent: 'Left out at most, in %' },
+};
+
+export const isBuilding = ({ lastBuild }: Pick<Channel, 'lastBuild'>) =>
+  lastBuild !== null && lastBuild.finishTime === null;
+
+export type SourceKind = keyof ChannelSource;
+
+export const SOURCE_KINDS: readonly (readonly [SourceKind | '', string])[] = [
+  ['', '—'],
+  ['attribute', 'Attribute'],
+  ['field', 'Product field'],
+  ['constant', 'Fixed text'],
+  ['template', 'Template'],
+  ['expression', 'Expression'],
+];
+
+export const PRODUCT_FIELDS: readonly (readonly [NonNullable<ChannelSource['field']>, string])[] = [
+  ['identifier', 'Identifier'],
+  ['groupIdentifier', 'Group of variants'],
+  ['name', 'Name'],
+  ['productUrl', 'URL of the product'],
+  ['image', 'Main image'],
+  ['images', 'All images'],
+  ['additionalImages', 'Other images'],
+  ['category', 'Category'],
+  ['categoryPath', 'Category path'],
+  ['categories', 'All category paths'],
+];
+
+/** What related products are to a product. */
+export const RELATED_AS: readonly (readonly [ChannelRelation['as'], string])[] = [
+  ['accessory', 'Accessories'],
+  ['required_part', 'Required parts'],
+  ['substitute', 'Substitutes'],
+  ['often_bought_with', 'Often bought with it'],
+  ['part_of_set', 'Parts of the same set'],
+  ['different_brand', 'The same of another brand'],
+];
+
+export const nameRelated = (as: string): string => RELATED_AS.find(([known]) => known === as)?.[1] ?? as;
+
+export const kindOf = (source: ChannelSource | undefined): SourceKind | '' =>
+  (Object.keys(source ?? {})[0] as SourceKind | undefined) ?? '';
+
+export const textOfSource = (source: ChannelSource | undefined): string =>
+  Object.values(source ?? {})[0] ?? '';
+
+/** @returns a source of another kind; what was chosen before does not fit it */
+export function startSource(kind: SourceKind | '', field: FeedField): ChannelSource | undefined {
+  if (kind === '') return undefined;
+  if (kind === 'field') return { field: 'name' };
+  return { [kind]: kind === 'constant' ? (field.choices?.[0] ?? '') : '' };
+}
+
+type Fields = readonly FeedField[] | undefined;
+
+/** @returns names of the mapping, in its order, with the required ones that it lacks where the format has them */
+export function listFields(mapping: ChannelMapping, fields: Fields): string[] {
+  const required = fields?.filter(({ isRequired }) => isRequired).map(({ name }) => name) ?? [];
+  return required.reduce((names, name) => withName(names, name, fields), Object.keys(mapping));
+}
+
+/** A new one comes after those that the format has before it; in a format that takes any it is the last. */
+function withName(names: string[], name: string, fields: Fields): string[] {
+  if (names.includes(name)) return names;
+  const order = fields?.map((field) => field.name) ?? [];
+  const before = new Set(order.slice(0, order.indexOf(name)));
+  const at = fields ? names.findLastIndex((one) => before.has(one)) + 1 : names.length;
+  return names.toSpliced(at, 0, name);
+}
+
+interface Change {
+  readonly name: string;
+  /** Undefined leaves the field out. */
+  readonly source: ChannelSource | undefined;
+}
+
+/** @returns the mapping with a field changed, and the order of the others as it was */
+export function withSource(
+  mapping: ChannelMapping,
+  { name, source }: Change,
+  fields: Fields,
+): ChannelMapping {
+  const all: Record<string, ChannelSource | undefined> = { ...mapping, [name]: source };
+  const names = withName(Object.keys(mapping), name, fields);
+  const entries = names.map((one) => [one, all[one]] as const);
+  return Object.fromEntries(
+    entries.filter((entry): entry is [string, ChannelSource] => entry[1] !== undefined),
+  );
+}
+
+/** @returns the mapping with a field under another name; as it was where that name is taken */
+export function withFieldName(mapping: ChannelMapping, from: string, to: string): ChannelMapping {
+  if (to === '' || Object.hasOwn(mapping, to)) return mapping;
+  const entries = Object.entries(mapping);
+  return Object.fromEntries(entries.map(([name, source]) => [name === from ? to : name, source]));
+}
+
+/** @returns what can be previewed of a draft: what is not written to its end is left out */
+export function toTried({ format, filter, mapping, relations }: ChannelDefinition): ChannelToTry {
+  const whole = Object.entries(mapping ?? {}).filter(([, source]) => textOfSource(source) !== '');
+  return {
+    format,
+    filter: pruneFilter(filter ?? EVERY_PRODUCT),
+    relations: relations?.filter(({ tag, id }) => tag !== undefined || id !== undefined) ?? [],
+    ...(mapping && { mapping: Object.fromEntries(whole) }),
+  };
+}
+
+/** Of each mistake; the report of a build names all. */
+const SHOWN_IDENTIFIERS = 5;
+
+/** What is wrong with a field, and in which products. */
+export interface FieldTrouble {
+  readonly field: string;
+  readonly words: string;
+  readonly identifiers: readonly string[];
+  readonly hasMore: boolean;
+}
+
+/** @returns what is missing in the products looked at, then what else is wrong in the first rows, each once */
+export function listProblems({ missing, rows }: Pick<ChannelPreview, 'missing' | 'rows'>): FieldTrouble[] {
+  const lacking = missing.map(({ field, products, identifiers, message }) => ({
+    ...{ field, ...shorten(identifiers, products) },
+    words: `${countOf(products, 'product')} ${products === 1 ? 'lacks' : 'lack'} it: ${afterColon(message)}`,
+  }));
+  const wrong = rows.flatMap(({ identifier, problems }) =>
+    problems
+      .filter(({ code }) => code !== 'field_missing')
+      .map(({ field, value, message }) => ({ identifier, field, message, value })),
+  );
+  const byMessage = Map.groupBy(wrong, ({ field, message }) => `${field} ${message}`);
+  const others = [...byMessage.values()].map((all) => {
+    const [{ field = '', message = '', value } = {}] = all;
+    const told = message.startsWith(`${field} `) ? message.slice(field.length + 1) : message;
+    const words = value === undefined ? told : `${told} (“${value}”)`;
+    const identifiers = all.map(({ identifier }) => identifier);
+    return { field, words, ...shorten(identifiers, all.length) };
+  });
+  return [...lacking, ...others];
+}
+
+const shorten = (identifiers: readonly string[], products: number) => ({
+  identifiers: identifiers.slice(0, SHOWN_IDENTIFIERS),
+  hasMore: products > SHOWN_IDENTIFIERS,
+});
+
+const afterColon = (message: string) => message.slice(message.indexOf(': ') + 2);
+
+export function describeTrigger({ trigger }: Pick<Channel, 'trigger'>): string {
+  if (trigger.type === 'schedule') return `${trigger.cron} (${trigger.timeZone})`;
+  if (trigger.type === 'manual') return 'by hand';
+  return `after changes, every ${countOf(trigger.minSecondsBetween ?? 0, 'second')} at most`;
+}
+
+const COUNTED = [
+  ['related', 'related'],
+  ['leftOut', 'left out'],
+  ['filtered', 'filtered'],
+] as const;
+
+/** What a build made, without what is zero. */
+export function describeCounts(counts: BuildCounts | null): string {
+  if (counts === null) return '';
+  const others = COUNTED.filter(([name]) => counts[name] > 0);
+  const words = others.map(([name, text]) => `${formatCount(counts[name])} ${text}`);
+  return [countOf(counts.rows, 'row'), ...words].join(', ');
+}
+
+/** What somebody should know of the last build. */
+export function listWarnings({ lastBuild }: Pick<Channel, 'lastBuild'>): readonly string[] {
+  const leftOut = lastBuild?.counts?.leftOut ?? 0;
+  return [
+    ...(leftOut > 0 ? [`${countOf(leftOut, 'product')} left out`] : []),
+    ...(lastBuild?.warnings ?? []),
+  ];
+}

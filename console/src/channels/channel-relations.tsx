@@ -1,0 +1,129 @@
+import type { ChannelRelation, Relation } from '@relata/client';
+import { useQuery } from '@tanstack/react-query';
+import { Button, IconButton } from '../parts/button.tsx';
+import { type Choice, NumberField, SelectField } from '../parts/field.tsx';
+import { Card } from '../parts/page.tsx';
+import { useMistake } from '../state/mistakes.ts';
+import { useProject } from '../state/project.ts';
+import { linkTo } from '../state/route.ts';
+import { useRelata } from '../state/session.tsx';
+import { type ChannelShape, RELATED_AS } from './channel-draft.ts';
+
+const DEFAULT_LIMIT = 10;
+
+/** A tag and an id in one list. */
+const writeChoice = ({ tag, id }: Pick<ChannelRelation, 'tag' | 'id'>) => {
+  if (tag !== undefined) return `tag:${tag}`;
+  return id === undefined ? '' : `id:${id}`;
+};
+
+function readChoice(choice: string): Pick<ChannelRelation, 'tag' | 'id'> {
+  if (choice.startsWith('tag:')) return { tag: choice.slice(4) };
+  return choice === '' ? {} : { id: Number(choice.slice(3)) };
+}
+
+/** Tags come first: a channel with a tag takes relations that are made later, too. */
+function listChoices(relations: readonly Relation[], present: string): Choice[] {
+  const tags = [...new Set(relations.map(({ tag }) => tag))];
+  const known: Choice[] = [
+    ['', '—'],
+    ...tags.map((tag) => [`tag:${tag}`, `Tag: ${tag}`] as const),
+    ...relations.map(({ id, name }) => [`id:${id}`, name] as const),
+  ];
+  const isKnown = known.some(([value]) => value === present);
+  return isKnown ? known : [...known, [present, `${present.replace(':', ' ')}, which is gone`]];
+}
+
+/** Which related products go out, and as what. Source: docs/interface.md §16.1 rule 4. */
+export function RelationsCard({ draft, onChange }: ChannelShape) {
+  const { data: relations } = useRelations();
+  const chosen = draft.relations ?? [];
+  const put = (at: number, next: ChannelRelation | undefined) =>
+    onChange({ relations: chosen.toSpliced(at, 1, ...(next === undefined ? [] : [next])) });
+  return (
+    <Card title="Related products">
+      {chosen.length === 0 && <p className="soft">None: products go out without those that go with them.</p>}
+      {chosen.map((relation, at) => (
+        <RelationRow
+          key={at}
+          at={at}
+          relation={relation}
+          relations={relations ?? []}
+          onChange={(next) => put(at, next)}
+        />
+      ))}
+      {relations?.length === 0 ? (
+        <NoRelation />
+      ) : (
+        <div className="row">
+          <Button
+            icon="plus"
+            look="quiet"
+            onClick={() => onChange({ relations: [...chosen, { as: 'accessory', limit: DEFAULT_LIMIT }] })}
+          >
+            Relation
+          </Button>
+        </div>
+      )}
+    </Card>
+  );
+}
+
+function useRelations() {
+  const relata = useRelata();
+  const project = useProject();
+  return useQuery({
+    queryKey: ['relations', project.id],
+    queryFn: ({ signal }) => relata.relations.list(project.id, { signal }),
+  });
+}
+
+function NoRelation() {
+  const project = useProject();
+  return (
+    <p className="soft small">
+      This project has no relation yet. <a href={linkTo('projects', project.id, 'relations')}>Create one</a>{' '}
+      first.
+    </p>
+  );
+}
+
+interface RowShape {
+  at: number;
+  relation: ChannelRelation;
+  relations: readonly Relation[];
+  onChange(next: ChannelRelation | undefined): void;
+}
+
+function RelationRow({ at, relation, relations, onChange }: RowShape) {
+  const mistake = useMistake();
+  const { tag: _, id: __, ...rest } = relation;
+  const present = writeChoice(relation);
+  const isFollowing = at > 0;
+  return (
+    <div className="filter-row related">
+      <SelectField
+        label="Relation"
+        isQuiet={isFollowing}
+        choices={listChoices(relations, present)}
+        value={present}
+        mistake={mistake(`/relations/${at}`)}
+        onChange={({ target }) => onChange({ ...readChoice(target.value), ...rest })}
+      />
+      <SelectField
+        label="They go out as"
+        isQuiet={isFollowing}
+        choices={RELATED_AS}
+        value={relation.as}
+        onChange={({ target }) => onChange({ ...relation, as: target.value as ChannelRelation['as'] })}
+      />
+      <NumberField
+        label="At most"
+        isQuiet={isFollowing}
+        value={relation.limit}
+        onChange={(limit) => onChange({ ...relation, limit })}
+      />
+      <IconButton icon="cross" label="Remove this relation" onClick={() => onChange(undefined)} />
+    </div>
+  );
+}

@@ -1,0 +1,200 @@
+import type { Channel, ChannelBuild, PublishedFeed } from '@relata/client';
+import { useQuery } from '@tanstack/react-query';
+import { Button, LinkButton } from '../parts/button.tsx';
+import { DeleteButton } from '../parts/delete-button.tsx';
+import { Answer, Card, Page } from '../parts/page.tsx';
+import { useRefresh, useStart } from '../parts/saving.ts';
+import { Ago, MappingJson, OutLink, Pairs } from '../parts/show.tsx';
+import { TaskHistory } from '../parts/task-history.tsx';
+import { UrlCard } from '../parts/url-card.tsx';
+import { describeFilter } from '../state/filters.ts';
+import { formatCount, formatMoment, formatSize } from '../state/format.ts';
+import { useProject } from '../state/project.ts';
+import { linkTo, useRoute } from '../state/route.ts';
+import { useRelata, useRights } from '../state/session.tsx';
+import {
+  describeCounts,
+  describeTrigger,
+  findFormat,
+  isBuilding,
+  listWarnings,
+  nameRelated,
+} from './channel-draft.ts';
+
+const BUSY_MS = 1_500;
+const IDLE_MS = 15_000;
+const PARTS = ['channel', 'channels', 'channel-builds'];
+
+/** One channel: what it publishes, where, and what became of its builds. */
+export function ChannelView() {
+  const { parts } = useRoute();
+  const project = useProject();
+  const relata = useRelata();
+  const channelId = Number(parts[3]);
+  const read = useQuery({
+    queryKey: ['channel', project.id, channelId],
+    queryFn: async ({ signal }) =>
+      (await relata.channels.get({ projectId: project.id, channelId }, { signal })).value,
+    refetchInterval: ({ state }) => (state.data && isBuilding(state.data) ? BUSY_MS : IDLE_MS),
+  });
+  const { canChange } = useRights();
+  return (
+    <Page
+      title={read.data?.name ?? 'Channel'}
+      crumbs={[
+        [project.name, linkTo('projects', project.id)],
+        ['Channels', linkTo('projects', project.id, 'channels')],
+      ]}
+      actions={canChange && read.data && <Actions channel={read.data} />}
+    >
+      <Answer of={read}>
+        {(channel) => (
+          <>
+            <Outcome channel={channel} />
+            <Published channel={channel} />
+            <Builds channel={channel} />
+            <Definition channel={channel} />
+          </>
+        )}
+      </Answer>
+    </Page>
+  );
+}
+
+function Actions({ channel }: { channel: Channel }) {
+  const project = useProject();
+  const relata = useRelata();
+  const place = { projectId: project.id, channelId: channel.id };
+  const { begin, isBusy } = useStart('The build has started', () => relata.channels.build(place), PARTS);
+  return (
+    <>
+      <DeleteButton what="channel" name={channel.name} remove={() => relata.channels.delete(place)}>
+        What it has published is deleted too, and its URL ends.
+      </DeleteButton>
+      <LinkButton href={linkTo('projects', project.id, 'channels', channel.id, 'edit')}>Change</LinkButton>
+      <Button look="primary" busy={isBusy} disabled={isBuilding(channel)} onClick={() => void begin()}>
+        Build now
+      </Button>
+    </>
+  );
+}
+
+/** What the last build could not do, and where its report is. */
+function Outcome({ channel }: { channel: Channel }) {
+  const project = useProject();
+  const { lastBuild } = channel;
+  const warnings = listWarnings(channel);
+  if (lastBuild === null || (warnings.length === 0 && !lastBuild.error)) return null;
+  const { error, taskId } = lastBuild;
+  return (
+    <div className={`note ${error ? 'bad' : 'warn'}`}>
+      {error && <strong>{error.message}</strong>}
+      {[...(error?.details ?? []), ...warnings].map((line) => (
+        <span key={line}>{line}</span>
+      ))}
+      <a href={linkTo('projects', project.id, 'updates', taskId)}>Report of the last build</a>
+    </div>
+  );
+}
+
+function Published({ channel }: { channel: Channel }) {
+  const relata = useRelata();
+  const project = useProject();
+  const refresh = useRefresh(...PARTS);
+  const renew = async () => {
+    await relata.channels.rotateUrl({ projectId: project.id, channelId: channel.id });
+    await refresh();
+  };
+  return (
+    <UrlCard
+      title="Published"
+      of="channel"
+      url={channel.url}
+      warning="The present URL stops working at once: readers get 404. Give them the new one."
+      renew={renew}
+    >
+      {channel.published === null ? (
+        <p className="soft">Nothing is published yet: the URL answers 404 until the first build.</p>
+      ) : (
+        <Pairs pairs={listFacts(channel.published)} />
+      )}
+      <p className="soft">
+        Anyone who has the URL can read the file, without a key. It stays the same from build to build.
+      </p>
+    </UrlCard>
+  );
+}
+
+const listFacts = ({ rows, builtAt, catalogVersion, files }: PublishedFeed) =>
+  [
+    ['Rows', formatCount(rows)],
+    ['Built', <Ago key="built" at={builtAt} />],
+    ['Catalog version', formatCount(catalogVersion)],
+    ['Size', formatSize(files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0))],
+    ...(files.length > 1 ? [['Files', <FileList key="files" files={files} />] as const] : []),
+  ] as const;
+
+function FileList({ files }: Pick<PublishedFeed, 'files'>) {
+  return (
+    <ul>
+      {files.map(({ name, url, rows }) => (
+        <li key={name}>
+          <OutLink url={url} /> <span className="soft small">{formatCount(rows)} rows</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const STARTED_BY: Readonly<Record<ChannelBuild['startedBy'], string>> = {
+  manual: 'by hand',
+  schedule: 'by schedule',
+  change: 'by a change',
+};
+
+function Builds({ channel }: { channel: Channel }) {
+  const project = useProject();
+  const relata = useRelata();
+  const newest = channel.lastBuild;
+  return (
+    <TaskHistory<ChannelBuild>
+      title="Builds"
+      noun="build"
+      queryKey={['channel-builds', project.id, channel.id, newest?.taskId, newest?.taskStatus]}
+      isBusy={isBuilding(channel)}
+      read={(page) => relata.channels.builds({ projectId: project.id, channelId: channel.id }, page)}
+      startedBy={STARTED_BY}
+      describe={({ counts }) => describeCounts(counts)}
+      never="None yet. Build it now to publish it."
+    />
+  );
+}
+
+function Definition({ channel }: { channel: Channel }) {
+  const { format, relations, mapping } = channel;
+  const found = findFormat(format);
+  const related = relations.map(
+    ({ as, tag, id }) => `${nameRelated(as)}: ${tag === undefined ? `relation ${id}` : `tag ${tag}`}`,
+  );
+  const packed = format.compression && ` (${format.compression === 'none' ? 'not packed' : 'gzip'})`;
+  return (
+    <Card title="Definition">
+      <Pairs
+        pairs={[
+          ['Format', `${found?.label}, ${format.variant ?? found?.variants[0]}${packed ?? ''}`],
+          ['Products', describeFilter(channel.filter)],
+          ['Related products', related.join(', ') || 'none'],
+          ['Mapping', mapping ? 'set in the channel' : 'suggested from the ontology by each build'],
+          ['Trigger', describeTrigger(channel)],
+          ...(channel.nextBuildAt === undefined
+            ? []
+            : [['Next build', formatMoment(channel.nextBuildAt)] as const]),
+          ['Fewer rows at most', `${channel.maxDeletePercent} % of those published`],
+          ['Left out at most', `${channel.maxLeftOutPercent} % of the products`],
+          ['Id', String(channel.id)],
+        ]}
+      />
+      {mapping && <MappingJson mapping={mapping} />}
+    </Card>
+  );
+}

@@ -1,0 +1,48 @@
+import type { Channel } from '@relata/client';
+import { DefinitionList, LastTaskNote } from '../parts/definition-list.tsx';
+import { formatCount, formatMoment } from '../state/format.ts';
+import { useProject } from '../state/project.ts';
+import { useRelata } from '../state/session.tsx';
+import { describeTrigger, findFormat, isBuilding, listWarnings } from './channel-draft.ts';
+
+/** As many as a project may have. Source: docs/interface.md §16.1 rule 8. */
+const MOST = 1_000;
+
+/** What publishes the catalog for others. */
+export function Channels() {
+  const project = useProject();
+  const relata = useRelata();
+  return (
+    <DefinitionList<Channel>
+      what="channel"
+      icon="channels"
+      about="A channel publishes the catalog as a file for others, with the products that go with each product."
+      hint="Choose a format, such as Google Merchant Center or CSV. The console suggests a mapping and previews the first rows."
+      read={async (signal) => (await relata.channels.list(project.id, { limit: MOST, signal })).items}
+      isBusy={isBuilding}
+      describe={({ format }) => findFormat(format)?.label}
+      columns={[
+        { title: 'Last build', cell: ({ lastBuild }) => <LastBuildNote build={lastBuild} /> },
+        {
+          title: 'Rows',
+          className: 'number',
+          cell: ({ published }) => (published ? formatCount(published.rows) : '–'),
+        },
+        { title: 'Warnings', className: 'soft small', cell: (channel) => <Warnings channel={channel} /> },
+        { title: 'Trigger', className: 'wide-only soft', cell: describeTrigger },
+        {
+          title: 'Next build',
+          className: 'wide-only soft nowrap',
+          cell: ({ nextBuildAt }) => nextBuildAt !== undefined && formatMoment(nextBuildAt),
+        },
+      ]}
+    />
+  );
+}
+
+const LastBuildNote = ({ build }: { build: Channel['lastBuild'] }) => (
+  <LastTaskNote task={build}>{build?.error?.message}</LastTaskNote>
+);
+
+const Warnings = ({ channel }: { channel: Channel }) =>
+  listWarnings(channel).map((warning) => <div key={warning}>{warning}</div>);

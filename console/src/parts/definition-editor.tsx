@@ -1,0 +1,85 @@
+import type { Tagged } from '@relata/client';
+import { useQuery } from '@tanstack/react-query';
+import { Fragment, type ReactNode } from 'react';
+import { MistakesContext, readMistakes } from '../state/mistakes.ts';
+import { useProject } from '../state/project.ts';
+import { linkTo } from '../state/route.ts';
+import { useRights } from '../state/session.tsx';
+import { Button, LinkButton } from './button.tsx';
+import { type Draft, Meanwhile } from './draft.tsx';
+import { ErrorNote, Page } from './page.tsx';
+import type { Defined, useSaving } from './saving.ts';
+
+/** @returns what is stored, as it is when somebody begins to change it; nothing is asked without an id */
+export function useStored<Value>(
+  what: Defined,
+  id: number | undefined,
+  read: (id: number, signal: AbortSignal) => Promise<Tagged<Value>>,
+) {
+  const project = useProject();
+  return useQuery({
+    queryKey: [`${what}-to-change`, project.id, id],
+    queryFn: ({ signal }) => read(id as number, signal),
+    enabled: id !== undefined,
+    // Whoever comes back sees at once what others have changed.
+    refetchOnWindowFocus: 'always',
+    gcTime: 0,
+  });
+}
+
+interface EditorShape<Definition> {
+  what: Defined;
+  stored: { readonly id: number; readonly name: string } | undefined;
+  edited: Draft<Definition>;
+  saving: ReturnType<typeof useSaving>;
+  /** Told before anything is saved: they stand at their fields too. */
+  mistakes?: readonly string[];
+  children: ReactNode;
+}
+
+/** A definition as it is made or changed. */
+export function DefinitionEditor<Definition extends { readonly name: string }>({
+  what,
+  stored,
+  edited,
+  saving,
+  mistakes = [],
+  children,
+}: EditorShape<Definition>) {
+  const project = useProject();
+  const { canChange } = useRights();
+  const { save, error, isBusy } = saving;
+  const list = linkTo('projects', project.id, `${what}s`);
+  const own = stored && linkTo('projects', project.id, `${what}s`, stored.id);
+  return (
+    <Page
+      title={stored ? `Change ${stored.name}` : `New ${what}`}
+      crumbs={[
+        [project.name, linkTo('projects', project.id)],
+        [`${what.charAt(0).toUpperCase()}${what.slice(1)}s`, list],
+        ...(stored && own ? [[stored.name, own] as const] : []),
+      ]}
+      actions={
+        canChange && (
+          <>
+            <LinkButton href={own ?? list}>Cancel</LinkButton>
+            <Button
+              look="primary"
+              busy={isBusy}
+              disabled={edited.draft.name === ''}
+              onClick={() => void save()}
+            >
+              {stored ? 'Save' : `Create the ${what}`}
+            </Button>
+          </>
+        )
+      }
+    >
+      <ErrorNote error={error} />
+      <Meanwhile what={what} of={edited} />
+      <MistakesContext value={[...new Set([...readMistakes(error), ...mistakes])]}>
+        <Fragment key={edited.round}>{children}</Fragment>
+      </MistakesContext>
+    </Page>
+  );
+}

@@ -1,0 +1,144 @@
+import type { Task } from '@relata/client';
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { useProject } from '../state/project.ts';
+import { linkTo } from '../state/route.ts';
+import { useRights } from '../state/session.tsx';
+import { LinkButton } from './button.tsx';
+import type { IconName } from './icon.tsx';
+import { Answer, Card, Empty, Page } from './page.tsx';
+import type { Defined } from './saving.ts';
+import { Ago, TaskStatus } from './show.tsx';
+
+const BUSY_MS = 1_500;
+const IDLE_MS = 15_000;
+
+interface Named {
+  readonly id: number;
+  readonly name: string;
+}
+
+interface Column<One> {
+  readonly title: string;
+  readonly className?: string;
+  cell(one: One): ReactNode;
+}
+
+interface ListShape<One extends Named> {
+  what: Defined;
+  icon: IconName;
+  about: string;
+  /** What to do first. */
+  hint: string;
+  read(signal: AbortSignal): Promise<readonly One[]>;
+  /** Whether it does something now. */
+  isBusy(one: One): boolean;
+  /** Below its name. */
+  describe(one: One): ReactNode;
+  columns: readonly Column<One>[];
+}
+
+const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
+
+/** What a project has of a kind, each with the state that it is in. */
+export function DefinitionList<One extends Named>({ what, icon, about, hint, ...shape }: ListShape<One>) {
+  const project = useProject();
+  const { canChange } = useRights();
+  const listed = useQuery({
+    queryKey: [`${what}s`, project.id],
+    queryFn: ({ signal }) => shape.read(signal),
+    refetchInterval: ({ state }) => (state.data?.some(shape.isBusy) ? BUSY_MS : IDLE_MS),
+  });
+  const create = canChange && (
+    <LinkButton icon="plus" look="primary" href={linkTo('projects', project.id, `${what}s`, 'new')}>
+      New {what}
+    </LinkButton>
+  );
+  return (
+    <Page
+      title={capital(`${what}s`)}
+      crumbs={[[project.name, linkTo('projects', project.id)]]}
+      about={about}
+      actions={create}
+    >
+      <Answer of={listed}>
+        {(list) => (
+          <Card isBare>
+            {list.length === 0 ? (
+              <Empty icon={icon} title={`No ${what} yet`}>
+                <p>{hint}</p>
+                {create}
+              </Empty>
+            ) : (
+              <Table list={list} what={what} {...shape} />
+            )}
+          </Card>
+        )}
+      </Answer>
+    </Page>
+  );
+}
+
+type TableShape<One extends Named> = { list: readonly One[] } & Pick<
+  ListShape<One>,
+  'what' | 'describe' | 'columns'
+>;
+
+function Table<One extends Named>({ list, what, describe, columns }: TableShape<One>) {
+  const project = useProject();
+  return (
+    <div className="table-box">
+      <table className="table">
+        <thead>
+          <tr>
+            <th>{capital(what)}</th>
+            {columns.map(({ title, className }) => (
+              <th key={title} className={className}>
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {list.map((one) => (
+            <tr key={one.id}>
+              <td>
+                <a className="strong" href={linkTo('projects', project.id, `${what}s`, one.id)}>
+                  {one.name}
+                </a>
+                <div className="small soft break">{describe(one)}</div>
+              </td>
+              {columns.map(({ title, className, cell }) => (
+                <td key={title} className={className}>
+                  {cell(one)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+interface LastTask {
+  readonly taskStatus: Task['taskStatus'];
+  readonly startTime: number;
+  readonly finishTime: number | null;
+}
+
+/** What became of the last run of a definition. */
+export function LastTaskNote({ task, children }: { task: LastTask | null; children: ReactNode }) {
+  if (task === null) return <span className="soft">never</span>;
+  return (
+    <>
+      <span className="row">
+        <TaskStatus task={task} />
+        <span className="soft small">
+          <Ago at={task.finishTime ?? task.startTime} />
+        </span>
+      </span>
+      <span className="small soft">{children}</span>
+    </>
+  );
+}

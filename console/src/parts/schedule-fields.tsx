@@ -1,0 +1,44 @@
+import { useMistake } from '../state/mistakes.ts';
+import { type Typed, textOf } from '../state/typed.ts';
+import { TextField } from './field.tsx';
+
+/** Every night, where the browser is. */
+export const startSchedule = () => ({
+  type: 'schedule' as const,
+  cron: '0 3 * * *',
+  timeZone: new Intl.DateTimeFormat().resolvedOptions().timeZone,
+});
+
+interface Schedule<Trigger> {
+  trigger: Trigger;
+  onChange(trigger: Trigger): void;
+}
+
+/** When a definition is run by itself. Source: docs/interface.md §13.3. */
+export function ScheduleFields<Trigger extends Typed>({ trigger, onChange }: Schedule<Trigger>) {
+  const mistake = useMistake();
+  return (
+    <>
+      <TextField
+        label="Schedule (cron)"
+        hint="Minute, hour, day of the month, month, day of the week. 0 3 * * * is every night at three."
+        className="input mono"
+        value={textOf(trigger, 'cron')}
+        mistake={mistake('/trigger/cron')}
+        onChange={({ target }) => onChange({ ...trigger, cron: target.value })}
+      />
+      <TextField
+        label="Time zone"
+        list="time-zones"
+        value={textOf(trigger, 'timeZone')}
+        mistake={mistake('/trigger/timeZone')}
+        onChange={({ target }) => onChange({ ...trigger, timeZone: target.value })}
+      />
+      <datalist id="time-zones">
+        {Intl.supportedValuesOf('timeZone').map((zone) => (
+          <option key={zone} value={zone} />
+        ))}
+      </datalist>
+    </>
+  );
+}

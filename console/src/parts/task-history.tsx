@@ -1,0 +1,124 @@
+import type { Task } from '@relata/client';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { formatDuration } from '../state/format.ts';
+import { useProject } from '../state/project.ts';
+import { linkTo } from '../state/route.ts';
+import { Button } from './button.tsx';
+import { Answer, Card } from './page.tsx';
+import { Ago, Meter, TaskStatus } from './show.tsx';
+
+const BUSY_MS = 1_000;
+const PAGE = 20;
+
+/** One time that a definition was run. */
+interface Ran {
+  readonly task: Task;
+  readonly startedBy: string;
+}
+
+interface Page {
+  limit: number;
+  cursor: string | undefined;
+  signal: AbortSignal;
+}
+
+interface HistoryShape<Run extends Ran> {
+  title: string;
+  /** What one of them is called. */
+  noun: string;
+  /** Names the definition and the last one: when it has another, or that has ended, so has its history. */
+  queryKey: readonly unknown[];
+  isBusy: boolean;
+  read(page: Page): Promise<{ items: Run[]; nextCursor: string | null }>;
+  startedBy: Readonly<Record<Run['startedBy'], string>>;
+  describe(run: Run): ReactNode;
+  /** Before the first one. */
+  never: string;
+}
+
+/** What a definition did, newest first; live while it does something. */
+export function TaskHistory<Run extends Ran>({ title, queryKey, isBusy, read, ...shape }: HistoryShape<Run>) {
+  const runs = useInfiniteQuery({
+    queryKey,
+    queryFn: ({ pageParam, signal }) => read({ limit: PAGE, cursor: pageParam, signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.nextCursor ?? undefined,
+    placeholderData: (before) => before,
+    refetchInterval: isBusy ? BUSY_MS : false,
+  });
+  return (
+    <Answer of={runs}>
+      {({ pages }) => {
+        const list = pages.flatMap(({ items }) => items);
+        const isEmpty = list.length === 0;
+        return (
+          <Card title={title} isBare={!isEmpty}>
+            {isEmpty ? <p className="soft">{shape.never}</p> : <HistoryTable runs={list} {...shape} />}
+            {runs.hasNextPage && (
+              <div className="grid-foot">
+                <Button busy={runs.isFetchingNextPage} onClick={() => void runs.fetchNextPage()}>
+                  Show older ones
+                </Button>
+              </div>
+            )}
+          </Card>
+        );
+      }}
+    </Answer>
+  );
+}
+
+type TableShape<Run extends Ran> = { runs: readonly Run[] } & Pick<
+  HistoryShape<Run>,
+  'noun' | 'startedBy' | 'describe'
+>;
+
+function HistoryTable<Run extends Ran>({ runs, noun, startedBy, describe }: TableShape<Run>) {
+  const project = useProject();
+  return (
+    <div className="table-box">
+      <table className="table">
+        <thead>
+          <tr>
+            <th>{noun.charAt(0).toUpperCase() + noun.slice(1)}</th>
+            <th>Status</th>
+            <th>Counts</th>
+            <th className="wide-only">Started</th>
+            <th className="wide-only number">Took</th>
+          </tr>
+        </thead>
+        <tbody>
+          {runs.map((run) => (
+            <tr key={run.task.id}>
+              <td>
+                <a className="strong" href={linkTo('projects', project.id, 'updates', run.task.id)}>
+                  <Ago at={run.task.requestTime} />
+                </a>
+              </td>
+              <td>
+                <TaskStatus task={run.task} />
+                {run.task.finishTime === null && (
+                  <Meter share={run.task.progress / 100} label={`Progress of the ${noun}`} />
+                )}
+              </td>
+              <td>
+                {describe(run)}
+                {run.task.error && <div className="small soft">{run.task.error.message}</div>}
+                {run.task.warnings?.map((warning) => (
+                  <div key={warning} className="small soft">
+                    {warning}
+                  </div>
+                ))}
+              </td>
+              <td className="wide-only soft">{startedBy[run.startedBy as Run['startedBy']]}</td>
+              <td className="wide-only soft number nowrap">
+                {run.task.finishTime !== null && formatDuration(run.task.finishTime - run.task.requestTime)}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

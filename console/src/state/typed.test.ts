@@ -1,0 +1,8 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { withOption } from './typed.ts';
+
+test('an option without a value is left out', () => {
+  assert.deepEqual(withOption({ type: 'csv', delimiter: ';' }, 'delimiter', ''), { type: 'csv' });
+  assert.deepEqual(withOption({ type: 'csv' }, 'headerRow', 0), { type: 'csv', headerRow: 0 });
+});

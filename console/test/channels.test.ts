@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Console, makeExampleProject, startConsole, untilBuilt } from './harness.ts';
+
+const MAPPING = {
+  id: { field: 'identifier' },
+  title: { field: 'name' },
+  description: { field: 'name' },
+  link: { field: 'productUrl' },
+  image_link: { constant: 'https://pictures.example/none.jpg' },
+  availability: { constant: 'in_stock' },
+  price: { attribute: 'Price' },
+} as const;
+const GOOGLE = { name: 'Google', format: { type: 'google-merchant' }, mapping: MAPPING } as const;
+
+test('channels in the console (§16)', async (t) => {
+  const given = await startConsole(t);
+  await t.test('a channel is made by the suggested mapping, built, read and deleted', makeAndBuild(given));
+  await t.test('what products lack is told while one edits, and mistakes stand at their fields', edit(given));
+  await t.test(
+    'of two changes of one channel the later one is told, and nothing is lost (§7.6)',
+    conflict(given),
+  );
+});
+
+const makeAndBuild =
+  ({ enter, service }: Console) =>
+  async () => {
+    const id = await makeExampleProject(service, 'Made');
+    const page = await enter(`#/projects/${id}/channels`);
+    await page.getByRole('link', { name: 'New channel' }).first().click();
+    await page.getByLabel('Name', { exact: true }).fill('For programs');
+    await page.getByLabel('Format', { exact: true }).selectOption('ndjson');
+    await page.getByText('Of 33 products, 33 would go out').waitFor();
+    assert.equal(await page.getByLabel('Value of Chuck').inputValue(), 'Chuck', 'as the ontology suggests');
+    await page.getByRole('button', { name: 'Relation', exact: true }).click();
+    await page.getByLabel('Relation', { exact: true }).selectOption('tag:accessories');
+    await page.getByLabel('They go out as').selectOption('accessory');
+    await page.getByRole('term').filter({ hasText: 'Accessories' }).first().waitFor();
+    await page.getByRole('button', { name: 'Create the channel' }).click();
+
+    await page.getByText('Nothing is published yet').waitFor();
+    await page.getByRole('button', { name: 'Build now' }).click();
+    await page.getByText(/^33 rows, \d+ related$/).waitFor();
+    await page.getByText('finished', { exact: true }).waitFor();
+    const shown = page.getByLabel('The URL of the channel', { exact: true });
+    const first = (await shown.textContent()) ?? '';
+    const rows = (await (await fetch(first)).text()).trim().split('\n');
+    assert.deepEqual([rows.length, 'accessory' in JSON.parse(rows[0] ?? '')], [33, true]);
+
+    await page.getByRole('button', { name: 'New URL …' }).click();
+    await page.getByRole('button', { name: 'Create a new URL' }).click();
+    await page.getByRole('dialog', { name: 'Change the URL of the channel' }).waitFor({ state: 'detached' });
+    const second = (await shown.textContent()) ?? '';
+    assert.deepEqual([(await fetch(first)).status, (await fetch(second)).status], [404, 200]);
+
+    await page.getByRole('button', { name: 'Delete …' }).click();
+    await page.getByRole('button', { name: 'Delete the channel' }).click();
+    await page.getByText('No channel yet').waitFor();
+  };
+
+const edit =
+  ({ enter, service }: Console) =>
+  async () => {
+    const id = await makeExampleProject(service, 'Edited');
+    const { mapping, ...rest } = GOOGLE;
+    const { price: _, ...incomplete } = mapping;
+    const made = await service.relata.channels.create(id, { ...rest, mapping: incomplete });
+    const page = await enter(`#/projects/${id}/channels/${made.id}/edit`);
+    const missing = page.getByRole('list', { name: 'What is missing' });
+    await missing.getByText('33 products lack it: the mapping has no such field').waitFor();
+    await page.getByLabel('Source of price').selectOption('attribute');
+    const price = page.getByLabel('Value of price');
+    await price.fill('Cost');
+    await price.press('Tab');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await price.and(page.locator('[aria-invalid="true"]')).waitFor();
+    await page.getByText('the ontology has no attribute "Cost"').first().waitFor();
+    await price.fill('Price');
+    await price.press('Tab');
+    await page.getByText('Of 33 products, 33 would go out').waitFor();
+    await page.getByLabel('Builds start').selectOption('change');
+    await page.getByLabel('Seconds between two builds').fill('3600');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('heading', { name: 'Google', exact: true }).waitFor();
+    await page.getByText('after changes, every 3,600 seconds at most').waitFor();
+    const place = { projectId: id, channelId: made.id };
+    const { value } = await service.relata.channels.get(place);
+    assert.deepEqual(value.mapping, MAPPING, 'the rest is as it was');
+    const isBuilt = async () => (await service.relata.channels.get(place)).value.lastBuild?.finishTime;
+    while (!(await isBuilt())) await page.waitForTimeout(200);
+
+    const unpriced = [{ identifier: 'BIT-1-04', attributes: { Price: null } }];
+    await service.relata.products.change(unpriced, { projectId: id });
+    await untilBuilt(service.relata, id);
+    await page.getByRole('button', { name: 'Build now' }).click();
+    await page.getByText('1 product left out').waitFor();
+    await page.getByRole('link', { name: 'Report of the last build' }).click();
+    await page.getByRole('cell', { name: 'price', exact: true }).waitFor();
+    await page.getByText('lacks price, which google-merchant requires').waitFor();
+  };
+
+const conflict =
+  ({ enter, service }: Console) =>
+  async () => {
+    const id = await makeExampleProject(service, 'Changed twice');
+    const { id: channelId } = await service.relata.channels.create(id, GOOGLE);
+    const page = await enter(`#/projects/${id}/channels/${channelId}/edit`);
+    await page.getByLabel('Left out at most, in %').fill('7');
+    const place = { projectId: id, channelId };
+    await service.relata.channels.put(place, { ...GOOGLE, name: 'Renamed by somebody else' });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Somebody else has changed this channel').waitFor();
+    const { value } = await service.relata.channels.get(place);
+    assert.deepEqual([value.name, value.maxLeftOutPercent], ['Renamed by somebody else', 100]);
+  };

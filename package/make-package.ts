@@ -1,0 +1,98 @@
+/** Makes `dist/`: the program as `npm pack` takes it along, with the console and the documentation. Run by `npm run package`. */
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { bundle, bundleAlone, listStarted, type Plugin, SOURCE } from '../server/bundle.ts';
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
+const DIST = join(ROOT, 'dist');
+const PROGRAM = join(DIST, 'server/src');
+/** Where expressions run in a process that may read what is named to it and nothing else. */
+const EXPRESSIONS = 'pipelines/mapping/expressions';
+
+/** Files beside a module are found from where the source was, below the folder of the bundle. */
+const keepPlaces: Plugin = {
+  name: 'keep-places',
+  transform: (code, id) =>
+    id.startsWith(SOURCE)
+      ? code
+          .replaceAll(
+            'import.meta.url',
+            `new URL('${id.slice(SOURCE.length).replace(/\.ts$/, '.mjs')}', RELATA_SOURCE).href`,
+          )
+          .replaceAll(
+            /import\.meta\.resolve\('(\w+)'\)/g,
+            `new URL('${EXPRESSIONS}/$1.mjs', RELATA_SOURCE).href`,
+          )
+      : undefined,
+};
+
+const sourceAt = ({ fileName }: { fileName: string }) =>
+  `const RELATA_SOURCE = new URL('./${'../'.repeat(fileName.split('/').length - 1)}', import.meta.url);`;
+
+/** What ssh2 uses where a machine has built it: it does without. */
+const leaveNative: Plugin = {
+  name: 'leave-native',
+  resolveId: (id) => (id === 'cpu-features' || id.endsWith('.node') ? { id, external: true } : null),
+};
+
+async function bundleServer(): Promise<string[]> {
+  const plugins = [keepPlaces, leaveNative];
+  const chunks = await bundle({ folder: PROGRAM, entries: listStarted(), plugins, banner: sourceAt });
+  const at = (name: string) => join(PROGRAM, EXPRESSIONS, `${name}.mjs`);
+  return [
+    ...chunks.flatMap(({ moduleIds }) => moduleIds),
+    ...(await bundleAlone(join(SOURCE, EXPRESSIONS, 'expression-process.ts'), at('expression-process'))),
+    ...(await bundleAlone('jsonata', at('jsonata'))),
+    ...(await bundleAlone('re2js', at('re2js'))),
+  ];
+}
+
+interface Licence {
+  readonly name: string;
+  readonly version: string;
+  readonly identifier: string;
+  readonly text: string;
+}
+
+/** @returns the package that a module is of; undefined for ours */
+function findLicence(module: string): Licence | undefined {
+  const folder = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(module)?.[0];
+  if (folder === undefined) return undefined;
+  const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  const [file] = globSync('{LICEN[CS]E,COPYING}*', { cwd: folder });
+  const text = file === undefined ? '' : readFileSync(join(folder, file), 'utf8');
+  return { name, version, identifier: license, text };
+}
+
+/** MIT, BSD and Apache ask for their texts beside every copy. */
+function writeLicences(modules: readonly string[]): void {
+  const ofConsole: Licence[] = JSON.parse(readFileSync(join(ROOT, 'console/dist/licences.json'), 'utf8'));
+  const all = [...modules.map(findLicence).filter((one) => one !== undefined), ...ofConsole];
+  const each = new Map(all.map((one) => [`${one.name} ${one.version}`, one]));
+  const parts = [...each.keys()].sort().map((key) => {
+    const { identifier, text } = each.get(key) as Licence;
+    return `## ${key} (${identifier})\n\n${text.trim()}\n`;
+  });
+  writeFileSync(join(DIST, 'THIRD-PARTY-LICENCES.md'), `# Packages in this program\n\n${parts.join('\n')}`);
+}
+
+/** What browsers load, from where the service looks for it. */
+function copyPages(name: 'console' | 'site'): void {
+  const built = join(ROOT, name, 'dist');
+  if (!existsSync(join(built, 'index.html'))) throw new Error(`${name}/dist is not there: npm run build`);
+  cpSync(built, join(DIST, name, 'dist'), {
+    recursive: true,
+    filter: (path) => !basename(path).startsWith('licences.json'),
+  });
+}
+
+rmSync(DIST, { recursive: true, force: true });
+mkdirSync(PROGRAM, { recursive: true });
+copyPages('console');
+copyPages('site');
+cpSync(join(ROOT, 'server/migrations'), join(DIST, 'server/migrations'), { recursive: true });
+const { name, version } = JSON.parse(readFileSync(join(ROOT, 'server/package.json'), 'utf8'));
+writeFileSync(join(DIST, 'server/package.json'), `${JSON.stringify({ name, version, type: 'module' })}\n`);
+// The search of the documentation.
+writeLicences([...(await bundleServer()), fileURLToPath(import.meta.resolve('minisearch'))]);

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { systemClock } from '../../kernel/clock.ts';
+import { readRoleRules } from '../../kernel/role-rules.ts';
+import { createProvider, findRole } from './oidc.ts';
+
+const RETURN_URL = 'http://relata.example/console/';
+
+const connect = (issuer: string) =>
+  createProvider(
+    {
+      ...{ issuer, clientId: 'relata', clientSecret: 'a secret', name: 'Example' },
+      ...{ scopes: 'openid', groupsClaim: 'groups', roles: [] },
+    },
+    systemClock,
+  );
+
+/** @returns its address */
+async function answerWith(t: TestContext, answer: RequestListener): Promise<string> {
+  const server = createServer(answer);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const begin = (issuer: string) => connect(issuer).begin('attempt', RETURN_URL);
+
+/** @returns what a provider at this address says of itself, with something else in it */
+const describe = (issuer: string, other: object = {}) =>
+  JSON.stringify({
+    ...{ issuer, authorization_endpoint: `${issuer}/auth`, token_endpoint: `${issuer}/token` },
+    ...{ jwks_uri: `${issuer}/keys`, response_types_supported: ['code'] },
+    ...other,
+  });
+
+test('a provider that is away, redirects or answers without end lets nobody wait or fill the memory (§5.7 rule 10)', async (t) => {
+  let asked = 0;
+  const gone = await answerWith(t, (request) => request.socket.destroy());
+  await assert.rejects(begin(gone), { code: 'provider_unavailable' });
+  const elsewhere = await answerWith(t, (_, response) => {
+    asked += 1;
+    response.writeHead(302, { location: `${gone}/` }).end();
+  });
+  await assert.rejects(begin(elsewhere), { code: 'provider_refused' });
+  assert.equal(asked, 1, 'no redirect is followed');
+  let sent = 0;
+  const endless = await answerWith(t, (_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    const more = () => {
+      while (!response.destroyed && response.write(' '.repeat(65_536))) sent += 65_536;
+      response.once('drain', more);
+    };
+    more();
+  });
+  await assert.rejects(begin(endless), { code: 'provider_unavailable' });
+  assert.ok(sent < 64 * 1024 * 1024, `${sent} bytes were sent`);
+});
+
+test('what a provider says of itself is asked for once, and must be of itself and protected (§5.7 rule 10)', async (t) => {
+  let asked = 0;
+  let said: object = {};
+  const issuer: string = await answerWith(t, (_, response) => {
+    asked += 1;
+    response.writeHead(200, { 'content-type': 'application/json' }).end(describe(issuer, said));
+  });
+  const provider = connect(issuer);
+  const urls = await Promise.all([1, 2, 3].map((at) => provider.begin(`attempt ${at}`, RETURN_URL)));
+  assert.equal(asked, 1);
+  assert.equal(new Set(urls).size, 3, 'each attempt has secrets of its own');
+  assert.equal(await provider.findSignOutUrl(RETURN_URL), undefined, 'it offers no sign-out');
+  for (const endpoint of ['http://provider.example/auth', 'javascript:alert(1)']) {
+    said = { authorization_endpoint: endpoint };
+    await assert.rejects(begin(issuer), { code: 'provider_unavailable' }, endpoint);
+  }
+  said = { issuer: 'https://other.example' };
+  await assert.rejects(begin(issuer), { code: 'provider_refused' });
+});
+
+test('the highest role of all groups counts, and a star is everybody (§5.7 rule 5)', () => {
+  const rules = readRoleRules(
+    '[{"group":"a","role":"viewer"},{"group":"b","role":"owner"},{"group":"c","role":"editor"}]',
+  );
+  assert.ok(rules);
+  assert.equal(findRole(rules, ['a', 'b', 'c']), 'owner');
+  assert.equal(findRole(rules, ['c', 'a', 'x']), 'editor');
+  assert.equal(findRole(rules, ['x', '*', 'A']), undefined);
+  assert.equal(findRole([...rules, { group: '*', role: 'viewer' }], []), 'viewer');
+  for (const bad of [
+    '',
+    '{}',
+    '[]',
+    '[null]',
+    '[{"group":"a"}]',
+    '[{"group":"","role":"owner"}]',
+    '[{"group":"a","role":"admin"}]',
+    '[{"group":"a","role":"owner","x":1}]',
+  ])
+    assert.equal(readRoleRules(bad), undefined, bad);
+});

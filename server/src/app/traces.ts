@@ -1,0 +1,105 @@
+import { context, type DiagLogFunction, DiagLogLevel, diag, propagation, trace } from '@opentelemetry/api';
+import type { TraceSettings } from '../config.ts';
+import type { Logger } from '../kernel/logger.ts';
+
+export interface Traces {
+  /** Sends what was not sent yet. */
+  close(): Promise<void>;
+}
+
+interface TraceParts {
+  readonly logger: Logger;
+  readonly version: string;
+}
+
+/** A collector that is away must not keep the process from ending. */
+const CLOSE_MS = 5_000;
+const NONE: Traces = { close: async () => {} };
+
+/** Starts the SDK of OpenTelemetry, if its variables ask for it; without it spans cost nothing and go nowhere. */
+export async function openTraces(settings: TraceSettings | undefined, parts: TraceParts): Promise<Traces> {
+  if (settings === undefined) return NONE;
+  const { protocol } = settings;
+  if (protocol !== 'http/protobuf' && protocol !== 'http/json') {
+    parts.logger.warn(
+      { protocol },
+      'no traces: OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf or http/json',
+    );
+    return NONE;
+  }
+  try {
+    return await startSdk(settings, parts);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    parts.logger.warn(
+      {},
+      'no traces: the packages of OpenTelemetry are not installed (docs/operating.md, Traces)',
+    );
+    return NONE;
+  }
+}
+
+async function startSdk(settings: TraceSettings, { logger, version }: TraceParts): Promise<Traces> {
+  const { AsyncLocalStorageContextManager } = await import('@opentelemetry/context-async-hooks');
+  const { W3CTraceContextPropagator } = await import('@opentelemetry/core');
+  const { BatchSpanProcessor, TracerProvider } = await import('@opentelemetry/sdk-trace');
+  logFirstFailure(logger);
+  const provider = new TracerProvider({
+    resource: await describeProcess(version),
+    sampler: await openSampler(settings),
+    spanProcessors: [new BatchSpanProcessor({ exporter: await openExporter(settings), ...settings.batches })],
+  });
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+  trace.setGlobalTracerProvider(provider);
+  return {
+    close: () =>
+      Promise.race([
+        provider.shutdown(),
+        new Promise<void>((resolve) => void setTimeout(resolve, CLOSE_MS).unref()),
+      ]),
+  };
+}
+
+/** Addresses, headers and time limits the exporter reads from the variables itself. */
+async function openExporter({ protocol }: TraceSettings) {
+  const { OTLPTraceExporter } =
+    protocol === 'http/json'
+      ? await import('@opentelemetry/exporter-trace-otlp-http')
+      : await import('@opentelemetry/exporter-trace-otlp-proto');
+  return new OTLPTraceExporter();
+}
+
+/** OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES hold where they say something else. */
+async function describeProcess(version: string) {
+  const sdk = await import('@opentelemetry/resources');
+  const usual = { 'service.name': 'relata', 'service.version': version };
+  const detectors = [sdk.serviceInstanceIdDetector, sdk.hostDetector, sdk.envDetector];
+  return sdk
+    .defaultResource()
+    .merge(sdk.resourceFromAttributes(usual))
+    .merge(sdk.detectResources({ detectors }));
+}
+
+async function openSampler({ sampler, samplerRatio }: TraceSettings) {
+  const sdk = await import('@opentelemetry/sdk-trace');
+  const roots = {
+    always_on: () => new sdk.AlwaysOnSampler(),
+    always_off: () => new sdk.AlwaysOffSampler(),
+    traceidratio: () => new sdk.TraceIdRatioBasedSampler(samplerRatio),
+  };
+  const [, isParentBased, name] = /^(parentbased_)?(\w+)$/.exec(sampler) ?? [];
+  const root = (roots[name as keyof typeof roots] ?? roots.always_on)();
+  return isParentBased ? new sdk.ParentBasedSampler({ root }) : root;
+}
+
+/** The SDK tells of every batch that does not arrive. What it tells can have the address: the log has only that it happened. */
+function logFirstFailure(logger: Logger): void {
+  let isTold = false;
+  const tell: DiagLogFunction = () => {
+    if (!isTold) logger.warn({}, 'traces cannot be sent to OTEL_EXPORTER_OTLP_ENDPOINT; this is logged once');
+    isTold = true;
+  };
+  const quiet = () => {};
+  diag.setLogger({ error: tell, warn: quiet, info: quiet, debug: quiet, verbose: quiet }, DiagLogLevel.ERROR);
+}

@@ -1,0 +1,77 @@
+/** Brings what a build has published to a destination. Runs in the thread of a build. Source: docs/interface.md §16.8. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { allowAddresses, createTimeouts, type Outbound, OutboundProblem } from '../../outbound/outbound.ts';
+import type { PayloadFiles } from '../../storage/storage.ts';
+import type { Snapshot } from '../definitions/definitions.ts';
+import { type Destination, openDestination } from '../destinations/destinations.ts';
+import { listServedFiles } from './served-files.ts';
+
+export interface DeliveryOrder {
+  readonly snapshot: Snapshot;
+  /** Names of files that a larger build before had. */
+  readonly stale: readonly string[];
+  /** With its secrets. */
+  readonly destination: Destination;
+}
+
+export interface Delivery {
+  readonly files: number;
+  readonly bytes: number;
+  /** Why it does not have all files, in words. */
+  readonly problem?: string;
+}
+
+export interface DeliveryParts {
+  readonly payloads: PayloadFiles;
+  /** `RELATA_FETCH_ALLOW`. */
+  readonly allow: readonly string[];
+}
+
+const LIMITS = { connectMs: 15_000, idleMs: 120_000, wholeMs: 3_600_000 };
+/** Before the second and the third attempt. */
+const RETRY_MS: readonly number[] = [5_000, 30_000];
+/** What passes. A wrong password that is sent again locks accounts. */
+const PASSING: ReadonlySet<string> = new Set(['connection', 'timeout', 'broken_off']);
+
+/** Tries again what may pass. @param retryMs before each further attempt */
+export async function deliver(
+  { payloads, allow }: DeliveryParts,
+  order: DeliveryOrder,
+  retryMs = RETRY_MS,
+): Promise<Delivery> {
+  const timeouts = createTimeouts(LIMITS, 'The destination');
+  const via = { allows: allowAddresses(allow), resolve: undefined, timeouts, signal: undefined };
+  for (let attempt = 0; ; attempt += 1) {
+    const done = await deliverOnce(payloads, order, via).catch(toProblem);
+    if (!(done instanceof OutboundProblem)) return done;
+    const wait = PASSING.has(done.reason) ? retryMs[attempt] : undefined;
+    if (wait === undefined) return { files: 0, bytes: 0, problem: describe(done, attempt + 1) };
+    await delay(wait);
+  }
+}
+
+function toProblem(error: unknown): OutboundProblem {
+  if (error instanceof OutboundProblem) return error;
+  throw error;
+}
+
+const describe = ({ message }: Error, attempts: number) =>
+  attempts === 1 ? message : `${message} (${attempts} attempts)`;
+
+async function deliverOnce(
+  payloads: PayloadFiles,
+  { snapshot, stale, destination }: DeliveryOrder,
+  via: Outbound,
+): Promise<Delivery> {
+  const files = listServedFiles(payloads, snapshot);
+  const opened = await openDestination(destination, via);
+  try {
+    let bytes = 0;
+    for (const { name, mediaType, sizeBytes, read } of files)
+      bytes += await opened.write(name, read(0, sizeBytes), mediaType);
+    for (const name of stale) await opened.remove(name);
+    return { files: files.length, bytes };
+  } finally {
+    opened.close();
+  }
+}

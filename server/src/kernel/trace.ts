@@ -1,0 +1,92 @@
+import {
+  type Attributes,
+  context,
+  propagation,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
+import { ServiceError } from './errors.ts';
+
+/**
+ * Spans, by the API of OpenTelemetry: without an SDK, which app/traces.ts starts when it is asked for, its calls do nothing. A
+ * span has ids, kinds and counts; nothing that a caller sent is in it, and no message of an error.
+ */
+export interface SpanFacts {
+  readonly name: string;
+  readonly attributes: Readonly<Attributes>;
+}
+
+type Context = ReturnType<typeof context.active>;
+type Note = (attributes: Attributes) => void;
+
+const tracer = trace.getTracer('relata');
+const FIRST_FAULT = 500;
+
+/** Does work as a span of the trace that the caller is in. `note` adds what only the work knows. */
+export const traced = <Result>(facts: SpanFacts, work: (note: Note) => Promise<Result>): Promise<Result> =>
+  runSpan(facts, context.active(), work);
+
+/**
+ * Does work that outlives whoever caused it.
+ * @param traceparent of what caused it, perhaps in another process; without it the work is a trace of its own
+ */
+export function tracedApart<Result>(
+  traceparent: string | undefined,
+  facts: SpanFacts,
+  work: (note: Note) => Promise<Result>,
+): Promise<Result> {
+  const cause = traceparent === undefined ? ROOT_CONTEXT : propagation.extract(ROOT_CONTEXT, { traceparent });
+  return runSpan(facts, cause, work);
+}
+
+/** @returns the span that is under way, to be stored with what it causes; undefined when nothing is traced */
+export function currentTraceparent(): string | undefined {
+  const carrier: { traceparent?: string } = {};
+  propagation.inject(context.active(), carrier);
+  return carrier.traceparent;
+}
+
+function runSpan<Result>(
+  { name, attributes }: SpanFacts,
+  parent: Context,
+  work: (note: Note) => Promise<Result>,
+): Promise<Result> {
+  return tracer.startActiveSpan(name, { attributes }, parent, async (span) => {
+    try {
+      return await work((added) => void span.setAttributes(added));
+    } catch (error) {
+      span.setAttribute('error.type', nameOf(error));
+      span.setStatus({ code: SpanStatusCode.ERROR });
+      throw error;
+    } finally {
+      span.end();
+    }
+  });
+}
+
+const nameOf = (error: unknown) =>
+  error instanceof ServiceError ? error.code : error instanceof Error ? error.name : 'unknown';
+
+/** A request under way. */
+export interface RequestSpan {
+  /** Calls what serves it; that is within its span. */
+  serve(next: () => void): void;
+  end(status: number, attributes: Attributes): void;
+}
+
+/** Begins the span of a request; it continues the trace that its headers name. */
+export function openRequestSpan(method: string, route: string, headers: object): RequestSpan {
+  const caller = propagation.extract(ROOT_CONTEXT, headers);
+  const attributes = { 'http.request.method': method, 'http.route': route };
+  const span = tracer.startSpan(`${method} ${route}`, { kind: SpanKind.SERVER, attributes }, caller);
+  return {
+    serve: (next) => context.with(trace.setSpan(caller, span), next),
+    end(status, added) {
+      span.setAttributes({ ...added, 'http.response.status_code': status });
+      if (status >= FIRST_FAULT) span.setStatus({ code: SpanStatusCode.ERROR });
+      span.end();
+    },
+  };
+}

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+/** The pages of docs/ as `npm run docs` builds them, and the files as a reader of the repository sees them. */
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const dist = mkdtempSync(join(tmpdir(), 'relata-docs-'));
+/** Made by the service: the API page, its document. */
+const SERVED = ['/docs/api', '/openapi.json'];
+
+const pages = new Map<string, string>();
+before(() => {
+  const built = spawnSync(process.execPath, [join(root, 'site/build.ts'), dist], { encoding: 'utf8' });
+  assert.equal(built.status, 0, built.stderr);
+  for (const path of globSync('**/*.html', { cwd: dist })) {
+    const name = path.replaceAll('\\', '/').replace(/(?:^index)?\.html$/, '');
+    pages.set(`/docs/${name}`, readFileSync(join(dist, path), 'utf8'));
+  }
+});
+after(() => rmSync(dist, { recursive: true }));
+
+const listLinks = (page: string) =>
+  [...page.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, href = '']) => href.replaceAll('&amp;', '&'));
+const idsOf = (page: string) => new Set([...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id));
+
+test('each link of the documentation leads to a page and a heading that are there', () => {
+  assert.ok(pages.size > 30, `${pages.size} pages`);
+  const ids = new Map([...pages].map(([path, page]) => [path, idsOf(page)]));
+  const isThere = ({ origin, pathname, hash }: URL) => {
+    if (origin !== 'http://here' || SERVED.includes(pathname)) return true;
+    if (/\.\w+$/.test(pathname)) return existsSync(join(dist, pathname.slice('/docs/'.length)));
+    const target = ids.get(pathname);
+    return hash === '' ? target !== undefined : target?.has(decodeURIComponent(hash.slice(1))) === true;
+  };
+  for (const [path, page] of pages) {
+    const dead = listLinks(page).filter((href) => !isThere(new URL(href, `http://here${path}`)));
+    assert.deepEqual(dead, [], path);
+  }
+});
+
+test('each file of docs/ is a page, and the navigation of each page has all of them', () => {
+  const files = globSync('docs/**/*.md', { cwd: root }).map((path) =>
+    `/${path.replaceAll('\\', '/')}`.replace(/(?:README)?\.md$/, ''),
+  );
+  for (const [path, page] of pages) {
+    const [, navigation = ''] = /<div class="side">(.*?)<\/div>/s.exec(page) ?? [];
+    const listed = new Set(listLinks(navigation).map((href) => new URL(href, `http://here${path}`).pathname));
+    assert.deepEqual(
+      [...files, ...pages.keys()].filter((one) => !listed.has(one)),
+      [],
+      `not in the navigation of ${path}`,
+    );
+  }
+});
+
+test('each link between files of the repository leads to a file that is there', () => {
+  const dead: string[] = [];
+  for (const path of globSync(['*.md', 'docs/**/*.md', 'client/*.md', 'clients/*/*.md'], { cwd: root })) {
+    const text = readFileSync(join(root, path), 'utf8').replaceAll(/^```.*?^```/gms, '');
+    for (const [, href = ''] of text.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)) {
+      if (!/^[a-z]+:/.test(href) && !existsSync(join(root, dirname(path), href)))
+        dead.push(`${path}: ${href}`);
+    }
+  }
+  assert.deepEqual(dead, []);
+});
+
+test('each script of npm that a page names is there', () => {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  for (const path of globSync(['*.md', 'docs/**/*.md'], { cwd: root })) {
+    const text = readFileSync(join(root, path), 'utf8');
+    const named = [...text.matchAll(/npm run (?:-s )?([a-z:]+)\b(?!\s+--workspace)/g)].map(
+      ([, name = '']) => name,
+    );
+    assert.deepEqual(
+      named.filter((name) => !(name in scripts)),
+      [],
+      path,
+    );
+  }
+});
+
+test('pages have no script, no style and no picture of their own markup, as their policy demands', () => {
+  for (const [path, page] of pages) {
+    assert.doesNotMatch(page, /<script>|<style|\sstyle=|\son[a-z]+="|src="https?:/, path);
+    assert.doesNotMatch(page, /SEARCH_INDEX/, path);
+  }
+});
+
+test('the search finds headings and calls', async () => {
+  const [name = ''] = globSync('assets/search-*.json', { cwd: dist });
+  const { storedFields } = JSON.parse(readFileSync(join(dist, name), 'utf8'));
+  const titles = Object.values<{ title: string }>(storedFields).map(({ title }) => title);
+  for (const title of ['4.5 Restore', 'Behind a proxy', 'Whether the process runs'])
+    assert.ok(titles.includes(title), title);
+});

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { startProcess } from '../support/service-process.ts';
+import { createTestStore } from '../support/test-store.ts';
+
+/** As OTLP writes a span in JSON, what a test looks at. */
+interface SentSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly attributes: { key: string; value: Record<string, unknown> }[];
+}
+
+const TRACE = '0af7651916cd43dd8448eb211c80319c';
+const traceparent = `00-${TRACE}-b7ad6b7169203331-01`;
+const SECRET = 'a value that no span may have';
+
+/** What a collector would get. */
+async function startCollector(t: TestContext) {
+  const spans: SentSpan[] = [];
+  let text = '';
+  const server = createServer((request, response) => {
+    const pieces: Buffer[] = [];
+    request.on('data', (piece: Buffer) => pieces.push(piece));
+    request.on('end', () => {
+      const sent = Buffer.concat(pieces).toString();
+      text += sent;
+      for (const { scopeSpans } of JSON.parse(sent).resourceSpans)
+        for (const scope of scopeSpans) spans.push(...scope.spans);
+      response.setHeader('content-type', 'application/json').end('{}');
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  return {
+    settings: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      OTEL_BSP_SCHEDULE_DELAY: '50',
+    },
+    text: () => text,
+    spans,
+    async find(name: string, isWanted: (span: SentSpan) => boolean = () => true): Promise<SentSpan> {
+      for (;;) {
+        const found = spans.find((span) => span.name === name && isWanted(span));
+        if (found !== undefined) return found;
+        await delay(20);
+      }
+    },
+  };
+}
+
+test('one trace leads from a request through its task to the commit, also in another process', async (t) => {
+  const store = await createTestStore(t);
+  const collector = await startCollector(t);
+  const first = await startProcess(store, collector.settings);
+  const post = async (path: string, body?: unknown) => {
+    const { status, body: answer, text } = await first.call('POST', path, { body, headers: { traceparent } });
+    assert.ok(status < 300, text);
+    return answer;
+  };
+  await post('/management/project-groups', { name: 'Group' });
+  await post('/management/projects', { name: 'Shop', projectGroupId: 1, locale: 'de-DE' });
+  await post('/products/batch/initiate');
+  await post('/products/batch/upload', { products: [{ identifier: SECRET, name: SECRET }] });
+  const { id } = (await post('/products/batch/start')).data.task;
+  const wait = await first.call('GET', `/tasks/${id}?wait=60&apiKey=${SECRET}`);
+  assert.equal(wait.body.task.taskStatus, 'FINISHED');
+
+  const commit = await collector.find('commit');
+  const start = await collector.find('POST /products/batch/start');
+  const task = await collector.find('task catalog.commit');
+  const upload = await collector.find('POST /products/batch/upload');
+  const staged = await collector.find('stage batch');
+  const written = await collector.find('write batch');
+  for (const { traceId, name } of [commit, start, task, upload, staged, written])
+    assert.equal(traceId, TRACE, name);
+  assert.deepEqual([start.parentSpanId, upload.parentSpanId], ['b7ad6b7169203331', 'b7ad6b7169203331']);
+  assert.deepEqual([task.parentSpanId, commit.parentSpanId], [start.spanId, task.spanId]);
+  assert.deepEqual([staged.parentSpanId, written.parentSpanId], [upload.spanId, staged.spanId]);
+  const facts = Object.fromEntries(start.attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+  assert.deepEqual(
+    [facts['http.request.method'], facts['http.route'], Number(facts['http.response.status_code'])],
+    ['POST', '/products/batch/start', 200],
+  );
+  await first.stop();
+  const health = collector.spans.filter(({ name }) => name.includes('/health'));
+  assert.deepEqual(health, []);
+  assert.ok(!collector.text().includes(SECRET), 'spans have no values');
+
+  // As a crash before its end was stored would have left it.
+  const control = new DatabaseSync(join(store.dataDir, 'control.db'));
+  control.exec(`update task set status = 'RUNNING', finish_time = null where id = '${id}'`);
+  control.close();
+  const second = await startProcess(store, collector.settings);
+  const again = await collector.find('task catalog.commit', ({ spanId }) => spanId !== task.spanId);
+  assert.deepEqual([again.traceId, again.parentSpanId], [TRACE, start.spanId]);
+  assert.equal(await second.stop(), 0);
+});
+
+test('a service without the packages of traces says so once and serves', async (t) => {
+  const hooks = `import { registerHooks } from 'node:module';
+    registerHooks({ resolve(specifier, context, next) {
+      if (!specifier.includes('opentelemetry/sdk')) return next(specifier, context);
+      throw Object.assign(new Error('not found'), { code: 'ERR_MODULE_NOT_FOUND' });
+    } });`;
+  const service = await startProcess(await createTestStore(t), {
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
+    NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=data:text/javascript,${encodeURIComponent(hooks)}`,
+  });
+  assert.equal((await service.call('GET', '/projects')).status, 200);
+  assert.equal(service.log().match(/no traces: the packages of OpenTelemetry are not installed/g)?.length, 1);
+  assert.equal(await service.stop(), 0);
+});

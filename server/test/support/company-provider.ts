@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import Provider, { type Context } from 'oidc-provider';
+
+/** Somebody whom the company knows. */
+export interface Person {
+  readonly email: string;
+  readonly name: string;
+  readonly groups: readonly string[];
+  readonly email_verified?: boolean;
+}
+
+export interface CompanyProvider {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** By what the provider calls them; read at each sign-in. */
+  readonly people: Map<string, Person>;
+  /** Makes it answer: the client comes back to this address. */
+  register(returnUrl: string): void;
+  /** Whoever comes to its page from now on has signed in as this one. */
+  signInAs(subject: string): void;
+  close(): Promise<void>;
+}
+
+const SCOPES = 'openid email profile';
+
+/** A real provider of OpenID Connect on loopback, with one client, that asks nobody for a password. */
+export async function startCompanyProvider(): Promise<CompanyProvider> {
+  const people = new Map<string, Person>();
+  const client = { id: 'relata', secret: randomBytes(24).toString('base64url') };
+  let current = '';
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const clientOf = (returnUrl: string) => ({
+    ...{ client_id: client.id, client_secret: client.secret },
+    ...{ redirect_uris: [returnUrl], post_logout_redirect_uris: [returnUrl] },
+  });
+  const settings = {
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'groups'] },
+    pkce: { required: () => true },
+    cookies: { keys: ['cookies of a test'] },
+    features: { devInteractions: { enabled: false } },
+    findAccount: (_: Context, accountId: string) => ({
+      accountId,
+      claims: () => ({ email_verified: true, ...people.get(accountId), sub: accountId }),
+    }),
+    interactions: { url: () => '/sign-in' },
+  };
+  function register(returnUrl: string): void {
+    const provider: Provider = new Provider(issuer, {
+      ...settings,
+      clients: [clientOf(returnUrl)],
+      async loadExistingGrant({ oidc: { client, session } }: Context) {
+        const grant = new provider.Grant({ clientId: client?.clientId, accountId: session?.accountId });
+        grant.addOIDCScope(SCOPES);
+        await grant.save();
+        return grant;
+      },
+    });
+    const answer = provider.callback();
+    server.on('request', (request, response) => {
+      if (!request.url?.startsWith('/sign-in')) return answer(request, response);
+      const login = { accountId: current, remember: false };
+      void provider.interactionFinished(request, response, { login });
+    });
+  }
+  return {
+    issuer,
+    clientId: client.id,
+    clientSecret: client.secret,
+    people,
+    register,
+    signInAs(subject) {
+      current = subject;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  };
+}
+
+/** Goes where a browser goes, with the provider's cookies. @returns the query with which it comes back */
+export async function visitProvider(url: string, returnUrl: string): Promise<string> {
+  const cookies = new Map<string, string>();
+  let place = url;
+  while (!place.startsWith(returnUrl)) {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const response = await fetch(place, { redirect: 'manual', headers: { cookie } });
+    const text = await response.text();
+    for (const set of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(set) ?? [];
+      cookies.set(name, value);
+    }
+    const location = response.headers.get('location');
+    if (location === null) throw new Error(`the provider answered ${response.status}: ${text}`);
+    place = new URL(location, place).href;
+  }
+  return new URL(place).search.slice(1);
+}

@@ -1,0 +1,138 @@
+/**
+ * `npm run docs`: docs/ as pages in site/dist, or the folder that is named, with navigation and a search that needs no
+ * network.
+ */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { Eleventy, type EleventyConfig } from '@11ty/eleventy';
+import MiniSearch from 'minisearch';
+import { rolldown } from 'rolldown';
+import { adaptMarkdown } from './markdown.ts';
+import { linkTo, listSections, type Page, readText } from './pages.ts';
+import { type Found, SEARCH_OPTIONS } from './search-options.ts';
+import { listPageSections } from './sections.ts';
+
+const HERE = import.meta.dirname;
+const PLACE = join(HERE, 'dist');
+const NEXT = join(HERE, 'next');
+const asked = process.argv[2];
+const DIST = resolve(asked ?? join(NEXT, 'dist'));
+const ASSETS = join(DIST, 'assets');
+
+const sections = listSections();
+const pages = sections.flatMap((section) => section.pages);
+
+/** Writes a file whose name holds a hash of its content, so that it is kept for ever. @returns its name */
+function writeAsset(name: string, content: string | Uint8Array): string {
+  const hash = createHash('sha256').update(content).digest('base64url').slice(0, 8);
+  const named = name.replace(/\.(\w+)$/, `-${hash}.$1`);
+  writeFileSync(join(ASSETS, named), content);
+  return `assets/${named}`;
+}
+
+async function bundle(name: string): Promise<string> {
+  const program = await rolldown({ input: join(HERE, 'browser', `${name}.ts`), platform: 'browser' });
+  const { output } = await program.generate({ format: 'iife', minify: true });
+  return writeAsset(`${name}.js`, output[0].code);
+}
+
+async function writeAssets(): Promise<Record<string, string | undefined>> {
+  rmSync(asked === undefined ? NEXT : DIST, { recursive: true, force: true });
+  mkdirSync(ASSETS, { recursive: true });
+  const [theme, blocks, search] = await Promise.all(['theme', 'blocks', 'search'].map(bundle));
+  const style = globSync('styles/*.css', { cwd: HERE })
+    .sort()
+    .map((path) => readText(`site/${path}`));
+  return {
+    ...{ theme, blocks, search, style: writeAsset('site.css', style.join('\n')) },
+    mark: writeAsset('mark.svg', readText('console/src/mark.svg')),
+  };
+}
+
+/** Pictures beside the pages that show them, under their own names. */
+function copyPictures(): void {
+  for (const path of globSync('docs/*.svg', { cwd: join(HERE, '..') }))
+    writeFileSync(join(DIST, path.slice('docs/'.length)), readText(path));
+}
+
+function configure(config: EleventyConfig, assets: Record<string, string | undefined>): void {
+  config.setUseGitIgnore(false);
+  config.amendLibrary('md', (markdown) => adaptMarkdown(markdown, pages));
+  config.addFilter('contents', (page) => listPageSections(page).filter(({ level }) => level > 1));
+  for (const [at, page] of pages.entries()) {
+    const link = (url: string) => linkTo(page, url);
+    config.addTemplate(`${page.url || 'index'}.md`, readText(page.source), {
+      // Braces of an example are no template.
+      templateEngineOverride: 'md',
+      layout: 'page.njk',
+      permalink: `${page.url || 'index'}.html`,
+      ...{ self: page, title: page.title, ...navigate(page), home: link(''), api: link('api') },
+      assets: Object.fromEntries(Object.entries(assets).map(([name, url = '']) => [name, link(url)])),
+      ...{ before: step(page, pages[at - 1]), after: step(page, pages[at + 1]) },
+    });
+  }
+}
+
+const step = (from: Page, to: Page | undefined) => to && { title: to.title, href: linkTo(from, to.url) };
+
+function navigate(page: Page) {
+  const navigation = sections.map((section) => ({
+    title: section.title,
+    isOpen: section.title !== 'Decisions' || section.pages.includes(page),
+    pages: section.pages.map((one) => ({
+      ...{ title: one.title, href: linkTo(page, one.url), isHere: one === page },
+    })),
+  }));
+  return { navigation };
+}
+
+/** Sections of all pages, and the operations of the API page. */
+function writeSearchIndex(): void {
+  const index = new MiniSearch<Found>(SEARCH_OPTIONS);
+  for (const { url, title } of pages) {
+    const html = readFileSync(join(DIST, `${url || 'index'}.html`), 'utf8');
+    const main = /<main[^>]*>(.*)<\/main>/s.exec(html)?.[1] ?? '';
+    for (const part of listPageSections(main))
+      index.add({ id: `${url || './'}#${part.id}`, page: title, title: part.title, text: part.text });
+  }
+  const { paths } = JSON.parse(readText('docs/openapi.json')) as {
+    paths: Record<string, Record<string, { operationId: string; summary?: string }>>;
+  };
+  for (const [path, operations] of Object.entries(paths))
+    for (const [method, { operationId, summary = path }] of Object.entries(operations))
+      index.add({
+        id: `api#${operationId}`,
+        page: 'API',
+        title: summary,
+        text: `${method.toUpperCase()} ${path}`,
+      });
+  const name = writeAsset('search.json', JSON.stringify(index));
+  for (const path of globSync('**/*.html', { cwd: DIST })) {
+    const file = join(DIST, path);
+    writeFileSync(file, readFileSync(file, 'utf8').replaceAll('SEARCH_INDEX', name));
+  }
+}
+
+/** Packs the pages and puts them in place at once: a service may read them while they are built anew. */
+function putInPlace(): void {
+  execFileSync(process.execPath, [join(HERE, '../console/compress.ts'), DIST], { stdio: 'inherit' });
+  if (existsSync(PLACE)) renameSync(PLACE, join(NEXT, 'former'));
+  renameSync(DIST, PLACE);
+  rmSync(NEXT, { recursive: true });
+}
+
+const assets = await writeAssets();
+const eleventy = new Eleventy(join(HERE, 'templates'), DIST, {
+  quietMode: true,
+  configPath: false,
+  config: (config: EleventyConfig) => {
+    configure(config, assets);
+    return {};
+  },
+});
+await eleventy.write();
+copyPictures();
+writeSearchIndex();
+if (asked === undefined) putInPlace();
