@@ -26,6 +26,7 @@ import { postgresMillion } from './postgres/postgres-million.ts';
 import { postgresProcesses } from './postgres/postgres-processes.ts';
 import { postgresRelations } from './postgres/postgres-relations.ts';
 import { relations } from './relations/relations.ts';
+import { search } from './search/search.ts';
 import { describeMachine } from './support/machine.ts';
 import { watchOthers } from './support/machine-load.ts';
 import type { Bench, Measurement, Sizes } from './support/measurement.ts';
@@ -51,6 +52,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   relations,
   pipelines,
   channels,
+  search,
   postgresIngest,
   postgresLookup,
   postgresRelations,

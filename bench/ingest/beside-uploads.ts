@@ -6,8 +6,9 @@ import { listPaths, lookupPath } from '../support/lookup-paths.ts';
 import type { Bench, Figure, Measurement } from '../support/measurement.ts';
 import { waitUntilQuiet } from '../support/process-usage.ts';
 import type { BenchService } from '../support/service.ts';
-import { createClient, runFullUpdate, type ServiceClient } from '../support/service-client.ts';
+import { createClient, runFullUpdate } from '../support/service-client.ts';
 import { round, spreadOf } from '../support/statistics.ts';
+import { startUploads } from '../support/uploads.ts';
 
 /** Requests a second, whether answers come or not. */
 const RATE = 1_000;
@@ -91,38 +92,6 @@ async function runRound({ bench, service, bare, load, catalog, bodies }: Parts):
   await receiving.stop();
   receiver.close();
   return { service: beside, bare: received, alone, uploads: starts.length };
-}
-
-interface UploadOrder {
-  readonly path: string;
-  readonly bodies: readonly Buffer[];
-  /** When each upload begins, in ms from the first on; absent: as soon as the one before is answered. */
-  readonly starts?: readonly number[];
-}
-
-/** @returns how to stop, which tells when each upload began */
-function startUploads(client: ServiceClient, { path, bodies, starts }: UploadOrder) {
-  const begun: number[] = [];
-  let isStopped = false;
-  const start = performance.now();
-  const run = async () => {
-    while (!isStopped) {
-      const at = begun.length;
-      if (starts !== undefined && at >= starts.length) return;
-      const early = (starts?.[at] ?? 0) - (performance.now() - start);
-      if (early > 0) await pause(early);
-      begun.push(performance.now() - start);
-      await client.succeed('POST', path, bodies[at % bodies.length]);
-    }
-  };
-  const running = run();
-  return {
-    async stop(): Promise<readonly number[]> {
-      isStopped = true;
-      await running;
-      return begun;
-    },
-  };
 }
 
 function toFigures(rounds: readonly Round[]): Figure[] {

@@ -34,13 +34,28 @@ export interface ProductView {
 export type ProductTest = Test<ProductView>;
 
 /** @returns an upload as filters see it; values and paths are read when a condition asks for them */
-export const viewUpload = (product: UploadedProduct): ProductView => ({
-  identifier: product.identifier,
-  get categories() {
-    return product.categories.map(({ path }) => path);
-  },
-  valuesOf: (attribute) => readComparables(product, attribute).map(({ comparable }) => comparable),
-});
+export const viewUpload = (product: UploadedProduct): ProductView => new UploadView(product);
+
+/** An object literal with a getter would be a hidden class of its own each time. */
+class UploadView implements ProductView {
+  readonly #product: UploadedProduct;
+
+  constructor(product: UploadedProduct) {
+    this.#product = product;
+  }
+
+  get identifier(): string {
+    return this.#product.identifier;
+  }
+
+  get categories(): readonly (readonly string[])[] {
+    return this.#product.categories.map(({ path }) => path);
+  }
+
+  valuesOf(attribute: ComparedAttribute): Comparable[] {
+    return readComparables(this.#product, attribute).map(({ comparable }) => comparable);
+  }
+}
 
 /** Why a comparison cannot work with the attributes that there are. Source: docs/interface.md §12.4. */
 export class ComparisonProblem extends Error {}

@@ -101,7 +101,7 @@ async function writeFeed({ payloads }: BuildThreadParts, { order, rows, offer }:
   const tally = new BuildTally();
   let told = 0;
   for await (const page of rows.pages()) {
-    for (const { row } of tally.take(page)) await writer.add(rows.writer.write(row));
+    await writer.add(tally.take(page).map(({ row }) => rows.writer.write(row)));
     const isMuch =
       tally.counts.products - told >= PRODUCTS_PER_EVENT || tally.report.length >= PRODUCTS_PER_EVENT;
     if (!isMuch) continue;
@@ -130,7 +130,7 @@ class BuildTally {
     const { counts } = this;
     counts.products += products;
     counts.filtered += products - rows.length;
-    for (const read of rows) this.report.push(...describe(read));
+    for (const read of rows) if (read.problems.length > 0) this.report.push(...describe(read));
     const going = rows.filter(({ isLeftOut }) => !isLeftOut);
     counts.leftOut += rows.length - going.length;
     counts.rows += going.length;

@@ -31,7 +31,6 @@ import {
   type RowMaker,
   suggestMapping,
 } from '../mapping/mapping.ts';
-
 import { FeedMembers } from './feed-members.ts';
 
 /** A product that the filter takes. */
@@ -89,7 +88,8 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition): 
   const expressions = maker.expressions.length === 0 ? undefined : openExpressions(maker.expressions);
 
   const members = new FeedMembers();
-  const open = ({ productId, raw }: { readonly productId: number; readonly raw: string }): ReadProduct => {
+
+  const parseUpload = ({ productId, raw }: { productId: number; raw: string }): ReadProduct => {
     const upload = read(raw);
     return { productId, identifier: upload.identifier, upload };
   };
@@ -109,7 +109,7 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition): 
   async function judge(identifiers: readonly string[]): Promise<void> {
     const unknown = [...new Set(identifiers.filter((one) => members.find(one) === undefined))];
     for (let at = 0; at < unknown.length; at += PAGE)
-      await makeRows((await pass.findUploads(unknown.slice(at, at + PAGE))).map(open));
+      await makeRows((await pass.findUploads(unknown.slice(at, at + PAGE))).map(parseUpload));
   }
 
   async function readPage(products: readonly ReadProduct[]): Promise<ReadRow[]> {
@@ -117,11 +117,15 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition): 
     const going = made.filter(({ isLeftOut }) => !isLeftOut);
     const found = wanted.length === 0 || going.length === 0 ? [] : await pass.listRelated(going, wanted);
     await judge(found.flat(2));
-    const relatedTo = new Map(going.map(({ productId }, at) => [productId, found[at] ?? []]));
+    const relatedTo = new Map(going.map(({ productId }, at) => [productId, found[at]]));
     return made.map(({ productId, identifier, values, problems, isLeftOut }) => {
-      const { present, absent } = members.part(relatedTo.get(productId) ?? []);
-      const { related, notes } = chooseRelated(wanted, present, format);
-      return { identifier, row: { values, related }, problems: [...problems, ...notes], isLeftOut, absent };
+      const related = relatedTo.get(productId);
+      if (related === undefined)
+        return { identifier, row: { values, related: [] }, problems, isLeftOut, absent: [] };
+      const { present, absent } = members.part(related);
+      const chosen = chooseRelated(wanted, present, format);
+      const row = { values, related: chosen.related };
+      return { identifier, row, problems: [...problems, ...chosen.notes], isLeftOut, absent };
     });
   }
 
@@ -134,7 +138,8 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition): 
         const last = page.at(-1);
         if (last === undefined) return;
         after = last.productId;
-        yield { products: page.length, rows: await translate(() => readPage(page.map(open))) };
+        const products = page.map(parseUpload);
+        yield { products: page.length, rows: await translate(() => readPage(products)) };
       }
     },
     close: async () => expressions?.close(),

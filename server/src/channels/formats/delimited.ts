@@ -28,12 +28,16 @@ export function writeDelimited({ columns }: WriterOptions, dialect: Dialect): Ro
   const { join, cell, separator, related } = dialect;
   const names = [...columns.map(({ name }) => name), ...related.names];
   const write = (values: readonly string[]): string => {
-    const [only = ''] = values;
-    return values.length > 1 ? cell(join(values)) : cell(only);
+    if (values.length === 0) return '';
+    return cell(values.length > 1 ? join(values) : (values[0] as string));
   };
   return {
     head: `${names.map(cell).join(separator)}\n`,
-    write: (row) => `${[...row.values.map(write), ...related.cells(row).map(cell)].join(separator)}\n`,
+    write(row) {
+      const cells = row.values.map(write);
+      for (const text of related.cells(row)) cells.push(cell(text));
+      return `${cells.join(separator)}\n`;
+    },
     tail: '',
   };
 }

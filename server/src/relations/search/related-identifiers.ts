@@ -2,7 +2,7 @@
 import type { Side } from '../definitions/definitions.ts';
 import { searchLinked } from './linked-search.ts';
 import { describeWanted, type SearchedProduct, type SearchedRelation, toWanted } from './related-search.ts';
-import type { Candidate, RelationView, Wanted } from './related-view.ts';
+import type { Candidate, FoundSource, RelationView, Wanted } from './related-view.ts';
 
 export interface WantedRelated {
   readonly relation: SearchedRelation;
@@ -37,41 +37,65 @@ function listBest(
   view: RelationView,
   relation: SearchedRelation,
   { source, identifier, limit, side }: SearchedProduct & { side: Side },
-): string[] {
+): readonly string[] {
   if (relation.isListed) {
     const groups = searchLinked(view, relation, { identifier, limit, side });
     return groups.map(([best]) => view.findIdentifier(best as number));
   }
   const query = source && toWanted(relation, { source, limit, side });
   if (query === undefined) return [];
-  const best = new Map<string, string>();
-  for (const { productId, group, identifier: known } of listFirst(view, query)) {
-    if (productId === source?.productId || group === query.excluded || best.has(group)) continue;
-    best.set(group, known ?? view.findIdentifier(productId));
-    if (best.size === limit) break;
-  }
-  return [...best.values()];
+  if (view.share === undefined) return nameBest(view, view.listCandidates(query), { source, query });
+  const first = view.share(`first ${describeWanted(query)}`, () => [listFirst(view, query)], weighFirst)[0];
+  if (first === undefined) return [];
+  const isAmong = first.candidates.some(
+    ({ productId, group }) => productId === source?.productId || group === query.excluded,
+  );
+  return isAmong ? nameBest(view, first.candidates, { source, query }) : first.best;
 }
 
-interface FirstCandidate extends Candidate {
+interface NamedCandidate extends Candidate {
   readonly identifier?: string;
 }
 
-/** Bytes of a candidate in a shared list, with its texts. */
-const CANDIDATE_BYTES = 150;
+/** What all products with the same values share. */
+interface FirstCandidates {
+  /** They contain the best ones, whichever product with these values asks. */
+  readonly candidates: readonly NamedCandidate[];
+  /** For a product that is not among them. */
+  readonly best: readonly string[];
+}
 
-/** @returns candidates that contain the best ones, whichever product with these values asks */
-function listFirst(view: RelationView, query: Wanted): Iterable<FirstCandidate> {
-  if (view.share === undefined) return view.listCandidates(query);
+/** Bytes, with texts. */
+const weighFirst = ({ candidates }: FirstCandidates) => 200 + 150 * candidates.length;
+
+function listFirst(view: RelationView, query: Wanted): FirstCandidates {
   const all = { ...query, limit: query.limit + 1, excluded: undefined };
-  const make = () =>
-    takeFirst(view.listCandidates(all), all.limit).map(
-      ({ productId, group }): FirstCandidate => ({
-        ...{ productId, group },
-        identifier: view.findIdentifier(productId),
-      }),
-    );
-  return view.share(`first ${describeWanted(query)}`, make, () => CANDIDATE_BYTES);
+  const first = takeFirst(view.listCandidates(all), all.limit);
+  const candidates = first.map(
+    ({ productId, group }): NamedCandidate => ({
+      ...{ productId, group },
+      identifier: view.findIdentifier(productId),
+    }),
+  );
+  return {
+    candidates,
+    best: nameBest(view, candidates, { source: undefined, query: { ...query, excluded: undefined } }),
+  };
+}
+
+/** @returns the identifiers of the first candidate of each group, of as many groups as are wanted */
+function nameBest(
+  view: RelationView,
+  candidates: Iterable<NamedCandidate>,
+  { source, query: { excluded, limit } }: { source: FoundSource | undefined; query: Wanted },
+): string[] {
+  const best = new Map<string, string>();
+  for (const { productId, group, identifier } of candidates) {
+    if (productId === source?.productId || group === excluded || best.has(group)) continue;
+    best.set(group, identifier ?? view.findIdentifier(productId));
+    if (best.size === limit) break;
+  }
+  return [...best.values()];
 }
 
 /** Of so many groups the first two products: the first one may be the product that asks, or all of a group its own. */

@@ -119,7 +119,10 @@ function explainCondition(
     return { condition, holds, values: 'identifiers' in condition ? [product.identifier] : values };
   }
   const values = readComparables(product, find(condition.attribute));
-  const satisfying = values.filter(({ comparable }) => test({ ...view, valuesOf: () => [comparable] }));
+  const { identifier, categories } = view;
+  const satisfying = values.filter(({ comparable }) =>
+    test({ identifier, categories, valuesOf: () => [comparable] }),
+  );
   return { condition, holds, values: textsOf(satisfying, values) };
 }
 

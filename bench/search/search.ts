@@ -1,0 +1,109 @@
+import { streamBodies } from '../support/catalogs.ts';
+import type { Bench, Figure, Measurement } from '../support/measurement.ts';
+import { openMillion } from '../support/million.ts';
+import { waitUntilQuiet } from '../support/process-usage.ts';
+import type { BenchService } from '../support/service.ts';
+import { round, spreadOf } from '../support/statistics.ts';
+import { startRandom } from '../support/synthetic-products.ts';
+import { startUploads } from '../support/uploads.ts';
+
+/** How long somebody waits for the first hits, with and without uploads to the very catalog that is searched. */
+export const search: Measurement = {
+  name: 'search',
+  title: 'A search of two words in 1,000,000 products, one after another, alone and beside uploads of 15 MB',
+  async measure(bench: Bench): Promise<Figure[]> {
+    const { service, projectId } = await openMillion(bench);
+    bench.say('making the index of search');
+    const indexMs = await makeIndex(service, projectId);
+    await waitUntilQuiet(service.pid);
+    const rounds: Round[] = [];
+    for (let at = 1; at <= bench.sizes.rounds; at += 1) {
+      bench.say(`searches: round ${at}`);
+      const ask = () => searchFor(service, projectId, bench.sizes.seconds);
+      const alone = await ask();
+      await service.succeed('POST', `/products/batch/initiate?projectId=${projectId}`);
+      const path = `/products/batch/upload?projectId=${projectId}`;
+      const bodies = [...streamBodies(UPLOADED, { version: at + 1, every: 100 })];
+      const uploading = startUploads(service, { path, bodies });
+      const beside = await ask();
+      await uploading.stop();
+      await waitUntilQuiet(service.pid);
+      rounds.push({ alone, beside });
+    }
+    return toFigures(rounds, indexMs);
+  },
+};
+
+/** Products of the bodies that are sent again and again. */
+const UPLOADED = 40_000;
+const WORDS = {
+  colours: ['black', 'white', 'red', 'green', 'blue'],
+  kinds: ['drills', 'saws', 'pumps', 'lamps', 'chairs'],
+  materials: ['steel', 'oak', 'glass', 'brass', 'cotton'],
+};
+
+interface Waits {
+  readonly p50: number;
+  readonly p95: number;
+}
+
+interface Round {
+  readonly alone: Waits;
+  readonly beside: Waits;
+}
+
+/** The first search waits for the index, and is refused as long as that takes. */
+async function makeIndex(service: BenchService, projectId: number): Promise<number> {
+  const start = performance.now();
+  for (;;) {
+    const { status, text } = await service.call('GET', pathOf(projectId, 'red lamps'));
+    if (status === 200) return performance.now() - start;
+    if (status !== 503) throw new Error(text);
+  }
+}
+
+const pathOf = (projectId: number, words: string) =>
+  `/search/products?projectId=${projectId}&q=${encodeURIComponent(words)}`;
+
+/** Two words that many products have, that few have, and that one has with the other one cut. */
+function* listQuestions(): Generator<string, never> {
+  const random = startRandom(1);
+  const pick = (words: readonly string[]) => words[random(words.length)] ?? '';
+  for (;;) {
+    yield `${pick(WORDS.colours)} ${pick(WORDS.kinds)}`;
+    yield `brandwerk ${pick(WORDS.materials)}`;
+    yield `${random(40_000)} ${pick(WORDS.kinds)}`;
+    yield `model ${String(random(9_000) + 1_000)}`;
+  }
+}
+
+async function searchFor(service: BenchService, projectId: number, seconds: number): Promise<Waits> {
+  const waits: number[] = [];
+  const end = performance.now() + seconds * 1_000;
+  for (const words of listQuestions()) {
+    const start = performance.now();
+    if (start > end) break;
+    await service.succeed('GET', pathOf(projectId, words));
+    waits.push(performance.now() - start);
+  }
+  waits.sort((a, b) => a - b);
+  const at = (share: number) => waits[Math.floor(waits.length * share)] ?? Number.NaN;
+  return { p50: at(0.5), p95: at(0.95) };
+}
+
+function toFigures(rounds: readonly Round[], indexMs: number): Figure[] {
+  const of = (kind: keyof Round, field: keyof Waits) => spreadOf(rounds.map((one) => one[kind][field]));
+  const target = { kind: 'at most', value: 50 } as const;
+  const describe = (kind: keyof Round) => `p50 ${round(of(kind, 'p50').median)} ms`;
+  return [
+    { name: 'p95 alone', spread: of('alone', 'p95'), unit: 'ms', target, absolute: describe('alone') },
+    {
+      name: 'p95 beside uploads',
+      spread: of('beside', 'p95'),
+      unit: 'ms',
+      target,
+      absolute: describe('beside'),
+    },
+    { name: 'making the index at the first search', spread: spreadOf([indexMs / 1_000]), unit: 's' },
+  ];
+}

@@ -1,0 +1,34 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ServiceClient } from './service-client.ts';
+
+interface UploadOrder {
+  readonly path: string;
+  readonly bodies: readonly Buffer[];
+  /** When each upload begins, in ms from the first on; absent: as soon as the one before is answered. */
+  readonly starts?: readonly number[];
+}
+
+/** @returns how to stop, which tells when each upload began */
+export function startUploads(client: ServiceClient, { path, bodies, starts }: UploadOrder) {
+  const begun: number[] = [];
+  let isStopped = false;
+  const start = performance.now();
+  const run = async () => {
+    while (!isStopped) {
+      const at = begun.length;
+      if (starts !== undefined && at >= starts.length) return;
+      const early = (starts?.[at] ?? 0) - (performance.now() - start);
+      if (early > 0) await pause(early);
+      begun.push(performance.now() - start);
+      await client.succeed('POST', path, bodies[at % bodies.length]);
+    }
+  };
+  const running = run();
+  return {
+    async stop(): Promise<readonly number[]> {
+      isStopped = true;
+      await running;
+      return begun;
+    },
+  };
+}
