@@ -224,7 +224,7 @@ test('secrets are named and nowhere written', () => {
   assert.deepEqual(ofKind(objects, 'Secret'), []);
   const { existingSecret, ...keys } = describeRelease(ALL).Values.secrets;
   for (const deployment of ofKind(objects, 'Deployment')) {
-    const secrets = containerOf(deployment).env.filter(({ name }: Any) => /PASSWORD|KEY/.test(name));
+    const secrets = containerOf(deployment).env.filter(({ name }: Any) => /PASSWORD|KEY|SECRET/.test(name));
     const references = secrets.map(({ valueFrom }: Any) => valueFrom.secretKeyRef);
     assert.deepEqual(references.map(({ key }: Any) => key).sort(), Object.values(keys).sort());
     for (const { name } of references) assert.equal(name, existingSecret);
@@ -233,6 +233,7 @@ test('secrets are named and nowhere written', () => {
     { ...LEAST, database: { url: 'postgres://relata:password@db.example/relata' } },
     { ...LEAST, settings: { RELATA_ACCOUNT_KEY: 'a'.repeat(32) } },
     { ...LEAST, settings: { PGPASSWORD: 'a' } },
+    { ...LEAST, settings: { RELATA_OIDC_CLIENT_SECRET: 'a' } },
     { ...LEAST, image: {} },
     { ...LEAST, secrets: {} },
     { ...LEAST, replicas: 3 },

@@ -30,6 +30,8 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{ include "relata.secretVariable" (dict "root" .root "name" "RELATA_SECRET_KEYS" "key" .root.Values.secrets.secretKeysKey) }}
 {{ include "relata.secretVariable" (dict "root" .root "name" "RELATA_ACCOUNT_KEY" "key" .root.Values.secrets.accountKeyKey) }}
       optional: true
+{{ include "relata.secretVariable" (dict "root" .root "name" "RELATA_OIDC_CLIENT_SECRET" "key" .root.Values.secrets.oidcClientSecretKey) }}
+      optional: true
 {{- if .root.Values.publicUrl }}
 - name: RELATA_PUBLIC_URL
   value: {{ .root.Values.publicUrl | quote }}
