@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { type DatabaseKind, migrate } from './migrate.ts';
+import { type DatabaseKind, migrate, readMigrations } from './migrate.ts';
 
 const versionOf = (database: DatabaseSync) =>
   Number(database.prepare('pragma user_version').get()?.user_version);
@@ -51,3 +51,14 @@ for (const kind of ['control', 'catalog'] satisfies DatabaseKind[]) {
     assert.equal(database.isTransaction, false);
   });
 }
+
+test('migrations are numbered from 1 without a gap: of two with one number a store would skip one', () => {
+  for (const kind of ['catalog', 'control', 'postgres'] as const) {
+    const versions = readMigrations(kind).map(({ version }) => version);
+    assert.deepEqual(
+      versions,
+      versions.map((_, at) => at + 1),
+      kind,
+    );
+  }
+});
