@@ -359,11 +359,16 @@ test('a restore is refused where it would overwrite or mix', async (t) => {
       args: [backup, '--project', `${later.projectId}`],
       said: /holds no catalog of a project/,
     },
-    { dataDir: service.store.dataDir, args: [backup, '--project', 'all'], said: /N is the id of a project/ },
+    {
+      dataDir: service.store.dataDir,
+      args: [backup, '--project', 'all'],
+      said: /'--project <ID>' argument 'all' is invalid/,
+      code: 2,
+    },
   ];
-  for (const { dataDir, args, said } of refusals) {
+  for (const { dataDir, args, said, code = 1 } of refusals) {
     const end = await runRelata(dataDir, 'restore', ...args);
-    assert.equal(end.code, 1, end.said);
+    assert.equal(end.code, code, end.said);
     assert.match(end.said, said);
   }
   const other = await startTestService(t);
