@@ -139,7 +139,7 @@ export type BuildCounts = {
   leftOut: number;
   /** related products, of all rows */
   related: number;
-  /** related products, of all rows, that were not named: this feed does not have them */
+  /** related products, of all rows, that were not named: they do not go out themselves */
   relatedLeftOut: number;
   /** files of rows */
   files: number;

@@ -147,7 +147,7 @@ class BuildTally {
   tellAbsent(): void {
     const { relatedLeftOut: count } = this.counts;
     if (count === 0) return;
-    const message = `${count} related products are not named, because this feed does not have them: ${this.#absent.join(', ')}`;
+    const message = `${count} related products are not named, because they do not go out themselves: ${this.#absent.join(', ')}`;
     this.report.push({ code: 'related_absent', field: 'related', count, message });
   }
 

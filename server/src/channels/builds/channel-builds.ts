@@ -181,7 +181,7 @@ function listStale(
 }
 
 const describeResult = ({ counts, catalogVersion }: BuildOutput) =>
-  `published ${counts.rows} of ${counts.products} products of catalog version ${catalogVersion} with ${counts.related} related ones, ${counts.relatedLeftOut} others are not in the feed; ${counts.filtered} were filtered out, ${counts.leftOut} left out; ${counts.files} files, ${counts.bytes} bytes`;
+  `published ${counts.rows} of ${counts.products} products of catalog version ${catalogVersion} with ${counts.related} related ones, ${counts.relatedLeftOut} others are not named; ${counts.filtered} were filtered out, ${counts.leftOut} left out; ${counts.files} files, ${counts.bytes} bytes`;
 
 const refuseWhileBuilding = () =>
   new ServiceError('channel_building', {

@@ -100,7 +100,8 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition): 
     const results = inputs.length === 0 ? undefined : await expressions?.evaluate(inputs);
     const made = taken.map((product, at) => ({ ...product, ...maker.make(product.upload, results?.[at]) }));
     if (wanted.length === 0) return made;
-    for (const { identifier } of products) members.note(identifier, false);
+    // What the filter takes out may go out in another feed of the shop.
+    for (const { identifier, upload } of products) members.note(identifier, isForEverybody(upload));
     for (const { identifier, isLeftOut } of made) members.note(identifier, !isLeftOut);
     return made;
   }

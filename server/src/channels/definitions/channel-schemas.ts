@@ -158,7 +158,7 @@ const Counts = Type.Object(
     leftOut: counted('products that lack what the format requires'),
     related: counted('related products, of all rows'),
     relatedLeftOut: counted(
-      'related products, of all rows, that were not named: this feed does not have them',
+      'related products, of all rows, that were not named: they do not go out themselves',
     ),
     files: counted('files of rows'),
     bytes: counted('bytes of these files'),

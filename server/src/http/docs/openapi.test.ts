@@ -167,7 +167,13 @@ test('a raw body is documented and not validated by the server', async (t) => {
 test('a schema with a title is a component, its description stays at its place', async (t) => {
   const { server } = await startServer(t);
   const { components, paths } = describeServer(server);
-  assert.deepEqual(Object.keys(components?.schemas ?? {}), ['Bike', 'Error', 'Health', 'Part']);
+  assert.deepEqual(Object.keys(components?.schemas ?? {}), [
+    'Bike',
+    'Error',
+    'Health',
+    'Part',
+    'ProductViolation',
+  ]);
   const bike = components?.schemas?.Bike?.properties;
   assert.deepEqual(bike?.parts?.items, { $ref: '#/components/schemas/Part' });
   assert.equal(bike?.frame?.description, 'the frame');
