@@ -11,127 +11,138 @@ async function findRelation({ service }: Console) {
   return { place, read, path: `#/projects/${id}/relations/${place.relationId}` };
 }
 
-test('what somebody else changed meanwhile stands beside the draft, and nothing is lost (§7.6)', async (t) => {
+test('what somebody types is kept', async (t) => {
   const console = await startConsole(t);
-  const { relata } = console.service;
-  const { place, read, path } = await findRelation(console);
-  const value = await read();
-  const page = await console.enter(path);
-  const tag = page.getByLabel('Tag', { exact: true });
-  /** Goes away and comes back until the page has read anew. */
-  const comeBackUntil = async (isDone: () => Promise<boolean>) => {
-    for (let times = 0; !(await isDone()); times += 1) {
-      assert.ok(times < 100, 'the page reads anew when somebody comes back');
-      await page.evaluate(() => dispatchEvent(new Event('visibilitychange')));
-      await page.waitForTimeout(200);
-    }
-  };
 
-  await tag.fill('mine');
-  await page.getByLabel('Description').fill('my words');
-  await relata.relations.put(place, { ...value, tag: 'theirs', description: 'their words' });
-  await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('is not saved: it was changed meanwhile').waitFor();
-  assert.equal((await read()).tag, 'theirs');
-  const meanwhile = page.getByRole('alert', { name: 'Changed meanwhile' });
-  await meanwhile.getByRole('row', { name: /^Tag mine theirs/ }).waitFor();
-  await meanwhile
-    .getByRole('row', { name: /^Description/ })
-    .getByRole('button', { name: 'Take theirs' })
-    .click();
-  assert.equal(await page.getByLabel('Description').inputValue(), 'their words');
-  await meanwhile.getByRole('button', { name: 'Keep mine' }).click();
-  await meanwhile.waitFor({ state: 'detached' });
-  await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('The relation is saved').waitFor();
-  const saved = await read();
-  assert.deepEqual([saved.tag, saved.description], ['mine', 'their words']);
+  await t.test(
+    'what somebody else changed meanwhile stands beside the draft, and nothing is lost (§7.6)',
+    async () => {
+      const { relata } = console.service;
+      const { place, read, path } = await findRelation(console);
+      const value = await read();
+      const page = await console.enter(path);
+      const tag = page.getByLabel('Tag', { exact: true });
+      /** Goes away and comes back until the page has read anew. */
+      const comeBackUntil = async (isDone: () => Promise<boolean>) => {
+        for (let times = 0; !(await isDone()); times += 1) {
+          assert.ok(times < 100, 'the page reads anew when somebody comes back');
+          await page.evaluate(() => dispatchEvent(new Event('visibilitychange')));
+          await page.waitForTimeout(200);
+        }
+      };
 
-  // Whoever has typed nothing sees what is stored when they come back; their own save is no change of others.
-  await relata.relations.put(place, { ...saved, tag: 'newer' });
-  await comeBackUntil(async () => (await tag.inputValue()) === 'newer');
-  assert.equal(await meanwhile.count(), 0);
+      await tag.fill('mine');
+      await page.getByLabel('Description').fill('my words');
+      await relata.relations.put(place, { ...value, tag: 'theirs', description: 'their words' });
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByText('is not saved: it was changed meanwhile').waitFor();
+      assert.equal((await read()).tag, 'theirs');
+      const meanwhile = page.getByRole('alert', { name: 'Changed meanwhile' });
+      await meanwhile.getByRole('row', { name: /^Tag mine theirs/ }).waitFor();
+      await meanwhile
+        .getByRole('row', { name: /^Description/ })
+        .getByRole('button', { name: 'Take theirs' })
+        .click();
+      assert.equal(await page.getByLabel('Description').inputValue(), 'their words');
+      await meanwhile.getByRole('button', { name: 'Keep mine' }).click();
+      await meanwhile.waitFor({ state: 'detached' });
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByText('The relation is saved').waitFor();
+      const saved = await read();
+      assert.deepEqual([saved.tag, saved.description], ['mine', 'their words']);
 
-  // A draft that the page read anew beside keeps what it was made from.
-  await tag.fill('mine again');
-  await relata.relations.put(place, { ...saved, tag: 'theirs again' });
-  await comeBackUntil(async () => (await meanwhile.count()) > 0);
-  await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('is not saved: it was changed meanwhile').waitFor();
-  assert.equal((await read()).tag, 'theirs again');
-});
+      // Whoever has typed nothing sees what is stored when they come back; their own save is no change of others.
+      await relata.relations.put(place, { ...saved, tag: 'newer' });
+      await comeBackUntil(async () => (await tag.inputValue()) === 'newer');
+      assert.equal(await meanwhile.count(), 0);
 
-test('a row keeps what was typed into it when the one before goes, and the keyboard stays there (§14.5)', async (t) => {
-  const console = await startConsole(t);
-  const { read, path } = await findRelation(console);
-  const page = await console.enter(path);
-  const card = page.locator('section', { has: page.getByRole('heading', { name: 'From these products' }) });
-  const values = card.getByLabel('Value');
-  for (const value of ['one', 'two', 'three']) {
-    const at = await values.count();
-    await card.getByRole('button', { name: 'Attribute', exact: true }).click();
-    await page.keyboard.type('Colour');
-    await page.keyboard.press('Escape');
-    await values.nth(at).fill(value);
-  }
-  const first = (await values.count()) - 3;
-  const crosses = card.getByRole('button', { name: 'Remove this condition' });
-  await crosses.nth((await crosses.count()) - 2).click();
-  assert.equal(
-    await page.evaluate(() => document.activeElement?.getAttribute('aria-label')),
-    'Remove this condition',
+      // A draft that the page read anew beside keeps what it was made from.
+      await tag.fill('mine again');
+      await relata.relations.put(place, { ...saved, tag: 'theirs again' });
+      await comeBackUntil(async () => (await meanwhile.count()) > 0);
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByText('is not saved: it was changed meanwhile').waitFor();
+      assert.equal((await read()).tag, 'theirs again');
+    },
   );
-  assert.deepEqual(await Promise.all([first, first + 1].map((at) => values.nth(at).inputValue())), [
-    'one',
-    'three',
-  ]);
-  await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('The relation is saved').waitFor();
-  const text = JSON.stringify((await read()).source);
-  assert.match(text, /"one".*"three"/);
-  assert.doesNotMatch(text, /two/);
-});
 
-test('what was typed is not left without a question (§14.5)', async (t) => {
-  const console = await startConsole(t);
-  const { path } = await findRelation(console);
-  const page = await console.enter(path);
-  const asked: string[] = [];
-  let answer = false;
-  page.on('dialog', (dialog) => {
-    asked.push(dialog.message());
-    void (answer ? dialog.accept() : dialog.dismiss());
+  await t.test(
+    'a row keeps what was typed into it when the one before goes, and the keyboard stays there (§14.5)',
+    async () => {
+      const { read, path } = await findRelation(console);
+      const page = await console.enter(path);
+      const card = page.locator('section', {
+        has: page.getByRole('heading', { name: 'From these products' }),
+      });
+      const values = card.getByLabel('Value');
+      for (const value of ['one', 'two', 'three']) {
+        const at = await values.count();
+        await card.getByRole('button', { name: 'Attribute', exact: true }).click();
+        await page.keyboard.type('Colour');
+        await page.keyboard.press('Escape');
+        await values.nth(at).fill(value);
+      }
+      const first = (await values.count()) - 3;
+      const crosses = card.getByRole('button', { name: 'Remove this condition' });
+      await crosses.nth((await crosses.count()) - 2).click();
+      assert.equal(
+        await page.evaluate(() => document.activeElement?.getAttribute('aria-label')),
+        'Remove this condition',
+      );
+      assert.deepEqual(await Promise.all([first, first + 1].map((at) => values.nth(at).inputValue())), [
+        'one',
+        'three',
+      ]);
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByText('The relation is saved').waitFor();
+      const text = JSON.stringify((await read()).source);
+      assert.match(text, /"one".*"three"/);
+      assert.doesNotMatch(text, /two/);
+    },
+  );
+
+  await t.test('what was typed is not left without a question (§14.5)', async () => {
+    const { path } = await findRelation(console);
+    const page = await console.enter(path);
+    const asked: string[] = [];
+    let answer = false;
+    page.on('dialog', (dialog) => {
+      asked.push(dialog.message());
+      void (answer ? dialog.accept() : dialog.dismiss());
+    });
+    await page.getByLabel('Tag', { exact: true }).fill('mine');
+    await page.getByRole('link', { name: 'Ontology' }).click();
+    await page.waitForURL((url) => url.hash === path);
+    assert.equal(await page.getByLabel('Tag', { exact: true }).inputValue(), 'mine');
+    answer = true;
+    await page.getByRole('link', { name: 'Ontology' }).click();
+    await page.getByRole('heading', { name: 'Ontology' }).waitFor();
+    assert.deepEqual(asked, Array(2).fill('Leave without saving? What you changed is lost.'));
   });
-  await page.getByLabel('Tag', { exact: true }).fill('mine');
-  await page.getByRole('link', { name: 'Ontology' }).click();
-  await page.waitForURL((url) => url.hash === path);
-  assert.equal(await page.getByLabel('Tag', { exact: true }).inputValue(), 'mine');
-  answer = true;
-  await page.getByRole('link', { name: 'Ontology' }).click();
-  await page.getByRole('heading', { name: 'Ontology' }).waitFor();
-  assert.deepEqual(asked, Array(2).fill('Leave without saving? What you changed is lost.'));
-});
 
-test('a view whose file does not arrive says so, and one that an update replaced loads the page anew (§14.5)', async (t) => {
-  const console = await startConsole(t);
-  const id = await makeExampleProject(console.service);
-  const page = await console.enter(`#/projects/${id}`);
-  await page.getByText('Latest tasks').waitFor();
-  const away = /relations-.*\.js|\/console\/$/;
-  await page.route(away, (route) => route.abort());
-  await page.getByRole('link', { name: 'Relations' }).click();
-  await page.getByRole('heading', { name: 'This page cannot be shown' }).waitFor();
-  await page.getByRole('link', { name: 'Ontology' }).click();
-  await page.getByRole('heading', { name: 'Ontology' }).waitFor();
-  await page.unroute(away);
+  await t.test(
+    'a view whose file does not arrive says so, and one that an update replaced loads the page anew (§14.5)',
+    async () => {
+      const id = await makeExampleProject(console.service);
+      const page = await console.enter(`#/projects/${id}`);
+      await page.getByText('Latest tasks').waitFor();
+      const away = /relations-.*\.js|\/console\/$/;
+      await page.route(away, (route) => route.abort());
+      await page.getByRole('link', { name: 'Relations' }).click();
+      await page.getByRole('heading', { name: 'This page cannot be shown' }).waitFor();
+      await page.getByRole('link', { name: 'Ontology' }).click();
+      await page.getByRole('heading', { name: 'Ontology' }).waitFor();
+      await page.unroute(away);
 
-  let isGone = true;
-  await page.route(/pipelines-.*\.js/, (route) => {
-    if (!isGone) return route.continue();
-    isGone = false;
-    return route.fulfill({ status: 404 });
-  });
-  await page.evaluate(() => Object.assign(globalThis, { isOld: true }));
-  await page.getByRole('link', { name: 'Pipelines' }).click();
-  await page.waitForFunction(() => !('isOld' in globalThis));
+      let isGone = true;
+      await page.route(/pipelines-.*\.js/, (route) => {
+        if (!isGone) return route.continue();
+        isGone = false;
+        return route.fulfill({ status: 404 });
+      });
+      await page.evaluate(() => Object.assign(globalThis, { isOld: true }));
+      await page.getByRole('link', { name: 'Pipelines' }).click();
+      await page.waitForFunction(() => !('isOld' in globalThis));
+    },
+  );
 });

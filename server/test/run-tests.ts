@@ -46,11 +46,11 @@ const GENERATED = {
   RELATA_TEST_DATA: '/nonexistent',
   RELATA_TEST_BODIES: '10000',
   RELATA_TEST_PRODUCTS: '12000',
-  RELATA_TEST_SOURCES: '100',
+  RELATA_TEST_SOURCES: '60',
   RELATA_TEST_RUNS: '2',
 };
 /** The whole catalog is for the embedded store; PostgreSQL's statements meet more than a batch of it, and fewer random ones. */
-const FEWER = { RELATA_TEST_PRODUCTS: '15000', RELATA_TEST_RUNS: '10', RELATA_TEST_SOURCES: '100' };
+const FEWER = { RELATA_TEST_PRODUCTS: '12000', RELATA_TEST_RUNS: '6', RELATA_TEST_SOURCES: '60' };
 /** A core is kept busy by one file, and a little more; one that waits leaves most of it to others. */
 const SLOTS = { computes: Math.min(availableParallelism() + 1, 8), waits: 2 };
 const OLDEST = 14;

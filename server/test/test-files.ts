@@ -36,7 +36,14 @@ export const listQuick = (): string[] =>
 export const listInstalled = (): string[] =>
   listPostgres().filter((path) => INSTALLED.some((start) => basename(path).startsWith(start)));
 
-const INSTALLED = ['postgres-', 'interface-full-', 'interface-updates', 'interface-relations'];
+const INSTALLED = [
+  'postgres-schema',
+  'postgres-c',
+  'postgres-r',
+  'interface-full-',
+  'interface-updates',
+  'interface-relations',
+];
 
 /** @returns those that read the real catalog where it is at hand, and else the generated one */
 export const listReadingCatalog = (): string[] => listAll().filter((path) => leadsTo(path, REAL_PRODUCTS));

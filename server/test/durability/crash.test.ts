@@ -22,7 +22,7 @@ import { createTestStore, type TestStore, testedStore } from '../support/test-st
  */
 
 /** Each takes 5 s of processor. chaos.test.ts kills processes on PostgreSQL for two minutes besides. */
-const KILLS = Number(process.env.RELATA_TEST_KILLS ?? (testedStore === 'embedded' ? 25 : 6));
+const KILLS = Number(process.env.RELATA_TEST_KILLS ?? (testedStore === 'embedded' ? 12 : 6));
 const SEED = Number(process.env.RELATA_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const KEPT_COMMITS = 2;
 const IDENTIFIERS = 1_500;

@@ -18,7 +18,7 @@ import { shareService } from '../support/shared-service.ts';
 
 const service = shareService();
 const LOOKUP = 1_000;
-const MOST_PRODUCTS = 22_500;
+const MOST_PRODUCTS = 11_500;
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are compared, not read.
 type AnyProduct = any;

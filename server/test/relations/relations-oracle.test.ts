@@ -25,7 +25,7 @@ const TAG = 'goes with';
 const LIMITS = [1, 5, 100];
 const BULK = 100;
 /** The rules are the same on both stores, what is asked of them differs in SQL only. */
-const SOURCES = Number(process.env.RELATA_TEST_SOURCES ?? 250);
+const SOURCES = Number(process.env.RELATA_TEST_SOURCES ?? 120);
 const SINGLE_SOURCES = 100;
 const BUILD_LIMIT_MS = 600_000;
 
@@ -685,7 +685,7 @@ test('random relations follow random catalogs through every kind of change (§3.
       },
     ),
     {
-      numRuns: Number(process.env.RELATA_TEST_RUNS ?? 25),
+      numRuns: Number(process.env.RELATA_TEST_RUNS ?? 15),
       interruptAfterTimeLimit: 600_000,
       markInterruptAsFailure: true,
     },
