@@ -25,7 +25,7 @@ const LARGE: Readonly<Record<string, number>> = {
   'PUT /management/projects/{id}/pipelines/{pipelineId}': 2,
   'POST /management/projects/{id}/pipelines/preview': 16,
 };
-const SIGN_IN = /^POST \/management\/(session|owner|invitations\/accept)$/;
+const SIGN_IN = /^POST \/management\/(session(\/company-account.*)?|owner|invitations\/accept)$/;
 const largestMib = (route: string) => {
   if (SIGN_IN.test(route)) return 1 / 64;
   return LARGE[route] ?? (/relations(\/|$)/.test(route) ? 16 : 1);
@@ -98,8 +98,7 @@ async function findLongestPause(work: () => Promise<void>): Promise<number> {
     last = now;
   };
   const timer = setInterval(look, 5);
-  await work();
-  clearInterval(timer);
+  await work().finally(() => clearInterval(timer));
   look();
   return longest;
 }
