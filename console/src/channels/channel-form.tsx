@@ -4,8 +4,8 @@ import { FilterEditor } from '../parts/filter-editor.tsx';
 import { Card } from '../parts/page.tsx';
 import { ScheduleFields, startSchedule } from '../parts/schedule-fields.tsx';
 import { useAttributes } from '../state/attributes.ts';
-import { asHint } from '../state/choices.ts';
 import { EVERY_PRODUCT } from '../state/filters.ts';
+import { capital } from '../state/format.ts';
 import { useMistake } from '../state/mistakes.ts';
 import { type ChannelShape, FORMATS, findFormat } from './channel-draft.ts';
 
@@ -38,7 +38,7 @@ export function BasicsCard({ draft, onChange }: ChannelShape) {
         />
         <SelectField
           label="Format"
-          hint={found && asHint(found.description)}
+          hint={found && capital(found.description)}
           choices={FORMATS}
           value={format.type}
           mistake={mistake('/format/type')}

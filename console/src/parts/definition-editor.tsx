@@ -1,6 +1,7 @@
 import type { Tagged } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
 import { Fragment, type ReactNode } from 'react';
+import { capital } from '../state/format.ts';
 import { MistakesContext, readMistakes } from '../state/mistakes.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
@@ -56,7 +57,7 @@ export function DefinitionEditor<Definition extends { readonly name: string }>({
       title={stored ? `Change ${stored.name}` : `New ${what}`}
       crumbs={[
         [project.name, linkTo('projects', project.id)],
-        [`${what.charAt(0).toUpperCase()}${what.slice(1)}s`, list],
+        [capital(`${what}s`), list],
         ...(stored && own ? [[stored.name, own] as const] : []),
       ]}
       actions={

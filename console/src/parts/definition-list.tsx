@@ -1,6 +1,7 @@
 import type { Task } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
+import { capital } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRights } from '../state/session.tsx';
@@ -37,8 +38,6 @@ interface ListShape<One extends Named> {
   describe(one: One): ReactNode;
   columns: readonly Column<One>[];
 }
-
-const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 
 /** What a project has of a kind, each with the state that it is in. */
 export function DefinitionList<One extends Named>({ what, icon, about, hint, ...shape }: ListShape<One>) {

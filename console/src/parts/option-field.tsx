@@ -1,6 +1,7 @@
 import type { ChoiceOption } from '@relata/client';
 import type { ChangeEvent } from 'react';
-import { asHint, type Kind, optionsOf } from '../state/choices.ts';
+import { type Kind, optionsOf } from '../state/choices.ts';
+import { capital } from '../state/format.ts';
 import { useMistake } from '../state/mistakes.ts';
 import { type Typed, textOf, valueNamed, withOption, withValue } from '../state/typed.ts';
 import { AreaField, type Choice, SelectField, TextField } from './field.tsx';
@@ -91,7 +92,7 @@ function OptionField({ option, value, mistake, onChange }: OptionFieldProps) {
   return (
     <TextField
       label={label}
-      hint={asHint(option.description)}
+      hint={capital(option.description)}
       type={isNumber ? 'number' : 'text'}
       min={0}
       value={String(value ?? '')}

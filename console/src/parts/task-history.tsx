@@ -1,7 +1,7 @@
 import type { Task } from '@relata/client';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { formatDuration } from '../state/format.ts';
+import { capital, formatDuration } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { Button } from './button.tsx';
@@ -81,7 +81,7 @@ function HistoryTable<Run extends Ran>({ runs, noun, startedBy, describe }: Tabl
       <table className="table">
         <thead>
           <tr>
-            <th>{noun.charAt(0).toUpperCase() + noun.slice(1)}</th>
+            <th>{capital(noun)}</th>
             <th>Status</th>
             <th>Counts</th>
             <th className="wide-only">Started</th>

@@ -1,5 +1,6 @@
 /** What a definition chooses by its type, and the options that each has. Source: docs/openapi.json. */
 import { type Choice, choices } from '@relata/client';
+import { capital } from './format.ts';
 import type { Typed } from './typed.ts';
 
 export type Kind = keyof typeof choices;
@@ -11,9 +12,7 @@ export const findChoice = (kind: Kind, part: Typed) => choices[kind].find(({ typ
 /** @returns the options that have a field each */
 export const optionsOf = (kind: Kind, part: Typed) => findChoice(kind, part)?.options ?? [];
 
-export const hintOf = (kind: Kind, part: Typed) => asHint(findChoice(kind, part)?.description ?? '');
-
-export const asHint = (description: string) => description.charAt(0).toUpperCase() + description.slice(1);
+export const hintOf = (kind: Kind, part: Typed) => capital(findChoice(kind, part)?.description ?? '');
 
 /** What a required option says first; the others are empty. */
 const START: Readonly<Record<string, string>> = { pattern: '*' };

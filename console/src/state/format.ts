@@ -106,3 +106,6 @@ export function describeBrowser(userAgent: string | null): string {
   const system = find(SYSTEMS);
   return system === undefined ? browser : `${browser} on ${system}`;
 }
+
+/** Words as they begin a label, a title or a sentence. */
+export const capital = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
