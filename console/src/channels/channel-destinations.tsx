@@ -1,51 +1,40 @@
 import { type ChannelDestination, choices } from '@relata/client';
-import { Button } from '../parts/button.tsx';
 import { OptionFields } from '../parts/option-field.tsx';
 import { Card } from '../parts/page.tsx';
-import { findChoice, hintOf, startTyped, toChoice } from '../state/choices.ts';
+import { type Row, Rows } from '../parts/rows.tsx';
+import { findChoice, hintOf, startTyped } from '../state/choices.ts';
 import { useMistakeOf } from '../state/mistakes.ts';
 import type { ChannelShape } from './channel-draft.ts';
 
-const KINDS = choices.ChannelDestination.map(toChoice);
+/** By the words of the button that adds one. */
+const NEW_DESTINATIONS = Object.fromEntries(
+  choices.ChannelDestination.map(({ type, label }) => [
+    label,
+    startTyped('ChannelDestination', type) as ChannelDestination,
+  ]),
+);
 /** Source: docs/interface.md §16.8 rule 1. */
 const MOST = 5;
 
 /** Servers and buckets that each build is delivered to, beside its URL. */
 export function DestinationsCard({ draft, onChange }: ChannelShape) {
   const chosen = draft.destinations ?? [];
-  const put = (at: number, next: ChannelDestination | undefined) =>
-    onChange({ destinations: chosen.toSpliced(at, 1, ...(next === undefined ? [] : [next])) });
   return (
     <Card title="Destinations">
       {chosen.length === 0 && <p className="soft">None: the files are at the URL of the channel only.</p>}
-      {chosen.map((destination, at) => (
-        <Destination key={at} at={at} destination={destination} onChange={(next) => put(at, next)} />
-      ))}
-      {chosen.length < MOST && (
-        <div className="row">
-          {KINDS.map(([type, label]) => (
-            <Button
-              key={type}
-              icon="plus"
-              look="quiet"
-              onClick={() => put(chosen.length, startTyped('ChannelDestination', type) as ChannelDestination)}
-            >
-              {label}
-            </Button>
-          ))}
-        </div>
-      )}
+      <Rows
+        values={chosen}
+        removing="Remove this destination"
+        kinds={chosen.length < MOST ? NEW_DESTINATIONS : {}}
+        onChange={(next) => onChange({ destinations: [...next] })}
+      >
+        {(row) => <Destination {...row} />}
+      </Rows>
     </Card>
   );
 }
 
-interface DestinationShape {
-  at: number;
-  destination: ChannelDestination;
-  onChange(next: ChannelDestination | undefined): void;
-}
-
-function Destination({ at, destination, onChange }: DestinationShape) {
+function Destination({ at, value: destination, change, remove }: Row<ChannelDestination>) {
   const place = `/destinations/${at}`;
   const refused = useMistakeOf(place);
   return (
@@ -60,14 +49,10 @@ function Destination({ at, destination, onChange }: DestinationShape) {
           kind="ChannelDestination"
           part={destination}
           place={place}
-          onChange={onChange}
+          onChange={change}
         />
       </div>
-      <div className="row">
-        <Button icon="cross" look="quiet" onClick={() => onChange(undefined)}>
-          Remove this destination
-        </Button>
-      </div>
+      <div className="row">{remove}</div>
     </fieldset>
   );
 }

@@ -1,15 +1,15 @@
 import type { ChannelRelation, Relation } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
-import { Button, IconButton } from '../parts/button.tsx';
 import { type Choice, NumberField, SelectField } from '../parts/field.tsx';
 import { Card } from '../parts/page.tsx';
+import { type Row, Rows } from '../parts/rows.tsx';
 import { useMistake } from '../state/mistakes.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
 import { type ChannelShape, RELATED_AS } from './channel-draft.ts';
 
-const DEFAULT_LIMIT = 10;
+const NEW_RELATION: ChannelRelation = { as: 'accessory', limit: 10 };
 
 /** A tag and an id in one list. */
 const writeChoice = ({ tag, id }: Pick<ChannelRelation, 'tag' | 'id'>) => {
@@ -38,33 +38,18 @@ function listChoices(relations: readonly Relation[], present: string): Choice[] 
 export function RelationsCard({ draft, onChange }: ChannelShape) {
   const { data: relations } = useRelations();
   const chosen = draft.relations ?? [];
-  const put = (at: number, next: ChannelRelation | undefined) =>
-    onChange({ relations: chosen.toSpliced(at, 1, ...(next === undefined ? [] : [next])) });
   return (
     <Card title="Related products">
       {chosen.length === 0 && <p className="soft">None: products go out without those that go with them.</p>}
-      {chosen.map((relation, at) => (
-        <RelationRow
-          key={at}
-          at={at}
-          relation={relation}
-          relations={relations ?? []}
-          onChange={(next) => put(at, next)}
-        />
-      ))}
-      {relations?.length === 0 ? (
-        <NoRelation />
-      ) : (
-        <div className="row">
-          <Button
-            icon="plus"
-            look="quiet"
-            onClick={() => onChange({ relations: [...chosen, { as: 'accessory', limit: DEFAULT_LIMIT }] })}
-          >
-            Relation
-          </Button>
-        </div>
-      )}
+      <Rows
+        values={chosen}
+        removing="Remove this relation"
+        kinds={relations?.length === 0 ? {} : { Relation: NEW_RELATION }}
+        onChange={(next) => onChange({ relations: [...next] })}
+      >
+        {(row) => <RelationRow {...row} relations={relations ?? []} />}
+      </Rows>
+      {relations?.length === 0 && <NoRelation />}
     </Card>
   );
 }
@@ -88,14 +73,11 @@ function NoRelation() {
   );
 }
 
-interface RowShape {
-  at: number;
-  relation: ChannelRelation;
-  relations: readonly Relation[];
-  onChange(next: ChannelRelation | undefined): void;
+interface RowShape extends Row<ChannelRelation> {
+  readonly relations: readonly Relation[];
 }
 
-function RelationRow({ at, relation, relations, onChange }: RowShape) {
+function RelationRow({ at, value: relation, relations, change, remove }: RowShape) {
   const mistake = useMistake();
   const { tag: _, id: __, ...rest } = relation;
   const present = writeChoice(relation);
@@ -108,22 +90,22 @@ function RelationRow({ at, relation, relations, onChange }: RowShape) {
         choices={listChoices(relations, present)}
         value={present}
         mistake={mistake(`/relations/${at}`)}
-        onChange={({ target }) => onChange({ ...readChoice(target.value), ...rest })}
+        onChange={({ target }) => change({ ...readChoice(target.value), ...rest })}
       />
       <SelectField
         label="They go out as"
         isQuiet={isFollowing}
         choices={RELATED_AS}
         value={relation.as}
-        onChange={({ target }) => onChange({ ...relation, as: target.value as ChannelRelation['as'] })}
+        onChange={({ target }) => change({ ...relation, as: target.value as ChannelRelation['as'] })}
       />
       <NumberField
         label="At most"
         isQuiet={isFollowing}
         value={relation.limit}
-        onChange={(limit) => onChange({ ...relation, limit })}
+        onChange={(limit) => change({ ...relation, limit })}
       />
-      <IconButton icon="cross" label="Remove this relation" onClick={() => onChange(undefined)} />
+      {remove}
     </div>
   );
 }

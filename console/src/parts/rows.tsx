@@ -2,7 +2,7 @@ import { type ReactNode, useEffect, useRef } from 'react';
 import { Button, IconButton } from './button.tsx';
 
 /** What a row is made of, and the cross that takes it away. */
-interface Row<Value> {
+export interface Row<Value> {
   readonly value: Value;
   readonly at: number;
   readonly remove: ReactNode;
@@ -38,10 +38,9 @@ export function Rows<Value>({ values, removing, kinds, onChange, children }: Sha
   const remove = (at: number) => {
     keys.remove(at);
     focus.current = (rows) => {
-      const next = rows[Math.min(at, rows.length - 2)];
-      return rows.length > 1
-        ? next?.querySelector(':scope > div > .button.icon')
-        : rows[0]?.querySelector('button');
+      const next = rows[Math.min(at, rows.length - 2)] ?? rows[0];
+      // A row of rows has crosses of its own before the one that takes it away.
+      return [...(next?.querySelectorAll('.button.icon') ?? [])].at(-1) ?? next?.querySelector('button');
     };
     onChange(values.toSpliced(at, 1));
   };
