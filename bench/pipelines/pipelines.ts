@@ -3,7 +3,7 @@ import {
   type FileProduct,
   toCsv,
   toTable,
-} from '../../server/test/support/catalog-files.ts';
+} from '../../server/test/support/catalogs/catalog-files.ts';
 import { type BenchCatalog, openRealCatalog } from '../support/catalogs.ts';
 import type { Bench, Figure, Measurement } from '../support/measurement.ts';
 import { readCpuMs, waitUntilQuiet } from '../support/process-usage.ts';

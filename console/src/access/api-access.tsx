@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
-import { SelectField } from '../parts/field.tsx';
+import { SelectField } from '../parts/forms/field.tsx';
 import { Menu } from '../parts/menu.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
 import { reaches, Scope } from '../parts/scope.tsx';

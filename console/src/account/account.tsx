@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { Button, IconButton } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
-import { type Choice, SelectField, TextField } from '../parts/field.tsx';
+import { type Choice, SelectField, TextField } from '../parts/forms/field.tsx';
 import { Answer, Card, ErrorNote, Page } from '../parts/page.tsx';
 import { Ago, Code } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';

@@ -1,7 +1,7 @@
 import type { Relata, SignedIn } from '@relata/client';
 import { type FormEvent, type ReactNode, useEffect, useState } from 'react';
 import { Button, LinkButton } from '../parts/button.tsx';
-import { TextField } from '../parts/field.tsx';
+import { TextField } from '../parts/forms/field.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
 import { linkTo, replaceWith } from '../state/route.ts';
 import { useSession } from '../state/session.tsx';

@@ -1,7 +1,7 @@
 import { RelataError } from '@relata/client';
 import { type FormEvent, useEffect, useState } from 'react';
 import { Button } from '../parts/button.tsx';
-import { TextField } from '../parts/field.tsx';
+import { TextField } from '../parts/forms/field.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
 import { useSession } from '../state/session.tsx';
 import { CompanyAccount } from './company-account.tsx';

@@ -1,8 +1,8 @@
 import type { Channel, ChannelDefinition, Tagged } from '@relata/client';
-import { DefinitionEditor, useStored } from '../parts/definition-editor.tsx';
-import { type Draft, useDraft } from '../parts/draft.tsx';
+import { DefinitionEditor, useStored } from '../parts/forms/definition-editor.tsx';
+import { type Draft, useDraft } from '../parts/forms/draft.tsx';
+import { useSaving } from '../parts/forms/saving.ts';
 import { Answer } from '../parts/page.tsx';
-import { useSaving } from '../parts/saving.ts';
 import { readMistakes } from '../state/mistakes.ts';
 import { useProject } from '../state/project.ts';
 import { useRoute } from '../state/route.ts';

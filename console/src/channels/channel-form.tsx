@@ -1,8 +1,8 @@
 import type { ChannelDefinition } from '@relata/client';
-import { NumberField, SelectField, TextField } from '../parts/field.tsx';
-import { FilterEditor } from '../parts/filter-editor.tsx';
+import { NumberField, SelectField, TextField } from '../parts/forms/field.tsx';
+import { FilterEditor } from '../parts/forms/filter-editor.tsx';
+import { ScheduleFields, startSchedule } from '../parts/forms/schedule-fields.tsx';
 import { Card } from '../parts/page.tsx';
-import { ScheduleFields, startSchedule } from '../parts/schedule-fields.tsx';
 import { useAttributes } from '../state/attributes.ts';
 import { EVERY_PRODUCT } from '../state/filters.ts';
 import { capital } from '../state/format.ts';

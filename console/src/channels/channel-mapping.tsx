@@ -1,7 +1,7 @@
 import type { Attribute, ChannelPreview, ChannelSource, FeedField } from '@relata/client';
 import { useState } from 'react';
 import { Button, IconButton } from '../parts/button.tsx';
-import { NameField, SelectField, TextField } from '../parts/field.tsx';
+import { NameField, SelectField, TextField } from '../parts/forms/field.tsx';
 import { Card, Loading } from '../parts/page.tsx';
 import { useAttributes } from '../state/attributes.ts';
 import { countOf } from '../state/format.ts';

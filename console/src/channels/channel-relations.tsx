@@ -1,8 +1,8 @@
 import type { ChannelRelation, Relation } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
-import { type Choice, NumberField, SelectField } from '../parts/field.tsx';
+import { type Choice, NumberField, SelectField } from '../parts/forms/field.tsx';
+import { type Row, Rows } from '../parts/forms/rows.tsx';
 import { Card } from '../parts/page.tsx';
-import { type Row, Rows } from '../parts/rows.tsx';
 import { useMistake } from '../state/mistakes.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';

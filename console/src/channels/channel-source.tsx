@@ -1,6 +1,6 @@
 import type { Attribute, ChannelSource, FeedField } from '@relata/client';
-import { SelectField, TextField } from '../parts/field.tsx';
-import { SuggestField } from '../parts/suggest-field.tsx';
+import { SelectField, TextField } from '../parts/forms/field.tsx';
+import { SuggestField } from '../parts/forms/suggest-field.tsx';
 import { kindOf, PRODUCT_FIELDS, textOfSource } from './channel-draft.ts';
 
 interface SourceShape {

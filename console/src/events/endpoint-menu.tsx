@@ -2,7 +2,7 @@ import type { WebhookEndpoint } from '@relata/client';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { FormDialog } from '../parts/dialog.tsx';
-import { SelectField } from '../parts/field.tsx';
+import { SelectField } from '../parts/forms/field.tsx';
 import { Menu } from '../parts/menu.tsx';
 import { Ago } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';

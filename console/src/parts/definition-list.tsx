@@ -6,9 +6,9 @@ import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRights } from '../state/session.tsx';
 import { LinkButton } from './button.tsx';
+import type { Defined } from './forms/saving.ts';
 import type { IconName } from './icon.tsx';
 import { Answer, Card, Empty, Page } from './page.tsx';
-import type { Defined } from './saving.ts';
 import { Ago, TaskStatus } from './show.tsx';
 
 const BUSY_MS = 1_500;

@@ -1,7 +1,7 @@
 import type { ApiKey } from '@relata/client';
 import { useGroups, useProject, useProjects } from '../state/project.ts';
 import { useRights } from '../state/session.tsx';
-import { SelectField } from './field.tsx';
+import { SelectField } from './forms/field.tsx';
 
 type ScopeShape = ApiKey['scope'];
 type Place = { readonly id: number; readonly projectGroupId: number };

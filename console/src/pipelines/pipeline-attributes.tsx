@@ -1,6 +1,6 @@
 import type { MappedColumn, Mapping } from '@relata/client';
 import { IconButton } from '../parts/button.tsx';
-import { NameField, SwitchField } from '../parts/field.tsx';
+import { NameField, SwitchField } from '../parts/forms/field.tsx';
 import { ColumnField } from './pipeline-column.tsx';
 import { type MappedAttributes, readAttributes, withField, writeAttributes } from './pipeline-draft.ts';
 

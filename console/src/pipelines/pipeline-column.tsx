@@ -1,5 +1,5 @@
 import type { MappedColumn } from '@relata/client';
-import { type Choice, SelectField } from '../parts/field.tsx';
+import { type Choice, SelectField } from '../parts/forms/field.tsx';
 import { columnOf, withColumn } from './pipeline-draft.ts';
 
 /** A constant, an expression, several columns: what a list of columns cannot say. */

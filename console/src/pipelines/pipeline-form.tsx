@@ -1,7 +1,7 @@
 import type { PipelineDefinition, PipelineTrigger } from '@relata/client';
-import { NumberField, SelectField, TextField } from '../parts/field.tsx';
+import { NumberField, SelectField, TextField } from '../parts/forms/field.tsx';
+import { ScheduleFields, startSchedule } from '../parts/forms/schedule-fields.tsx';
 import { Card } from '../parts/page.tsx';
-import { ScheduleFields, startSchedule } from '../parts/schedule-fields.tsx';
 import { useMistake } from '../state/mistakes.ts';
 import { withOption } from '../state/typed.ts';
 import { MODES } from './pipeline-draft.ts';

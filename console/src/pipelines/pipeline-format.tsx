@@ -1,6 +1,6 @@
 import type { PipelineFormat } from '@relata/client';
-import { SelectField } from '../parts/field.tsx';
-import { OptionFields } from '../parts/option-field.tsx';
+import { SelectField } from '../parts/forms/field.tsx';
+import { OptionFields } from '../parts/forms/option-field.tsx';
 import { Card } from '../parts/page.tsx';
 import { hintOf } from '../state/choices.ts';
 import { FORMATS, needOfMapping } from './pipeline-draft.ts';

@@ -1,6 +1,6 @@
 import type { MappedColumn, Mapping } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
-import { SelectField, TextField } from '../parts/field.tsx';
+import { SelectField, TextField } from '../parts/forms/field.tsx';
 import { useMistake } from '../state/mistakes.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';

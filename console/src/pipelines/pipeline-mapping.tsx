@@ -7,7 +7,7 @@ import type {
 } from '@relata/client';
 import { useState } from 'react';
 import { Button } from '../parts/button.tsx';
-import { AreaField, TextField } from '../parts/field.tsx';
+import { AreaField, TextField } from '../parts/forms/field.tsx';
 import { Card } from '../parts/page.tsx';
 import { useMistake } from '../state/mistakes.ts';
 import { MappedAttributesFields } from './pipeline-attributes.tsx';

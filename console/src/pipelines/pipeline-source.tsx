@@ -1,10 +1,10 @@
 import type { HttpSource, PipelineSource } from '@relata/client';
 import { useState } from 'react';
 import { Button } from '../parts/button.tsx';
-import { SelectField, SwitchField, TextField } from '../parts/field.tsx';
-import { OptionFields } from '../parts/option-field.tsx';
+import { SelectField, SwitchField, TextField } from '../parts/forms/field.tsx';
+import { OptionFields } from '../parts/forms/option-field.tsx';
+import { Rows } from '../parts/forms/rows.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
-import { Rows } from '../parts/rows.tsx';
 import { hintOf, startTyped } from '../state/choices.ts';
 import { useMistake } from '../state/mistakes.ts';
 import { withOption } from '../state/typed.ts';

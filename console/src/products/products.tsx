@@ -1,7 +1,7 @@
 import { useDeferredValue, useState } from 'react';
 import { Button } from '../parts/button.tsx';
-import { CategoryField } from '../parts/category-field.tsx';
-import { TextField } from '../parts/field.tsx';
+import { CategoryField } from '../parts/forms/category-field.tsx';
+import { TextField } from '../parts/forms/field.tsx';
 import { Card, Page } from '../parts/page.tsx';
 import { useProject } from '../state/project.ts';
 import { linkTo, linkWith, replaceWith, useRoute } from '../state/route.ts';

@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
-import { LocaleField, SelectField, TextField } from '../parts/field.tsx';
+import { LocaleField, SelectField, TextField } from '../parts/forms/field.tsx';
 import { Card, ErrorNote, Page } from '../parts/page.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { useGroups, useProject } from '../state/project.ts';

@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
-import { type Choice, LocaleField, SelectField, TextField } from '../parts/field.tsx';
+import { type Choice, LocaleField, SelectField, TextField } from '../parts/forms/field.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
 import { Ago } from '../parts/show.tsx';
 import { useGroups, useProjects } from '../state/project.ts';

@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
-import { TextField } from '../parts/field.tsx';
+import { TextField } from '../parts/forms/field.tsx';
 import { ErrorNote } from '../parts/page.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { saveFile } from '../state/csv.ts';

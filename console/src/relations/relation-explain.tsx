@@ -1,7 +1,7 @@
 import type { RelationExplanation } from '@relata/client';
 import { type FormEvent, useState } from 'react';
 import { Button } from '../parts/button.tsx';
-import { TextField } from '../parts/field.tsx';
+import { TextField } from '../parts/forms/field.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
 import { describeFilter, nameOperator } from '../state/filters.ts';

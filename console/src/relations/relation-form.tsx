@@ -1,9 +1,9 @@
 import type { Attribute, RelationDefinition } from '@relata/client';
-import { AreaField, SelectField, SwitchField, TextField } from '../parts/field.tsx';
-import { FilterEditor } from '../parts/filter-editor.tsx';
+import { AreaField, SelectField, SwitchField, TextField } from '../parts/forms/field.tsx';
+import { FilterEditor } from '../parts/forms/filter-editor.tsx';
+import { Rows } from '../parts/forms/rows.tsx';
+import { SuggestField } from '../parts/forms/suggest-field.tsx';
 import { Card } from '../parts/page.tsx';
-import { Rows } from '../parts/rows.tsx';
-import { SuggestField } from '../parts/suggest-field.tsx';
 import { useAttributes } from '../state/attributes.ts';
 import { EVERY_PRODUCT, MATCH_OPERATORS, nameMatched, OWN_FIELDS } from '../state/filters.ts';
 import { useProject } from '../state/project.ts';

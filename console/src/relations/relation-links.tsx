@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
-import { SwitchField, TextField } from '../parts/field.tsx';
+import { SwitchField, TextField } from '../parts/forms/field.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { saveFile } from '../state/csv.ts';

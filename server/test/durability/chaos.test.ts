@@ -10,7 +10,7 @@ import {
   type ModelProduct,
   readProduct,
   toBody,
-} from '../support/catalog-model.ts';
+} from '../support/catalogs/catalog-model.ts';
 import { type ProcessAnswer, type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { makeTestStore, type TestStore, testedStore } from '../support/test-store.ts';
 

@@ -10,7 +10,7 @@ import {
   type ModelProduct,
   readProduct,
   toBody,
-} from '../support/catalog-model.ts';
+} from '../support/catalogs/catalog-model.ts';
 import { endLeases } from '../support/killed-process.ts';
 import { type ProcessAnswer, type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { createTestStore, type TestStore, testedStore } from '../support/test-store.ts';

@@ -13,7 +13,7 @@ import {
   type Change,
   describeDifferences,
   type ModelProduct,
-} from '../support/catalog-model.ts';
+} from '../support/catalogs/catalog-model.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { assertRefused, createCatalog } from '../support/shared-service.ts';
 import { startTestService } from '../support/test-service.ts';

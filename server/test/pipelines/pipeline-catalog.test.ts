@@ -10,7 +10,7 @@ import {
   toXml,
   toXmlMapping,
   writeXlsx,
-} from '../support/catalog-files.ts';
+} from '../support/catalogs/catalog-files.ts';
 import { assertSameProducts } from '../support/compare-products.ts';
 import { createPipeline } from '../support/pipelines/pipeline-under-test.ts';
 import { readCatalog } from '../support/real-products.ts';

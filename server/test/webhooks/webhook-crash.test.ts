@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createRandom } from '../support/catalog-model.ts';
+import { createRandom } from '../support/catalogs/catalog-model.ts';
 import { endLeases } from '../support/killed-process.ts';
 import { startReceiver } from '../support/outbound/webhook-receiver.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';

@@ -5,14 +5,14 @@ import {
   type CatalogUnderTest,
   openEmbeddedCatalog,
   openPostgresCatalog,
-} from '../../../test/support/catalog-under-test.ts';
+} from '../../../test/support/catalogs/catalog-under-test.ts';
 import {
   CatalogWorld,
   EXTRACTED_BY,
   IDENTIFIERS,
   NAMES,
   PATHS,
-} from '../../../test/support/catalog-world.ts';
+} from '../../../test/support/catalogs/catalog-world.ts';
 import { makeTestStore, testedStore } from '../../../test/support/test-store.ts';
 
 /**

@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type CatalogUnderTest, openPostgresCatalog } from '../../../../test/support/catalog-under-test.ts';
+import {
+  type CatalogUnderTest,
+  openPostgresCatalog,
+} from '../../../../test/support/catalogs/catalog-under-test.ts';
 import {
   CatalogWorld,
   describeAnswer,
   EXTRACTED_BY,
   rawOf,
   type Session,
-} from '../../../../test/support/catalog-world.ts';
+} from '../../../../test/support/catalogs/catalog-world.ts';
 import { makeTestStore, testedStore } from '../../../../test/support/test-store.ts';
 import { openPostgres, type Postgres } from '../../../storage/storage.ts';
 import type { CommitOrder } from '../../port.ts';

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { useCategories } from '../state/categories.ts';
+import { useCategories } from '../../state/categories.ts';
 import { SuggestField } from './suggest-field.tsx';
 
 /** A category path, chosen or typed: `Tools > Drills`. */

@@ -1,10 +1,10 @@
 import { RelataError } from '@relata/client';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { useProject } from '../state/project.ts';
-import { goTo, linkTo } from '../state/route.ts';
+import { useProject } from '../../state/project.ts';
+import { goTo, linkTo } from '../../state/route.ts';
+import { useTell } from '../toasts.tsx';
 import type { Draft } from './draft.tsx';
-import { useTell } from './toasts.tsx';
 
 /** What a project has lists of, each with a view of its own. */
 export type Defined = 'relation' | 'pipeline' | 'channel';

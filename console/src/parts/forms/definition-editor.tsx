@@ -1,14 +1,14 @@
 import type { Tagged } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
 import { Fragment, type ReactNode } from 'react';
-import { capital } from '../state/format.ts';
-import { MistakesContext, readMistakes } from '../state/mistakes.ts';
-import { useProject } from '../state/project.ts';
-import { linkTo } from '../state/route.ts';
-import { useRights } from '../state/session.tsx';
-import { Button, LinkButton } from './button.tsx';
+import { capital } from '../../state/format.ts';
+import { MistakesContext, readMistakes } from '../../state/mistakes.ts';
+import { useProject } from '../../state/project.ts';
+import { linkTo } from '../../state/route.ts';
+import { useRights } from '../../state/session.tsx';
+import { Button, LinkButton } from '../button.tsx';
+import { ErrorNote, Page } from '../page.tsx';
 import { type Draft, Meanwhile } from './draft.tsx';
-import { ErrorNote, Page } from './page.tsx';
 import type { Defined, useSaving } from './saving.ts';
 
 /** @returns what is stored, as it is when somebody begins to change it; nothing is asked without an id */

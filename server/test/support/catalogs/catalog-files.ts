@@ -1,4 +1,4 @@
-import { bookParts, escapeXml, writeZip } from './pipelines/format-files.ts';
+import { bookParts, escapeXml, writeZip } from '../pipelines/format-files.ts';
 
 /** A product in upload shape, as far as these files hold it. */
 export interface FileProduct {

@@ -1,5 +1,5 @@
-import { useMistake } from '../state/mistakes.ts';
-import { type Typed, textOf } from '../state/typed.ts';
+import { useMistake } from '../../state/mistakes.ts';
+import { type Typed, textOf } from '../../state/typed.ts';
 import { TextField } from './field.tsx';
 
 /** Every night, where the browser is. */

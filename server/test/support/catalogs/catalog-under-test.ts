@@ -1,25 +1,25 @@
-import type { BatchDerivation, Derivation, PlacedDocument } from '../../src/catalog/derivation.ts';
-import type { CatalogStore } from '../../src/catalog/port.ts';
-import type { CatalogSnapshots } from '../../src/catalog/snapshot.ts';
+import type { BatchDerivation, Derivation, PlacedDocument } from '../../../src/catalog/derivation.ts';
+import type { CatalogStore } from '../../../src/catalog/port.ts';
+import type { CatalogSnapshots } from '../../../src/catalog/snapshot.ts';
 import {
   createPostgresCatalogStore,
   postgresWriterOperations,
-} from '../../src/catalog/store/postgres/catalog-store.ts';
-import { createPostgresSnapshots } from '../../src/catalog/store/postgres/snapshot-store.ts';
+} from '../../../src/catalog/store/postgres/catalog-store.ts';
+import { createPostgresSnapshots } from '../../../src/catalog/store/postgres/snapshot-store.ts';
 import {
   createSqliteCatalogStore,
   readerOperations,
   writerOperations,
-} from '../../src/catalog/store/sqlite/catalog-store.ts';
-import { createSqliteSnapshots } from '../../src/catalog/store/sqlite/reader-store.ts';
-import { CatalogFile } from '../../src/storage/sqlite/catalog-files.ts';
+} from '../../../src/catalog/store/sqlite/catalog-store.ts';
+import { createSqliteSnapshots } from '../../../src/catalog/store/sqlite/reader-store.ts';
+import { CatalogFile } from '../../../src/storage/sqlite/catalog-files.ts';
 import {
   type CatalogFiles,
   createByteCache,
   type Operation,
   type Postgres,
   type ThreadPool,
-} from '../../src/storage/storage.ts';
+} from '../../../src/storage/storage.ts';
 
 /** One project's catalog in a store, as its processes use it, with a look at its tables that no process has. */
 export interface CatalogUnderTest {

@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useRef } from 'react';
-import { Button, IconButton } from './button.tsx';
+import { Button, IconButton } from '../button.tsx';
 
 /** What a row is made of, and the cross that takes it away. */
 export interface Row<Value> {

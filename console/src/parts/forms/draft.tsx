@@ -1,8 +1,8 @@
 import type { Tagged } from '@relata/client';
 import { useEffect, useRef, useState } from 'react';
-import { describePart, listChanged, type PartNames } from '../state/changes.ts';
-import { guardLeaving } from '../state/route.ts';
-import { Button } from './button.tsx';
+import { describePart, listChanged, type PartNames } from '../../state/changes.ts';
+import { guardLeaving } from '../../state/route.ts';
+import { Button } from '../button.tsx';
 
 /** What somebody types, with what it was made from. */
 export interface Draft<Definition> {

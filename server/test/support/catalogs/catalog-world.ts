@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { indexByKey, type Ontology } from '../../src/catalog/ontology/attribute.ts';
-import { describeFacts, listFacts } from '../../src/catalog/ontology/facts.ts';
-import type { ChangeCounts, CommitOrder } from '../../src/catalog/port.ts';
-import { type PackedProducts, ProductPacker } from '../../src/catalog/products/packed-products.ts';
-import { normaliseProduct, type UploadedProduct } from '../../src/catalog/products/product.ts';
-import type { CatalogSnapshot, PresentProduct } from '../../src/catalog/snapshot.ts';
+import { indexByKey, type Ontology } from '../../../src/catalog/ontology/attribute.ts';
+import { describeFacts, listFacts } from '../../../src/catalog/ontology/facts.ts';
+import type { ChangeCounts, CommitOrder } from '../../../src/catalog/port.ts';
+import { type PackedProducts, ProductPacker } from '../../../src/catalog/products/packed-products.ts';
+import { normaliseProduct, type UploadedProduct } from '../../../src/catalog/products/product.ts';
+import type { CatalogSnapshot, PresentProduct } from '../../../src/catalog/snapshot.ts';
 import type { CatalogTables, CatalogUnderTest, ProductRow } from './catalog-under-test.ts';
 
 /** A product in the model: what was uploaded, and its id. */
