@@ -48,7 +48,8 @@ export function usePipelinePreview(draft: PipelineDefinition, { pipelineId, onCh
     isKept ? { number: 0, source: draft.source, file: undefined } : undefined,
   );
   const { format, mapping, mode } = draft;
-  const wanted = useSettled(JSON.stringify({ format, mapping, mode }));
+  const present = JSON.stringify({ format, mapping, mode });
+  const wanted = useSettled(present);
   const preview = useQuery({
     queryKey: ['pipeline-preview', project.id, pipelineId, reading?.number, wanted],
     queryFn: ({ signal }) => {
@@ -69,8 +70,10 @@ export function usePipelinePreview(draft: PipelineDefinition, { pipelineId, onCh
     gcTime: 0,
     retry: false,
   });
+  // One that was made for another mode lacks what this one needs, and would be refused from then on.
+  const isCurrent = present === wanted && !preview.isPlaceholderData;
   useSuggestion(draft, {
-    suggested: preview.data?.suggestion.mapping,
+    suggested: isCurrent ? preview.data?.suggestion.mapping : undefined,
     isNew: pipelineId === undefined,
     onChange,
   });
