@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { makeExampleProject, startConsole, untilBuilt } from './harness.ts';
+import { makeExampleProject, shareConsole, startConsole, untilBuilt } from './harness.ts';
 import { enterAsOwner, fill, signInByKey } from './people.ts';
 
 test('from a fresh start to a related product (§14.5)', async (t) => {
@@ -57,7 +57,7 @@ async function drawRelation(page: Page): Promise<void> {
 }
 
 test('the first call of an empty project works as it stands, and the page turns when products arrive (§14.5)', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const group = await service.relata.projects.createGroup('Shop');
   const { id } = await service.relata.projects.create({
     name: 'Shop',
@@ -80,7 +80,7 @@ test('the first call of an empty project works as it stands, and the page turns 
 });
 
 test('a wrong key is refused with words that help, and a reload forgets a good one (§14.5)', async (t) => {
-  const { open, service } = await startConsole(t);
+  const { open, service } = await shareConsole(t);
   const page = await open();
   await page.getByRole('button', { name: 'Sign in with an API key' }).click();
   await page.getByLabel('API key').fill('wrong');
@@ -93,7 +93,7 @@ test('a wrong key is refused with words that help, and a reload forgets a good o
 });
 
 test('keys are made, shown once, rotated and deleted under API access (§14.5)', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/api-access`);
   await page.getByRole('button', { name: 'New key' }).click();
@@ -144,7 +144,7 @@ async function callWith(url: string, key: string, projectId: number): Promise<nu
 }
 
 test('a relation is built with a live preview, saved, explained and deleted (§12)', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/relations/new`);
   await drawRelation(page);
@@ -166,7 +166,7 @@ test('a relation is built with a live preview, saved, explained and deleted (§1
 });
 
 test('of a two-way relation the conditions stand under the product they look at, in their groups (§12.6)', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const [one, other] = ['DRILL-118-BLUE', 'DRILL-218-BLUE'].map((identifier) => ({
     identifiers: [identifier],
@@ -190,7 +190,7 @@ test('of a two-way relation the conditions stand under the product they look at,
 });
 
 test('a relation of links is created, filled from a file, and searched by a source (§12.8)', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/relations/new`);
   await fill(page, { Name: 'Bought together', Tag: 'cross-sell' });
@@ -218,7 +218,7 @@ test('a relation of links is created, filled from a file, and searched by a sour
 });
 
 test('relations are exported, and an import says what it deletes before it does (§12.1 rule 4)', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/relations`);
   const saving = page.waitForEvent('download');
@@ -255,7 +255,7 @@ test('relations are exported, and an import says what it deletes before it does 
 });
 
 test('an attribute gets another unit, and the products follow (§11.5)', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/ontology`);
   await page.getByRole('button', { name: 'Voltage' }).click();
@@ -271,7 +271,7 @@ test('an attribute gets another unit, and the products follow (§11.5)', async (
 });
 
 test('an attribute is removed when one says so twice, and the relations that look at it are named (§11.1)', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/ontology`);
   const open = () => page.getByRole('button', { name: 'Shank', exact: true }).click();
@@ -287,7 +287,7 @@ test('an attribute is removed when one says so twice, and the relations that loo
 });
 
 test('an open full update shows what it would delete, is committed and undone (§4.4, §4.5)', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   await service.relata.projects.change(id, { settings: { maxDeletePercent: 10 } });
   await service.relata.products.fullUpdate(
@@ -320,7 +320,7 @@ test('an open full update shows what it would delete, is committed and undone (�
 });
 
 test('a project is changed, deleted by its name, and brought back (§14.2)', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/settings`);
   await page.getByLabel('Name', { exact: true }).fill('Hardware store AT');
@@ -338,7 +338,7 @@ test('a project is changed, deleted by its name, and brought back (§14.2)', asy
 });
 
 test('everything works by keyboard: the table is moved through and opened with keys', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/products`);
   await page.getByRole('grid').focus();
