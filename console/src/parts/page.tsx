@@ -133,3 +133,13 @@ export function Answer<Value>({
   if (data !== undefined) return children(data);
   return error ? <ErrorNote error={error} /> : <Loading />;
 }
+
+/** What was worked out of an earlier draft, while it is done again. Not faded: one has to be able to read it. */
+export function Renewed({ isOld, children }: { isOld: boolean; children: ReactNode }) {
+  return (
+    <div className="stack wide" aria-busy={isOld}>
+      {children}
+      {isOld && <p className="soft small">Updating …</p>}
+    </div>
+  );
+}

@@ -2,7 +2,7 @@ import type { Mapping, PipelineDefinition, PipelinePreview } from '@relata/clien
 import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { Button } from '../parts/button.tsx';
-import { Card, Empty, ErrorNote, Loading } from '../parts/page.tsx';
+import { Card, Empty, ErrorNote, Loading, Renewed } from '../parts/page.tsx';
 import { countOf, formatCount } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
@@ -172,7 +172,7 @@ function Rows({ rows, isOld, made }: { rows: readonly PreviewRow[]; isOld: boole
   const shown = rows.filter((row, at) => isAll || at < FIRST_ROWS || hasProblems(row));
   const good = rows.filter(({ product }) => product !== undefined).length;
   return (
-    <div className="stack" style={{ opacity: isOld ? 0.6 : 1 }} aria-busy={isOld}>
+    <Renewed isOld={isOld}>
       <p className="soft" role="status">
         {countOf(rows.length, 'row')}, {countOf(good, made)}, {formatCount(rows.filter(hasProblems).length)}{' '}
         with problems
@@ -187,7 +187,7 @@ function Rows({ rows, isOld, made }: { rows: readonly PreviewRow[]; isOld: boole
           <Button onClick={() => setAll(true)}>Show all {rows.length} rows</Button>
         </div>
       )}
-    </div>
+    </Renewed>
   );
 }
 

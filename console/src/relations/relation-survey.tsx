@@ -2,7 +2,7 @@ import type { RelationDefinition, RelationSurvey } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button } from '../parts/button.tsx';
-import { Card, ErrorNote, Loading } from '../parts/page.tsx';
+import { Card, ErrorNote, Loading, Renewed } from '../parts/page.tsx';
 import { ProductLink, ProductLinks } from '../parts/product-link.tsx';
 import { Figure, Meter } from '../parts/show.tsx';
 import { EVERY_PRODUCT, pruneFilter } from '../state/filters.ts';
@@ -85,32 +85,34 @@ function Survey({ survey, isOld }: { survey: RelationSurvey; isOld: boolean }) {
   }
   const { withResults = 0, withoutResults, share = 0, mostReturned = [], examples = [] } = survey;
   return (
-    <div className="stack wide" style={{ opacity: isOld ? 0.6 : 1 }} aria-live="polite" aria-busy={isOld}>
-      <dl className="figures">
-        <Figure label="From" value={formatCount(survey.source?.products ?? 0)} more="products" />
-        <Figure label="To" value={formatCount(survey.target?.products ?? 0)} more="products" />
-      </dl>
-      {survey.links && (
-        <p>
-          {countOf(survey.links.pairs, 'pair')} of {countOf(survey.links.sources, 'source')} are listed, with
-          products that are not there yet.
-        </p>
-      )}
-      <div className="stack">
-        <div className="row spread">
-          <span>
-            <strong>{formatPercent(share)}</strong> lead to something
-          </span>
-          <span className="soft small">
-            {formatCount(withResults)} of {formatCount(survey.sampledSources ?? 0)}
-            {survey.sampled && ' looked at'}
-          </span>
+    <div aria-live="polite">
+      <Renewed isOld={isOld}>
+        <dl className="figures">
+          <Figure label="From" value={formatCount(survey.source?.products ?? 0)} more="products" />
+          <Figure label="To" value={formatCount(survey.target?.products ?? 0)} more="products" />
+        </dl>
+        {survey.links && (
+          <p>
+            {countOf(survey.links.pairs, 'pair')} of {countOf(survey.links.sources, 'source')} are listed,
+            with products that are not there yet.
+          </p>
+        )}
+        <div className="stack">
+          <div className="row spread">
+            <span>
+              <strong>{formatPercent(share)}</strong> lead to something
+            </span>
+            <span className="soft small">
+              {formatCount(withResults)} of {formatCount(survey.sampledSources ?? 0)}
+              {survey.sampled && ' looked at'}
+            </span>
+          </div>
+          <Meter share={share} label="Products with results" look={share > 0.5 ? 'good' : ''} />
         </div>
-        <Meter share={share} label="Products with results" look={share > 0.5 ? 'good' : ''} />
-      </div>
-      <Examples examples={examples} />
-      <MostReturned list={mostReturned} sources={withResults} />
-      <WithoutResults count={withoutResults?.count ?? 0} identifiers={withoutResults?.identifiers ?? []} />
+        <Examples examples={examples} />
+        <MostReturned list={mostReturned} sources={withResults} />
+        <WithoutResults count={withoutResults?.count ?? 0} identifiers={withoutResults?.identifiers ?? []} />
+      </Renewed>
     </div>
   );
 }
