@@ -78,6 +78,16 @@ const write = (folder: string, name: string, products: readonly object[]) => {
 
 const range = (count: number, price?: string) => Array.from({ length: count }, (_, at) => product(at, price));
 
+/** @returns how a command ends whose reader has gone, as in `relata pull | head` */
+async function runUnread(shop: Shop, line: string): Promise<unknown[]> {
+  const child = start(shop, line.split(' '));
+  child.stdout?.destroy();
+  let said = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (said += text));
+  const [code] = await once(child, 'close');
+  return [line, code, said];
+}
+
 test('files are pushed, compared, pulled and looked up, and exit codes say how it went', async (t) => {
   const shop = await openShop(t);
   const { folder } = shop;
@@ -121,6 +131,8 @@ test('files are pushed, compared, pulled and looked up, and exit codes say how i
   assert.deepEqual(JSON.parse(pulled[0] ?? '').identifier, 'P2');
   assert.equal(pulled.length, 8);
   assert.match((await run(shop, 'tasks --limit 1')).out, /FINISHED/);
+  for (const line of ['--help', 'openapi', 'pull', 'tasks --follow'])
+    assert.deepEqual(await runUnread(shop, line), [line, 141, '']);
 
   write(folder, 'bad.ndjson', [{ identifier: 'X' }, product(1)]);
   const bad = await run(shop, 'push bad.ndjson');
