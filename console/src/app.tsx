@@ -7,6 +7,7 @@ import { Safe } from './parts/safe.tsx';
 import { findScreen, ProjectScreen } from './screens.tsx';
 import { useRoute } from './state/route.ts';
 import { useSession } from './state/session.tsx';
+import { restorePlace } from './state/steps.ts';
 
 export function App() {
   const { who } = useSession();
@@ -29,13 +30,12 @@ function Screen() {
   const { parts } = useRoute();
   const isFirst = useRef(true);
   const place = parts.join('/');
-  // A new view begins at its top, also for those who hear it.
+  // A new view begins at its top, also for those who hear it; one that somebody comes back to, where it was.
   useEffect(() => {
-    if (!isFirst.current && place !== undefined) {
-      scrollTo(0, 0);
+    if (!isFirst.current && place !== undefined)
       document.getElementById('main')?.focus({ preventScroll: true });
-    }
     isFirst.current = false;
+    return restorePlace();
   }, [place]);
   const [first, id, ...rest] = parts;
   if (first === 'projects' && id !== undefined && id !== 'new') {
