@@ -1,6 +1,7 @@
 import { Suspense, useEffect, useRef } from 'react';
 import { Invitation, Welcome } from './account/enter.tsx';
 import { SignIn } from './account/sign-in.tsx';
+import { SignInAgain } from './account/sign-in-again.tsx';
 import { AppShell } from './parts/app-shell.tsx';
 import { Loading } from './parts/page.tsx';
 import { Safe } from './parts/safe.tsx';
@@ -22,6 +23,7 @@ export function App() {
       <Safe place={parts.join('/')}>
         <Screen />
       </Safe>
+      <SignInAgain />
     </AppShell>
   );
 }

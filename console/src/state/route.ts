@@ -48,6 +48,9 @@ export function guardLeaving(question: Question): () => void {
   };
 }
 
+/** Whether leaving the view would lose something. */
+export const hasUnsaved = (): boolean => asksToLeave?.() !== undefined;
+
 /** @returns whether somebody stays after all */
 function stays(next: Route): boolean {
   if (next.parts.join('/') === current.parts.join('/')) return false;
