@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
+import { useUnsaved } from '../parts/forms/draft.tsx';
 import { SelectField, TextField } from '../parts/forms/field.tsx';
 import { Meter } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
@@ -23,6 +24,7 @@ const TYPES = [
 ] as const;
 
 const SHOWN_VALUES = 12;
+const NEW: Attribute = { name: '', type: 'TEXT_ATTRIBUTE' };
 
 interface Shape {
   /** undefined: a new one. */
@@ -36,10 +38,12 @@ interface Shape {
 export function AttributeDialog({ attribute, coverage, onClose, onSave }: Shape) {
   const { canChange } = useRights();
   const tell = useTell();
-  const [draft, setDraft] = useState<Attribute>(attribute ?? { name: '', type: 'TEXT_ATTRIBUTE' });
+  const start = attribute ?? NEW;
+  const [draft, setDraft] = useState<Attribute>(start);
   const change = (changed: Partial<Attribute>) => setDraft({ ...draft, ...changed });
   const [synonyms, setSynonyms] = useState(draft.synonyms?.join(', ') ?? '');
   const written = tidy(draft, synonyms);
+  useUnsaved(JSON.stringify(written) !== JSON.stringify(tidy(start, start.synonyms?.join(',') ?? '')));
   const save = () =>
     onSave((ontology) => ({ ...ontology, attributes: replace(ontology.attributes, attribute, written) }));
   const remove = () =>

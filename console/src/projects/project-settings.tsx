@@ -3,6 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
+import { useUnsaved } from '../parts/forms/draft.tsx';
 import { LocaleField, SelectField, TextField } from '../parts/forms/field.tsx';
 import { Card, ErrorNote, Page } from '../parts/page.tsx';
 import { useTell } from '../parts/toasts.tsx';
@@ -28,19 +29,22 @@ function SettingsForm({ project, canChange }: { project: ManagedProject; canChan
   const tell = useTell();
   const [error, setError] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
+  const [isTouched, setTouched] = useState(false);
+  useUnsaved(isTouched);
   const save = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     setBusy(true);
     setError(undefined);
     await relata.projects
       .change(project.id, readForm(new FormData(event.currentTarget)))
+      .then(() => setTouched(false))
       .then(() => queries.invalidateQueries({ queryKey: ['projects'] }))
       .then(() => tell.good('The settings are saved'), setError);
     setBusy(false);
   };
   const choices = groups.data?.map((group) => [String(group.id), group.name] as const) ?? [];
   return (
-    <form className="stack wide" onSubmit={(event) => void save(event)}>
+    <form className="stack wide" onChange={() => setTouched(true)} onSubmit={(event) => void save(event)}>
       <Card title="Project">
         <div className="fields">
           <TextField label="Name" name="name" defaultValue={project.name} required maxLength={255} />

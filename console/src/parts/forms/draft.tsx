@@ -79,7 +79,7 @@ function listOthers<Definition extends object>(
 }
 
 /** Asks before what was typed is lost, by a link of ours, the back button or a closed tab. */
-function useUnsaved(isTouched: boolean) {
+export function useUnsaved(isTouched: boolean) {
   const unsaved = useRef(isTouched);
   useEffect(() => {
     unsaved.current = isTouched;
