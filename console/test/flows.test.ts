@@ -39,6 +39,13 @@ test('from a fresh start to a related product (§14.5)', async (t) => {
   await page.getByText('Shank: SDS-plus').first().waitFor();
 });
 
+/** Types an identifier where products are found. */
+async function pick(page: Page, label: string, identifier: string): Promise<void> {
+  await page.getByLabel(label, { exact: true }).fill(identifier);
+  // The products found keep everything else from being reached until one goes on.
+  await page.keyboard.press('Tab');
+}
+
 /** Fills in a relation between drills of one voltage, until its preview has an answer. */
 async function drawRelation(page: Page): Promise<void> {
   await fill(page, { Name: 'Drills of the same voltage', Tag: 'alternatives' });
@@ -151,13 +158,24 @@ test('a relation is built with a live preview, saved, explained and deleted (§1
   await page.getByRole('button', { name: 'Create the relation' }).click();
   await page.getByRole('heading', { name: 'Drills of the same voltage' }).waitFor();
   await untilBuilt(service.relata, id);
-  await page.getByRole('textbox', { name: 'Requested product', exact: true }).fill('DRILL-118-BLUE');
-  await page.getByLabel('Result', { exact: true }).fill('DRILL-218-RED');
+  await pick(page, 'Requested product', 'DRILL-118-BLUE');
+  await pick(page, 'Result', 'DRILL-218-RED');
   await page.getByRole('button', { name: 'Explain' }).click();
   await page.getByRole('alert').waitFor();
-  await page.getByLabel('Result', { exact: true }).fill('DRILL-218-BLUE');
+  const result = page.getByRole('combobox', { name: 'Result', exact: true });
+  await result.fill('drill 18 V hexagon blue');
+  await page.getByRole('option', { name: /DRILL-218-BLUE/ }).click();
+  assert.equal(await result.inputValue(), 'DRILL-218-BLUE');
   await page.getByRole('button', { name: 'Explain' }).click();
   await page.getByText('It is a result').waitFor();
+
+  // The same of two products, in every relation; what is nearest says what is missing.
+  await page.goto(`${service.url}/console/#/projects/${id}/products/DRILL-112-BLUE`);
+  await pick(page, 'Other product', 'DRILL-118-BLUE');
+  await page.getByRole('button', { name: 'Does this product lead to it?' }).click();
+  await page.getByText('None of 2 relations leads').waitFor();
+  await page.getByText('DRILL-118-BLUE: Voltage is 12 V. It has 18 V.').waitFor();
+  await page.goBack();
 
   await page.getByRole('button', { name: 'Delete …' }).click();
   await page.getByRole('button', { name: 'Delete the relation' }).click();
@@ -177,8 +195,8 @@ test('of a two-way relation the conditions stand under the product they look at,
   });
   await untilBuilt(service.relata, id);
   const page = await enter(`#/projects/${id}/relations/${relation.id}`);
-  await page.getByRole('textbox', { name: 'Requested product', exact: true }).fill('DRILL-218-BLUE');
-  await page.getByLabel('Result', { exact: true }).fill('DRILL-118-BLUE');
+  await pick(page, 'Requested product', 'DRILL-218-BLUE');
+  await pick(page, 'Result', 'DRILL-118-BLUE');
   await page.getByRole('button', { name: 'Explain' }).click();
   await page.getByText('the other way round').waitFor();
   const sides = page.locator('div', { has: page.locator('> h3') });
@@ -211,8 +229,8 @@ test('a relation of links is created, filled from a file, and searched by a sour
     page.getByRole('button', { name: 'Export links' }).click(),
   ]);
   assert.equal(await readFile(await download.path(), 'utf8'), text);
-  await page.getByRole('textbox', { name: 'Requested product', exact: true }).fill('DRILL-118-BLUE');
-  await page.getByLabel('Result', { exact: true }).fill('DRILL-218-BLUE');
+  await pick(page, 'Requested product', 'DRILL-118-BLUE');
+  await pick(page, 'Result', 'DRILL-218-BLUE');
   await page.getByRole('button', { name: 'Explain' }).click();
   await page.getByText('Listed by DRILL-118-BLUE, at position 1').waitFor();
 });

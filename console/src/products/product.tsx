@@ -9,6 +9,7 @@ import { formatMoment, formatType, nameTask, safeUrl } from '../state/format.ts'
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
+import { PairCard } from './pair-card.tsx';
 import { findMainImage } from './product-rows.ts';
 import { RelatedCard } from './related-card.tsx';
 
@@ -44,6 +45,7 @@ export function ProductView() {
             <Top page={found} />
             <Attributes page={found} />
             <RelatedCard identifier={identifier} />
+            <PairCard key={identifier} identifier={identifier} />
           </>
         )}
       </Answer>
