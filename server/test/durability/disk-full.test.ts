@@ -45,6 +45,10 @@ function fillOnDemand(full: FullParts): Replacements {
       ...real,
       payloads: {
         ...real.payloads,
+        open(projectId, name) {
+          const payload = real.payloads.open(projectId, name);
+          return full.payloads ? { ...payload, finish: refuse } : payload;
+        },
         write: (projectId, name, bytes) =>
           full.payloads ? refuse() : real.payloads.write(projectId, name, bytes),
       },
