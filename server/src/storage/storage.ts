@@ -36,6 +36,7 @@ export {
   createPayloadFiles,
   createPayloadRows,
   type PayloadFiles,
+  type PayloadWriter,
   readEncoding,
   unpack,
   unpackNow,
