@@ -21,7 +21,6 @@ import type { CountedHits, CountedTier, FoundRow, WantedHits } from '../port.ts'
 import type { UploadedProduct } from '../products/products.ts';
 import {
   type LexemeGroups,
-  listLexemes,
   NEW_WALK,
   needsTidying,
   SEARCH_STEP,
@@ -31,6 +30,7 @@ import {
   type SearchWalk,
   TAIL,
   TIDY_STEP,
+  writeLexemes,
 } from '../search/search.ts';
 import { PRODUCTS } from './commit-store.ts';
 import { planForParts } from './planning-store.ts';
@@ -48,11 +48,17 @@ const NOTHING = text('select 1 where false');
  */
 const TABLES = [
   `create virtual table if not exists search_lexeme using fts5(lexemes, content='', contentless_delete=1, detail=none,
-    tokenize='ascii', prefix='2 3 4 5 6 7 8')`,
+    tokenize='ascii', prefix='2 4 6 8')`,
   `create table if not exists search_document (document_id integer primary key, product_id integer not null)`,
   `create table if not exists search_walk (id integer primary key, last_document integer not null,
     version integer not null, documents integer not null, untidied integer not null, tidied_up_to integer not null)`,
 ].map((table) => byEngine({ sqlite: text(table), postgres: NOTHING }));
+
+/** Bytes: a step is written at once, not as parts that are merged right away. */
+const WRITE_AT_ONCE = byEngine({
+  sqlite: text(`insert into search_lexeme (search_lexeme, rank) values ('hashsize', 33554432)`),
+  postgres: NOTHING,
+});
 
 const IS_MADE = byEngine({
   sqlite: text(`select 1 from sqlite_schema where name = 'search_walk'`),
@@ -193,14 +199,13 @@ export const listDocuments = (documents: readonly number[]): Program<PlacedRow[]
 export function* walkSearch(state: CatalogState): Program<SearchStep> {
   for (const table of TABLES) yield* run(table);
   const walk = (yield* readWalk()) ?? NEW_WALK;
+  if (walk === NEW_WALK) yield* run(WRITE_AT_ONCE);
   yield* planForParts();
   const documents = yield* rows<{ id: number; product: number; raw: string }>(
     sql`select d.id, d.product_id as product, ${uploadText(true)} as raw from document d
       where ${own('d')} and d.id > ${walk.lastDocument} order by d.id limit ${SEARCH_STEP}`,
   );
-  yield* placeDocuments(
-    documents.map(({ id, product, raw }) => [id, product, [...listLexemes(read(raw))].join(' ')]),
-  );
+  yield* placeDocuments(documents.map(({ id, product, raw }) => [id, product, writeLexemes(read(raw))]));
   const isComplete = documents.length < SEARCH_STEP;
   const walked = {
     ...walk,
