@@ -1,6 +1,8 @@
 import { createRelata, type Relata, RelataError, type SignedIn } from '@relata/client';
 import { useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from 'react';
+import { ProjectContext } from './project-context.ts';
+import { changesGroup, changesProject, changesSome } from './roles.ts';
 
 /** Who uses the console: a user with a session, or the holder of an API key. */
 export type Who =
@@ -100,11 +102,32 @@ export function useSession(): SessionState {
 
 export const useRelata = (): Relata => useSession().relata;
 
+interface Rights {
+  /** In the project of the view; outside of one: in any group. */
+  readonly canChange: boolean;
+  canChangeGroup(id: number): boolean;
+  readonly canChangeAll: boolean;
+  readonly canManageUsers: boolean;
+  readonly canManageAccountKeys: boolean;
+}
+
+const OF_KEYS: Rights = {
+  ...{ canChange: true, canChangeGroup: () => true, canChangeAll: true },
+  ...{ canManageUsers: false, canManageAccountKeys: true },
+};
+
 /** What the present user may do; the service decides, the console only leaves away what it would refuse. */
-export function useRights(): { canChange: boolean; canManageUsers: boolean; canManageAccountKeys: boolean } {
+export function useRights(): Rights {
   const { who } = useSession();
-  if (who?.kind !== 'user') return { canChange: true, canManageUsers: false, canManageAccountKeys: true };
-  const { role } = who.session.user;
-  const isOwner = role === 'owner';
-  return { canChange: role !== 'viewer', canManageUsers: isOwner, canManageAccountKeys: isOwner };
+  const project = useContext(ProjectContext);
+  if (who?.kind !== 'user') return OF_KEYS;
+  const { user } = who.session;
+  const isOwner = user.role === 'owner';
+  return {
+    canChange: project ? changesProject(user, project) : changesSome(user),
+    canChangeGroup: (id) => changesGroup(user, id),
+    canChangeAll: isOwner || user.role === 'editor',
+    canManageUsers: isOwner,
+    canManageAccountKeys: isOwner,
+  };
 }

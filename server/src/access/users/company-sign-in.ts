@@ -134,7 +134,13 @@ async function addUser(
   await removeInvitationsTo(tx, { accountId: first.id, email: wanted.email });
   const { issuer, subject } = account;
   const identity = { issuer, subject };
-  const user = await insertUser(tx, { ...wanted, accountId: first.id, identity, createdAt: clock.now() });
+  const user = await insertUser(tx, {
+    ...wanted,
+    roles: [],
+    accountId: first.id,
+    identity,
+    createdAt: clock.now(),
+  });
   const details = { email: wanted.email, role: wanted.role, by: 'company account' };
   return { user, what: 'created', details };
 }
