@@ -26,16 +26,13 @@ const RoleWord = Type.Union(
 );
 /** More would be a group of their own; each request of the user reads them. */
 const PART_ROLES = 100;
-const PartRoles = Type.Array(
-  Type.Object(
-    { scope: WirePartScope, role: Type.Union([Type.Literal('editor'), Type.Literal('viewer')]) },
-    { additionalProperties: false },
-  ),
-  {
-    maxItems: PART_ROLES,
-    description: 'what the user may do in project groups and projects, whatever `role` is',
-  },
+const WirePartRole = Type.Object(
+  { scope: WirePartScope, role: Type.Union([Type.Literal('editor'), Type.Literal('viewer')]) },
+  { additionalProperties: false },
 );
+const description = 'what the user may do in project groups and projects, whatever `role` is';
+const PartRoles = Type.Array(WirePartRole, { description });
+const NewPartRoles = Type.Array(WirePartRole, { maxItems: PART_ROLES, description });
 /** An upper limit, so that nobody can make the service hash megabytes. */
 const KnownPassword = Type.String({ minLength: 1, maxLength: 256 });
 /** Source: docs/interface.md §5.6 rule 4. */
@@ -53,10 +50,13 @@ export const NewOwner = Type.Object(
 );
 export const InvitationAcceptance = Type.Object({ token: Token, name: Name, password: NewPassword }, closed);
 export const NewInvitation = Type.Object(
-  { email: Email, role: RoleWord, roles: Type.Optional(PartRoles) },
+  { email: Email, role: RoleWord, roles: Type.Optional(NewPartRoles) },
   closed,
 );
-export const UserChange = Type.Partial(Type.Object({ name: Name, role: RoleWord, roles: PartRoles }), closed);
+export const UserChange = Type.Partial(
+  Type.Object({ name: Name, role: RoleWord, roles: NewPartRoles }),
+  closed,
+);
 export const UserParams = Type.Object({ id: Id });
 export const SignOutQuery = Type.Object({
   others: Type.Optional(Type.Boolean({ description: 'true: this session goes on' })),
