@@ -2,6 +2,8 @@ import type { BodyOf, CallOptions, Transport } from './transport.ts';
 import type { SignedIn, User } from './wire.ts';
 
 export type Role = User['role'];
+/** A role for a part of the account. */
+export type PartRole = User['roles'][number];
 
 /**
  * The console's session: a cookie that the browser keeps, and a token that this client sends with every change. Source:
@@ -65,8 +67,11 @@ export function createUsers({ call }: Transport) {
     listInvitations: (options: CallOptions = {}) =>
       call('getManagementInvitations', { query: { limit: 1000 } }, options),
     /** The answer, and only this one, carries the link. */
-    invite: (email: string, role: Role, options: CallOptions = {}) =>
-      call('postManagementInvitations', { body: { email, role } }, options),
+    invite: (
+      email: string,
+      role: Role,
+      { roles = [], ...options }: CallOptions & { roles?: PartRole[] } = {},
+    ) => call('postManagementInvitations', { body: { email, role, roles } }, options),
     withdrawInvitation: (id: number, options: CallOptions = {}) =>
       call('deleteManagementInvitationsById', { path: { id } }, options),
   };

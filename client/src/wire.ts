@@ -481,8 +481,16 @@ export type HttpSource = {
 export type Invitation = {
   id: number;
   email: string;
-  /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything */
-  role: "owner" | "editor" | "viewer";
+  /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything; none: nothing outside of `roles` */
+  role: "owner" | "editor" | "viewer" | "none";
+  /** what the user may do in project groups and projects, whatever `role` is */
+  roles: Array<{
+    scope: {
+      type: "project-group" | "project";
+      id: number;
+    };
+    role: "editor" | "viewer";
+  }>;
   /** epoch milliseconds */
   createdAt: number;
   createdBy: {
@@ -877,8 +885,16 @@ export type NewApiKey = {
 export type NewInvitation = {
   id: number;
   email: string;
-  /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything */
-  role: "owner" | "editor" | "viewer";
+  /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything; none: nothing outside of `roles` */
+  role: "owner" | "editor" | "viewer" | "none";
+  /** what the user may do in project groups and projects, whatever `role` is */
+  roles: Array<{
+    scope: {
+      type: "project-group" | "project";
+      id: number;
+    };
+    role: "editor" | "viewer";
+  }>;
   /** epoch milliseconds */
   createdAt: number;
   createdBy: {
@@ -1637,8 +1653,16 @@ export type SignedIn = {
     id: number;
     email: string;
     name: string;
-    /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything */
-    role: "owner" | "editor" | "viewer";
+    /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything; none: nothing outside of `roles` */
+    role: "owner" | "editor" | "viewer" | "none";
+    /** what the user may do in project groups and projects, whatever `role` is */
+    roles: Array<{
+      scope: {
+        type: "project-group" | "project";
+        id: number;
+      };
+      role: "editor" | "viewer";
+    }>;
     signsInWith: "password" | "company-account";
   };
   account: {
@@ -1730,8 +1754,16 @@ export type User = {
   id: number;
   email: string;
   name: string;
-  /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything */
-  role: "owner" | "editor" | "viewer";
+  /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything; none: nothing outside of `roles` */
+  role: "owner" | "editor" | "viewer" | "none";
+  /** what the user may do in project groups and projects, whatever `role` is */
+  roles: Array<{
+    scope: {
+      type: "project-group" | "project";
+      id: number;
+    };
+    role: "editor" | "viewer";
+  }>;
   /** epoch milliseconds */
   createdAt: number;
   /** the last time */
@@ -2175,8 +2207,16 @@ export interface Operations {
     path: { id: number; };
     body: {
       name?: string;
-      /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything */
-      role?: "owner" | "editor" | "viewer";
+      /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything; none: nothing outside of `roles` */
+      role?: "owner" | "editor" | "viewer" | "none";
+      /** what the user may do in project groups and projects, whatever `role` is */
+      roles?: Array<{
+        scope: {
+          type: "project-group" | "project";
+          id: number;
+        };
+        role: "editor" | "viewer";
+      }>;
     };
     answer: User;
   };
@@ -2201,8 +2241,16 @@ export interface Operations {
     body: {
       /** upper and lower case are alike */
       email: string;
-      /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything */
-      role: "owner" | "editor" | "viewer";
+      /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything; none: nothing outside of `roles` */
+      role: "owner" | "editor" | "viewer" | "none";
+      /** what the user may do in project groups and projects, whatever `role` is */
+      roles?: Array<{
+        scope: {
+          type: "project-group" | "project";
+          id: number;
+        };
+        role: "editor" | "viewer";
+      }>;
     };
     answer: NewInvitation;
   };

@@ -45,6 +45,21 @@ test('the first owner comes by the link, invites an editor, and everybody signs 
   const offered = await editor.getByRole('link', { name: 'New relation' }).count();
   assert.equal(offered, 0, 'a viewer is not offered what would be refused');
 
+  const group = await service.relata.projects.createGroup('Elsewhere');
+  await service.relata.projects.create({ name: 'Shop FR', projectGroupId: group.id, locale: 'fr-FR' });
+  await owner.reload();
+  await owner.getByLabel('Role of Ben').selectOption('none');
+  await owner.getByLabel('Add a project group or project').selectOption('Shop DE (project)');
+  assert.deepEqual(await findBarriers(owner), []);
+  await owner.getByRole('button', { name: 'Save the roles' }).click();
+  await owner.getByText('editor in Shop DE (project)').waitFor();
+  await editor.reload();
+  await editor.getByRole('link', { name: 'New relation' }).first().waitFor();
+  await editor.getByRole('link', { name: 'Projects' }).click();
+  await editor.getByRole('link', { name: 'Shop DE' }).first().waitFor();
+  assert.equal(await editor.getByText('Shop FR').count(), 0, 'a project of which one has no role');
+  assert.equal(await editor.getByRole('button', { name: 'New project' }).count(), 0);
+
   await editor.getByRole('button', { name: 'Sign out' }).click();
   await editor.getByRole('heading', { name: 'Sign in to Relata' }).waitFor();
   await fill(editor, { 'E-mail': 'ben@shop.example', Password: 'wrong' });

@@ -13,7 +13,7 @@ import { useRelata, useRights } from '../state/session.tsx';
 
 export function ProjectSettings() {
   const project = useProject();
-  const { canChange } = useRights();
+  const canChange = useRights().canChangeGroup(project.projectGroupId);
   return (
     <Page title="Settings" crumbs={[[project.name, linkTo('projects', project.id)]]} isNarrow>
       <SettingsForm key={project.id} project={project} canChange={canChange} />

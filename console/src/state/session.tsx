@@ -10,6 +10,8 @@ import {
   useRef,
   useState,
 } from 'react';
+import { ProjectContext } from './project-context.ts';
+import { changesGroup, changesProject, changesSome } from './roles.ts';
 import { hasUnsaved } from './route.ts';
 
 /** Who uses the console: a user with a session, or the holder of an API key. */
@@ -148,11 +150,32 @@ export function useSession(): SessionState {
 
 export const useRelata = (): Relata => useSession().relata;
 
+interface Rights {
+  /** In the project of the view; outside of one: in any group. */
+  readonly canChange: boolean;
+  canChangeGroup(id: number): boolean;
+  readonly canChangeAll: boolean;
+  readonly canManageUsers: boolean;
+  readonly canManageAccountKeys: boolean;
+}
+
+const OF_KEYS: Rights = {
+  ...{ canChange: true, canChangeGroup: () => true, canChangeAll: true },
+  ...{ canManageUsers: false, canManageAccountKeys: true },
+};
+
 /** What the present user may do; the service decides, the console only leaves away what it would refuse. */
-export function useRights(): { canChange: boolean; canManageUsers: boolean; canManageAccountKeys: boolean } {
+export function useRights(): Rights {
   const { who } = useSession();
-  if (who?.kind !== 'user') return { canChange: true, canManageUsers: false, canManageAccountKeys: true };
-  const { role } = who.session.user;
-  const isOwner = role === 'owner';
-  return { canChange: role !== 'viewer', canManageUsers: isOwner, canManageAccountKeys: isOwner };
+  const project = useContext(ProjectContext);
+  if (who?.kind !== 'user') return OF_KEYS;
+  const { user } = who.session;
+  const isOwner = user.role === 'owner';
+  return {
+    canChange: project ? changesProject(user, project) : changesSome(user),
+    canChangeGroup: (id) => changesGroup(user, id),
+    canChangeAll: isOwner || user.role === 'editor',
+    canManageUsers: isOwner,
+    canManageAccountKeys: isOwner,
+  };
 }

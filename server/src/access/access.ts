@@ -32,6 +32,7 @@ import {
   type Invitations,
   type OwnerLinks,
   type OwnSessions,
+  removeRolesIn,
   type SessionFinder,
   type SignIn,
   type UserManagement,
@@ -80,10 +81,12 @@ export function createAccess({ database, postgres, clock, projects, oidc }: Acce
   const { dropCache, dropEndedWindows, ...finder } = createKeyFinder({ database, postgres, clock, lastUse });
   const parts = { database, clock, projects, lastUse, onWritten: dropCache };
   const { addKey, ...management } = createKeyManagement(parts);
-  const { dropEnded, ...users } = createUsers({ database, clock, projects, oidc });
+  const { dropEnded, forgetUsers, ...users } = createUsers({ database, clock, projects, oidc });
   projects.whenGone(async (tx, gone) => {
     await removeKeysOf(tx, gone);
+    await removeRolesIn(tx, gone);
     dropCache();
+    forgetUsers();
   });
 
   return {
@@ -115,6 +118,7 @@ function createUsers({ database, clock, projects, oidc }: Omit<AccessParts, 'pos
   const parts = { database, clock, projects, limit, oidc, onWritten: sessions.dropCache };
   return {
     findUser: sessions.findUser,
+    forgetUsers: sessions.dropCache,
     ...createSignIn(parts),
     ...createOwnSessions(parts),
     ...createCompanySignIn(parts),

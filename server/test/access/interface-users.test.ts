@@ -22,6 +22,7 @@ test('an owner link makes an owner who is signed in (§5.6 rule 3, §14.5)', asy
     email: 'ada@shop.example',
     name: 'Ada',
     role: 'owner',
+    roles: [],
     signsInWith: 'password',
   });
   assert.equal(answer.account.name, 'Main');
@@ -621,7 +622,7 @@ test('account keys manage users too, lower keys do not (§14.6 rule 1)', async (
   const owner = await signUpOwner(service());
   const { body: users } = await service().call('GET', '/management/users');
   const found = users.items.find(({ id }: { id: number }) => id === owner.id);
-  const fields = ['id', 'email', 'name', 'role', 'createdAt', 'signedInAt', 'signsInWith'];
+  const fields = ['id', 'email', 'name', 'role', 'roles', 'createdAt', 'signedInAt', 'signsInWith'];
   assert.deepEqual(Object.keys(found), fields);
   const scopes = [
     { scope: { type: 'project', id: service().projectId } },

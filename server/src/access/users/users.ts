@@ -13,3 +13,4 @@ export { dropOwnerLinksUpTo } from './owner-link-store.ts';
 export { createPasswordLimit } from './password-limit.ts';
 export { createSignIn, type SignIn } from './sign-in.ts';
 export { createUserManagement, type UserManagement } from './user-management.ts';
+export { removeRolesIn } from './user-store.ts';
