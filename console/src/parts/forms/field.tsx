@@ -147,14 +147,14 @@ export function SwitchField({
           className="switch"
           checked={checked}
           onCheckedChange={onChange}
-          aria-labelledby={`${id}-label`}
+          id={id}
           aria-describedby={hint ? `${id}-hint` : undefined}
         >
           <Switch.Thumb className="switch-thumb" />
         </Switch.Root>
-        <span id={`${id}-label`} className="label">
+        <label htmlFor={id} className="label">
           {label}
-        </span>
+        </label>
       </div>
       <Hint id={id}>{hint}</Hint>
     </div>
