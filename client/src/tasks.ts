@@ -14,7 +14,7 @@ export interface ReportLine {
   field?: string;
   value?: string;
   message?: string;
-  /** Of the run of a pipeline: the row of the file, the first one being 1, and the column. */
+  /** Of the run of a pipeline: the row of the file, whose header counts, and the column. */
   row?: number;
   column?: string;
   /** On the last line of a report that was cut: how many lines there are besides. */

@@ -33,6 +33,7 @@ test('the console as its users expect it to be', async (t) => {
   );
   await t.test('a link that has ended says so before anything is filled in (§5.6 rule 14)', tellEnded(given));
   await t.test('nothing is refused where no full update is open (§4.4 rule 32)', lookAtUpdates(given, id));
+  await t.test('what is missing is told in words, at its field (§7.4)', tellAtField(given, id));
 });
 
 const COUNTED_MS = 3_000;
@@ -167,7 +168,7 @@ const reportPlaces = (given: Console, id: number) => async () => {
   const [task] = (await given.service.relata.tasks.list({ projectId: id, limit: 1 })).tasks;
   const page = await given.enter(`#/projects/${id}/updates/${task?.id}`);
   await page.getByRole('columnheader', { name: 'Row' }).waitFor();
-  await page.getByRole('row', { name: /^(SAW-2 )?2 title/ }).waitFor();
+  await page.getByRole('row', { name: /^3 title row_rejected/ }).waitFor();
 };
 
 const tellEnded = (given: Console) => async () => {
@@ -195,3 +196,20 @@ const lookAtUpdates = (given: Console, id: number) => async () => {
   await page.waitForLoadState('networkidle');
   assert.deepEqual(refused, []);
 };
+
+const tellAtField =
+  ({ enter }: Console, id: number) =>
+  async () => {
+    const page = await enter(`#/projects/${id}/pipelines/new`);
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Nightly');
+    const create = page.getByRole('button', { name: 'Create the pipeline' });
+    await create.click();
+    const card = page.locator('section', { has: page.getByRole('heading', { name: 'Mapping' }) });
+    await card.getByText('is needed for the format csv').waitFor();
+    await card.getByText('The mapping as JSON').click();
+    await card.getByLabel('Mapping', { exact: true }).fill('{"name":"title"}');
+    await create.click();
+    await page.getByText('mapping › identifier: is missing').waitFor();
+    const field = page.getByLabel('Identifier', { exact: true });
+    await field.and(page.locator('[aria-invalid="true"]')).waitFor();
+  };
