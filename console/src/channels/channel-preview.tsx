@@ -112,7 +112,7 @@ function Rows({ rows }: Pick<ChannelPreview, 'rows'>) {
       </ol>
       {shown.length < rows.length && (
         <div className="row">
-          <Button onClick={() => setAll(true)}>Show all {rows.length} rows</Button>
+          <Button onClick={() => setAll(true)}>Show all {countOf(rows.length, 'row')}</Button>
         </div>
       )}
     </>

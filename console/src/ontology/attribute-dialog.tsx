@@ -5,6 +5,7 @@ import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { useUnsaved } from '../parts/forms/draft.tsx';
 import { SelectField, TextField } from '../parts/forms/field.tsx';
+import { Fields } from '../parts/forms/fields.tsx';
 import { Meter } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { listAttributes } from '../state/filters.ts';
@@ -59,8 +60,32 @@ export function AttributeDialog({ attribute, coverage, onClose, onSave }: Shape)
       isOpen
       onClose={onClose}
       onSubmit={save}
-      canSubmit={canChange && draft.name !== ''}
+      canSubmit={draft.name !== ''}
+      isReadOnly={!canChange}
     >
+      <AttributeFields {...{ draft, change, synonyms, setSynonyms }} />
+      {attribute && (
+        <>
+          <AttributeEffect before={attribute} after={written} />
+          {coverage && <Values coverage={coverage} />}
+          <UsedBy attribute={attribute.name} />
+          <RemoveAttribute onRemove={() => void remove().catch(tell.bad)} />
+        </>
+      )}
+    </FormDialog>
+  );
+}
+
+interface FieldsShape {
+  draft: Attribute;
+  change(changed: Partial<Attribute>): void;
+  synonyms: string;
+  setSynonyms(synonyms: string): void;
+}
+
+function AttributeFields({ draft, change, synonyms, setSynonyms }: FieldsShape) {
+  return (
+    <Fields>
       <div className="fields">
         <TextField
           label="Name"
@@ -103,15 +128,7 @@ export function AttributeDialog({ attribute, coverage, onClose, onSave }: Shape)
           onChange={(event) => setSynonyms(event.target.value)}
         />
       </div>
-      {attribute && (
-        <>
-          <AttributeEffect before={attribute} after={written} />
-          {coverage && <Values coverage={coverage} />}
-          <UsedBy attribute={attribute.name} />
-          <RemoveAttribute onRemove={() => void remove().catch(tell.bad)} />
-        </>
-      )}
-    </FormDialog>
+    </Fields>
   );
 }
 

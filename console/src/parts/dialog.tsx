@@ -49,13 +49,23 @@ interface FormShape extends Omit<DialogShape, 'children'> {
   action: string;
   isDanger?: boolean;
   canSubmit?: boolean;
+  /** There is nothing to be done but to close it. */
+  isReadOnly?: boolean;
   /** Closes the dialog when it succeeds; what it throws is shown. */
   onSubmit(): Promise<unknown>;
   children?: ReactNode;
 }
 
 /** A dialog that does one thing: its fields, what went wrong, and two buttons. */
-export function FormDialog({ action, isDanger, canSubmit = true, onSubmit, children, ...dialog }: FormShape) {
+export function FormDialog({
+  action,
+  isDanger,
+  canSubmit = true,
+  isReadOnly,
+  onSubmit,
+  children,
+  ...dialog
+}: FormShape) {
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
   const close = () => {
@@ -75,10 +85,12 @@ export function FormDialog({ action, isDanger, canSubmit = true, onSubmit, child
         {children}
         <ErrorNote error={error} />
         <div className="dialog-foot">
-          <Button onClick={close}>Cancel</Button>
-          <Button type="submit" look={isDanger ? 'danger' : 'primary'} busy={isBusy} disabled={!canSubmit}>
-            {action}
-          </Button>
+          <Button onClick={close}>{isReadOnly ? 'Close' : 'Cancel'}</Button>
+          {!isReadOnly && (
+            <Button type="submit" look={isDanger ? 'danger' : 'primary'} busy={isBusy} disabled={!canSubmit}>
+              {action}
+            </Button>
+          )}
         </div>
       </form>
     </Dialog>

@@ -1,5 +1,6 @@
 import { RelataError } from '@relata/client';
 import { type ReactNode, useEffect } from 'react';
+import { readDetail } from '../state/mistakes.ts';
 import { Icon, type IconName } from './icon.tsx';
 
 type Crumb = readonly [words: string, href?: string];
@@ -100,7 +101,7 @@ export function ErrorNote({ error }: { error: unknown }) {
       {details.length > 0 && (
         <ul>
           {details.map((detail) => (
-            <li key={detail}>{detail}</li>
+            <li key={detail}>{readDetail(detail)}</li>
           ))}
         </ul>
       )}

@@ -184,7 +184,7 @@ function Rows({ rows, isOld, made }: { rows: readonly PreviewRow[]; isOld: boole
       </ol>
       {shown.length < rows.length && (
         <div className="row">
-          <Button onClick={() => setAll(true)}>Show all {rows.length} rows</Button>
+          <Button onClick={() => setAll(true)}>Show all {countOf(rows.length, 'row')}</Button>
         </div>
       )}
     </Renewed>

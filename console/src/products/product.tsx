@@ -61,7 +61,13 @@ function Top({ page: { product, upload, lastChange } }: { page: ProductPage }) {
     <div className={image && !hasFailed ? 'product-top pictured' : 'product-top'}>
       {image && !hasFailed && (
         <div className="picture">
-          <img src={image} alt={product.name} referrerPolicy="no-referrer" onError={() => setFailed(true)} />
+          <img
+            src={image}
+            alt={product.name}
+            decoding="async"
+            referrerPolicy="no-referrer"
+            onError={() => setFailed(true)}
+          />
         </div>
       )}
       <Card>

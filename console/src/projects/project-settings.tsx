@@ -5,6 +5,7 @@ import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { useUnsaved } from '../parts/forms/draft.tsx';
 import { LocaleField, SelectField, TextField } from '../parts/forms/field.tsx';
+import { Fields } from '../parts/forms/fields.tsx';
 import { Card, ErrorNote, Page } from '../parts/page.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { useGroups, useProject } from '../state/project.ts';
@@ -45,27 +46,29 @@ function SettingsForm({ project, canChange }: { project: ManagedProject; canChan
   const choices = groups.data?.map((group) => [String(group.id), group.name] as const) ?? [];
   return (
     <form className="stack wide" onChange={() => setTouched(true)} onSubmit={(event) => void save(event)}>
-      <Card title="Project">
-        <div className="fields">
-          <TextField label="Name" name="name" defaultValue={project.name} required maxLength={255} />
-          <LocaleField name="locale" defaultValue={project.locale} />
-          {choices.length > 0 && (
-            <SelectField
-              label="Project group"
-              name="projectGroupId"
-              choices={choices}
-              defaultValue={String(project.projectGroupId)}
-            />
-          )}
-        </div>
-        <TextField
-          label="Tags"
-          name="tags"
-          defaultValue={project.tags.join(', ')}
-          hint="Comma-separated. Connectors see them in the project list."
-        />
-      </Card>
-      <CatalogFields project={project} />
+      <Fields>
+        <Card title="Project">
+          <div className="fields">
+            <TextField label="Name" name="name" defaultValue={project.name} required maxLength={255} />
+            <LocaleField name="locale" defaultValue={project.locale} />
+            {choices.length > 0 && (
+              <SelectField
+                label="Project group"
+                name="projectGroupId"
+                choices={choices}
+                defaultValue={String(project.projectGroupId)}
+              />
+            )}
+          </div>
+          <TextField
+            label="Tags"
+            name="tags"
+            defaultValue={project.tags.join(', ')}
+            hint="Comma-separated. Connectors see them in the project list."
+          />
+        </Card>
+        <CatalogFields project={project} />
+      </Fields>
       <ErrorNote error={error} />
       {canChange && (
         <div className="row">

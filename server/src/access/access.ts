@@ -21,6 +21,7 @@ import {
   type CompanySignIn,
   createCompanySignIn,
   createInvitations,
+  createLinkCheck,
   createOwnerLinks,
   createOwnSessions,
   createPasswordLimit,
@@ -30,6 +31,7 @@ import {
   dropInvitationsUpTo,
   dropOwnerLinksUpTo,
   type Invitations,
+  type LinkCheck,
   type OwnerLinks,
   type OwnSessions,
   removeRolesIn,
@@ -48,7 +50,8 @@ type Users = Pick<SessionFinder, 'findUser'> &
   OwnSessions &
   OwnerLinks &
   UserManagement &
-  Invitations;
+  Invitations &
+  LinkCheck;
 
 export interface Access extends Keys, Users {
   /**
@@ -125,6 +128,7 @@ function createUsers({ database, clock, projects, oidc }: Omit<AccessParts, 'pos
     ...createOwnerLinks(parts),
     ...createUserManagement(parts),
     ...createInvitations(parts),
+    ...createLinkCheck(parts),
     async dropEnded() {
       const now = clock.now();
       await sessions.dropEnded();
