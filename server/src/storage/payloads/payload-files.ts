@@ -1,5 +1,6 @@
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { syncFolder } from '../durable-folders.ts';
 import { translateSqliteError } from '../sqlite-errors.ts';
 
 /** Bodies of accepted requests, kept until their task ended. Names are made by the service, never taken from input. */
@@ -50,15 +51,5 @@ async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
     await file.datasync();
   } finally {
     await file.close();
-  }
-}
-
-/** A new name is durable only once its folder is. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }
