@@ -31,7 +31,7 @@ test('the console as its users expect it to be', async (t) => {
     'the report of a run has the row and the column of a value (§4.7 rule 5)',
     reportPlaces(given, id),
   );
-  await t.test('a link that has ended says so before anything is filled in (§5.6 rule 14)', tellEnded(given));
+  await t.test('a link that has ended says so before anything is filled in (§5.6 rule 15)', tellEnded(given));
   await t.test('nothing is refused where no full update is open (§4.4 rule 32)', lookAtUpdates(given, id));
   await t.test('what is missing is told in words, at its field (§7.4)', tellAtField(given, id));
 });

@@ -46,6 +46,7 @@ export const LONG_WORK: Readonly<Record<string, Work>> = {
   '../console/test/long-table.test.ts': { kind: 'alone', seconds: 25 },
   '../console/test/flows.test.ts': { kind: 'computes', seconds: 60 },
   'src/catalog/ingest/scan/body-scan.test.ts': { kind: 'computes', seconds: 20 },
+  'test/durability/sqlite-power-cut.test.ts': { kind: 'waits', seconds: 35 },
   'test/durability/failed-batch.test.ts': { kind: 'waits', seconds: 30 },
   'test/webhooks/webhook-crash.test.ts': { kind: 'waits', seconds: 20 },
 };

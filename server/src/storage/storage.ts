@@ -30,6 +30,7 @@ export {
 } from './data-folder.ts';
 export { lockDataFolder } from './data-lock.ts';
 export { readNow } from './database-clock.ts';
+export { makeFolders, syncFolder, writeOwnFile } from './durable-folders.ts';
 export { type DatabaseKind, isNewest, migrate, refuseNewerDatabase, refuseNewerFiles } from './migrate.ts';
 export {
   type BodyEncoding,

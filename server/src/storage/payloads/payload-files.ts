@@ -1,5 +1,6 @@
 import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { syncFolder } from '../durable-folders.ts';
 import { translateSqliteError } from '../sqlite-errors.ts';
 import { createPayloadWriter, type PayloadWriter, type PieceTarget } from './payload-writer.ts';
 
@@ -63,15 +64,5 @@ async function orStorageFull<Result>(work: () => Promise<Result>): Promise<Resul
     return await work();
   } catch (error) {
     throw translateSqliteError(error);
-  }
-}
-
-/** A new name is durable only once its folder is. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }
