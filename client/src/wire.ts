@@ -2137,8 +2137,8 @@ export interface Operations {
     };
     answer: {
       type: "owner" | "invitation";
-      /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything */
-      role: "owner" | "editor" | "viewer";
+      /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything; none: nothing outside of `roles` */
+      role: "owner" | "editor" | "viewer" | "none";
       /** epoch milliseconds */
       expiresAt: number;
       /** of an invitation */

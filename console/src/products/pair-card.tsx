@@ -2,13 +2,13 @@ import type { Relation, RelationExplanation } from '@relata/client';
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button } from '../parts/button.tsx';
+import { Explanation } from '../parts/explanation.tsx';
 import { ProductField } from '../parts/forms/product-field.tsx';
 import { Answer, Card, ErrorNote, Loading } from '../parts/page.tsx';
-import { Explanation } from '../relations/explanation.tsx';
-import { listLacks, type Pair } from '../relations/verdicts.ts';
 import { countOf } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
+import { listLacks, type Pair } from '../state/verdicts.ts';
 
 /** So many relations are asked; each is a call. */
 const MOST = 50;

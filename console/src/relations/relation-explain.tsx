@@ -1,12 +1,12 @@
 import type { RelationExplanation } from '@relata/client';
 import { type FormEvent, useState } from 'react';
 import { Button } from '../parts/button.tsx';
+import { Explanation } from '../parts/explanation.tsx';
 import { ProductField } from '../parts/forms/product-field.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
-import { Explanation } from './explanation.tsx';
-import type { Pair } from './verdicts.ts';
+import type { Pair } from '../state/verdicts.ts';
 
 /** Why one product is a result of another, or is not. */
 export function RelationExplain({ relationId }: { relationId: number }) {

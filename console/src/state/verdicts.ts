@@ -1,5 +1,5 @@
 import type { RelationExplanation } from '@relata/client';
-import { describeFilter, nameOperator } from '../state/filters.ts';
+import { describeFilter, nameOperator } from './filters.ts';
 
 /** What an explanation says, in words. Source: docs/interface.md §12.6. */
 

@@ -1,7 +1,7 @@
 import type { RelationExplanation } from '@relata/client';
-import { Icon } from '../parts/icon.tsx';
 import { nameOperator } from '../state/filters.ts';
-import { type Lack, listLacks, type Pair, readSide, type Verdict } from './verdicts.ts';
+import { type Lack, listLacks, type Pair, readSide, type Verdict } from '../state/verdicts.ts';
+import { Icon } from './icon.tsx';
 
 /** How a pair of products stands in one relation, condition by condition. */
 export function Explanation({ found, pair }: { found: RelationExplanation; pair: Pair }) {
