@@ -57,7 +57,14 @@ export {
 } from './filters/filters.ts';
 export { createIngest } from './ingest/ingest.ts';
 export { type AnswerBuffers, createAnswerBuffers } from './lookup/lookup.ts';
-export { type Attribute, indexByKey, listFacts, type Ontology, readValue } from './ontology/ontology.ts';
+export {
+  type Attribute,
+  indexByKey,
+  isBlank,
+  listFacts,
+  type Ontology,
+  readValue,
+} from './ontology/ontology.ts';
 export type { CatalogSettings } from './parts.ts';
 export type { CatalogStore, ChangeOrder, DeleteLimit } from './port.ts';
 export {

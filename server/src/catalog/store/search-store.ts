@@ -48,7 +48,7 @@ const NOTHING = text('select 1 where false');
  */
 const TABLES = [
   `create virtual table if not exists search_lexeme using fts5(lexemes, content='', contentless_delete=1, detail=none,
-    tokenize='ascii', prefix='2 4 6 8')`,
+    tokenize='ascii', prefix='2 3 4 5 6 7 8')`,
   `create table if not exists search_document (document_id integer primary key, product_id integer not null)`,
   `create table if not exists search_walk (id integer primary key, last_document integer not null,
     version integer not null, documents integer not null, untidied integer not null, tidied_up_to integer not null)`,
