@@ -2,6 +2,8 @@ import type { BodyOf, CallOptions, Transport } from './transport.ts';
 import type { SignedIn, User } from './wire.ts';
 
 export type Role = User['role'];
+/** A role for a part of the account. */
+export type PartRole = User['roles'][number];
 
 /**
  * The console's session: a cookie that the browser keeps, and a token that this client sends with every change. Source:
@@ -47,6 +49,9 @@ export function createSession({ call, sendJson, useCsrfToken }: Transport) {
     /** Ends all sessions of the user but the new one that it answers. */
     changePassword: (current: string, next: string) =>
       enter('/management/session/password', { current, new: next }),
+    /** What an owner link or an invitation is for. @throws RelataError 400 when it is not valid any more */
+    checkLink: (token: string, options: CallOptions = {}) =>
+      call('postManagementLinksCheck', { body: { token } }, options),
     /** The first user, by the owner link. Source: docs/interface.md §14.5 rule 3. */
     createOwner: (owner: BodyOf<'postManagementOwner'>) => enter('/management/owner', owner),
     acceptInvitation: (answer: BodyOf<'postManagementInvitationsAccept'>) =>
@@ -65,8 +70,11 @@ export function createUsers({ call }: Transport) {
     listInvitations: (options: CallOptions = {}) =>
       call('getManagementInvitations', { query: { limit: 1000 } }, options),
     /** The answer, and only this one, carries the link. */
-    invite: (email: string, role: Role, options: CallOptions = {}) =>
-      call('postManagementInvitations', { body: { email, role } }, options),
+    invite: (
+      email: string,
+      role: Role,
+      { roles = [], ...options }: CallOptions & { roles?: PartRole[] } = {},
+    ) => call('postManagementInvitations', { body: { email, role, roles } }, options),
     withdrawInvitation: (id: number, options: CallOptions = {}) =>
       call('deleteManagementInvitationsById', { path: { id } }, options),
   };

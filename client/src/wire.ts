@@ -457,6 +457,8 @@ export type FoundProduct = {
   name: string;
   /** the first LARGE one, else the first; may be empty */
   image: string;
+  /** the first THUMB or SMALL one, else as `image`; may be empty */
+  thumbnail: string;
   /** path of the main category; may be empty */
   category: Array<string>;
   /** epoch milliseconds */
@@ -481,8 +483,16 @@ export type HttpSource = {
 export type Invitation = {
   id: number;
   email: string;
-  /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything */
-  role: "owner" | "editor" | "viewer";
+  /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything; none: nothing outside of `roles` */
+  role: "owner" | "editor" | "viewer" | "none";
+  /** what the user may do in project groups and projects, whatever `role` is */
+  roles: Array<{
+    scope: {
+      type: "project-group" | "project";
+      id: number;
+    };
+    role: "editor" | "viewer";
+  }>;
   /** epoch milliseconds */
   createdAt: number;
   createdBy: {
@@ -877,8 +887,16 @@ export type NewApiKey = {
 export type NewInvitation = {
   id: number;
   email: string;
-  /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything */
-  role: "owner" | "editor" | "viewer";
+  /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything; none: nothing outside of `roles` */
+  role: "owner" | "editor" | "viewer" | "none";
+  /** what the user may do in project groups and projects, whatever `role` is */
+  roles: Array<{
+    scope: {
+      type: "project-group" | "project";
+      id: number;
+    };
+    role: "editor" | "viewer";
+  }>;
   /** epoch milliseconds */
   createdAt: number;
   createdBy: {
@@ -1171,6 +1189,8 @@ export type ProductRelations = {
         groupId: string;
         name: string;
         image: string;
+        /** the first THUMB or SMALL one, else as `image` */
+        thumbnail: string;
         category: Array<string>;
         explain: RelatedReason;
       }>;
@@ -1183,6 +1203,8 @@ export type ProductRelations = {
         groupId: string;
         name: string;
         image: string;
+        /** the first THUMB or SMALL one, else as `image` */
+        thumbnail: string;
         category: Array<string>;
         explain: RelatedReason;
       }>;
@@ -1637,8 +1659,16 @@ export type SignedIn = {
     id: number;
     email: string;
     name: string;
-    /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything */
-    role: "owner" | "editor" | "viewer";
+    /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything; none: nothing outside of `roles` */
+    role: "owner" | "editor" | "viewer" | "none";
+    /** what the user may do in project groups and projects, whatever `role` is */
+    roles: Array<{
+      scope: {
+        type: "project-group" | "project";
+        id: number;
+      };
+      role: "editor" | "viewer";
+    }>;
     signsInWith: "password" | "company-account";
   };
   account: {
@@ -1677,6 +1707,8 @@ export type TableProduct = {
   name: string;
   /** the first LARGE one, else the first; may be empty */
   image: string;
+  /** the first THUMB or SMALL one, else as `image`; may be empty */
+  thumbnail: string;
   /** path of the main category; may be empty */
   category: Array<string>;
   /** epoch milliseconds */
@@ -1730,8 +1762,16 @@ export type User = {
   id: number;
   email: string;
   name: string;
-  /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything */
-  role: "owner" | "editor" | "viewer";
+  /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything; none: nothing outside of `roles` */
+  role: "owner" | "editor" | "viewer" | "none";
+  /** what the user may do in project groups and projects, whatever `role` is */
+  roles: Array<{
+    scope: {
+      type: "project-group" | "project";
+      id: number;
+    };
+    role: "editor" | "viewer";
+  }>;
   /** epoch milliseconds */
   createdAt: number;
   /** the last time */
@@ -2089,6 +2129,22 @@ export interface Operations {
       providerSignOutUrl?: string;
     };
   };
+  /** What an owner link or an invitation is for */
+  postManagementLinksCheck: {
+    body: {
+      /** the last part of the link */
+      token: string;
+    };
+    answer: {
+      type: "owner" | "invitation";
+      /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything */
+      role: "owner" | "editor" | "viewer";
+      /** epoch milliseconds */
+      expiresAt: number;
+      /** of an invitation */
+      email?: string;
+    };
+  };
   /** Become an owner by the link of the start or of `relata owner-link` */
   postManagementOwner: {
     body: {
@@ -2175,8 +2231,16 @@ export interface Operations {
     path: { id: number; };
     body: {
       name?: string;
-      /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything */
-      role?: "owner" | "editor" | "viewer";
+      /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything; none: nothing outside of `roles` */
+      role?: "owner" | "editor" | "viewer" | "none";
+      /** what the user may do in project groups and projects, whatever `role` is */
+      roles?: Array<{
+        scope: {
+          type: "project-group" | "project";
+          id: number;
+        };
+        role: "editor" | "viewer";
+      }>;
     };
     answer: User;
   };
@@ -2201,8 +2265,16 @@ export interface Operations {
     body: {
       /** upper and lower case are alike */
       email: string;
-      /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything */
-      role: "owner" | "editor" | "viewer";
+      /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything; none: nothing outside of `roles` */
+      role: "owner" | "editor" | "viewer" | "none";
+      /** what the user may do in project groups and projects, whatever `role` is */
+      roles?: Array<{
+        scope: {
+          type: "project-group" | "project";
+          id: number;
+        };
+        role: "editor" | "viewer";
+      }>;
     };
     answer: NewInvitation;
   };
@@ -2476,6 +2548,24 @@ export interface Operations {
     answer: {
       status: "success";
       fullUpdateId: number;
+    };
+  };
+  /** The open full update, or that there is none */
+  getManagementProjectsByIdFullUpdate: {
+    path: { id: number; };
+    answer: {
+      /** null: none is open */
+      fullUpdate: {
+        status: "success";
+        fullUpdateId: number;
+        /** accepted uploads */
+        batches: number;
+        /** the sum of their nrOfParsed */
+        products: number;
+        lastBatch: "accepted" | "failed" | "in doubt";
+        /** epoch milliseconds; without a batch when it was opened */
+        lastBatchAt: number;
+      } | null;
     };
   };
   /** Pages of a shop: answered, counted and kept nowhere */
@@ -3117,6 +3207,7 @@ export const operations = {
   postManagementSession: ['POST', '/management/session'],
   getManagementSession: ['GET', '/management/session'],
   deleteManagementSession: ['DELETE', '/management/session'],
+  postManagementLinksCheck: ['POST', '/management/links/check'],
   postManagementOwner: ['POST', '/management/owner'],
   postManagementInvitationsAccept: ['POST', '/management/invitations/accept'],
   postManagementSessionPassword: ['POST', '/management/session/password'],
@@ -3153,6 +3244,7 @@ export const operations = {
   postProductsBatchRestore: ['POST', '/products/batch/restore'],
   getProductsBatch: ['GET', '/products/batch'],
   deleteProductsBatch: ['DELETE', '/products/batch'],
+  getManagementProjectsByIdFullUpdate: ['GET', '/management/projects/{id}/full-update'],
   postContent: ['POST', '/content'],
   putContent: ['PUT', '/content'],
   deleteContent: ['DELETE', '/content'],

@@ -1,16 +1,19 @@
-import type { NewInvitation, Role, User } from '@relata/client';
+import type { NewInvitation, PartRole, Role, User } from '@relata/client';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { Button, IconButton } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { type Choice, SelectField, TextField } from '../parts/forms/field.tsx';
 import { Answer, Card, ErrorNote, Page } from '../parts/page.tsx';
+import { useScopeName } from '../parts/scope.tsx';
 import { Ago, Code } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { useRelata, useRights, useSession } from '../state/session.tsx';
+import { PartRoles } from './part-roles.tsx';
 import { Sessions } from './sessions.tsx';
 
 const ROLES: readonly Choice[] = [
+  ['none', 'none: only parts of the account'],
   ['viewer', 'viewer: read-only'],
   ['editor', 'editor: changes everything except users and account keys'],
   ['owner', 'owner: everything'],
@@ -23,7 +26,11 @@ export function Account() {
   if (who?.kind !== 'user') return null;
   const { user, account } = who.session;
   return (
-    <Page title="Account" about={`${user.name} (${user.email}), ${user.role} of ${account.name}`} isNarrow>
+    <Page
+      title="Account"
+      about={`${user.name} (${user.email}), ${user.role === 'none' ? 'in parts' : user.role} of ${account.name}`}
+      isNarrow
+    >
       {canManageUsers && <Users self={user.id} />}
       {canManageUsers && <Invitations />}
       {user.signsInWith === 'password' && <Password />}
@@ -39,8 +46,13 @@ function Users({ self }: { self: number }) {
   const users = useQuery({ queryKey: ['users'], queryFn: ({ signal }) => relata.users.list({ signal }) });
   const [removed, setRemoved] = useState<User>();
   const reread = () => queries.invalidateQueries({ queryKey: ['users'] });
+  const [changed, setChanged] = useState<User>();
+  const nameOf = useScopeName();
+  // Nobody has no role at all: parts are chosen first.
   const setRole = (user: User, role: string) =>
-    void relata.users.change(user.id, { role: role as Role }).then(reread, tell.bad);
+    role === 'none' && user.roles.length === 0
+      ? setChanged({ ...user, role })
+      : void relata.users.change(user.id, { role: role as Role }).then(reread, tell.bad);
   return (
     <Card title="Users" isBare>
       <Answer of={users}>
@@ -65,6 +77,11 @@ function Users({ self }: { self: number }) {
                         {user.email}
                         {user.signsInWith === 'company-account' && ', company account'}
                       </div>
+                      {user.roles.map(({ scope, role }) => (
+                        <div key={`${scope.type} ${scope.id}`} className="soft small">
+                          {role} in {nameOf(scope)}
+                        </div>
+                      ))}
                     </td>
                     <td>
                       <SelectField
@@ -77,6 +94,13 @@ function Users({ self }: { self: number }) {
                       />
                     </td>
                     <td className="actions">
+                      {user.role !== 'owner' && user.signsInWith === 'password' && (
+                        <IconButton
+                          icon="projects"
+                          label={`Roles of ${user.name} in parts`}
+                          onClick={() => setChanged(user)}
+                        />
+                      )}
                       {user.id !== self && (
                         <IconButton
                           icon="cross"
@@ -105,6 +129,20 @@ function Users({ self }: { self: number }) {
       >
         <p>They are signed out everywhere at once. What they created stays.</p>
       </FormDialog>
+      <FormDialog
+        title={`Roles of ${changed?.name ?? ''} in parts of the account`}
+        action="Save the roles"
+        isOpen={changed !== undefined}
+        onClose={() => setChanged(undefined)}
+        onSubmit={async () => {
+          if (changed) await relata.users.change(changed.id, { role: changed.role, roles: changed.roles });
+          await reread();
+        }}
+      >
+        {changed && (
+          <PartRoles roles={changed.roles} onChange={(roles) => setChanged({ ...changed, roles })} />
+        )}
+      </FormDialog>
     </Card>
   );
 }
@@ -117,14 +155,16 @@ function Invitations() {
   const [isOpen, setOpen] = useState(false);
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<string>('editor');
+  const [roles, setRoles] = useState<PartRole[]>([]);
   const invitations = useQuery({
     queryKey: ['invitations'],
     queryFn: ({ signal }) => relata.users.listInvitations({ signal }),
   });
   const reread = () => queries.invalidateQueries({ queryKey: ['invitations'] });
   const invite = async () => {
-    setMade(await relata.users.invite(email, role as Role));
+    setMade(await relata.users.invite(email, role as Role, { roles: role === 'owner' ? [] : roles }));
     setEmail('');
+    setRoles([]);
     await reread();
   };
   return (
@@ -146,7 +186,9 @@ function Invitations() {
               {items.map((one) => (
                 <li key={one.id} className="row spread">
                   <span>
-                    {one.email} <span className="soft">as {one.role}, ends</span> <Ago at={one.expiresAt} />
+                    {one.email}{' '}
+                    <span className="soft">as {one.role === 'none' ? 'user of parts' : one.role}, ends</span>{' '}
+                    <Ago at={one.expiresAt} />
                   </span>
                   <IconButton
                     icon="cross"
@@ -179,6 +221,7 @@ function Invitations() {
           value={role}
           onChange={(event) => setRole(event.target.value)}
         />
+        {role !== 'owner' && <PartRoles roles={roles} onChange={setRoles} />}
       </FormDialog>
     </Card>
   );

@@ -13,7 +13,7 @@ import {
 } from '@relata/client';
 import type { PartNames } from '../state/changes.ts';
 import { EVERY_PRODUCT, pruneFilter } from '../state/filters.ts';
-import { countOf, formatCount } from '../state/format.ts';
+import { countOf, formatCount, plural } from '../state/format.ts';
 
 export type ChannelMapping = NonNullable<ChannelDefinition['mapping']>;
 
@@ -166,7 +166,7 @@ export interface FieldTrouble {
 export function listProblems({ missing, rows }: Pick<ChannelPreview, 'missing' | 'rows'>): FieldTrouble[] {
   const lacking = missing.map(({ field, products, identifiers, message }) => ({
     ...{ field, ...shorten(identifiers, products) },
-    words: `${countOf(products, 'product')} ${products === 1 ? 'lacks' : 'lack'} it: ${afterColon(message)}`,
+    words: `${countOf(products, 'product')} ${plural(products, 'lacks', 'lack')} it: ${afterColon(message)}`,
   }));
   const wrong = rows.flatMap(({ identifier, problems }) =>
     problems

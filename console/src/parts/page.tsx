@@ -1,5 +1,6 @@
 import { RelataError } from '@relata/client';
 import { type ReactNode, useEffect } from 'react';
+import { readDetail } from '../state/mistakes.ts';
 import { Icon, type IconName } from './icon.tsx';
 
 type Crumb = readonly [words: string, href?: string];
@@ -100,7 +101,7 @@ export function ErrorNote({ error }: { error: unknown }) {
       {details.length > 0 && (
         <ul>
           {details.map((detail) => (
-            <li key={detail}>{detail}</li>
+            <li key={detail}>{readDetail(detail)}</li>
           ))}
         </ul>
       )}
@@ -132,4 +133,14 @@ export function Answer<Value>({
 }) {
   if (data !== undefined) return children(data);
   return error ? <ErrorNote error={error} /> : <Loading />;
+}
+
+/** What was worked out of an earlier draft, while it is done again. Not faded: one has to be able to read it. */
+export function Renewed({ isOld, children }: { isOld: boolean; children: ReactNode }) {
+  return (
+    <div className="stack wide" aria-busy={isOld}>
+      {children}
+      {isOld && <p className="soft small">Updating …</p>}
+    </div>
+  );
 }

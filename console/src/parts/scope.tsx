@@ -6,17 +6,34 @@ import { SelectField } from './forms/field.tsx';
 type ScopeShape = ApiKey['scope'];
 type Place = { readonly id: number; readonly projectGroupId: number };
 
-/** What a key or an endpoint is for, in words. */
-export function Scope({ scope }: { scope: ScopeShape }) {
+type PartShape = Exclude<ScopeShape, { type: 'account' }>;
+
+/** @returns the name of a group or project; its id while that is not known */
+function useNames(): (scope: PartShape) => string {
   const projects = useProjects();
   const groups = useGroups();
+  return ({ type, id: wanted }) => {
+    const list: readonly { id: number; name: string }[] | undefined =
+      type === 'project' ? projects.data : groups.data;
+    return list?.find(({ id }) => id === wanted)?.name ?? String(wanted);
+  };
+}
+
+const kindOf = ({ type }: PartShape) => (type === 'project' ? 'project' : 'group');
+
+/** @returns the name of a group or project and which of both it is */
+export function useScopeName(): (scope: PartShape) => string {
+  const nameOf = useNames();
+  return (scope) => `${nameOf(scope)} (${kindOf(scope)})`;
+}
+
+/** What a key or an endpoint is for, in words. */
+export function Scope({ scope }: { scope: ScopeShape }) {
+  const nameOf = useNames();
   if (scope.type === 'account') return <>the account</>;
-  const list: readonly { id: number; name: string }[] | undefined =
-    scope.type === 'project' ? projects.data : groups.data;
-  const name = list?.find(({ id }) => id === scope.id)?.name ?? scope.id;
   return (
     <>
-      {name} <span className="soft small">{scope.type === 'project' ? 'project' : 'group'}</span>
+      {nameOf(scope)} <span className="soft small">{kindOf(scope)}</span>
     </>
   );
 }
@@ -39,14 +56,16 @@ export function ScopeField({
 }) {
   const project = useProject();
   const groups = useGroups();
-  const { canManageAccountKeys } = useRights();
+  const { canManageAccountKeys, canChangeGroup } = useRights();
   const group = groups.data?.find(({ id }) => id === project.projectGroupId)?.name ?? 'its group';
   return (
     <SelectField
       label={label}
       choices={[
         ['project', `${project.name} (this project)`],
-        ['project-group', `${group} (its group)`],
+        ...(canChangeGroup(project.projectGroupId)
+          ? [['project-group', `${group} (its group)`] as const]
+          : []),
         ...(canManageAccountKeys ? [['account', 'the whole account'] as const] : []),
       ]}
       value={value}

@@ -9,6 +9,7 @@ import { formatMoment, formatType, nameTask, safeUrl } from '../state/format.ts'
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
+import { PairCard } from './pair-card.tsx';
 import { findMainImage } from './product-rows.ts';
 import { RelatedCard } from './related-card.tsx';
 
@@ -44,6 +45,7 @@ export function ProductView() {
             <Top page={found} />
             <Attributes page={found} />
             <RelatedCard identifier={identifier} />
+            <PairCard key={identifier} identifier={identifier} />
           </>
         )}
       </Answer>
@@ -59,7 +61,13 @@ function Top({ page: { product, upload, lastChange } }: { page: ProductPage }) {
     <div className={image && !hasFailed ? 'product-top pictured' : 'product-top'}>
       {image && !hasFailed && (
         <div className="picture">
-          <img src={image} alt={product.name} referrerPolicy="no-referrer" onError={() => setFailed(true)} />
+          <img
+            src={image}
+            alt={product.name}
+            decoding="async"
+            referrerPolicy="no-referrer"
+            onError={() => setFailed(true)}
+          />
         </div>
       )}
       <Card>

@@ -10,7 +10,7 @@ export function DeletedProjects() {
   const relata = useRelata();
   const queries = useQueryClient();
   const tell = useTell();
-  const { canChange } = useRights();
+  const { canChangeGroup } = useRights();
   const deleted = useQuery({
     queryKey: ['deleted-projects'],
     queryFn: async ({ signal }) => (await relata.projects.list({ deleted: true, limit: 1000, signal })).items,
@@ -26,14 +26,14 @@ export function DeletedProjects() {
       <div className="table-box">
         <table className="table">
           <tbody>
-            {deleted.data.map(({ id, name, deletedAt }) => (
+            {deleted.data.map(({ id, name, deletedAt, projectGroupId }) => (
               <tr key={id}>
                 <td>{name}</td>
                 <td className="soft">
                   deleted <Ago at={deletedAt} />, kept for 30 days
                 </td>
                 <td className="actions">
-                  {canChange && (
+                  {canChangeGroup(projectGroupId) && (
                     <Button onClick={() => void restore(id, name).catch(tell.bad)}>Restore</Button>
                   )}
                 </td>

@@ -94,14 +94,17 @@ const guessLocale = () => (/^[a-z]{2}-[A-Z]{2}$/.test(navigator.language) ? navi
 function NewProject({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {
   const relata = useRelata();
   const groups = useGroups();
+  const { canChangeGroup, canChangeAll } = useRights();
   const queries = useQueryClient();
   const [name, setName] = useState('');
   const [locale, setLocale] = useState(guessLocale);
   const [chosen, setChosen] = useState<string>();
   const [groupName, setGroupName] = useState('');
   const choices: Choice[] = [
-    ...(groups.data ?? []).map((group): Choice => [String(group.id), group.name]),
-    [NEW_GROUP, 'A new group …'],
+    ...(groups.data ?? [])
+      .filter(({ id }) => canChangeGroup(id))
+      .map((group): Choice => [String(group.id), group.name]),
+    ...(canChangeAll ? [[NEW_GROUP, 'A new group …'] as const] : []),
   ];
   const group = chosen ?? choices[0]?.[0] ?? NEW_GROUP;
   const submit = async () => {

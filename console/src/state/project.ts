@@ -1,9 +1,10 @@
 import type { ManagedProject } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
-import { createContext, useContext } from 'react';
+import { useContext } from 'react';
+import { ProjectContext } from './project-context.ts';
 import { useRelata } from './session.tsx';
 
-export const ProjectContext = createContext<ManagedProject | undefined>(undefined);
+export { ProjectContext } from './project-context.ts';
 
 /** The project of the present view. */
 export function useProject(): ManagedProject {

@@ -21,6 +21,7 @@ import {
   type CompanySignIn,
   createCompanySignIn,
   createInvitations,
+  createLinkCheck,
   createOwnerLinks,
   createOwnSessions,
   createPasswordLimit,
@@ -30,8 +31,10 @@ import {
   dropInvitationsUpTo,
   dropOwnerLinksUpTo,
   type Invitations,
+  type LinkCheck,
   type OwnerLinks,
   type OwnSessions,
+  removeRolesIn,
   type SessionFinder,
   type SignIn,
   type UserManagement,
@@ -47,7 +50,8 @@ type Users = Pick<SessionFinder, 'findUser'> &
   OwnSessions &
   OwnerLinks &
   UserManagement &
-  Invitations;
+  Invitations &
+  LinkCheck;
 
 export interface Access extends Keys, Users {
   /**
@@ -80,10 +84,12 @@ export function createAccess({ database, postgres, clock, projects, oidc }: Acce
   const { dropCache, dropEndedWindows, ...finder } = createKeyFinder({ database, postgres, clock, lastUse });
   const parts = { database, clock, projects, lastUse, onWritten: dropCache };
   const { addKey, ...management } = createKeyManagement(parts);
-  const { dropEnded, ...users } = createUsers({ database, clock, projects, oidc });
+  const { dropEnded, forgetUsers, ...users } = createUsers({ database, clock, projects, oidc });
   projects.whenGone(async (tx, gone) => {
     await removeKeysOf(tx, gone);
+    await removeRolesIn(tx, gone);
     dropCache();
+    forgetUsers();
   });
 
   return {
@@ -115,12 +121,14 @@ function createUsers({ database, clock, projects, oidc }: Omit<AccessParts, 'pos
   const parts = { database, clock, projects, limit, oidc, onWritten: sessions.dropCache };
   return {
     findUser: sessions.findUser,
+    forgetUsers: sessions.dropCache,
     ...createSignIn(parts),
     ...createOwnSessions(parts),
     ...createCompanySignIn(parts),
     ...createOwnerLinks(parts),
     ...createUserManagement(parts),
     ...createInvitations(parts),
+    ...createLinkCheck(parts),
     async dropEnded() {
       const now = clock.now();
       await sessions.dropEnded();

@@ -34,7 +34,7 @@ import { openTraces, type Traces } from './traces.ts';
 import { startUpkeep, type UpkeepParts } from './upkeep.ts';
 import { openWebhooks } from './webhook-parts.ts';
 
-export const VERSION = (
+const VERSION = (
   JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
 ).version;
 

@@ -1,35 +1,53 @@
-/** What a caller reaches. Source: docs/interface.md §5.2. */
-export type Scope =
-  | { readonly type: 'account' }
+/** What a key or an endpoint is for. Source: docs/interface.md §5.2. */
+export type Scope = { readonly type: 'account' } | PartScope;
+
+/** A part of an account. */
+export type PartScope =
   | { readonly type: 'project-group'; readonly id: number }
   | { readonly type: 'project'; readonly id: number };
+
+/** Several parts of an account, or none. */
+export interface Parts {
+  readonly type: 'parts';
+  readonly groups: readonly number[];
+  readonly projects: readonly number[];
+}
 
 /** `read`: projects and lookups. `write`: also updates and tasks. `manage`: all that the scope allows. */
 export type Access = 'read' | 'write' | 'manage';
 
-/** What a user may do in the account. Source: docs/interface.md §5.6. */
-export type Role = 'owner' | 'editor' | 'viewer';
+/** What a user may do in the account; `none`: nothing. Source: docs/interface.md §5.6. */
+export type Role = 'owner' | 'editor' | 'viewer' | 'none';
+
+/** What a user may do in a part of the account, whatever the role there is. Source: docs/interface.md §5.6 rule 14. */
+export interface PartRole {
+  readonly scope: PartScope;
+  readonly role: 'editor' | 'viewer';
+}
 
 const ACCESS_ORDER: readonly Access[] = ['read', 'write', 'manage'];
-const ROLE_ORDER: readonly Role[] = ['viewer', 'editor', 'owner'];
+const ROLE_ORDER: readonly Role[] = ['none', 'viewer', 'editor', 'owner'];
 
-interface Reaching {
+interface Calling {
   readonly accountId: number;
-  readonly scope: Scope;
   readonly access: Access;
 }
 
 /** The key behind a request. */
-export interface KeyCaller extends Reaching {
+export interface KeyCaller extends Calling {
+  readonly scope: Scope;
   readonly keyId: number;
   readonly keyName: string;
 }
 
 /** The user whose console session is behind a request. */
-export interface UserCaller extends Reaching {
+export interface UserCaller extends Calling {
+  /** Where the role of the user suffices for the request. */
+  readonly scope: Scope | Parts;
   readonly userId: number;
   readonly userName: string;
   readonly role: Role;
+  readonly roles: readonly PartRole[];
   readonly sessionId: number;
 }
 
@@ -53,6 +71,28 @@ export function allows(held: Access, needed: Access): boolean {
 /** @returns true when `held` may do all that `needed` may. */
 export function includesRole(held: Role, needed: Role): boolean {
   return ROLE_ORDER.indexOf(held) >= ROLE_ORDER.indexOf(needed);
+}
+
+/** @returns where the user may do what the wanted role may */
+export function reachOf({ role, roles }: Pick<UserCaller, 'role' | 'roles'>, wanted: Role): Scope | Parts {
+  if (includesRole(role, wanted)) return { type: 'account' };
+  const scopes = roles.filter((part) => includesRole(part.role, wanted)).map(({ scope }) => scope);
+  const listIds = (type: PartScope['type']) =>
+    scopes.filter((scope) => scope.type === type).map(({ id }) => id);
+  return { type: 'parts', groups: listIds('project-group'), projects: listIds('project') };
+}
+
+/** @returns the highest role that the user has anywhere */
+export function highestRoleOf({ role, roles }: Pick<UserCaller, 'role' | 'roles'>): Role {
+  return roles.reduce<Role>((held, part) => (includesRole(held, part.role) ? held : part.role), role);
+}
+
+/** @returns the groups and projects of a scope; undefined: all of the account */
+export function listParts(scope: Scope | Parts): Omit<Parts, 'type'> | undefined {
+  if (scope.type === 'account') return undefined;
+  if (scope.type === 'parts') return scope;
+  const { type, id } = scope;
+  return type === 'project' ? { groups: [], projects: [id] } : { groups: [id], projects: [] };
 }
 
 /** The project a request is about, once it is known that the caller reaches it. */

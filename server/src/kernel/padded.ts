@@ -9,3 +9,7 @@ export function padToPowerOfTwo<Entry>(list: readonly Entry[]): readonly Entry[]
   const length = 2 ** Math.ceil(Math.log2(list.length));
   return [...list, ...Array<Entry>(length - list.length).fill(last)];
 }
+
+/** @returns the ids for `in (…)`, which takes no empty list: no row has the id 0 */
+export const padIds = (ids: readonly number[]): readonly number[] =>
+  ids.length === 0 ? [0] : padToPowerOfTwo(ids);

@@ -1,14 +1,14 @@
-import type { Role } from './caller.ts';
+import type { PartRole, PartScope, Role } from './caller.ts';
 
 /** Which role a group of the company's provider gives. Source: docs/interface.md §5.7. */
-export interface RoleRule {
+export type RoleRule = {
   /** As the provider names it; `*`: whomever it signs in. */
   readonly group: string;
-  readonly role: Role;
-}
+} & (PartRole | { readonly role: Exclude<Role, 'none'>; readonly scope?: never });
 
 const ROLES: readonly unknown[] = ['owner', 'editor', 'viewer'] satisfies Role[];
-const MEMBERS: readonly string[] = ['group', 'role'] satisfies (keyof RoleRule)[];
+const PART_ROLES: readonly unknown[] = ['editor', 'viewer'] satisfies PartRole['role'][];
+const PARTS: readonly unknown[] = ['project-group', 'project'] satisfies PartScope['type'][];
 
 /** @returns undefined for what is no JSON list of rules */
 export function readRoleRules(text: string): RoleRule[] | undefined {
@@ -21,8 +21,20 @@ export function readRoleRules(text: string): RoleRule[] | undefined {
 }
 
 function isRule(given: unknown): given is RoleRule {
-  if (typeof given !== 'object' || given === null) return false;
-  const { group, role } = given as Partial<Record<string, unknown>>;
+  if (!isObjectOf(given, ['group', 'role', 'scope'])) return false;
+  const { group, role, scope } = given;
   const isNamed = typeof group === 'string' && group !== '';
-  return isNamed && ROLES.includes(role) && Object.keys(given).every((name) => MEMBERS.includes(name));
+  if (scope === undefined) return isNamed && ROLES.includes(role);
+  return isNamed && PART_ROLES.includes(role) && isPart(scope);
+}
+
+function isPart(scope: unknown): boolean {
+  if (!isObjectOf(scope, ['type', 'id'])) return false;
+  return PARTS.includes(scope.type) && Number.isSafeInteger(scope.id) && Number(scope.id) > 0;
+}
+
+function isObjectOf(given: unknown, members: readonly string[]): given is Partial<Record<string, unknown>> {
+  return (
+    typeof given === 'object' && given !== null && Object.keys(given).every((name) => members.includes(name))
+  );
 }

@@ -1,4 +1,6 @@
 import { type ExpressionBuilder, sql } from 'kysely';
+import { listParts } from '../kernel/caller.ts';
+import { padIds } from '../kernel/padded.ts';
 import type { ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
 import type { Actor } from './author.ts';
 import type { PagePlace } from './list-page.ts';
@@ -100,10 +102,14 @@ function isWanted({ action, actor }: AuditWish) {
 
 function inReach({ scope }: Reach) {
   return (eb: ExpressionBuilder<ControlSchema, 'audit_log'>) => {
-    if (scope.type === 'account') return sql<boolean>`true`;
-    if (scope.type === 'project') return eb('project_id', '=', scope.id);
-    const projects = eb.selectFrom('project').select('id').where('project_group_id', '=', scope.id);
-    const ofGroup = eb.and([eb('project_id', 'is', null), eb('project_group_id', '=', scope.id)]);
-    return eb.or([eb('project_id', 'in', projects), ofGroup]);
+    const parts = listParts(scope);
+    if (parts === undefined) return sql<boolean>`true`;
+    const groups = padIds(parts.groups);
+    const projects = eb.selectFrom('project').select('id').where('project_group_id', 'in', groups);
+    return eb.or([
+      eb('project_id', 'in', padIds(parts.projects)),
+      eb('project_id', 'in', projects),
+      eb.and([eb('project_id', 'is', null), eb('project_group_id', 'in', groups)]),
+    ]);
   };
 }

@@ -4,7 +4,7 @@ import type { ControlTransaction, Database } from '../storage/storage.ts';
 import { type AuditLog, type Change, describeChange } from './audit-log.ts';
 import type { Author } from './author.ts';
 import { type ListPage, type PageWish, readPlace, toPage } from './list-page.ts';
-import { type ProjectGroup, type Reach, reachesGroup } from './project.ts';
+import { type ProjectGroup, type Reach, reachesGroup, reachesNoGroup } from './project.ts';
 import {
   findGroup,
   findProjectsOfGroup,
@@ -55,7 +55,7 @@ export function createGroupManagement({
 }: GroupManagementParts): GroupManagement {
   return {
     async listGroups(reach, wish) {
-      refuseProjectKey(reach);
+      refuseWithoutGroup(reach);
       const place = readPlace(wish);
       return toPage(await listGroupsInReach(database.read, reach, place), place);
     },
@@ -99,14 +99,14 @@ async function getGroupInReach(
   reach: Reach,
   id: number,
 ): Promise<ProjectGroup> {
-  refuseProjectKey(reach);
+  refuseWithoutGroup(reach);
   const group = await findGroup(rows, id);
   if (group === undefined || !reachesGroup(reach, group)) throw new ServiceError('not_found');
   return group;
 }
 
-function refuseProjectKey(reach: Reach): void {
-  if (reach.scope.type === 'project') throw new ServiceError('scope_refused');
+function refuseWithoutGroup(reach: Reach): void {
+  if (reachesNoGroup(reach)) throw new ServiceError('scope_refused');
 }
 
 async function refuseNotEmpty(tx: ControlTransaction, groupId: number): Promise<void> {

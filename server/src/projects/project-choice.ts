@@ -33,8 +33,9 @@ export function createProjectChoice(database: Database, clock: Clock): ProjectCh
   async function findOnly(reach: Reach): Promise<Project | undefined> {
     const { accountId, scope } = reach;
     if (scope.type === 'project') return findInReach(reach, scope.id);
-    const key = scope.type === 'account' ? `account ${accountId}` : `group ${accountId} ${scope.id}`;
-    return onlyProjects.get(key, () => findOnlyProject(database.read, reach));
+    return onlyProjects.get(`${accountId} ${JSON.stringify(scope)}`, () =>
+      findOnlyProject(database.read, reach),
+    );
   }
 
   return {

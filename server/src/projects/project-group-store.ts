@@ -1,3 +1,5 @@
+import { listParts } from '../kernel/caller.ts';
+import { padIds } from '../kernel/padded.ts';
 import type { ControlTransaction, Database } from '../storage/storage.ts';
 import type { PagePlace } from './list-page.ts';
 import type { ProjectGroup, Reach } from './project.ts';
@@ -11,21 +13,19 @@ export async function findGroup(
   return rows.selectFrom('project_group').select(COLUMNS).where('id', '=', id).executeTakeFirst();
 }
 
-/** @returns the groups in reach, by id; none for the key of a project. */
+/** @returns the groups in reach, by id. */
 export async function listGroupsInReach(
   rows: Database['read'],
   { accountId, scope }: Reach,
   place: PagePlace,
 ): Promise<ProjectGroup[]> {
-  if (scope.type === 'project') return [];
+  const parts = listParts(scope);
   return rows
     .selectFrom('project_group')
     .select(COLUMNS)
     .where('account_id', '=', accountId)
     .where('id', '>', place.after ?? 0)
-    .$if(scope.type === 'project-group', (query) =>
-      query.where('id', '=', scope.type === 'account' ? 0 : scope.id),
-    )
+    .$if(parts !== undefined, (query) => query.where('id', 'in', padIds(parts?.groups ?? [])))
     .orderBy('id')
     .limit(place.count)
     .execute();

@@ -14,6 +14,7 @@ import {
   RESTORABLE_MS,
   type Reach,
   reachesGroup,
+  reachesNoGroup,
   reachesProject,
 } from './project.ts';
 import { findGroup } from './project-group-store.ts';
@@ -106,6 +107,7 @@ export function createProjectManagement(parts: ProjectManagementParts): ProjectM
         const before = await findProject(tx, id);
         const isInReach = before !== undefined && reachesProject(author, before);
         if (!isInReach || !isRestorable(before, clock.now())) throw new ServiceError('not_found');
+        refuseReachedAlone(author, before);
         const project = { ...before, deletedAt: null };
         await updateProject(tx, project);
         return { project, change: projectChange(author, 'restored', project), beside };
@@ -136,7 +138,9 @@ async function writeProject(
 
 async function getToChange(tx: ControlTransaction, author: Author, id: number): Promise<Project> {
   refuseProjectKey(author);
-  return refuseUnlessInUse(await findProject(tx, id), author);
+  const project = refuseUnlessInUse(await findProject(tx, id), author);
+  refuseReachedAlone(author, project);
+  return project;
 }
 
 function refuseUnlessInUse(project: Project | undefined, reach: Reach): Project {
@@ -145,8 +149,13 @@ function refuseUnlessInUse(project: Project | undefined, reach: Reach): Project 
   return project;
 }
 
-function refuseProjectKey({ scope }: Reach): void {
-  if (scope.type === 'project') throw new ServiceError('scope_refused');
+function refuseProjectKey(reach: Reach): void {
+  if (reachesNoGroup(reach)) throw new ServiceError('scope_refused');
+}
+
+/** Of a user with roles for several parts: a project that is one of them by itself. @throws scope_refused */
+function refuseReachedAlone(reach: Reach, { projectGroupId, accountId }: Project): void {
+  if (!reachesGroup(reach, { id: projectGroupId, accountId })) throw new ServiceError('scope_refused');
 }
 
 /**

@@ -1,4 +1,6 @@
 import type { ExpressionBuilder, Selectable } from 'kysely';
+import { listParts } from '../kernel/caller.ts';
+import { padIds } from '../kernel/padded.ts';
 import type { ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
 import type { PagePlace } from './list-page.ts';
 import { DEFAULT_SETTINGS, type Project, type ProjectSettings, type Reach } from './project.ts';
@@ -98,9 +100,10 @@ export async function removeProject(tx: ControlTransaction, id: number): Promise
 function inReach({ accountId, scope }: Reach) {
   return (eb: ExpressionBuilder<ControlSchema, 'project'>) => {
     const ofAccount = eb('project.account_id', '=', accountId);
-    if (scope.type === 'account') return ofAccount;
-    const below = scope.type === 'project' ? 'project.id' : 'project.project_group_id';
-    return eb.and([ofAccount, eb(below, '=', scope.id)]);
+    const parts = listParts(scope);
+    if (parts === undefined) return ofAccount;
+    const ofGroups = eb('project.project_group_id', 'in', padIds(parts.groups));
+    return eb.and([ofAccount, eb.or([ofGroups, eb('project.id', 'in', padIds(parts.projects))])]);
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Caller } from '../kernel/caller.ts';
+import { type Caller, listParts } from '../kernel/caller.ts';
 
 export interface ProjectSettings {
   /** The delete guard, in percent of the products present; 100 is off. Source: docs/interface.md §4.4. */
@@ -59,16 +59,24 @@ export function reachesProject(
   project: Pick<Project, 'id' | 'accountId' | 'projectGroupId'>,
 ): boolean {
   if (project.accountId !== reach.accountId) return false;
-  if (reach.scope.type === 'account') return true;
-  if (reach.scope.type === 'project-group') return project.projectGroupId === reach.scope.id;
-  return project.id === reach.scope.id;
+  const parts = listParts(reach.scope);
+  return (
+    parts === undefined ||
+    parts.groups.includes(project.projectGroupId) ||
+    parts.projects.includes(project.id)
+  );
 }
 
 /** A project's key stands below its group and does not reach it. */
 export function reachesGroup(reach: Reach, group: Pick<ProjectGroup, 'id' | 'accountId'>): boolean {
   if (group.accountId !== reach.accountId) return false;
-  if (reach.scope.type === 'account') return true;
-  return reach.scope.type === 'project-group' && group.id === reach.scope.id;
+  const parts = listParts(reach.scope);
+  return parts === undefined || parts.groups.includes(group.id);
+}
+
+/** Without any, projects are reached one by one, and are not themselves changed. */
+export function reachesNoGroup({ scope }: Pick<Reach, 'scope'>): boolean {
+  return listParts(scope)?.groups.length === 0;
 }
 
 /** `de-DE` → `de` and `DE`. Source: docs/interface.md §2.1. */

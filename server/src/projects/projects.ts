@@ -4,7 +4,7 @@
  * never whether a key is good: that is access. It never touches a catalog; whoever purges a project is told
  * which one.
  */
-import { type Caller, type ChosenProject, originOf, type Scope } from '../kernel/caller.ts';
+import { type Caller, type ChosenProject, originOf, type PartScope, type Scope } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { ControlTransaction, Database } from '../storage/storage.ts';
@@ -33,7 +33,7 @@ export type { NewProject, Reach } from './project.ts';
 export { createShortCache } from './short-cache.ts';
 
 /** Runs in the transaction in which a project group or a project ceases to exist. */
-type GoneListener = (tx: ControlTransaction, gone: Exclude<Scope, { type: 'account' }>) => Promise<void>;
+type GoneListener = (tx: ControlTransaction, gone: PartScope) => Promise<void>;
 
 export interface Projects
   extends AuditLog,

@@ -37,7 +37,8 @@ export interface ControlSchema {
     account_id: number;
     email: string;
     name: string;
-    role: 'owner' | 'editor' | 'viewer';
+    role: 'owner' | 'editor' | 'viewer' | 'none';
+    roles: Generated<string>;
     password_hash: string;
     created_at: number;
     signed_in_at: number | null;
@@ -59,7 +60,8 @@ export interface ControlSchema {
     id: Generated<number>;
     account_id: number;
     email: string;
-    role: 'owner' | 'editor' | 'viewer';
+    role: 'owner' | 'editor' | 'viewer' | 'none';
+    roles: Generated<string>;
     hash: string;
     created_at: number;
     created_by: string;

@@ -37,6 +37,7 @@ export {
   createPayloadFiles,
   createPayloadRows,
   type PayloadFiles,
+  type PayloadWriter,
   readEncoding,
   unpack,
   unpackNow,

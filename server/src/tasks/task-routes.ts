@@ -42,6 +42,17 @@ async function getTask(
   return task;
 }
 
+/** A user's roles may change while the answer goes out. */
+function refuseWhenLost({ projects }: TaskRouteParts, request: FastifyRequest, { projectId }: Task): void {
+  const { checkCaller } = request;
+  request.checkCaller = async () => {
+    await checkCaller?.();
+    const { caller } = request;
+    const isLost = caller.scope.type === 'parts' && !(await projects.reachesProject(caller, projectId));
+    if (isLost) throw new ServiceError('scope_refused');
+  };
+}
+
 function serveTaskList(server: Server, { tasks }: TaskRouteParts): void {
   const endpoint = {
     method: 'GET',
@@ -119,6 +130,7 @@ function serveEvents(server: Server, parts: TaskRouteParts, waiting: WaitingCall
   } as const;
   serveRaw(server, endpoint, async (request, reply) => {
     const task = await getTask(parts, request);
+    refuseWhenLost(parts, request, task);
     reply.raw.once('close', waiting.enter(request.caller));
     reply.header('x-accel-buffering', 'no');
     const events = Readable.from(followAsEvents(parts.tasks, task, request));

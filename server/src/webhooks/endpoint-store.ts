@@ -1,5 +1,6 @@
 import type { ExpressionBuilder, Selectable } from 'kysely';
-import type { Scope } from '../kernel/caller.ts';
+import { listParts, type PartScope } from '../kernel/caller.ts';
+import { padIds } from '../kernel/padded.ts';
 import type { PagePlace, Reach } from '../projects/projects.ts';
 import type { ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -113,10 +114,7 @@ export async function removeEndpoints(tx: ControlTransaction, ids: readonly numb
   await tx.deleteFrom('webhook_endpoint').where('id', 'in', ids).execute();
 }
 
-export async function listEndpointsOf(
-  tx: ControlTransaction,
-  scope: Exclude<Scope, { type: 'account' }>,
-): Promise<number[]> {
+export async function listEndpointsOf(tx: ControlTransaction, scope: PartScope): Promise<number[]> {
   const found = await tx
     .selectFrom('webhook_endpoint')
     .select('id')
@@ -130,13 +128,18 @@ export async function listEndpointsOf(
 function inReach({ accountId, scope }: Reach) {
   return (eb: ExpressionBuilder<ControlSchema, 'webhook_endpoint'>) => {
     const ofAccount = eb('webhook_endpoint.account_id', '=', accountId);
-    if (scope.type === 'account') return ofAccount;
-    const ofScope = eb.and([ofAccount, eb('scope_type', '=', scope.type), eb('scope_id', '=', scope.id)]);
-    if (scope.type === 'project') return ofScope;
-    const projects = eb.selectFrom('project').select('project.id').where('project_group_id', '=', scope.id);
-    return eb.or([
-      ofScope,
-      eb.and([ofAccount, eb('scope_type', '=', 'project'), eb('scope_id', 'in', projects)]),
+    const parts = listParts(scope);
+    if (parts === undefined) return ofAccount;
+    const groups = padIds(parts.groups);
+    const projects = eb.selectFrom('project').select('project.id').where('project_group_id', 'in', groups);
+    const isOf = (type: PartScope['type']) => eb('scope_type', '=', type);
+    return eb.and([
+      ofAccount,
+      eb.or([
+        eb.and([isOf('project-group'), eb('scope_id', 'in', groups)]),
+        eb.and([isOf('project'), eb('scope_id', 'in', padIds(parts.projects))]),
+        eb.and([isOf('project'), eb('scope_id', 'in', projects)]),
+      ]),
     ]);
   };
 }

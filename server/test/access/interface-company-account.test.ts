@@ -17,6 +17,9 @@ const rules = [
   { group: 'Relata admins', role: 'owner' },
   { group: 'Catalog team', role: 'editor' },
   { group: 'Everybody', role: 'viewer' },
+  { group: 'Bike shop', role: 'editor', scope: { type: 'project-group', id: 1 } },
+  { group: 'Bike shop', role: 'viewer', scope: { type: 'project', id: 4711 } },
+  { group: 'Gone shop', role: 'viewer', scope: { type: 'project', id: 4711 } },
 ];
 const service = shareService({
   settings: {
@@ -86,7 +89,13 @@ test('whoever signs in for the first time becomes a user with the role of their 
   const answer = await browser.signIn(subject);
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
   const { id, ...user } = answer.body.user;
-  assert.deepEqual(user, { email, name: 'Person 1', role: 'editor', signsInWith: 'company-account' });
+  assert.deepEqual(user, {
+    email,
+    name: 'Person 1',
+    role: 'editor',
+    roles: [],
+    signsInWith: 'company-account',
+  });
   const cookies = answer.headers.getSetCookie();
   assert.match(
     cookies[0] ?? '',
@@ -99,6 +108,32 @@ test('whoever signs in for the first time becomes a user with the role of their 
   assert.equal((await browser.call('GET', '/management/users')).status, 403);
   const log = await service().call('GET', `/management/audit-log?actor=user:${id}&action=user`);
   assert.deepEqual(log.body.items[0].details, { email, role: 'editor', by: 'company account' });
+});
+
+test('groups give roles for project groups and projects, anew at each sign-in (§5.7 rule 5)', async () => {
+  const { subject } = employ('Bike shop', 'Others');
+  const browser = new CompanyBrowser();
+  const roles = [{ scope: { type: 'project-group', id: 1 }, role: 'editor' }];
+  const { user } = (await browser.signIn(subject)).body;
+  assert.deepEqual([user.role, user.roles], ['none', roles], 'what does not exist is left out');
+  const { items } = await browser.succeed('GET', '/management/projects');
+  assert.ok(items.length > 0 && items.every((one: { projectGroupId: number }) => one.projectGroupId === 1));
+  assert.equal(
+    (await browser.call('POST', '/management/project-groups', { body: { name: 'x' } })).status,
+    401,
+  );
+  const owner = await signUpOwner(service(), { origin: ORIGIN });
+  const change = { body: { roles: [] } };
+  const changed = await owner.browser.call('PATCH', `/management/users/${user.id}`, change);
+  assertRefused(changed, 409, 'The groups of the company account decide the role of this user');
+  moveTo(subject, 'Bike shop', 'Everybody');
+  const both = (await new CompanyBrowser().signIn(subject)).body.user;
+  assert.deepEqual([both.role, both.roles], ['viewer', roles]);
+  moveTo(subject, 'Everybody');
+  assert.deepEqual((await new CompanyBrowser().signIn(subject)).body.user.roles, []);
+  moveTo(subject, 'Gone shop');
+  const refused = await new CompanyBrowser().signIn(subject);
+  assertRefused(refused, 403, 'Your company account has no role here');
 });
 
 test('a sign-in uses a code with PKCE, state and nonce, and goes to the provider alone (§5.7 rule 3)', async () => {
@@ -127,6 +162,7 @@ test('the groups decide anew at each sign-in, and without a role nobody comes in
   const second = new CompanyBrowser();
   assert.deepEqual((await second.signIn(subject)).body.user, {
     ...{ id, email: `${subject}@company.example`, name: `Person ${people}`, role: 'viewer' },
+    roles: [],
     signsInWith: 'company-account',
   });
   assert.equal((await first.succeed('GET', '/management/session')).user.role, 'viewer', 'in all sessions');

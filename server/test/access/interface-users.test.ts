@@ -22,6 +22,7 @@ test('an owner link makes an owner who is signed in (§5.6 rule 3, §14.5)', asy
     email: 'ada@shop.example',
     name: 'Ada',
     role: 'owner',
+    roles: [],
     signsInWith: 'password',
   });
   assert.equal(answer.account.name, 'Main');
@@ -563,10 +564,18 @@ test('an invitation makes a user once, of its address and role (§14.6 rule 4)',
   const accept = (body: object) =>
     new Browser(service().address).call('POST', '/management/invitations/accept', { body });
   const given = { token: tokenOf(link), name: 'Eve', password: PASSWORD };
+  const check = (token: string) =>
+    new Browser(service().address).call('POST', '/management/links/check', { body: { token } });
+  const found = await check(given.token);
+  assert.deepEqual(
+    [found.body.type, found.body.role, found.body.email],
+    ['invitation', 'editor', email.toLowerCase()],
+  );
   assert.equal((await accept({ ...given, password: 'short' })).status, 400);
   assert.equal((await accept({ ...given, role: 'owner' })).status, 400, 'nobody names their own role');
   const accepted = await accept(given);
   assert.equal(accepted.body.user.role, 'editor');
+  assertRefused(await check(given.token), 400, /^The link is not valid/);
   assert.equal(accepted.body.user.email, email.toLowerCase());
   assertRefused(await accept(given), 400, /^The link is not valid/);
   const again = await owner.browser.call('POST', '/management/invitations', {
@@ -621,7 +630,7 @@ test('account keys manage users too, lower keys do not (§14.6 rule 1)', async (
   const owner = await signUpOwner(service());
   const { body: users } = await service().call('GET', '/management/users');
   const found = users.items.find(({ id }: { id: number }) => id === owner.id);
-  const fields = ['id', 'email', 'name', 'role', 'createdAt', 'signedInAt', 'signsInWith'];
+  const fields = ['id', 'email', 'name', 'role', 'roles', 'createdAt', 'signedInAt', 'signsInWith'];
   assert.deepEqual(Object.keys(found), fields);
   const scopes = [
     { scope: { type: 'project', id: service().projectId } },

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   aimAt,
   Caller,
@@ -7,10 +10,10 @@ import {
   createProject,
   waitUntilTidy,
 } from '../support/catalogs/catalog-caller.ts';
-import { createRandom } from '../support/catalogs/catalog-model.ts';
+import { createRandom, readProduct } from '../support/catalogs/catalog-model.ts';
 import { endLeases } from '../support/killed-process.ts';
 import { startProcess } from '../support/service-process.ts';
-import { createTestStore, testedStore } from '../support/test-store.ts';
+import { createTestStore, embeddedOnly, testedStore } from '../support/test-store.ts';
 
 /**
  * The service is killed at random moments while it writes, and started again on the same data. Afterwards everything
@@ -102,3 +105,52 @@ for (const { left, sql, status } of HALF_CLOSED) {
     assert.equal((await service.call('POST', path('initiate'))).status, 200);
   });
 }
+
+test(
+  'a loss of power takes staged batches, which are not synced: the commit stages them again',
+  embeddedOnly('PostgreSQL decides itself what it has written when it crashes'),
+  async (t) => {
+    const store = await createTestStore(t);
+    let service = await startProcess(store);
+    const projectId = await createProject(service);
+    const post = async (step: string, body?: object) => {
+      const query = `projectId=${projectId}${step === 'start' ? '&batches=2' : ''}`;
+      const answer = await service.call('POST', `/products/batch/${step}?${query}`, { body });
+      assert.equal(answer.status, 200, answer.text);
+      return answer.body;
+    };
+    const commit = async () => {
+      const { id } = (await post('start')).data.task;
+      const { body } = await service.call('GET', `/tasks/${id}?wait=60`);
+      assert.equal(body.task.taskStatus, 'FINISHED');
+    };
+    const batch = (identifier: string, key: string) =>
+      post('upload', {
+        products: [{ identifier, name: identifier, attributes: [{ key, value: 'red' }] }],
+      });
+    await post('initiate');
+    await batch('A', 'Colour');
+    await batch('B', 'Colour');
+    await commit();
+    assert.equal(await service.stop(), 0);
+
+    service = await startProcess(store);
+    await post('initiate');
+    await batch('A', 'Colour');
+    await batch('C', 'Shade');
+    const countStaged = () =>
+      store.readCatalog<{ count: number }>(projectId, 'select count(*) as count from staged_batch');
+    while ((await countStaged())[0]?.count !== 2) await delay(20);
+    await service.kill();
+    for (const suffix of ['-wal', '-shm'])
+      await rm(join(store.dataDir, 'catalogs', `${projectId}.db${suffix}`), { force: true });
+    assert.deepEqual((await countStaged())[0]?.count, 0, 'what was not synced is gone');
+
+    service = await startProcess(store);
+    await commit();
+    const path = `/management/projects/${projectId}/products?format=ndjson`;
+    const lines = (await service.call('GET', path)).text.trimEnd().split('\n');
+    const kept = lines.map((line) => readProduct(JSON.parse(line)).identifier);
+    assert.deepEqual(kept.sort(), ['A', 'C']);
+  },
+);

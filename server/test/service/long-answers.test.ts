@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Browser, PASSWORD } from '../support/browser.ts';
+import { addUser } from '../support/people.ts';
 import { createCatalog, shareService } from '../support/shared-service.ts';
 
 /** Answers that go on for long, or that nobody takes: docs/interface.md §5.1 and §8. */
@@ -48,7 +49,15 @@ test('events and exports end within seconds once their key or session may call n
   const events = `/tasks/${task.id}/events`;
   const withKey = `Authorization: Bearer ${key.key}`;
   const lines = `/management/projects/${catalog.projectId}/products?format=ndjson`;
+  const part = await addUser({ browser }, 'viewer');
+  const setRole = async (role: string, id: number) => {
+    const roles = [{ scope: { type: 'project', id }, role: 'viewer' }];
+    await browser.succeed('PATCH', `/management/users/${part.id}`, { role, roles });
+  };
+  await setRole('none', catalog.projectId);
   const held = await Promise.all([
+    begin(t, events, `Cookie: ${part.browser.cookie}`),
+    begin(t, lines, `Cookie: ${part.browser.cookie}`),
     begin(t, events, withKey),
     begin(t, events, `Cookie: ${browser.cookie}`),
     begin(t, events, `Cookie: ${elsewhere.cookie}`),
@@ -56,6 +65,7 @@ test('events and exports end within seconds once their key or session may call n
   ]);
   const kept = await begin(t, events, `Authorization: Bearer ${service().key}`);
   const allEnded = Promise.all(held.map(ended));
+  await setRole('none', service().projectId);
   await service().call('DELETE', `/management/api-keys/${key.id}`);
   await browser.succeed('DELETE', '/management/sessions?others=true');
   await browser.succeed('DELETE', '/management/session');

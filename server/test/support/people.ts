@@ -29,7 +29,7 @@ type Owner = Awaited<ReturnType<typeof signUpOwner>>;
 export const tokenOf = (link: string) => link.split('/').at(-1) ?? '';
 
 /** A user whom the owner invites. */
-export async function addUser(owner: Owner, role: string, email = nextEmail()) {
+export async function addUser(owner: Pick<Owner, 'browser'>, role: string, email = nextEmail()) {
   const { link } = await owner.browser.succeed('POST', '/management/invitations', { email, role });
   const browser = new Browser(owner.browser.address);
   browser.headers = owner.browser.headers;

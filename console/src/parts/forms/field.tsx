@@ -1,5 +1,6 @@
 import { Switch } from '@base-ui/react/switch';
 import { type ComponentProps, type ReactNode, useId, useState } from 'react';
+import { useLocked } from './fields.tsx';
 
 export interface Label {
   label: string;
@@ -140,21 +141,23 @@ export function SwitchField({
   onChange,
 }: Label & { checked: boolean; onChange(checked: boolean): void }) {
   const id = useId();
+  const isLocked = useLocked();
   return (
     <div className="field">
       <div className="row">
         <Switch.Root
+          disabled={isLocked}
           className="switch"
           checked={checked}
           onCheckedChange={onChange}
-          aria-labelledby={`${id}-label`}
+          id={id}
           aria-describedby={hint ? `${id}-hint` : undefined}
         >
           <Switch.Thumb className="switch-thumb" />
         </Switch.Root>
-        <span id={`${id}-label`} className="label">
+        <label htmlFor={id} className="label">
           {label}
-        </span>
+        </label>
       </div>
       <Hint id={id}>{hint}</Hint>
     </div>

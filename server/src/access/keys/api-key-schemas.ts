@@ -18,12 +18,14 @@ const RateLimit = Type.Object(
   { additionalProperties: false },
 );
 
+export const WirePartScope = Type.Object(
+  { type: Type.Union([Type.Literal('project-group'), Type.Literal('project')]), id: Id },
+  { additionalProperties: false },
+);
+
 const WireScope = Type.Union([
   Type.Object({ type: Type.Literal('account') }, { additionalProperties: false }),
-  Type.Object(
-    { type: Type.Union([Type.Literal('project-group'), Type.Literal('project')]), id: Id },
-    { additionalProperties: false },
-  ),
+  WirePartScope,
 ]);
 
 const wireKeyFields = {

@@ -1,6 +1,6 @@
 import { type ExpressionBuilder, type Selectable, sql } from 'kysely';
-import type { Scope } from '../../kernel/caller.ts';
-import { padToPowerOfTwo } from '../../kernel/padded.ts';
+import { listParts, type PartScope, type Scope } from '../../kernel/caller.ts';
+import { padIds, padToPowerOfTwo } from '../../kernel/padded.ts';
 import type { PagePlace, Reach } from '../../projects/projects.ts';
 import type { ControlSchema, ControlTransaction, Database } from '../../storage/storage.ts';
 import type { ApiKey, KeyHash } from './api-key.ts';
@@ -84,10 +84,7 @@ export async function removeKey(tx: ControlTransaction, id: number): Promise<voi
   await tx.deleteFrom('api_key').where('id', '=', id).execute();
 }
 
-export async function removeKeysOf(
-  tx: ControlTransaction,
-  scope: Exclude<Scope, { type: 'account' }>,
-): Promise<void> {
+export async function removeKeysOf(tx: ControlTransaction, scope: PartScope): Promise<void> {
   await tx
     .deleteFrom('api_key')
     .where('scope_type', '=', scope.type)
@@ -134,12 +131,19 @@ export async function saveUses(database: Database, uses: readonly KeyUse[]): Pro
 function inReach({ accountId, scope }: Reach) {
   return (eb: ExpressionBuilder<ControlSchema, 'api_key'>) => {
     const ofAccount = eb('api_key.account_id', '=', accountId);
-    if (scope.type === 'account') return ofAccount;
-    const ofScope = eb.and([ofAccount, eb('scope_type', '=', scope.type), eb('scope_id', '=', scope.id)]);
-    if (scope.type === 'project') return ofScope;
-    const projects = eb.selectFrom('project').select('project.id').where('project_group_id', '=', scope.id);
-    const below = eb.and([ofAccount, eb('scope_type', '=', 'project'), eb('scope_id', 'in', projects)]);
-    return eb.or([ofScope, below]);
+    const parts = listParts(scope);
+    if (parts === undefined) return ofAccount;
+    const groups = padIds(parts.groups);
+    const projects = eb.selectFrom('project').select('project.id').where('project_group_id', 'in', groups);
+    const isOf = (type: PartScope['type']) => eb('scope_type', '=', type);
+    return eb.and([
+      ofAccount,
+      eb.or([
+        eb.and([isOf('project-group'), eb('scope_id', 'in', groups)]),
+        eb.and([isOf('project'), eb('scope_id', 'in', padIds(parts.projects))]),
+        eb.and([isOf('project'), eb('scope_id', 'in', projects)]),
+      ]),
+    ]);
   };
 }
 

@@ -4,4 +4,4 @@
  */
 export { makeAttempt } from './attempt.ts';
 export { type CompanyAccount, createProvider, type Provider, type ProviderSettings } from './provider.ts';
-export { findRole } from './role-rules.ts';
+export { findRoles } from './role-rules.ts';

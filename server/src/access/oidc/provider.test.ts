@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { systemClock } from '../../kernel/clock.ts';
 import { readRoleRules } from '../../kernel/role-rules.ts';
-import { createProvider, findRole } from './oidc.ts';
+import { createProvider, findRoles } from './oidc.ts';
 
 const RETURN_URL = 'http://relata.example/console/';
 
@@ -86,10 +86,27 @@ test('the highest role of all groups counts, and a star is everybody (§5.7 rule
     '[{"group":"a","role":"viewer"},{"group":"b","role":"owner"},{"group":"c","role":"editor"}]',
   );
   assert.ok(rules);
-  assert.equal(findRole(rules, ['a', 'b', 'c']), 'owner');
-  assert.equal(findRole(rules, ['c', 'a', 'x']), 'editor');
-  assert.equal(findRole(rules, ['x', '*', 'A']), undefined);
-  assert.equal(findRole([...rules, { group: '*', role: 'viewer' }], []), 'viewer');
+  const none = { role: 'none', roles: [] };
+  assert.deepEqual(findRoles(rules, ['a', 'b', 'c']), { role: 'owner', roles: [] });
+  assert.deepEqual(findRoles(rules, ['c', 'a', 'x']), { role: 'editor', roles: [] });
+  assert.deepEqual(findRoles(rules, ['x', '*', 'A']), none);
+  assert.equal(findRoles([...rules, { group: '*', role: 'viewer' }], []).role, 'viewer');
+  const [shop, one] = [{ type: 'project-group', id: 2 } as const, { type: 'project', id: 2 } as const];
+  const parts = readRoleRules(
+    JSON.stringify([
+      { group: 'a', role: 'editor', scope: shop },
+      { group: '*', role: 'viewer', scope: shop },
+      { group: 'a', role: 'viewer', scope: one },
+    ]),
+  );
+  assert.deepEqual(findRoles(parts ?? [], ['a']), {
+    role: 'none',
+    roles: [
+      { scope: shop, role: 'editor' },
+      { scope: one, role: 'viewer' },
+    ],
+  });
+  assert.deepEqual(findRoles(parts ?? [], []).roles, [{ scope: shop, role: 'viewer' }]);
   for (const bad of [
     '',
     '{}',
@@ -99,6 +116,12 @@ test('the highest role of all groups counts, and a star is everybody (§5.7 rule
     '[{"group":"","role":"owner"}]',
     '[{"group":"a","role":"admin"}]',
     '[{"group":"a","role":"owner","x":1}]',
+    '[{"group":"a","role":"none"}]',
+    '[{"group":"a","role":"owner","scope":{"type":"project","id":1}}]',
+    '[{"group":"a","role":"editor","scope":{"type":"account"}}]',
+    '[{"group":"a","role":"editor","scope":{"type":"project","id":0}}]',
+    '[{"group":"a","role":"editor","scope":{"type":"project","id":1,"x":1}}]',
+    '[{"group":"a","role":"editor","scope":null}]',
   ])
     assert.equal(readRoleRules(bad), undefined, bad);
 });

@@ -1,11 +1,11 @@
-import type { UserCaller } from '../../kernel/caller.ts';
+import type { PartRole, UserCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { describeChange } from '../../projects/projects.ts';
 import type { ControlTransaction } from '../../storage/storage.ts';
 import {
   type CompanyAccount,
   createProvider,
-  findRole,
+  findRoles,
   makeAttempt,
   type ProviderSettings,
 } from '../oidc/oidc.ts';
@@ -81,14 +81,16 @@ export function createCompanySignIn(parts: CompanySignInParts): CompanySignIn {
     },
     async finishCompanySignIn(returned, visitor) {
       const account = await findAccount(returned);
-      const role = findRole(oidc?.roles ?? [], account.groups);
+      const found = findRoles(oidc?.roles ?? [], account.groups);
+      const roles = await keepPresent(parts, found.roles);
+      const hasRole = found.role !== 'none' || roles.length > 0;
       const opened = await writeSessions(parts, async (tx) => {
         const known = await findUserByIdentity(tx, account);
-        if (role === undefined) {
+        if (!hasRole) {
           if (known !== undefined) await removeSessionsOf(tx, known.id);
           return undefined;
         }
-        const wanted = { email: normalizeEmail(account.email), name: account.name, role };
+        const wanted = { email: normalizeEmail(account.email), name: account.name, role: found.role, roles };
         const { user, what, details } =
           known === undefined
             ? await addUser(parts, { tx, account, wanted })
@@ -110,7 +112,19 @@ export function createCompanySignIn(parts: CompanySignInParts): CompanySignIn {
   };
 }
 
-type Wanted = Pick<User, 'email' | 'name' | 'role'>;
+/** A setting may name parts that are deleted since, or never were. */
+async function keepPresent(
+  { projects }: CompanySignInParts,
+  roles: readonly PartRole[],
+): Promise<PartRole[]> {
+  const [first] = await projects.findAccounts();
+  if (first === undefined) return [];
+  const reach = { accountId: first.id, scope: { type: 'account' } } as const;
+  const present = await Promise.all(roles.map(({ scope }) => projects.reachesScope(reach, scope)));
+  return roles.filter((_, at) => present[at]);
+}
+
+type Wanted = Pick<User, 'email' | 'name' | 'role' | 'roles'>;
 
 interface Entered {
   readonly user: User;
@@ -134,17 +148,24 @@ async function addUser(
   await removeInvitationsTo(tx, { accountId: first.id, email: wanted.email });
   const { issuer, subject } = account;
   const identity = { issuer, subject };
-  const user = await insertUser(tx, { ...wanted, accountId: first.id, identity, createdAt: clock.now() });
-  const details = { email: wanted.email, role: wanted.role, by: 'company account' };
+  const user = await insertUser(tx, {
+    ...wanted,
+    accountId: first.id,
+    identity,
+    createdAt: clock.now(),
+  });
+  const { email, role, roles } = wanted;
+  const details = { email, role, ...(roles.length > 0 && { roles }), by: 'company account' };
   return { user, what: 'created', details };
 }
 
-/** Name, address and role are those of the provider; an address that somebody else has here is left as it was. */
+/** Name, address and roles are those of the provider; an address that somebody else has here is left as it was. */
 async function followProvider(tx: ControlTransaction, known: User, wanted: Wanted): Promise<Entered> {
   const other = await findUserByEmail(tx, wanted.email);
   const isFree = other === undefined || other.id === known.id;
   const after = { ...wanted, email: isFree ? wanted.email : known.email };
-  const before = { email: known.email, name: known.name, role: known.role };
+  const { email, name, role, roles } = known;
+  const before = { email, name, role, roles };
   await updateUser(tx, { id: known.id, ...after });
   if (known.role === 'owner' && after.role !== 'owner') await removeInvitationsBy(tx, known.id);
   return { user: { ...known, ...after }, what: 'signed-in', details: describeChange(before, after) };

@@ -33,6 +33,7 @@ export async function findSession(
       'email',
       'name',
       'role',
+      'roles',
       'console_user.created_at',
       'signed_in_at',
       'issuer',

@@ -1,8 +1,9 @@
 import type { Selectable } from 'kysely';
-import type { Role } from '../../kernel/caller.ts';
+import type { PartRole, Role } from '../../kernel/caller.ts';
 import type { Actor, PagePlace } from '../../projects/projects.ts';
 import type { ControlSchema, ControlTransaction, Database } from '../../storage/storage.ts';
 import type { SecretHash } from './user.ts';
+import { readRoles } from './user-store.ts';
 
 type Rows = Database['read'] | ControlTransaction;
 
@@ -12,6 +13,7 @@ export interface Invitation {
   readonly accountId: number;
   readonly email: string;
   readonly role: Role;
+  readonly roles: readonly PartRole[];
   readonly createdAt: number;
   readonly createdBy: Actor;
   readonly expiresAt: number;
@@ -74,6 +76,7 @@ export async function insertInvitation(
       account_id: invitation.accountId,
       email: invitation.email,
       role: invitation.role,
+      roles: JSON.stringify(invitation.roles),
       hash: invitation.hash,
       created_at: invitation.createdAt,
       created_by: JSON.stringify(createdBy),
@@ -117,6 +120,7 @@ function toInvitation(row: Selectable<ControlSchema['invitation']>): Invitation 
     accountId: row.account_id,
     email: row.email,
     role: row.role,
+    roles: readRoles(row),
     createdAt: row.created_at,
     createdBy: JSON.parse(row.created_by) as Actor,
     expiresAt: row.expires_at,

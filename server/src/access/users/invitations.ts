@@ -1,4 +1,4 @@
-import type { Caller, Role } from '../../kernel/caller.ts';
+import type { Caller, PartRole, Role } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import {
   type Author,
@@ -22,6 +22,7 @@ import {
   removeInvitation,
   removeInvitationsTo,
 } from './invitation-store.ts';
+import { type Roles, refuseUnfitRoles } from './part-roles.ts';
 import { hashPassword, refuseWeakPassword } from './password.ts';
 import { userChange, writeSessions } from './sign-in.ts';
 import { hashSecret, makeSecret, normalizeEmail } from './user.ts';
@@ -47,7 +48,7 @@ export interface Invitations {
   /** In the place of one to the same address. @throws email_taken for a user of the account, key_beyond_own */
   invite(
     author: Caller,
-    given: { email: string; role: Role },
+    given: { email: string; role: Role; roles?: readonly PartRole[] },
     beside?: Beside<Invitation>,
   ): Promise<MadeInvitation>;
   listInvitations(caller: Caller, wish: PageWish): Promise<ListPage<Invitation>>;
@@ -60,13 +61,15 @@ export interface Invitations {
 export function createInvitations(parts: UserManagementParts): Invitations {
   const { database, clock, projects } = parts;
   return {
-    async invite(author, given, beside) {
+    async invite(author, { roles = [], ...who }, beside) {
       refuseUnlessOwner(author);
+      const given = { ...who, roles };
+      await refuseUnfitRoles(projects, author, given);
       return database.write(async (tx) => {
         await refuseLimited(tx, author);
         const { token, ...invitation } = await insertMade(parts, { tx, author, given });
         const { email, role, expiresAt } = invitation;
-        const details = { email, role, expiresAt };
+        const details = { email, role, roles, expiresAt };
         await projects.recordChange({ ...describeChangeOf(author, 'created', invitation), details }, tx);
         await beside?.(tx, invitation);
         return { ...invitation, token };
@@ -95,7 +98,7 @@ export function createInvitations(parts: UserManagementParts): Invitations {
 
 async function insertMade(
   { clock }: UserManagementParts,
-  { tx, author, given }: { tx: ControlTransaction; author: Caller; given: { email: string; role: Role } },
+  { tx, author, given }: { tx: ControlTransaction; author: Caller; given: { email: string } & Roles },
 ): Promise<MadeInvitation> {
   const { accountId } = author;
   const email = normalizeEmail(given.email);
@@ -109,6 +112,7 @@ async function insertMade(
     accountId,
     email,
     role: given.role,
+    roles: given.roles,
     hash: hashSecret(token),
     createdAt: now,
     createdBy: actorOf(author),
@@ -130,12 +134,15 @@ async function accept(
   const passwordHash = await hashPassword(password);
   return writeSessions(parts, async (tx) => {
     const now = clock.now();
-    const { id, accountId, role, createdBy } = await getByToken(tx, hash, now);
+    const { id, accountId, role, roles, createdBy } = await getByToken(tx, hash, now);
     if ((await findUserByEmail(tx, email)) !== undefined) throw new ServiceError('email_taken');
     await removeInvitation(tx, id);
-    const user = await insertUser(tx, { accountId, email, name, role, passwordHash, createdAt: now });
+    const user = await insertUser(tx, {
+      ...{ accountId, email, name, role, roles },
+      ...{ passwordHash, createdAt: now },
+    });
     const opened = await openSession(tx, { user, now, visitor });
-    const details = { email, role, invitedBy: createdBy };
+    const details = { email, role, roles, invitedBy: createdBy };
     await projects.recordChange({ ...userChange(opened.caller, 'created'), details }, tx);
     return opened;
   });

@@ -96,16 +96,17 @@ async function makeOwner(
   { clock }: OwnerLinkParts,
   { tx, accountId, given: { email, name, passwordHash } }: OwnerToMake,
 ): Promise<{ user: User; what: string; details: Readonly<Record<string, unknown>> }> {
-  const role = 'owner' as const;
+  const owner = { role: 'owner', roles: [] } as const;
+  const { role } = owner;
   await removeInvitationsTo(tx, { accountId, email });
   const known = await findUserByEmail(tx, email);
   if (known === undefined) {
-    const added = { accountId, email, name, role, passwordHash, createdAt: clock.now() };
+    const added = { accountId, email, name, ...owner, passwordHash, createdAt: clock.now() };
     return { user: await insertUser(tx, added), what: 'created', details: { email, role, by: 'owner link' } };
   }
   if (known.accountId !== accountId) throw new ServiceError('email_taken');
-  await updateUser(tx, { id: known.id, name, role, passwordHash });
+  await updateUser(tx, { id: known.id, name, ...owner, passwordHash });
   await removeSessionsOf(tx, known.id);
   const details = describeChange({ name: known.name, role: known.role }, { name, role });
-  return { user: { ...known, name, role }, what: 'recovered', details };
+  return { user: { ...known, name, ...owner }, what: 'recovered', details };
 }

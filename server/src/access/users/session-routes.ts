@@ -9,7 +9,9 @@ import {
   CompanyReturn,
   CompanySignInStart,
   Credentials,
+  FoundLink,
   InvitationAcceptance,
+  LinkToken,
   NewOwner,
   PasswordChange,
   SignedIn,
@@ -59,6 +61,15 @@ function serveSignIn(server: Server, parts: SessionRouteParts): void {
 }
 
 function serveLinks(server: Server, parts: SessionRouteParts): void {
+  const check = {
+    method: 'POST',
+    path: '/management/links/check',
+    ...{ config: open, tags },
+    summary: 'What an owner link or an invitation is for',
+    ...{ body: LinkToken, answer: { 200: FoundLink } },
+  } as const;
+  serve(server, check, ({ body }) => parts.access.checkLink(body.token));
+
   const about = { config: open, tags, answer };
   const owner = {
     ...about,

@@ -1,4 +1,5 @@
-import { type Caller, includesRole, isUser, type Role } from '../../kernel/caller.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { type Caller, includesRole, isUser, type PartRole, type Role } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import {
@@ -16,6 +17,7 @@ import type { ControlTransaction, Database } from '../../storage/storage.ts';
 import { refuseLimited } from '../keys/keys.ts';
 import { removeSessionsOf } from './console-session-store.ts';
 import { removeInvitationsBy } from './invitation-store.ts';
+import { refuseUnfitRoles } from './part-roles.ts';
 import { writeSessions } from './sign-in.ts';
 import type { User } from './user.ts';
 import {
@@ -31,6 +33,7 @@ interface UserChange {
   readonly id: number;
   readonly name?: string;
   readonly role?: Role;
+  readonly roles?: readonly PartRole[];
 }
 
 /**
@@ -39,7 +42,7 @@ interface UserChange {
  */
 export interface UserManagement {
   listUsers(caller: Caller, wish: PageWish): Promise<ListPage<User>>;
-  /** Holds from the next request on. @throws not_found, last_owner, key_beyond_own */
+  /** Holds from the next request on. @throws not_found, last_owner, key_beyond_own, request_invalid, scope_refused */
   changeUser(author: Caller, given: UserChange, beside?: Beside<User>): Promise<User>;
   /** Their sessions and the invitations that they made go with them. @throws not_found, last_owner */
   deleteUser(author: Caller, id: number, beside?: Beside<User>): Promise<void>;
@@ -65,19 +68,11 @@ export function createUserManagement(parts: UserManagementParts): UserManagement
       refuseUnlessOwner(author);
       return writeSessions(parts, async (tx) => {
         const before = await getUser(tx, author, id);
-        const after = { ...before, ...change };
-        refuseRoleOfGroups(before, after);
-        if (!includesRole(before.role, after.role)) await refuseLimited(tx, author);
-        if (before.role === 'owner' && after.role !== 'owner') {
-          await refuseLastOwner(tx, before);
-          await removeInvitationsBy(tx, id);
-        }
-        await updateUser(tx, { id, name: after.name, role: after.role });
+        const after = { ...before, ...(change.role === 'owner' && { roles: [] }), ...change };
+        if (hasOtherRoles(before, after)) await checkRoles(parts, { tx, author, before, after });
+        await updateUser(tx, { id, ...changeable(after) });
         const { passwordHash: _, ...user } = after;
-        const details = describeChange(
-          { name: before.name, role: before.role },
-          { name: after.name, role: after.role },
-        );
+        const details = describeChange(changeable(before), changeable(after));
         await projects.recordChange({ ...describeUserChange(author, 'changed', user), details }, tx);
         await beside?.(tx, user);
         return user;
@@ -91,7 +86,7 @@ export function createUserManagement(parts: UserManagementParts): UserManagement
         await removeInvitationsBy(tx, id);
         await removeSessionsOf(tx, id);
         await removeUser(tx, id);
-        const details = { email: user.email, role: user.role };
+        const details = { email: user.email, role: user.role, roles: user.roles };
         await projects.recordChange({ ...describeUserChange(author, 'deleted', user), details }, tx);
         await beside?.(tx, user);
       });
@@ -114,9 +109,38 @@ async function getUser(tx: ControlTransaction, { accountId }: Author, id: number
   return user;
 }
 
+const changeable = ({ name, role, roles }: User) => ({ name, role, roles });
+
+const hasOtherRoles = (before: User, after: User) =>
+  before.role !== after.role || !isDeepStrictEqual(before.roles, after.roles);
+
+const gainsRoles = (before: User, after: User) =>
+  !includesRole(before.role, after.role) ||
+  after.roles.some((one) => !before.roles.some((held) => isDeepStrictEqual(held, one)));
+
+interface RoleChange {
+  readonly tx: ControlTransaction;
+  readonly author: Author;
+  readonly before: User;
+  readonly after: User;
+}
+
+/** @throws role_of_groups, last_owner, key_beyond_own, request_invalid, scope_refused */
+async function checkRoles(
+  { projects }: UserManagementParts,
+  { tx, author, before, after }: RoleChange,
+): Promise<void> {
+  refuseRoleOfGroups(before);
+  await refuseUnfitRoles(projects, author, after);
+  if (gainsRoles(before, after)) await refuseLimited(tx, author);
+  if (before.role !== 'owner') return;
+  await refuseLastOwner(tx, before);
+  await removeInvitationsBy(tx, before.id);
+}
+
 /** At the next sign-in it would be that of the groups again. @throws role_of_groups */
-function refuseRoleOfGroups(before: User, after: User): void {
-  if (before.signsInWith === 'password' || after.role === before.role) return;
+function refuseRoleOfGroups({ signsInWith }: User): void {
+  if (signsInWith === 'password') return;
   throw new ServiceError('role_of_groups', { details: ['change the groups at the provider'] });
 }
 

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { Id } from '../../http/http.ts';
 import type { Account } from '../../projects/projects.ts';
+import { WirePartScope } from '../keys/keys.ts';
 import type { ConsoleSession } from './console-session-store.ts';
 import type { Invitation } from './invitation-store.ts';
 import type { User } from './user.ts';
@@ -16,10 +17,22 @@ const Email = Type.String({
   description: 'upper and lower case are alike',
 });
 const Token = Type.String({ minLength: 1, maxLength: 255, description: 'the last part of the link' });
-const RoleWord = Type.Union([Type.Literal('owner'), Type.Literal('editor'), Type.Literal('viewer')], {
-  description:
-    'owner: everything; editor: everything but users and keys of the account; viewer: looks at everything',
-});
+const RoleWord = Type.Union(
+  [Type.Literal('owner'), Type.Literal('editor'), Type.Literal('viewer'), Type.Literal('none')],
+  {
+    description:
+      'owner: everything; editor: everything but users and keys of the account; viewer: looks at everything; none: nothing outside of `roles`',
+  },
+);
+/** More would be a group of their own; each request of the user reads them. */
+const PART_ROLES = 100;
+const WirePartRole = Type.Object(
+  { scope: WirePartScope, role: Type.Union([Type.Literal('editor'), Type.Literal('viewer')]) },
+  { additionalProperties: false },
+);
+const description = 'what the user may do in project groups and projects, whatever `role` is';
+const PartRoles = Type.Array(WirePartRole, { description });
+const NewPartRoles = Type.Array(WirePartRole, { maxItems: PART_ROLES, description });
 /** An upper limit, so that nobody can make the service hash megabytes. */
 const KnownPassword = Type.String({ minLength: 1, maxLength: 256 });
 /** Source: docs/interface.md §5.6 rule 4. */
@@ -36,8 +49,21 @@ export const NewOwner = Type.Object(
   closed,
 );
 export const InvitationAcceptance = Type.Object({ token: Token, name: Name, password: NewPassword }, closed);
-export const NewInvitation = Type.Object({ email: Email, role: RoleWord }, closed);
-export const UserChange = Type.Partial(Type.Object({ name: Name, role: RoleWord }), closed);
+export const LinkToken = Type.Object({ token: Token }, closed);
+export const FoundLink = Type.Object({
+  type: Type.Union([Type.Literal('owner'), Type.Literal('invitation')]),
+  role: RoleWord,
+  expiresAt: Instant,
+  email: Type.Optional(Type.String({ description: 'of an invitation' })),
+});
+export const NewInvitation = Type.Object(
+  { email: Email, role: RoleWord, roles: Type.Optional(NewPartRoles) },
+  closed,
+);
+export const UserChange = Type.Partial(
+  Type.Object({ name: Name, role: RoleWord, roles: NewPartRoles }),
+  closed,
+);
 export const UserParams = Type.Object({ id: Id });
 export const SignOutQuery = Type.Object({
   others: Type.Optional(Type.Boolean({ description: 'true: this session goes on' })),
@@ -84,6 +110,7 @@ export const SignedIn = Type.Object(
       email: Type.String(),
       name: Type.String(),
       role: RoleWord,
+      roles: PartRoles,
       signsInWith: SignsInWith,
     }),
     account: Type.Object({ id: Type.Integer(), name: Type.String() }),
@@ -117,6 +144,7 @@ export const WireUser = Type.Object(
     email: Type.String(),
     name: Type.String(),
     role: RoleWord,
+    roles: PartRoles,
     createdAt: Instant,
     signedInAt: Type.Union([Instant, Type.Null()], { description: 'the last time' }),
     signsInWith: SignsInWith,
@@ -128,6 +156,7 @@ const wireInvitationFields = {
   id: Type.Integer(),
   email: Type.String(),
   role: RoleWord,
+  roles: PartRoles,
   createdAt: Instant,
   createdBy: Type.Object({
     type: Type.Union([Type.Literal('key'), Type.Literal('user'), Type.Literal('command')]),
@@ -155,9 +184,9 @@ export const UserPage = Type.Object({ items: Type.Array(WireUser), nextCursor: N
 export const InvitationPage = Type.Object({ items: Type.Array(WireInvitation), nextCursor: NextCursor });
 
 export function toSignedIn({ user, account }: { user: User; account: Account }, csrfToken: string) {
-  const { id, email, name, role, signsInWith } = user;
+  const { id, email, name, role, roles, signsInWith } = user;
   return {
-    user: { id, email, name, role, signsInWith },
+    user: { id, email, name, role, roles: [...roles], signsInWith },
     account: { id: account.id, name: account.name },
     csrfToken,
   };
@@ -168,10 +197,10 @@ export function toWireSession(session: ConsoleSession, currentId: number) {
   return { id, isCurrent: id === currentId, createdAt, usedAt, expiresAt, address, userAgent };
 }
 
-export function toWireUser({ id, email, name, role, createdAt, signedInAt, signsInWith }: User) {
-  return { id, email, name, role, createdAt, signedInAt, signsInWith };
+export function toWireUser({ id, email, name, role, roles, createdAt, signedInAt, signsInWith }: User) {
+  return { id, email, name, role, roles: [...roles], createdAt, signedInAt, signsInWith };
 }
 
-export function toWireInvitation({ id, email, role, createdAt, createdBy, expiresAt }: Invitation) {
-  return { id, email, role, createdAt, createdBy, expiresAt };
+export function toWireInvitation({ id, email, role, roles, createdAt, createdBy, expiresAt }: Invitation) {
+  return { id, email, role, roles: [...roles], createdAt, createdBy, expiresAt };
 }

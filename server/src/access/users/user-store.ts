@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely';
-import type { Role } from '../../kernel/caller.ts';
+import type { PartRole, PartScope, Role } from '../../kernel/caller.ts';
 import type { PagePlace } from '../../projects/projects.ts';
 import type { ControlSchema, ControlTransaction, Database } from '../../storage/storage.ts';
 import type { User } from './user.ts';
@@ -94,6 +94,7 @@ export async function insertUser(
     email: string;
     name: string;
     role: Role;
+    roles: readonly PartRole[];
     createdAt: number;
   } & ({ passwordHash: string } | { identity: Identity }),
 ): Promise<User> {
@@ -104,6 +105,7 @@ export async function insertUser(
       email: user.email,
       name: user.name,
       role: user.role,
+      roles: JSON.stringify(user.roles),
       created_at: user.createdAt,
       ...('identity' in user
         ? { ...user.identity, password_hash: '' }
@@ -116,7 +118,7 @@ export async function insertUser(
 
 export async function updateUser(
   tx: ControlTransaction,
-  change: Partial<Pick<User, 'email' | 'name' | 'role'>> & {
+  change: Partial<Pick<User, 'email' | 'name' | 'role' | 'roles'>> & {
     id: number;
     /** Whoever has one signs in with it from now on. */
     passwordHash?: string;
@@ -129,6 +131,7 @@ export async function updateUser(
       ...(change.email !== undefined && { email: change.email }),
       ...(change.name !== undefined && { name: change.name }),
       ...(change.role !== undefined && { role: change.role }),
+      ...(change.roles !== undefined && { roles: JSON.stringify(change.roles) }),
       ...(change.passwordHash !== undefined && {
         ...{ password_hash: change.passwordHash, issuer: null, subject: null },
       }),
@@ -143,6 +146,23 @@ export async function removeUser(tx: ControlTransaction, id: number): Promise<vo
   await tx.deleteFrom('console_user').where('id', '=', id).execute();
 }
 
+/** What users have, and are invited to have, in a part that is gone. */
+export async function removeRolesIn(tx: ControlTransaction, { type, id }: PartScope): Promise<void> {
+  for (const table of ['console_user', 'invitation'] as const) {
+    const found = await tx.selectFrom(table).select(['id', 'roles']).where('roles', '!=', '[]').execute();
+    for (const row of found) {
+      const kept = readRoles(row).filter(({ scope }) => scope.type !== type || scope.id !== id);
+      await tx
+        .updateTable(table)
+        .set({ roles: JSON.stringify(kept) })
+        .where('id', '=', row.id)
+        .execute();
+    }
+  }
+}
+
+export const readRoles = ({ roles }: { roles: string }) => JSON.parse(roles) as PartRole[];
+
 export function toUser(
   row: Omit<Selectable<ControlSchema['console_user']>, 'password_hash' | 'subject'>,
 ): User {
@@ -152,6 +172,7 @@ export function toUser(
     email: row.email,
     name: row.name,
     role: row.role,
+    roles: readRoles(row),
     createdAt: row.created_at,
     signedInAt: row.signed_in_at,
     signsInWith: row.issuer === null ? 'password' : 'company-account',

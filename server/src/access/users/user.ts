@@ -1,5 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { type Access, type Caller, isUser, type Role, type UserCaller } from '../../kernel/caller.ts';
+import {
+  type Access,
+  type Caller,
+  highestRoleOf,
+  isUser,
+  type PartRole,
+  type Role,
+  reachOf,
+  type UserCaller,
+} from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 
 /** A person who signs in to the console. Source: docs/interface.md §5.6. */
@@ -9,7 +18,10 @@ export interface User {
   /** As `normalizeEmail` has it; no two users of an installation have the same. */
   readonly email: string;
   readonly name: string;
+  /** For the whole account. */
   readonly role: Role;
+  /** For parts of it. */
+  readonly roles: readonly PartRole[];
   readonly createdAt: number;
   readonly signedInAt: number | null;
   readonly signsInWith: 'password' | 'company-account';
@@ -19,12 +31,15 @@ export interface User {
 export type SecretHash = string;
 
 /** The role in terms of what keys may: guards and rules that know keys know users too. */
-const ACCESS: Readonly<Record<Role, Access>> = { owner: 'manage', editor: 'manage', viewer: 'read' };
+const ACCESS: Readonly<Record<Role, Access>> = {
+  ...{ owner: 'manage', editor: 'manage' },
+  ...{ viewer: 'read', none: 'read' },
+};
 
 export function toUserCaller(user: User, sessionId: number): UserCaller {
-  const { id, accountId, name, role } = user;
-  const scope = { type: 'account' } as const;
-  return { userId: id, userName: name, accountId, role, sessionId, scope, access: ACCESS[role] };
+  const { id, accountId, name, role, roles } = user;
+  const reached = { scope: reachOf(user, 'viewer'), access: ACCESS[highestRoleOf(user)] };
+  return { userId: id, userName: name, accountId, role, roles, sessionId, ...reached };
 }
 
 /** Where the guard admits only sessions. */

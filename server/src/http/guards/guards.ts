@@ -4,17 +4,16 @@ import {
   allows,
   type Caller,
   type ChosenProject,
-  includesRole,
   isUser,
   type KeyCaller,
-  type Role,
   type UserCaller,
 } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { describeRefusal } from '../answers/answers.ts';
 import { joinTwins } from '../bodies/bodies.ts';
 import { createPathProjectHook, type PathProjects } from './path-project.ts';
-import { changesSomething, refuseForged, type SessionCookie } from './session-cookie.ts';
+import { refuseForged, type SessionCookie } from './session-cookie.ts';
+import { chooseByRole, narrowToRole } from './user-role.ts';
 
 export { type CountLook, createLookCount } from './open-looks.ts';
 export { createPathProjectHook, markProjectRoute } from './path-project.ts';
@@ -56,6 +55,7 @@ export function createGuardHook(guards: Guards, cookie: SessionCookie) {
     request.checkCaller = async () => {
       request.caller = await findCaller(guards, { request, reply, cookie });
       refuseLowCaller(request);
+      await refuseLostProject(guards, request);
     };
     await request.checkCaller();
     await chargeRequest(guards, request, reply).catch(async (error: unknown) => {
@@ -81,7 +81,7 @@ async function chooseFromBody(guards: Guards, request: FastifyRequest): Promise<
   const { projectId } = request.body as { projectId?: number };
   joinTwins({ projectId: named }, { projectId });
   if (projectId === undefined && (request as Partial<FastifyRequest>).project !== undefined) return;
-  request.project = await guards.chooseProject(request.caller, projectId);
+  request.project = await chooseByRole(request, projectId, guards.chooseProject);
 }
 
 /** What is remembered of a key or session is as old anyway. */
@@ -149,7 +149,15 @@ async function findCaller(guards: Guards, { request, reply, cookie }: Asking): P
 }
 
 async function chooseProject(guards: Guards, request: FastifyRequest): Promise<void> {
-  request.project = await guards.chooseProject(request.caller, readProjectId(request.query));
+  const projectId = readProjectId(request.query);
+  request.project = await chooseByRole(request, projectId, guards.chooseProject);
+}
+
+/** The roles of a user change while an answer goes out or a body comes in. @throws scope_refused, role_refused */
+async function refuseLostProject(guards: Guards, request: FastifyRequest): Promise<void> {
+  const { caller, project } = request as Partial<FastifyRequest>;
+  if (project === undefined || caller === undefined || caller.scope.type !== 'parts') return;
+  await chooseByRole(request, project.id, guards.chooseProject);
 }
 
 /** RFC 9745: 2026-01-01, when the interface began with the header as the recommended way. */
@@ -184,20 +192,9 @@ async function findUser(guards: Guards, request: FastifyRequest, cookie: Session
 /** @throws scope_refused, role_refused */
 function refuseLowCaller(request: FastifyRequest): void {
   const { caller } = request;
-  const { access = 'read', role } = request.routeOptions.config;
-  if (!isUser(caller)) {
-    if (!allows(caller.access, access)) throw new ServiceError('scope_refused');
-    return;
-  }
-  // A key that may not manage is for programs that serve shoppers; a viewer looks at everything.
-  const usual: Role = changesSomething(request) && access !== 'read' ? 'editor' : 'viewer';
-  refuseLowRole(caller, role ?? usual);
-}
-
-/** @throws role_refused */
-function refuseLowRole({ role: held }: UserCaller, wanted: Role): void {
-  if (includesRole(held, wanted)) return;
-  throw new ServiceError('role_refused', { details: [`this takes the role ${wanted}, yours is ${held}`] });
+  const { access = 'read' } = request.routeOptions.config;
+  if (isUser(caller)) request.caller = narrowToRole(request, caller);
+  else if (!allows(caller.access, access)) throw new ServiceError('scope_refused');
 }
 
 /**

@@ -2,6 +2,7 @@ import type { FastifyRequest, RouteOptions } from 'fastify';
 import type { Caller, ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { describeSchemaErrors, ProjectParams } from '../answers/answers.ts';
+import { chooseByRole } from './user-role.ts';
 
 /** What projects know about the project of a path. */
 export interface PathProjects {
@@ -35,6 +36,6 @@ export function createPathProjectHook(projects: PathProjects) {
       throw new ServiceError('query_invalid', { details: describeSchemaErrors(check.errors ?? []) });
     }
     const { id } = request.params as { id: number };
-    request.project = await projects.choosePathProject(request.caller, id);
+    request.project = await chooseByRole(request, id, (caller) => projects.choosePathProject(caller, id));
   };
 }
