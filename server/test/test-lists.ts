@@ -5,6 +5,7 @@ import type { Job } from './test-schedule.ts';
  * above the port: both stores would answer them in the same way. A test of a store belongs in another file.
  */
 export const RULES_ABOVE_THE_STORES: Readonly<Record<string, string>> = {
+  'test/access/access-table.test.ts': 'who may call what, which is decided above the stores',
   'test/agents/interface-agents.test.ts': 'a protocol over what other tests ask both stores',
   'test/channels/interface-channel-destinations.test.ts':
     'what goes to other machines; of stored secrets see pipeline-secrets.test.ts',
