@@ -15,7 +15,7 @@ test('a batch ends with its number of products or its bytes, and a product of an
   const MIB = 1024 * 1024;
   const products = [
     ...['A', 'B', 'C', 'D'].map((identifier) => product(identifier)),
-    ...[product('long', 5 * MIB), product('E', MIB), product('F', 3.5 * MIB), product('G')],
+    ...[product('long', 9 * MIB), product('E', MIB), product('F', 7.5 * MIB), product('G')],
   ];
   const bodies: string[][] = [];
   for (const one of products) {
