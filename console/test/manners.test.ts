@@ -34,6 +34,8 @@ test('the console as its users expect it to be', async (t) => {
   await t.test('a link that has ended says so before anything is filled in (§5.6 rule 15)', tellEnded(given));
   await t.test('nothing is refused where no full update is open (§4.4 rule 32)', lookAtUpdates(given, id));
   await t.test('what is missing is told in words, at its field (§7.4)', tellAtField(given, id));
+  await t.test('/ goes to the search of a list', searchBySlash(given, id));
+  await t.test('a deletion is undone in its notice (§4.5)', undoDeletion(given, id));
 });
 
 const COUNTED_MS = 3_000;
@@ -213,3 +215,23 @@ const tellAtField =
     const field = page.getByLabel('Identifier', { exact: true });
     await field.and(page.locator('[aria-invalid="true"]')).waitFor();
   };
+
+const searchBySlash =
+  ({ enter }: Console, id: number) =>
+  async () => {
+    const page = await enter(`#/projects/${id}/products`);
+    await page.getByRole('grid').waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('BIT/');
+    assert.equal(await page.getByLabel('Identifier begins with').inputValue(), 'BIT/');
+  };
+
+const undoDeletion = (given: Console, id: number) => async () => {
+  const page = await given.enter(`#/projects/${id}/products/BIT-1-04`);
+  await page.getByRole('button', { name: 'Delete …' }).click();
+  await page.getByRole('button', { name: 'Delete the product' }).click();
+  await page.getByText('BIT-1-04 is deleted').waitFor();
+  await page.getByRole('button', { name: 'Undo', exact: true }).click();
+  await page.getByText('BIT-1-04 is back').waitFor();
+  await page.getByRole('link', { name: 'BIT-1-04' }).waitFor();
+};

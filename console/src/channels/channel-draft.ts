@@ -14,6 +14,7 @@ import {
 import type { PartNames } from '../state/changes.ts';
 import { EVERY_PRODUCT, pruneFilter } from '../state/filters.ts';
 import { countOf, formatCount, plural } from '../state/format.ts';
+import { describeSchedule } from '../state/schedule.ts';
 
 export type ChannelMapping = NonNullable<ChannelDefinition['mapping']>;
 
@@ -192,7 +193,7 @@ const shorten = (identifiers: readonly string[], products: number) => ({
 const afterColon = (message: string) => message.slice(message.indexOf(': ') + 2);
 
 export function describeTrigger({ trigger }: Pick<Channel, 'trigger'>): string {
-  if (trigger.type === 'schedule') return `${trigger.cron} (${trigger.timeZone})`;
+  if (trigger.type === 'schedule') return describeSchedule(trigger);
   if (trigger.type === 'manual') return 'by hand';
   return `after changes, every ${countOf(trigger.minSecondsBetween ?? 0, 'second')} at most`;
 }

@@ -44,7 +44,8 @@ export function AttributeDialog({ attribute, coverage, onClose, onSave }: Shape)
   const change = (changed: Partial<Attribute>) => setDraft({ ...draft, ...changed });
   const [synonyms, setSynonyms] = useState(draft.synonyms?.join(', ') ?? '');
   const written = tidy(draft, synonyms);
-  useUnsaved(JSON.stringify(written) !== JSON.stringify(tidy(start, start.synonyms?.join(',') ?? '')));
+  const before = tidy(start, start.synonyms?.join(',') ?? '');
+  useUnsaved(JSON.stringify(written) !== JSON.stringify(before));
   const save = () =>
     onSave((ontology) => ({ ...ontology, attributes: replace(ontology.attributes, attribute, written) }));
   const remove = () =>
@@ -66,7 +67,7 @@ export function AttributeDialog({ attribute, coverage, onClose, onSave }: Shape)
       <AttributeFields {...{ draft, change, synonyms, setSynonyms }} />
       {attribute && (
         <>
-          <AttributeEffect before={attribute} after={written} />
+          <AttributeEffect before={before} after={written} />
           {coverage && <Values coverage={coverage} />}
           <UsedBy attribute={attribute.name} />
           <RemoveAttribute onRemove={() => void remove().catch(tell.bad)} />

@@ -37,6 +37,7 @@ export function AppShell({ children }: { children: ReactNode }) {
   const [isOpen, setOpen] = useState(false);
   const main = useRef<HTMLElement>(null);
   useEffect(() => (main.current ? keepFocus(main.current) : undefined), []);
+  useSlash();
   return (
     <>
       <button type="button" className="skip" onClick={() => document.getElementById('main')?.focus()}>
@@ -64,6 +65,23 @@ export function AppShell({ children }: { children: ReactNode }) {
       </Dialog.Root>
     </>
   );
+}
+
+/** `/` goes to the search of the view, wherever nothing is typed. */
+function useSlash(): void {
+  useEffect(() => {
+    const search = (event: KeyboardEvent) => {
+      const { target, key, ctrlKey, metaKey, altKey } = event;
+      const isTyping = target instanceof Element && target.closest('input, textarea, select, [role=dialog]');
+      if (key !== '/' || ctrlKey || metaKey || altKey || isTyping) return;
+      const field = document.querySelector<HTMLInputElement>('#main [type=search]');
+      if (field === null) return;
+      event.preventDefault();
+      field.select();
+    };
+    addEventListener('keydown', search);
+    return () => removeEventListener('keydown', search);
+  }, []);
 }
 
 function Brand() {

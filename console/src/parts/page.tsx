@@ -1,6 +1,6 @@
 import { RelataError } from '@relata/client';
 import { type ReactNode, useEffect } from 'react';
-import { readDetail } from '../state/mistakes.ts';
+import { readDetail, sayRefusal } from '../state/mistakes.ts';
 import { Icon, type IconName } from './icon.tsx';
 
 type Crumb = readonly [words: string, href?: string];
@@ -92,7 +92,7 @@ export function Empty({ icon, title, children }: { icon: IconName; title: string
 /** What went wrong, in the words of the service and with what it says to do. */
 export function ErrorNote({ error }: { error: unknown }) {
   if (!error) return null;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = sayRefusal(error);
   const details = error instanceof RelataError ? error.details : [];
   const requestId = error instanceof RelataError ? error.requestId : undefined;
   return (

@@ -147,12 +147,18 @@ function readForm(form: FormData) {
 function DeleteProject({ project }: { project: ManagedProject }) {
   const relata = useRelata();
   const queries = useQueryClient();
+  const tell = useTell();
   const [isOpen, setOpen] = useState(false);
   const [name, setName] = useState('');
   const remove = async () => {
     await relata.projects.delete(project.id, name);
     goTo(linkTo('projects'));
     await queries.invalidateQueries();
+    tell.undoable(`${project.name} is deleted`, async () => {
+      await relata.projects.restore(project.id);
+      await queries.invalidateQueries();
+      tell.good(`${project.name} is restored`);
+    });
   };
   return (
     <Card title="Delete this project">

@@ -31,6 +31,17 @@ export function sayMistake(detail: string): string {
 export const readDetail = (detail: string): string =>
   sayMistake(detail).replace(/^\/[^:\s]+/, (place) => place.slice(1).replaceAll('/', ' › '));
 
+/** What the service says to programs, as people are told. */
+const SAID: Readonly<Record<string, string>> = {
+  'Your body params are not valid': 'Something is missing or not right yet',
+  'No token set': 'Your session has ended. Nothing was saved: try again once you are signed in.',
+};
+
+export function sayRefusal(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return SAID[message] ?? message;
+}
+
 export const MistakesContext = createContext<readonly string[]>([]);
 
 /** @returns the mistakes that a refusal names with their places */

@@ -17,14 +17,25 @@ export const describe = (id: string, { hint, mistake }: Pick<Label, 'hint' | 'mi
   'aria-invalid': mistake ? true : undefined,
 });
 
+/** What stands in an empty field that is read. */
+const NOTHING = { placeholder: '—' };
+
 export function TextField({ label, hint, isQuiet, mistake, ...rest }: Label & ComponentProps<'input'>) {
   const id = useId();
+  const isLocked = useLocked();
   return (
     <div className="field">
       <label htmlFor={id} className={isQuiet ? 'hidden' : undefined}>
         {label}
       </label>
-      <input id={id} className="input" {...describe(id, { hint, mistake })} autoComplete="off" {...rest} />
+      <input
+        id={id}
+        className="input"
+        {...describe(id, { hint, mistake })}
+        autoComplete="off"
+        {...rest}
+        {...(isLocked && NOTHING)}
+      />
       <Hint id={id} mistake={mistake}>
         {hint}
       </Hint>
