@@ -1,21 +1,24 @@
 import { streamBodies } from '../support/catalogs.ts';
 import type { Bench, Figure, Measurement } from '../support/measurement.ts';
 import { openMillion } from '../support/million.ts';
-import { waitUntilQuiet } from '../support/process-usage.ts';
+import { readCpuMs, waitUntilQuiet } from '../support/process-usage.ts';
 import type { BenchService } from '../support/service.ts';
+import { runFullUpdate } from '../support/service-client.ts';
 import { round, spreadOf } from '../support/statistics.ts';
-import { startRandom } from '../support/synthetic-products.ts';
+import { FIRST_VERSION, startRandom } from '../support/synthetic-products.ts';
 import { startUploads } from '../support/uploads.ts';
 
-/** How long somebody waits for the first hits, with and without uploads to the very catalog that is searched. */
+/** How long somebody waits for the first hits, with and without uploads to the very catalog that is searched, and what that costs. */
 export const search: Measurement = {
   name: 'search',
   title: 'A search of two words in 1,000,000 products, one after another, alone and beside uploads of 15 MB',
   async measure(bench: Bench): Promise<Figure[]> {
-    const { service, projectId } = await openMillion(bench);
+    const { service, projectId, count } = await openMillion(bench);
     bench.say('making the index of search');
+    const before = readCpuMs(service.pid);
     const indexMs = await makeIndex(service, projectId);
     await waitUntilQuiet(service.pid);
+    const index: IndexCost = { ms: indexMs, cpuMs: readCpuMs(service.pid) - before, products: count };
     const rounds: Round[] = [];
     for (let at = 1; at <= bench.sizes.rounds; at += 1) {
       bench.say(`searches: round ${at}`);
@@ -30,7 +33,7 @@ export const search: Measurement = {
       await waitUntilQuiet(service.pid);
       rounds.push({ alone, beside });
     }
-    return toFigures(rounds, indexMs);
+    return [...toFigures(rounds, index), ...(await compareUpdates(bench))];
   },
 };
 
@@ -91,7 +94,48 @@ async function searchFor(service: BenchService, projectId: number, seconds: numb
   return { p50: at(0.5), p95: at(0.95) };
 }
 
-function toFigures(rounds: readonly Round[], indexMs: number): Figure[] {
+interface Cost {
+  readonly ms: number;
+  /** Processor time of all threads of the service. */
+  readonly cpuMs: number;
+}
+
+interface IndexCost extends Cost {
+  readonly products: number;
+}
+
+/** Full updates of changed products, of a project that was never searched and of one that was, in turn. */
+async function compareUpdates(bench: Bench): Promise<Figure[]> {
+  const service = await bench.startService('search-updates');
+  const [quiet, searched] = [await service.createProject('Quiet'), await service.createProject('Searched')];
+  const update = async (projectId: number, version: number): Promise<Cost> => {
+    const before = readCpuMs(service.pid);
+    const bodies = streamBodies(bench.sizes.synthetic, { ...FIRST_VERSION, version });
+    const { totalMs } = await runFullUpdate(service, projectId, { bodies });
+    await waitUntilQuiet(service.pid);
+    return { ms: totalMs, cpuMs: readCpuMs(service.pid) - before };
+  };
+  for (const projectId of [quiet, searched]) await update(projectId, 1);
+  await makeIndex(service, searched);
+  const pairs: Record<'with' | 'without', Cost>[] = [];
+  for (let at = 1; at <= bench.sizes.rounds; at += 1) {
+    bench.say(`full updates with and without search: round ${at}`);
+    pairs.push({ without: await update(quiet, at + 1), with: await update(searched, at + 1) });
+  }
+  await service.stop();
+  const compare = (of: (one: Cost) => number) =>
+    spreadOf(pairs.map((pair) => of(pair.with) / of(pair.without)));
+  return [
+    {
+      name: 'full update of a project that is searched, of one that is not',
+      spread: compare(({ ms }) => ms),
+      unit: '×',
+    },
+    { name: 'the same, processor time with the index', spread: compare(({ cpuMs }) => cpuMs), unit: '×' },
+  ];
+}
+
+function toFigures(rounds: readonly Round[], index: IndexCost): Figure[] {
   const of = (kind: keyof Round, field: keyof Waits) => spreadOf(rounds.map((one) => one[kind][field]));
   const target = { kind: 'at most', value: 50 } as const;
   const describe = (kind: keyof Round) => `p50 ${round(of(kind, 'p50').median)} ms`;
@@ -104,6 +148,11 @@ function toFigures(rounds: readonly Round[], indexMs: number): Figure[] {
       target,
       absolute: describe('beside'),
     },
-    { name: 'making the index at the first search', spread: spreadOf([indexMs / 1_000]), unit: 's' },
+    {
+      name: 'making the index at the first search',
+      spread: spreadOf([index.ms / 1_000]),
+      unit: 's',
+      absolute: `${round((index.ms / index.products) * 1_000)} µs a product, ${round((index.cpuMs / index.products) * 1_000)} µs of processor time`,
+    },
   ];
 }
