@@ -215,7 +215,7 @@ function addFeed(program: Command, act: Act): void {
     .action(act(async (identifiers, flags) => (await loadFeed()).lookUp(identifiers, flags)));
   connected(program, 'related', 'show what goes with a product, and why')
     .argument('<ID>')
-    .option('--limit <COUNT>', 'results of each relation', countTo(100), '10')
+    .option('--limit <COUNT>', 'products of each relation, each with its variants', countTo(100), '10')
     .action(act(async (identifier, flags) => (await loadFeed()).related(identifier, flags)));
   connected(program, 'tasks', 'show the latest tasks')
     .option('--follow', 'and each change, until it is stopped')

@@ -113,6 +113,8 @@ test('files are pushed, compared, pulled and looked up, and exit codes say how i
   assert.equal((await run(shop, 'push --partial patch.ndjson')).code, 0);
   assert.match((await run(shop, 'lookup P30')).out, /^P30 {2}Patched\n {2}Price: one\n$/);
   assert.deepEqual((await run(shop, 'lookup P30 nope')).said, 'not in the catalog: nope\n');
+  assert.deepEqual(await run(shop, 'related nope'), { code: 1, out: '', said: 'not in the catalog: nope\n' });
+  assert.match((await run(shop, 'lookup P30 --key other')).said, /Check the key and the project: --key, /);
 
   const seen = await run(shop, 'push --full --preview few.ndjson');
   assert.match(

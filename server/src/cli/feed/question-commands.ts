@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ProductRelation, RelataError, type Task, UnreachableError } from '@relata/client';
-import { type ConnectionFlags, chooseProject, connect } from './connection.ts';
+import { type Connection, type ConnectionFlags, chooseProject, connect } from './connection.ts';
 import { print, writeTable } from './terminal.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Of each relation, unless said otherwise. */
+/** Products of each relation, with their variants, unless said otherwise. */
 const RESULTS = 10;
 
 /** `relata related ID`: what goes with a product in every relation, and why. */
@@ -15,7 +15,11 @@ export async function related(
   const connection = connect(flags);
   const limit = Number(flags.limit ?? RESULTS);
   const projectId = await chooseProject(connection);
-  const { relations } = await connection.relata.products.relationsOf(projectId, identifier, { limit });
+  const relations = await relationsOf(connection, projectId, { identifier, limit });
+  if (relations === undefined) {
+    console.error(`not in the catalog: ${identifier}`);
+    return 1;
+  }
   if (flags.json) {
     print({ identifier, relations });
     return 0;
@@ -24,6 +28,20 @@ export async function related(
   if (rows.length === 0) console.log(`nothing goes with ${identifier}`);
   else console.log(writeTable([['RELATION', '#', 'PRODUCT', 'NAME', 'WHY'], ...rows]));
   return 0;
+}
+
+/** @returns undefined for a product that is not there */
+async function relationsOf(
+  { relata }: Connection,
+  projectId: number,
+  { identifier, limit }: { identifier: string; limit: number },
+): Promise<ProductRelation[] | undefined> {
+  try {
+    return (await relata.products.relationsOf(projectId, identifier, { limit })).relations;
+  } catch (error) {
+    if (error instanceof RelataError && error.status === 404) return undefined;
+    throw error;
+  }
 }
 
 type Side = NonNullable<ProductRelation['asSource']>;
@@ -86,6 +104,10 @@ function describeTask({ id, taskStatus, progress, name, requestTime, error }: Ta
   return [at, id, state.padEnd(13), name || 'upload', error?.message ?? ''].join('  ').trimEnd();
 }
 
+const REFUSED: readonly number[] = [401, 403];
+const HINT =
+  '  Check the key and the project: --key, RELATA_API_KEY or relata login; --project or RELATA_PROJECT.';
+
 /** @returns the exit code and the words for what one of these commands threw */
 export function describeFailure(error: Error): { code: number; lines: string[] } {
   if (error instanceof UsageError) return { code: 2, lines: [error.message] };
@@ -95,7 +117,12 @@ export function describeFailure(error: Error): { code: number; lines: string[] }
   const bad = error.validation.flatMap(({ product, schemaErrors, errors }) =>
     [...schemaErrors, ...errors].map((text) => `  ${product?.identifier ?? 'the body'}: ${text}`),
   );
-  return { code: 1, lines: [error.message, ...error.details.map((text) => `  ${text}`), ...bad] };
+  const said = [
+    ...error.details.map((text) => `  ${text}`),
+    ...bad,
+    ...(REFUSED.includes(error.status) ? [HINT] : []),
+  ];
+  return { code: 1, lines: [error.message, ...said] };
 }
 
 function reasonOf(cause: unknown): string {
