@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { assertRefused, createCatalog, shareService, type TestCatalog } from '../support/shared-service.ts';
 
 const service = shareService();
@@ -533,3 +534,33 @@ test('a session of one project is none of another (§3.1)', async () => {
   await catalog.done(await catalog.post('/products/batch/start'));
   assert.deepEqual(await other.list(), []);
 });
+
+/** A commit that only gains facts of a product keeps its document, which the undo log then names before and after. */
+const GAINING = [
+  {
+    next: 'a later commit deletes it',
+    change: (catalog: TestCatalog) => catalog.load({ identifier: 'B', name: 'Other' }),
+  },
+  {
+    next: 'a later update changes it',
+    change: (catalog: TestCatalog) => catalog.update({ identifier: 'A', name: 'Changed' }),
+  },
+];
+
+for (const { next, change } of GAINING) {
+  test(`a restore brings back a product that had gained facts, when ${next} (§4.5)`, async () => {
+    const catalog = await createCatalog(service());
+    const product = { identifier: 'A', name: 'One', attributes: [{ key: 'Colour', value: 'red' }] };
+    // Only full updates create attributes.
+    await catalog.update(product);
+    await catalog.load(product, { identifier: 'B', name: 'Other' });
+    await change(catalog);
+    const open = 'select count(*) as count from garbage_document';
+    const { store } = service();
+    while (Number((await store.readCatalog<{ count: number }>(catalog.projectId, open))[0]?.count) > 0)
+      await delay(20);
+    await catalog.done(await catalog.post('/products/batch/restore'));
+    const [found] = await catalog.find('A');
+    assert.equal(found?.name, 'One');
+  });
+}

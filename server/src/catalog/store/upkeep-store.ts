@@ -115,14 +115,23 @@ function* dropDocuments(
   return true;
 }
 
-/** In PostgreSQL row by row: comparing tables would read them as a whole. */
+/**
+ * A document is used by its product, or by an entry of the undo log: a product that only gained facts has the same one before
+ * and after its commit. In PostgreSQL row by row: comparing tables would read them as a whole.
+ */
 const GARBAGE = byEngine({
   sqlite: sql`select g.document_id as id, exists (select 1 from document d join product p on p.id = d.product_id
-      where d.id = g.document_id and p.document_id = d.id) as "isUsed"
+      where d.id = g.document_id and p.document_id = d.id)
+      or exists (select 1 from document d cross join undo_log l cross join undo_change u
+      where d.id = g.document_id and u.undo_id = l.id and u.product_id = d.product_id
+        and u.document_before = d.id) as "isUsed"
     from garbage_document g order by g.document_id limit ${STEP}`,
-  postgres: sql`select g.document_id as id, u.is_found is not null as "isUsed" from garbage_document g
+  postgres: sql`select g.document_id as id, coalesce(p.is_found, u.is_found, false) as "isUsed" from garbage_document g
     left join lateral (select product_id from document where ${own()} and id = g.document_id limit 1) d on true
     left join lateral (select true as is_found from product where ${own()}
-      and id = d.product_id and document_id = g.document_id limit 1) u on true
+      and id = d.product_id and document_id = g.document_id limit 1) p on true
+    left join lateral (select true as is_found from undo_log l, lateral (select 1 from undo_change where ${own()}
+      and undo_id = l.id and product_id = d.product_id and document_before = g.document_id limit 1) c
+      where ${own('l')} limit 1) u on true
     where ${own('g')} order by g.document_id limit ${text(String(STEP))}`,
 });
