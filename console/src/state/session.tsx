@@ -68,7 +68,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
       who,
       async signIn(email, password) {
         const client = createRelata();
-        enter({ kind: 'user', session: await client.session.signIn(email, password) }, client);
+        enter({ kind: 'user', session: await client.session.signIn(email, password, askDevice) }, client);
       },
       async useKey(key) {
         const client = createRelata({ key });
@@ -89,6 +89,10 @@ export function SessionProvider({ children }: { children: ReactNode }) {
   );
   return <Context value={state}>{children}</Context>;
 }
+
+/** Loaded by those who have a passkey. */
+const askDevice: Parameters<Relata['session']['signIn']>[2] = async (wanted) =>
+  (await import('./authenticator.ts')).usePasskey(wanted);
 
 /** @returns where the company's provider signs out too */
 const endSession = async (relata: Relata, everywhere: boolean): Promise<string | undefined> =>

@@ -23,15 +23,18 @@ import {
   createInvitations,
   createOwnerLinks,
   createOwnSessions,
+  createPasskeys,
   createPasswordLimit,
   createSessionFinder,
   createSignIn,
   createUserManagement,
+  dropChallengesUpTo,
   dropInvitationsUpTo,
   dropOwnerLinksUpTo,
   type Invitations,
   type OwnerLinks,
   type OwnSessions,
+  type Passkeys,
   removeRolesIn,
   type SessionFinder,
   type SignIn,
@@ -46,6 +49,7 @@ type Users = Pick<SessionFinder, 'findUser'> &
   SignIn &
   CompanySignIn &
   OwnSessions &
+  Passkeys &
   OwnerLinks &
   UserManagement &
   Invitations;
@@ -121,6 +125,7 @@ function createUsers({ database, clock, projects, oidc }: Omit<AccessParts, 'pos
     forgetUsers: sessions.dropCache,
     ...createSignIn(parts),
     ...createOwnSessions(parts),
+    ...createPasskeys(parts),
     ...createCompanySignIn(parts),
     ...createOwnerLinks(parts),
     ...createUserManagement(parts),
@@ -131,6 +136,7 @@ function createUsers({ database, clock, projects, oidc }: Omit<AccessParts, 'pos
       await limit.dropEnded();
       await dropOwnerLinksUpTo(database, now);
       await dropInvitationsUpTo(database, now);
+      await dropChallengesUpTo(database, now);
     },
   };
 }

@@ -1,9 +1,11 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
 import { csrfTokenOf, type Routes, type Server, type SessionCookie, serve } from '../../http/http.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Access } from '../access.ts';
 import { consoleUrl } from './console-links.ts';
-import type { OpenedSession, Visitor } from './console-session.ts';
+import { answerOpened, visitorOf } from './opened-session.ts';
+import { PasskeyWanted, toWanted } from './passkey-schemas.ts';
 import { userOf } from './user.ts';
 import {
   CompanyReturn,
@@ -50,11 +52,12 @@ function serveSignIn(server: Server, parts: SessionRouteParts): void {
     method: 'POST',
     path: '/management/session',
     config: open,
-    ...{ tags, summary: 'Sign in to the console', body: Credentials, answer },
+    ...{ tags, summary: 'Sign in to the console', body: Credentials },
+    answer: { 200: Type.Union([SignedIn, PasskeyWanted]) },
   } as const;
   serve(server, endpoint, async (request, reply) => {
     const opened = await parts.access.signIn(request.body, visitorOf(parts, request));
-    return answerOpened(parts, reply, opened);
+    return 'challenge' in opened ? toWanted(opened) : answerOpened(parts, reply, opened);
   });
 }
 
@@ -157,24 +160,6 @@ function serveCompanyAccount(server: Server, parts: SessionRouteParts): void {
     attemptCookie.clear(reply);
     return answer;
   });
-}
-
-async function answerOpened(
-  { access, cookie }: Pick<SessionRouteParts, 'access' | 'cookie'>,
-  reply: FastifyReply,
-  { value, maxAgeSeconds, caller }: OpenedSession,
-) {
-  const described = await access.describeUser(caller);
-  cookie.write(reply, value, maxAgeSeconds);
-  return toSignedIn(described, csrfTokenOf(value));
-}
-
-function visitorOf({ cookie }: Pick<SessionRouteParts, 'cookie'>, request: FastifyRequest): Visitor {
-  return {
-    address: request.ip,
-    userAgent: request.headers['user-agent'],
-    sessionValue: cookie.read(request),
-  };
 }
 
 /** Strangers are told little of what is wrong between the service and the provider; its operator reads it here. */
