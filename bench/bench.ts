@@ -14,6 +14,7 @@ import { commit } from './ingest/commit.ts';
 import { ingest } from './ingest/ingest.ts';
 import { memory } from './ingest/memory.ts';
 import { partial } from './ingest/partial.ts';
+import { push } from './ingest/push.ts';
 import { repeat } from './ingest/repeat.ts';
 import { scan } from './ingest/scan.ts';
 import { growth } from './lookup/growth.ts';
@@ -45,6 +46,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   lookup,
   besideUploads,
   memory,
+  push,
   commit,
   partial,
   growth,

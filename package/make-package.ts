@@ -2,7 +2,7 @@
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bundle, bundleAlone, listStarted, type Plugin, SOURCE } from '../server/bundle.ts';
+import { bundle, bundleAlone, leaveNative, listStarted, type Plugin, SOURCE } from '../server/bundle.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const DIST = join(ROOT, 'dist');
@@ -29,12 +29,6 @@ const keepPlaces: Plugin = {
 
 const sourceAt = ({ fileName }: { fileName: string }) =>
   `const RELATA_SOURCE = new URL('./${'../'.repeat(fileName.split('/').length - 1)}', import.meta.url);`;
-
-/** What ssh2 uses where a machine has built it: it does without. */
-const leaveNative: Plugin = {
-  name: 'leave-native',
-  resolveId: (id) => (id === 'cpu-features' || id.endsWith('.node') ? { id, external: true } : null),
-};
 
 async function bundleServer(): Promise<string[]> {
   const plugins = [keepPlaces, leaveNative];

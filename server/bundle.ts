@@ -16,6 +16,12 @@ const STARTED = ['main.ts', 'app/threads/*.ts', 'storage/sqlite/control-writer.t
 export const listStarted = (): string[] =>
   globSync(STARTED, { cwd: SOURCE }).map((path) => join(SOURCE, path));
 
+/** What ssh2 uses where a machine has built it: it does without. */
+export const leaveNative: Plugin = {
+  name: 'leave-native',
+  resolveId: (id) => (id === 'cpu-features' || id.endsWith('.node') ? { id, external: true } : null),
+};
+
 export interface Bundle {
   readonly folder: string;
   readonly entries: readonly string[];

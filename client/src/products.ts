@@ -87,6 +87,11 @@ function createChanges({ call }: Transport) {
     openFullUpdate: ({ projectId, ...options }: ProjectChoice = {}) =>
       call('getProductsBatch', { query: choose(projectId) }, options),
 
+    /** The open full update; undefined where none is open. */
+    findFullUpdate: async (projectId: number, options: CallOptions = {}) =>
+      (await call('getManagementProjectsByIdFullUpdate', { path: { id: projectId } }, options)).fullUpdate ??
+      undefined,
+
     /** Gives the open full update up. @throws RelataError 400 where none is open */
     giveUpFullUpdate: ({ projectId, ...options }: ProjectChoice = {}) =>
       call('deleteProductsBatch', { query: choose(projectId) }, options),

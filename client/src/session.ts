@@ -75,6 +75,9 @@ export function createSession({ call, sendJson, useCsrfToken }: Transport) {
     /** Ends all sessions of the user but the new one that it answers. */
     changePassword: (current: string, next: string) =>
       enter('/management/session/password', { current, new: next }),
+    /** What an owner link or an invitation is for. @throws RelataError 400 when it is not valid any more */
+    checkLink: (token: string, options: CallOptions = {}) =>
+      call('postManagementLinksCheck', { body: { token } }, options),
     /** The first user, by the owner link. Source: docs/interface.md §14.5 rule 3. */
     createOwner: (owner: BodyOf<'postManagementOwner'>) => enter('/management/owner', owner),
     acceptInvitation: (answer: BodyOf<'postManagementInvitationsAccept'>) =>

@@ -14,6 +14,9 @@ export interface ReportLine {
   field?: string;
   value?: string;
   message?: string;
+  /** Of the run of a pipeline: the row of the file, whose header counts, and the column. */
+  row?: number;
+  column?: string;
   /** On the last line of a report that was cut: how many lines there are besides. */
   more?: number;
 }

@@ -457,6 +457,8 @@ export type FoundProduct = {
   name: string;
   /** the first LARGE one, else the first; may be empty */
   image: string;
+  /** the first THUMB or SMALL one, else as `image`; may be empty */
+  thumbnail: string;
   /** path of the main category; may be empty */
   category: Array<string>;
   /** epoch milliseconds */
@@ -1244,6 +1246,8 @@ export type ProductRelations = {
         groupId: string;
         name: string;
         image: string;
+        /** the first THUMB or SMALL one, else as `image` */
+        thumbnail: string;
         category: Array<string>;
         explain: RelatedReason;
       }>;
@@ -1256,6 +1260,8 @@ export type ProductRelations = {
         groupId: string;
         name: string;
         image: string;
+        /** the first THUMB or SMALL one, else as `image` */
+        thumbnail: string;
         category: Array<string>;
         explain: RelatedReason;
       }>;
@@ -1758,6 +1764,8 @@ export type TableProduct = {
   name: string;
   /** the first LARGE one, else the first; may be empty */
   image: string;
+  /** the first THUMB or SMALL one, else as `image`; may be empty */
+  thumbnail: string;
   /** path of the main category; may be empty */
   category: Array<string>;
   /** epoch milliseconds */
@@ -2180,6 +2188,35 @@ export interface Operations {
       providerSignOutUrl?: string;
     };
   };
+  /** Sign in with a passkey, after the password */
+  postManagementSessionPasskey: {
+    body: {
+      id: string;
+      /** base64url */
+      clientDataJSON: string;
+      /** base64url */
+      authenticatorData: string;
+      /** base64url */
+      signature: string;
+    };
+    answer: SignedIn;
+  };
+  /** What an owner link or an invitation is for */
+  postManagementLinksCheck: {
+    body: {
+      /** the last part of the link */
+      token: string;
+    };
+    answer: {
+      type: "owner" | "invitation";
+      /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything; none: nothing outside of `roles` */
+      role: "owner" | "editor" | "viewer" | "none";
+      /** epoch milliseconds */
+      expiresAt: number;
+      /** of an invitation */
+      email?: string;
+    };
+  };
   /** Become an owner by the link of the start or of `relata owner-link` */
   postManagementOwner: {
     body: {
@@ -2251,19 +2288,6 @@ export interface Operations {
     answer: {
       status: "success";
     };
-  };
-  /** Sign in with a passkey, after the password */
-  postManagementSessionPasskey: {
-    body: {
-      id: string;
-      /** base64url */
-      clientDataJSON: string;
-      /** base64url */
-      authenticatorData: string;
-      /** base64url */
-      signature: string;
-    };
-    answer: SignedIn;
   };
   /** List your own passkeys */
   getManagementSessionPasskeys: {
@@ -2633,6 +2657,24 @@ export interface Operations {
     answer: {
       status: "success";
       fullUpdateId: number;
+    };
+  };
+  /** The open full update, or that there is none */
+  getManagementProjectsByIdFullUpdate: {
+    path: { id: number; };
+    answer: {
+      /** null: none is open */
+      fullUpdate: {
+        status: "success";
+        fullUpdateId: number;
+        /** accepted uploads */
+        batches: number;
+        /** the sum of their nrOfParsed */
+        products: number;
+        lastBatch: "accepted" | "failed" | "in doubt";
+        /** epoch milliseconds; without a batch when it was opened */
+        lastBatchAt: number;
+      } | null;
     };
   };
   /** Pages of a shop: answered, counted and kept nowhere */
@@ -3274,6 +3316,8 @@ export const operations = {
   postManagementSession: ['POST', '/management/session'],
   getManagementSession: ['GET', '/management/session'],
   deleteManagementSession: ['DELETE', '/management/session'],
+  postManagementSessionPasskey: ['POST', '/management/session/passkey'],
+  postManagementLinksCheck: ['POST', '/management/links/check'],
   postManagementOwner: ['POST', '/management/owner'],
   postManagementInvitationsAccept: ['POST', '/management/invitations/accept'],
   postManagementSessionPassword: ['POST', '/management/session/password'],
@@ -3283,7 +3327,6 @@ export const operations = {
   deleteManagementSessions: ['DELETE', '/management/sessions'],
   getManagementSessions: ['GET', '/management/sessions'],
   deleteManagementSessionsById: ['DELETE', '/management/sessions/{id}'],
-  postManagementSessionPasskey: ['POST', '/management/session/passkey'],
   getManagementSessionPasskeys: ['GET', '/management/session/passkeys'],
   postManagementSessionPasskeys: ['POST', '/management/session/passkeys'],
   postManagementSessionPasskeysStart: ['POST', '/management/session/passkeys/start'],
@@ -3316,6 +3359,7 @@ export const operations = {
   postProductsBatchRestore: ['POST', '/products/batch/restore'],
   getProductsBatch: ['GET', '/products/batch'],
   deleteProductsBatch: ['DELETE', '/products/batch'],
+  getManagementProjectsByIdFullUpdate: ['GET', '/management/projects/{id}/full-update'],
   postContent: ['POST', '/content'],
   putContent: ['PUT', '/content'],
   deleteContent: ['DELETE', '/content'],

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { after, test } from 'node:test';
 import { createRelata, RelataError, TaskError, type UploadProduct } from '@relata/client';
 import { startService } from './service.ts';
 
@@ -19,8 +19,11 @@ const bits: UploadProduct[] = ['B1', 'B2'].map((identifier) => ({
   attributes: [{ key: 'Shank', value: 'SDS-plus' }],
 }));
 
-async function start(t: TestContext) {
-  const { url, key } = await startService(t);
+/** One service for all: each test has a project of its own. */
+const { url, key, stop } = await startService();
+after(stop);
+
+async function start() {
   const relata = createRelata({ url, key });
   const group = await relata.projects.createGroup('Shop');
   const project = await relata.projects.create({
@@ -28,11 +31,11 @@ async function start(t: TestContext) {
     projectGroupId: group.id,
     locale: 'de-DE',
   });
-  return { url, key, relata, projectId: project.id, groupId: group.id };
+  return { relata, projectId: project.id, groupId: group.id };
 }
 
-test('groups, projects and keys are made, changed and deleted (§14.2)', async (t) => {
-  const { url, relata, projectId, groupId } = await start(t);
+test('groups, projects and keys are made, changed and deleted (§14.2)', async () => {
+  const { relata, projectId, groupId } = await start();
   assert.equal((await relata.projects.change(projectId, { tags: ['b2b'] })).tags[0], 'b2b');
   assert.equal((await relata.projects.renameGroup(groupId, 'Shops')).name, 'Shops');
   assert.equal((await relata.projects.getGroup(groupId)).name, 'Shops');
@@ -69,8 +72,8 @@ test('groups, projects and keys are made, changed and deleted (§14.2)', async (
   assert.equal(items[0]?.action, 'project.restored');
 });
 
-test('a full update sends batches, shows what it would do, and commits when it may (§4.4)', async (t) => {
-  const { relata, projectId } = await start(t);
+test('a full update sends batches, shows what it would do, and commits when it may (§4.4)', async () => {
+  const { relata, projectId } = await start();
   const sent: number[] = [];
   const first = await relata.products.fullUpdate([...drills, ...bits], {
     projectId,
@@ -100,8 +103,8 @@ test('a full update sends batches, shows what it would do, and commits when it m
   assert.equal((await relata.products.list(projectId)).items.length, 5);
 });
 
-test('10,000 products are one batch, one more makes the second (§8)', async (t) => {
-  const { relata, projectId } = await start(t);
+test('10,000 products are one batch, one more makes the second (§8)', async () => {
+  const { relata, projectId } = await start();
   const sent: number[] = [];
   const products = Array.from({ length: 10_001 }, (_, at) => ({ identifier: `P${at}`, name: 'Product' }));
   await relata.products.fullUpdate(products, { projectId, onBatch: (count) => sent.push(count) });
@@ -114,8 +117,8 @@ test('10,000 products are one batch, one more makes the second (§8)', async (t)
   assert.notEqual(page.nextCursor, null);
 });
 
-test('the categories of products are listed, and those below one (§14.3)', async (t) => {
-  const { relata, projectId } = await start(t);
+test('the categories of products are listed, and those below one (§14.3)', async () => {
+  const { relata, projectId } = await start();
   const path = ['Tools', 'Drills "18 V"'];
   await relata.products.fullUpdate([{ identifier: 'A1', name: 'Drill', categories: [{ path }] }], {
     projectId,
@@ -127,8 +130,8 @@ test('the categories of products are listed, and those below one (§14.3)', asyn
   assert.deepEqual(below, { items: [{ path }], nextCursor: null, isComplete: true });
 });
 
-test('products are replaced, changed, looked up and deleted (§4.2, §4.3, §4.6)', async (t) => {
-  const { relata, projectId } = await start(t);
+test('products are replaced, changed, looked up and deleted (§4.2, §4.3, §4.6)', async () => {
+  const { relata, projectId } = await start();
   await relata.products.fullUpdate(drills, { projectId });
   const options = { projectId };
   const changed = await relata.products.change([{ identifier: 'A1', attributes: { Length: '13' } }], options);
@@ -157,8 +160,8 @@ test('products are replaced, changed, looked up and deleted (§4.2, §4.3, §4.6
   assert.equal((await relata.tasks.list({ projectId, status: 'FINISHED' })).tasks.length >= 4, true);
 });
 
-test('relations are written, tried, asked and explained (§4.8, §12)', async (t) => {
-  const { relata, projectId } = await start(t);
+test('relations are written, tried, asked and explained (§4.8, §12)', async () => {
+  const { relata, projectId } = await start();
   await relata.products.fullUpdate([...drills, ...bits], { projectId });
   const definition = {
     name: 'Bits for this drill',
@@ -197,8 +200,8 @@ test('relations are written, tried, asked and explained (§4.8, §12)', async (t
   assert.equal((await relata.relations.list(projectId)).length, 0);
 });
 
-test('the ontology is read and written (§11.1)', async (t) => {
-  const { relata, projectId } = await start(t);
+test('the ontology is read and written (§11.1)', async () => {
+  const { relata, projectId } = await start();
   await relata.products.fullUpdate(drills, { projectId });
   const { value } = await relata.ontology.get(projectId);
   assert.equal(value.attributes.find(({ name }) => name === 'Length')?.unitName, 'in');
@@ -206,8 +209,8 @@ test('the ontology is read and written (§11.1)', async (t) => {
   assert.equal(written.mode, 'own');
 });
 
-test('a task is followed to its end by its events (§4.7)', async (t) => {
-  const { relata, projectId } = await start(t);
+test('a task is followed to its end by its events (§4.7)', async () => {
+  const { relata, projectId } = await start();
   const { task } = await relata.products.replace(drills, { projectId });
   const seen = [];
   for await (const { taskStatus } of relata.tasks.follow(task.id)) seen.push(taskStatus);
@@ -215,8 +218,8 @@ test('a task is followed to its end by its events (§4.7)', async (t) => {
   await assert.rejects(relata.tasks.cancel(task.id), { status: 409 });
 });
 
-test('a refusal carries its status, its details and what was wrong with each product (§7)', async (t) => {
-  const { relata, projectId } = await start(t);
+test('a refusal carries its status, its details and what was wrong with each product (§7)', async () => {
+  const { relata, projectId } = await start();
   const wrong = [{ identifier: 'A1', name: 5 }] as unknown as UploadProduct[];
   await assert.rejects(relata.products.replace(wrong, { projectId }), (error) => {
     assert.ok(error instanceof RelataError);
@@ -232,8 +235,8 @@ test('a refusal carries its status, its details and what was wrong with each pro
   });
 });
 
-test('a commit that the delete guard stops is a TaskError or a refusal, never a silent success (§4.4)', async (t) => {
-  const { relata, projectId } = await start(t);
+test('a commit that the delete guard stops is a TaskError or a refusal, never a silent success (§4.4)', async () => {
+  const { relata, projectId } = await start();
   await relata.products.fullUpdate([...drills, ...bits], { projectId });
   await relata.projects.change(projectId, { settings: { maxDeletePercent: 10 } });
   await assert.rejects(
@@ -242,8 +245,8 @@ test('a commit that the delete guard stops is a TaskError or a refusal, never a 
   );
 });
 
-test('the service itself answers (§10.3)', async (t) => {
-  const { relata } = await start(t);
+test('the service itself answers (§10.3)', async () => {
+  const { relata } = await start();
   assert.equal((await relata.installation.live()).status, 'ok');
   assert.equal((await relata.installation.ready()).status, 'ok');
   assert.match(await relata.installation.metrics(), /# HELP/);

@@ -1,12 +1,14 @@
 import { Suspense, useEffect, useRef } from 'react';
 import { Invitation, Welcome } from './account/enter.tsx';
 import { SignIn } from './account/sign-in.tsx';
+import { SignInAgain } from './account/sign-in-again.tsx';
 import { AppShell } from './parts/app-shell.tsx';
 import { Loading } from './parts/page.tsx';
 import { Safe } from './parts/safe.tsx';
 import { findScreen, ProjectScreen } from './screens.tsx';
 import { useRoute } from './state/route.ts';
 import { useSession } from './state/session.tsx';
+import { restorePlace } from './state/steps.ts';
 
 export function App() {
   const { who } = useSession();
@@ -21,6 +23,7 @@ export function App() {
       <Safe place={parts.join('/')}>
         <Screen />
       </Safe>
+      <SignInAgain />
     </AppShell>
   );
 }
@@ -29,13 +32,12 @@ function Screen() {
   const { parts } = useRoute();
   const isFirst = useRef(true);
   const place = parts.join('/');
-  // A new view begins at its top, also for those who hear it.
+  // A new view begins at its top, also for those who hear it; one that somebody comes back to, where it was.
   useEffect(() => {
-    if (!isFirst.current && place !== undefined) {
-      scrollTo(0, 0);
+    if (!isFirst.current && place !== undefined)
       document.getElementById('main')?.focus({ preventScroll: true });
-    }
     isFirst.current = false;
+    return restorePlace();
   }, [place]);
   const [first, id, ...rest] = parts;
   if (first === 'projects' && id !== undefined && id !== 'new') {

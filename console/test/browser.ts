@@ -22,12 +22,26 @@ export async function launchBrowser(): Promise<Browser> {
   return playwright.launch({
     executablePath,
     headless: true,
-    args: isBrought ? chromium.args.filter((arg) => !BENT.some((start) => arg.startsWith(start))) : [],
+    args: isBrought ? [...chromium.args.filter(isWanted), '--disable-gpu'] : [],
   });
 }
 
-/** What the package sets for small functions in a cloud, and what would switch off what is tested. */
-const BENT = ['--disable-web-security', '--allow-running-insecure-content', '--single-process', '--headless'];
+/**
+ * What the package sets for small functions in a cloud, what would switch off what is tested, and a graphics card in
+ * software, which takes a third of a test's processor time.
+ */
+const BENT = [
+  '--disable-web-security',
+  '--allow-running-insecure-content',
+  '--single-process',
+  '--headless',
+  '--use-gl',
+  '--use-angle',
+  '--enable-unsafe-swiftshader',
+  '--ignore-gpu-blocklist',
+];
+
+const isWanted = (arg: string) => !BENT.some((start) => arg.startsWith(start));
 
 function findInstalled(): string {
   const found = INSTALLED.find((path) => path !== undefined && existsSync(path));

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { makeExampleProject, startConsole } from './harness.ts';
+import { makeExampleProject, shareConsole } from './harness.ts';
 
 test('categories are suggested where products are narrowed, and typing freely still works (§14.3)', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const { relata } = service;
   const id = await makeExampleProject(service);
   const odd = { identifier: 'ODD', name: 'Odd', categories: [{ path: ['Tools', 'Saws > "fine"'] }] };
@@ -35,7 +35,7 @@ test('categories are suggested where products are narrowed, and typing freely st
 });
 
 test('a category of a relation is chosen from those of the project, or typed (§12.2)', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const { relata } = service;
   const id = await makeExampleProject(service);
   const [relation] = await relata.relations.list(id);

@@ -67,6 +67,33 @@ test('what somebody types is kept', async (t) => {
   );
 
   await t.test(
+    'a change after one that was saved and could not be read again is refused too when it is stale (§7.6)',
+    async () => {
+      const { relata } = console.service;
+      const { place, read, path } = await findRelation(console);
+      const page = await console.enter(path);
+      const tag = page.getByLabel('Tag', { exact: true });
+      const save = page.getByRole('button', { name: 'Save' });
+      await tag.waitFor();
+      const one = new RegExp(`/relations/${place.relationId}$`);
+      await page.route(one, (route) =>
+        route.request().method() === 'GET' ? route.fulfill({ status: 500 }) : route.continue(),
+      );
+      const refused = page.waitForResponse((response) => response.status() === 500);
+      await tag.fill('mine');
+      await save.click();
+      await page.getByText('The relation is saved').waitFor();
+      await refused;
+      await page.unroute(one);
+      await relata.relations.put(place, { ...(await read()), description: 'their words' });
+      await tag.fill('mine again');
+      await save.click();
+      await page.getByText('is not saved: it was changed meanwhile').waitFor();
+      assert.equal((await read()).description, 'their words');
+    },
+  );
+
+  await t.test(
     'a row keeps what was typed into it when the one before goes, and the keyboard stays there (§14.5)',
     async () => {
       const { read, path } = await findRelation(console);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { makeExampleProject, startConsole, untilBuilt } from './harness.ts';
+import { makeExampleProject, shareConsole, startConsole, untilBuilt } from './harness.ts';
 import { enterAsOwner, fill, signInByKey } from './people.ts';
 
 test('from a fresh start to a related product (§14.5)', async (t) => {
@@ -39,6 +39,13 @@ test('from a fresh start to a related product (§14.5)', async (t) => {
   await page.getByText('Shank: SDS-plus').first().waitFor();
 });
 
+/** Types an identifier where products are found. */
+async function pick(page: Page, label: string, identifier: string): Promise<void> {
+  await page.getByLabel(label, { exact: true }).fill(identifier);
+  // The products found keep everything else from being reached until one goes on.
+  await page.keyboard.press('Tab');
+}
+
 /** Fills in a relation between drills of one voltage, until its preview has an answer. */
 async function drawRelation(page: Page): Promise<void> {
   await fill(page, { Name: 'Drills of the same voltage', Tag: 'alternatives' });
@@ -57,7 +64,7 @@ async function drawRelation(page: Page): Promise<void> {
 }
 
 test('the first call of an empty project works as it stands, and the page turns when products arrive (§14.5)', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const group = await service.relata.projects.createGroup('Shop');
   const { id } = await service.relata.projects.create({
     name: 'Shop',
@@ -80,7 +87,7 @@ test('the first call of an empty project works as it stands, and the page turns 
 });
 
 test('a wrong key is refused with words that help, and a reload forgets a good one (§14.5)', async (t) => {
-  const { open, service } = await startConsole(t);
+  const { open, service } = await shareConsole(t);
   const page = await open();
   await page.getByRole('button', { name: 'Sign in with an API key' }).click();
   await page.getByLabel('API key').fill('wrong');
@@ -93,7 +100,7 @@ test('a wrong key is refused with words that help, and a reload forgets a good o
 });
 
 test('keys are made, shown once, rotated and deleted under API access (§14.5)', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/api-access`);
   await page.getByRole('button', { name: 'New key' }).click();
@@ -144,20 +151,31 @@ async function callWith(url: string, key: string, projectId: number): Promise<nu
 }
 
 test('a relation is built with a live preview, saved, explained and deleted (§12)', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/relations/new`);
   await drawRelation(page);
   await page.getByRole('button', { name: 'Create the relation' }).click();
   await page.getByRole('heading', { name: 'Drills of the same voltage' }).waitFor();
   await untilBuilt(service.relata, id);
-  await page.getByRole('textbox', { name: 'Requested product', exact: true }).fill('DRILL-118-BLUE');
-  await page.getByLabel('Result', { exact: true }).fill('DRILL-218-RED');
+  await pick(page, 'Requested product', 'DRILL-118-BLUE');
+  await pick(page, 'Result', 'DRILL-218-RED');
   await page.getByRole('button', { name: 'Explain' }).click();
   await page.getByRole('alert').waitFor();
-  await page.getByLabel('Result', { exact: true }).fill('DRILL-218-BLUE');
+  const result = page.getByRole('combobox', { name: 'Result', exact: true });
+  await result.fill('drill 18 V hexagon blue');
+  await page.getByRole('option', { name: /DRILL-218-BLUE/ }).click();
+  assert.equal(await result.inputValue(), 'DRILL-218-BLUE');
   await page.getByRole('button', { name: 'Explain' }).click();
   await page.getByText('It is a result').waitFor();
+
+  // The same of two products, in every relation; what is nearest says what is missing.
+  await page.goto(`${service.url}/console/#/projects/${id}/products/DRILL-112-BLUE`);
+  await pick(page, 'Other product', 'DRILL-118-BLUE');
+  await page.getByRole('button', { name: 'Does this product lead to it?' }).click();
+  await page.getByText('None of 2 relations leads').waitFor();
+  await page.getByText('DRILL-118-BLUE: Voltage is 12 V. It has 18 V.').waitFor();
+  await page.goBack();
 
   await page.getByRole('button', { name: 'Delete …' }).click();
   await page.getByRole('button', { name: 'Delete the relation' }).click();
@@ -166,7 +184,7 @@ test('a relation is built with a live preview, saved, explained and deleted (§1
 });
 
 test('of a two-way relation the conditions stand under the product they look at, in their groups (§12.6)', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const [one, other] = ['DRILL-118-BLUE', 'DRILL-218-BLUE'].map((identifier) => ({
     identifiers: [identifier],
@@ -177,8 +195,8 @@ test('of a two-way relation the conditions stand under the product they look at,
   });
   await untilBuilt(service.relata, id);
   const page = await enter(`#/projects/${id}/relations/${relation.id}`);
-  await page.getByRole('textbox', { name: 'Requested product', exact: true }).fill('DRILL-218-BLUE');
-  await page.getByLabel('Result', { exact: true }).fill('DRILL-118-BLUE');
+  await pick(page, 'Requested product', 'DRILL-218-BLUE');
+  await pick(page, 'Result', 'DRILL-118-BLUE');
   await page.getByRole('button', { name: 'Explain' }).click();
   await page.getByText('the other way round').waitFor();
   const sides = page.locator('div', { has: page.locator('> h3') });
@@ -190,7 +208,7 @@ test('of a two-way relation the conditions stand under the product they look at,
 });
 
 test('a relation of links is created, filled from a file, and searched by a source (§12.8)', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/relations/new`);
   await fill(page, { Name: 'Bought together', Tag: 'cross-sell' });
@@ -211,14 +229,14 @@ test('a relation of links is created, filled from a file, and searched by a sour
     page.getByRole('button', { name: 'Export links' }).click(),
   ]);
   assert.equal(await readFile(await download.path(), 'utf8'), text);
-  await page.getByRole('textbox', { name: 'Requested product', exact: true }).fill('DRILL-118-BLUE');
-  await page.getByLabel('Result', { exact: true }).fill('DRILL-218-BLUE');
+  await pick(page, 'Requested product', 'DRILL-118-BLUE');
+  await pick(page, 'Result', 'DRILL-218-BLUE');
   await page.getByRole('button', { name: 'Explain' }).click();
   await page.getByText('Listed by DRILL-118-BLUE, at position 1').waitFor();
 });
 
 test('relations are exported, and an import says what it deletes before it does (§12.1 rule 4)', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/relations`);
   const saving = page.waitForEvent('download');
@@ -255,7 +273,7 @@ test('relations are exported, and an import says what it deletes before it does 
 });
 
 test('an attribute gets another unit, and the products follow (§11.5)', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/ontology`);
   await page.getByRole('button', { name: 'Voltage' }).click();
@@ -271,7 +289,7 @@ test('an attribute gets another unit, and the products follow (§11.5)', async (
 });
 
 test('an attribute is removed when one says so twice, and the relations that look at it are named (§11.1)', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/ontology`);
   const open = () => page.getByRole('button', { name: 'Shank', exact: true }).click();
@@ -287,7 +305,7 @@ test('an attribute is removed when one says so twice, and the relations that loo
 });
 
 test('an open full update shows what it would delete, is committed and undone (§4.4, §4.5)', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   await service.relata.projects.change(id, { settings: { maxDeletePercent: 10 } });
   await service.relata.products.fullUpdate(
@@ -320,7 +338,7 @@ test('an open full update shows what it would delete, is committed and undone (�
 });
 
 test('a project is changed, deleted by its name, and brought back (§14.2)', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/settings`);
   await page.getByLabel('Name', { exact: true }).fill('Hardware store AT');
@@ -338,7 +356,7 @@ test('a project is changed, deleted by its name, and brought back (§14.2)', asy
 });
 
 test('everything works by keyboard: the table is moved through and opened with keys', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/products`);
   await page.getByRole('grid').focus();

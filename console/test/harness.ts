@@ -20,11 +20,23 @@ const PATIENCE_MS = 20_000;
 
 let launched: Promise<Browser> | undefined;
 after(async () => (await launched)?.close());
+let started: Promise<Service> | undefined;
+after(async () => (await started)?.stop());
 
 /** A service of its own, the browser of the file, and pages that must break neither themselves nor their policy. */
 export async function startConsole(t: TestContext, settings: Record<string, string> = {}): Promise<Console> {
   const service = await startService({ settings });
   t.after(service.stop);
+  return openConsole(t, service);
+}
+
+/** The same with the service of the file, for tests that look at a project of their own: a start takes seconds. */
+export async function shareConsole(t: TestContext): Promise<Console> {
+  started ??= startService();
+  return openConsole(t, await started);
+}
+
+async function openConsole(t: TestContext, service: Service): Promise<Console> {
   launched ??= launchBrowser();
   const browser = await launched;
   const contexts: BrowserContext[] = [];

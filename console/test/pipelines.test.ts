@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { makeExampleProject, startConsole, untilBuilt } from './harness.ts';
+import { makeExampleProject, shareConsole, startConsole, untilBuilt } from './harness.ts';
 
 const FEED = `sku;title;price;category
 SAW-1;Jigsaw;129,00;Tools > Saws
@@ -14,7 +14,7 @@ SAW-3;Hand saw;19,90;Tools > Saws
 const csv = (text: string) => ({ name: 'feed.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
 
 test('a pipeline is made of a csv file by the suggested mapping, run, and its history shown (§13)', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/pipelines`);
   await page.getByRole('link', { name: 'New pipeline' }).first().click();
@@ -56,7 +56,7 @@ test('a pipeline is made of a csv file by the suggested mapping, run, and its hi
 });
 
 test('what is not sure is told: reasons, warnings and a file of another format (§13.5)', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/pipelines/new`);
   const rows = [1, 2, 3].map((at) => `SAW-${at};Jigsaw ${at};99,00;`);
@@ -73,7 +73,7 @@ test('what is not sure is told: reasons, warnings and a file of another format (
 });
 
 test('a pipeline of links names its relation, and the file lists what goes with what (§13.9)', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const every = { source: { all: [] }, target: { all: [] } };
   await service.relata.relations.create(id, { ...every, kind: 'links', name: 'Set', tag: 'set' });
@@ -93,7 +93,7 @@ test('a pipeline of links names its relation, and the file lists what goes with 
 });
 
 test('mistakes stand at their fields, and a pipeline is changed and deleted (§13.1)', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const made = await service.relata.pipelines.create(id, {
     name: 'Nightly',
@@ -124,7 +124,7 @@ test('mistakes stand at their fields, and a pipeline is changed and deleted (§1
 });
 
 test('the URL of a webhook is shown, and another one takes its place (§13.3)', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/pipelines/new`);
   await page.getByLabel('Name', { exact: true }).first().fill('Stock');
@@ -183,7 +183,7 @@ test('a source is tried over HTTP, and read again although it is what it was (§
 });
 
 test('of two changes of one pipeline the later one is told, and nothing is lost (§7.6)', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const definition = {
     name: 'Nightly',

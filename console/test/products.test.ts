@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { makeExampleProject, startConsole } from './harness.ts';
+import { makeExampleProject, shareConsole } from './harness.ts';
 
 test('products are narrowed by identifier and category, and found by name and attribute (§14.3)', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/products`);
   await page.getByText('33 products').waitFor();
@@ -28,7 +28,7 @@ test('products are narrowed by identifier and category, and found by name and at
 });
 
 test('what a change of an attribute would do is told before it is saved (§11.6)', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/ontology`);
   await page.getByText('1 not extracted').waitFor();

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { makeExampleProject, startConsole } from './harness.ts';
+import { makeExampleProject, shareConsole } from './harness.ts';
 
 test('product data is text, its links go to http(s) only, and nothing is asked of other places (§14.5)', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const hostile = '<img src=x onerror="document.title=1">';
   const { task } = await service.relata.products.replace(
@@ -35,7 +35,7 @@ test('product data is text, its links go to http(s) only, and nothing is asked o
 });
 
 test('pictures are asked for without saying from where (§14.5)', async (t) => {
-  const { enter, service } = await startConsole(t);
+  const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const picture = `${service.url.replace('127.0.0.1', 'localhost')}/health/live`;
   const { task } = await service.relata.products.replace([{ identifier: 'P', name: 'P', image: picture }], {

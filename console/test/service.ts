@@ -36,6 +36,8 @@ export async function startService({
   const child = spawn(process.execPath, [join(ROOT, 'server/src/main.ts'), command], {
     env: {
       PATH: process.env.PATH,
+      // The bundled program, when the whole run has made one: it starts in a third of the processor time.
+      NODE_OPTIONS: process.env.NODE_OPTIONS,
       NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
       RELATA_DATA_DIR: dataDir,
       RELATA_PORT: String(port),

@@ -67,7 +67,7 @@ export async function listViews(relata: Relata, projectId: number): Promise<read
     {
       name: 'pipeline-edit',
       address: `${project}/pipelines/${webhook?.id}/edit`,
-      heading: `Change ${webhook?.name}`,
+      heading: new RegExp(`${webhook?.name}$`),
     },
     { name: 'pipeline-new', address: `${project}/pipelines/new`, heading: 'New pipeline', open: tryFile },
     ...(await listChannelViews(relata, projectId)),
@@ -127,7 +127,7 @@ async function listChannelViews(relata: Relata, projectId: number): Promise<read
     {
       name: 'channel-edit',
       address: `${project}/channels/${channel.id}/edit`,
-      heading: `Change ${channel.name}`,
+      heading: new RegExp(`${channel.name}$`),
       open: (page) => page.getByText('would go out').waitFor(),
     },
     {
@@ -189,5 +189,10 @@ export async function showView(page: Page, { address, heading, open }: View): Pr
   await page.getByRole('heading', { name: heading, exact: isText }).first().waitFor();
   await page.waitForLoadState('networkidle');
   await open?.(page);
-  await page.waitForFunction(() => !/Loading …|Counting …/.test(document.body.textContent ?? ''));
+  await page.waitForFunction(
+    () =>
+      !/Loading …|Counting …/.test(document.body.textContent ?? '') &&
+      // What is about to be replaced is drawn paler.
+      document.querySelector('[aria-busy=true]') === null,
+  );
 }

@@ -5,6 +5,7 @@ import type { Job } from './test-schedule.ts';
  * above the port: both stores would answer them in the same way. A test of a store belongs in another file.
  */
 export const RULES_ABOVE_THE_STORES: Readonly<Record<string, string>> = {
+  'test/access/access-table.test.ts': 'who may call what, which is decided above the stores',
   'test/agents/interface-agents.test.ts': 'a protocol over what other tests ask both stores',
   'test/channels/interface-channel-destinations.test.ts':
     'what goes to other machines; of stored secrets see pipeline-secrets.test.ts',
@@ -46,6 +47,7 @@ export const LONG_WORK: Readonly<Record<string, Work>> = {
   '../console/test/long-table.test.ts': { kind: 'alone', seconds: 25 },
   '../console/test/flows.test.ts': { kind: 'computes', seconds: 60 },
   'src/catalog/ingest/scan/body-scan.test.ts': { kind: 'computes', seconds: 20 },
+  'test/durability/sqlite-power-cut.test.ts': { kind: 'waits', seconds: 35 },
   'test/durability/failed-batch.test.ts': { kind: 'waits', seconds: 30 },
   'test/webhooks/webhook-crash.test.ts': { kind: 'waits', seconds: 20 },
 };

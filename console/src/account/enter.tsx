@@ -1,8 +1,10 @@
-import type { Relata, SignedIn } from '@relata/client';
+import { type Relata, RelataError, type SignedIn } from '@relata/client';
+import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useEffect, useState } from 'react';
 import { Button, LinkButton } from '../parts/button.tsx';
 import { TextField } from '../parts/forms/field.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
+import { Code } from '../parts/show.tsx';
 import { linkTo, replaceWith } from '../state/route.ts';
 import { useSession } from '../state/session.tsx';
 import { Door } from './door.tsx';
@@ -10,12 +12,15 @@ import { Door } from './door.tsx';
 /** As the service asks. Source: docs/interface.md §5.6 rule 4. */
 const PASSWORD_LENGTH = 12;
 
+type LinkType = 'owner' | 'invitation';
 type Given = Readonly<Record<'email' | 'name' | 'password', string>>;
 
 /** The first owner's link. */
 export function Welcome({ token }: { token: string }) {
   return (
     <EnterForm
+      type="owner"
+      token={token}
       title="Welcome to Relata"
       action="Create the owner"
       hasEmail
@@ -29,6 +34,8 @@ export function Welcome({ token }: { token: string }) {
 export function Invitation({ token }: { token: string }) {
   return (
     <EnterForm
+      type="invitation"
+      token={token}
       title="Join Relata"
       action="Accept the invitation"
       about="Choose the name that others see, and a password."
@@ -38,6 +45,8 @@ export function Invitation({ token }: { token: string }) {
 }
 
 interface Shape {
+  type: LinkType;
+  token: string;
   title: string;
   action: string;
   about: ReactNode;
@@ -45,8 +54,16 @@ interface Shape {
   enter(relata: Relata, given: Given): Promise<SignedIn>;
 }
 
-function EnterForm({ title, action, about, hasEmail, enter }: Shape) {
-  const { accept } = useSession();
+function EnterForm({ type, token, title, action, about, hasEmail, enter }: Shape) {
+  const { accept, relata } = useSession();
+  // Nobody fills in a form for a link that has ended.
+  const link = useQuery({
+    queryKey: ['link', token],
+    queryFn: ({ signal }) => relata.session.checkLink(token, { signal }),
+    refetchOnWindowFocus: false,
+    gcTime: 0,
+  });
+  const isEnded = link.error instanceof RelataError && link.error.status === 400;
   const [error, setError] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
   useEffect(() => {
@@ -67,30 +84,62 @@ function EnterForm({ title, action, about, hasEmail, enter }: Shape) {
   return (
     <Door title={title}>
       <Card>
-        <p className="soft">{about}</p>
-        <form className="stack" onSubmit={(event) => void submit(event)}>
-          {hasEmail && (
-            <TextField label="E-mail" name="email" type="email" autoComplete="username" required />
-          )}
-          <TextField label="Name" name="name" autoComplete="name" required maxLength={255} />
-          <TextField
-            label="Password"
-            name="password"
-            type="password"
-            autoComplete="new-password"
-            required
-            minLength={PASSWORD_LENGTH}
-            hint={`At least ${PASSWORD_LENGTH} characters`}
-          />
-          <ErrorNote error={error} />
-          <Button type="submit" look="primary" busy={isBusy}>
-            {action}
-          </Button>
-        </form>
+        {isEnded ? <EndedLink type={type} /> : <p className="soft">{about}</p>}
+        {link.data?.email && (
+          <p>
+            You are invited as <strong>{link.data.email}</strong>, {link.data.role}.
+          </p>
+        )}
+        {!isEnded && (
+          <form className="stack" onSubmit={(event) => void submit(event)}>
+            {hasEmail && (
+              <TextField label="E-mail" name="email" type="email" autoComplete="username" required />
+            )}
+            <TextField label="Name" name="name" autoComplete="name" required maxLength={255} />
+            <TextField
+              label="Password"
+              name="password"
+              type="password"
+              autoComplete="new-password"
+              required
+              minLength={PASSWORD_LENGTH}
+              hint={`At least ${PASSWORD_LENGTH} characters`}
+            />
+            <ErrorNote error={error} />
+            <Button type="submit" look="primary" busy={isBusy}>
+              {action}
+            </Button>
+          </form>
+        )}
       </Card>
       <LinkButton look="quiet" href={linkTo()}>
         Go to sign-in
       </LinkButton>
     </Door>
+  );
+}
+
+/** What to do about a link that was used or replaced, or has expired. */
+function EndedLink({ type }: { type: LinkType }) {
+  if (type === 'invitation')
+    return (
+      <div className="note warn">
+        <strong>
+          This invitation has ended: it was used, replaced or withdrawn, or it is older than 7 days.
+        </strong>
+        <span>Sign in if you have used it. Otherwise ask an owner to invite you again.</span>
+      </div>
+    );
+  return (
+    <>
+      <div className="note warn">
+        <strong>This owner link has ended: it was used, or it is older than an hour.</strong>
+        <span>Whoever runs the service makes another one with this command:</span>
+      </div>
+      <Code label="Make another owner link" text="relata owner-link" />
+      <p className="soft small">
+        With Docker: <code>docker compose exec relata relata owner-link</code>
+      </p>
+    </>
   );
 }

@@ -13,7 +13,8 @@ import {
 } from '@relata/client';
 import type { PartNames } from '../state/changes.ts';
 import { EVERY_PRODUCT, pruneFilter } from '../state/filters.ts';
-import { countOf, formatCount } from '../state/format.ts';
+import { countOf, formatCount, plural } from '../state/format.ts';
+import { describeSchedule } from '../state/schedule.ts';
 
 export type ChannelMapping = NonNullable<ChannelDefinition['mapping']>;
 
@@ -166,7 +167,7 @@ export interface FieldTrouble {
 export function listProblems({ missing, rows }: Pick<ChannelPreview, 'missing' | 'rows'>): FieldTrouble[] {
   const lacking = missing.map(({ field, products, identifiers, message }) => ({
     ...{ field, ...shorten(identifiers, products) },
-    words: `${countOf(products, 'product')} ${products === 1 ? 'lacks' : 'lack'} it: ${afterColon(message)}`,
+    words: `${countOf(products, 'product')} ${plural(products, 'lacks', 'lack')} it: ${afterColon(message)}`,
   }));
   const wrong = rows.flatMap(({ identifier, problems }) =>
     problems
@@ -192,7 +193,7 @@ const shorten = (identifiers: readonly string[], products: number) => ({
 const afterColon = (message: string) => message.slice(message.indexOf(': ') + 2);
 
 export function describeTrigger({ trigger }: Pick<Channel, 'trigger'>): string {
-  if (trigger.type === 'schedule') return `${trigger.cron} (${trigger.timeZone})`;
+  if (trigger.type === 'schedule') return describeSchedule(trigger);
   if (trigger.type === 'manual') return 'by hand';
   return `after changes, every ${countOf(trigger.minSecondsBetween ?? 0, 'second')} at most`;
 }

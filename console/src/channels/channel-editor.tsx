@@ -1,6 +1,7 @@
 import type { Channel, ChannelDefinition, Tagged } from '@relata/client';
 import { DefinitionEditor, useStored } from '../parts/forms/definition-editor.tsx';
 import { type Draft, useDraft } from '../parts/forms/draft.tsx';
+import { Fields } from '../parts/forms/fields.tsx';
 import { useSaving } from '../parts/forms/saving.ts';
 import { Answer } from '../parts/page.tsx';
 import { readMistakes } from '../state/mistakes.ts';
@@ -43,7 +44,7 @@ function Editor({ stored }: { stored: Tagged<Channel> | undefined }) {
       mistakes={readMistakes(tried.preview.error)}
     >
       <div className="builder">
-        <div className="stack wide">
+        <Fields>
           <BasicsCard {...shape} />
           <FilterCard {...shape} />
           <RelationsCard {...shape} />
@@ -51,7 +52,7 @@ function Editor({ stored }: { stored: Tagged<Channel> | undefined }) {
           <TriggerCard {...shape} />
           <DestinationsCard {...shape} />
           <GuardsCard {...shape} />
-        </div>
+        </Fields>
         <aside className="stack wide scrolls" aria-label="Preview">
           <PreviewCard preview={tried.preview} />
         </aside>

@@ -1,5 +1,5 @@
 import type { Attribute, ChannelPreview, ChannelSource, FeedField } from '@relata/client';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { Button, IconButton } from '../parts/button.tsx';
 import { NameField, SelectField, TextField } from '../parts/forms/field.tsx';
 import { Card, Loading } from '../parts/page.tsx';
@@ -111,13 +111,16 @@ const listOthers = (fields: readonly FeedField[], names: readonly string[]) =>
 
 function NewField({ onAdd }: { onAdd(name: string): void }) {
   const [name, setName] = useState('');
+  const field = useRef<HTMLInputElement>(null);
   const add = () => {
     onAdd(name);
     setName('');
+    field.current?.focus();
   };
   return (
     <div className="filter-row two">
       <TextField
+        ref={field}
         label="Name of another field"
         isQuiet
         placeholder="Name of another field"

@@ -2,7 +2,7 @@ import type { ChannelDefinition, ChannelPreview, ChannelToTry } from '@relata/cl
 import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button } from '../parts/button.tsx';
-import { Card, ErrorNote, Loading } from '../parts/page.tsx';
+import { Card, ErrorNote, Loading, Renewed } from '../parts/page.tsx';
 import { ProductLink, ProductLinks } from '../parts/product-link.tsx';
 import { Code, Pairs } from '../parts/show.tsx';
 import { countOf, formatCount } from '../state/format.ts';
@@ -57,11 +57,7 @@ export function PreviewCard({ preview }: Pick<Tried, 'preview'>) {
       <ErrorNote error={error} />
       {isFetching && data === undefined && <Loading />}
       {data && !error && (
-        <div
-          className="stack wide"
-          style={{ opacity: isPlaceholderData ? 0.6 : 1 }}
-          aria-busy={isPlaceholderData}
-        >
+        <Renewed isOld={isPlaceholderData}>
           <p role="status">{describeLook(data)}</p>
           <Problems problems={listProblems(data)} />
           <Rows rows={data.rows} />
@@ -72,7 +68,7 @@ export function PreviewCard({ preview }: Pick<Tried, 'preview'>) {
               <Code label="The beginning of the file" text={data.text} />
             </details>
           )}
-        </div>
+        </Renewed>
       )}
     </Card>
   );
@@ -116,7 +112,7 @@ function Rows({ rows }: Pick<ChannelPreview, 'rows'>) {
       </ol>
       {shown.length < rows.length && (
         <div className="row">
-          <Button onClick={() => setAll(true)}>Show all {rows.length} rows</Button>
+          <Button onClick={() => setAll(true)}>Show all {countOf(rows.length, 'row')}</Button>
         </div>
       )}
     </>

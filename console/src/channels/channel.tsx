@@ -8,7 +8,7 @@ import { Ago, MappingJson, OutLink, Pairs } from '../parts/show.tsx';
 import { TaskHistory } from '../parts/task-history.tsx';
 import { UrlCard } from '../parts/url-card.tsx';
 import { describeFilter } from '../state/filters.ts';
-import { formatCount, formatMoment, formatSize } from '../state/format.ts';
+import { countOf, formatCount, formatMoment, formatSize } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
@@ -140,7 +140,7 @@ function FileList({ files }: Pick<PublishedFeed, 'files'>) {
     <ul>
       {files.map(({ name, url, rows }) => (
         <li key={name}>
-          <OutLink url={url} /> <span className="soft small">{formatCount(rows)} rows</span>
+          <OutLink url={url} /> <span className="soft small">{countOf(rows, 'row')}</span>
         </li>
       ))}
     </ul>

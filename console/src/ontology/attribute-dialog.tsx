@@ -3,7 +3,9 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
+import { useUnsaved } from '../parts/forms/draft.tsx';
 import { SelectField, TextField } from '../parts/forms/field.tsx';
+import { Fields } from '../parts/forms/fields.tsx';
 import { Meter } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { listAttributes } from '../state/filters.ts';
@@ -23,6 +25,7 @@ const TYPES = [
 ] as const;
 
 const SHOWN_VALUES = 12;
+const NEW: Attribute = { name: '', type: 'TEXT_ATTRIBUTE' };
 
 interface Shape {
   /** undefined: a new one. */
@@ -36,10 +39,13 @@ interface Shape {
 export function AttributeDialog({ attribute, coverage, onClose, onSave }: Shape) {
   const { canChange } = useRights();
   const tell = useTell();
-  const [draft, setDraft] = useState<Attribute>(attribute ?? { name: '', type: 'TEXT_ATTRIBUTE' });
+  const start = attribute ?? NEW;
+  const [draft, setDraft] = useState<Attribute>(start);
   const change = (changed: Partial<Attribute>) => setDraft({ ...draft, ...changed });
   const [synonyms, setSynonyms] = useState(draft.synonyms?.join(', ') ?? '');
   const written = tidy(draft, synonyms);
+  const before = tidy(start, start.synonyms?.join(',') ?? '');
+  useUnsaved(JSON.stringify(written) !== JSON.stringify(before));
   const save = () =>
     onSave((ontology) => ({ ...ontology, attributes: replace(ontology.attributes, attribute, written) }));
   const remove = () =>
@@ -55,8 +61,32 @@ export function AttributeDialog({ attribute, coverage, onClose, onSave }: Shape)
       isOpen
       onClose={onClose}
       onSubmit={save}
-      canSubmit={canChange && draft.name !== ''}
+      canSubmit={draft.name !== ''}
+      isReadOnly={!canChange}
     >
+      <AttributeFields {...{ draft, change, synonyms, setSynonyms }} />
+      {attribute && (
+        <>
+          <AttributeEffect before={before} after={written} />
+          {coverage && <Values coverage={coverage} />}
+          <UsedBy attribute={attribute.name} />
+          <RemoveAttribute onRemove={() => void remove().catch(tell.bad)} />
+        </>
+      )}
+    </FormDialog>
+  );
+}
+
+interface FieldsShape {
+  draft: Attribute;
+  change(changed: Partial<Attribute>): void;
+  synonyms: string;
+  setSynonyms(synonyms: string): void;
+}
+
+function AttributeFields({ draft, change, synonyms, setSynonyms }: FieldsShape) {
+  return (
+    <Fields>
       <div className="fields">
         <TextField
           label="Name"
@@ -99,15 +129,7 @@ export function AttributeDialog({ attribute, coverage, onClose, onSave }: Shape)
           onChange={(event) => setSynonyms(event.target.value)}
         />
       </div>
-      {attribute && (
-        <>
-          <AttributeEffect before={attribute} after={written} />
-          {coverage && <Values coverage={coverage} />}
-          <UsedBy attribute={attribute.name} />
-          <RemoveAttribute onRemove={() => void remove().catch(tell.bad)} />
-        </>
-      )}
-    </FormDialog>
+    </Fields>
   );
 }
 

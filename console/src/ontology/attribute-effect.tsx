@@ -2,7 +2,7 @@ import type { Attribute, AttributeEffect as EffectAnswer } from '@relata/client'
 import { useQuery } from '@tanstack/react-query';
 import { ErrorNote, Loading } from '../parts/page.tsx';
 import { Figure } from '../parts/show.tsx';
-import { formatCount } from '../state/format.ts';
+import { countOf, formatCount } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
@@ -32,7 +32,7 @@ function Effect({ effect }: { effect: EffectAnswer }) {
   const { kept, gained, lost, sampled, sampledProducts } = effect;
   return (
     <div className="stack" aria-live="polite">
-      <h3>Effect of saving{sampled && ` (of ${formatCount(sampledProducts)} products sampled)`}</h3>
+      <h3>Effect of saving{sampled && ` (of ${countOf(sampledProducts, 'product')} sampled)`}</h3>
       <dl className="figures">
         <Figure label="Values that remain facts" value={formatCount(kept)} />
         <Figure label="Become facts" value={formatCount(gained.count)} />

@@ -15,7 +15,7 @@ import { Meter } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { countOf, formatCount, formatPercent, formatType } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
-import { linkTo } from '../state/route.ts';
+import { linkTo, useFilters } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { AttributeDialog } from './attribute-dialog.tsx';
 import { type Coverage, countProblems, useCoverage } from './coverage.ts';
@@ -23,6 +23,7 @@ import { UnknownKeys } from './unknown-keys.tsx';
 
 /** So many rows a person reads; more are found by the filter. */
 const SHOWN_ATTRIBUTES = 300;
+const FILTERS = ['contains'] as const;
 
 /** The attributes with their types and units. */
 export function OntologyView() {
@@ -79,7 +80,7 @@ function Attributes({ read }: { read: Tagged<Ontology> }) {
   const project = useProject();
   const save = useSave(read);
   const { coverage, isCounting, error: uncounted } = useCoverage(project.id);
-  const [filter, setFilter] = useState('');
+  const [{ contains: filter }, filterBy] = useFilters(FILTERS);
   const [opened, setOpened] = useState<Attribute | 'new'>();
   const [error, setError] = useState<unknown>();
   const wanted = useDeferredValue(filter.toLowerCase());
@@ -98,7 +99,7 @@ function Attributes({ read }: { read: Tagged<Ontology> }) {
           label="Attribute contains"
           type="search"
           value={filter}
-          onChange={(event) => setFilter(event.target.value)}
+          onChange={(event) => filterBy({ contains: event.target.value })}
         />
         <SelectField
           label="New keys in a full update"

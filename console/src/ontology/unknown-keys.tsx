@@ -1,6 +1,6 @@
 import { Card } from '../parts/page.tsx';
 import { Meter } from '../parts/show.tsx';
-import { countOf, formatCount } from '../state/format.ts';
+import { countOf } from '../state/format.ts';
 import type { Coverage } from './coverage.ts';
 
 const SHOWN = 20;
@@ -10,7 +10,7 @@ export function UnknownKeys({ coverage: { answer } }: { coverage: Coverage }) {
   const { unknown, sampledProducts } = answer;
   if (unknown.length === 0) return null;
   return (
-    <Card title={`${formatCount(unknown.length)} keys without an attribute`}>
+    <Card title={`${countOf(unknown.length, 'key')} without an attribute`}>
       <p className="soft">
         Create an attribute for a key, or add the key to the synonyms of one, and its values become facts.
       </p>

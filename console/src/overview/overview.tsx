@@ -3,7 +3,7 @@ import { useQueries, useQuery } from '@tanstack/react-query';
 import { LinkButton } from '../parts/button.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
 import { Ago, Figure, TaskStatus } from '../parts/show.tsx';
-import { formatCount, nameTask } from '../state/format.ts';
+import { formatCount, nameTask, plural } from '../state/format.ts';
 import { useProjects } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
@@ -59,8 +59,8 @@ function Account() {
       <dl className="figures">
         <Figure label="Projects" value={formatCount(projects.length)} />
         <Figure label="API keys" value={formatCount(keys.data?.length ?? 0)} />
-        <Figure label="Running now" value={formatCount(running)} more={running === 1 ? 'task' : 'tasks'} />
-        <Figure label="Failed lately" value={formatCount(failed)} more={failed === 1 ? 'task' : 'tasks'} />
+        <Figure label="Running now" value={formatCount(running)} more={plural(running, 'task')} />
+        <Figure label="Failed lately" value={formatCount(failed)} more={plural(failed, 'task')} />
       </dl>
       <Statistics />
       <div className="columns">

@@ -41,7 +41,7 @@ function RequestChart({ statistics }: { statistics: StatisticsAnswer }) {
   );
   const total = sum(all);
   const bad = sum(failed) + sum(limited);
-  const words = `${formatCount(total)} requests in a day, ${formatPercent(total > 0 ? bad / total : 0)} failed or over their limit`;
+  const words = `${countOf(total, 'request')} in a day, ${formatPercent(total > 0 ? bad / total : 0)} failed or over their limit`;
   return (
     <Card title="Requests">
       <p className="soft small">{words}</p>

@@ -1,5 +1,5 @@
 import { Dialog } from '@base-ui/react/dialog';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import mark from '../mark.svg';
 import { useProjects } from '../state/project.ts';
 import { linkTo, useRoute } from '../state/route.ts';
@@ -7,6 +7,7 @@ import { useSession } from '../state/session.tsx';
 import { type Theme, useTheme } from '../state/theme.ts';
 import { Button, IconButton } from './button.tsx';
 import { Icon, type IconName } from './icon.tsx';
+import { keepFocus } from './keep-focus.ts';
 import { Menu } from './menu.tsx';
 import { useTell } from './toasts.tsx';
 
@@ -34,6 +35,9 @@ const projectEntries = (id: string): readonly Entry[] => [
 /** Navigation and content; the same for every view of somebody who is signed in. */
 export function AppShell({ children }: { children: ReactNode }) {
   const [isOpen, setOpen] = useState(false);
+  const main = useRef<HTMLElement>(null);
+  useEffect(() => (main.current ? keepFocus(main.current) : undefined), []);
+  useSlash();
   return (
     <>
       <button type="button" className="skip" onClick={() => document.getElementById('main')?.focus()}>
@@ -47,7 +51,7 @@ export function AppShell({ children }: { children: ReactNode }) {
         <aside aria-label="Navigation">
           <Side />
         </aside>
-        <main id="main" className="main" tabIndex={-1}>
+        <main ref={main} id="main" className="main" tabIndex={-1}>
           {children}
         </main>
       </div>
@@ -61,6 +65,23 @@ export function AppShell({ children }: { children: ReactNode }) {
       </Dialog.Root>
     </>
   );
+}
+
+/** `/` goes to the search of the view, wherever nothing is typed. */
+function useSlash(): void {
+  useEffect(() => {
+    const search = (event: KeyboardEvent) => {
+      const { target, key, ctrlKey, metaKey, altKey } = event;
+      const isTyping = target instanceof Element && target.closest('input, textarea, select, [role=dialog]');
+      if (key !== '/' || ctrlKey || metaKey || altKey || isTyping) return;
+      const field = document.querySelector<HTMLInputElement>('#main [type=search]');
+      if (field === null) return;
+      event.preventDefault();
+      field.select();
+    };
+    addEventListener('keydown', search);
+    return () => removeEventListener('keydown', search);
+  }, []);
 }
 
 function Brand() {

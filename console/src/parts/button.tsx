@@ -1,4 +1,4 @@
-import type { ComponentProps, ReactNode } from 'react';
+import type { ComponentProps, MouseEvent, ReactNode } from 'react';
 import { useEffect, useState } from 'react';
 import { Icon, type IconName } from './icon.tsx';
 
@@ -19,8 +19,15 @@ export function Button({
   children,
   ...rest
 }: Shape & { busy?: boolean } & ComponentProps<'button'>) {
+  // A button that is disabled loses the keyboard: one that is busy only takes no click.
+  const wait = (event: MouseEvent) => event.preventDefault();
   return (
-    <button type="button" {...rest} disabled={rest.disabled || busy} className={classes(look)}>
+    <button
+      type="button"
+      {...rest}
+      {...(busy && { 'aria-disabled': true, onClick: wait })}
+      className={classes(look)}
+    >
       {icon && <Icon name={icon} />}
       {busy ? 'One moment …' : children}
     </button>

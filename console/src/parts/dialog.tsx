@@ -1,5 +1,5 @@
 import { Dialog as Base } from '@base-ui/react/dialog';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type FormEvent, type ReactNode, useRef, useState } from 'react';
 import { Button, IconButton } from './button.tsx';
 import { ErrorNote } from './page.tsx';
 
@@ -8,18 +8,25 @@ interface DialogShape {
   isOpen: boolean;
   onClose(): void;
   isWide?: boolean;
+  /** Neither a cross nor Escape closes it. */
+  isFirm?: boolean;
   children: ReactNode;
 }
 
-export function Dialog({ title, isOpen, onClose, isWide, children }: DialogShape) {
+export function Dialog({ title, isOpen, onClose, isWide, isFirm, children }: DialogShape) {
+  const popup = useRef<HTMLDivElement>(null);
   return (
     <Base.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
       <Base.Portal>
         <Base.Backdrop className="backdrop" />
-        <Base.Popup className={isWide ? 'dialog wide' : 'dialog'}>
+        <Base.Popup
+          ref={popup}
+          className={isWide ? 'dialog wide' : 'dialog'}
+          initialFocus={() => findStart(popup.current)}
+        >
           <div className="row spread">
             <Base.Title>{title}</Base.Title>
-            <Base.Close render={<IconButton icon="cross" label="Close" />} />
+            {!isFirm && <Base.Close render={<IconButton icon="cross" label="Close" />} />}
           </div>
           {children}
         </Base.Popup>
@@ -28,17 +35,37 @@ export function Dialog({ title, isOpen, onClose, isWide, children }: DialogShape
   );
 }
 
+const FIELDS = ['input:enabled:not([readonly])', 'select:enabled', 'textarea:enabled'].join();
+/** Cancel stands first. */
+const LEAST_HARM = '.dialog-foot [type=button]';
+
+/** @returns where the keyboard begins: the dialog as a whole where there is nothing but its cross */
+function findStart(popup: HTMLElement | null): HTMLElement | null {
+  const find = (what: string) => popup?.querySelector<HTMLElement>(what);
+  return find(FIELDS) ?? find(LEAST_HARM) ?? popup;
+}
+
 interface FormShape extends Omit<DialogShape, 'children'> {
   action: string;
   isDanger?: boolean;
   canSubmit?: boolean;
+  /** There is nothing to be done but to close it. */
+  isReadOnly?: boolean;
   /** Closes the dialog when it succeeds; what it throws is shown. */
   onSubmit(): Promise<unknown>;
   children?: ReactNode;
 }
 
 /** A dialog that does one thing: its fields, what went wrong, and two buttons. */
-export function FormDialog({ action, isDanger, canSubmit = true, onSubmit, children, ...dialog }: FormShape) {
+export function FormDialog({
+  action,
+  isDanger,
+  canSubmit = true,
+  isReadOnly,
+  onSubmit,
+  children,
+  ...dialog
+}: FormShape) {
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
   const close = () => {
@@ -58,10 +85,12 @@ export function FormDialog({ action, isDanger, canSubmit = true, onSubmit, child
         {children}
         <ErrorNote error={error} />
         <div className="dialog-foot">
-          <Button onClick={close}>Cancel</Button>
-          <Button type="submit" look={isDanger ? 'danger' : 'primary'} busy={isBusy} disabled={!canSubmit}>
-            {action}
-          </Button>
+          <Button onClick={close}>{isReadOnly ? 'Close' : 'Cancel'}</Button>
+          {!isReadOnly && (
+            <Button type="submit" look={isDanger ? 'danger' : 'primary'} busy={isBusy} disabled={!canSubmit}>
+              {action}
+            </Button>
+          )}
         </div>
       </form>
     </Dialog>

@@ -1,5 +1,6 @@
 import { RelataError } from '@relata/client';
 import { type ReactNode, useEffect } from 'react';
+import { readDetail, sayRefusal } from '../state/mistakes.ts';
 import { Icon, type IconName } from './icon.tsx';
 
 type Crumb = readonly [words: string, href?: string];
@@ -91,7 +92,7 @@ export function Empty({ icon, title, children }: { icon: IconName; title: string
 /** What went wrong, in the words of the service and with what it says to do. */
 export function ErrorNote({ error }: { error: unknown }) {
   if (!error) return null;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = sayRefusal(error);
   const details = error instanceof RelataError ? error.details : [];
   const requestId = error instanceof RelataError ? error.requestId : undefined;
   return (
@@ -100,7 +101,7 @@ export function ErrorNote({ error }: { error: unknown }) {
       {details.length > 0 && (
         <ul>
           {details.map((detail) => (
-            <li key={detail}>{detail}</li>
+            <li key={detail}>{readDetail(detail)}</li>
           ))}
         </ul>
       )}
@@ -132,4 +133,14 @@ export function Answer<Value>({
 }) {
   if (data !== undefined) return children(data);
   return error ? <ErrorNote error={error} /> : <Loading />;
+}
+
+/** What was worked out of an earlier draft, while it is done again. Not faded: one has to be able to read it. */
+export function Renewed({ isOld, children }: { isOld: boolean; children: ReactNode }) {
+  return (
+    <div className="stack wide" aria-busy={isOld}>
+      {children}
+      {isOld && <p className="soft small">Updating …</p>}
+    </div>
+  );
 }

@@ -2,6 +2,9 @@ import { Toast } from '@base-ui/react/toast';
 import type { ReactNode } from 'react';
 import { IconButton } from './button.tsx';
 
+/** As long as it takes to see what one has done, and to reach the button. */
+const UNDO_MS = 12_000;
+
 /** Notices that come and go in a corner. */
 export function Toasts({ children }: { children: ReactNode }) {
   return (
@@ -23,6 +26,7 @@ function ToastList() {
       <div>
         <Toast.Title className="toast-title" render={<p />} />
         <Toast.Description className="soft small" render={<p />} />
+        {toast.actionProps && <Toast.Action className="button" />}
       </div>
       <Toast.Close render={<IconButton icon="cross" label="Dismiss" />} />
     </Toast.Root>
@@ -31,15 +35,24 @@ function ToastList() {
 
 /** @returns what tells of something done, or of something that failed */
 export function useTell() {
-  const { add } = Toast.useToastManager();
+  const { add, close } = Toast.useToastManager();
+  const bad = (error: unknown) =>
+    void add({
+      title: error instanceof Error ? error.message : String(error),
+      description: error instanceof Error && 'details' in error ? String(error.details) : undefined,
+      type: 'bad',
+      priority: 'high',
+    });
   return {
+    bad,
     good: (title: string, description?: string) => void add({ title, description, type: 'good' }),
-    bad: (error: unknown) =>
-      void add({
-        title: error instanceof Error ? error.message : String(error),
-        description: error instanceof Error && 'details' in error ? String(error.details) : undefined,
-        type: 'bad',
-        priority: 'high',
-      }),
+    /** For some seconds it can be taken back. */
+    undoable(title: string, undo: () => Promise<unknown>) {
+      const onClick = () => {
+        close(id);
+        void undo().catch(bad);
+      };
+      const id = add({ title, type: 'good', timeout: UNDO_MS, actionProps: { children: 'Undo', onClick } });
+    },
   };
 }

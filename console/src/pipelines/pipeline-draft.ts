@@ -11,6 +11,7 @@ import {
 import type { PartNames } from '../state/changes.ts';
 import { findChoice, toChoice } from '../state/choices.ts';
 import { countOf, formatCount } from '../state/format.ts';
+import { describeSchedule } from '../state/schedule.ts';
 import type { Typed } from '../state/typed.ts';
 
 export const FORMATS = choices.PipelineFormat.map(toChoice);
@@ -65,7 +66,7 @@ export function describeSource({ source }: Kind): string {
 }
 
 export function describeTrigger({ trigger, source }: Kind): string {
-  if (trigger.type === 'schedule') return `${trigger.cron} (${trigger.timeZone})`;
+  if (trigger.type === 'schedule') return describeSchedule(trigger);
   if (trigger.type === 'webhook') return 'webhook';
   return source.type === 'upload' ? 'each file' : 'by hand';
 }

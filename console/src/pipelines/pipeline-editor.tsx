@@ -2,6 +2,7 @@ import type { Pipeline, PipelineDefinition, Tagged } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
 import { DefinitionEditor, useStored } from '../parts/forms/definition-editor.tsx';
 import { type Draft, useDraft } from '../parts/forms/draft.tsx';
+import { Fields } from '../parts/forms/fields.tsx';
 import { useSaving } from '../parts/forms/saving.ts';
 import { Answer } from '../parts/page.tsx';
 import { useProject } from '../state/project.ts';
@@ -59,13 +60,17 @@ function Editor({ stored, isFirst = false }: EditorShape) {
   const shape = { draft, onChange: change };
   return (
     <DefinitionEditor what="pipeline" stored={stored?.value} edited={edited} saving={saving}>
-      <BasicsCard {...shape} />
-      <SourceCard {...shape} tried={tried} />
-      <FormatCard {...shape} found={tried.preview.data?.found} />
-      <MappingCard {...shape} preview={tried.preview.data} />
+      <Fields>
+        <BasicsCard {...shape} />
+        <SourceCard {...shape} tried={tried} />
+        <FormatCard {...shape} found={tried.preview.data?.found} />
+        <MappingCard {...shape} preview={tried.preview.data} />
+      </Fields>
       <PreviewCard tried={tried} mode={draft.mode} onRejectedRow={draft.onRejectedRow} />
-      <TriggerCard {...shape} />
-      <GuardsCard {...shape} />
+      <Fields>
+        <TriggerCard {...shape} />
+        <GuardsCard {...shape} />
+      </Fields>
     </DefinitionEditor>
   );
 }

@@ -9,7 +9,7 @@ import { useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { AreaField, TextField } from '../parts/forms/field.tsx';
 import { Card } from '../parts/page.tsx';
-import { useMistake } from '../state/mistakes.ts';
+import { useMistake, useMistakeOf } from '../state/mistakes.ts';
 import { MappedAttributesFields } from './pipeline-attributes.tsx';
 import { ColumnField, ColumnsField } from './pipeline-column.tsx';
 import { nameFormat, needOfMapping, withField } from './pipeline-draft.ts';
@@ -27,6 +27,7 @@ interface Previewed {
 export function MappingCard({ draft, onChange, preview }: PipelineShape & Previewed) {
   const { mapping } = draft;
   const need = needOfMapping(draft);
+  const refused = useMistakeOf('/mapping');
   const suggested = preview?.suggestion.mapping;
   const put = (next: Mapping | undefined) => onChange({ mapping: next });
   if (need === 'none') return null;
@@ -45,6 +46,7 @@ export function MappingCard({ draft, onChange, preview }: PipelineShape & Previe
         </>
       }
     >
+      {refused && <p className="mistake small">{refused}</p>}
       <OtherFormat preview={preview} onChange={onChange} />
       {isSuggested && <Reasons reasons={preview?.suggestion.reasons} />}
       {preview === undefined && <p className="soft">Read the source, or a file to try, to choose columns.</p>}

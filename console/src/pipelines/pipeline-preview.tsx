@@ -2,7 +2,7 @@ import type { Mapping, PipelineDefinition, PipelinePreview } from '@relata/clien
 import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { Button } from '../parts/button.tsx';
-import { Card, Empty, ErrorNote, Loading } from '../parts/page.tsx';
+import { Card, Empty, ErrorNote, Loading, Renewed } from '../parts/page.tsx';
 import { countOf, formatCount } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
@@ -48,7 +48,8 @@ export function usePipelinePreview(draft: PipelineDefinition, { pipelineId, onCh
     isKept ? { number: 0, source: draft.source, file: undefined } : undefined,
   );
   const { format, mapping, mode } = draft;
-  const wanted = useSettled(JSON.stringify({ format, mapping, mode }));
+  const present = JSON.stringify({ format, mapping, mode });
+  const wanted = useSettled(present);
   const preview = useQuery({
     queryKey: ['pipeline-preview', project.id, pipelineId, reading?.number, wanted],
     queryFn: ({ signal }) => {
@@ -69,8 +70,10 @@ export function usePipelinePreview(draft: PipelineDefinition, { pipelineId, onCh
     gcTime: 0,
     retry: false,
   });
+  // One that was made for another mode lacks what this one needs, and would be refused from then on.
+  const isCurrent = present === wanted && !preview.isPlaceholderData;
   useSuggestion(draft, {
-    suggested: preview.data?.suggestion.mapping,
+    suggested: isCurrent ? preview.data?.suggestion.mapping : undefined,
     isNew: pipelineId === undefined,
     onChange,
   });
@@ -169,7 +172,7 @@ function Rows({ rows, isOld, made }: { rows: readonly PreviewRow[]; isOld: boole
   const shown = rows.filter((row, at) => isAll || at < FIRST_ROWS || hasProblems(row));
   const good = rows.filter(({ product }) => product !== undefined).length;
   return (
-    <div className="stack" style={{ opacity: isOld ? 0.6 : 1 }} aria-busy={isOld}>
+    <Renewed isOld={isOld}>
       <p className="soft" role="status">
         {countOf(rows.length, 'row')}, {countOf(good, made)}, {formatCount(rows.filter(hasProblems).length)}{' '}
         with problems
@@ -181,10 +184,10 @@ function Rows({ rows, isOld, made }: { rows: readonly PreviewRow[]; isOld: boole
       </ol>
       {shown.length < rows.length && (
         <div className="row">
-          <Button onClick={() => setAll(true)}>Show all {rows.length} rows</Button>
+          <Button onClick={() => setAll(true)}>Show all {countOf(rows.length, 'row')}</Button>
         </div>
       )}
-    </div>
+    </Renewed>
   );
 }
 

@@ -3,7 +3,16 @@ import { test } from 'node:test';
 import { bindPages, findMainImage, toRow } from './product-rows.ts';
 
 const rowOf = (identifier: string) =>
-  toRow({ id: 1, identifier, groupId: 'g', name: 'n', image: '', category: ['a', 'b'], lastUpdateTs: 1 });
+  toRow({
+    id: 1,
+    identifier,
+    groupId: 'g',
+    name: 'n',
+    image: 'large',
+    thumbnail: '',
+    category: ['a', 'b'],
+    lastUpdateTs: 1,
+  });
 const page = (...identifiers: string[]) => ({ rows: identifiers.map(rowOf) });
 
 test('pages of any length are read as one list', () => {

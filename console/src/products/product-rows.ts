@@ -15,14 +15,14 @@ export const toRow = ({
   name,
   groupId,
   category,
-  image,
+  thumbnail,
   lastUpdateTs,
 }: TableProduct): ProductRow => ({
   identifier,
   name,
   group: groupId,
   category: category.join(' › '),
-  image: image || undefined,
+  image: thumbnail || undefined,
   lastUpdateTs,
 });
 

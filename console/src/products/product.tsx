@@ -5,10 +5,12 @@ import { Button, CopyButton } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { Answer, Card, Page } from '../parts/page.tsx';
 import { Ago, OutLink } from '../parts/show.tsx';
+import { useTell } from '../parts/toasts.tsx';
 import { formatMoment, formatType, nameTask, safeUrl } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
+import { PairCard } from './pair-card.tsx';
 import { findMainImage } from './product-rows.ts';
 import { RelatedCard } from './related-card.tsx';
 
@@ -44,6 +46,7 @@ export function ProductView() {
             <Top page={found} />
             <Attributes page={found} />
             <RelatedCard identifier={identifier} />
+            <PairCard key={identifier} identifier={identifier} />
           </>
         )}
       </Answer>
@@ -59,7 +62,13 @@ function Top({ page: { product, upload, lastChange } }: { page: ProductPage }) {
     <div className={image && !hasFailed ? 'product-top pictured' : 'product-top'}>
       {image && !hasFailed && (
         <div className="picture">
-          <img src={image} alt={product.name} referrerPolicy="no-referrer" onError={() => setFailed(true)} />
+          <img
+            src={image}
+            alt={product.name}
+            decoding="async"
+            referrerPolicy="no-referrer"
+            onError={() => setFailed(true)}
+          />
         </div>
       )}
       <Card>
@@ -166,16 +175,31 @@ function Attributes({ page: { values: lines } }: { page: ProductPage }) {
   );
 }
 
+/** What a restore passes over; a run of a pipeline may be what it undoes. Source: docs/interface.md §4.5 */
+const PASSED = ['incremental partial update', 're-extraction', 'relation build'];
+
 function DeleteProduct({ identifier }: { identifier: string }) {
   const relata = useRelata();
   const project = useProject();
   const queries = useQueryClient();
+  const tell = useTell();
   const [isOpen, setOpen] = useState(false);
+  const undo = async (taskId: string) => {
+    const { tasks } = await relata.tasks.list({ projectId: project.id, limit: 50 });
+    // A restore undoes the last one, whatever that is.
+    if (tasks.find(({ name }) => !PASSED.includes(name))?.id !== taskId)
+      throw new Error('Something else was committed or deleted since: see the updates.');
+    const { task } = await relata.products.restore({ projectId: project.id });
+    await relata.tasks.wait(task.id);
+    await queries.invalidateQueries({ queryKey: ['products', project.id] });
+    tell.good(`${identifier} is back`);
+  };
   const remove = async () => {
     const { task } = await relata.products.delete([identifier], { projectId: project.id });
     await relata.tasks.wait(task.id);
     await queries.invalidateQueries({ queryKey: ['products', project.id] });
     setTimeout(() => goTo(linkTo('projects', project.id, 'products')));
+    tell.undoable(`${identifier} is deleted`, () => undo(task.id));
   };
   return (
     <>

@@ -1,10 +1,10 @@
-import { useDeferredValue, useState } from 'react';
+import { useDeferredValue } from 'react';
 import { Button } from '../parts/button.tsx';
 import { CategoryField } from '../parts/forms/category-field.tsx';
 import { TextField } from '../parts/forms/field.tsx';
 import { Card, Page } from '../parts/page.tsx';
 import { useProject } from '../state/project.ts';
-import { linkTo, linkWith, replaceWith, useRoute } from '../state/route.ts';
+import { linkTo, useFilters } from '../state/route.ts';
 import { PRODUCT_FILTERS, type ProductFilters, readAttribute } from './product-filters.ts';
 import { ProductScan } from './product-scan.tsx';
 import { ProductTable } from './product-table.tsx';
@@ -12,18 +12,7 @@ import { ProductTable } from './product-table.tsx';
 /** The catalog. The filters stand in the address, so that a view can be sent to somebody. */
 export function Products() {
   const project = useProject();
-  const { query } = useRoute();
-  const [filters, setFilters] = useState<ProductFilters>(() => ({
-    prefix: query.get('prefix') ?? '',
-    category: query.get('category') ?? '',
-    name: query.get('name') ?? '',
-    attribute: query.get('attribute') ?? '',
-  }));
-  const change = (changed: Partial<ProductFilters>) => {
-    const next = { ...filters, ...changed };
-    setFilters(next);
-    replaceWith(linkWith(linkTo('projects', project.id, 'products'), next));
-  };
+  const [filters, change] = useFilters(PRODUCT_FILTERS);
   // Typing goes first; the table follows when there is time.
   const applied = useDeferredValue(filters);
   const isScan = applied.name !== '' || readAttribute(applied.attribute) !== undefined;

@@ -86,7 +86,7 @@ function WayList({ way: { relation, results, isBack } }: { way: Way }) {
             className="product-chip"
             href={linkTo('projects', project.id, 'products', product.identifier)}
           >
-            <Thumb url={product.image} />
+            <Thumb url={product.thumbnail} />
             <span>
               <span className="cut block">{product.name}</span>
               <span className="mono soft">{product.identifier}</span>

@@ -3,7 +3,9 @@ import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
+import { useUnsaved } from '../parts/forms/draft.tsx';
 import { LocaleField, SelectField, TextField } from '../parts/forms/field.tsx';
+import { Fields } from '../parts/forms/fields.tsx';
 import { Card, ErrorNote, Page } from '../parts/page.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { useGroups, useProject } from '../state/project.ts';
@@ -28,40 +30,45 @@ function SettingsForm({ project, canChange }: { project: ManagedProject; canChan
   const tell = useTell();
   const [error, setError] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
+  const [isTouched, setTouched] = useState(false);
+  useUnsaved(isTouched);
   const save = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     setBusy(true);
     setError(undefined);
     await relata.projects
       .change(project.id, readForm(new FormData(event.currentTarget)))
+      .then(() => setTouched(false))
       .then(() => queries.invalidateQueries({ queryKey: ['projects'] }))
       .then(() => tell.good('The settings are saved'), setError);
     setBusy(false);
   };
   const choices = groups.data?.map((group) => [String(group.id), group.name] as const) ?? [];
   return (
-    <form className="stack wide" onSubmit={(event) => void save(event)}>
-      <Card title="Project">
-        <div className="fields">
-          <TextField label="Name" name="name" defaultValue={project.name} required maxLength={255} />
-          <LocaleField name="locale" defaultValue={project.locale} />
-          {choices.length > 0 && (
-            <SelectField
-              label="Project group"
-              name="projectGroupId"
-              choices={choices}
-              defaultValue={String(project.projectGroupId)}
-            />
-          )}
-        </div>
-        <TextField
-          label="Tags"
-          name="tags"
-          defaultValue={project.tags.join(', ')}
-          hint="Comma-separated. Connectors see them in the project list."
-        />
-      </Card>
-      <CatalogFields project={project} />
+    <form className="stack wide" onChange={() => setTouched(true)} onSubmit={(event) => void save(event)}>
+      <Fields>
+        <Card title="Project">
+          <div className="fields">
+            <TextField label="Name" name="name" defaultValue={project.name} required maxLength={255} />
+            <LocaleField name="locale" defaultValue={project.locale} />
+            {choices.length > 0 && (
+              <SelectField
+                label="Project group"
+                name="projectGroupId"
+                choices={choices}
+                defaultValue={String(project.projectGroupId)}
+              />
+            )}
+          </div>
+          <TextField
+            label="Tags"
+            name="tags"
+            defaultValue={project.tags.join(', ')}
+            hint="Comma-separated. Connectors see them in the project list."
+          />
+        </Card>
+        <CatalogFields project={project} />
+      </Fields>
       <ErrorNote error={error} />
       {canChange && (
         <div className="row">
@@ -140,12 +147,18 @@ function readForm(form: FormData) {
 function DeleteProject({ project }: { project: ManagedProject }) {
   const relata = useRelata();
   const queries = useQueryClient();
+  const tell = useTell();
   const [isOpen, setOpen] = useState(false);
   const [name, setName] = useState('');
   const remove = async () => {
     await relata.projects.delete(project.id, name);
     goTo(linkTo('projects'));
     await queries.invalidateQueries();
+    tell.undoable(`${project.name} is deleted`, async () => {
+      await relata.projects.restore(project.id);
+      await queries.invalidateQueries();
+      tell.good(`${project.name} is restored`);
+    });
   };
   return (
     <Card title="Delete this project">

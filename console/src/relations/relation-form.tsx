@@ -1,11 +1,13 @@
 import type { Attribute, RelationDefinition } from '@relata/client';
 import { AreaField, SelectField, SwitchField, TextField } from '../parts/forms/field.tsx';
+import { Fields } from '../parts/forms/fields.tsx';
 import { FilterEditor } from '../parts/forms/filter-editor.tsx';
 import { Rows } from '../parts/forms/rows.tsx';
 import { SuggestField } from '../parts/forms/suggest-field.tsx';
 import { Card } from '../parts/page.tsx';
 import { useAttributes } from '../state/attributes.ts';
 import { EVERY_PRODUCT, MATCH_OPERATORS, nameMatched, OWN_FIELDS } from '../state/filters.ts';
+import { useMistake } from '../state/mistakes.ts';
 import { useProject } from '../state/project.ts';
 import { RelationLinks } from './relation-links.tsx';
 
@@ -22,18 +24,22 @@ export function RelationForm({ draft, relationId, onChange }: Shape) {
   if (draft.kind === 'links') {
     return (
       <div className="stack wide">
-        <Basics draft={draft} relationId={relationId} onChange={onChange} />
+        <Fields>
+          <Basics draft={draft} relationId={relationId} onChange={onChange} />
+        </Fields>
         {relationId === undefined ? (
           <p className="note">Create the relation, then upload its links.</p>
         ) : (
           <RelationLinks relationId={relationId} />
         )}
-        <Names draft={draft} onChange={onChange} />
+        <Fields>
+          <Names draft={draft} onChange={onChange} />
+        </Fields>
       </div>
     );
   }
   return (
-    <div className="stack wide">
+    <Fields>
       <Basics draft={draft} relationId={relationId} onChange={onChange} />
       <Card title="From these products">
         <FilterEditor
@@ -41,6 +47,7 @@ export function RelationForm({ draft, relationId, onChange }: Shape) {
           attributes={attributes}
           onChange={(source) => onChange({ source })}
         />
+        <Refused place="/source" />
       </Card>
       <Card title="To these products">
         <FilterEditor
@@ -48,15 +55,17 @@ export function RelationForm({ draft, relationId, onChange }: Shape) {
           attributes={attributes}
           onChange={(target) => onChange({ target })}
         />
+        <Refused place="/target" />
       </Card>
       <Matches draft={draft} onChange={onChange} attributes={attributes} />
       <Sorts draft={draft} onChange={onChange} attributes={attributes} />
       <Names draft={draft} onChange={onChange} />
-    </div>
+    </Fields>
   );
 }
 
 function Basics({ draft, relationId, onChange }: Shape) {
+  const mistake = useMistake();
   return (
     <Card title="Relation">
       <SelectField
@@ -74,6 +83,7 @@ function Basics({ draft, relationId, onChange }: Shape) {
         <TextField
           label="Name"
           value={draft.name}
+          mistake={mistake('/name')}
           maxLength={255}
           placeholder="Bits for this drill"
           onChange={(event) => onChange({ name: event.target.value })}
@@ -81,6 +91,7 @@ function Basics({ draft, relationId, onChange }: Shape) {
         <TextField
           label="Tag"
           value={draft.tag}
+          mistake={mistake('/tag')}
           maxLength={255}
           placeholder="accessories"
           hint="Callers ask for all relations of a tag."
@@ -121,6 +132,12 @@ function Basics({ draft, relationId, onChange }: Shape) {
 const emptyOf = (kind: 'rule' | 'links'): Partial<RelationDefinition> => ({
   ...{ kind, source: EVERY_PRODUCT, target: EVERY_PRODUCT, match: [], sort: [] },
 });
+
+/** Why a part was refused. */
+function Refused({ place }: { place: string }) {
+  const mistake = useMistake()(place);
+  return mistake && <p className="mistake small">{mistake}</p>;
+}
 
 type WithAttributes = Shape & { attributes: readonly Attribute[] };
 
@@ -167,6 +184,7 @@ function Matches({ draft, onChange, attributes }: WithAttributes) {
           </div>
         )}
       </Rows>
+      <Refused place="/match" />
     </Card>
   );
 }
@@ -206,6 +224,7 @@ function Sorts({ draft, onChange, attributes }: WithAttributes) {
           </div>
         )}
       </Rows>
+      <Refused place="/sort" />
     </Card>
   );
 }
@@ -242,6 +261,7 @@ function Names({ draft, onChange }: Shape) {
           </div>
         )}
       </Rows>
+      <Refused place="/names" />
     </Card>
   );
 }

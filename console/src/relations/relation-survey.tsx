@@ -2,11 +2,11 @@ import type { RelationDefinition, RelationSurvey } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button } from '../parts/button.tsx';
-import { Card, ErrorNote, Loading } from '../parts/page.tsx';
+import { Card, ErrorNote, Loading, Renewed } from '../parts/page.tsx';
 import { ProductLink, ProductLinks } from '../parts/product-link.tsx';
 import { Figure, Meter } from '../parts/show.tsx';
 import { EVERY_PRODUCT, pruneFilter } from '../state/filters.ts';
-import { countOf, formatCount, formatPercent } from '../state/format.ts';
+import { countOf, formatCount, formatPercent, plural } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
@@ -14,10 +14,11 @@ import { useSettled } from '../state/settled.ts';
 /** A preview reads every product: when one took longer, the next is made on demand. */
 const LIVE_MS = 2_500;
 const SHOWN = 6;
+const EVERY = JSON.stringify(EVERY_PRODUCT);
 
 /** What the definition finds, as it is being built. */
 export function RelationSurveyCard({ draft }: { draft: RelationDefinition }) {
-  const { survey, isStale, ask } = usePreview(draft);
+  const { survey, isStale, isEmpty, ask } = usePreview(draft);
   return (
     <Card
       title="What it finds"
@@ -31,7 +32,12 @@ export function RelationSurveyCard({ draft }: { draft: RelationDefinition }) {
     >
       <ErrorNote error={survey.error} />
       {survey.isFetching && survey.data === undefined && <Loading words="Counting …" />}
-      {survey.data && <Survey survey={survey.data} isOld={isStale || survey.isFetching} />}
+      {isEmpty && (
+        <p className="soft">
+          So far it relates every product to every other one. Add a condition or a match.
+        </p>
+      )}
+      {survey.data && !isEmpty && <Survey survey={survey.data} isOld={isStale || survey.isFetching} />}
     </Card>
   );
 }
@@ -43,6 +49,7 @@ function usePreview(draft: RelationDefinition) {
   const [asked, setAsked] = useState(definition);
   const [tookMs, setTookMs] = useState(0);
   const isLive = tookMs < LIVE_MS;
+  const isEmpty = isEmptyRule(draft);
   const wanted = isLive ? definition : asked;
   const survey = useQuery({
     queryKey: ['relation-preview', project.id, wanted],
@@ -54,11 +61,19 @@ function usePreview(draft: RelationDefinition) {
       setTookMs(performance.now() - begun);
       return found;
     },
+    // To count every pair takes the longest and tells nothing.
+    enabled: !isEmptyRule(JSON.parse(wanted) as RelationDefinition),
     placeholderData: (before) => before,
     staleTime: 30_000,
   });
-  return { survey, isStale: wanted !== definition, ask: () => setAsked(definition) };
+  return { survey, isStale: wanted !== definition, isEmpty, ask: () => setAsked(definition) };
 }
+
+const isEmptyRule = (definition: RelationDefinition): boolean =>
+  definition.kind !== 'links' && isEveryPair(complete(definition));
+
+const isEveryPair = ({ source, target, match }: RelationDefinition) =>
+  [source, target].every((side) => JSON.stringify(side) === EVERY) && match?.length === 0;
 
 /** A name and a tag are needed to be stored, not to be tried; half a row is left out. */
 function complete(draft: RelationDefinition): RelationDefinition {
@@ -85,35 +100,41 @@ function Survey({ survey, isOld }: { survey: RelationSurvey; isOld: boolean }) {
   }
   const { withResults = 0, withoutResults, share = 0, mostReturned = [], examples = [] } = survey;
   return (
-    <div className="stack wide" style={{ opacity: isOld ? 0.6 : 1 }} aria-live="polite" aria-busy={isOld}>
-      <dl className="figures">
-        <Figure label="From" value={formatCount(survey.source?.products ?? 0)} more="products" />
-        <Figure label="To" value={formatCount(survey.target?.products ?? 0)} more="products" />
-      </dl>
-      {survey.links && (
-        <p>
-          {countOf(survey.links.pairs, 'pair')} of {countOf(survey.links.sources, 'source')} are listed, with
-          products that are not there yet.
-        </p>
-      )}
-      <div className="stack">
-        <div className="row spread">
-          <span>
-            <strong>{formatPercent(share)}</strong> lead to something
-          </span>
-          <span className="soft small">
-            {formatCount(withResults)} of {formatCount(survey.sampledSources ?? 0)}
-            {survey.sampled && ' looked at'}
-          </span>
+    <div aria-live="polite">
+      <Renewed isOld={isOld}>
+        <dl className="figures">
+          <Products label="From" count={survey.source?.products ?? 0} />
+          <Products label="To" count={survey.target?.products ?? 0} />
+        </dl>
+        {survey.links && (
+          <p>
+            {countOf(survey.links.pairs, 'pair')} of {countOf(survey.links.sources, 'source')}{' '}
+            {plural(survey.links.pairs, 'is', 'are')} listed, with products that are not there yet.
+          </p>
+        )}
+        <div className="stack">
+          <div className="row spread">
+            <span>
+              <strong>{formatPercent(share)}</strong> lead to something
+            </span>
+            <span className="soft small">
+              {formatCount(withResults)} of {formatCount(survey.sampledSources ?? 0)}
+              {survey.sampled && ' looked at'}
+            </span>
+          </div>
+          <Meter share={share} label="Products with results" look={share > 0.5 ? 'good' : ''} />
         </div>
-        <Meter share={share} label="Products with results" look={share > 0.5 ? 'good' : ''} />
-      </div>
-      <Examples examples={examples} />
-      <MostReturned list={mostReturned} sources={withResults} />
-      <WithoutResults count={withoutResults?.count ?? 0} identifiers={withoutResults?.identifiers ?? []} />
+        <Examples examples={examples} />
+        <MostReturned list={mostReturned} sources={withResults} />
+        <WithoutResults count={withoutResults?.count ?? 0} identifiers={withoutResults?.identifiers ?? []} />
+      </Renewed>
     </div>
   );
 }
+
+const Products = ({ label, count }: { label: string; count: number }) => (
+  <Figure label={label} value={formatCount(count)} more={plural(count, 'product')} />
+);
 
 function Examples({ examples }: { examples: NonNullable<RelationSurvey['examples']> }) {
   const filled = examples.filter(({ results }) => results.length > 0).slice(0, SHOWN);
@@ -170,7 +191,9 @@ function WithoutResults({ count, identifiers }: { count: number; identifiers: re
   if (count === 0) return null;
   return (
     <div className="stack">
-      <h3>{formatCount(count)} lead to nothing</h3>
+      <h3>
+        {formatCount(count)} {plural(count, 'leads', 'lead')} to nothing
+      </h3>
       <p className="small">
         <ProductLinks identifiers={identifiers} hasMore={count > identifiers.length} />
       </p>

@@ -6,6 +6,7 @@ import { type Draft, Meanwhile, useDraft } from '../parts/forms/draft.tsx';
 import { useSaving } from '../parts/forms/saving.ts';
 import { Answer, ErrorNote, Page } from '../parts/page.tsx';
 import type { PartNames } from '../state/changes.ts';
+import { MistakesContext, readMistakes } from '../state/mistakes.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
@@ -93,7 +94,9 @@ function Builder({ stored }: { stored: Tagged<Relation> | undefined }) {
         </div>
       )}
       <div className="builder">
-        <RelationForm key={edited.round} draft={draft} relationId={relation?.id} onChange={change} />
+        <MistakesContext value={readMistakes(error)}>
+          <RelationForm key={edited.round} draft={draft} relationId={relation?.id} onChange={change} />
+        </MistakesContext>
         <aside className="stack wide" aria-label="Health">
           <RelationSurveyCard draft={draft} />
           {relation && relation.state === 'ready' && <RelationExplain relationId={relation.id} />}

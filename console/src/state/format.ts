@@ -5,9 +5,11 @@ const moments = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyl
 const clocks = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
 
 export const formatCount = (count: number): string => counts.format(count);
-/** @param noun in the singular, with a plural in -s @returns `1 product`, `2,000 products` */
+/** @param many where it is not one with an -s @returns the word that goes with so many: `product`, `leads` */
+export const plural = (count: number, one: string, many = `${one}s`): string => (count === 1 ? one : many);
+/** @returns `1 product`, `2,000 products` */
 export const countOf = (count: number, noun: string): string =>
-  `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
+  `${formatCount(count)} ${plural(count, noun)}`;
 export const formatPercent = (share: number): string => percents.format(share);
 export const formatMoment = (at: number): string => moments.format(at);
 export const formatClock = (at: number): string => clocks.format(at);

@@ -1,4 +1,5 @@
-import { useSyncExternalStore } from 'react';
+import { useMemo, useSyncExternalStore } from 'react';
+import { noteStep, startStep } from './steps.ts';
 
 /**
  * A view's address stands behind the `#`: the service sees none of it, which matters for links that carry a token, and
@@ -47,6 +48,9 @@ export function guardLeaving(question: Question): () => void {
   };
 }
 
+/** Whether leaving the view would lose something. */
+export const hasUnsaved = (): boolean => asksToLeave?.() !== undefined;
+
 /** @returns whether somebody stays after all */
 function stays(next: Route): boolean {
   if (next.parts.join('/') === current.parts.join('/')) return false;
@@ -59,7 +63,8 @@ const watchers = new Set<() => void>();
 
 addEventListener('hashchange', () => {
   const next = read();
-  if (stays(next)) return history.pushState(null, '', address);
+  if (stays(next)) return startStep(address);
+  noteStep();
   address = location.hash;
   current = next;
   for (const changed of watchers) changed();
@@ -88,8 +93,37 @@ export function goTo(link: string): void {
   location.hash = link;
 }
 
-/** Changes the address without a step in the history: for filters that follow the typing. */
+/** Changes the address without a step in the history. */
 export function replaceWith(link: string): void {
-  history.replaceState(null, '', link);
+  history.replaceState(history.state, '', link);
   dispatchEvent(new HashChangeEvent('hashchange'));
+}
+
+/** Typing without such a pause is one step of the history. */
+const TYPING_MS = 1_000;
+let typed = { in: '', at: 0 };
+
+/**
+ * What a list is narrowed by stands in the address of its view, so that it can be sent, survives a reload, and follows the
+ * back button.
+ * @returns the filters, empty where they are not set, and what changes some of them
+ */
+export function useFilters<Name extends string>(names: readonly Name[]) {
+  const { query } = useRoute();
+  const texts = names.map((name) => query.get(name) ?? '');
+  const filters = useMemo(
+    () => Object.fromEntries(names.map((name, at) => [name, texts[at] ?? ''])) as Record<Name, string>,
+    // The names are the same ones in every picture of a view.
+    texts,
+  );
+  const change = (changed: Partial<Record<Name, string>>) => {
+    const view = linkTo(...current.parts);
+    const link = linkWith(view, { ...filters, ...changed });
+    const isTyping = typed.in === view && Date.now() - typed.at < TYPING_MS;
+    typed = { in: view, at: Date.now() };
+    if (isTyping) return replaceWith(link);
+    startStep(link);
+    dispatchEvent(new HashChangeEvent('hashchange'));
+  };
+  return [filters, change] as const;
 }

@@ -1,8 +1,18 @@
-import { createRelata, type Relata, RelataError, type SignedIn } from '@relata/client';
+import { type ClientOptions, createRelata, type Relata, RelataError, type SignedIn } from '@relata/client';
 import { useQueryClient } from '@tanstack/react-query';
-import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from 'react';
+import {
+  createContext,
+  type ReactNode,
+  useCallback,
+  useContext,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import { ProjectContext } from './project-context.ts';
 import { changesGroup, changesProject, changesSome } from './roles.ts';
+import { hasUnsaved } from './route.ts';
 
 /** Who uses the console: a user with a session, or the holder of an API key. */
 export type Who =
@@ -14,20 +24,50 @@ interface SessionState {
   readonly relata: Relata;
   /** undefined: not known yet; null: nobody. */
   readonly who: Who | null | undefined;
+  /** The session has ended while something is not saved: the page stays until its user is back. */
+  readonly isOver: boolean;
   signIn(email: string, password: string): Promise<void>;
   /** @throws RelataError when the key reaches nothing */
   useKey(key: string): Promise<void>;
+  /** The same user again, over the page as it is. */
+  goOn(session: Promise<SignedIn>): Promise<void>;
+  /** Gives up what is not saved. */
+  leave(): void;
   accept(make: (relata: Relata) => Promise<SignedIn>): Promise<void>;
   signOut(everywhere?: boolean): Promise<void>;
 }
 
 const Context = createContext<SessionState | undefined>(undefined);
 
+/** Asking who is signed in, or with a wrong password, is refused like a session that has ended. */
+const SIGN_IN = '/management/session';
+
+/** @returns the fetch of the platform, which tells of a call that was refused for want of a session */
+const tell =
+  (refused: { readonly current: (() => Promise<void>) | undefined }): typeof fetch =>
+  async (input, init) => {
+    const response = await fetch(input, init);
+    if (response.status === 401 && input !== SIGN_IN) void refused.current?.();
+    return response;
+  };
+
+function useConnect() {
+  const refused = useRef<() => Promise<void>>(undefined);
+  const connect = useCallback(
+    (options: ClientOptions = {}) => createRelata({ ...options, fetch: tell(refused) }),
+    [],
+  );
+  return [refused, connect] as const;
+}
+
 const isRefused = (error: unknown) => error instanceof RelataError && error.status === 401;
+const hasEnded = (relata: Relata): Promise<boolean> => relata.session.get().then(() => false, isRefused);
 
 export function SessionProvider({ children }: { children: ReactNode }) {
   const [who, setWho] = useState<Who | null | undefined>(undefined);
-  const [relata, setRelata] = useState(createRelata);
+  const [isOver, setOver] = useState(false);
+  const [refused, connect] = useConnect();
+  const [relata, setRelata] = useState(connect);
   const queries = useQueryClient();
 
   const enter = useCallback(
@@ -35,13 +75,14 @@ export function SessionProvider({ children }: { children: ReactNode }) {
       queries.clear();
       setRelata(client);
       setWho(next);
+      setOver(false);
     },
     [queries],
   );
 
   useEffect(() => {
     const aborted = new AbortController();
-    const client = createRelata({ retries: 1 });
+    const client = connect({ retries: 1 });
     client.session
       .get({ signal: aborted.signal })
       .then((session) => enter({ kind: 'user', session }, client))
@@ -49,49 +90,56 @@ export function SessionProvider({ children }: { children: ReactNode }) {
         if (!aborted.signal.aborted) setWho(null);
       });
     return () => aborted.abort();
-  }, [enter]);
+  }, [enter, connect]);
 
   // A session ends by itself, and by a sign-out elsewhere: a 401 may be that, or a project out of reach.
   useEffect(() => {
-    if (who?.kind !== 'user') return;
-    return queries.getQueryCache().subscribe((event) => {
-      if (event.type !== 'updated' || event.action.type !== 'error' || !isRefused(event.action.error)) return;
-      relata.session.get().catch((error: unknown) => {
-        if (isRefused(error)) enter(null, createRelata());
-      });
-    });
-  }, [queries, relata, who, enter]);
+    refused.current = async () => {
+      if (who?.kind !== 'user' || isOver || !(await hasEnded(relata))) return;
+      if (hasUnsaved()) setOver(true);
+      else enter(null, connect());
+    };
+  }, [relata, who, isOver, enter, connect]);
 
   const state = useMemo<SessionState>(
     () => ({
       relata,
       who,
+      isOver,
+      async goOn(signingIn) {
+        const session = await signingIn;
+        const isSame = who?.kind === 'user' && who.session.user.id === session.user.id;
+        if (!isSame) return enter({ kind: 'user', session }, relata);
+        setOver(false);
+        await queries.invalidateQueries();
+      },
+      leave: () => enter(null, connect()),
       async signIn(email, password) {
-        const client = createRelata();
+        const client = connect();
         enter({ kind: 'user', session: await client.session.signIn(email, password, askDevice) }, client);
       },
       async useKey(key) {
-        const client = createRelata({ key });
+        const client = connect({ key });
         await client.projects.list({ limit: 1 });
         enter({ kind: 'key', key }, client);
       },
       async accept(make) {
-        const client = createRelata();
+        const client = connect();
         enter({ kind: 'user', session: await make(client) }, client);
       },
       async signOut(everywhere = false) {
         const elsewhere = who?.kind === 'user' ? await endSession(relata, everywhere) : undefined;
-        enter(null, createRelata());
+        enter(null, connect());
         if (elsewhere !== undefined) location.assign(elsewhere);
       },
     }),
-    [relata, who, enter],
+    [relata, who, isOver, enter, connect, queries],
   );
   return <Context value={state}>{children}</Context>;
 }
 
 /** Loaded by those who have a passkey. */
-const askDevice: Parameters<Relata['session']['signIn']>[2] = async (wanted) =>
+export const askDevice: Parameters<Relata['session']['signIn']>[2] = async (wanted) =>
   (await import('./authenticator.ts')).usePasskey(wanted);
 
 /** @returns where the company's provider signs out too */

@@ -4,11 +4,11 @@ import { useEffect, useState } from 'react';
 const REST_MS = 600;
 
 /** @returns the value once it has not changed for a moment */
-export function useSettled(value: string): string {
+export function useSettled(value: string, restMs = REST_MS): string {
   const [settled, setSettled] = useState(value);
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), REST_MS);
+    const timer = setTimeout(() => setSettled(value), restMs);
     return () => clearTimeout(timer);
-  }, [value]);
+  }, [value, restMs]);
   return settled;
 }

@@ -1,4 +1,4 @@
-import { type FullUpdatePreview, RelataError } from '@relata/client';
+import type { FullUpdatePreview } from '@relata/client';
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button, CopyButton } from '../parts/button.tsx';
@@ -20,14 +20,12 @@ export function OpenFullUpdate() {
   const [isOpen, setOpen] = useState(false);
   const preview = useQuery({
     queryKey: ['full-update', project.id],
-    queryFn: ({ signal }) =>
-      relata.products.preview({ projectId: project.id, signal }).catch((error: unknown) => {
-        // None is open: that is an answer too.
-        if (error instanceof RelataError && error.status === 400) return null;
-        throw error;
-      }),
+    // To compare takes a while, and where none is open it would be refused.
+    queryFn: async ({ signal }) => {
+      const open = await relata.products.findFullUpdate(project.id, { signal });
+      return open ? relata.products.preview({ projectId: project.id, signal }) : null;
+    },
     refetchInterval: LOOK_MS,
-    enabled: canChange,
   });
   if (!preview.data) return <ErrorNote error={preview.error} />;
   const { deleted, deletePercent } = preview.data;
@@ -35,9 +33,11 @@ export function OpenFullUpdate() {
     <Card
       title="A full update is open"
       actions={
-        <Button look="primary" onClick={() => setOpen(true)}>
-          Commit …
-        </Button>
+        canChange && (
+          <Button look="primary" onClick={() => setOpen(true)}>
+            Commit …
+          </Button>
+        )
       }
     >
       <Counts preview={preview.data} />
@@ -139,7 +139,7 @@ function CommitDialog({
       {percent > limit && (
         <p className="note warn">
           This is more than the {limit} % that the project allows. By confirming you allow exactly these{' '}
-          {formatCount(deletes)} deletions.
+          {countOf(deletes, 'deletion')}.
         </p>
       )}
     </FormDialog>

@@ -12,6 +12,10 @@ import { useRelata } from '../state/session.tsx';
 /** As many as somebody reads; the download has them all. */
 const SHOWN_LINES = 500;
 const COLUMNS = ['identifier', 'code', 'attribute', 'value', 'message'] as const;
+/** Of the run of a pipeline. */
+const PLACES = ['row', 'column'] as const;
+
+const hasPlace = ({ row, column }: ReportLine) => row !== undefined || column !== undefined;
 
 /** What of a product a line is about: the build of a channel reports fields of its format. */
 const aboutOf = ({ attribute, field }: ReportLine) => attribute ?? field;
@@ -54,6 +58,7 @@ export function TaskReport({ task }: { task: Task }) {
 }
 
 function ReportTable({ lines, projectId }: { lines: readonly ReportLine[]; projectId: number }) {
+  const hasPlaces = lines.some(hasPlace);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and lines about attributes have no link that takes the keyboard there
     <section className="table-box" tabIndex={0} aria-label="Lines of the report">
@@ -61,6 +66,8 @@ function ReportTable({ lines, projectId }: { lines: readonly ReportLine[]; proje
         <thead>
           <tr>
             <th>Product</th>
+            {hasPlaces && <th className="number">Row</th>}
+            {hasPlaces && <th>Column</th>}
             <th>Code</th>
             <th>Attribute or field</th>
             <th>Value</th>
@@ -75,6 +82,8 @@ function ReportTable({ lines, projectId }: { lines: readonly ReportLine[]; proje
                   <a href={linkTo('projects', projectId, 'products', line.identifier)}>{line.identifier}</a>
                 )}
               </td>
+              {hasPlaces && <td className="number">{line.row}</td>}
+              {hasPlaces && <td className="mono">{line.column}</td>}
               <td className="nowrap">
                 {line.code ? <span className="tag">{line.code}</span> : `${formatCount(line.more ?? 0)} more`}
               </td>
@@ -89,21 +98,23 @@ function ReportTable({ lines, projectId }: { lines: readonly ReportLine[]; proje
   );
 }
 
+function toCsv(lines: readonly ReportLine[]): string[] {
+  const names = [...COLUMNS, ...(lines.some(hasPlace) ? PLACES : [])];
+  const toCells = (line: ReportLine) =>
+    line.more === undefined
+      ? names.map((name) => (name === 'attribute' ? aboutOf(line) : line[name]))
+      : ['', 'more', '', '', line.more];
+  return [names, ...lines.map(toCells)].map(toCsvLine);
+}
+
 function Download({ taskId }: { taskId: string }) {
   const relata = useRelata();
   const tell = useTell();
   const [isBusy, setBusy] = useState(false);
   const save = async () => {
-    const parts = [toCsvLine(COLUMNS)];
-    for await (const line of relata.tasks.report(taskId))
-      parts.push(
-        toCsvLine(
-          line.more === undefined
-            ? COLUMNS.map((name) => (name === 'attribute' ? aboutOf(line) : line[name]))
-            : ['', 'more', '', '', line.more],
-        ),
-      );
-    saveFile(`report-${taskId}.csv`, parts);
+    const lines: ReportLine[] = [];
+    for await (const line of relata.tasks.report(taskId)) lines.push(line);
+    saveFile(`report-${taskId}.csv`, toCsv(lines));
   };
   return (
     <Button

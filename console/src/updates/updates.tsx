@@ -8,7 +8,7 @@ import { Answer, Card, Empty, Page } from '../parts/page.tsx';
 import { Ago, Meter, TaskStatus } from '../parts/show.tsx';
 import { formatDuration, nameTask } from '../state/format.ts';
 import { useProject } from '../state/project.ts';
-import { goTo, linkTo, linkWith, replaceWith, useRoute } from '../state/route.ts';
+import { goTo, linkTo, useFilters } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { OpenFullUpdate } from './open-full-update.tsx';
 
@@ -24,14 +24,15 @@ const STATUSES = [
   ['CANCELLED', 'Cancelled'],
 ] as const;
 
+const FILTERS = ['status'] as const;
+
 type Status = Task['taskStatus'];
 
 /** Everything that changed the catalog or is about to. */
 export function Updates() {
   const project = useProject();
-  const { query } = useRoute();
   const { canChange } = useRights();
-  const status = query.get('status') ?? '';
+  const [{ status }, change] = useFilters(FILTERS);
   const tasks = useTasks(project.id, status as Status | '');
   return (
     <Page
@@ -46,9 +47,7 @@ export function Updates() {
           label="Status"
           choices={STATUSES}
           value={status}
-          onChange={(event) =>
-            replaceWith(linkWith(linkTo('projects', project.id, 'updates'), { status: event.target.value }))
-          }
+          onChange={(event) => change({ status: event.target.value })}
         />
       </div>
       <Answer of={tasks}>
@@ -56,13 +55,7 @@ export function Updates() {
           const list = pages.flatMap((page) => page.tasks);
           return (
             <Card isBare>
-              {list.length === 0 ? (
-                <Empty icon="updates" title="No task yet">
-                  <p>The first update of this project appears here, with its progress, log and report.</p>
-                </Empty>
-              ) : (
-                <TaskTable tasks={list} />
-              )}
+              {list.length === 0 ? <NoTask isFiltered={status !== ''} /> : <TaskTable tasks={list} />}
               {tasks.hasNextPage && (
                 <div className="grid-foot">
                   <Button busy={tasks.isFetchingNextPage} onClick={() => void tasks.fetchNextPage()}>
@@ -75,6 +68,15 @@ export function Updates() {
         }}
       </Answer>
     </Page>
+  );
+}
+
+function NoTask({ isFiltered }: { isFiltered: boolean }) {
+  if (isFiltered) return <Empty icon="search" title="No task with this status" />;
+  return (
+    <Empty icon="updates" title="No task yet">
+      <p>The first update of this project appears here, with its progress, log and report.</p>
+    </Empty>
   );
 }
 

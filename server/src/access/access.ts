@@ -21,6 +21,7 @@ import {
   type CompanySignIn,
   createCompanySignIn,
   createInvitations,
+  createLinkCheck,
   createOwnerLinks,
   createOwnSessions,
   createPasskeys,
@@ -32,6 +33,7 @@ import {
   dropInvitationsUpTo,
   dropOwnerLinksUpTo,
   type Invitations,
+  type LinkCheck,
   type OwnerLinks,
   type OwnSessions,
   type Passkeys,
@@ -52,7 +54,8 @@ type Users = Pick<SessionFinder, 'findUser'> &
   Passkeys &
   OwnerLinks &
   UserManagement &
-  Invitations;
+  Invitations &
+  LinkCheck;
 
 export interface Access extends Keys, Users {
   /**
@@ -130,6 +133,7 @@ function createUsers({ database, clock, projects, oidc }: Omit<AccessParts, 'pos
     ...createOwnerLinks(parts),
     ...createUserManagement(parts),
     ...createInvitations(parts),
+    ...createLinkCheck(parts),
     async dropEnded() {
       const now = clock.now();
       await sessions.dropEnded();

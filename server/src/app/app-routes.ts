@@ -108,7 +108,9 @@ export interface RouteNeeds {
   readonly channels: Channels;
   readonly webhooks: Webhooks;
   /** Where the built console is; default console/dist. */
-  readonly consoleFolder: string | undefined;
+  readonly consoleFolder?: string;
+  /** What a command serves beside the service. */
+  readonly addMore?: (server: Server) => void;
 }
 
 /** All routes of the rooms; those of the service itself are in `app/app.ts`. */
@@ -127,5 +129,6 @@ export function addRoutes(server: Server, needs: RouteNeeds): void {
   serveDocuments(server);
   const hasConsole = serveConsole(server, consoleFolder);
   serveDocs(server);
+  needs.addMore?.(server);
   serveRoot(server, { version, page: hasConsole ? '/console/' : '/docs/' });
 }

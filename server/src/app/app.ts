@@ -34,7 +34,7 @@ import { openTraces, type Traces } from './traces.ts';
 import { startUpkeep, type UpkeepParts } from './upkeep.ts';
 import { openWebhooks } from './webhook-parts.ts';
 
-export const VERSION = (
+const VERSION = (
   JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
 ).version;
 
@@ -47,6 +47,8 @@ export interface AppOptions {
   readonly logTo?: { write(line: string): void };
   /** Where the built console is; default console/dist. */
   readonly consoleFolder?: string;
+  /** What a command serves beside the service. */
+  readonly addMore?: (server: Server) => void;
   /** Stands in front of the disk: tests put a full one there. */
   readonly replace?: Replacements;
 }
@@ -68,8 +70,8 @@ export async function createApp({
   role = 'all',
   clock = systemClock,
   logTo,
-  consoleFolder,
   replace = {},
+  ...served
 }: AppOptions) {
   const opened = await openOwnStorage(config, role);
   const storage = replace.storage?.(opened) ?? opened;
@@ -115,7 +117,7 @@ export async function createApp({
   addHealthRoutes(server, async () => isReady && (await storage.isReachable()));
   serveMetrics(server, metrics);
   const parts = { projects, access, statistics, tasks, catalog, relations, pipelines, channels, webhooks };
-  if (role !== 'worker') addRoutes(server, { ...base, ...parts, consoleFolder, version: VERSION });
+  if (role !== 'worker') addRoutes(server, { ...base, ...parts, ...served, version: VERSION });
   await server.ready();
 
   const upkeep = startUpkeep({ ...storage, ...base, ...parts });

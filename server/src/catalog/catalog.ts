@@ -57,7 +57,14 @@ export {
 } from './filters/filters.ts';
 export { createIngest } from './ingest/ingest.ts';
 export { type AnswerBuffers, createAnswerBuffers } from './lookup/lookup.ts';
-export { type Attribute, indexByKey, listFacts, type Ontology, readValue } from './ontology/ontology.ts';
+export {
+  type Attribute,
+  indexByKey,
+  isBlank,
+  listFacts,
+  type Ontology,
+  readValue,
+} from './ontology/ontology.ts';
 export type { CatalogSettings } from './parts.ts';
 export type { CatalogStore, ChangeOrder, DeleteLimit } from './port.ts';
 export {
@@ -174,6 +181,7 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
     /** Off the serving thread. */
     countProducts: (projectId: number) => parts.scans.countRange({ projectId, filter: {}, after: undefined }),
     readProductPage: (projectId: number, identifier: string) => readProductPage(parts, projectId, identifier),
+    openPayload: given.ingest.openPayload,
     /** Payloads that open full updates still need. */
     listPayloads: () => listBatchPayloads(database),
     /** Takes over what a former process left. */

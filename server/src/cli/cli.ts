@@ -1,14 +1,8 @@
 /** The door of the command line. It reads settings and the terminal; the work is the app's, or a service's far away. */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { VERSION } from '../app/app.ts';
-import { createAccountCommand, createKeyCommand, ownerLinkCommand } from './access-commands.ts';
-import { backupCommand, restoreCommand } from './backup-commands.ts';
-import { demoCommand } from './demo/demo.ts';
+import manifest from '../../package.json' with { type: 'json' };
 import { EXAMPLES } from './examples.ts';
 import type { ConnectionFlags, DocumentName } from './feed/feed.ts';
-import { migrateStoreCommand } from './migrate-store.ts';
-import { openapiCommand } from './openapi.ts';
-import { serveCommand } from './serve.ts';
 
 /** @returns the exit code: 0 done, 1 refused or failed, 2 wrong words, 3 the service cannot be reached */
 export async function runCommand(args: readonly string[]): Promise<number> {
@@ -41,8 +35,10 @@ async function describe(error: unknown): Promise<number> {
   return 1;
 }
 
-/** Loaded when one of its commands runs: it needs the client, which a service can do without. */
+// Loaded when one of their commands runs: whoever feeds a service would hold all of it in memory, 70 MiB.
 const loadFeed = () => import('./feed/feed.ts');
+const loadAccess = () => import('./access-commands.ts');
+const loadBackup = () => import('./backup-commands.ts');
 
 type Act = <Given extends unknown[]>(
   work: (...given: Given) => Promise<number>,
@@ -55,7 +51,7 @@ export function buildProgram(act: Act): Command {
     .exitOverride()
     .configureOutput({ writeErr: (text) => console.error(text.trimEnd()) })
     .showHelpAfterError('(relata help COMMAND says more)')
-    .version(VERSION, '--version', 'print the version')
+    .version(manifest.version, '--version', 'print the version')
     .helpCommand(false)
     .allowExcessArguments(false);
   program.commandsGroup('Run a service:');
@@ -103,18 +99,18 @@ function addService(program: Command, act: Act): void {
       'serve the data directory or, with RELATA_DATABASE_URL, PostgreSQL (settings: docs/operating.md)',
     )
     .addOption(new Option('--role <ROLE>', 'requests, tasks, or both').choices(['api', 'worker', 'all']))
-    .action(act(({ role }) => serveCommand(role)));
+    .action(act(async ({ role }) => (await import('./serve.ts')).serveCommand(role)));
   program
     .command('demo')
     .description('serve a demo catalog from a directory of its own')
-    .action(act(demoCommand));
+    .action(act(async () => (await import('./demo/demo.ts')).demoCommand()));
   program
     .command('account')
     .description('make an account and its first key')
     .command('create')
     .description('make an account and its first key')
     .argument('<NAME>')
-    .action(act((name) => createAccountCommand(name)));
+    .action(act(async (name) => (await loadAccess()).createAccountCommand(name)));
   program
     .command('key')
     .description('make an account-level key, e.g. when the last one is lost')
@@ -127,14 +123,17 @@ function addService(program: Command, act: Act): void {
     )
     .option('--account <NAME>', 'needed where there are several')
     .option('--name <NAME>', 'of the key')
-    .action(act((flags) => createKeyCommand(flags)));
+    .action(act(async (flags) => (await loadAccess()).createKeyCommand(flags)));
   program
     .command('owner-link')
     .description('show a link by which somebody becomes an owner, or comes back in')
     .option('--account <NAME>', 'needed where there are several')
-    .action(act((flags) => ownerLinkCommand(flags)));
+    .action(act(async (flags) => (await loadAccess()).ownerLinkCommand(flags)));
   addStores(program, act);
-  program.command('openapi').description('print the OpenAPI document').action(act(openapiCommand));
+  program
+    .command('openapi')
+    .description('print the OpenAPI document')
+    .action(act(async () => (await import('./openapi.ts')).openapiCommand()));
 }
 
 function addStores(program: Command, act: Act): void {
@@ -142,7 +141,7 @@ function addStores(program: Command, act: Act): void {
     .command('backup')
     .description('copy the data directory while the service runs')
     .argument('<DIR>')
-    .action(act((target) => backupCommand(target)));
+    .action(act(async (target) => (await loadBackup()).backupCommand(target)));
   program
     .command('restore')
     .description('bring a backup back: everything into an empty data directory')
@@ -152,7 +151,7 @@ function addStores(program: Command, act: Act): void {
       "one project's catalog, while the service runs",
       countTo(Number.MAX_SAFE_INTEGER),
     )
-    .action(act((source, { project }) => restoreCommand(source, project)));
+    .action(act(async (source, { project }) => (await loadBackup()).restoreCommand(source, project)));
   program
     .command('migrate-store')
     .description(
@@ -161,7 +160,7 @@ function addStores(program: Command, act: Act): void {
     .requiredOption('--from <STORE>', 'a data directory or postgres://…')
     .requiredOption('--to <STORE>', 'postgres://… or a data directory')
     .option('--force', 'also into a store that holds something')
-    .action(act((flags) => migrateStoreCommand(flags)));
+    .action(act(async (flags) => (await import('./migrate-store.ts')).migrateStoreCommand(flags)));
 }
 
 /** @returns a command that talks to a service */

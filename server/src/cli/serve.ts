@@ -1,9 +1,8 @@
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ownerLinkUrl } from '../access/access.ts';
 import { type App, baseUrlOf, createApp, type Role, refuseTakenAddress } from '../app/app.ts';
 import { type Config, readConfig } from '../config.ts';
-import { dataFolderAt, tightenDataFolder } from '../storage/storage.ts';
+import { dataFolderAt, tightenDataFolder, writeOwnFile } from '../storage/storage.ts';
 
 const ROLES: readonly string[] = ['api', 'worker', 'all'] satisfies Role[];
 
@@ -54,7 +53,7 @@ async function makeFirstKey(app: App, { accountKey, database, dataDir }: Config)
     return;
   }
   const path = join(dataDir, 'first-account-key');
-  writeFileSync(path, `${made.key}\n`, { mode: 0o600 });
+  writeOwnFile(path, `${made.key}\n`, 'w');
   app.server.log.info({ path }, 'the first account key was written to a file, read it and delete the file');
 }
 

@@ -8,6 +8,7 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import type { Access, Caller, ChosenProject, Role } from '../kernel/caller.ts';
 import type { JsonLimits } from '../kernel/json-scan.ts';
+import type { PayloadWriter } from '../storage/storage.ts';
 import type { RawBody } from './bodies/bodies.ts';
 import type { RateState } from './guards/guards.ts';
 
@@ -120,6 +121,8 @@ declare module 'fastify' {
     /** Set by the guard, of the query or the path. */
     project: ChosenProject;
     rawBody: RawBody | undefined;
+    /** Set before a body is read that is to be stored: it is written while it is received. */
+    payload: PayloadWriter | undefined;
     /** Of a streamed body, once it was read: by it a repetition is recognised. */
     bodyDigest: string | undefined;
     /** The media type as it was sent; every body is read as what the route takes. */

@@ -1,5 +1,6 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { chmodSync, existsSync, readdirSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { makeFolders } from './durable-folders.ts';
 
 /** Paths below the data folder. A backup has the same shape. */
 export interface DataFolder {
@@ -21,29 +22,15 @@ export function dataFolderAt(root: string): DataFolder {
   };
 }
 
-/**
- * Creates missing folders one by one: below /proc, where none can be created, Node's own recursion never ends.
- * @throws Error that names the setting
- */
+/** @throws Error that names the setting */
 export function makeDataFolder(root: string): void {
-  const missing: string[] = [];
-  for (let path = resolve(root); !existsSync(path); path = dirname(path)) missing.unshift(path);
   try {
-    for (const path of missing) makeFolder(path);
+    makeFolders(root);
     if (statSync(root).isDirectory()) return;
   } catch (error) {
     throw refuseRoot(root, `cannot be made (${(error as Error).message})`);
   }
   throw refuseRoot(root, 'is no folder');
-}
-
-/** Another process may create it at the same time. */
-function makeFolder(path: string): void {
-  try {
-    mkdirSync(path, { mode: 0o700 });
-  } catch (error) {
-    if ((error as { code?: string }).code !== 'EEXIST') throw error;
-  }
 }
 
 /** For commands that need an existing store: none of them creates one. @throws Error that names the setting */

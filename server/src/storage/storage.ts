@@ -30,12 +30,14 @@ export {
 } from './data-folder.ts';
 export { lockDataFolder } from './data-lock.ts';
 export { readNow } from './database-clock.ts';
+export { makeFolders, syncFolder, writeOwnFile } from './durable-folders.ts';
 export { type DatabaseKind, isNewest, migrate, refuseNewerDatabase, refuseNewerFiles } from './migrate.ts';
 export {
   type BodyEncoding,
   createPayloadFiles,
   createPayloadRows,
   type PayloadFiles,
+  type PayloadWriter,
   readEncoding,
   unpack,
   unpackNow,

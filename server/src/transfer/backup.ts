@@ -9,8 +9,10 @@ import {
   dataFolderAt,
   existingDataFolder,
   lockDataFolder,
+  makeFolders,
   refuseNewerDatabase,
   refuseNewerFiles,
+  syncFolder,
 } from '../storage/storage.ts';
 import { settleCatalog, settleControl } from './settle-copy.ts';
 
@@ -41,7 +43,7 @@ export async function createBackup(
   const source = existingDataFolder(root);
   await refuseFilled(target);
   const place = resolve(target);
-  await mkdir(dirname(place), { recursive: true });
+  makeFolders(dirname(place), 0o777);
   const draft = await mkdtemp(`${place}.part-`);
   try {
     const copy = dataFolderAt(draft);
@@ -71,9 +73,11 @@ export async function restoreBackup(from: string, root: string): Promise<BackupS
     const catalogs = await copyFiles(source.catalogs, draft.catalogs);
     const payloads = await copyFiles(source.payloads, draft.payloads);
     await copyDurably(source.control, draft.control);
-    // The control database last: without it nothing looks like data.
+    // The control database last: without it nothing looks like data, also after a power cut in between.
     const data = dataFolderAt(root);
-    for (const part of ['catalogs', 'payloads', 'control'] as const) await rename(draft[part], data[part]);
+    for (const part of ['catalogs', 'payloads'] as const) await rename(draft[part], data[part]);
+    await syncFolder(root);
+    await rename(draft.control, data.control);
     await rm(draft.root, { recursive: true });
     await syncFolder(root);
     return { catalogs, payloads };
@@ -187,14 +191,5 @@ async function copyDurably(from: string, to: string): Promise<void> {
     await file.sync();
   } finally {
     await file.close();
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
   }
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import {
@@ -11,6 +11,7 @@ import {
   hasProgress,
   MOVE_ROW as MOVE,
   MOVE_PROGRESS,
+  makeFolders,
   migrate,
   openSqlite,
   SERVICE,
@@ -51,8 +52,7 @@ export class EmbeddedEnd implements MoveEnd {
     this.name = folder.root;
     this.folder = folder;
     this.tables = tables;
-    for (const path of [folder.root, folder.catalogs, folder.payloads])
-      mkdirSync(path, { recursive: true, mode: 0o700 });
+    for (const path of [folder.root, folder.catalogs, folder.payloads]) makeFolders(path);
     this.control = openSqlite(folder.control, CONTROL_PRAGMAS);
     migrate(this.control, 'control');
   }

@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import {
   dataFolderAt,
   lockDataFolder,
+  makeFolders,
   migratePostgres,
   openPostgres,
   type Postgres,
@@ -238,7 +239,7 @@ async function refuseStranger(postgres: Postgres, name: string): Promise<void> {
 
 /** A data folder that holds something else, e.g. by a wrong path. */
 function refuseForeign(root: string): void {
-  mkdirSync(root, { recursive: true, mode: 0o700 });
+  makeFolders(root);
   const others = readdirSync(root).filter(
     (name) => !/^(control\.db|server\.lock|catalogs$|payloads$)/.test(name),
   );

@@ -564,10 +564,18 @@ test('an invitation makes a user once, of its address and role (§14.6 rule 4)',
   const accept = (body: object) =>
     new Browser(service().address).call('POST', '/management/invitations/accept', { body });
   const given = { token: tokenOf(link), name: 'Eve', password: PASSWORD };
+  const check = (token: string) =>
+    new Browser(service().address).call('POST', '/management/links/check', { body: { token } });
+  const found = await check(given.token);
+  assert.deepEqual(
+    [found.body.type, found.body.role, found.body.email],
+    ['invitation', 'editor', email.toLowerCase()],
+  );
   assert.equal((await accept({ ...given, password: 'short' })).status, 400);
   assert.equal((await accept({ ...given, role: 'owner' })).status, 400, 'nobody names their own role');
   const accepted = await accept(given);
   assert.equal(accepted.body.user.role, 'editor');
+  assertRefused(await check(given.token), 400, /^The link is not valid/);
   assert.equal(accepted.body.user.email, email.toLowerCase());
   assertRefused(await accept(given), 400, /^The link is not valid/);
   const again = await owner.browser.call('POST', '/management/invitations', {

@@ -86,13 +86,17 @@ test('a table shows of each product what it needs and no more (§14.3 rule 4)', 
     items: [
       shown(a, {
         ...{ identifier: 'A', groupId: 'G', name: 'Drill ,"attributes":[' },
-        ...{ image: 'https://shop.example/l.jpg', category: ['Tools', 'Drills'] },
+        ...{ image: 'https://shop.example/l.jpg', thumbnail: 'https://shop.example/s.jpg' },
+        category: ['Tools', 'Drills'],
       }),
       shown(b, {
         ...{ identifier: 'B', groupId: 'B', name: 'B' },
-        ...{ image: 'https://shop.example/b.jpg', category: [] },
+        ...{ image: 'https://shop.example/b.jpg', thumbnail: 'https://shop.example/b.jpg', category: [] },
       }),
-      shown(c, { identifier: 'C', groupId: 'C', name: 'Ünïcode 😀', image: '', category: [] }),
+      shown(c, {
+        ...{ identifier: 'C', groupId: 'C', name: 'Ünïcode 😀' },
+        ...{ image: '', thumbnail: '', category: [] },
+      }),
     ],
     nextCursor: null,
   });

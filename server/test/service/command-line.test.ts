@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -14,7 +14,7 @@ import { PROCESS_KEY, type ServiceProcess, startProcess } from '../support/servi
 import { createTestStore, type TestStore } from '../support/test-store.ts';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-/** Of the client and of the service each. */
+/** Of the client, of the service and of the connection each. */
 const KILLS = Number(process.env.RELATA_TEST_KILLS ?? 1);
 
 interface Shop {
@@ -78,6 +78,16 @@ const write = (folder: string, name: string, products: readonly object[]) => {
 
 const range = (count: number, price?: string) => Array.from({ length: count }, (_, at) => product(at, price));
 
+/** @returns how a command ends whose reader has gone, as in `relata pull | head` */
+async function runUnread(shop: Shop, line: string): Promise<unknown[]> {
+  const child = start(shop, line.split(' '));
+  child.stdout?.destroy();
+  let said = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (said += text));
+  const [code] = await once(child, 'close');
+  return [line, code, said];
+}
+
 test('files are pushed, compared, pulled and looked up, and exit codes say how it went', async (t) => {
   const shop = await openShop(t);
   const { folder } = shop;
@@ -121,6 +131,8 @@ test('files are pushed, compared, pulled and looked up, and exit codes say how i
   assert.deepEqual(JSON.parse(pulled[0] ?? '').identifier, 'P2');
   assert.equal(pulled.length, 8);
   assert.match((await run(shop, 'tasks --limit 1')).out, /FINISHED/);
+  for (const line of ['--help', 'openapi', 'pull', 'tasks --follow'])
+    assert.deepEqual(await runUnread(shop, line), [line, 141, '']);
 
   write(folder, 'bad.ndjson', [{ identifier: 'X' }, product(1)]);
   const bad = await run(shop, 'push bad.ndjson');
@@ -192,10 +204,33 @@ test('wrong words are 2, no service is 3, and unknown flags are refused', async 
   }
 });
 
-test('a push goes on where it was: the client and the service are killed, the catalog is exactly the file', async (t) => {
+/** Stands between client and service; `cut` ends every connection in the middle of whatever it carries. */
+async function startRelay(t: TestContext, target: string) {
+  const open = new Set<Socket>();
+  const { hostname, port } = new URL(target);
+  const relay = createServer((caller) => {
+    const service = connect(Number(port), hostname);
+    for (const [socket, other] of [
+      [caller, service],
+      [service, caller],
+    ] as const) {
+      open.add(socket);
+      socket.pipe(other);
+      socket.on('error', () => other.destroy()).on('close', () => other.destroy() && open.delete(socket));
+    }
+  }).listen(0, '127.0.0.1');
+  await once(relay, 'listening');
+  const cut = () => [...open].filter((socket) => socket.destroy()).length;
+  t.after(() => cut() >= 0 && relay.close());
+  return { url: `http://127.0.0.1:${(relay.address() as AddressInfo).port}`, cut };
+}
+
+test('a push goes on where it was: client and service are killed, connections break, the catalog is exactly the file', async (t) => {
   const shop = await openShop(t);
   const { folder, store } = shop;
   const settings = { RELATA_PORT: new URL(shop.url).port };
+  const { url, cut } = await startRelay(t, shop.url);
+  const far = { folder, url };
   const BATCH = 50;
   const isAt = () => {
     const [path] = globSync(join(folder, 'relata', 'push-*.json'));
@@ -204,22 +239,27 @@ test('a push goes on where it was: the client and the service are killed, the ca
   const untilAt = async (batches: number, child: ChildProcess) => {
     while (child.exitCode === null && isAt() < batches) await delay(2);
   };
+  const done = { client: 0, connection: 0, service: 0 };
   for (let kill = 1; kill <= KILLS; kill += 1) {
     const file = `${kill}.ndjson`;
     write(folder, file, range(40 * BATCH, `price ${kill}`));
     const line = ['push', '--full', '--yes', '--batch', String(BATCH), file];
-    const child = start(shop, line);
-    await untilAt(1 + Math.floor(Math.random() * 39), child);
+    const child = start(far, line);
+    await untilAt(1 + Math.floor(Math.random() * 30), child);
     // It may have been faster.
     if (child.exitCode === null) {
       child.kill('SIGKILL');
       await once(child, 'exit');
+      done.client += 1;
     }
 
-    const second = start(shop, [...line, '--resume']);
+    const second = start(far, [...line, '--resume']);
     let said = '';
     second.stderr?.setEncoding('utf8').on('data', (text: string) => (said += text));
     await untilAt(isAt() + 3, second);
+    done.connection += second.exitCode === null && cut() > 0 ? 1 : 0;
+    await untilAt(isAt() + 3, second);
+    done.service += second.exitCode === null ? 1 : 0;
     await shop.service.kill();
     await endLeases(store);
     shop.service = await startProcess(store, settings);
@@ -232,4 +272,5 @@ test('a push goes on where it was: the client and the service are killed, the ca
       said,
     );
   }
+  t.diagnostic(`while it pushed: ${JSON.stringify(done)}`);
 });

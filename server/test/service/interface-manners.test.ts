@@ -272,10 +272,13 @@ test('relations come in pages and by tag, the audit log by action, actor and tim
   assertRefused(await service().call('GET', '/management/audit-log?actor=%25'), 400);
 });
 
-test('the open full update is shown and given up (§4.4 rules 30 and 31)', async () => {
+test('the open full update is shown and given up (§4.4 rules 30 to 32)', async () => {
   const catalog = await createCatalog(service());
   assertRefused(await catalog.call('GET', '/products/batch'), 400, /No full update is open/);
   assertRefused(await catalog.call('DELETE', '/products/batch'), 400, /No full update is open/);
+  const find = async () =>
+    (await service().call('GET', `/management/projects/${catalog.projectId}/full-update`)).body;
+  assert.deepEqual(await find(), { fullUpdate: null });
   await catalog.load(product('A'));
   const { fullUpdateId } = (await catalog.post('/products/batch/initiate')).body;
   const uploaded = await catalog.post('/products/batch/upload', [product('B'), product('C')]);
@@ -284,6 +287,7 @@ test('the open full update is shown and given up (§4.4 rules 30 and 31)', async
     [shown.fullUpdateId, shown.batches, shown.products, shown.lastBatch],
     [fullUpdateId, 1, 2, 'accepted'],
   );
+  assert.deepEqual(await find(), { fullUpdate: shown });
   assertRefused(await catalog.call('DELETE', `/products/batch?fullUpdateId=${fullUpdateId + 1}`), 400);
   const given = await catalog.call('DELETE', '/products/batch');
   assert.deepEqual(given.body, { status: 'success', fullUpdateId });

@@ -5,7 +5,8 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Browser, PASSWORD } from '../support/browser.ts';
 import { byUpload, createPipelineProject } from '../support/pipelines/pipeline-project.ts';
-import { shareService } from '../support/shared-service.ts';
+import { createCatalog, shareService } from '../support/shared-service.ts';
+import { testedStore } from '../support/test-store.ts';
 
 /** Bodies that come over a long time, while what was decided at their head changes: docs/interface.md §7.2. */
 
@@ -82,4 +83,55 @@ test('a body that is under way ends when its key is deleted (§7.2 rule 9)', asy
     ['401', '401', '401'],
   );
   assert.equal((await project.read(files)).lastRun, null);
+});
+
+const MIB = 1024 * 1024;
+/** Products of 60 KB, so many that their body is written while it comes. */
+const listLarge = (first = 'A 0') =>
+  Array.from({ length: 160 }, (_, at) => ({
+    identifier: at === 0 ? first : `A ${at}`,
+    name: 'A',
+    attributes: [{ key: 'Text', value: String(at).padEnd(60_000, 'x') }],
+  }));
+
+/** Waits until the store has so many bodies: they are written, and removed, beside the requests. */
+async function waitForBodies(count: number): Promise<void> {
+  for (;;) {
+    const { length } = await service().store.listBodies();
+    if (length === count) return;
+    await delay(10);
+  }
+}
+
+test('a body is written while it comes, and leaves nothing when it breaks off or is refused (§4.3)', async (t) => {
+  const catalog = await createCatalog(service());
+  await catalog.post('/products/batch/initiate');
+  const { projectId } = catalog;
+  for (const path of ['/products', '/products/batch/upload']) {
+    const socket = connect(Number(new URL(service().address).port), '127.0.0.1');
+    t.after(() => socket.destroy());
+    const head = [`POST ${path}?projectId=${projectId} HTTP/1.1`, 'Host: x', ...withKey(service().key)];
+    socket.write(`${head.join('\r\n')}\r\nContent-Length: ${12 * MIB}\r\n\r\n[${' '.repeat(9 * MIB)}`);
+    // In PostgreSQL it is packed meanwhile, and the rows are written at once.
+    if (testedStore === 'embedded') await waitForBodies(1);
+    socket.destroy();
+    await waitForBodies(0);
+  }
+  const upload = (first: string) => catalog.post('/products', { products: listLarge(first) });
+  assert.equal((await upload('')).status, 400);
+  await waitForBodies(0);
+  await catalog.done(await upload('A 0'));
+  assert.equal((await catalog.list()).length, 160);
+  await waitForBodies(0);
+});
+
+test('a large body that is repeated is stored once (§7.5)', async () => {
+  const catalog = await createCatalog(service());
+  await catalog.post('/products/batch/initiate');
+  const products = listLarge();
+  const upload = () => catalog.post('/products/batch/upload', { products }, { 'idempotency-key': 'once' });
+  assert.deepEqual((await upload()).body, (await upload()).body);
+  await waitForBodies(1);
+  await catalog.done(await catalog.post('/products/batch/start'));
+  await waitForBodies(0);
 });

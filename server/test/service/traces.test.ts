@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { startReceiver } from '../support/outbound/webhook-receiver.ts';
 import { startProcess } from '../support/service-process.ts';
 import { createTestStore } from '../support/test-store.ts';
 
@@ -59,7 +60,8 @@ async function startCollector(t: TestContext) {
 test('one trace leads from a request through its task to the commit, also in another process', async (t) => {
   const store = await createTestStore(t);
   const collector = await startCollector(t);
-  const first = await startProcess(store, collector.settings);
+  const receiver = await startReceiver(t);
+  const first = await startProcess(store, { ...collector.settings, RELATA_FETCH_ALLOW: '127.0.0.1/32' });
   const post = async (path: string, body?: unknown) => {
     const { status, body: answer, text } = await first.call('POST', path, { body, headers: { traceparent } });
     assert.ok(status < 300, text);
@@ -67,6 +69,9 @@ test('one trace leads from a request through its task to the commit, also in ano
   };
   await post('/management/project-groups', { name: 'Group' });
   await post('/management/projects', { name: 'Shop', projectGroupId: 1, locale: 'de-DE' });
+  const scope = { type: 'project', id: 1 };
+  const wanted = { url: `${receiver.url}?token=${SECRET}`, events: ['products.changed'], scope };
+  const endpoint = await post('/management/webhook-endpoints', wanted);
   await post('/products/batch/initiate');
   await post('/products/batch/upload', { products: [{ identifier: SECRET, name: SECRET }] });
   const { id } = (await post('/products/batch/start')).data.task;
@@ -84,11 +89,22 @@ test('one trace leads from a request through its task to the commit, also in ano
   assert.deepEqual([start.parentSpanId, upload.parentSpanId], ['b7ad6b7169203331', 'b7ad6b7169203331']);
   assert.deepEqual([task.parentSpanId, commit.parentSpanId], [start.spanId, task.spanId]);
   assert.deepEqual([staged.parentSpanId, written.parentSpanId], [upload.spanId, staged.spanId]);
-  const facts = Object.fromEntries(start.attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+  const factsOf = ({ attributes }: SentSpan) =>
+    Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+  const facts = factsOf(start);
   assert.deepEqual(
     [facts['http.request.method'], facts['http.route'], Number(facts['http.response.status_code'])],
     ['POST', '/products/batch/start', 200],
   );
+  // It goes out later and may go out again: it is nobody's child.
+  const delivery = await collector.find('deliver webhook');
+  assert.equal(delivery.parentSpanId ?? '', '');
+  assert.deepEqual(factsOf(delivery), {
+    'relata.webhook.endpoint': endpoint.id,
+    'relata.webhook.tries': 0,
+    'http.response.status_code': 204,
+    'relata.webhook.delivered': true,
+  });
   await first.stop();
   const health = collector.spans.filter(({ name }) => name.includes('/health'));
   assert.deepEqual(health, []);

@@ -12,7 +12,16 @@ export interface CommandEnd {
 
 /** `relata …` as a process of its own. */
 export function runRelata(dataDir: string, ...args: string[]): Promise<CommandEnd> {
-  const env = processEnvironment(embeddedStoreAt(dataDir));
+  return runRelataWith({}, dataDir, ...args);
+}
+
+/** The same with settings of its own. */
+export function runRelataWith(
+  settings: Record<string, string>,
+  dataDir: string,
+  ...args: string[]
+): Promise<CommandEnd> {
+  const env = processEnvironment(embeddedStoreAt(dataDir), settings);
   const { promise, resolve } = Promise.withResolvers<CommandEnd>();
   execFile(process.execPath, [main, ...args], { env, timeout: 60_000 }, (error, out, complaint) =>
     resolve({ code: Number(error?.code ?? 0), said: `${out}${complaint}`.trim() }),

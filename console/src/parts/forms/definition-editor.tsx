@@ -54,7 +54,7 @@ export function DefinitionEditor<Definition extends { readonly name: string }>({
   const own = stored && linkTo('projects', project.id, `${what}s`, stored.id);
   return (
     <Page
-      title={stored ? `Change ${stored.name}` : `New ${what}`}
+      title={stored ? `${canChange ? 'Change ' : ''}${stored.name}` : `New ${what}`}
       crumbs={[
         [project.name, linkTo('projects', project.id)],
         [capital(`${what}s`), list],

@@ -63,7 +63,8 @@ export function useDraft<Definition extends object>(
     adopt(saved) {
       unsaved.current = false;
       setDraft(saved);
-      setBase({ value: saved, etag: undefined, read: stored });
+      // The ETag is of before. Until it is read anew a save is refused, not done over what nobody has seen.
+      setBase({ value: saved, etag: base.etag, read: stored });
     },
   };
 }
@@ -78,7 +79,7 @@ function listOthers<Definition extends object>(
 }
 
 /** Asks before what was typed is lost, by a link of ours, the back button or a closed tab. */
-function useUnsaved(isTouched: boolean) {
+export function useUnsaved(isTouched: boolean) {
   const unsaved = useRef(isTouched);
   useEffect(() => {
     unsaved.current = isTouched;

@@ -1,5 +1,6 @@
 import { Switch } from '@base-ui/react/switch';
 import { type ComponentProps, type ReactNode, useId, useState } from 'react';
+import { useLocked } from './fields.tsx';
 
 export interface Label {
   label: string;
@@ -16,14 +17,25 @@ export const describe = (id: string, { hint, mistake }: Pick<Label, 'hint' | 'mi
   'aria-invalid': mistake ? true : undefined,
 });
 
+/** What stands in an empty field that is read. */
+const NOTHING = { placeholder: '—' };
+
 export function TextField({ label, hint, isQuiet, mistake, ...rest }: Label & ComponentProps<'input'>) {
   const id = useId();
+  const isLocked = useLocked();
   return (
     <div className="field">
       <label htmlFor={id} className={isQuiet ? 'hidden' : undefined}>
         {label}
       </label>
-      <input id={id} className="input" {...describe(id, { hint, mistake })} autoComplete="off" {...rest} />
+      <input
+        id={id}
+        className="input"
+        {...describe(id, { hint, mistake })}
+        autoComplete="off"
+        {...rest}
+        {...(isLocked && NOTHING)}
+      />
       <Hint id={id} mistake={mistake}>
         {hint}
       </Hint>
@@ -140,21 +152,23 @@ export function SwitchField({
   onChange,
 }: Label & { checked: boolean; onChange(checked: boolean): void }) {
   const id = useId();
+  const isLocked = useLocked();
   return (
     <div className="field">
       <div className="row">
         <Switch.Root
+          disabled={isLocked}
           className="switch"
           checked={checked}
           onCheckedChange={onChange}
-          aria-labelledby={`${id}-label`}
+          id={id}
           aria-describedby={hint ? `${id}-hint` : undefined}
         >
           <Switch.Thumb className="switch-thumb" />
         </Switch.Root>
-        <span id={`${id}-label`} className="label">
+        <label htmlFor={id} className="label">
           {label}
-        </span>
+        </label>
       </div>
       <Hint id={id}>{hint}</Hint>
     </div>

@@ -21,31 +21,26 @@ interface Shape<Value> {
 
 /**
  * A list that is edited in place. A row keeps its key when another one goes: by its position it would show what was typed
- * into the one before. The keyboard stays where something happened.
+ * into the one before. The keyboard goes to a row that comes; of one that goes, see keep-focus.ts.
  */
 export function Rows<Value>({ values, removing, kinds, onChange, children }: Shape<Value>) {
   const list = useRef<HTMLDivElement>(null);
   const keys = useRowKeys(values.length);
-  const focus = useRef<(rows: readonly Element[]) => Element | null | undefined>(undefined);
+  const isAdding = useRef(false);
 
   useEffect(() => {
-    const rows = [...(list.current?.children ?? [])];
-    const found = focus.current?.(rows);
-    if (found instanceof HTMLElement) found.focus();
-    focus.current = undefined;
+    if (!isAdding.current) return;
+    isAdding.current = false;
+    const added = list.current?.children[values.length - 1];
+    added?.querySelector<HTMLElement>('input, select, button')?.focus();
   });
 
   const remove = (at: number) => {
     keys.remove(at);
-    focus.current = (rows) => {
-      const next = rows[Math.min(at, rows.length - 2)] ?? rows[0];
-      // A row of rows has crosses of its own before the one that takes it away.
-      return [...(next?.querySelectorAll('.button.icon') ?? [])].at(-1) ?? next?.querySelector('button');
-    };
     onChange(values.toSpliced(at, 1));
   };
   const add = (value: Value) => {
-    focus.current = (rows) => rows.at(-2)?.querySelector('input, select, button');
+    isAdding.current = true;
     onChange([...values, value]);
   };
 

@@ -1,4 +1,6 @@
+import { capital } from '../../state/format.ts';
 import { useMistake } from '../../state/mistakes.ts';
+import { describeCron } from '../../state/schedule.ts';
 import { type Typed, textOf } from '../../state/typed.ts';
 import { TextField } from './field.tsx';
 
@@ -17,11 +19,17 @@ interface Schedule<Trigger> {
 /** When a definition is run by itself. Source: docs/interface.md §13.3. */
 export function ScheduleFields<Trigger extends Typed>({ trigger, onChange }: Schedule<Trigger>) {
   const mistake = useMistake();
+  const words = describeCron(textOf(trigger, 'cron'));
   return (
     <>
       <TextField
         label="Schedule (cron)"
-        hint="Minute, hour, day of the month, month, day of the week. 0 3 * * * is every night at three."
+        hint={
+          <>
+            {words && <strong>{capital(words)}. </strong>}
+            Minute, hour, day of the month, month, day of the week.
+          </>
+        }
         className="input mono"
         value={textOf(trigger, 'cron')}
         mistake={mistake('/trigger/cron')}

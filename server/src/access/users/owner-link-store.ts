@@ -6,10 +6,10 @@ export async function findOwnerLink(
   rows: Database['read'] | ControlTransaction,
   hash: SecretHash,
   now: number,
-): Promise<{ accountId: number } | undefined> {
+): Promise<{ accountId: number; expiresAt: number } | undefined> {
   return rows
     .selectFrom('owner_link')
-    .select('account_id as accountId')
+    .select(['account_id as accountId', 'expires_at as expiresAt'])
     .where('hash', '=', hash)
     .where('expires_at', '>', now)
     .executeTakeFirst();

@@ -1,29 +1,20 @@
-import {
-  type AnswerOnce,
-  type Routes,
-  type Server,
-  type SessionCookie,
-  serve,
-  serveOnce,
-} from '../../http/http.ts';
+import { type AnswerOnce, type Routes, type Server, serve, serveOnce } from '../../http/http.ts';
 import type { Access } from '../access.ts';
 import { DoneAnswer } from '../keys/keys.ts';
-import { answerOpened, originOf, visitorOf } from './opened-session.ts';
+import { originOf } from './console-links.ts';
 import {
   NewPasskey,
   PasskeyList,
   PasskeyOptions,
-  PasskeySignature,
   toOptions,
   toWirePasskey,
   WirePasskey,
 } from './passkey-schemas.ts';
 import { userOf } from './user.ts';
-import { SignedIn, UserParams } from './user-schemas.ts';
+import { UserParams } from './user-schemas.ts';
 
 export interface PasskeyRouteParts {
   readonly access: Access;
-  readonly cookie: SessionCookie;
   /** Where browsers find the service, without a slash at its end. */
   readonly findBaseUrl: () => string;
   readonly answerOnce: AnswerOnce;
@@ -38,27 +29,12 @@ const done = { status: 'success' } as const;
 export const passkeyRoutes =
   (parts: PasskeyRouteParts): Routes =>
   (server) => {
-    serveSignIn(server, parts);
     serveOwnPasskeys(server, parts);
     serveRemoval(server, parts);
   };
 
-function serveSignIn(server: Server, parts: PasskeyRouteParts): void {
-  const endpoint = {
-    method: 'POST',
-    path: '/management/session/passkey',
-    config: { guard: 'sign-in', maxBodyMib: 1 / 64 },
-    ...{ tags, summary: 'Sign in with a passkey, after the password', body: PasskeySignature },
-    answer: { 200: SignedIn },
-  } as const;
-  serve(server, endpoint, async (request, reply) => {
-    const opened = await parts.access.signInByPasskey(request.body, visitorOf(parts, request));
-    return answerOpened(parts, reply, opened);
-  });
-}
-
 function serveOwnPasskeys(server: Server, parts: PasskeyRouteParts): void {
-  const { access } = parts;
+  const { access, findBaseUrl } = parts;
   const about = { config: own, tags, path: '/management/session/passkeys' } as const;
   const list = {
     ...about,
@@ -77,7 +53,7 @@ function serveOwnPasskeys(server: Server, parts: PasskeyRouteParts): void {
   } as const;
   serve(server, begin, async (request) => {
     const user = userOf(request.caller);
-    const wish = await access.beginPasskey(user, originOf(parts, request));
+    const wish = await access.beginPasskey(user, originOf(request.headers, findBaseUrl()));
     return toOptions(wish, { id: user.userId, name: user.userName });
   });
 
@@ -87,7 +63,7 @@ function serveOwnPasskeys(server: Server, parts: PasskeyRouteParts): void {
     ...{ summary: 'Add the passkey that the browser made', body: NewPasskey, answer: { 201: WirePasskey } },
   } as const;
   serve(server, add, async (request) => {
-    const origin = originOf(parts, request);
+    const origin = originOf(request.headers, findBaseUrl());
     return toWirePasskey(await access.addPasskey(userOf(request.caller), request.body, origin));
   });
 

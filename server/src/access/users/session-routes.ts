@@ -1,17 +1,19 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { csrfTokenOf, type Routes, type Server, type SessionCookie, serve } from '../../http/http.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Access } from '../access.ts';
-import { consoleUrl } from './console-links.ts';
-import { answerOpened, visitorOf } from './opened-session.ts';
-import { PasskeyWanted, toWanted } from './passkey-schemas.ts';
+import { consoleUrl, originOf } from './console-links.ts';
+import type { OpenedSession, Visitor } from './console-session.ts';
+import { PasskeySignature, PasskeyWanted, toWanted } from './passkey-schemas.ts';
 import { userOf } from './user.ts';
 import {
   CompanyReturn,
   CompanySignInStart,
   Credentials,
+  FoundLink,
   InvitationAcceptance,
+  LinkToken,
   NewOwner,
   PasswordChange,
   SignedIn,
@@ -42,6 +44,7 @@ export const sessionRoutes =
   (parts: SessionRouteParts): Routes =>
   (server) => {
     serveSignIn(server, parts);
+    servePasskey(server, parts);
     serveLinks(server, parts);
     serveSession(server, parts);
     serveCompanyAccount(server, parts);
@@ -61,7 +64,30 @@ function serveSignIn(server: Server, parts: SessionRouteParts): void {
   });
 }
 
+function servePasskey(server: Server, parts: SessionRouteParts): void {
+  const endpoint = {
+    method: 'POST',
+    path: '/management/session/passkey',
+    config: open,
+    ...{ tags, summary: 'Sign in with a passkey, after the password', body: PasskeySignature },
+    answer: { 200: SignedIn },
+  } as const;
+  serve(server, endpoint, async (request, reply) => {
+    const opened = await parts.access.signInByPasskey(request.body, visitorOf(parts, request));
+    return answerOpened(parts, reply, opened);
+  });
+}
+
 function serveLinks(server: Server, parts: SessionRouteParts): void {
+  const check = {
+    method: 'POST',
+    path: '/management/links/check',
+    ...{ config: open, tags },
+    summary: 'What an owner link or an invitation is for',
+    ...{ body: LinkToken, answer: { 200: FoundLink } },
+  } as const;
+  serve(server, check, ({ body }) => parts.access.checkLink(body.token));
+
   const about = { config: open, tags, answer };
   const owner = {
     ...about,
@@ -160,6 +186,29 @@ function serveCompanyAccount(server: Server, parts: SessionRouteParts): void {
     attemptCookie.clear(reply);
     return answer;
   });
+}
+
+/** Sets the cookie of the session. */
+async function answerOpened(
+  { access, cookie }: Pick<SessionRouteParts, 'access' | 'cookie'>,
+  reply: FastifyReply,
+  { value, maxAgeSeconds, caller }: OpenedSession,
+) {
+  const described = await access.describeUser(caller);
+  cookie.write(reply, value, maxAgeSeconds);
+  return toSignedIn(described, csrfTokenOf(value));
+}
+
+function visitorOf(
+  parts: Pick<SessionRouteParts, 'cookie' | 'findBaseUrl'>,
+  request: FastifyRequest,
+): Visitor {
+  return {
+    origin: originOf(request.headers, parts.findBaseUrl()),
+    address: request.ip,
+    userAgent: request.headers['user-agent'],
+    sessionValue: parts.cookie.read(request),
+  };
 }
 
 /** Strangers are told little of what is wrong between the service and the provider; its operator reads it here. */

@@ -49,6 +49,13 @@ export const NewOwner = Type.Object(
   closed,
 );
 export const InvitationAcceptance = Type.Object({ token: Token, name: Name, password: NewPassword }, closed);
+export const LinkToken = Type.Object({ token: Token }, closed);
+export const FoundLink = Type.Object({
+  type: Type.Union([Type.Literal('owner'), Type.Literal('invitation')]),
+  role: RoleWord,
+  expiresAt: Instant,
+  email: Type.Optional(Type.String({ description: 'of an invitation' })),
+});
 export const NewInvitation = Type.Object(
   { email: Email, role: RoleWord, roles: Type.Optional(NewPartRoles) },
   closed,

@@ -7,6 +7,7 @@ export { ownerLinkUrl } from './console-links.ts';
 export { createSessionFinder, type SessionFinder } from './console-session.ts';
 export { dropInvitationsUpTo } from './invitation-store.ts';
 export { createInvitations, type Invitations } from './invitations.ts';
+export { createLinkCheck, type LinkCheck } from './link-check.ts';
 export { createOwnSessions, type OwnSessions } from './own-sessions.ts';
 export { createOwnerLinks, type OwnerLinks } from './owner-link.ts';
 export { dropOwnerLinksUpTo } from './owner-link-store.ts';

@@ -6,7 +6,7 @@ import {
   viewUpload,
 } from '../filters/filters.ts';
 import type { UploadedProduct } from '../products/products.ts';
-import { computeValueId, mainCategory, mainImage } from '../products/products.ts';
+import { computeValueId, mainCategory, mainImage, smallImage } from '../products/products.ts';
 
 /** Which products a list shows, and how. Source: docs/interface.md §14.3. */
 export interface ProductFilter {
@@ -120,6 +120,7 @@ export const describeBriefly = ({ identifier, groupIdentifier, name, images, cat
   groupId: groupIdentifier,
   name,
   image: mainImage(images)?.url ?? '',
+  thumbnail: smallImage(images)?.url ?? '',
   category: mainCategory(categories)?.path ?? [],
 });
 

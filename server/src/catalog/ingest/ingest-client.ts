@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { RawBody } from '../../http/http.ts';
-import type { PayloadFiles, ThreadPool } from '../../storage/storage.ts';
+import type { PayloadFiles, PayloadWriter, ThreadPool } from '../../storage/storage.ts';
 import type { Attribute } from '../ontology/ontology.ts';
 import type { BodyForm, OnInvalid } from '../products/products.ts';
 import { openBody } from './checked-body.ts';
@@ -16,6 +16,8 @@ import type { FollowedPage, ReviewedBatch } from './stored-uploads.ts';
 
 /** The parsing threads as the serving thread sees them. */
 export interface Ingest {
+  /** Begins the payload of a body that is about to be received. */
+  openPayload(projectId: number): PayloadWriter;
   /**
    * Checks a body and makes it durable, both at once.
    * @throws every refusal of docs/interface.md §7.3, storage_full; then nothing is kept
@@ -66,20 +68,25 @@ export function createIngest(parts: { threads: ThreadPool; payloads: PayloadFile
     projectId: number,
     { body, form, handle, onInvalid }: BodyToCheck,
   ): Promise<CheckResult> {
-    const input: CheckInput = { handle, form, maxMib, onInvalid, ...body };
-    if (body.bytes.length > SMALL_BODY_BYTES || body.encoding !== 'identity') {
+    const { bytes, encoding } = body;
+    const input: CheckInput = { handle, form, maxMib, onInvalid, bytes, encoding };
+    if (bytes.length > SMALL_BODY_BYTES || encoding !== 'identity') {
       return threads.run<CheckResult>('check', input, { key: projectId, unordered: true });
     }
     return describeChecked(openBody(input, form));
   }
 
+  const openPayload = (projectId: number) => payloads.open(projectId, `${(nextHandle++).toString(36)}.body`);
+
   return {
+    openPayload,
     async accept(projectId, body, { form, onInvalid = 'refuse' }) {
       const handle = nextHandle++;
-      const payloadName = `${handle.toString(36)}.body`;
+      const payload = body.payload ?? openPayload(projectId);
+      const payloadName = payload.name;
       const [checked, written] = await Promise.allSettled([
         check(projectId, { body, form, handle, onInvalid }),
-        payloads.write(projectId, payloadName, body.bytes),
+        payload.finish(body.bytes),
       ]);
       if (checked.status === 'fulfilled' && written.status === 'fulfilled') {
         return { ...checked.value, source: { handle, payloadName, encoding: body.encoding, maxMib, form } };

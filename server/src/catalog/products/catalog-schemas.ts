@@ -143,6 +143,7 @@ export const TableProduct = Type.Object(
     groupId: Type.String(),
     name: Type.String(),
     image: Type.String({ description: 'the first LARGE one, else the first; may be empty' }),
+    thumbnail: Type.String({ description: 'the first THUMB or SMALL one, else as `image`; may be empty' }),
     category: Type.Array(Type.String(), { description: 'path of the main category; may be empty' }),
     lastUpdateTs: Type.Integer({ description: 'epoch milliseconds' }),
   },

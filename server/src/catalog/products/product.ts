@@ -213,3 +213,9 @@ export function mainCategory<Category extends Prioritised>(
 /** @returns the first LARGE one, without one the first. Source: docs/interface.md §12.5 rule 8 */
 export const mainImage = (images: readonly Image[]): Image | undefined =>
   images.find(({ type }) => type === 'LARGE') ?? images[0];
+
+const SMALL = ['THUMB', 'SMALL'];
+
+/** @returns the first THUMB or SMALL one, else the main one: for lists. Source: docs/interface.md §14.3 rule 4 */
+export const smallImage = (images: readonly Image[]): Image | undefined =>
+  images.find(({ type }) => SMALL.includes(type)) ?? mainImage(images);

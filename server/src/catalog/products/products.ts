@@ -41,6 +41,7 @@ export {
   patchProduct,
   type SentPatch,
   type SentProduct,
+  smallImage,
   type UploadedProduct,
 } from './product.ts';
 export {

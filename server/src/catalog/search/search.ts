@@ -16,4 +16,4 @@ export {
 export type { SearchQuestion } from './search-plan.ts';
 export { type SearchAnswer, searchOperations } from './search-run.ts';
 export type { LexemeGroups, SearchTier } from './tiers.ts';
-export { listLexemes } from './words.ts';
+export { writeLexemes } from './words.ts';

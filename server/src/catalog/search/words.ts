@@ -4,8 +4,8 @@ import { computeValueId, type UploadedProduct } from '../products/products.ts';
 
 /**
  * What a product is found by: a set of lexemes, one kind by its first letter. `n` words of its identifier, name and brand,
- * `a` words of these and of all values, `i` its whole identifier; `k` a key, `v` a key with a value, `c` a category and those
- * above it, `q` the exact identifier, the last four as numbers. Letters and digits only, so that both engines take them as they are.
+ * `a` words of these and of all values, `i` its whole identifier; then numbers that stand for a key, a key with a value, a category
+ * and those above it, the exact identifier. Letters, digits and signs beyond U+FFFF, so that both engines take them as they are.
  */
 
 /** Longer words are cut, in products and in questions. */
@@ -24,9 +24,45 @@ const SPELT_LETTERS = new RegExp(`[${Object.keys(SPELT).join('')}]`, 'g');
 const WORD = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}]|[[\p{L}\p{N}]--[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}]]+/gv;
 
 /** @returns words without case and accents, in their order; some may repeat */
-export function listWords(text: string): readonly string[] {
-  const words = foldText(text).match(WORD) ?? [];
-  return words.map((word) => (word.length > WORD_LENGTH ? word.slice(0, WORD_LENGTH).toWellFormed() : word));
+export const listWords = (text: string): readonly string[] =>
+  ASCII.test(text) ? listPlainWords(text.toLowerCase()) : (foldText(text).match(WORD) ?? []).map(cutWord);
+
+const cutWord = (word: string): string =>
+  word.length > WORD_LENGTH ? word.slice(0, WORD_LENGTH).toWellFormed() : word;
+
+const isPlain = (code: number): boolean => (code >= 0x61 && code <= 0x7a) || (code >= 0x30 && code <= 0x39);
+
+/** Runs of a to z and 0 to 9: a third of the time of the pattern. */
+function listPlainWords(text: string): readonly string[] {
+  const words: string[] = [];
+  let start = 0;
+  let hash = 0;
+  for (let at = 0; at <= text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (isPlain(code)) hash = Math.imul(hash ^ code, 0x01000193);
+    else {
+      if (at > start) words.push(takeWord(text, start, { end: at, hash }));
+      start = at + 1;
+      hash = 0;
+    }
+  }
+  return words;
+}
+
+/** Words that came before, by their hash: to make them again would take most of the time. */
+const taken: string[] = [];
+const TAKEN = 1 << 14;
+/** A longer word would keep the text that it is a part of. */
+const TAKEN_LENGTH = 12;
+
+function takeWord(text: string, start: number, { end, hash }: { end: number; hash: number }): string {
+  if (end - start > TAKEN_LENGTH) return text.slice(start, Math.min(end, start + WORD_LENGTH));
+  const place = (hash ^ (hash >>> 15)) & (TAKEN - 1);
+  const known = taken[place];
+  if (known !== undefined && known.length === end - start && text.startsWith(known, start)) return known;
+  const word = text.slice(start, end);
+  taken[place] = word;
+  return word;
 }
 
 function foldText(text: string): string {
@@ -37,51 +73,85 @@ function foldText(text: string): string {
 
 const BRAND = 'brand';
 
-export function listLexemes(product: UploadedProduct): ReadonlySet<string> {
-  const lexemes = new Set<string>();
-  let letters = 0;
-  const addWords = (words: readonly string[], isHead: boolean) => {
+/** What a product is found by, each once. */
+class Lexemes {
+  readonly words = new Set<string>();
+  readonly ofHead = new Set<string>();
+  readonly others = new Set<string>();
+  private letters = 0;
+
+  addWords(words: readonly string[], isHead: boolean): void {
     for (const word of words) {
-      letters += word.length;
-      if (letters > LETTERS_PER_PRODUCT) return;
-      lexemes.add(`a${word}`);
-      if (isHead) lexemes.add(`n${word}`);
+      this.letters += word.length;
+      if (this.letters > LETTERS_PER_PRODUCT) return;
+      this.words.add(word);
+      if (isHead) this.ofHead.add(word);
     }
-  };
+  }
+}
+
+function readLexemes(product: UploadedProduct): Lexemes {
+  const lexemes = new Lexemes();
+  const { others } = lexemes;
   const ofIdentifier = listWords(product.identifier);
   const joined = joinWords(ofIdentifier);
-  addWords([...ofIdentifier, joined], true);
-  addWords(listWords(product.name), true);
-  lexemes.add(`i${joined}`).add(lexemeOf.identifier(product.identifier));
-  visitCategories(product, (key) => lexemes.add(`c${key.toString(36)}`));
+  lexemes.addWords([...ofIdentifier, joined], true);
+  lexemes.addWords(listWords(product.name), true);
+  others.add(`i${joined}`).add(lexemeOf.identifier(product.identifier));
+  visitCategories(product, (key) => others.add(numberedLexeme('category', key)));
   for (const { key, value } of product.attributes) {
     if (isBlank(value)) continue;
-    const { ofKey, ofValue, words } = readAttribute(key, value);
-    lexemes.add(ofKey).add(ofValue);
-    addWords(words, key.toLowerCase() === BRAND);
+    const { ofKey, ofValue, words, isHead } = readAttribute(key, value);
+    others.add(ofKey).add(ofValue);
+    lexemes.addWords(words, isHead);
   }
   return lexemes;
+}
+
+export function listLexemes(product: UploadedProduct): ReadonlySet<string> {
+  const { words, ofHead, others } = readLexemes(product);
+  return new Set([...prefix('a', words), ...prefix('n', ofHead), ...others]);
+}
+
+const prefix = (kind: string, words: ReadonlySet<string>) => [...words].map((word) => kind + word);
+
+/** The same with spaces between, in a third less time. */
+export function writeLexemes(product: UploadedProduct): string {
+  const { words, ofHead, others } = readLexemes(product);
+  return `a${[...words].join(' a')} n${[...ofHead].join(' n')} ${[...others].join(' ')}`;
 }
 
 interface AttributeLexemes {
   readonly ofKey: string;
   readonly ofValue: string;
   readonly words: readonly string[];
+  readonly isHead: boolean;
 }
 
 /** Most values are those of many products: kept, they cost a third. */
-const kept = new Map<string, AttributeLexemes>();
+const kept = new Map<string, Map<string, AttributeLexemes>>();
 const KEPT = 20_000;
 const KEPT_LENGTH = 100;
+let keptValues = 0;
 
 function readAttribute(key: string, value: string): AttributeLexemes {
-  const id = `${key}\0${value}`;
-  const known = kept.get(id);
+  const known = kept.get(key)?.get(value);
   if (known !== undefined) return known;
-  const read = { ofKey: lexemeOf.key(key), ofValue: lexemeOf.value(key, value), words: listWords(value) };
-  if (kept.size === KEPT) kept.clear();
-  if (id.length <= KEPT_LENGTH) kept.set(id, read);
+  const [ofKey, ofValue] = [lexemeOf.key(key), lexemeOf.value(key, value)];
+  const read = { ofKey, ofValue, words: listWords(value), isHead: key.toLowerCase() === BRAND };
+  if (key.length + value.length <= KEPT_LENGTH) keep(key, value, read);
   return read;
+}
+
+function keep(key: string, value: string, read: AttributeLexemes): void {
+  if (keptValues === KEPT) {
+    kept.clear();
+    keptValues = 0;
+  }
+  const ofKey = kept.get(key);
+  if (ofKey === undefined) kept.set(key, new Map([[value, read]]));
+  else ofKey.set(value, read);
+  keptValues += 1;
 }
 
 /** `ABC-123` is found by `ABC123` too. */
@@ -89,8 +159,21 @@ export const joinWords = (words: readonly string[]): string =>
   words.join('').slice(0, WORD_LENGTH).toWellFormed();
 
 export const lexemeOf = {
-  key: (key: string) => `k${computeValueId(1, key).toString(36)}`,
-  value: (key: string, value: string) => `v${computeValueId(2, `${key}\0${value}`).toString(36)}`,
-  identifier: (identifier: string) => `q${computeValueId(3, identifier).toString(36)}`,
-  category: (path: readonly string[]) => `c${keyOfCategory(path).toString(36)}`,
+  key: (key: string) => numberedLexeme('key', computeValueId(1, key)),
+  value: (key: string, value: string) => numberedLexeme('value', computeValueId(2, `${key}\0${value}`)),
+  identifier: (identifier: string) => numberedLexeme('identifier', computeValueId(3, identifier)),
+  category: (path: readonly string[]) => numberedLexeme('category', keyOfCategory(path)),
 };
+
+const KINDS = ['key', 'value', 'identifier', 'category'] as const;
+const BEYOND = 0x10000;
+
+/**
+ * Three signs for the kind and the 53 bits of a number: FTS5 indexes the beginnings of each lexeme, of which a number in
+ * letters and digits has four times as many.
+ */
+function numberedLexeme(kind: (typeof KINDS)[number], number: number): string {
+  const first = KINDS.indexOf(kind) * 2 ** 15 + Math.floor(number / 2 ** 38);
+  const second = Math.floor(number / 2 ** 19) % 2 ** 19;
+  return String.fromCodePoint(BEYOND + first, BEYOND + second, BEYOND + (number % 2 ** 19));
+}

@@ -65,15 +65,22 @@ export const sharedBytesOf = (input: unknown): number =>
 /** Runs a program in one transaction. */
 export type Transact = <Result>(projectId: number, program: Program<Result>) => Result | Promise<Result>;
 
+/** The transactions of a store. */
+export interface Transactions {
+  readonly transaction: Transact;
+  /** For what a loss of power may take, because it is done again. */
+  readonly repeatable: Transact;
+}
+
 interface Order<Input> {
   readonly projectId: number;
   readonly input: Input;
 }
 
 /** The operations of the writing threads that are programs. */
-export function programOperations(transact: Transact): Record<string, Operation> {
+export function programOperations({ transaction, repeatable }: Transactions): Record<string, Operation> {
   const changing =
-    <Input>(work: (state: CatalogState, input: Input) => Program<unknown>) =>
+    <Input>(work: (state: CatalogState, input: Input) => Program<unknown>, transact = transaction) =>
     async ({ projectId, input }: Order<Input>) => ({
       output: await transact(
         projectId,
@@ -85,7 +92,7 @@ export function programOperations(transact: Transact): Record<string, Operation>
       work: (state: CatalogState, input: Input) => Program<{ result: object; isDone: boolean }>,
     ) =>
     async ({ projectId, input }: Order<Input>) => ({
-      output: await transact(
+      output: await transaction(
         projectId,
         applyOnce(input, (state) => work(state, input)),
       ),
@@ -95,15 +102,15 @@ export function programOperations(transact: Transact): Record<string, Operation>
     deleteProducts: applying(deleteProducts),
     // Without the catalog's lock: nothing that a reader sees changes.
     dropEvents: async ({ projectId, input }: Order<{ ids: readonly string[] }>) => ({
-      output: await transact(projectId, dropCatalogEvents(input.ids)),
+      output: await transaction(projectId, dropCatalogEvents(input.ids)),
     }),
-    dropOutdated: changing(dropOutdated),
-    keepSkipped: changing(keepSkipped),
+    dropOutdated: changing(dropOutdated, repeatable),
+    keepSkipped: changing(keepSkipped, repeatable),
     replaceOntology: changing(replaceOntology),
-    reserveIds: changing(reserveIds),
+    reserveIds: changing(reserveIds, repeatable),
     restore: applying(restore),
-    reviewBatch: changing(reviewBatch),
-    walkCategories: changing(walkCategories),
-    walkSearch: changing(walkSearch),
+    reviewBatch: changing(reviewBatch, repeatable),
+    walkCategories: changing(walkCategories, repeatable),
+    walkSearch: changing(walkSearch, repeatable),
   };
 }

@@ -21,7 +21,6 @@ import type { CountedHits, CountedTier, FoundRow, WantedHits } from '../port.ts'
 import type { UploadedProduct } from '../products/products.ts';
 import {
   type LexemeGroups,
-  listLexemes,
   NEW_WALK,
   needsTidying,
   SEARCH_STEP,
@@ -31,6 +30,7 @@ import {
   type SearchWalk,
   TAIL,
   TIDY_STEP,
+  writeLexemes,
 } from '../search/search.ts';
 import { PRODUCTS } from './commit-store.ts';
 import { planForParts } from './planning-store.ts';
@@ -53,6 +53,12 @@ const TABLES = [
   `create table if not exists search_walk (id integer primary key, last_document integer not null,
     version integer not null, documents integer not null, untidied integer not null, tidied_up_to integer not null)`,
 ].map((table) => byEngine({ sqlite: text(table), postgres: NOTHING }));
+
+/** Bytes: a step is written at once, not as parts that are merged right away. */
+const WRITE_AT_ONCE = byEngine({
+  sqlite: text(`insert into search_lexeme (search_lexeme, rank) values ('hashsize', 33554432)`),
+  postgres: NOTHING,
+});
 
 const IS_MADE = byEngine({
   sqlite: text(`select 1 from sqlite_schema where name = 'search_walk'`),
@@ -100,6 +106,8 @@ const IS_FOUND_IN_FILE = (query: string) => sql`l.search_lexeme match ${query}`;
 /** The rows `s` of the index that a tier finds, `from` and `where`. */
 interface Found {
   readonly from: Sql;
+  /** The same, to be counted. */
+  readonly index: Sql;
   readonly where: Sql;
   /** In SQLite the key of what is found; PostgreSQL would walk all documents if their order could come from their key. */
   readonly order: Sql;
@@ -107,14 +115,16 @@ interface Found {
 
 function foundBy(tier: SearchTier): Found {
   const [inFile, inPostgres] = [writeTier(tier, 'sqlite'), writeTier(tier, 'postgres')];
-  const every = { from: text('search_document s'), where: own('s'), order: text('s.document_id') };
+  const documents = text('search_document s');
+  const every = { from: documents, index: documents, where: own('s'), order: text('s.document_id') };
   if (inFile === undefined || inPostgres === undefined) return every;
   const query = sql`replace(${inPostgres}, ${OF_PROJECT}, ${PROJECT}::bigint::text || '.')::tsquery`;
   return {
     from: byEngine({
       sqlite: text('search_lexeme l cross join search_document s on s.document_id = l.rowid'),
-      postgres: every.from,
+      postgres: documents,
     }),
+    index: byEngine({ sqlite: text('search_lexeme l'), postgres: documents }),
     where: byEngine({
       sqlite: IS_FOUND_IN_FILE(inFile),
       postgres: sql`${every.where} and s.lexemes @@ ${query}`,
@@ -151,20 +161,29 @@ export function listHits({ tier, after, limit, newer }: WantedHits): Program<Fou
   );
 }
 
-/** Hits that are counted one by one, at 2 µs; more are counted by the index alone. */
+/** Hits that are looked at one by one, at 2 µs each, where the index has rows that lead nowhere. */
 const COUNTED = 10_000;
+/** Hits that this takes less time for than to count the products. */
+const FEW = 1_000;
 
 export function* countHits({ tier, newer }: CountedTier): Program<CountedHits> {
-  const { from, where } = foundBy(tier);
+  const { from, where, index } = foundBy(tier);
+  const all = yield* count(sql`${index} where ${where}`);
+  const idle = all <= FEW || newer !== undefined ? Number.POSITIVE_INFINITY : yield* countIdle();
+  if (idle === 0) return { count: all, isExact: true };
+  if (all - idle > COUNTED) return { count: all, isExact: false };
   const some = sql`${from} ${productOf(newer)} where ${where} limit ${COUNTED + 1}`;
   const counted = yield* count(some);
-  if (counted <= COUNTED) return { count: counted, isExact: true };
-  const all = yield* count(sql`${from} where ${where}`);
-  const size = yield* row<{ documents: number; products: number; isComplete: boolean | 0 | 1 }>(
-    sql`select w.documents, (select count(*) from ${PRODUCTS}) as products,
-      w.version = ${PRESENT_VERSION} as "isComplete" from search_walk w where ${own('w')} and w.id = 1`,
+  return counted <= COUNTED ? { count: counted, isExact: true } : { count: all, isExact: false };
+}
+
+/** @returns how many rows of the index lead nowhere; infinity while it lacks a change */
+function* countIdle(): Program<number> {
+  const idle = yield* row<{ rows: number }>(
+    sql`select w.documents - (select count(*) from ${PRODUCTS}) as rows from search_walk w
+      where ${own('w')} and w.id = 1 and w.version = ${PRESENT_VERSION}`,
   );
-  return { count: all, isExact: Boolean(size?.isComplete) && size?.documents === size?.products };
+  return idle?.rows ?? Number.POSITIVE_INFINITY;
 }
 
 function* count(found: Sql): Program<number> {
@@ -193,14 +212,13 @@ export const listDocuments = (documents: readonly number[]): Program<PlacedRow[]
 export function* walkSearch(state: CatalogState): Program<SearchStep> {
   for (const table of TABLES) yield* run(table);
   const walk = (yield* readWalk()) ?? NEW_WALK;
+  if (walk === NEW_WALK) yield* run(WRITE_AT_ONCE);
   yield* planForParts();
   const documents = yield* rows<{ id: number; product: number; raw: string }>(
     sql`select d.id, d.product_id as product, ${uploadText(true)} as raw from document d
       where ${own('d')} and d.id > ${walk.lastDocument} order by d.id limit ${SEARCH_STEP}`,
   );
-  yield* placeDocuments(
-    documents.map(({ id, product, raw }) => [id, product, [...listLexemes(read(raw))].join(' ')]),
-  );
+  yield* placeDocuments(documents.map(({ id, product, raw }) => [id, product, writeLexemes(read(raw))]));
   const isComplete = documents.length < SEARCH_STEP;
   const walked = {
     ...walk,

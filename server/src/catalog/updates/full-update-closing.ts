@@ -13,7 +13,24 @@ export class FullUpdateClosing {
 
   /** Uploads end with their full update. */
   async close(projectId: number, fullUpdateId: number, state: 'committed' | 'discarded'): Promise<void> {
-    const { database, tasks, payloads } = this.parts;
+    await this.removeBodies(projectId, await this.end(projectId, fullUpdateId, state));
+  }
+
+  /** The same of a commit, which nobody should see later because of its bodies: 2 ms each, of 15 MB. */
+  async closeCommitted(projectId: number, fullUpdateId: number): Promise<void> {
+    const bodies = await this.end(projectId, fullUpdateId, 'committed');
+    this.removeBodies(projectId, bodies).catch((error: unknown) =>
+      this.parts.logger.warn({ err: error, project: projectId }, 'bodies are removed at the next start'),
+    );
+  }
+
+  /** @returns the payloads that are left */
+  private async end(
+    projectId: number,
+    fullUpdateId: number,
+    state: 'committed' | 'discarded',
+  ): Promise<readonly string[]> {
+    const { database, tasks } = this.parts;
     const key = { id: fullUpdateId, projectId };
     const batches = await listBatches(database, key);
     const uploads = await Promise.all(batches.map(({ taskId }) => tasks.find(taskId)));
@@ -22,7 +39,11 @@ export class FullUpdateClosing {
     await closeFullUpdate(database, key, state);
     // Before its bodies are removed: batches being staged are no longer needed.
     this.onClosed(fullUpdateId);
-    for (const { payloadName } of batches) await payloads.remove(projectId, payloadName);
+    return batches.map(({ payloadName }) => payloadName);
+  }
+
+  private async removeBodies(projectId: number, names: readonly string[]): Promise<void> {
+    for (const name of names) await this.parts.payloads.remove(projectId, name);
     this.parts.collectGarbage(projectId);
   }
 

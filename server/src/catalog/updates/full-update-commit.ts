@@ -120,7 +120,7 @@ export class FullUpdateCommits {
     await this.parts.onOntologyFollowed(run);
     for (const attribute of newAttributes) run.report(describeCreated(attribute));
     await this.reportCommit(run, fullUpdateId, result.counts);
-    await this.closing.close(projectId, fullUpdateId, 'committed');
+    await this.closing.closeCommitted(projectId, fullUpdateId);
   }
 
   private async commitSettled(

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
-import { ErrorAnswer, type Routes, serve } from '../../http/http.ts';
+import { ErrorAnswer, ProjectParams, type Routes, serve } from '../../http/http.ts';
+import { ServiceError } from '../../kernel/errors.ts';
 import type { Catalog } from '../catalog.ts';
 import { FullUpdateQuery } from '../products/products.ts';
 
@@ -11,6 +12,9 @@ const Shown = Type.Object({
   lastBatch: Type.Union([Type.Literal('accepted'), Type.Literal('failed'), Type.Literal('in doubt')]),
   lastBatchAt: Type.Integer({ description: 'epoch milliseconds; without a batch when it was opened' }),
 });
+const Found = Type.Object({
+  fullUpdate: Type.Union([Shown, Type.Null()], { description: 'null: none is open' }),
+});
 const GivenUp = Type.Object({ status: Type.Literal('success'), fullUpdateId: Type.Integer() });
 const about = {
   path: '/products/batch',
@@ -19,7 +23,12 @@ const about = {
   failures: { '4xx': ErrorAnswer },
 } as const;
 
-/** Source: docs/interface.md §4.4 rules 30 and 31. */
+function toNone(error: unknown): null {
+  if (error instanceof ServiceError && error.code === 'full_update_missing') return null;
+  throw error;
+}
+
+/** Source: docs/interface.md §4.4 rules 30 to 32. */
 export const openFullUpdateRoutes =
   ({ catalog: { fullUpdates } }: { readonly catalog: Catalog }): Routes =>
   (server) => {
@@ -32,6 +41,16 @@ export const openFullUpdateRoutes =
     serve(server, { ...show, config: { guard: 'project', access: 'write' } }, ({ project, query }) =>
       fullUpdates.describe(project.id, query.fullUpdateId),
     );
+    const find = {
+      method: 'GET',
+      path: '/management/projects/:id/full-update',
+      ...{ tags: ['Updates'], params: ProjectParams },
+      summary: 'The open full update, or that there is none',
+      answer: { 200: Found },
+    } as const;
+    serve(server, { ...find, config: { guard: 'management', access: 'manage' } }, async ({ project }) => ({
+      fullUpdate: await fullUpdates.describe(project.id, undefined).catch(toNone),
+    }));
     const drop = {
       ...about,
       method: 'DELETE',

@@ -48,7 +48,7 @@ export const productUpdateRoutes =
   (server) => {
     const update = {
       ...about,
-      hooks: { onRequest: readPartial },
+      hooks: { onRequest: readPartial, preParsing: storingBody(catalog) },
       path: '/products',
       config: { ...config, body: 'raw', maxBodyMib: uploadMaxMib },
       summary: 'Replace products (incremental update) or change some of their fields (partial update)',
@@ -63,6 +63,10 @@ export const productUpdateRoutes =
         );
       });
   };
+
+const storingBody = (catalog: Catalog) => async (request: FastifyRequest) => {
+  request.payload = catalog.openPayload(request.project.id);
+};
 
 /** As PHP (1, 0) and Python (True, False) write it. */
 async function readPartial({ query }: FastifyRequest): Promise<void> {
@@ -114,6 +118,7 @@ function serveUpload(server: Server, parts: UpdateRouteParts): void {
       const { fullUpdateId } = request.query as { fullUpdateId?: number };
       const id = await failedBatches.expect(request.project.id, fullUpdateId);
       if (id !== undefined) expected.set(request, id);
+      request.payload = catalog.openPayload(request.project.id);
     },
     // However a batch fails, a commit right after it would miss its products.
     onError: async (request, _, error) => {

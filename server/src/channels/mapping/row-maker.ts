@@ -1,6 +1,6 @@
-import { type Attribute, indexByKey, type UploadedProduct } from '../../catalog/catalog.ts';
+import { type Attribute, indexByKey, isBlank, type UploadedProduct } from '../../catalog/catalog.ts';
 import type { ExpressionResult } from '../../pipelines/pipelines.ts';
-import { type ChannelFormat, type Field, freeField, readField } from '../formats/formats.ts';
+import { type ChannelFormat, type Field, freeField, type ReadField, readField } from '../formats/formats.ts';
 import { type ChannelMapping, type FieldSource, OWN_FIELDS, type OwnField, readTemplate } from './source.ts';
 
 /** What is wrong with a field of a product, in words. */
@@ -87,6 +87,7 @@ export function createRowMaker(
   const expressions: string[] = [];
   const known = new Map(format.fields?.map((field) => [field.name, field]));
   const columns = Object.keys(mapping).map((name) => known.get(name) ?? freeField(name));
+  const readers = columns.map(openReader);
   const getters = Object.values(mapping).map((source) => openSource(source, slots, expressions));
   const absent = (format.fields ?? []).filter(({ name, isRequired }) => isRequired && !(name in mapping));
   const places = new Map(columns.map(({ name }, at) => [name, at]));
@@ -102,7 +103,7 @@ export function createRowMaker(
     make(product, results = []) {
       const read = { product, slots: slots.read(product), results };
       const row = new RowCheck(format.type);
-      const values = columns.map((column, at) => row.take(column, (getters[at] as Getter)(read)));
+      const values = getters.map((get, at) => row.take(readers[at] as FieldReader, get(read)));
       for (const { name } of absent) row.miss(name, 'the mapping has no such field');
       for (const { field, requires, when, at, requiredAt } of conditions) {
         const [value = ''] = values[at] ?? NONE;
@@ -158,6 +159,26 @@ function openTemplate(template: string, slots: Slots): Getter {
   };
 }
 
+interface FieldReader {
+  readonly field: Field;
+  read(text: string): ReadField;
+}
+
+/** Constants, and what products that follow each other have in common, are checked once. */
+function openReader(field: Field): FieldReader {
+  let last: string | undefined;
+  let answer: ReadField;
+  return {
+    field,
+    read(text) {
+      if (text === last) return answer;
+      answer = readField(text, field);
+      last = text;
+      return answer;
+    },
+  };
+}
+
 /** Checks the fields of one product. */
 class RowCheck {
   readonly problems: FieldProblem[] = [];
@@ -169,19 +190,35 @@ class RowCheck {
   }
 
   /** @returns the values as the format writes them */
-  take(field: Field, found: ReturnType<Getter>): readonly string[] {
+  take(reader: FieldReader, found: ReturnType<Getter>): readonly string[] {
+    const { field } = reader;
     if ('problem' in found) {
       this.#refuse(field, { message: `${field.name}: ${found.problem}` });
       return NONE;
     }
-    const { most = 1 } = field;
+    const taken = found.length === 1 ? this.#takeOne(reader, found) : this.#takeSome(reader, found);
+    if (taken.length === 0 && field.isRequired && !this.#isRefused(field.name))
+      this.miss(field.name, 'its source has no value for this product');
+    return taken;
+  }
+
+  /** Most fields have one value, and most values stand as they are. */
+  #takeOne(reader: FieldReader, found: readonly string[]): readonly string[] {
+    const [text = ''] = found;
+    if (isBlank(text)) return NONE;
+    const value = this.#read(reader, text);
+    if (value === undefined) return NONE;
+    return value === text ? found : [value];
+  }
+
+  #takeSome(reader: FieldReader, found: readonly string[]): readonly string[] {
+    const { most = 1 } = reader.field;
     const taken: string[] = [];
     for (const text of found) {
       if (taken.length === most) break;
-      if (text.trim() !== '') this.#takeValue(field, text, taken);
+      const value = isBlank(text) ? undefined : this.#read(reader, text);
+      if (value !== undefined) taken.push(value);
     }
-    if (taken.length === 0 && field.isRequired && !this.#isRefused(field.name))
-      this.miss(field.name, 'its source has no value for this product');
     return taken;
   }
 
@@ -191,15 +228,20 @@ class RowCheck {
     this.problems.push({ field, code: 'field_missing', message });
   }
 
-  #takeValue(field: Field, text: string, taken: string[]): void {
-    const read = readField(text, field);
+  /** @returns undefined for a value that cannot stand there */
+  #read({ field, read: check }: FieldReader, text: string): string | undefined {
+    const read = check(text);
     if ('problem' in read) {
       this.#refuse(field, { value: text.slice(0, SHOWN), message: `${field.name} ${read.problem}` });
-      return;
+      return undefined;
     }
-    taken.push(read.value);
-    if (read.note === undefined) return;
-    this.problems.push({ field: field.name, code: 'value_shortened', message: `${field.name} ${read.note}` });
+    if (read.note !== undefined)
+      this.problems.push({
+        field: field.name,
+        code: 'value_shortened',
+        message: `${field.name} ${read.note}`,
+      });
+    return read.value;
   }
 
   #refuse({ name, isRequired }: Field, { value, message }: { value?: string; message: string }): void {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertSameProducts } from '../../../test/support/compare-products.ts';
 import { type DemoProduct, generateDemoCatalog, streamDemoProducts } from './demo-catalog.ts';
+import { drawPicture, withPictures } from './demo-pictures.ts';
 
 const catalog = generateDemoCatalog();
 
@@ -210,4 +211,19 @@ test('every category has products of different prices', () => {
   for (const [category, products] of categories) {
     assert.ok(new Set(products.map((product) => findNumber(product, 'Price'))).size > 1, category);
   }
+});
+
+test('each picture of the demo is drawn, in its size, and none that no product has', () => {
+  const pictures = withPictures(catalog, 'http://127.0.0.1:1').flatMap(({ images }) => images);
+  assert.ok(pictures.length > catalog.length);
+  for (const { url } of pictures) {
+    const [size = '', file = ''] = new URL(url).pathname.split('/').slice(3);
+    assert.match(drawPicture(size, file) ?? '', /^<svg .*<\/svg>$/, url);
+  }
+  for (const [size, file] of [
+    ['huge', 'bike-0001.svg'],
+    ['small', 'yacht-0001.svg'],
+    ['small', '../bike-0001.svg'],
+  ] as const)
+    assert.equal(drawPicture(size, file), undefined);
 });

@@ -5,6 +5,7 @@ import { createApp } from '../../app/app.ts';
 import { readConfig } from '../../config.ts';
 import { makeFirstOwnerLink, untilStopped } from '../serve.ts';
 import { generateDemoCatalog } from './demo-catalog.ts';
+import { servePictures, withPictures } from './demo-pictures.ts';
 import { DEMO_PIPELINES, describeDemoFiles } from './demo-pipelines.ts';
 import { DEMO_RELATIONS } from './demo-relations.ts';
 
@@ -16,10 +17,10 @@ export async function demoCommand(): Promise<number> {
   try {
     const importDir = join(dataDir, 'import');
     const config = { ...readConfig(), database: undefined, dataDir, importDir, logLevel: 'warn' as const };
-    const app = await createApp({ config });
+    const app = await createApp({ config, addMore: servePictures });
     const key = (await app.access.createFirstAccount(config.accountKey))?.key ?? '';
     const address = await app.start();
-    const projectId = await loadDemoCatalog(address, key);
+    const projectId = await loadDemoCatalog(address, key, config.publicUrl);
     const feeds = await createDemoPipelines({ address, key, projectId }, importDir);
     const consoleLink = (await makeFirstOwnerLink(app, config)) ?? '';
     console.log(
@@ -44,8 +45,8 @@ function createCaller(address: string, key: string) {
   };
 }
 
-/** Loads the catalog as any shop would: over HTTP, by a full update. @returns the project's id */
-export async function loadDemoCatalog(address: string, key: string): Promise<number> {
+/** Loads the catalog as any shop would: over HTTP, by a full update. @param shownAt  where browsers find it @returns the project's id */
+export async function loadDemoCatalog(address: string, key: string, shownAt = address): Promise<number> {
   const call = createCaller(address, key);
   const group = await call<{ id: number }>('POST', '/management/project-groups', { name: 'Demo' });
   const { id } = await call<{ id: number }>('POST', '/management/projects', {
@@ -54,7 +55,7 @@ export async function loadDemoCatalog(address: string, key: string): Promise<num
     locale: 'en-GB',
     tags: ['demo'],
   });
-  const products = generateDemoCatalog();
+  const products = withPictures(generateDemoCatalog(), shownAt);
   await call('POST', `/products/batch/initiate?projectId=${id}`);
   for (let at = 0; at < products.length; at += PRODUCTS_PER_BATCH) {
     const batch = products.slice(at, at + PRODUCTS_PER_BATCH);

@@ -4,7 +4,6 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { UploadProduct } from '@relata/client';
-import { normaliseProduct } from '../../catalog/catalog.ts';
 import { type Connection, type ConnectionFlags, chooseProject, connect } from './connection.ts';
 import { measureFiles, readProducts } from './product-files.ts';
 import { ask, countOf, isInteractive, print, say } from './terminal.ts';
@@ -25,7 +24,8 @@ interface Difference {
 /** `relata diff FILE…`: what a full update of these files would do. Nothing is sent. @returns 1 where there is a difference */
 export async function diff(files: readonly string[], flags: ConnectionFlags): Promise<number> {
   const connection = connect(flags);
-  const wanted = await hashFiles(files);
+  const hashProduct = await loadHash();
+  const wanted = await hashFiles(files, hashProduct);
   const found: Difference = { created: [], changed: [], deleted: [], unchanged: 0 };
   for await (const product of connection.relata.products.export(await chooseProject(connection))) {
     const { identifier } = product;
@@ -60,7 +60,7 @@ function listDifference({ created, changed, deleted }: Difference): void {
 }
 
 /** The last product of an identifier wins, as in an upload. A hash takes 22 characters, whatever the product has. */
-async function hashFiles(files: readonly string[]): Promise<Map<string, string>> {
+async function hashFiles(files: readonly string[], hashProduct: Hash): Promise<Map<string, string>> {
   const hashes = new Map<string, string>();
   for await (const products of readProducts(files, measureFiles(files))) {
     for (const bytes of products) {
@@ -80,12 +80,17 @@ function parse(bytes: Buffer): UploadProduct {
   throw new UsageError(`this is no product: ${text}`);
 }
 
-/** As the service compares them. */
-const hashProduct = (product: UploadProduct) =>
-  createHash('sha256')
-    .update(JSON.stringify(normaliseProduct(product as Parameters<typeof normaliseProduct>[0])))
-    .digest('base64url')
-    .slice(0, 22);
+type Hash = (product: UploadProduct) => string;
+
+/** As the service compares them. The catalog is loaded for this alone: nothing else here needs it. */
+async function loadHash(): Promise<Hash> {
+  const { normaliseProduct } = await import('../../catalog/catalog.ts');
+  return (product) =>
+    createHash('sha256')
+      .update(JSON.stringify(normaliseProduct(product as Parameters<typeof normaliseProduct>[0])))
+      .digest('base64url')
+      .slice(0, 22);
+}
 
 /** `relata pull`: the whole catalog in upload shape, a product a line. */
 export async function pull(flags: ConnectionFlags & { readonly output?: string }): Promise<number> {

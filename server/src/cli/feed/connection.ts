@@ -1,3 +1,6 @@
+import http from 'node:http';
+import https from 'node:https';
+import { text } from 'node:stream/consumers';
 import { createRelata, type Relata } from '@relata/client';
 import { readClientSettings } from '../../config.ts';
 import { readProfile } from './profiles.ts';
@@ -58,9 +61,12 @@ export async function chooseProject({ relata, projectId }: Connection): Promise<
 let isAway = false;
 
 /** Says once that it waits, and once that it goes on. */
-async function fetchAloud(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+async function fetchAloud(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
   try {
-    const response = await fetch(input, init);
+    const { body } = init;
+    const response = await (body instanceof Uint8Array
+      ? sendBytes(String(input), init, body)
+      : fetch(input, init));
     if (isAway) console.error('The service answers again.');
     isAway = false;
     return response;
@@ -69,4 +75,28 @@ async function fetchAloud(input: string | URL | Request, init?: RequestInit): Pr
     isAway = true;
     throw error;
   }
+}
+
+/** The platform's fetch copies a body twice, into memory that is freed late: a push took twice the time and 50 MiB more. */
+function sendBytes(
+  url: string,
+  { method, headers, signal }: RequestInit,
+  body: Uint8Array,
+): Promise<Response> {
+  const { request } = url.startsWith('https:') ? https : http;
+  const options = {
+    ...(method !== undefined && { method }),
+    ...(signal && { signal }),
+    headers: { ...(headers as Record<string, string>), 'content-length': body.length },
+  };
+  return new Promise((resolve, reject) => {
+    const sent = request(url, options, (answer) => {
+      const known = Object.entries(answer.headers).map(([name, value]) => [name, String(value)] as const);
+      text(answer).then((read) => {
+        const status = answer.statusCode ?? 0;
+        resolve(new Response(read, { status, headers: Object.fromEntries(known) }));
+      }, reject);
+    });
+    sent.on('error', reject).end(body);
+  });
 }

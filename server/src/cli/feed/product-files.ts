@@ -6,6 +6,9 @@ import { UsageError } from './usage-error.ts';
 
 /** Files of products as a shop exports them: JSON lists, `{"products":[…]}` or a product a line, packed or not. */
 
+/** Node's own 16 KiB make unpacking take three times the processor time. */
+const CHUNK_BYTES = 256 * 1024;
+
 export interface FileProgress {
   /** Bytes of the files that were read, as they are on the disk. */
   read: number;
@@ -39,7 +42,7 @@ export async function* readProducts(
 
 async function* readFile(path: string, progress: FileProgress): AsyncGenerator<Buffer[]> {
   const source: Readable =
-    path === '-' ? process.stdin : createReadStream(path, { highWaterMark: 256 * 1024 });
+    path === '-' ? process.stdin : createReadStream(path, { highWaterMark: CHUNK_BYTES });
   let splitter: Splitter | undefined;
   let head = Buffer.alloc(0);
   for await (const chunk of unpack(source, progress)) {
@@ -81,8 +84,8 @@ async function* concat(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerat
 /** By the first bytes of a file, whatever its name is. */
 function createDecoder(first: Buffer) {
   const magic = first.subarray(0, 4).toString('hex');
-  if (magic.startsWith('1f8b')) return createGunzip();
-  return magic === '28b52ffd' ? createZstdDecompress() : undefined;
+  if (magic.startsWith('1f8b')) return createGunzip({ chunkSize: CHUNK_BYTES });
+  return magic === '28b52ffd' ? createZstdDecompress({ chunkSize: CHUNK_BYTES }) : undefined;
 }
 
 /** Spreadsheets begin a file with a byte order mark. */

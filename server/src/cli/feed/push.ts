@@ -1,5 +1,6 @@
 import { type FullUpdatePreview, RelataError } from '@relata/client';
 import { ProgressLine } from '../progress-line.ts';
+import { BatchBody } from './batch-body.ts';
 import {
   type Connection,
   type ConnectionFlags,
@@ -27,9 +28,8 @@ export interface PushFlags extends ConnectionFlags {
 type Mode = 'full' | 'incremental' | 'partial';
 type OnInvalid = 'refuse' | 'skip';
 
-/** As many as a body may have; larger bodies gain nothing. Source: docs/interface.md §8. */
+/** As many as a body may have. Source: docs/interface.md §8. */
 const BATCH_PRODUCTS = 10_000;
-const BATCH_BYTES = 8 * 1024 * 1024;
 
 interface Push {
   readonly connection: Connection;
@@ -125,11 +125,11 @@ async function sendBatches(pushed: Push): Promise<void> {
   const line = new ProgressLine(process.stderr);
   let batch = 0;
   try {
-    for await (const products of readBatches(files, { progress, size })) {
+    for await (const body of readBatches(files, { progress, size })) {
       batch += 1;
       // Accepted by an earlier process: the same files make the same batches.
       if (batch <= record.state.batches) continue;
-      await sendBatch(pushed, batch, products);
+      await sendBatch(pushed, batch, body);
       line.show(describe(progress, record.state.products));
     }
   } finally {
@@ -147,39 +147,24 @@ const describe = ({ read, total }: FileProgress, products: number) => ({
   doneBefore: 0,
 });
 
+/** @returns bodies, each until the next one is asked for */
 async function* readBatches(
   files: readonly string[],
   { progress, size }: { progress: FileProgress; size: number },
-): AsyncGenerator<Buffer[]> {
-  let batch: Buffer[] = [];
-  let bytes = 0;
+): AsyncGenerator<Buffer> {
+  const batch = new BatchBody(size);
   for await (const products of readProducts(files, progress)) {
     for (const product of products) {
-      if (batch.length === size || (batch.length > 0 && bytes + product.length > BATCH_BYTES)) {
-        yield batch;
-        batch = [];
-        bytes = 0;
-      }
-      batch.push(product);
-      bytes += product.length + 1;
+      if (batch.add(product)) continue;
+      yield batch.take();
+      batch.add(product);
     }
   }
-  if (batch.length > 0) yield batch;
+  if (batch.count > 0) yield batch.take();
 }
 
-const [BEGIN, COMMA, END] = ['{"products":[', ',', ']}'].map((text) => Buffer.from(text)) as [
-  Buffer,
-  Buffer,
-  Buffer,
-];
-
-async function sendBatch(pushed: Push, batch: number, products: readonly Buffer[]): Promise<void> {
+async function sendBatch(pushed: Push, batch: number, body: Buffer): Promise<void> {
   const { connection, mode, record, onInvalid } = pushed;
-  const body = Buffer.concat([
-    BEGIN,
-    ...products.flatMap((product, at) => (at === 0 ? [product] : [COMMA, product])),
-    END,
-  ]);
   const options = {
     ...choiceOf(pushed),
     ...(onInvalid && { onInvalid }),

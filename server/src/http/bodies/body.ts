@@ -1,7 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../kernel/errors.ts';
 import { countJson, describeExcess, type JsonLimits } from '../../kernel/json-scan.ts';
-import { type BodyEncoding, countPassed, readEncoding, unpack } from '../../storage/storage.ts';
+import {
+  type BodyEncoding,
+  countPassed,
+  type PayloadWriter,
+  readEncoding,
+  unpack,
+} from '../../storage/storage.ts';
 import type { HeldMemory } from './memory-budget.ts';
 import { SenderPace } from './sender-pace.ts';
 
@@ -9,6 +15,8 @@ import { SenderPace } from './sender-pace.ts';
 export interface RawBody {
   readonly bytes: Uint8Array;
   readonly encoding: BodyEncoding;
+  /** Where it was written while it was received. */
+  readonly payload?: PayloadWriter | undefined;
 }
 
 export const MIB = 1024 * 1024;
@@ -20,6 +28,8 @@ export interface BodyTerms {
   readonly maxMib: number;
   /** Where what came is counted; undefined: nowhere. */
   readonly memory: HeldMemory | undefined;
+  /** Where what came is written, if it is to be stored. */
+  readonly payload?: PayloadWriter | undefined;
   /** @returns why its sender may send no more, once that is so */
   findRefusal(): Promise<Error | undefined>;
 }
@@ -29,7 +39,7 @@ export interface BodyTerms {
  * @throws body_encoding, body_too_large, body_stalled, body_slow, and what findRefusal returns
  */
 export async function readBody(request: IncomingMessage, terms: BodyTerms): Promise<RawBody> {
-  const { maxMib, memory } = terms;
+  const { maxMib, memory, payload } = terms;
   const encoding = readEncoding(request.headers['content-encoding']);
   const declared = checkDeclared(request, maxMib);
   const collected = new BodyBuffer(declared ?? 0);
@@ -39,6 +49,7 @@ export async function readBody(request: IncomingMessage, terms: BodyTerms): Prom
       if (collected.length + chunk.length > maxMib * MIB) return fail(tooLarge(maxMib));
       collected.add(chunk);
       countPassed(chunk.length);
+      payload?.received(collected.take());
       if (memory?.grow(collected.length) === false) void waitForRoom(memory);
     };
     const waitForRoom = async (room: HeldMemory) => {
@@ -62,7 +73,7 @@ export async function readBody(request: IncomingMessage, terms: BodyTerms): Prom
     };
     request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
   });
-  return { bytes: collected.take(), encoding };
+  return { bytes: collected.take(), encoding, payload };
 }
 
 export const tooLarge = (maxMib: number) => new ServiceError('body_too_large', { values: [maxMib] });

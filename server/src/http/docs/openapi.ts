@@ -38,7 +38,12 @@ const chapters = [
   },
   {
     name: 'Sign in',
-    paths: ['/management/session', '/management/owner', '/management/invitations/accept'],
+    paths: [
+      '/management/session',
+      '/management/links/check',
+      '/management/owner',
+      '/management/invitations/accept',
+    ],
     description: 'Console sessions, which stand where a key does.',
   },
   {

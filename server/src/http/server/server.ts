@@ -210,19 +210,18 @@ function readParameters(server: Server): void {
 
 /** One reader for every body: bounded in size, time and the memory that all of them share. */
 function readBodies(server: Server, budget: MemoryBudget): void {
-  server.decorateRequest('checkCaller', undefined);
-  server.decorateRequest('rawBody', undefined);
-  server.decorateRequest('bodyDigest', undefined);
-  server.decorateRequest('sentType', undefined);
-  server.decorateRequest('rawReply', undefined);
+  for (const name of ['checkCaller', 'rawBody', 'payload', 'bodyDigest', 'sentType', 'rawReply'] as const)
+    server.decorateRequest(name, undefined);
   server.decorateRequest('isRepeated', false);
   server.removeAllContentTypeParsers();
-  server.addContentTypeParser('*', async (request: FastifyRequest, payload: unknown) => {
-    const { body = 'json', maxBodyMib = 1, holds } = request.routeOptions.config;
-    const message = payload as typeof request.raw;
-    if (body === 'ignored' || request.routeOptions.url === undefined) return undefined;
+  server.addContentTypeParser('*', async (request: FastifyRequest, sent: unknown) => {
+    const { payload, routeOptions } = request;
+    const { body = 'json', maxBodyMib = 1, holds } = routeOptions.config;
+    if (body === 'ignored' || routeOptions.url === undefined) return undefined;
+    const message = sent as typeof request.raw;
     const memory = holdMemory(budget, request);
-    const terms = { maxMib: maxBodyMib, memory, findRefusal: () => findCallerRefusal(request) };
+    const terms = { maxMib: maxBodyMib, memory, payload, findRefusal: () => findCallerRefusal(request) };
+    if (payload !== undefined) afterAnswer(request, () => void payload.abandon());
     if (body === 'stream') return streamBody(message, terms);
     const raw = await readBody(message, terms);
     request.rawBody = raw;
@@ -250,10 +249,13 @@ function holdMemory(budget: MemoryBudget, request: FastifyRequest): HeldMemory |
  * A body that was read to its end is done, and so is one of which the rest is not wanted: whose request was refused on the
  * way, or whose sender left, perhaps while it waited. Of those Node does not say that they closed.
  */
-function releaseWithRequest({ raw, rawReply }: FastifyRequest, release: () => void): void {
+function releaseWithRequest(request: FastifyRequest, release: () => void): void {
+  afterAnswer(request, release);
+  request.raw.once('close', release);
+}
+function afterAnswer({ rawReply }: FastifyRequest, release: () => void): void {
   if (rawReply === undefined || rawReply.closed) release();
   else rawReply.once('close', release);
-  raw.once('close', release);
 }
 
 /** What shop connectors ask of a search for products by their text, which this is not. */

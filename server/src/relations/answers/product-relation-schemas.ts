@@ -12,6 +12,7 @@ const ProductSide = Type.Union([
     results: Type.Array(
       Type.Object({
         ...{ identifier: Type.String(), groupId: Type.String(), name: Type.String(), image: Type.String() },
+        thumbnail: Type.String({ description: 'the first THUMB or SMALL one, else as `image`' }),
         category: Type.Array(Type.String()),
         explain: RelatedReason,
       }),

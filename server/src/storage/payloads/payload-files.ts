@@ -1,9 +1,13 @@
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { syncFolder } from '../durable-folders.ts';
 import { translateSqliteError } from '../sqlite-errors.ts';
+import { createPayloadWriter, type PayloadWriter, type PieceTarget } from './payload-writer.ts';
 
 /** Bodies of accepted requests, kept until their task ended. Names are made by the service, never taken from input. */
 export interface PayloadFiles {
+  /** Begins a payload that is still being received. */
+  open(projectId: number, name: string): PayloadWriter;
   /** Durable when it returns. @throws storage_full */
   write(projectId: number, name: string, bytes: Uint8Array): Promise<void>;
   read(projectId: number, name: string): Promise<Uint8Array<ArrayBuffer>>;
@@ -20,19 +24,10 @@ export interface PayloadName {
 
 export function createPayloadFiles(folder: string): PayloadFiles {
   const pathOf = (name: string) => join(folder, name);
+  const begin = (name: string) => createPayloadWriter(name, () => openFile(folder, name));
   return {
-    async write(_projectId, name, bytes) {
-      const path = pathOf(name);
-      try {
-        await mkdir(folder, { recursive: true });
-        await writeDurably(`${path}.part`, bytes);
-        await rename(`${path}.part`, path);
-        await syncFolder(dirname(path));
-      } catch (error) {
-        await rm(`${path}.part`, { force: true });
-        throw translateSqliteError(error);
-      }
-    },
+    open: (_projectId, name) => begin(name),
+    write: (_projectId, name, bytes) => begin(name).finish(bytes),
     async read(_projectId, name) {
       const bytes = await readFile(pathOf(name));
       return new Uint8Array(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength);
@@ -43,22 +38,31 @@ export function createPayloadFiles(folder: string): PayloadFiles {
   };
 }
 
-async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
-  const file = await open(path, 'w', 0o600);
-  try {
-    await file.writeFile(bytes);
-    await file.datasync();
-  } finally {
-    await file.close();
-  }
+/** Whole once it is closed: what a crash leaves of another belongs to no task, and is removed at the next start. */
+async function openFile(folder: string, name: string): Promise<PieceTarget> {
+  const path = join(folder, name);
+  const file = await orStorageFull(async () => {
+    await mkdir(folder, { recursive: true });
+    return open(path, 'w', 0o600);
+  });
+  return {
+    write: (piece) => orStorageFull(() => file.writeFile(piece)),
+    async close() {
+      await orStorageFull(() => Promise.all([file.datasync(), syncFolder(folder)]));
+      await file.close();
+    },
+    async drop() {
+      await file.close().catch(() => {});
+      await rm(path, { force: true });
+    },
+  };
 }
 
-/** A new name is durable only once its folder is. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
+/** @throws storage_full */
+async function orStorageFull<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
-    await handle.sync();
-  } finally {
-    await handle.close();
+    return await work();
+  } catch (error) {
+    throw translateSqliteError(error);
   }
 }

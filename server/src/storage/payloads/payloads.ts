@@ -10,3 +10,4 @@ export {
 } from './body-encoding.ts';
 export { createPayloadFiles, type PayloadFiles } from './payload-files.ts';
 export { createPayloadRows } from './payload-rows.ts';
+export type { PayloadWriter } from './payload-writer.ts';

@@ -34,6 +34,8 @@ export interface Postgres extends SqlSession {
   rows<Row>(sql: string, values?: readonly SqlValue[], signal?: AbortSignal): Promise<Row[]>;
   /** Durable when it resolves; rolled back when `work` throws. */
   transaction<Result>(work: (tx: SqlTransaction) => Promise<Result>): Promise<Result>;
+  /** A transaction whose work can be done again: a crash may take it, never what was durable before or after it. */
+  repeatable<Result>(work: (tx: SqlTransaction) => Promise<Result>): Promise<Result>;
   /** Several statements that see one state; nothing is written. */
   snapshot<Result>(work: (session: SqlSession) => Promise<Result>, signal?: AbortSignal): Promise<Result>;
   /** Several statements that see one state and may fill temporary tables, which go with it. */
@@ -126,6 +128,8 @@ export function openPostgres({ url, connections, prepares }: PostgresSettings): 
     rows: (sql, values, signal) => withClient((client) => alone(client, signal).rows(sql, values)),
     run: (sql, values) => withClient((client) => alone(client).run(sql, values)),
     transaction: (work) => between([`begin; ${PATIENTLY}`, 'commit'], work),
+    repeatable: (work) =>
+      between([`begin; ${PATIENTLY}; set local synchronous_commit = off`, 'commit'], work),
     snapshot: (work, signal) =>
       between(['begin isolation level repeatable read read only', 'commit'], work, signal),
     draft: (work, signal) =>

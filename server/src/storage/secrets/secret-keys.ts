@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
 import { readSecretKey } from '../../kernel/secret-key.ts';
+import { writeOwnFile } from '../durable-folders.ts';
 
 const KEY_BYTES = 32;
 const MAKE_ONE = 'write one made by openssl rand -base64 32';
@@ -29,21 +29,8 @@ export function secretKeyFileAt(path: string) {
     /** The file is durable before anything is sealed with its key. */
     makeKey(): Uint8Array {
       const key = randomBytes(KEY_BYTES);
-      const file = openSync(path, 'wx', 0o600);
-      try {
-        writeSync(file, `${key.toString('base64')}\n`);
-        fsyncSync(file);
-      } finally {
-        closeSync(file);
-      }
-      syncFolder(dirname(path));
+      writeOwnFile(path, `${key.toString('base64')}\n`, 'wx');
       return key;
     },
   };
-}
-
-function syncFolder(path: string): void {
-  const folder = openSync(path, 'r');
-  fsyncSync(folder);
-  closeSync(folder);
 }

@@ -63,7 +63,20 @@ export class CatalogFile {
     return performNow(program, this.session);
   }
 
-  /** Runs `work` in one transaction; rolled back when it throws. */
+  /**
+   * Runs a transaction whose work can be done again. A loss of power may take it, with what followed: the next transaction that
+   * is synced keeps it, too.
+   */
+  repeatable<Result>(work: () => Result): Result {
+    this.database.exec('pragma synchronous = normal');
+    try {
+      return this.transaction(work);
+    } finally {
+      this.database.exec('pragma synchronous = full');
+    }
+  }
+
+  /** Runs `work` in one transaction, synced; rolled back when it throws. */
   transaction<Result>(work: () => Result): Result {
     this.database.exec('begin immediate');
     try {

@@ -36,9 +36,12 @@ export function postgresWriterOperations(writer: PostgresWriter): Record<string,
       sharedBytes: sharedBytesOf(input),
     });
   return {
-    ...programOperations((projectId, program) =>
-      writer.postgres.transaction((tx) => performOn(tx, projectId, program)),
-    ),
+    ...programOperations({
+      transaction: (projectId, program) =>
+        writer.postgres.transaction((tx) => performOn(tx, projectId, program)),
+      repeatable: (projectId, program) =>
+        writer.postgres.repeatable((tx) => performOn(tx, projectId, program)),
+    }),
     applyProducts: write(applyProducts),
     collectGarbage: write(collectGarbage),
     followOntology: write(followOntology),

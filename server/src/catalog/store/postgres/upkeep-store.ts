@@ -1,6 +1,6 @@
 import { performOn } from '../../../storage/storage.ts';
 import { dropGarbage } from '../upkeep-store.ts';
-import { changeCatalog, type PostgresWriter } from './writer-store.ts';
+import { changeCatalog, type PostgresWriter, repeatable } from './writer-store.ts';
 
 /** Removes garbage and whole catalogs in PostgreSQL; each function is one transaction. */
 
@@ -9,7 +9,7 @@ export function collectGarbage(
   projectId: number,
   { live }: { live: readonly number[] },
 ): Promise<boolean> {
-  return changeCatalog(writer, projectId, ({ tx, derivation }) => {
+  return changeCatalog(repeatable(writer), projectId, ({ tx, derivation }) => {
     const removeDerived = (documents: readonly number[]) => derivation.remove(tx, projectId, documents);
     return performOn(tx, projectId, dropGarbage(live, removeDerived));
   });

@@ -38,6 +38,12 @@ export interface CatalogChange {
   readonly derivation: BatchDerivation;
 }
 
+/** For changes that can be done again. */
+export const repeatable = ({ postgres, derivation }: PostgresWriter): PostgresWriter => ({
+  postgres: { ...postgres, transaction: postgres.repeatable },
+  derivation,
+});
+
 /** Runs `work` in a transaction that no other change of the catalog runs beside; what it sets in the row is written. */
 export const changeCatalog = <Result>(
   { postgres, derivation }: PostgresWriter,
@@ -110,13 +116,13 @@ export async function copyDocuments(
   if (placed.length > 0) await derivation.place(tx, projectId, placed);
 }
 
-/** A batch of an open full update, in one transaction. */
+/** A batch of an open full update, in one transaction; the commit stages again what is missing. */
 export const stageBatch = (
   writer: PostgresWriter,
   projectId: number,
   staged: StagedProducts,
 ): Promise<boolean> =>
-  changeCatalog(writer, projectId, (changed) =>
+  changeCatalog(repeatable(writer), projectId, (changed) =>
     performOn(
       changed.tx,
       projectId,

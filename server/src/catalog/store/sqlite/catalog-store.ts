@@ -3,6 +3,7 @@ import type {
   CatalogFile,
   CatalogFiles,
   Operation,
+  Program,
   ThreadPool,
 } from '../../../storage/storage.ts';
 import type { Derivation } from '../../derivation.ts';
@@ -42,9 +43,9 @@ export function writerOperations({ files, derivation }: WriterThreadParts): Reco
       sharedBytes: sharedBytesOf(input),
     });
   return {
-    ...programOperations((projectId, program) => {
-      const file = files.open(projectId);
-      return file.transaction(() => file.perform(program));
+    ...programOperations({
+      transaction: (projectId, program) => transact(files.open(projectId), 'transaction', program),
+      repeatable: (projectId, program) => transact(files.open(projectId), 'repeatable', program),
     }),
     applyProducts: write(applyProducts),
     collectGarbage: write(collectGarbage),
@@ -60,6 +61,9 @@ export function writerOperations({ files, derivation }: WriterThreadParts): Reco
     },
   };
 }
+
+const transact = <Result>(file: CatalogFile, kind: 'transaction' | 'repeatable', program: Program<Result>) =>
+  file[kind](() => file.perform(program));
 
 /** The operations of the reading threads. */
 export function readerOperations(files: CatalogFiles): Record<string, Operation> {

@@ -7,4 +7,4 @@ export const collectGarbage = (
   { live }: { live: readonly number[] },
   derivation: Derivation,
 ): boolean =>
-  file.transaction(() => file.perform(dropGarbage(live, (documents) => derivation.remove(file, documents))));
+  file.repeatable(() => file.perform(dropGarbage(live, (documents) => derivation.remove(file, documents))));

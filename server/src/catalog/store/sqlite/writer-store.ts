@@ -64,9 +64,9 @@ export function insertDocument(
   return id;
 }
 
-/** A batch of an open full update, in one transaction. */
+/** A batch of an open full update, in one transaction; the commit stages again what is missing. */
 export const stageBatch = (file: CatalogFile, staged: StagedProducts, derivation: Derivation): boolean =>
-  file.transaction(() =>
+  file.repeatable(() =>
     file.perform(
       change((state) =>
         stage(state, staged, (planned) => {

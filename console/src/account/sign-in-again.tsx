@@ -1,0 +1,69 @@
+import { type FormEvent, useEffect, useState } from 'react';
+import { Button } from '../parts/button.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { TextField } from '../parts/forms/field.tsx';
+import { ErrorNote } from '../parts/page.tsx';
+import { askDevice, useSession } from '../state/session.tsx';
+
+/** Over the page whose session has ended while something on it was not saved: nothing of it is lost. */
+export function SignInAgain() {
+  const { who, relata, isOver, goOn, leave } = useSession();
+  const [error, setError] = useState<unknown>();
+  const [isBusy, setBusy] = useState(false);
+  // Whoever has signed in in another tab goes on here.
+  useEffect(() => {
+    if (!isOver) return;
+    const look = () => void goOn(relata.session.get()).catch(() => undefined);
+    addEventListener('focus', look);
+    return () => removeEventListener('focus', look);
+  }, [isOver, goOn, relata]);
+  if (who?.kind !== 'user') return null;
+  const { user } = who.session;
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const password = String(new FormData(event.currentTarget).get('password'));
+    setBusy(true);
+    setError(undefined);
+    await goOn(relata.session.signIn(user.email, password, askDevice)).catch(setError);
+    setBusy(false);
+  };
+  const stay = () => undefined;
+  return (
+    <Dialog title="Sign in again" isOpen={isOver} onClose={stay} isFirm>
+      <p>
+        Your session has ended. What you have changed on this page is kept, and can be saved when you are
+        back.
+      </p>
+      <form className="stack" onSubmit={(event) => void submit(event)}>
+        {user.signsInWith === 'password' ? (
+          <>
+            <TextField label="E-mail" type="email" value={user.email} readOnly autoComplete="username" />
+            <TextField
+              label="Password"
+              name="password"
+              type="password"
+              autoComplete="current-password"
+              required
+            />
+          </>
+        ) : (
+          <p>
+            <a href="/console/" target="_blank" rel="noopener">
+              Sign in in another tab
+            </a>{' '}
+            as {user.email}, then come back.
+          </p>
+        )}
+        <ErrorNote error={error} />
+        <div className="dialog-foot">
+          <Button onClick={leave}>Leave without saving</Button>
+          {user.signsInWith === 'password' && (
+            <Button type="submit" look="primary" busy={isBusy}>
+              Sign in
+            </Button>
+          )}
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,89 @@
+import { Autocomplete } from '@base-ui/react/autocomplete';
+import type { TableProduct } from '@relata/client';
+import { useQuery } from '@tanstack/react-query';
+import { useId, useState } from 'react';
+import { useProject } from '../../state/project.ts';
+import { useRelata } from '../../state/session.tsx';
+import { useSettled } from '../../state/settled.ts';
+import { Thumb } from '../show.tsx';
+
+const SHOWN = 8;
+/** Somebody who chooses waits for each list. */
+const REST_MS = 200;
+
+/** One product of the project, found by any of its words; its identifier is the value, and may be typed too. */
+export function ProductField({
+  label,
+  value,
+  onChange,
+}: {
+  label: string;
+  value: string;
+  onChange(identifier: string): void;
+}) {
+  const id = useId();
+  const [isWanted, setWanted] = useState(false);
+  const { data: found = NONE, isPending, error } = useFound(value, isWanted);
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      <Autocomplete.Root
+        items={found}
+        filter={null}
+        itemToStringValue={({ identifier }: TableProduct) => identifier}
+        value={value}
+        onValueChange={onChange}
+        openOnInputClick
+      >
+        <Autocomplete.Input
+          id={id}
+          className="input"
+          placeholder="Name, identifier or a value"
+          onFocus={() => setWanted(true)}
+        />
+        <Autocomplete.Portal>
+          <Autocomplete.Positioner className="menu-place" sideOffset={4}>
+            <Autocomplete.Popup className="menu match">
+              <Autocomplete.Empty>
+                <div className="menu-item soft">{describeEmpty(isPending, error)}</div>
+              </Autocomplete.Empty>
+              <Autocomplete.List>
+                {(product: TableProduct) => (
+                  <Autocomplete.Item key={product.identifier} value={product} className="menu-item found">
+                    <Thumb url={product.image} />
+                    <span>
+                      <span className="cut block">{product.name}</span>
+                      <span className="mono soft small">{product.identifier}</span>
+                    </span>
+                  </Autocomplete.Item>
+                )}
+              </Autocomplete.List>
+            </Autocomplete.Popup>
+          </Autocomplete.Positioner>
+        </Autocomplete.Portal>
+      </Autocomplete.Root>
+    </div>
+  );
+}
+
+const NONE: TableProduct[] = [];
+
+function describeEmpty(isPending: boolean, error: unknown): string {
+  if (error) return 'The search is not ready. Type the identifier';
+  return isPending ? 'Searching …' : 'No product has these words';
+}
+
+function useFound(text: string, isWanted: boolean) {
+  const relata = useRelata();
+  const { id } = useProject();
+  const q = useSettled(text.trim(), REST_MS);
+  return useQuery({
+    queryKey: ['found-products', id, q],
+    queryFn: async ({ signal }) =>
+      (await relata.products.findManaged(id, { limit: SHOWN, ...(q && { q }) }, { signal })).items,
+    enabled: isWanted,
+    placeholderData: (before) => before,
+    refetchOnWindowFocus: false,
+    staleTime: 60_000,
+  });
+}

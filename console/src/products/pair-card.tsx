@@ -1,0 +1,114 @@
+import type { Relation, RelationExplanation } from '@relata/client';
+import { useQueries, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Button } from '../parts/button.tsx';
+import { Explanation } from '../parts/explanation.tsx';
+import { ProductField } from '../parts/forms/product-field.tsx';
+import { Answer, Card, ErrorNote, Loading } from '../parts/page.tsx';
+import { countOf } from '../state/format.ts';
+import { useProject } from '../state/project.ts';
+import { useRelata } from '../state/session.tsx';
+import { listLacks, type Pair } from '../state/verdicts.ts';
+
+/** So many relations are asked; each is a call. */
+const MOST = 50;
+
+/** How this product and another one stand in every relation: what leads from one to the other, and what it lacks. */
+export function PairCard({ identifier }: { identifier: string }) {
+  const [other, setOther] = useState('');
+  const [pair, setPair] = useState<Pair>();
+  const isThere = other.trim() !== '';
+  return (
+    <Card title="Why, or why not?">
+      <p className="soft">Choose another product to see what relates the two, and what is missing.</p>
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          setPair({ source: identifier, target: other.trim() });
+        }}
+      >
+        <ProductField label="Other product" value={other} onChange={setOther} />
+        <div className="row">
+          <Button type="submit" disabled={!isThere}>
+            Does this product lead to it?
+          </Button>
+          <Button disabled={!isThere} onClick={() => setPair({ source: other.trim(), target: identifier })}>
+            Does it lead here?
+          </Button>
+        </div>
+      </form>
+      {pair && <Verdicts key={`${pair.source} ${pair.target}`} pair={pair} />}
+    </Card>
+  );
+}
+
+function Verdicts({ pair }: { pair: Pair }) {
+  const project = useProject();
+  const relata = useRelata();
+  const relations = useQuery({
+    queryKey: ['relations', project.id],
+    queryFn: ({ signal }) => relata.relations.list(project.id, { signal }),
+  });
+  return <Answer of={relations}>{(list) => <Explained relations={list} pair={pair} />}</Answer>;
+}
+
+interface Explained {
+  readonly relation: Relation;
+  readonly found: RelationExplanation;
+  /** What is missing; 0 for those that relate the two. */
+  readonly lacks: number;
+}
+
+function Explained({ relations, pair }: { relations: readonly Relation[]; pair: Pair }) {
+  const project = useProject();
+  const relata = useRelata();
+  const asked = relations.filter(({ state }) => state === 'ready').slice(0, MOST);
+  const answers = useQueries({
+    queries: asked.map(({ id }) => ({
+      queryKey: ['explained', project.id, id, pair.source, pair.target],
+      queryFn: ({ signal }: { signal: AbortSignal }) =>
+        relata.relations.explain({ projectId: project.id, relationId: id }, pair, { signal }),
+      retry: false,
+      refetchOnWindowFocus: false,
+    })),
+  });
+  if (relations.length === 0) return <p className="soft">This project has no relations yet.</p>;
+  const error = answers.find((answer) => answer.error !== null)?.error;
+  if (error) return <ErrorNote error={error} />;
+  if (answers.some(({ isPending }) => isPending)) return <Loading />;
+  const list = asked.flatMap((relation, at) => readAnswer(relation, answers[at]?.data, pair));
+  // What relates the two, then what is nearest to it.
+  list.sort((one, next) => one.lacks - next.lacks);
+  const related = list.filter(({ found }) => found.related).length;
+  return (
+    <div className="stack" aria-live="polite">
+      <p className={related > 0 ? 'note good' : 'note warn'}>
+        <strong>
+          {related || 'None'} of {countOf(list.length, 'relation')} leads from {pair.source} to {pair.target}
+        </strong>
+      </p>
+      {relations.length > list.length && (
+        <p className="soft small">
+          {countOf(relations.length - list.length, 'relation')} not looked at: still being built, or more than{' '}
+          {MOST}.
+        </p>
+      )}
+      {list.map(({ relation, found, lacks }, at) => (
+        <details key={relation.id} open={at === 0}>
+          <summary>
+            {relation.name}: {found.related ? 'related' : `${countOf(lacks, 'thing')} missing`}
+          </summary>
+          <Explanation found={found} pair={pair} />
+        </details>
+      ))}
+    </div>
+  );
+}
+
+function readAnswer(relation: Relation, found: RelationExplanation | undefined, pair: Pair): Explained[] {
+  if (found === undefined) return [];
+  // One that is left out as a variant, or is not listed, lacks something that no condition names.
+  const lacks = found.related ? 0 : Math.max(1, listLacks(found, pair).length);
+  return [{ relation, found, lacks }];
+}

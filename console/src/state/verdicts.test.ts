@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RelationExplanation } from '@relata/client';
+import { listLacks } from './verdicts.ts';
+
+const condition = (attribute: string, value: string, shown: { holds: boolean; values: string[] }) => ({
+  ...shown,
+  condition: { attribute, operator: 'equals' as const, value },
+});
+
+test('what would have to change is said of the product that lacks it (§12.6)', () => {
+  const inGroups = {
+    holds: false,
+    all: [
+      condition('Type', 'Bit', { holds: true, values: ['Bit'] }),
+      { holds: false, not: condition('Worn', 'yes', { holds: true, values: ['yes'] }) },
+    ],
+  };
+  const found = {
+    ...{ related: false, matchType: 'FIRST_WAY', rank: null, excluded: null },
+    source: { holds: false, conditions: [condition('Type', 'Drill', { holds: false, values: [] })] },
+    target: { holds: false, conditions: [], filter: inGroups },
+    match: [
+      {
+        source: 'Chuck',
+        target: 'Shank',
+        operator: 'equals',
+        holds: true,
+        sourceValues: ['SDS'],
+        targetValues: ['SDS'],
+      },
+      {
+        source: 'Torque',
+        target: 'Rated',
+        operator: 'greaterOrEqual',
+        holds: false,
+        sourceValues: ['50 Nm'],
+        targetValues: ['40 Nm'],
+      },
+      {
+        source: 'Length',
+        target: 'Length',
+        operator: 'equals',
+        holds: false,
+        sourceValues: [],
+        targetValues: ['2 cm'],
+      },
+    ],
+  } as unknown as RelationExplanation;
+  const pair = { source: 'S', target: 'T' };
+  assert.deepEqual(
+    listLacks(found, pair).map(({ identifier, needs, has }) => `${identifier}: ${needs}. ${has}`),
+    [
+      'S: Type is Drill. no value',
+      'T: not: Worn is yes. yes',
+      'T: Rated is at least 50 Nm. 40 Nm',
+      'S: Length is there. no value',
+    ],
+  );
+  const back = listLacks({ ...found, matchType: 'SECOND_WAY' }, pair);
+  assert.deepEqual(
+    back.map(({ identifier }) => identifier),
+    ['T', 'S', 'S', 'T'],
+  );
+});

@@ -1,0 +1,77 @@
+import type { RelationExplanation } from '@relata/client';
+import { describeFilter, nameOperator } from './filters.ts';
+
+/** What an explanation says, in words. Source: docs/interface.md §12.6. */
+
+export interface Verdict {
+  readonly words: string;
+  readonly holds: boolean;
+  /** Of a condition; a group has others in it. */
+  readonly values?: string;
+  readonly inner?: readonly Verdict[];
+}
+
+type Side = RelationExplanation['source'];
+type Explained = { readonly holds: boolean } & (
+  | Side['conditions'][number]
+  | { readonly all: readonly Explained[] }
+  | { readonly any: readonly Explained[] }
+  | { readonly not: Explained }
+);
+
+/** @returns the conditions of a side, in their groups where these are nested */
+export function readSide({ filter, conditions }: Side): readonly Verdict[] {
+  return filter === undefined ? conditions.map(readExplained) : [readExplained(filter as Explained)];
+}
+
+function readExplained(explained: Explained): Verdict {
+  const { holds } = explained;
+  if ('condition' in explained)
+    return { holds, words: describeFilter(explained.condition), values: explained.values.join(', ') };
+  if ('all' in explained) return { holds, words: 'all of these', inner: explained.all.map(readExplained) };
+  if ('any' in explained) return { holds, words: 'one of these', inner: explained.any.map(readExplained) };
+  return { holds, words: 'not this', inner: [readExplained(explained.not)] };
+}
+
+/** What one product lacks for a pair to be related. */
+export interface Lack {
+  readonly identifier: string;
+  readonly needs: string;
+  readonly has: string;
+}
+
+/** Two identifiers: the requested product, and the one that is a result or is not. */
+export interface Pair {
+  readonly source: string;
+  readonly target: string;
+}
+
+/** @returns what would have to change for the pair to be related, as far as conditions decide it */
+export function listLacks(found: RelationExplanation, asked: Pair): Lack[] {
+  const { source, target }: Pair =
+    found.matchType === 'SECOND_WAY' ? { source: asked.target, target: asked.source } : asked;
+  const ofSide = (identifier: string, side: Side) =>
+    readSide(side).flatMap((verdict) => listNeeds(verdict).map((lack) => ({ identifier, ...lack })));
+  return [
+    ...ofSide(source, found.source),
+    ...ofSide(target, found.target),
+    ...found.match.filter(({ holds }) => !holds).map((one) => describeMatch(one, { source, target })),
+  ];
+}
+
+function listNeeds({ holds, words, values, inner }: Verdict): Omit<Lack, 'identifier'>[] {
+  if (holds) return [];
+  if (inner === undefined) return [{ needs: words, has: values || 'no value' }];
+  if (words === 'all of these') return inner.flatMap(listNeeds);
+  const has = inner.flatMap((one) => one.values || []).join(', ') || 'no value';
+  const named = inner.map((one) => one.words).join(' or ');
+  return [{ needs: words === 'not this' ? `not: ${named}` : named, has }];
+}
+
+function describeMatch(match: RelationExplanation['match'][number], { source, target }: Pair): Lack {
+  const { operator, sourceValues, targetValues } = match;
+  if (sourceValues.length === 0)
+    return { identifier: source, needs: `${match.source} is there`, has: 'no value' };
+  const needs = `${match.target} ${nameOperator(operator)} ${sourceValues.join(' or ')}`;
+  return { identifier: target, needs, has: targetValues.join(', ') || 'no value' };
+}

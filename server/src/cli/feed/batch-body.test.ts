@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BatchBody } from './batch-body.ts';
+
+const product = (identifier: string, padding = 0) =>
+  Buffer.from(JSON.stringify({ identifier, name: 'x'.repeat(padding) }));
+
+const identifiersOf = (body: Buffer) =>
+  (JSON.parse(body.toString()) as { products: { identifier: string }[] }).products.map(
+    ({ identifier }) => identifier,
+  );
+
+test('a batch ends with its number of products or its bytes, and a product of any length goes alone', () => {
+  const batch = new BatchBody(3);
+  const MIB = 1024 * 1024;
+  const products = [
+    ...['A', 'B', 'C', 'D'].map((identifier) => product(identifier)),
+    ...[product('long', 9 * MIB), product('E', MIB), product('F', 7.5 * MIB), product('G')],
+  ];
+  const bodies: string[][] = [];
+  for (const one of products) {
+    if (batch.add(one)) continue;
+    bodies.push(identifiersOf(batch.take()));
+    assert.ok(batch.add(one));
+  }
+  bodies.push(identifiersOf(batch.take()));
+  assert.deepEqual(bodies, [['A', 'B', 'C'], ['D'], ['long'], ['E'], ['F', 'G']]);
+});

@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { CatalogFile } from './catalog-files.ts';
+
+test('only what can be repeated is not synced when its transaction ends', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'relata-'));
+  const file = new CatalogFile(join(folder, '1.db'));
+  t.after(() => {
+    file.database.close();
+    rmSync(folder, { recursive: true });
+  });
+  const readLevel = () => file.database.prepare('pragma synchronous').get()?.synchronous;
+  const [normal, full] = [1, 2];
+  assert.equal(file.repeatable(readLevel), normal);
+  const fail = () => {
+    throw new Error('a constraint');
+  };
+  assert.throws(() => file.repeatable(fail), /a constraint/);
+  assert.equal(file.transaction(readLevel), full);
+});

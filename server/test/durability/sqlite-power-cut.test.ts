@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import {
+  aimAt,
+  Caller,
+  checkStore,
+  createProject,
+  waitUntilTidy,
+} from '../support/catalogs/catalog-caller.ts';
+import { createRandom } from '../support/catalogs/catalog-model.ts';
+import { DefinitionsCaller } from '../support/catalogs/definitions-caller.ts';
+import { createDisk, noPowerCuts } from '../support/power/layer.ts';
+import {
+  type DiskState,
+  type Leaves,
+  readState,
+  type SimulatedDisk,
+} from '../support/power/simulated-disk.ts';
+import { runRelataWith } from '../support/relata-command.ts';
+import { type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { embeddedStoreAt, type TestStore } from '../support/test-store.ts';
+
+/**
+ * The power goes at random moments: of what was not synced any part is lost. Afterwards everything that was answered is there
+ * (docs/operating.md, "Crashes and power cuts"). sqlite-power-layer.test.ts tests the disk. RELATA_TEST_CUTS says how often,
+ * RELATA_TEST_SEED repeats a run.
+ */
+
+const CUTS = Number(process.env.RELATA_TEST_CUTS ?? 6);
+const SEED = Number(process.env.RELATA_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const MOST_ANSWERS = 16;
+const LATER_MS = 50;
+const LEAVES: readonly Leaves[] = ['nothing', 'the first changes', 'any changes', 'any changes'];
+/** A cut during a start needs one more start. */
+const CUT_STARTS = 0.15;
+
+class Machine {
+  readonly store: TestStore;
+  private readonly disk: SimulatedDisk;
+  private readonly settings: Record<string, string>;
+  private readonly random: () => number;
+
+  constructor({ disk, settings }: ReturnType<typeof createDisk>, random: () => number) {
+    this.disk = disk;
+    this.settings = settings;
+    this.random = random;
+    this.store = embeddedStoreAt(join(disk.root, 'data'));
+  }
+
+  start(): Promise<ServiceProcess> {
+    return startProcess(this.store, this.settings);
+  }
+
+  /** All processes have ended. @returns what was left */
+  cut(leaves = LEAVES[Math.floor(this.random() * LEAVES.length)] ?? 'nothing'): Leaves {
+    this.disk.follow();
+    this.disk.become(this.disk.leave(leaves, this.random));
+    return leaves;
+  }
+
+  /** Nobody was answered during the start, so any of its moments may be the last. */
+  async cutStart(): Promise<void> {
+    await (await this.start()).kill();
+    const journal = this.disk.countRecords();
+    this.disk.follow(Math.floor(this.random() * journal));
+    this.disk.become(this.disk.leave('any changes', this.random));
+  }
+}
+
+test(`nothing that was answered is lost in ${CUTS} power cuts (seed ${SEED})`, {
+  skip: noPowerCuts,
+}, async (t) => {
+  const random = createRandom(SEED);
+  const disk = createDisk(t);
+  const machine = new Machine(disk, random);
+  let service = await machine.start();
+  t.after(() => service.kill());
+  const caller = new Caller(service, { projectId: await createProject(service), random, identifiers: 400 });
+  const definitions = new DefinitionsCaller(service, caller.projectId, random);
+  await definitions.act();
+
+  for (let cut = 1; cut <= CUTS; cut += 1) {
+    // The first one finds new files and folders.
+    if (cut > 1) await burst(service, { caller, definitions, random });
+    await service.kill();
+    const left = machine.cut(cut === 1 ? 'nothing' : undefined);
+    try {
+      if (random() < CUT_STARTS) await machine.cutStart();
+      caller.history.push(`cut ${cut}, which left ${left}`);
+      service = await machine.start();
+      await caller.recover(service);
+      await definitions.recover(service);
+    } catch (error) {
+      throw new Error(`after cut ${cut} of ${CUTS}, which left ${left}, RELATA_TEST_SEED=${SEED}`, {
+        cause: error,
+      });
+    }
+  }
+  await caller.finish();
+  await waitUntilTidy(machine.store, caller.projectId);
+  assert.equal(await service.stop(), 0);
+  disk.disk.follow();
+  assertSame(disk.disk.current(), readState(disk.disk.root), 'every write was followed');
+  await checkStore(machine.store, caller.projectId);
+  t.diagnostic(JSON.stringify(caller.counts));
+});
+
+interface Callers {
+  readonly caller: Caller;
+  readonly definitions: DefinitionsCaller;
+  readonly random: () => number;
+}
+
+/** Calls until the service is killed, at a random moment behind a number of answers, or right behind one of a kind. */
+async function burst(service: ServiceProcess, { caller, definitions, random }: Callers): Promise<void> {
+  const target = aimAt(random());
+  const moment = Promise.withResolvers<void>();
+  let left = Math.ceil(random() * MOST_ANSWERS);
+  const calls = caller.burst((answered) => {
+    left -= 1;
+    if (answered === target || left < -MOST_ANSWERS) moment.resolve();
+    else if (left === 0 && target === undefined) setTimeout(moment.resolve, random() * LATER_MS);
+  });
+  const others = definitions.burst();
+  await Promise.race([moment.promise, calls, others]);
+  await service.kill();
+  await Promise.all([calls, others]);
+}
+
+test('a power cut keeps a backup that ended, and a restore whole or not at all', {
+  skip: noPowerCuts,
+}, async (t) => {
+  const random = createRandom(SEED);
+  const { disk, settings } = createDisk(t);
+  const store = embeddedStoreAt(join(disk.root, 'data'));
+  const service = await startProcess(store, settings);
+  t.after(() => service.kill());
+  const projectId = await createProject(service);
+  const body = { products: Array.from({ length: 50 }, (_, at) => ({ identifier: `P${at}`, name: 'Drill' })) };
+  await service.call('POST', `/products?projectId=${projectId}`, { body });
+  const full = `/products/batch/upload?projectId=${projectId}`;
+  await service.call('POST', `/products/batch/initiate?projectId=${projectId}`);
+  await service.call('POST', full, { body });
+
+  const backup = join('backups', 'today', 'one');
+  const made = await runRelataWith(settings, store.dataDir, 'backup', join(disk.root, backup));
+  assert.equal(made.code, 0, made.said);
+  await service.kill();
+  disk.follow();
+  const whole = below(disk.current(), backup);
+  assert.ok(whole.has('control.db') && whole.has(`catalogs/${projectId}.db`) && whole.size > 4);
+  for (let cut = 0; cut < 30; cut += 1) {
+    assertSame(below(disk.leave(cut === 0 ? 'nothing' : 'any changes', random), backup), whole, 'the backup');
+  }
+
+  disk.become(disk.current());
+  const target = join(disk.root, 'again', 'data');
+  const restored = await runRelataWith(settings, target, 'restore', join(disk.root, backup));
+  assert.equal(restored.code, 0, restored.said);
+  const data = (state: DiskState) => below(state, join('again', 'data'));
+  do {
+    const left = data(disk.leave('any changes', random));
+    if (left.has('control.db')) assertSame(left, whole, 'what looks like data is whole');
+  } while (disk.follow(1) > 0);
+  for (let cut = 0; cut < 30; cut += 1) {
+    assertSame(data(disk.leave(cut === 0 ? 'nothing' : 'any changes', random)), whole, 'what was restored');
+  }
+});
+
+/** What is in a folder, except the lock of a server and what is left of a draft. */
+function below(state: DiskState, folder: string): DiskState {
+  const entries = [...state].flatMap(([name, bytes]) =>
+    name.startsWith(`${folder}/`) ? [[name.slice(folder.length + 1), bytes] as const] : [],
+  );
+  return new Map(entries.filter(([name]) => !/^(server\.lock|restore\.part)/.test(name)));
+}
+
+function assertSame(actual: DiskState, expected: DiskState, what: string): void {
+  const names = [...new Set([...actual.keys(), ...expected.keys()])];
+  const differing = names.filter((name) => {
+    const [is, should] = [actual.get(name), expected.get(name)];
+    if (is === undefined || should === undefined)
+      return !(actual.has(name) && expected.has(name)) || is !== should;
+    return !is.equals(should);
+  });
+  assert.deepEqual(differing, [], what);
+}

@@ -1,0 +1,47 @@
+/** What the layer (unsynced.c) wrote down: one call of the process that succeeded. */
+export interface JournalRecord {
+  readonly kind: RecordKind;
+  readonly inode: bigint;
+  /** Where a write begins, or the size that a truncation leaves. */
+  readonly at: number;
+  readonly from: string;
+  readonly to: string;
+  readonly data: Buffer;
+  /** Of the record in the journal. */
+  readonly length: number;
+}
+
+/** In the order of the numbers in unsynced.c. */
+const KINDS = ['', 'open', 'create', 'write', 'truncate', 'sync', 'rename', 'unlink', 'mkdir'] as const;
+
+export type RecordKind = Exclude<(typeof KINDS)[number], ''>;
+
+const HEAD_BYTES = 32;
+
+/** The last record may be incomplete: the process was killed. */
+export function* readJournal(journal: Buffer): Generator<JournalRecord> {
+  for (let place = 0; place + HEAD_BYTES <= journal.length; ) {
+    const lengths = [4, 8, 12].map((at) => journal.readUInt32LE(place + at));
+    const [from, to, data] = takeParts(journal, place + HEAD_BYTES, lengths);
+    const end = place + HEAD_BYTES + lengths.reduce((sum, length) => sum + length);
+    if (end > journal.length) return;
+    yield {
+      kind: KINDS[journal.readUInt32LE(place)] as RecordKind,
+      inode: journal.readBigUInt64LE(place + 16),
+      at: Number(journal.readBigUInt64LE(place + 24)),
+      from: String(from),
+      to: String(to),
+      data: data as Buffer,
+      length: end - place,
+    };
+    place = end;
+  }
+}
+
+function takeParts(journal: Buffer, start: number, lengths: readonly number[]): Buffer[] {
+  let place = start;
+  return lengths.map((length) => {
+    place += length;
+    return journal.subarray(place - length, place);
+  });
+}

@@ -1,0 +1,312 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { FileBytes } from './file-bytes.ts';
+import { type JournalRecord, readJournal } from './journal.ts';
+
+/**
+ * A disk that keeps what was synced and may lose everything else: bytes of files since the last fsync of the file, and
+ * entries of folders since the last fsync of the folder, each by itself. A power cut leaves any part of what was not synced,
+ * writes torn between two sectors. No file system keeps less than that.
+ */
+
+class FileNode {
+  readonly synced: FileBytes;
+  /** Since the last fsync, in order. */
+  unsynced: FileChange[] = [];
+
+  constructor(bytes?: Uint8Array) {
+    this.synced = new FileBytes(bytes);
+  }
+
+  sync(): void {
+    for (const change of this.unsynced) applyChange(this.synced, change);
+    this.unsynced = [];
+  }
+}
+
+type FileChange = Pick<JournalRecord, 'at' | 'data'> & { readonly kind: 'write' | 'truncate' };
+
+class FolderNode {
+  readonly seen: Entries = new Map();
+  readonly synced: Entries = new Map();
+}
+
+type Node = FileNode | FolderNode;
+type Entries = Map<string, Node>;
+
+interface Entry {
+  readonly folder: FolderNode;
+  readonly name: string;
+  readonly node: Node;
+}
+
+/** Of a folder, or of two by a rename, which takes effect whole or not at all. */
+interface EntryChange {
+  readonly removed?: Entry;
+  readonly added?: Entry;
+}
+
+/** Names with the bytes of files; undefined: a folder. */
+export type DiskState = ReadonlyMap<string, Buffer | undefined>;
+
+/** How much of what was not synced a power cut leaves. */
+export type Leaves = 'nothing' | 'the first changes' | 'any changes';
+
+export class SimulatedDisk {
+  readonly root: string;
+  readonly journal: string;
+  private rootNode = new FolderNode();
+  private inodes = new Map<bigint, Node>();
+  private unsynced: EntryChange[] = [];
+  private bytesRead = 0;
+
+  /** @param root what is there is durable */
+  constructor(root: string, journal: string) {
+    this.root = root;
+    this.journal = journal;
+    writeFileSync(journal, '');
+    this.load(readState(root));
+  }
+
+  /** Settings of a process whose writes are followed. */
+  settings(layer: string): Record<string, string> {
+    return {
+      LD_PRELOAD: layer,
+      RELATA_TEST_POWER_ROOT: this.root,
+      RELATA_TEST_POWER_JOURNAL: this.journal,
+      UV_USE_IO_URING: '0',
+    };
+  }
+
+  /**
+   * Takes up what processes did since the last time. @param stopAt how many records at most
+   * @returns how many records it took
+   */
+  follow(stopAt = Number.POSITIVE_INFINITY): number {
+    let count = 0;
+    for (const record of readJournal(readFileSync(this.journal).subarray(this.bytesRead))) {
+      if (count === stopAt) break;
+      this.take(record);
+      count += 1;
+      this.bytesRead += record.length;
+    }
+    return count;
+  }
+
+  /** How much there is to follow. */
+  countRecords(): number {
+    return [...readJournal(readFileSync(this.journal).subarray(this.bytesRead))].length;
+  }
+
+  /** What all processes see, as long as the power stays. */
+  current(): DiskState {
+    return listState(
+      this.rootNode,
+      (folder) => folder.seen,
+      (file) => {
+        const bytes = new FileBytes(file.synced.bytes());
+        for (const change of file.unsynced) applyChange(bytes, change);
+        return bytes;
+      },
+    );
+  }
+
+  /** @returns what a power cut at this moment can leave */
+  leave(leaves: Leaves, random: () => number): DiskState {
+    const entries = new Map<FolderNode, Entries>();
+    const entriesOf = (folder: FolderNode) => {
+      const known = entries.get(folder) ?? new Map(folder.synced);
+      entries.set(folder, known);
+      return known;
+    };
+    for (const change of choose(this.unsynced, leaves, random)) applyEntry(change, entriesOf);
+    return listState(this.rootNode, entriesOf, (file) => tearFile(file, leaves, random));
+  }
+
+  /** Makes a state what is really on the disk. No process may be running. */
+  become(state: DiskState): void {
+    for (const name of readdirSync(this.root)) rmSync(join(this.root, name), { recursive: true });
+    for (const [name, bytes] of state) {
+      const path = join(this.root, name);
+      if (bytes === undefined) mkdirSync(path, { mode: 0o700 });
+      else writeFileSync(path, bytes, { mode: 0o600 });
+    }
+    writeFileSync(this.journal, '');
+    this.load(state);
+  }
+
+  private load(state: DiskState): void {
+    this.rootNode = new FolderNode();
+    this.inodes = new Map();
+    this.unsynced = [];
+    this.bytesRead = 0;
+    for (const [name, bytes] of state) {
+      const { folder, name: last } = this.place(join(this.root, name));
+      const node = bytes === undefined ? new FolderNode() : new FileNode(bytes);
+      folder.seen.set(last, node);
+      folder.synced.set(last, node);
+    }
+  }
+
+  private take(record: JournalRecord): void {
+    const { kind, inode, from, to } = record;
+    switch (kind) {
+      case 'open':
+        this.inodes.set(inode, this.find(from));
+        return;
+      case 'create':
+        this.inodes.set(inode, this.add(from, new FileNode()));
+        return;
+      case 'mkdir':
+        this.add(from, new FolderNode());
+        return;
+      case 'rename':
+        this.change({ removed: this.entry(from), added: { ...this.place(to), node: this.find(from) } });
+        return;
+      case 'unlink':
+        this.change({ removed: this.entry(from) });
+        return;
+      default:
+        this.takeBytes({ ...record, kind });
+    }
+  }
+
+  private takeBytes({
+    kind,
+    inode,
+    at,
+    data,
+  }: JournalRecord & { kind: 'write' | 'truncate' | 'sync' }): void {
+    const node = this.inodes.get(inode);
+    if (node instanceof FolderNode) this.syncFolder(node);
+    else if (kind === 'sync') node?.sync();
+    else node?.unsynced.push({ kind, at, data });
+  }
+
+  private add(path: string, node: Node): Node {
+    this.change({ added: { ...this.place(path), node } });
+    return node;
+  }
+
+  private entry(path: string): Entry {
+    return { ...this.place(path), node: this.find(path) };
+  }
+
+  private change(change: EntryChange): void {
+    applyEntry(change, (folder) => folder.seen);
+    this.unsynced.push(change);
+  }
+
+  private syncFolder(folder: FolderNode): void {
+    const isOf = ({ added, removed }: EntryChange) => added?.folder === folder || removed?.folder === folder;
+    for (const change of this.unsynced.filter(isOf)) applyEntry(change, ({ synced }) => synced);
+    this.unsynced = this.unsynced.filter((change) => !isOf(change));
+  }
+
+  private find(path: string): Node {
+    if (path === this.root) return this.rootNode;
+    const { folder, name } = this.place(path);
+    const node = folder.seen.get(name);
+    assert.ok(node, `the journal made ${path}`);
+    return node;
+  }
+
+  private place(path: string): { folder: FolderNode; name: string } {
+    const folder = this.find(dirname(path));
+    assert.ok(folder instanceof FolderNode, dirname(path));
+    return { folder, name: basename(path) };
+  }
+}
+
+function applyChange(bytes: FileBytes, { kind, at, data }: FileChange): void {
+  if (kind === 'write') bytes.write(at, data);
+  else bytes.resize(at);
+}
+
+function applyEntry({ removed, added }: EntryChange, entriesOf: (folder: FolderNode) => Entries): void {
+  if (removed !== undefined) {
+    const entries = entriesOf(removed.folder);
+    if (entries.get(removed.name) === removed.node) entries.delete(removed.name);
+  }
+  if (added !== undefined) entriesOf(added.folder).set(added.name, added.node);
+}
+
+function choose<Change>(changes: readonly Change[], leaves: Leaves, random: () => number): readonly Change[] {
+  if (leaves === 'nothing') return [];
+  if (leaves === 'the first changes') return changes.slice(0, Math.floor(random() * (changes.length + 1)));
+  const share = random();
+  return changes.filter(() => random() < share);
+}
+
+function tearFile(file: FileNode, leaves: Leaves, random: () => number): FileBytes {
+  const bytes = new FileBytes(file.synced.bytes());
+  const kept = choose(file.unsynced, leaves, random);
+  if (leaves !== 'any changes') {
+    for (const change of kept) applyChange(bytes, change);
+    return bytes;
+  }
+  const whole = new Set(kept);
+  for (const change of file.unsynced) {
+    const share = random() < WHOLE_WRITES ? 1 : 0.5;
+    tear(bytes, change, { share: whole.has(change) ? share : 0, random });
+  }
+  return bytes;
+}
+
+/** Of the writes that are left, those that are not torn. */
+const WHOLE_WRITES = 0.7;
+const SECTOR_BYTES = [512, 4_096];
+
+/** Leaves some sectors of a write; a file system may store the size of a file without the bytes. */
+function tear(
+  bytes: FileBytes,
+  change: FileChange,
+  { share, random }: { share: number; random: () => number },
+): void {
+  const { kind, at, data } = change;
+  if (kind === 'truncate') {
+    if (share > 0) applyChange(bytes, change);
+    return;
+  }
+  const sector = SECTOR_BYTES[Math.floor(random() * SECTOR_BYTES.length)] ?? 512;
+  for (let start = 0; start < data.length; ) {
+    const end = Math.min(data.length, start + sector - ((at + start) % sector));
+    if (random() < share) bytes.write(at + start, data.subarray(start, end));
+    start = end;
+  }
+  if (random() < 0.2) bytes.resize(Math.max(bytes.size, at + data.length));
+}
+
+function listState(
+  root: FolderNode,
+  entriesOf: (folder: FolderNode) => Entries,
+  bytesOf: (file: FileNode) => FileBytes,
+): DiskState {
+  const state = new Map<string, Buffer | undefined>();
+  const walk = (folder: FolderNode, path: string) => {
+    for (const [name, node] of entriesOf(folder)) {
+      const place = join(path, name);
+      if (node instanceof FolderNode) {
+        state.set(place, undefined);
+        walk(node, place);
+      } else state.set(place, bytesOf(node).bytes());
+    }
+  };
+  walk(root, '');
+  return state;
+}
+
+/** What is really there, without WAL indexes, which SQLite makes anew after a crash. */
+export function readState(root: string): DiskState {
+  const entries = readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter(({ name }) => !name.endsWith('-shm'))
+    .map((entry) => ({ entry, path: join(entry.parentPath, entry.name) }))
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
+  return new Map(
+    entries.map(({ entry, path }) => [
+      path.slice(root.length + 1),
+      entry.isDirectory() ? undefined : readFileSync(path),
+    ]),
+  );
+}
