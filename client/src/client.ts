@@ -41,7 +41,7 @@ export { RelataError, TaskError, UnreachableError } from './relata-error.ts';
 export type { RelatedQuery, RelationPlace } from './relations.ts';
 export type { PartRole, Role } from './session.ts';
 export type { ReportLine, TaskListQuery } from './tasks.ts';
-export type { AnswerOf, CallOptions, ClientOptions, InputOf, OperationName } from './transport.ts';
+export type { AnswerOf, BodyOf, CallOptions, ClientOptions, InputOf, OperationName } from './transport.ts';
 export type { EventType } from './webhooks.ts';
 export type * from './wire.ts';
 

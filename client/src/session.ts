@@ -1,5 +1,5 @@
 import type { BodyOf, CallOptions, Transport } from './transport.ts';
-import type { SignedIn, User } from './wire.ts';
+import type { PasskeyOptions, PasskeyWanted, SignedIn, User } from './wire.ts';
 
 export type Role = User['role'];
 /** A role for a part of the account. */
@@ -17,7 +17,33 @@ export function createSession({ call, sendJson, useCsrfToken }: Transport) {
     return session;
   }
   return {
-    signIn: (email: string, password: string) => enter('/management/session', { email, password }),
+    /** @param usePasskey  signs for a user who has passkeys, in a browser by `navigator.credentials.get` */
+    signIn: async (
+      email: string,
+      password: string,
+      usePasskey?: (wanted: PasskeyWanted['passkey']) => Promise<BodyOf<'postManagementSessionPasskey'>>,
+    ): Promise<SignedIn> => {
+      const body = { email, password };
+      const path = '/management/session';
+      const answer = await sendJson<SignedIn | PasskeyWanted>({ method: 'POST', path, body, retries: 0 });
+      if ('passkey' in answer) {
+        if (usePasskey === undefined) throw new Error('This user signs in with a passkey as well.');
+        return enter('/management/session/passkey', await usePasskey(answer.passkey));
+      }
+      useCsrfToken(answer.csrfToken);
+      return answer;
+    },
+    listPasskeys: (options: CallOptions = {}) => call('getManagementSessionPasskeys', {}, options),
+    /** @param make  makes it, in a browser by `navigator.credentials.create` */
+    addPasskey: async (
+      name: string,
+      make: (wanted: PasskeyOptions) => Promise<Omit<BodyOf<'postManagementSessionPasskeys'>, 'name'>>,
+    ) => {
+      const wanted = await call('postManagementSessionPasskeysStart', {}, {});
+      return call('postManagementSessionPasskeys', { body: { name, ...(await make(wanted)) } }, {});
+    },
+    removePasskey: (id: number, options: CallOptions = {}) =>
+      call('deleteManagementSessionPasskeysById', { path: { id } }, options),
     findWays: (options: CallOptions = {}) => call('getManagementSessionWays', {}, options),
     /** @returns where the browser goes to sign in with the company account */
     startCompanyAccount: async (options: CallOptions = {}): Promise<string> =>
@@ -67,6 +93,9 @@ export function createUsers({ call }: Transport) {
       call('patchManagementUsersById', { path: { id }, body: change }, options),
     delete: (id: number, options: CallOptions = {}) =>
       call('deleteManagementUsersById', { path: { id } }, options),
+    /** Of somebody who lost them. */
+    removePasskeys: (id: number, options: CallOptions = {}) =>
+      call('deleteManagementUsersByIdPasskeys', { path: { id } }, options),
     listInvitations: (options: CallOptions = {}) =>
       call('getManagementInvitations', { query: { limit: 1000 } }, options),
     /** The answer, and only this one, carries the link. */

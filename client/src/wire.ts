@@ -409,7 +409,7 @@ export type Error = {
   /** the HTTP status */
   code: number;
   /** one word for programs; the list is closed */
-  reason: "answer_not_kept" | "answer_too_large" | "answers_unread" | "attempt_ended" | "bad_request" | "body_encoding" | "body_not_json" | "body_not_unpacked" | "body_slow" | "body_stalled" | "body_too_large" | "changed_meanwhile" | "channel_building" | "channel_busy" | "channel_rows_left_out" | "channel_shrunk" | "channel_undelivered" | "channel_unfit" | "company_sign_in_absent" | "confirm_missing" | "console_missing" | "csrf_refused" | "delete_guard" | "deletes_not_exact" | "email_taken" | "expectation_failed" | "format_unreadable" | "full_update_batch_failed" | "full_update_empty" | "full_update_in_doubt" | "full_update_incomplete" | "full_update_missing" | "full_update_other" | "full_update_started" | "group_not_empty" | "headers_too_large" | "idempotency_key_reused" | "key_beyond_own" | "last_owner" | "link_ended" | "links_of_rule" | "mapping_unfit" | "method_not_allowed" | "no_known_identifier" | "no_products" | "no_role" | "not_found" | "not_ready" | "not_signed_in" | "nothing_to_restore" | "origin_refused" | "password_wrong" | "pipeline_busy" | "pipeline_file_missing" | "pipeline_running" | "pipeline_too_soon" | "product_invalid" | "products_too_few" | "project_required" | "provider_refused" | "provider_unavailable" | "query_invalid" | "rate_limited" | "relation_not_ready" | "request_invalid" | "request_timeout" | "role_of_groups" | "role_refused" | "rows_rejected" | "scope_refused" | "search_absent" | "search_not_ready" | "search_too_broad" | "search_too_long" | "secret_key_missing" | "secret_unreadable" | "sign_in_limited" | "sign_in_refused" | "sign_in_unstored" | "source_unreadable" | "storage_full" | "task_ended" | "task_taking_effect" | "task_uploading" | "token_missing" | "too_many_identifiers" | "too_many_looks" | "too_many_pipelined" | "too_many_products" | "too_many_waits" | "unexpected" | "uri_too_long" | "webhook_refused" | "webhook_token_missing";
+  reason: "answer_not_kept" | "answer_too_large" | "answers_unread" | "attempt_ended" | "bad_request" | "body_encoding" | "body_not_json" | "body_not_unpacked" | "body_slow" | "body_stalled" | "body_too_large" | "changed_meanwhile" | "channel_building" | "channel_busy" | "channel_rows_left_out" | "channel_shrunk" | "channel_undelivered" | "channel_unfit" | "company_sign_in_absent" | "confirm_missing" | "console_missing" | "csrf_refused" | "delete_guard" | "deletes_not_exact" | "email_taken" | "expectation_failed" | "format_unreadable" | "full_update_batch_failed" | "full_update_empty" | "full_update_in_doubt" | "full_update_incomplete" | "full_update_missing" | "full_update_other" | "full_update_started" | "group_not_empty" | "headers_too_large" | "idempotency_key_reused" | "key_beyond_own" | "last_owner" | "link_ended" | "links_of_rule" | "mapping_unfit" | "method_not_allowed" | "no_known_identifier" | "no_products" | "no_role" | "not_found" | "not_ready" | "not_signed_in" | "nothing_to_restore" | "origin_refused" | "passkey_refused" | "password_wrong" | "pipeline_busy" | "pipeline_file_missing" | "pipeline_running" | "pipeline_too_soon" | "product_invalid" | "products_too_few" | "project_required" | "provider_refused" | "provider_unavailable" | "query_invalid" | "rate_limited" | "relation_not_ready" | "request_invalid" | "request_timeout" | "role_of_groups" | "role_refused" | "rows_rejected" | "scope_refused" | "search_absent" | "search_not_ready" | "search_too_broad" | "search_too_long" | "secret_key_missing" | "secret_unreadable" | "sign_in_limited" | "sign_in_refused" | "sign_in_unstored" | "source_unreadable" | "storage_full" | "task_ended" | "task_taking_effect" | "task_uploading" | "token_missing" | "too_many_identifiers" | "too_many_looks" | "too_many_pipelined" | "too_many_products" | "too_many_waits" | "unexpected" | "uri_too_long" | "webhook_refused" | "webhook_token_missing";
   message: string;
   requestId?: string;
   details?: Array<string>;
@@ -962,6 +962,63 @@ export type Ontology = {
   /** what the project calls units, to a spelling of the table of units: {"Daumen":"in"} */
   unitAliases?: Record<string, string>;
   attributes: Array<Attribute>;
+};
+
+export type Passkey = {
+  id: number;
+  name: string;
+  /** where it was added; browsers use it nowhere else */
+  host: string;
+  /** epoch milliseconds */
+  createdAt: number;
+  /** the last sign-in with it */
+  usedAt: number | null;
+};
+
+export type PasskeyOptions = {
+  /** good once, for 5 minutes */
+  challenge: string;
+  rp: {
+    id: string;
+    name: string;
+  };
+  user: {
+    id: string;
+    name: string;
+    displayName: string;
+  };
+  pubKeyCredParams: Array<{
+    type: "public-key";
+    alg: number;
+  }>;
+  /** milliseconds */
+  timeout: number;
+  attestation: "none";
+  authenticatorSelection: {
+    residentKey: "discouraged";
+    userVerification: "discouraged";
+  };
+  excludeCredentials: Array<{
+    id: string;
+    type: "public-key";
+    transports: Array<string>;
+  }>;
+};
+
+export type PasskeyWanted = {
+  passkey: {
+    /** good once, for 5 minutes */
+    challenge: string;
+    rpId: string;
+    /** milliseconds */
+    timeout: number;
+    userVerification: "discouraged";
+    allowCredentials: Array<{
+      id: string;
+      type: "public-key";
+      transports: Array<string>;
+    }>;
+  };
 };
 
 export type Pipeline = {
@@ -1777,6 +1834,8 @@ export type User = {
   /** the last time */
   signedInAt: number | null;
   signsInWith: "password" | "company-account";
+  /** how many */
+  passkeys: number;
 };
 
 export type WebhookDelivery = {
@@ -2115,7 +2174,7 @@ export interface Operations {
       email: string;
       password: string;
     };
-    answer: SignedIn;
+    answer: SignedIn | PasskeyWanted;
   };
   /** Who is signed in */
   getManagementSession: {
@@ -2128,6 +2187,19 @@ export interface Operations {
       /** where a user with a company account signs out there too */
       providerSignOutUrl?: string;
     };
+  };
+  /** Sign in with a passkey, after the password */
+  postManagementSessionPasskey: {
+    body: {
+      id: string;
+      /** base64url */
+      clientDataJSON: string;
+      /** base64url */
+      authenticatorData: string;
+      /** base64url */
+      signature: string;
+    };
+    answer: SignedIn;
   };
   /** What an owner link or an invitation is for */
   postManagementLinksCheck: {
@@ -2212,6 +2284,43 @@ export interface Operations {
   };
   /** End one of your own sessions */
   deleteManagementSessionsById: {
+    path: { id: number; };
+    answer: {
+      status: "success";
+    };
+  };
+  /** List your own passkeys */
+  getManagementSessionPasskeys: {
+    answer: {
+      items: Array<Passkey>;
+    };
+  };
+  /** Add the passkey that the browser made */
+  postManagementSessionPasskeys: {
+    body: {
+      name: string;
+      id: string;
+      /** base64url */
+      clientDataJSON: string;
+      /** base64url */
+      attestationObject: string;
+      transports?: Array<string>;
+    };
+    answer: Passkey;
+  };
+  /** Begin to add a passkey */
+  postManagementSessionPasskeysStart: {
+    answer: PasskeyOptions;
+  };
+  /** Remove one of your own passkeys */
+  deleteManagementSessionPasskeysById: {
+    path: { id: number; };
+    answer: {
+      status: "success";
+    };
+  };
+  /** Remove the passkeys of a user who lost them */
+  deleteManagementUsersByIdPasskeys: {
     path: { id: number; };
     answer: {
       status: "success";
@@ -3207,6 +3316,7 @@ export const operations = {
   postManagementSession: ['POST', '/management/session'],
   getManagementSession: ['GET', '/management/session'],
   deleteManagementSession: ['DELETE', '/management/session'],
+  postManagementSessionPasskey: ['POST', '/management/session/passkey'],
   postManagementLinksCheck: ['POST', '/management/links/check'],
   postManagementOwner: ['POST', '/management/owner'],
   postManagementInvitationsAccept: ['POST', '/management/invitations/accept'],
@@ -3217,6 +3327,11 @@ export const operations = {
   deleteManagementSessions: ['DELETE', '/management/sessions'],
   getManagementSessions: ['GET', '/management/sessions'],
   deleteManagementSessionsById: ['DELETE', '/management/sessions/{id}'],
+  getManagementSessionPasskeys: ['GET', '/management/session/passkeys'],
+  postManagementSessionPasskeys: ['POST', '/management/session/passkeys'],
+  postManagementSessionPasskeysStart: ['POST', '/management/session/passkeys/start'],
+  deleteManagementSessionPasskeysById: ['DELETE', '/management/session/passkeys/{id}'],
+  deleteManagementUsersByIdPasskeys: ['DELETE', '/management/users/{id}/passkeys'],
   getManagementUsers: ['GET', '/management/users'],
   patchManagementUsersById: ['PATCH', '/management/users/{id}'],
   deleteManagementUsersById: ['DELETE', '/management/users/{id}'],

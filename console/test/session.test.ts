@@ -106,6 +106,52 @@ test('the account page lists the sessions and ends those elsewhere (§5.6 rule 1
   await elsewhere.getByRole('heading', { name: 'Sign in to Relata' }).waitFor();
 });
 
+test('a passkey is added, asked for after the password, and removed by another owner (§5.8)', async (t) => {
+  const console = await startConsole(t);
+  const { page: owner, password } = await enterAsOwner(console);
+  const { link = assert.fail('no link') } = await console.service.relata.users.invite(
+    'cy@x.example',
+    'viewer',
+  );
+  const page = await console.open();
+  // Browsers take no passkey at an IP address.
+  await page.goto(link.replace('127.0.0.1', 'localhost'));
+  await fill(page, { Name: 'Cy', Password: password });
+  await page.getByRole('button', { name: 'Accept the invitation' }).click();
+  await page.getByRole('link', { name: 'Account' }).click();
+  await page.getByRole('button', { name: 'Add a passkey' }).click();
+  await fill(page, { 'Name of the passkey': 'Stick' });
+  assert.deepEqual(await findBarriers(page), []);
+  const devices = await page.context().newCDPSession(page);
+  await devices.send('WebAuthn.enable');
+  const { authenticatorId } = await devices.send('WebAuthn.addVirtualAuthenticator', {
+    options: { protocol: 'ctap2', transport: 'usb', automaticPresenceSimulation: true },
+  });
+  await page.getByRole('button', { name: 'Ask the device' }).click();
+  await page.getByText('for localhost, never used').waitFor();
+  const { credentials } = await devices.send('WebAuthn.getCredentials', { authenticatorId });
+  assert.equal(credentials[0]?.rpId, 'localhost');
+
+  const signIn = async () => {
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+    await fill(page, { 'E-mail': 'cy@x.example', Password: password });
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  };
+  await signIn();
+  await page.getByRole('link', { name: 'Account' }).click();
+  await page.getByText('for localhost').waitFor();
+  assert.equal(await page.getByText('never used').count(), 0);
+
+  await devices.send('WebAuthn.clearCredentials', { authenticatorId });
+  await signIn();
+  await page.getByRole('alert').getByText('No passkey was used').waitFor();
+  await owner.getByRole('link', { name: 'Account' }).click();
+  await owner.getByRole('button', { name: 'Remove the passkeys of Cy' }).click();
+  await owner.getByRole('button', { name: 'Remove the passkeys of Cy' }).waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.getByRole('link', { name: 'Account' }).waitFor();
+});
+
 test("somebody signs in with the company's account, and out there too (§5.7)", async (t) => {
   const child = spawn(process.execPath, [PROVIDER], { stdio: ['pipe', 'pipe', 'ignore'] });
   t.after(() => child.kill());

@@ -10,7 +10,9 @@ import { Ago, Code } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { useRelata, useRights, useSession } from '../state/session.tsx';
 import { PartRoles } from './part-roles.tsx';
+import { Passkeys } from './passkeys.tsx';
 import { Sessions } from './sessions.tsx';
+import { UserActions } from './user-actions.tsx';
 
 const ROLES: readonly Choice[] = [
   ['none', 'none: only parts of the account'],
@@ -34,6 +36,7 @@ export function Account() {
       {canManageUsers && <Users self={user.id} />}
       {canManageUsers && <Invitations />}
       {user.signsInWith === 'password' && <Password />}
+      {user.signsInWith === 'password' && <Passkeys />}
       <Sessions />
     </Page>
   );
@@ -93,22 +96,13 @@ function Users({ self }: { self: number }) {
                         onChange={(event) => setRole(user, event.target.value)}
                       />
                     </td>
-                    <td className="actions">
-                      {user.role !== 'owner' && user.signsInWith === 'password' && (
-                        <IconButton
-                          icon="projects"
-                          label={`Roles of ${user.name} in parts`}
-                          onClick={() => setChanged(user)}
-                        />
-                      )}
-                      {user.id !== self && (
-                        <IconButton
-                          icon="cross"
-                          label={`Remove ${user.name}`}
-                          onClick={() => setRemoved(user)}
-                        />
-                      )}
-                    </td>
+                    <UserActions
+                      user={user}
+                      isSelf={user.id === self}
+                      onRoles={() => setChanged(user)}
+                      onPasskeys={() => void relata.users.removePasskeys(user.id).then(reread, tell.bad)}
+                      onRemove={() => setRemoved(user)}
+                    />
                   </tr>
                 ))}
               </tbody>

@@ -3,7 +3,7 @@ import { Button } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { TextField } from '../parts/forms/field.tsx';
 import { ErrorNote } from '../parts/page.tsx';
-import { useSession } from '../state/session.tsx';
+import { askDevice, useSession } from '../state/session.tsx';
 
 /** Over the page whose session has ended while something on it was not saved: nothing of it is lost. */
 export function SignInAgain() {
@@ -24,7 +24,7 @@ export function SignInAgain() {
     const password = String(new FormData(event.currentTarget).get('password'));
     setBusy(true);
     setError(undefined);
-    await goOn(relata.session.signIn(user.email, password)).catch(setError);
+    await goOn(relata.session.signIn(user.email, password, askDevice)).catch(setError);
     setBusy(false);
   };
   const stay = () => undefined;

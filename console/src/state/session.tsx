@@ -116,7 +116,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
       leave: () => enter(null, connect()),
       async signIn(email, password) {
         const client = connect();
-        enter({ kind: 'user', session: await client.session.signIn(email, password) }, client);
+        enter({ kind: 'user', session: await client.session.signIn(email, password, askDevice) }, client);
       },
       async useKey(key) {
         const client = connect({ key });
@@ -137,6 +137,10 @@ export function SessionProvider({ children }: { children: ReactNode }) {
   );
   return <Context value={state}>{children}</Context>;
 }
+
+/** Loaded by those who have a passkey. */
+export const askDevice: Parameters<Relata['session']['signIn']>[2] = async (wanted) =>
+  (await import('./authenticator.ts')).usePasskey(wanted);
 
 /** @returns where the company's provider signs out too */
 const endSession = async (relata: Relata, everywhere: boolean): Promise<string | undefined> =>

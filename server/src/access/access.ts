@@ -24,16 +24,19 @@ import {
   createLinkCheck,
   createOwnerLinks,
   createOwnSessions,
+  createPasskeys,
   createPasswordLimit,
   createSessionFinder,
   createSignIn,
   createUserManagement,
+  dropChallengesUpTo,
   dropInvitationsUpTo,
   dropOwnerLinksUpTo,
   type Invitations,
   type LinkCheck,
   type OwnerLinks,
   type OwnSessions,
+  type Passkeys,
   removeRolesIn,
   type SessionFinder,
   type SignIn,
@@ -48,6 +51,7 @@ type Users = Pick<SessionFinder, 'findUser'> &
   SignIn &
   CompanySignIn &
   OwnSessions &
+  Passkeys &
   OwnerLinks &
   UserManagement &
   Invitations &
@@ -124,6 +128,7 @@ function createUsers({ database, clock, projects, oidc }: Omit<AccessParts, 'pos
     forgetUsers: sessions.dropCache,
     ...createSignIn(parts),
     ...createOwnSessions(parts),
+    ...createPasskeys(parts),
     ...createCompanySignIn(parts),
     ...createOwnerLinks(parts),
     ...createUserManagement(parts),
@@ -135,6 +140,7 @@ function createUsers({ database, clock, projects, oidc }: Omit<AccessParts, 'pos
       await limit.dropEnded();
       await dropOwnerLinksUpTo(database, now);
       await dropInvitationsUpTo(database, now);
+      await dropChallengesUpTo(database, now);
     },
   };
 }

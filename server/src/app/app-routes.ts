@@ -2,6 +2,7 @@
 import type { createAccess } from '../access/access.ts';
 import { apiKeyRoutes } from '../access/keys/api-key-routes.ts';
 import { ownSessionRoutes } from '../access/users/own-session-routes.ts';
+import { passkeyRoutes } from '../access/users/passkey-routes.ts';
 import { sessionRoutes } from '../access/users/session-routes.ts';
 import { userRoutes } from '../access/users/user-routes.ts';
 import { agentRoutes } from '../agents/agent-routes.ts';
@@ -56,6 +57,7 @@ const ROUTES = [
   apiKeyRoutes,
   sessionRoutes,
   ownSessionRoutes,
+  passkeyRoutes,
   userRoutes,
   statisticsRoutes,
   taskRoutes,

@@ -20,6 +20,7 @@ export type FailureCode =
   | 'provider_refused'
   | 'attempt_ended'
   | 'no_role'
+  | 'passkey_refused'
   | 'role_of_groups'
   | 'last_owner'
   | 'project_required'

@@ -44,7 +44,21 @@ export interface ControlSchema {
     signed_in_at: number | null;
     issuer: string | null;
     subject: string | null;
+    passkeys: Generated<number>;
   };
+  passkey: {
+    id: Generated<number>;
+    user_id: number;
+    name: string;
+    credential_id: string;
+    public_key: string;
+    counter: number;
+    transports: string;
+    host: string;
+    created_at: number;
+    used_at: number | null;
+  };
+  passkey_challenge: { hash: string; user_id: number; purpose: 'add' | 'sign-in'; expires_at: number };
   console_session: {
     id: Generated<number>;
     user_id: number;

@@ -80,7 +80,9 @@ const EVENTS = ['service_event', 'webhook_endpoint', 'webhook_message', 'webhook
   .join(' ');
 /** Of the users of the console. */
 const USERS = `alter table console_session drop column address, drop column user_agent;
-  alter table console_user drop column issuer, drop column subject, drop column roles;
+  alter table console_user drop column issuer, drop column subject, drop column roles,
+    drop column passkeys;
+  drop table passkey; drop table passkey_challenge;
   alter table invitation drop column roles;`;
 
 export interface Earlier {

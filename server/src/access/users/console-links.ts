@@ -9,3 +9,7 @@ export const consoleUrl = (base: string): string => `${base}/console/`;
 export function invitationUrl(base: string, token: string): string {
   return `${base}/console/#/invitation/${token}`;
 }
+
+/** Where the page is that calls: as it says, which was checked to be here, or where browsers find the service. */
+export const originOf = ({ origin }: { readonly origin?: string | undefined }, base: string): string =>
+  origin ?? new URL(base).origin;

@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely';
 import type { PagePlace } from '../../projects/projects.ts';
 import type { ControlSchema, ControlTransaction, Database } from '../../storage/storage.ts';
+import { removeChallengesOf } from './passkey-store.ts';
 import type { SecretHash, User } from './user.ts';
 import { toUser } from './user-store.ts';
 
@@ -36,6 +37,7 @@ export async function findSession(
       'roles',
       'console_user.created_at',
       'signed_in_at',
+      'passkeys',
       'issuer',
     ])
     .where('hash', '=', hash)
@@ -123,7 +125,9 @@ export async function removeSessionByHash(tx: ControlTransaction, hash: SecretHa
   await tx.deleteFrom('console_session').where('hash', '=', hash).execute();
 }
 
+/** Also those that wait for a passkey. */
 export async function removeSessionsOf(tx: ControlTransaction, userId: number): Promise<void> {
+  await removeChallengesOf(tx, userId);
   await tx.deleteFrom('console_session').where('user_id', '=', userId).execute();
 }
 

@@ -34,6 +34,8 @@ export interface OpenedSession {
 /** The browser: where it is, what it is, and its previous session. */
 export interface Visitor {
   readonly address: string;
+  /** Of its page. */
+  readonly origin: string;
   readonly userAgent: string | undefined;
   /** The value of the session that its cookie holds, good or not. */
   readonly sessionValue: string | undefined;

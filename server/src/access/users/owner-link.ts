@@ -6,6 +6,7 @@ import { type OpenedSession, openSession, type Visitor } from './console-session
 import { removeSessionsOf } from './console-session-store.ts';
 import { removeInvitationsTo } from './invitation-store.ts';
 import { findOwnerLink, insertOwnerLink, removeOwnerLinks } from './owner-link-store.ts';
+import { removePasskeys } from './passkey-store.ts';
 import { hashPassword, refuseWeakPassword } from './password.ts';
 import { userChange, writeSessions } from './sign-in.ts';
 import { hashSecret, makeSecret, normalizeEmail, type User } from './user.ts';
@@ -107,6 +108,7 @@ async function makeOwner(
   if (known.accountId !== accountId) throw new ServiceError('email_taken');
   await updateUser(tx, { id: known.id, name, ...owner, passwordHash });
   await removeSessionsOf(tx, known.id);
+  await removePasskeys(tx, { userId: known.id });
   const details = describeChange({ name: known.name, role: known.role }, { name, role });
-  return { user: { ...known, name, ...owner }, what: 'recovered', details };
+  return { user: { ...known, name, ...owner, passkeys: 0 }, what: 'recovered', details };
 }

@@ -1,9 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
 import { csrfTokenOf, type Routes, type Server, type SessionCookie, serve } from '../../http/http.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Access } from '../access.ts';
-import { consoleUrl } from './console-links.ts';
+import { consoleUrl, originOf } from './console-links.ts';
 import type { OpenedSession, Visitor } from './console-session.ts';
+import { PasskeySignature, PasskeyWanted, toWanted } from './passkey-schemas.ts';
 import { userOf } from './user.ts';
 import {
   CompanyReturn,
@@ -42,6 +44,7 @@ export const sessionRoutes =
   (parts: SessionRouteParts): Routes =>
   (server) => {
     serveSignIn(server, parts);
+    servePasskey(server, parts);
     serveLinks(server, parts);
     serveSession(server, parts);
     serveCompanyAccount(server, parts);
@@ -52,10 +55,25 @@ function serveSignIn(server: Server, parts: SessionRouteParts): void {
     method: 'POST',
     path: '/management/session',
     config: open,
-    ...{ tags, summary: 'Sign in to the console', body: Credentials, answer },
+    ...{ tags, summary: 'Sign in to the console', body: Credentials },
+    answer: { 200: Type.Union([SignedIn, PasskeyWanted]) },
   } as const;
   serve(server, endpoint, async (request, reply) => {
     const opened = await parts.access.signIn(request.body, visitorOf(parts, request));
+    return 'challenge' in opened ? toWanted(opened) : answerOpened(parts, reply, opened);
+  });
+}
+
+function servePasskey(server: Server, parts: SessionRouteParts): void {
+  const endpoint = {
+    method: 'POST',
+    path: '/management/session/passkey',
+    config: open,
+    ...{ tags, summary: 'Sign in with a passkey, after the password', body: PasskeySignature },
+    answer: { 200: SignedIn },
+  } as const;
+  serve(server, endpoint, async (request, reply) => {
+    const opened = await parts.access.signInByPasskey(request.body, visitorOf(parts, request));
     return answerOpened(parts, reply, opened);
   });
 }
@@ -170,6 +188,7 @@ function serveCompanyAccount(server: Server, parts: SessionRouteParts): void {
   });
 }
 
+/** Sets the cookie of the session. */
 async function answerOpened(
   { access, cookie }: Pick<SessionRouteParts, 'access' | 'cookie'>,
   reply: FastifyReply,
@@ -180,11 +199,15 @@ async function answerOpened(
   return toSignedIn(described, csrfTokenOf(value));
 }
 
-function visitorOf({ cookie }: Pick<SessionRouteParts, 'cookie'>, request: FastifyRequest): Visitor {
+function visitorOf(
+  parts: Pick<SessionRouteParts, 'cookie' | 'findBaseUrl'>,
+  request: FastifyRequest,
+): Visitor {
   return {
+    origin: originOf(request.headers, parts.findBaseUrl()),
     address: request.ip,
     userAgent: request.headers['user-agent'],
-    sessionValue: cookie.read(request),
+    sessionValue: parts.cookie.read(request),
   };
 }
 

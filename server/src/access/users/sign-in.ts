@@ -5,6 +5,7 @@ import type { Account, Change, Projects } from '../../projects/projects.ts';
 import type { ControlTransaction, Database } from '../../storage/storage.ts';
 import { type OpenedSession, openSession, type Visitor } from './console-session.ts';
 import { removeSessionsOf } from './console-session-store.ts';
+import { type PasskeyWish, wishPasskey } from './passkey-wish.ts';
 import { hashPassword, isPassword, refuseWeakPassword } from './password.ts';
 import type { PasswordLimit } from './password-limit.ts';
 import { normalizeEmail, type User } from './user.ts';
@@ -23,7 +24,7 @@ interface PasswordChange {
 /** Signing in, each time in the audit log. Source: docs/interface.md §5.6. */
 export interface SignIn {
   /** An unknown address and a wrong password are alike. @throws sign_in_refused, _limited, _unstored */
-  signIn(given: Credentials, visitor: Visitor): Promise<OpenedSession>;
+  signIn(given: Credentials, visitor: Visitor): Promise<OpenedSession | PasskeyWish>;
   /** @throws not_signed_in when the user was deleted a moment ago */
   describeUser(caller: UserCaller): Promise<{ user: User; account: Account }>;
   /**
@@ -80,13 +81,19 @@ export function userChange(caller: UserCaller, what: string): Change {
   return { author: caller, action: `user.${what}`, subject };
 }
 
-async function signIn(parts: SignInParts, given: Credentials, visitor: Visitor): Promise<OpenedSession> {
+async function signIn(
+  parts: SignInParts,
+  given: Credentials,
+  visitor: Visitor,
+): Promise<OpenedSession | PasskeyWish> {
   const { database, clock, projects, limit } = parts;
   const attempt = { email: normalizeEmail(given.email), address: visitor.address };
   await limit.count(attempt);
   const user = await findUserByEmail(database.read, attempt.email);
   const isRight = await isPassword(given.password, user?.passwordHash);
   if (user === undefined || !isRight) throw new ServiceError('sign_in_refused');
+  // The attempt is forgiven with the passkey: who has only the password does not begin without end.
+  if (user.passkeys > 0) return wishPasskey(parts, user, { purpose: 'sign-in', origin: visitor.origin });
   const opened = await writeSessions(parts, async (tx) => {
     const present = await getUnchanged(tx, user);
     const session = await openSession(tx, { user: present, now: clock.now(), visitor });
@@ -100,7 +107,8 @@ async function signIn(parts: SignInParts, given: Credentials, visitor: Visitor):
 /** A user who was deleted, or whose password changed, since the check cannot sign in with the old one. */
 async function getUnchanged(tx: ControlTransaction, user: StoredUser): Promise<StoredUser> {
   const present = await findUser(tx, user);
-  if (present === undefined || present.passwordHash !== user.passwordHash)
+  const hasFewerFactors = user.passkeys === 0 && present !== undefined && present.passkeys > 0;
+  if (present === undefined || present.passwordHash !== user.passwordHash || hasFewerFactors)
     throw new ServiceError('sign_in_refused');
   return present;
 }

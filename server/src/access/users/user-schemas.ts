@@ -148,6 +148,7 @@ export const WireUser = Type.Object(
     createdAt: Instant,
     signedInAt: Type.Union([Instant, Type.Null()], { description: 'the last time' }),
     signsInWith: SignsInWith,
+    passkeys: Type.Integer({ description: 'how many' }),
   },
   { title: 'User' },
 );
@@ -197,8 +198,9 @@ export function toWireSession(session: ConsoleSession, currentId: number) {
   return { id, isCurrent: id === currentId, createdAt, usedAt, expiresAt, address, userAgent };
 }
 
-export function toWireUser({ id, email, name, role, roles, createdAt, signedInAt, signsInWith }: User) {
-  return { id, email, name, role, roles: [...roles], createdAt, signedInAt, signsInWith };
+export function toWireUser({ id, email, name, role, roles, ...user }: User) {
+  const { createdAt, signedInAt, signsInWith, passkeys } = user;
+  return { id, email, name, role, roles: [...roles], createdAt, signedInAt, signsInWith, passkeys };
 }
 
 export function toWireInvitation({ id, email, role, roles, createdAt, createdBy, expiresAt }: Invitation) {

@@ -39,13 +39,13 @@ export async function findUserByIdentity(
 
 export async function findUser(
   rows: Rows,
-  filter: { id: number; accountId: number },
+  filter: { id: number; accountId?: number },
 ): Promise<StoredUser | undefined> {
   const row = await rows
     .selectFrom('console_user')
     .selectAll()
     .where('id', '=', filter.id)
-    .where('account_id', '=', filter.accountId)
+    .$if(filter.accountId !== undefined, (query) => query.where('account_id', '=', filter.accountId ?? 0))
     .executeTakeFirst();
   return row && toStoredUser(row);
 }
@@ -143,6 +143,7 @@ export async function updateUser(
 
 /** Delete their sessions first. */
 export async function removeUser(tx: ControlTransaction, id: number): Promise<void> {
+  await tx.deleteFrom('passkey').where('user_id', '=', id).execute();
   await tx.deleteFrom('console_user').where('id', '=', id).execute();
 }
 
@@ -175,6 +176,7 @@ export function toUser(
     roles: readRoles(row),
     createdAt: row.created_at,
     signedInAt: row.signed_in_at,
+    passkeys: row.passkeys,
     signsInWith: row.issuer === null ? 'password' : 'company-account',
   };
 }

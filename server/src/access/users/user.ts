@@ -24,6 +24,8 @@ export interface User {
   readonly roles: readonly PartRole[];
   readonly createdAt: number;
   readonly signedInAt: number | null;
+  /** How many. */
+  readonly passkeys: number;
   readonly signsInWith: 'password' | 'company-account';
 }
 

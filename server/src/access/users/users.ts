@@ -11,6 +11,8 @@ export { createLinkCheck, type LinkCheck } from './link-check.ts';
 export { createOwnSessions, type OwnSessions } from './own-sessions.ts';
 export { createOwnerLinks, type OwnerLinks } from './owner-link.ts';
 export { dropOwnerLinksUpTo } from './owner-link-store.ts';
+export { dropChallengesUpTo } from './passkey-store.ts';
+export { createPasskeys, type Passkeys } from './passkeys.ts';
 export { createPasswordLimit } from './password-limit.ts';
 export { createSignIn, type SignIn } from './sign-in.ts';
 export { createUserManagement, type UserManagement } from './user-management.ts';

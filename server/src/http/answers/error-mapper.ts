@@ -41,6 +41,7 @@ const onTheWire = {
     message: 'This sign-in has ended or began in another window, begin it again here',
   },
   no_role: { status: 403, message: 'Your company account has no role here' },
+  passkey_refused: { status: 401, message: 'The passkey was not accepted, begin again with the password' },
   role_of_groups: { status: 409, message: 'The groups of the company account decide the role of this user' },
   last_owner: { status: 409, message: 'An account keeps its last owner' },
   project_required: { status: 400, message: 'The query parameter projectId is required' },

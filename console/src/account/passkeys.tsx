@@ -1,0 +1,83 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Button, IconButton } from '../parts/button.tsx';
+import { FormDialog } from '../parts/dialog.tsx';
+import { TextField } from '../parts/forms/field.tsx';
+import { Answer, Card } from '../parts/page.tsx';
+import { Ago } from '../parts/show.tsx';
+import { useTell } from '../parts/toasts.tsx';
+import { makePasskey } from '../state/authenticator.ts';
+import { useRelata } from '../state/session.tsx';
+
+/** The second factor of one's own sign-in. */
+export function Passkeys() {
+  const relata = useRelata();
+  const queries = useQueryClient();
+  const tell = useTell();
+  const [isOpen, setOpen] = useState(false);
+  const [name, setName] = useState('');
+  const passkeys = useQuery({
+    queryKey: ['passkeys'],
+    queryFn: ({ signal }) => relata.session.listPasskeys({ signal }),
+  });
+  const reread = () => queries.invalidateQueries({ queryKey: ['passkeys'] });
+  const add = async () => {
+    await relata.session.addPasskey(name, makePasskey);
+    setName('');
+    await reread();
+  };
+  return (
+    <Card
+      title="Passkeys"
+      actions={
+        <Button icon="plus" onClick={() => setOpen(true)}>
+          Add a passkey
+        </Button>
+      }
+    >
+      <Answer of={passkeys}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <p className="soft">None. With a passkey, a password alone signs nobody in as you.</p>
+          ) : (
+            <ul className="stack">
+              {items.map((one) => (
+                <li key={one.id} className="row spread">
+                  <span>
+                    {one.name}{' '}
+                    <span className="soft">
+                      for {one.host}, {one.usedAt === null ? 'never used' : <Ago at={one.usedAt} />}
+                    </span>
+                  </span>
+                  <IconButton
+                    icon="cross"
+                    label={`Remove the passkey ${one.name}`}
+                    onClick={() => void relata.session.removePasskey(one.id).then(reread, tell.bad)}
+                  />
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Answer>
+      <FormDialog
+        title="Add a passkey"
+        action="Ask the device"
+        isOpen={isOpen}
+        onClose={() => setOpen(false)}
+        onSubmit={add}
+        canSubmit={name.trim() !== ''}
+      >
+        <TextField
+          label="Name of the passkey"
+          value={name}
+          maxLength={255}
+          required
+          placeholder="Laptop"
+          hint="It is asked for after your password. Add a second one, on another device, in case you lose it."
+          onChange={(event) => setName(event.target.value)}
+        />
+      </FormDialog>
+    </Card>
+  );
+}

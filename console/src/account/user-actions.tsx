@@ -1,0 +1,30 @@
+import type { User } from '@relata/client';
+import { IconButton } from '../parts/button.tsx';
+
+/** What an owner does with a user, where it makes sense. */
+export function UserActions({
+  user,
+  isSelf,
+  onRoles,
+  onPasskeys,
+  onRemove,
+}: {
+  user: User;
+  isSelf: boolean;
+  onRoles(): void;
+  onPasskeys(): void;
+  onRemove(): void;
+}) {
+  const { name, role, signsInWith, passkeys } = user;
+  return (
+    <td className="actions">
+      {role !== 'owner' && signsInWith === 'password' && (
+        <IconButton icon="projects" label={`Roles of ${name} in parts`} onClick={onRoles} />
+      )}
+      {!isSelf && passkeys > 0 && (
+        <IconButton icon="key" label={`Remove the passkeys of ${name}`} onClick={onPasskeys} />
+      )}
+      {!isSelf && <IconButton icon="cross" label={`Remove ${name}`} onClick={onRemove} />}
+    </td>
+  );
+}
