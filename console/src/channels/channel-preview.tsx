@@ -57,11 +57,7 @@ export function PreviewCard({ preview }: Pick<Tried, 'preview'>) {
       <ErrorNote error={error} />
       {isFetching && data === undefined && <Loading />}
       {data && !error && (
-        <div
-          className="stack wide"
-          style={{ opacity: isPlaceholderData ? 0.6 : 1 }}
-          aria-busy={isPlaceholderData}
-        >
+        <div className="stack wide" aria-busy={isPlaceholderData}>
           <p role="status">{describeLook(data)}</p>
           <Problems problems={listProblems(data)} />
           <Rows rows={data.rows} />

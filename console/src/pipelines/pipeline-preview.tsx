@@ -169,7 +169,7 @@ function Rows({ rows, isOld, made }: { rows: readonly PreviewRow[]; isOld: boole
   const shown = rows.filter((row, at) => isAll || at < FIRST_ROWS || hasProblems(row));
   const good = rows.filter(({ product }) => product !== undefined).length;
   return (
-    <div className="stack" style={{ opacity: isOld ? 0.6 : 1 }} aria-busy={isOld}>
+    <div className="stack" aria-busy={isOld}>
       <p className="soft" role="status">
         {countOf(rows.length, 'row')}, {countOf(good, made)}, {formatCount(rows.filter(hasProblems).length)}{' '}
         with problems

@@ -100,7 +100,7 @@ function Survey({ survey, isOld }: { survey: RelationSurvey; isOld: boolean }) {
   }
   const { withResults = 0, withoutResults, share = 0, mostReturned = [], examples = [] } = survey;
   return (
-    <div className="stack wide" style={{ opacity: isOld ? 0.6 : 1 }} aria-live="polite" aria-busy={isOld}>
+    <div className="stack wide" aria-live="polite" aria-busy={isOld}>
       <dl className="figures">
         <Products label="From" count={survey.source?.products ?? 0} />
         <Products label="To" count={survey.target?.products ?? 0} />
