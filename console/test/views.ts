@@ -192,7 +192,7 @@ export async function showView(page: Page, { address, heading, open }: View): Pr
   await page.waitForFunction(
     () =>
       !/Loading …|Counting …/.test(document.body.textContent ?? '') &&
-      // What is about to be replaced is drawn paler.
+      // What is about to be replaced is drawn in grey.
       document.querySelector('[aria-busy=true]') === null,
   );
 }
