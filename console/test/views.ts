@@ -192,7 +192,6 @@ export async function showView(page: Page, { address, heading, open }: View): Pr
   await page.waitForFunction(
     () =>
       !/Loading …|Counting …/.test(document.body.textContent ?? '') &&
-      // What is about to be replaced is drawn paler.
       document.querySelector('[aria-busy=true]') === null,
   );
 }
