@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { PASSWORD } from '../browser.ts';
+import { signIn, signUpOwner } from '../people.ts';
+import { byUrl } from '../pipelines/pipeline-project.ts';
+import type { TestService } from '../test-service.ts';
+
+/** What the store of a release holds for the tests of later ones, a little of each kind, and how it is read again. */
+
+/** What a caller of the release remembers. */
+export interface Remembered {
+  readonly projectId: number;
+  /** Its full update is open: one batch is accepted and not committed. */
+  readonly openProjectId: number;
+  readonly readKey: string;
+  readonly email: string;
+  /** Path of a published file. */
+  readonly published: string;
+}
+
+const PRODUCTS = [
+  {
+    ...{ identifier: 'A-1', name: 'Drill', categories: [{ path: ['Tools', 'Drills'] }] },
+    attributes: [
+      { key: 'Length', value: '12.5 in' },
+      { key: 'Brand', value: 'Acme' },
+    ],
+  },
+  { identifier: 'A-2', name: 'Bit set', attributes: [{ key: 'Brand', value: 'Acme' }] },
+  { identifier: 'A-3', name: 'Saw', attributes: [{ key: 'Length', value: '40 cm' }] },
+];
+
+export async function fillStore(service: TestService): Promise<Remembered> {
+  const projectId = await service.createProject('Shop', { keptCommits: 3 });
+  const openProjectId = await service.createProject('Open shop');
+  const place = `/management/projects/${projectId}`;
+  const make = (path: string, body: object) => succeed(service, ['POST', path, body]);
+
+  await service.loadCatalog(PRODUCTS, projectId);
+  const products = [{ ...PRODUCTS[2], name: 'Hand saw' }];
+  const updated = await make(`/products?projectId=${projectId}`, { products });
+  await service.ended(updated.task.id);
+  const brand = { name: 'Same brand', tag: 'brand', source: { all: [] }, target: { all: [] } };
+  await make(`${place}/relations`, brand);
+  const links = await make(`${place}/relations`, { name: 'Accessories', tag: 'linked', kind: 'links' });
+  assert.ok(links.id);
+  const source = { type: 'http', url: 'https://shop.example/a.csv', headers: { 'X-Token': 'a secret' } };
+  await make(`${place}/pipelines`, byUrl(source.url, { name: 'Nightly', source }));
+  const channel = await make(`${place}/channels`, { name: 'Everything', format: { type: 'ndjson' } });
+  await service.ended((await make(`${place}/channels/${channel.id}/build`, {})).task.id);
+  const { published } = await succeed(service, ['GET', `${place}/channels/${channel.id}`]);
+  const scope = { type: 'project', id: projectId };
+  const events = ['task.finished'];
+  await make('/management/webhook-endpoints', { url: 'https://shop.example/events', events, scope });
+  const { key } = await make('/management/api-keys', { name: 'Reader', scope, access: 'read' });
+  const { email } = await signUpOwner(service);
+
+  await make(`/products/batch/initiate?projectId=${openProjectId}`, {});
+  await make(`/products/batch/upload?projectId=${openProjectId}`, { products: PRODUCTS });
+  for (const id of [projectId, openProjectId]) await untilIdle(service, id);
+  return {
+    projectId,
+    openProjectId,
+    readKey: key,
+    email,
+    published: new URL(published.files[0].url).pathname,
+  };
+}
+
+/** @returns what the service answers about all of it */
+export async function readStore(service: TestService, kept: Remembered): Promise<Record<string, unknown>> {
+  const place = `/management/projects/${kept.projectId}`;
+  const paths = [
+    ...[place, `${place}/ontology`, `${place}/relations`, `${place}/pipelines`, `${place}/channels`],
+    ...[`${place}/products`, `${place}/products/A-1`],
+    `/tasks?projectId=${kept.projectId}&limit=1000`,
+    `/product-service/products-by-sku?projectId=${kept.projectId}&identifiers=["A-1","A-2","A-3"]`,
+    `/search/relations/result?projectId=${kept.projectId}&includeTags=[{"tag":"brand"}]&identifier=A-1`,
+    `/management/webhook-endpoints`,
+    kept.published,
+  ];
+  const answers: Record<string, unknown> = {};
+  for (const path of paths) {
+    const text = JSON.stringify(await succeed(service, ['GET', path]));
+    // A port is another one each time.
+    answers[path] = JSON.parse(text.replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, 'http://service'));
+  }
+  return answers;
+}
+
+/** What is only seen by doing something: keys, passwords, accepted bodies. */
+export async function useStore(service: TestService, kept: Remembered): Promise<void> {
+  const lookup = '/product-service/products-by-sku?identifiers=A-3';
+  const { status, body } = await service.call('GET', lookup, { key: kept.readKey });
+  assert.equal(status, 200, JSON.stringify(body));
+  assert.equal((await signIn(service, kept.email, PASSWORD)).answer.status, 200);
+  const started = await succeed(service, ['POST', `/products/batch/start?projectId=${kept.openProjectId}`]);
+  assert.equal((await service.ended(started.data.task.id)).taskStatus, 'FINISHED');
+  assert.equal((await service.lookUp(['A-1'], kept.openProjectId)).length, 1);
+  const undone = await succeed(service, ['POST', `/products/batch/restore?projectId=${kept.projectId}`]);
+  assert.equal((await service.ended(undone.task.id)).taskStatus, 'FINISHED');
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
+async function succeed(service: TestService, [method, path, body]: [string, string, object?]): Promise<any> {
+  const answer = await service.call(method, path, body && { body });
+  assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+  return answer.body;
+}
+
+/** Builds of relations and deliveries of events go on behind the answers. */
+async function untilIdle(service: TestService, projectId: number): Promise<void> {
+  const { tasks } = await succeed(service, ['GET', `/tasks?projectId=${projectId}&limit=1000`]);
+  for (const { id, finishTime, taskStatus } of tasks)
+    if (finishTime === null && taskStatus !== 'PENDING') await service.ended(id);
+}

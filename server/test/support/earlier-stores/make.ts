@@ -1,0 +1,29 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import program from '../../../package.json' with { type: 'json' };
+import { startTestService } from '../test-service.ts';
+import { makeTestStore, testedStore } from '../test-store.ts';
+import { fillStore, readStore } from './content.ts';
+import { packFiles, writePacked } from './packed-store.ts';
+
+/** Makes and keeps the store of this release: CONTRIBUTING.md, "Releases". */
+
+const store = await makeTestStore();
+const service = await startTestService({ after() {} } as unknown as TestContext, { store });
+const remembered = await fillStore(service);
+const answers = await readStore(service, remembered);
+await service.stop();
+const content = store.kind === 'embedded' ? { files: packFiles(store.dataDir) } : { dump: dumpDatabase() };
+const path = writePacked(program.version, testedStore, { remembered, answers, ...content });
+await store.remove();
+process.stdout.write(`${path}\n`);
+process.exit();
+
+function dumpDatabase(): string {
+  const bin = process.env.RELATA_TEST_POSTGRES_BIN ?? '';
+  const url = store.settings.RELATA_DATABASE_URL ?? '';
+  const dump = execFileSync(join(bin, 'pg_dump'), ['--inserts', '--no-owner', '--no-privileges', url]);
+  // Lines for psql, which is not what runs them.
+  return dump.toString().replaceAll(/^\\.*$/gm, '');
+}
