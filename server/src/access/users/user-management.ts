@@ -103,7 +103,11 @@ export function refuseUnlessOwner(caller: Caller): void {
   if (caller.scope.type !== 'account' || caller.access !== 'manage') throw new ServiceError('scope_refused');
 }
 
-async function getUser(tx: ControlTransaction, { accountId }: Author, id: number): Promise<StoredUser> {
+/** @throws not_found; role_refused: whoever was let in as an owner may have ceased to be one meanwhile */
+async function getUser(tx: ControlTransaction, author: Caller, id: number): Promise<StoredUser> {
+  const { accountId } = author;
+  if (isUser(author) && (await findUser(tx, { id: author.userId, accountId }))?.role !== 'owner')
+    throw new ServiceError('role_refused');
   const user = await findUser(tx, { id, accountId });
   if (user === undefined) throw new ServiceError('not_found');
   return user;
