@@ -9,6 +9,9 @@ const BY_ANOTHER: Readonly<Record<string, string>> = {
   postSearchRelationsResult: 'relatedTo sends a GET',
   getSearchRelationsBulkResults: 'relatedToMany sends a POST: no limit of a URL',
   getDocsApi: 'a page for people',
+  postManagementSessionPasskey:
+    'signIn sends it once an authenticator has signed: see session.test.ts of the console',
+  postManagementSessionPasskeys: 'addPasskey sends it, likewise',
   get: 'leads people to the console or the documentation',
   postMcp: 'of agents, by a protocol of its own',
   getChannelsByTokenByFileName: 'of whoever has the address, without a key',

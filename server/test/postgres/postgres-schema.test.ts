@@ -27,6 +27,8 @@ const GLOBAL_TABLES: Readonly<Record<string, string>> = {
   console_user: 'people, some for each account',
   console_session: 'found by its hash; a few for each user',
   owner_link: 'found by its hash; an hour old at most',
+  passkey: 'found by its user; at most 10 for each',
+  passkey_challenge: 'found by its hash; 5 minutes old at most',
   invitation: 'found by its hash; a week old at most',
   password_window: 'whose attempts with a password are counted; an hour old at most',
   webhook_endpoint: 'of an account; at most 100 for each',

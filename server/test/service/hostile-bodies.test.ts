@@ -25,7 +25,8 @@ const LARGE: Readonly<Record<string, number>> = {
   'PUT /management/projects/{id}/pipelines/{pipelineId}': 2,
   'POST /management/projects/{id}/pipelines/preview': 16,
 };
-const SIGN_IN = /^POST \/management\/(session(\/company-account.*)?|owner|invitations\/accept)$/;
+const SIGN_IN =
+  /^POST \/management\/(session(\/company-account.*|\/passkey)?|owner|links\/check|invitations\/accept)$/;
 const largestMib = (route: string) => {
   if (SIGN_IN.test(route)) return 1 / 64;
   return LARGE[route] ?? (/relations(\/|$)/.test(route) ? 16 : 1);

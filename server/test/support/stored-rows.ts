@@ -77,6 +77,8 @@ const FIXED: Readonly<Record<string, Fixed>> = {
   console_user: { account_id: ONE },
   console_session: { user_id: ONE },
   owner_link: { account_id: ONE },
+  passkey: { user_id: ONE },
+  passkey_challenge: { user_id: ONE },
   invitation: { account_id: ONE },
   webhook_endpoint: { account_id: ONE },
   task: {
