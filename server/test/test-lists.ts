@@ -24,7 +24,6 @@ export const RULES_ABOVE_THE_STORES: Readonly<Record<string, string>> = {
   'test/service/body-budget.test.ts': 'memory of bodies, before anything is stored',
   'test/service/command-line.test.ts': 'a client, which sees answers and no store',
   'test/service/hostile-bodies.test.ts': 'bodies that a parsing thread refuses',
-  'test/service/slow-bodies.test.ts': 'bodies that do not arrive',
   'test/service/traces.test.ts':
     'spans, which are made above the stores; the column of tasks is in all tests of tasks',
 };
