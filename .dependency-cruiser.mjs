@@ -70,6 +70,7 @@ const lines = {
   'server/src/cli': ['demo', 'feed'],
   bench: ['support', 'ingest', 'lookup', 'relations', 'postgres', 'pipelines', 'channels'],
   'console/src': [
+    'rules',
     'state',
     'parts',
     'ontology',
@@ -272,8 +273,8 @@ export default {
     {
       name: 'views-are-opened-by-screens',
       comment:
-        'R2: what all views share is in state/ and parts/; only screens.tsx and app.tsx know every feature.',
-      from: { path: '^console/src/(?:state|parts)/' },
+        'R2: what all views share is in rules/, state/ and parts/; only screens.tsx and app.tsx know every feature.',
+      from: { path: '^console/src/(?:rules|state|parts)/' },
       to: { path: '^console/src/(?:screens|app)[.]tsx$' },
     },
     {

@@ -8,7 +8,7 @@ import { Menu } from '../parts/menu.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
 import { reaches, Scope } from '../parts/scope.tsx';
 import { Ago } from '../parts/show.tsx';
-import { formatCount } from '../state/format.ts';
+import { formatCount } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';

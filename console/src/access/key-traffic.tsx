@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { formatCount } from '../state/format.ts';
+import { formatCount } from '../rules/format.ts';
 import { listSteps, spread, sum } from '../state/series.ts';
 import { useRelata } from '../state/session.tsx';
 

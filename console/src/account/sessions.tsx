@@ -3,7 +3,7 @@ import { Button } from '../parts/button.tsx';
 import { Answer, Card } from '../parts/page.tsx';
 import { Ago } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
-import { describeBrowser } from '../state/format.ts';
+import { describeBrowser } from '../rules/format.ts';
 import { useRelata, useSession } from '../state/session.tsx';
 
 /** Where one is signed in, and how to end that. */

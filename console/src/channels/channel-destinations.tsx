@@ -2,7 +2,7 @@ import { type ChannelDestination, choices } from '@relata/client';
 import { OptionFields } from '../parts/forms/option-field.tsx';
 import { type Row, Rows } from '../parts/forms/rows.tsx';
 import { Card } from '../parts/page.tsx';
-import { findChoice, hintOf, startTyped } from '../state/choices.ts';
+import { findChoice, hintOf, startTyped } from '../rules/choices.ts';
 import { useMistakeOf } from '../state/mistakes.ts';
 import type { ChannelShape } from './channel-draft.ts';
 

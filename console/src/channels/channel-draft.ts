@@ -11,10 +11,10 @@ import {
   type FeedField,
   feedFormats,
 } from '@relata/client';
-import type { PartNames } from '../state/changes.ts';
-import { EVERY_PRODUCT, pruneFilter } from '../state/filters.ts';
-import { countOf, formatCount, plural } from '../state/format.ts';
-import { describeSchedule } from '../state/schedule.ts';
+import type { PartNames } from '../rules/changes.ts';
+import { EVERY_PRODUCT, pruneFilter } from '../rules/filters.ts';
+import { countOf, formatCount, plural } from '../rules/format.ts';
+import { describeSchedule } from '../rules/schedule.ts';
 
 export type ChannelMapping = NonNullable<ChannelDefinition['mapping']>;
 

@@ -3,9 +3,9 @@ import { NumberField, SelectField, TextField } from '../parts/forms/field.tsx';
 import { FilterEditor } from '../parts/forms/filter-editor.tsx';
 import { ScheduleFields, startSchedule } from '../parts/forms/schedule-fields.tsx';
 import { Card } from '../parts/page.tsx';
+import { EVERY_PRODUCT } from '../rules/filters.ts';
+import { capital } from '../rules/format.ts';
 import { useAttributes } from '../state/attributes.ts';
-import { EVERY_PRODUCT } from '../state/filters.ts';
-import { capital } from '../state/format.ts';
 import { useMistake } from '../state/mistakes.ts';
 import { type ChannelShape, FORMATS, findFormat } from './channel-draft.ts';
 

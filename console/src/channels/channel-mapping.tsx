@@ -3,8 +3,8 @@ import { useRef, useState } from 'react';
 import { Button, IconButton } from '../parts/button.tsx';
 import { NameField, SelectField, TextField } from '../parts/forms/field.tsx';
 import { Card, Loading } from '../parts/page.tsx';
+import { countOf } from '../rules/format.ts';
 import { useAttributes } from '../state/attributes.ts';
-import { countOf } from '../state/format.ts';
 import { useMistake } from '../state/mistakes.ts';
 import {
   type ChannelMapping,

@@ -5,7 +5,7 @@ import { Button } from '../parts/button.tsx';
 import { Card, ErrorNote, Loading, Renewed } from '../parts/page.tsx';
 import { ProductLink, ProductLinks } from '../parts/product-link.tsx';
 import { Code, Pairs } from '../parts/show.tsx';
-import { countOf, formatCount } from '../state/format.ts';
+import { countOf, formatCount } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';

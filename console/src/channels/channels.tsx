@@ -1,6 +1,6 @@
 import type { Channel } from '@relata/client';
 import { DefinitionList, LastTaskNote } from '../parts/definition-list.tsx';
-import { formatCount, formatMoment } from '../state/format.ts';
+import { formatCount, formatMoment } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
 import { describeTrigger, findFormat, isBuilding, listWarnings } from './channel-draft.ts';

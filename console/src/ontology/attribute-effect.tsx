@@ -2,7 +2,7 @@ import type { Attribute, AttributeEffect as EffectAnswer } from '@relata/client'
 import { useQuery } from '@tanstack/react-query';
 import { ErrorNote, Loading } from '../parts/page.tsx';
 import { Figure } from '../parts/show.tsx';
-import { countOf, formatCount } from '../state/format.ts';
+import { countOf, formatCount } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';

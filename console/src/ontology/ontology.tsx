@@ -13,7 +13,7 @@ import { SelectField, TextField } from '../parts/forms/field.tsx';
 import { Answer, Card, Empty, ErrorNote, Loading, Page } from '../parts/page.tsx';
 import { Meter } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
-import { countOf, formatCount, formatPercent, formatType } from '../state/format.ts';
+import { countOf, formatCount, formatPercent, formatType } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo, useFilters } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';

@@ -1,6 +1,6 @@
 import { Card } from '../parts/page.tsx';
 import { Meter } from '../parts/show.tsx';
-import { countOf } from '../state/format.ts';
+import { countOf } from '../rules/format.ts';
 import type { Coverage } from './coverage.ts';
 
 const SHOWN = 20;

@@ -3,7 +3,7 @@ import { useQueries, useQuery } from '@tanstack/react-query';
 import { LinkButton } from '../parts/button.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
 import { Ago, Figure, TaskStatus } from '../parts/show.tsx';
-import { formatCount, nameTask, plural } from '../state/format.ts';
+import { formatCount, nameTask, plural } from '../rules/format.ts';
 import { useProjects } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Chart } from '../parts/chart.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
 import { Ago } from '../parts/show.tsx';
-import { countOf, formatCount, formatDuration, formatPercent } from '../state/format.ts';
+import { countOf, formatCount, formatDuration, formatPercent } from '../rules/format.ts';
 import { linkTo } from '../state/route.ts';
 import { listSteps, spread, sum } from '../state/series.ts';
 import { useRelata } from '../state/session.tsx';

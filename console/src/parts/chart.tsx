@@ -1,4 +1,4 @@
-import { formatCount, formatMoment } from '../state/format.ts';
+import { formatCount, formatMoment } from '../rules/format.ts';
 
 export interface Series {
   readonly name: string;

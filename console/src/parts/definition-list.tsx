@@ -1,7 +1,7 @@
 import type { Task } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { capital } from '../state/format.ts';
+import { capital } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRights } from '../state/session.tsx';

@@ -1,6 +1,6 @@
 import type { RelationExplanation } from '@relata/client';
-import { nameOperator } from '../state/filters.ts';
-import { type Lack, listLacks, type Pair, readSide, type Verdict } from '../state/verdicts.ts';
+import { nameOperator } from '../rules/filters.ts';
+import { type Lack, listLacks, type Pair, readSide, type Verdict } from '../rules/verdicts.ts';
 import { Icon } from './icon.tsx';
 
 /** How a pair of products stands in one relation, condition by condition. */

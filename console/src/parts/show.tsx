@@ -1,6 +1,6 @@
 import type { Task } from '@relata/client';
 import { type ReactNode, useState } from 'react';
-import { formatAgo, formatMoment, formatPercent, safeUrl } from '../state/format.ts';
+import { formatAgo, formatMoment, formatPercent, safeUrl } from '../rules/format.ts';
 import { CopyButton } from './button.tsx';
 
 /** An instant as people say it; the exact one on pointing. */

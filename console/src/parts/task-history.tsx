@@ -1,7 +1,7 @@
 import type { Task } from '@relata/client';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { capital, formatDuration } from '../state/format.ts';
+import { capital, formatDuration } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { Button } from './button.tsx';

@@ -8,11 +8,11 @@ import {
   type PipelineFormat,
   type RunCounts,
 } from '@relata/client';
-import type { PartNames } from '../state/changes.ts';
-import { findChoice, toChoice } from '../state/choices.ts';
-import { countOf, formatCount } from '../state/format.ts';
-import { describeSchedule } from '../state/schedule.ts';
-import type { Typed } from '../state/typed.ts';
+import type { PartNames } from '../rules/changes.ts';
+import { findChoice, toChoice } from '../rules/choices.ts';
+import { countOf, formatCount } from '../rules/format.ts';
+import { describeSchedule } from '../rules/schedule.ts';
+import type { Typed } from '../rules/typed.ts';
 
 export const FORMATS = choices.PipelineFormat.map(toChoice);
 export const SOURCES = choices.PipelineSource.map(toChoice);

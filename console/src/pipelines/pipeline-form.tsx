@@ -2,8 +2,8 @@ import type { PipelineDefinition, PipelineTrigger } from '@relata/client';
 import { NumberField, SelectField, TextField } from '../parts/forms/field.tsx';
 import { ScheduleFields, startSchedule } from '../parts/forms/schedule-fields.tsx';
 import { Card } from '../parts/page.tsx';
+import { withOption } from '../rules/typed.ts';
 import { useMistake } from '../state/mistakes.ts';
-import { withOption } from '../state/typed.ts';
 import { MODES } from './pipeline-draft.ts';
 import { LinkedRelationField } from './pipeline-links.tsx';
 

@@ -2,7 +2,7 @@ import type { PipelineFormat } from '@relata/client';
 import { SelectField } from '../parts/forms/field.tsx';
 import { OptionFields } from '../parts/forms/option-field.tsx';
 import { Card } from '../parts/page.tsx';
-import { hintOf } from '../state/choices.ts';
+import { hintOf } from '../rules/choices.ts';
 import { FORMATS, needOfMapping } from './pipeline-draft.ts';
 import type { PipelineShape } from './pipeline-form.tsx';
 

@@ -3,7 +3,7 @@ import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { Card, Empty, ErrorNote, Loading, Renewed } from '../parts/page.tsx';
-import { countOf, formatCount } from '../state/format.ts';
+import { countOf, formatCount } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';

@@ -7,7 +7,7 @@ import { useRefresh, useStart } from '../parts/forms/saving.ts';
 import { Answer, Card, Page } from '../parts/page.tsx';
 import { MappingJson, Pairs } from '../parts/show.tsx';
 import { UrlCard } from '../parts/url-card.tsx';
-import { formatMoment, formatPercent } from '../state/format.ts';
+import { formatMoment, formatPercent } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';

@@ -1,6 +1,6 @@
 import type { Pipeline } from '@relata/client';
 import { DefinitionList, LastTaskNote } from '../parts/definition-list.tsx';
-import { formatMoment } from '../state/format.ts';
+import { formatMoment } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
 import { describeCounts, describeSource, describeTrigger, nameFormat } from './pipeline-draft.ts';

@@ -5,10 +5,10 @@ import { Button } from '../parts/button.tsx';
 import { Explanation } from '../parts/explanation.tsx';
 import { ProductField } from '../parts/forms/product-field.tsx';
 import { Answer, Card, ErrorNote, Loading } from '../parts/page.tsx';
-import { countOf } from '../state/format.ts';
+import { countOf } from '../rules/format.ts';
+import { listLacks, type Pair } from '../rules/verdicts.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
-import { listLacks, type Pair } from '../state/verdicts.ts';
 
 /** So many relations are asked; each is a call. */
 const MOST = 50;

@@ -6,7 +6,7 @@ import { FormDialog } from '../parts/dialog.tsx';
 import { Answer, Card, Page } from '../parts/page.tsx';
 import { Ago, OutLink } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
-import { formatMoment, formatType, nameTask, safeUrl } from '../state/format.ts';
+import { formatMoment, formatType, nameTask, safeUrl } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';

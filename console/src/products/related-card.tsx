@@ -2,7 +2,7 @@ import type { ProductRelation, RelatedReason, RelationSide } from '@relata/clien
 import { useQuery } from '@tanstack/react-query';
 import { Answer, Card } from '../parts/page.tsx';
 import { Thumb } from '../parts/show.tsx';
-import { nameOperator } from '../state/filters.ts';
+import { nameOperator } from '../rules/filters.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';

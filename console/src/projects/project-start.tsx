@@ -3,7 +3,7 @@ import { LinkButton } from '../parts/button.tsx';
 import { FirstProducts } from '../parts/first-products.tsx';
 import { Answer, Card, Page } from '../parts/page.tsx';
 import { Figure } from '../parts/show.tsx';
-import { formatCount, plural } from '../state/format.ts';
+import { formatCount, plural } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';

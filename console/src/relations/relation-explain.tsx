@@ -4,9 +4,9 @@ import { Button } from '../parts/button.tsx';
 import { Explanation } from '../parts/explanation.tsx';
 import { ProductField } from '../parts/forms/product-field.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
+import type { Pair } from '../rules/verdicts.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
-import type { Pair } from '../state/verdicts.ts';
 
 /** Why one product is a result of another, or is not. */
 export function RelationExplain({ relationId }: { relationId: number }) {

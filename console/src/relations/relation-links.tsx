@@ -5,7 +5,7 @@ import { FormDialog } from '../parts/dialog.tsx';
 import { SwitchField, TextField } from '../parts/forms/field.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
 import { useTell } from '../parts/toasts.tsx';
-import { saveFile } from '../state/csv.ts';
+import { saveFile } from '../rules/csv.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';

@@ -5,7 +5,7 @@ import { DeleteButton } from '../parts/delete-button.tsx';
 import { type Draft, Meanwhile, useDraft } from '../parts/forms/draft.tsx';
 import { useSaving } from '../parts/forms/saving.ts';
 import { Answer, ErrorNote, Page } from '../parts/page.tsx';
-import type { PartNames } from '../state/changes.ts';
+import type { PartNames } from '../rules/changes.ts';
 import { MistakesContext, readMistakes } from '../state/mistakes.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo, useRoute } from '../state/route.ts';

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { CopyButton, LinkButton } from '../parts/button.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
 import { Ago } from '../parts/show.tsx';
-import { describeFilter } from '../state/filters.ts';
+import { describeFilter } from '../rules/filters.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';

@@ -1,6 +1,6 @@
 import type { Relata } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
-import { writePath } from './category-path.ts';
+import { writePath } from '../rules/category-path.ts';
 import { useProject } from './project.ts';
 import { useRelata } from './session.tsx';
 

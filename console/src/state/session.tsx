@@ -10,8 +10,8 @@ import {
   useRef,
   useState,
 } from 'react';
+import { changesGroup, changesProject, changesSome } from '../rules/roles.ts';
 import { ProjectContext } from './project-context.ts';
-import { changesGroup, changesProject, changesSome } from './roles.ts';
 import { hasUnsaved } from './route.ts';
 
 /** Who uses the console: a user with a session, or the holder of an API key. */

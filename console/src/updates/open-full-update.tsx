@@ -5,7 +5,7 @@ import { Button, CopyButton } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
 import { Figure } from '../parts/show.tsx';
-import { countOf, formatCount } from '../state/format.ts';
+import { countOf, formatCount } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';

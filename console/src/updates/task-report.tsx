@@ -4,8 +4,8 @@ import { useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { Answer, Card } from '../parts/page.tsx';
 import { useTell } from '../parts/toasts.tsx';
-import { saveFile, toCsvLine } from '../state/csv.ts';
-import { formatCount } from '../state/format.ts';
+import { saveFile, toCsvLine } from '../rules/csv.ts';
+import { formatCount } from '../rules/format.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
 

@@ -5,7 +5,7 @@ import { Button } from '../parts/button.tsx';
 import { Answer, Card, ErrorNote, Page } from '../parts/page.tsx';
 import { Ago, Meter, TaskStatus } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
-import { formatClock, formatDuration, formatMoment, nameTask } from '../state/format.ts';
+import { formatClock, formatDuration, formatMoment, nameTask } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';

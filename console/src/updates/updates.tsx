@@ -6,7 +6,7 @@ import { FormDialog } from '../parts/dialog.tsx';
 import { SelectField } from '../parts/forms/field.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
 import { Ago, Meter, TaskStatus } from '../parts/show.tsx';
-import { formatDuration, nameTask } from '../state/format.ts';
+import { formatDuration, nameTask } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo, useFilters } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';

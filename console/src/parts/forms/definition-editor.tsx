@@ -1,7 +1,7 @@
 import type { Tagged } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
 import { Fragment, type ReactNode } from 'react';
-import { capital } from '../../state/format.ts';
+import { capital } from '../../rules/format.ts';
 import { MistakesContext, readMistakes } from '../../state/mistakes.ts';
 import { useProject } from '../../state/project.ts';
 import { linkTo } from '../../state/route.ts';

@@ -1,6 +1,6 @@
 import type { Tagged } from '@relata/client';
 import { useEffect, useRef, useState } from 'react';
-import { describePart, listChanged, type PartNames } from '../../state/changes.ts';
+import { describePart, listChanged, type PartNames } from '../../rules/changes.ts';
 import { guardLeaving } from '../../state/route.ts';
 import { Button } from '../button.tsx';
 

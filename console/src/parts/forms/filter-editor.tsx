@@ -1,6 +1,6 @@
 import type { Attribute, Condition, Filter, Operator } from '@relata/client';
 import { type ReactNode, useState } from 'react';
-import { readPath, writePath } from '../../state/category-path.ts';
+import { readPath, writePath } from '../../rules/category-path.ts';
 import {
   asGroup,
   type GroupKind,
@@ -10,7 +10,7 @@ import {
   readValue,
   showValue,
   writeGroup,
-} from '../../state/filters.ts';
+} from '../../rules/filters.ts';
 import { CategoryField } from './category-field.tsx';
 import { SelectField, TextField } from './field.tsx';
 import { Rows } from './rows.tsx';

@@ -1,9 +1,9 @@
 import type { ChoiceOption } from '@relata/client';
 import type { ChangeEvent } from 'react';
-import { type Kind, optionsOf } from '../../state/choices.ts';
-import { capital } from '../../state/format.ts';
+import { type Kind, optionsOf } from '../../rules/choices.ts';
+import { capital } from '../../rules/format.ts';
+import { type Typed, textOf, valueNamed, withOption, withValue } from '../../rules/typed.ts';
 import { useMistake } from '../../state/mistakes.ts';
-import { type Typed, textOf, valueNamed, withOption, withValue } from '../../state/typed.ts';
 import { AreaField, type Choice, SelectField, TextField } from './field.tsx';
 
 /** Values that nobody can see, in words. An empty one is another thing than nothing. */

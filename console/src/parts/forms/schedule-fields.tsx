@@ -1,7 +1,7 @@
-import { capital } from '../../state/format.ts';
+import { capital } from '../../rules/format.ts';
+import { describeCron } from '../../rules/schedule.ts';
+import { type Typed, textOf } from '../../rules/typed.ts';
 import { useMistake } from '../../state/mistakes.ts';
-import { describeCron } from '../../state/schedule.ts';
-import { type Typed, textOf } from '../../state/typed.ts';
 import { TextField } from './field.tsx';
 
 /** Every night, where the browser is. */
