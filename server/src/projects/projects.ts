@@ -30,6 +30,7 @@ export { type Actor, type Author, actorOf, commandAuthor } from './author.ts';
 export type { Beside } from './group-management.ts';
 export { type ListPage, type PagePlace, type PageWish, readPlace, toPage } from './list-page.ts';
 export type { NewProject, Reach } from './project.ts';
+export { isScopeInReach } from './scope-store.ts';
 export { createShortCache } from './short-cache.ts';
 
 /** Runs in the transaction in which a project group or a project ceases to exist. */

@@ -1,7 +1,6 @@
-import type { ExpressionBuilder, Selectable } from 'kysely';
-import { listParts, type PartScope } from '../kernel/caller.ts';
-import { padIds } from '../kernel/padded.ts';
-import type { PagePlace, Reach } from '../projects/projects.ts';
+import type { Selectable } from 'kysely';
+import type { PartScope } from '../kernel/caller.ts';
+import { isScopeInReach, type PagePlace, type Reach } from '../projects/projects.ts';
 import type { ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
 import type { Endpoint } from './endpoint.ts';
 
@@ -21,7 +20,7 @@ export async function findEndpointInReach(
     .selectFrom('webhook_endpoint')
     .selectAll()
     .where('id', '=', id)
-    .where(inReach(reach))
+    .where(isScopeInReach(reach))
     .executeTakeFirst();
   return row && toEndpoint(row);
 }
@@ -31,7 +30,7 @@ export async function listEndpointsInReach(rows: Rows, reach: Reach, place: Page
   const found = await rows
     .selectFrom('webhook_endpoint')
     .selectAll()
-    .where(inReach(reach))
+    .where(isScopeInReach(reach))
     .where('id', '>', place.after ?? 0)
     .orderBy('id')
     .limit(place.count)
@@ -122,26 +121,6 @@ export async function listEndpointsOf(tx: ControlTransaction, scope: PartScope):
     .where('scope_id', '=', scope.id)
     .execute();
   return found.map(({ id }) => id);
-}
-
-/** An endpoint is reached by keys of its own scope and of those above. Source: docs/interface.md §6.1. */
-function inReach({ accountId, scope }: Reach) {
-  return (eb: ExpressionBuilder<ControlSchema, 'webhook_endpoint'>) => {
-    const ofAccount = eb('webhook_endpoint.account_id', '=', accountId);
-    const parts = listParts(scope);
-    if (parts === undefined) return ofAccount;
-    const groups = padIds(parts.groups);
-    const projects = eb.selectFrom('project').select('project.id').where('project_group_id', 'in', groups);
-    const isOf = (type: PartScope['type']) => eb('scope_type', '=', type);
-    return eb.and([
-      ofAccount,
-      eb.or([
-        eb.and([isOf('project-group'), eb('scope_id', 'in', groups)]),
-        eb.and([isOf('project'), eb('scope_id', 'in', padIds(parts.projects))]),
-        eb.and([isOf('project'), eb('scope_id', 'in', projects)]),
-      ]),
-    ]);
-  };
 }
 
 const toColumns = (endpoint: Omit<Endpoint, 'id'>) => ({

@@ -1,7 +1,7 @@
-import { type ExpressionBuilder, type Selectable, sql } from 'kysely';
-import { listParts, type PartScope, type Scope } from '../../kernel/caller.ts';
-import { padIds, padToPowerOfTwo } from '../../kernel/padded.ts';
-import type { PagePlace, Reach } from '../../projects/projects.ts';
+import { type Selectable, sql } from 'kysely';
+import type { PartScope, Scope } from '../../kernel/caller.ts';
+import { padToPowerOfTwo } from '../../kernel/padded.ts';
+import { isScopeInReach, type PagePlace, type Reach } from '../../projects/projects.ts';
 import type { ControlSchema, ControlTransaction, Database } from '../../storage/storage.ts';
 import type { ApiKey, KeyHash } from './api-key.ts';
 
@@ -21,7 +21,7 @@ export async function findKeyInReach(rows: Rows, reach: Reach, id: number): Prom
     .selectFrom('api_key')
     .selectAll()
     .where('id', '=', id)
-    .where(inReach(reach))
+    .where(isScopeInReach(reach))
     .executeTakeFirst();
   return row && toKey(row);
 }
@@ -31,7 +31,7 @@ export async function listKeysInReach(rows: Rows, reach: Reach, place: PagePlace
   const found = await rows
     .selectFrom('api_key')
     .selectAll()
-    .where(inReach(reach))
+    .where(isScopeInReach(reach))
     .where('id', '>', place.after ?? 0)
     .orderBy('id')
     .limit(place.count)
@@ -125,26 +125,6 @@ export async function saveUses(database: Database, uses: readonly KeyUse[]): Pro
       { of: 'rows' },
     );
   }
-}
-
-/** A key reaches the keys of its own scope and of those below. Source: docs/interface.md §5.2 rule 6. */
-function inReach({ accountId, scope }: Reach) {
-  return (eb: ExpressionBuilder<ControlSchema, 'api_key'>) => {
-    const ofAccount = eb('api_key.account_id', '=', accountId);
-    const parts = listParts(scope);
-    if (parts === undefined) return ofAccount;
-    const groups = padIds(parts.groups);
-    const projects = eb.selectFrom('project').select('project.id').where('project_group_id', 'in', groups);
-    const isOf = (type: PartScope['type']) => eb('scope_type', '=', type);
-    return eb.and([
-      ofAccount,
-      eb.or([
-        eb.and([isOf('project-group'), eb('scope_id', 'in', groups)]),
-        eb.and([isOf('project'), eb('scope_id', 'in', padIds(parts.projects))]),
-        eb.and([isOf('project'), eb('scope_id', 'in', projects)]),
-      ]),
-    ]);
-  };
 }
 
 function toKey(row: Selectable<ControlSchema['api_key']>): ApiKey {
