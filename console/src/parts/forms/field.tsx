@@ -17,6 +17,28 @@ export const describe = (id: string, { hint, mistake }: Pick<Label, 'hint' | 'mi
   'aria-invalid': mistake ? true : undefined,
 });
 
+/** A label above what is typed into, and what is to be known of it below. @param props.id  of what is typed into */
+export function FieldFrame({
+  id,
+  label,
+  hint,
+  isQuiet,
+  mistake,
+  children,
+}: Label & { id: string; children: ReactNode }) {
+  return (
+    <div className="field">
+      <label htmlFor={id} className={isQuiet ? 'hidden' : undefined}>
+        {label}
+      </label>
+      {children}
+      <Hint id={id} mistake={mistake}>
+        {hint}
+      </Hint>
+    </div>
+  );
+}
+
 /** What stands in an empty field that is read. */
 const NOTHING = { placeholder: '—' };
 
@@ -24,10 +46,7 @@ export function TextField({ label, hint, isQuiet, mistake, ...rest }: Label & Co
   const id = useId();
   const isLocked = useLocked();
   return (
-    <div className="field">
-      <label htmlFor={id} className={isQuiet ? 'hidden' : undefined}>
-        {label}
-      </label>
+    <FieldFrame {...{ id, label, hint, isQuiet, mistake }}>
       <input
         id={id}
         className="input"
@@ -36,10 +55,7 @@ export function TextField({ label, hint, isQuiet, mistake, ...rest }: Label & Co
         {...rest}
         {...(isLocked && NOTHING)}
       />
-      <Hint id={id} mistake={mistake}>
-        {hint}
-      </Hint>
-    </div>
+    </FieldFrame>
   );
 }
 
@@ -103,15 +119,9 @@ export function LocaleField(field: Omit<ComponentProps<'input'>, 'pattern' | 'ti
 export function AreaField({ label, hint, isQuiet, mistake, ...rest }: Label & ComponentProps<'textarea'>) {
   const id = useId();
   return (
-    <div className="field">
-      <label htmlFor={id} className={isQuiet ? 'hidden' : undefined}>
-        {label}
-      </label>
+    <FieldFrame {...{ id, label, hint, isQuiet, mistake }}>
       <textarea id={id} className="input" {...describe(id, { hint, mistake })} {...rest} />
-      <Hint id={id} mistake={mistake}>
-        {hint}
-      </Hint>
-    </div>
+    </FieldFrame>
   );
 }
 
@@ -127,10 +137,7 @@ export function SelectField({
 }: Label & { choices: readonly Choice[] } & ComponentProps<'select'>) {
   const id = useId();
   return (
-    <div className="field">
-      <label htmlFor={id} className={isQuiet ? 'hidden' : undefined}>
-        {label}
-      </label>
+    <FieldFrame {...{ id, label, hint, isQuiet, mistake }}>
       <select id={id} className="input" {...describe(id, { hint, mistake })} {...rest}>
         {choices.map(([value, words]) => (
           <option key={value} value={value}>
@@ -138,10 +145,7 @@ export function SelectField({
           </option>
         ))}
       </select>
-      <Hint id={id} mistake={mistake}>
-        {hint}
-      </Hint>
-    </div>
+    </FieldFrame>
   );
 }
 
@@ -175,15 +179,7 @@ export function SwitchField({
   );
 }
 
-export function Hint({
-  id,
-  mistake,
-  children,
-}: {
-  id: string;
-  mistake?: string | undefined;
-  children: ReactNode;
-}) {
+function Hint({ id, mistake, children }: { id: string; mistake?: string | undefined; children: ReactNode }) {
   return children || mistake ? (
     <p id={`${id}-hint`} className="hint">
       {mistake && <span className="mistake">{mistake}</span>} {children}

@@ -6,6 +6,8 @@ import { useProject } from '../../state/project.ts';
 import { useRelata } from '../../state/session.tsx';
 import { useSettled } from '../../state/settled.ts';
 import { Thumb } from '../show.tsx';
+import { FieldFrame } from './field.tsx';
+import { Suggestions } from './suggest-field.tsx';
 
 const SHOWN = 8;
 /** Somebody who chooses waits for each list. */
@@ -25,8 +27,7 @@ export function ProductField({
   const [isWanted, setWanted] = useState(false);
   const { data: found = NONE, isPending, error } = useFound(value, isWanted);
   return (
-    <div className="field">
-      <label htmlFor={id}>{label}</label>
+    <FieldFrame id={id} label={label}>
       <Autocomplete.Root
         items={found}
         filter={null}
@@ -41,28 +42,19 @@ export function ProductField({
           placeholder="Name, identifier or a value"
           onFocus={() => setWanted(true)}
         />
-        <Autocomplete.Portal>
-          <Autocomplete.Positioner className="menu-place" sideOffset={4}>
-            <Autocomplete.Popup className="menu match">
-              <Autocomplete.Empty>
-                <div className="menu-item soft">{describeEmpty(isPending, error)}</div>
-              </Autocomplete.Empty>
-              <Autocomplete.List>
-                {(product: TableProduct) => (
-                  <Autocomplete.Item key={product.identifier} value={product} className="menu-item found">
-                    <Thumb url={product.image} />
-                    <span>
-                      <span className="cut block">{product.name}</span>
-                      <span className="mono soft small">{product.identifier}</span>
-                    </span>
-                  </Autocomplete.Item>
-                )}
-              </Autocomplete.List>
-            </Autocomplete.Popup>
-          </Autocomplete.Positioner>
-        </Autocomplete.Portal>
+        <Suggestions empty={describeEmpty(isPending, error)}>
+          {(product: TableProduct) => (
+            <Autocomplete.Item key={product.identifier} value={product} className="menu-item found">
+              <Thumb url={product.image} />
+              <span>
+                <span className="cut block">{product.name}</span>
+                <span className="mono soft small">{product.identifier}</span>
+              </span>
+            </Autocomplete.Item>
+          )}
+        </Suggestions>
       </Autocomplete.Root>
-    </div>
+    </FieldFrame>
   );
 }
 

@@ -1,6 +1,6 @@
 import { Autocomplete } from '@base-ui/react/autocomplete';
-import { useId } from 'react';
-import { describe, Hint, type Label } from './field.tsx';
+import { type ReactNode, useId } from 'react';
+import { describe, FieldFrame, type Label } from './field.tsx';
 
 interface Suggest extends Label {
   value: string;
@@ -17,32 +17,33 @@ export function SuggestField({ label, isQuiet, hint, mistake, choices, empty, ..
   const { value, onChange, ...rest } = shape;
   const id = useId();
   return (
-    <div className="field">
-      <label htmlFor={id} className={isQuiet ? 'hidden' : undefined}>
-        {label}
-      </label>
+    <FieldFrame {...{ id, label, hint, isQuiet, mistake }}>
       <Autocomplete.Root items={choices} value={value} onValueChange={onChange} limit={100} openOnInputClick>
         <Autocomplete.Input id={id} className="input" {...describe(id, { hint, mistake })} {...rest} />
-        <Autocomplete.Portal>
-          <Autocomplete.Positioner className="menu-place" sideOffset={4}>
-            <Autocomplete.Popup className="menu match">
-              <Autocomplete.Empty>
-                <div className="menu-item soft">{empty ?? 'No match'}</div>
-              </Autocomplete.Empty>
-              <Autocomplete.List>
-                {(choice: string) => (
-                  <Autocomplete.Item key={choice} value={choice} className="menu-item">
-                    {choice}
-                  </Autocomplete.Item>
-                )}
-              </Autocomplete.List>
-            </Autocomplete.Popup>
-          </Autocomplete.Positioner>
-        </Autocomplete.Portal>
+        <Suggestions empty={empty ?? 'No match'}>
+          {(choice: string) => (
+            <Autocomplete.Item key={choice} value={choice} className="menu-item">
+              {choice}
+            </Autocomplete.Item>
+          )}
+        </Suggestions>
       </Autocomplete.Root>
-      <Hint id={id} mistake={mistake}>
-        {hint}
-      </Hint>
-    </div>
+    </FieldFrame>
+  );
+}
+
+/** The list below the field. @param props.children  draws one of them */
+export function Suggestions<Item>({ empty, children }: { empty: string; children(item: Item): ReactNode }) {
+  return (
+    <Autocomplete.Portal>
+      <Autocomplete.Positioner className="menu-place" sideOffset={4}>
+        <Autocomplete.Popup className="menu match">
+          <Autocomplete.Empty>
+            <div className="menu-item soft">{empty}</div>
+          </Autocomplete.Empty>
+          <Autocomplete.List>{children}</Autocomplete.List>
+        </Autocomplete.Popup>
+      </Autocomplete.Positioner>
+    </Autocomplete.Portal>
   );
 }
