@@ -45,7 +45,7 @@ export function ProductField({
         <Suggestions empty={describeEmpty(isPending, error)}>
           {(product: TableProduct) => (
             <Autocomplete.Item key={product.identifier} value={product} className="menu-item found">
-              <Thumb url={product.image} />
+              <Thumb url={product.thumbnail} />
               <span>
                 <span className="cut block">{product.name}</span>
                 <span className="mono soft small">{product.identifier}</span>
