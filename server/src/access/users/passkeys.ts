@@ -24,7 +24,7 @@ import {
 import { type PasskeyWish, wishPasskey } from './passkey-wish.ts';
 import { type SignInParts, userChange, writeSessions } from './sign-in.ts';
 import { hashSecret } from './user.ts';
-import { refuseUnlessOwner } from './user-management.ts';
+import { getUser, refuseUnlessOwner } from './user-management.ts';
 import { findUser, type StoredUser } from './user-store.ts';
 
 /** The second factor of users with a password. Source: docs/interface.md §5.8. */
@@ -36,7 +36,7 @@ export interface Passkeys {
   addPasskey(caller: UserCaller, given: SentPasskey & { name: string }, origin: string): Promise<Passkey>;
   /** @throws not_found */
   removePasskey(caller: UserCaller, id: number): Promise<void>;
-  /** Of somebody who lost them. @throws not_found */
+  /** Of somebody who lost them. @throws not_found, role_refused */
   removePasskeysOf(author: Caller, userId: number, beside?: Beside<void>): Promise<void>;
   /** The second step of a sign-in. @throws attempt_ended, passkey_refused */
   signInByPasskey(given: SentSignature, visitor: Visitor): Promise<OpenedSession>;
@@ -71,10 +71,9 @@ export function createPasskeys(parts: SignInParts): Passkeys {
     async removePasskeysOf(author, userId, beside) {
       refuseUnlessOwner(author);
       await writeSessions(parts, async (tx) => {
-        const user = await findUser(tx, { id: userId, accountId: author.accountId });
-        if (user === undefined) throw new ServiceError('not_found');
+        const { name } = await getUser(tx, author, userId);
         const gone = await removePasskeys(tx, { userId });
-        const subject = { type: 'user', id: userId, name: user.name };
+        const subject = { type: 'user', id: userId, name };
         const details = { passkeys: gone.map(({ name }) => name) };
         await projects.recordChange({ author, action: 'user.passkeys-removed', subject, details }, tx);
         await beside?.(tx);

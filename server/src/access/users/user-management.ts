@@ -104,7 +104,7 @@ export function refuseUnlessOwner(caller: Caller): void {
 }
 
 /** @throws not_found; role_refused: whoever was let in as an owner may have ceased to be one meanwhile */
-async function getUser(tx: ControlTransaction, author: Caller, id: number): Promise<StoredUser> {
+export async function getUser(tx: ControlTransaction, author: Caller, id: number): Promise<StoredUser> {
   const { accountId } = author;
   if (isUser(author) && (await findUser(tx, { id: author.userId, accountId }))?.role !== 'owner')
     throw new ServiceError('role_refused');
