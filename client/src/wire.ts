@@ -1165,6 +1165,7 @@ export type PipelinePreview = {
     field: string;
     message: string;
   }>;
+  catalog?: PreviewCatalog;
 };
 
 export type PipelineRun = {
@@ -1191,7 +1192,11 @@ export type PipelineToTry = {
     name: string;
     /** up to 8 MiB */
     base64: string;
+    /** the file goes on behind these bytes; not for xlsx and zip */
+    isBeginning?: boolean;
   };
+  /** also say what catalog the rows would make; for the modes full and incremental */
+  catalog?: boolean;
 };
 
 export type PipelineTrigger = {
@@ -1210,6 +1215,42 @@ export type PipelineTrigger = {
   id?: string;
   /** complete, to be copied; set by the service */
   url?: string;
+};
+
+export type PreviewCatalog = {
+  /** that were read */
+  rows: number;
+  /** the source has no further rows */
+  isWhole: boolean;
+  /** different identifiers */
+  products: number;
+  filtered: number;
+  rejected: {
+    count: number;
+    examples: Array<{
+      row: number;
+      reason: string;
+    }>;
+  };
+  /** the most frequent first, up to 200 */
+  categories: Array<{
+    path: Array<string>;
+    products: number;
+  }>;
+  hasMoreCategories: boolean;
+  /** the most frequent first, up to 500 */
+  attributes: Array<{
+    name: string;
+    type: string;
+    unitName?: string;
+    decimal?: string;
+    /** why it has this type, in words */
+    reason: string;
+    /** that have a value */
+    products: number;
+    examples: Array<string>;
+  }>;
+  hasMoreAttributes: boolean;
 };
 
 export type Product = {

@@ -59,10 +59,16 @@ export { createIngest } from './ingest/ingest.ts';
 export { type AnswerBuffers, createAnswerBuffers } from './lookup/lookup.ts';
 export {
   type Attribute,
+  type DraftSettings,
+  draftAttribute,
   indexByKey,
   isBlank,
+  isSurelyText,
+  joinObserved,
   listFacts,
+  type Observed,
   type Ontology,
+  observeValue,
   readValue,
 } from './ontology/ontology.ts';
 export type { CatalogSettings } from './parts.ts';
