@@ -849,6 +849,16 @@ export type MatchedValue = string | {
   field: "identifier" | "groupIdentifier" | "name";
 };
 
+export type McpError = {
+  jsonrpc: "2.0";
+  id: string | number | null;
+  error: {
+    code: number;
+    message: string;
+    data?: unknown;
+  };
+};
+
 export type McpMessage = {
   jsonrpc: "2.0";
 };

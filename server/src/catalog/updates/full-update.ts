@@ -26,6 +26,7 @@ import {
   describeOpen,
   giveUp,
   refuseOtherCounts,
+  whileOpen,
 } from './open-full-update.ts';
 import type { Staging } from './staging.ts';
 import {
@@ -192,7 +193,7 @@ export class FullUpdates {
 
   async preview(projectId: number, fullUpdateId: number | undefined): Promise<Difference> {
     const { id } = await this.getOpen(projectId, fullUpdateId);
-    await this.commits.complete(projectId, id);
+    await this.stageAll(projectId, id);
     return this.parts.store.compareStaged(projectId, id, true);
   }
 
@@ -202,7 +203,7 @@ export class FullUpdates {
     { wanted, after, limit }: { wanted: number | undefined; after: string; limit: number },
   ): Promise<readonly ListedRow[]> {
     const { id: fullUpdateId } = await this.getOpen(projectId, wanted);
-    await this.commits.complete(projectId, fullUpdateId);
+    await this.stageAll(projectId, fullUpdateId);
     return this.parts.store.listDeleted(projectId, { fullUpdateId, after, limit });
   }
 
@@ -283,10 +284,13 @@ export class FullUpdates {
     return chooseOpen(await this.findLatest(projectId), wanted);
   }
 
+  private readonly stageAll = (projectId: number, id: number) =>
+    whileOpen(this.commits.complete(projectId, id), () => this.getOpen(projectId, id));
+
   /** The figures of the delete guard, at the call; the commit checks again when its turn comes. */
   private async checkGuard(projectId: number, fullUpdateId: number, limit: DeleteLimit): Promise<void> {
     if (limit.allowDeletes === undefined && limit.maxDeletePercent >= 100) return;
-    await this.commits.complete(projectId, fullUpdateId);
+    await this.stageAll(projectId, fullUpdateId);
     const { present, deleted } = await this.parts.store.compareStaged(projectId, fullUpdateId, false);
     if (!isGuarded(limit, present, deleted.count)) return;
     const refusal = refuseDeletes({ present, deleted: deleted.count }, limit);
