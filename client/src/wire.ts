@@ -3136,7 +3136,7 @@ export interface Operations {
   /** How the ontology fits the catalog: values, facts and problems of each attribute */
   getManagementProjectsByIdOntologyCoverage: {
     path: { id: number; };
-    query?: { sample?: "even" | "all"; };
+    query?: { sample?: "even" | "all"; category?: string; };
     answer: Coverage;
   };
   /** What a changed attribute would do to the facts of the catalog; nothing is stored */
