@@ -332,6 +332,44 @@ export type ChannelTrigger = {
   minSecondsBetween?: number;
 };
 
+export type Commit = {
+  /** never given again */
+  id: number;
+  /** epoch milliseconds */
+  at: number;
+  kind: "commit" | "delete";
+  /** null: made by an earlier version of the service */
+  author: {
+    type: "key" | "user" | "command" | "pipeline";
+    /** of a key or user */
+    id: number | null;
+    /** as it was then */
+    name: string;
+  } | null;
+  /** null: made by an earlier version of the service */
+  catalogVersion: number | null;
+  /** products */
+  created: number;
+  changed: number;
+  deleted: number;
+  /** null: the task is no longer kept */
+  taskId: string | null;
+  /** of the task, as there */
+  origin: string | null;
+};
+
+export type CommitChange = {
+  productId: number;
+  identifier: string;
+  kind: "created" | "changed" | "deleted";
+  /** upload shape; null: it was not there */
+  before: unknown | null;
+  /** upload shape; null: it was not there */
+  after: unknown | null;
+  /** true: an update changed it again; `after` is how the next kept commit found it, or how it is now */
+  changedSince: boolean;
+};
+
 export type ConsoleSession = {
   id: number;
   /** the session of this request */
@@ -556,6 +594,8 @@ export type ManagedProject = {
     maxDeletePercent: number;
     /** commits and deletes that can be undone */
     keptCommits: number;
+    /** days for which commits and deletes can be undone; null: whatever their age */
+    keptDays: number | null;
     /** the attribute that is the brand */
     brandAttribute: string;
     /** what becomes of a request with products that are not valid */
@@ -1282,6 +1322,19 @@ export type Product = {
   lastUpdateTs: number;
 };
 
+export type ProductChange = {
+  commit: Commit;
+  productId: number;
+  identifier: string;
+  kind: "created" | "changed" | "deleted";
+  /** upload shape; null: it was not there */
+  before: unknown | null;
+  /** upload shape; null: it was not there */
+  after: unknown | null;
+  /** true: an update changed it again; `after` is how the next kept commit found it, or how it is now */
+  changedSince: boolean;
+};
+
 export type ProductRelations = {
   relations: Array<{
     id: number;
@@ -1645,6 +1698,21 @@ export type RequestPoint = {
   /** took a second or more */
   slow: number;
   meanMs: number;
+};
+
+export type RestoreEffect = {
+  /** commits and deletes that would be undone */
+  commits: number;
+  /** the id of the last commit, for ifLast of the restore */
+  last: number;
+  /** products that would be there again */
+  created: number;
+  /** products that would get another upload */
+  changed: number;
+  /** products that would go */
+  deleted: number;
+  /** products whose later changes would be overwritten */
+  changedSince: number;
 };
 
 export type Root = {
@@ -2089,6 +2157,8 @@ export interface Operations {
         maxDeletePercent?: number;
         /** commits and deletes that can be undone */
         keptCommits?: number;
+        /** days for which commits and deletes can be undone; null: whatever their age */
+        keptDays?: number | null;
         /** the attribute that is the brand */
         brandAttribute?: string;
         /** what becomes of a request with products that are not valid */
@@ -2116,6 +2186,8 @@ export interface Operations {
         maxDeletePercent?: number;
         /** commits and deletes that can be undone */
         keptCommits?: number;
+        /** days for which commits and deletes can be undone; null: whatever their age */
+        keptDays?: number | null;
         /** the attribute that is the brand */
         brandAttribute?: string;
         /** what becomes of a request with products that are not valid */
@@ -2678,15 +2750,6 @@ export interface Operations {
       };
     };
   };
-  /** Undo the last commit or delete */
-  postProductsBatchRestore: {
-    query?: { projectId?: number; };
-    answer: {
-      message: string;
-      status: "success";
-      task: Task;
-    };
-  };
   /** The open full update */
   getProductsBatch: {
     query?: { projectId?: number; fullUpdateId?: number; };
@@ -2726,6 +2789,54 @@ export interface Operations {
         /** epoch milliseconds; without a batch when it was opened */
         lastBatchAt: number;
       } | null;
+    };
+  };
+  /** Undo the last commit or delete, or all down to one */
+  postProductsBatchRestore: {
+    query?: { projectId?: number; commit?: number; ifLast?: number; };
+    answer: {
+      message: string;
+      status: "success";
+      task: Task;
+    };
+  };
+  /** List the commits and deletes that can be undone */
+  getManagementProjectsByIdCommits: {
+    path: { id: number; };
+    answer: {
+      /** that can be undone, the last one first */
+      items: Array<Commit>;
+      /** the setting of the project */
+      keptCommits: number;
+      /** the setting of the project; null: whatever their age */
+      keptDays: number | null;
+    };
+  };
+  /** The products that a commit changed, before and after */
+  getManagementProjectsByIdCommitsByCommitIdProducts: {
+    path: { id: number; commitId: number; };
+    query?: { kind?: "created" | "changed" | "deleted"; limit?: number; cursor?: string; };
+    answer: {
+      items: Array<CommitChange>;
+      /** null when nothing follows */
+      nextCursor: string | null;
+    };
+  };
+  /** What undoing a commit and all after it would do; nothing is changed */
+  getManagementProjectsByIdCommitsByCommitIdRestorePreview: {
+    path: { id: number; commitId: number; };
+    answer: RestoreEffect;
+  };
+  /** The kept commits that changed a product, with what it was before and after */
+  getManagementProjectsByIdProductsByIdentifierCommits: {
+    path: { id: number; identifier: string; };
+    answer: {
+      /** the last one first */
+      items: Array<ProductChange>;
+      /** the setting of the project */
+      keptCommits: number;
+      /** the setting of the project; null: whatever their age */
+      keptDays: number | null;
     };
   };
   /** Pages of a shop: answered, counted and kept nowhere */
@@ -3076,7 +3187,7 @@ export interface Operations {
   /** How the ontology fits the catalog: values, facts and problems of each attribute */
   getManagementProjectsByIdOntologyCoverage: {
     path: { id: number; };
-    query?: { sample?: "even" | "all"; };
+    query?: { sample?: "even" | "all"; category?: string; };
     answer: Coverage;
   };
   /** What a changed attribute would do to the facts of the catalog; nothing is stored */
@@ -3407,10 +3518,14 @@ export const operations = {
   postProductsBatchPreview: ['POST', '/products/batch/preview'],
   getProductsBatchPreviewDeleted: ['GET', '/products/batch/preview/deleted'],
   postProductsBatchStart: ['POST', '/products/batch/start'],
-  postProductsBatchRestore: ['POST', '/products/batch/restore'],
   getProductsBatch: ['GET', '/products/batch'],
   deleteProductsBatch: ['DELETE', '/products/batch'],
   getManagementProjectsByIdFullUpdate: ['GET', '/management/projects/{id}/full-update'],
+  postProductsBatchRestore: ['POST', '/products/batch/restore'],
+  getManagementProjectsByIdCommits: ['GET', '/management/projects/{id}/commits'],
+  getManagementProjectsByIdCommitsByCommitIdProducts: ['GET', '/management/projects/{id}/commits/{commitId}/products'],
+  getManagementProjectsByIdCommitsByCommitIdRestorePreview: ['GET', '/management/projects/{id}/commits/{commitId}/restore-preview'],
+  getManagementProjectsByIdProductsByIdentifierCommits: ['GET', '/management/projects/{id}/products/{identifier}/commits'],
   postContent: ['POST', '/content'],
   putContent: ['PUT', '/content'],
   deleteContent: ['DELETE', '/content'],

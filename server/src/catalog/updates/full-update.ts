@@ -4,13 +4,14 @@ import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { PartRequest, Task, TaskDefinition } from '../../tasks/tasks.ts';
 import type { ListedRow } from '../browse/browse.ts';
+import type { ChangeAuthor } from '../change.ts';
 import type { CatalogParts } from '../parts.ts';
 import type { DeleteLimit, Difference } from '../port.ts';
 import type { OnInvalid } from '../products/products.ts';
 import { isGuarded, refuseDeletes } from './delete-guard.ts';
 import { FailedBatches } from './failed-batches.ts';
 import { FullUpdateClosing } from './full-update-closing.ts';
-import { FullUpdateCommits } from './full-update-commit.ts';
+import { FullUpdateCommits, type PartLimits } from './full-update-commit.ts';
 import {
   addBatch,
   beginCommit,
@@ -49,6 +50,7 @@ export interface UploadOptions {
 export interface StartOptions extends AcceptedCounts {
   readonly fullUpdateId: number | undefined;
   readonly record: RecordAnswer<StartAnswered>;
+  readonly author: ChangeAuthor;
   readonly allowDeletes: number | undefined;
 }
 
@@ -136,8 +138,8 @@ export class FullUpdates {
   }
 
   /** @returns the commit as a part of the task that filled the full update */
-  commitAsPart = (fullUpdateId: number, maxDeletePercent: number): PartRequest =>
-    this.commits.asPart(fullUpdateId, maxDeletePercent);
+  commitAsPart = (fullUpdateId: number, limits: PartLimits): PartRequest =>
+    this.commits.asPart(fullUpdateId, limits);
 
   /** Discards what a task opened and did not commit; with an id, only that one. */
   async discardOf(task: Task, id?: number): Promise<void> {
@@ -219,7 +221,7 @@ export class FullUpdates {
 
   private async startOpen(
     project: ChosenProject,
-    { fullUpdateId, allowDeletes, record, ...counts }: StartOptions,
+    { fullUpdateId, allowDeletes, record, author, ...counts }: StartOptions,
   ): Promise<Task> {
     const { tasks } = this.parts;
     const latest = await this.findLatest(project.id);
@@ -231,7 +233,7 @@ export class FullUpdates {
     await this.checkGuard(project.id, open.id, { maxDeletePercent, allowDeletes });
     const committing = tasks.accept(this.commits.task, {
       project,
-      payload: { fullUpdateId: open.id, ...(allowDeletes !== undefined && { allowDeletes }) },
+      payload: { fullUpdateId: open.id, author, ...(allowDeletes !== undefined && { allowDeletes }) },
       async alongside(tx, task) {
         const before = await beginCommit(tx, {
           projectId: project.id,
