@@ -1,4 +1,4 @@
-import { useState, useSyncExternalStore } from 'react';
+import { useSyncExternalStore } from 'react';
 import { isLanguage, type Language, presentLanguage, speak, watchLanguage } from '../languages/text.ts';
 
 export type LanguageChoice = Language | 'auto';
@@ -25,14 +25,16 @@ export const applyStoredLanguage = (): Promise<void> => apply(stored()).catch(()
 /** Whoever draws texts outside of what is drawn anew with the page asks for it. */
 export const useLanguage = (): Language => useSyncExternalStore(watchLanguage, presentLanguage);
 
-export function useLanguageChoice(): readonly [LanguageChoice, (choice: LanguageChoice) => Promise<void>] {
-  const [choice, setChoice] = useState(stored);
-  return [
-    choice,
-    async (next) => {
-      await apply(next);
-      localStorage.setItem(PLACE, next);
-      setChoice(next);
-    },
-  ];
+async function choose(next: LanguageChoice): Promise<void> {
+  const before = stored();
+  localStorage.setItem(PLACE, next);
+  try {
+    await apply(next);
+  } catch (error) {
+    localStorage.setItem(PLACE, before);
+    throw error;
+  }
 }
+
+/** @returns the same in the navigation and in the drawer, whichever it was chosen in */
+export const useLanguageChoice = () => [useSyncExternalStore(watchLanguage, stored), choose] as const;
