@@ -1,5 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
+import { rich } from '../languages/rich.tsx';
+import { t } from '../languages/text.ts';
 import { handFile } from '../state/handed-file.ts';
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo } from '../state/route.ts';
@@ -22,24 +24,30 @@ export function FirstProducts() {
     goTo(linkTo('projects', project.id, 'import'));
   };
   return (
-    <Empty icon="products" title="No products yet">
+    <Empty icon="products" title={t('No products yet')}>
       {canChange && (
         <>
-          <FileDrop label="Drop a file with your products, or choose one" onFile={open}>
-            <span className="soft small">CSV, Excel, JSON, XML, BMEcat, or an export of a shop</span>
+          <FileDrop label={t('Drop a file with your products, or choose one')} onFile={open}>
+            <span className="soft small">{t('CSV, Excel, JSON, XML, BMEcat, or an export of a shop')}</span>
           </FileDrop>
-          <p>You see the catalog as it would be before anything is stored.</p>
+          <p>{t('You see the catalog as it would be before anything is stored.')}</p>
           <ExampleButton />
         </>
       )}
-      <details className="for-developers">
-        <summary>For developers</summary>
-        <p>Send the first products with these calls. This page shows the catalog as soon as they arrive.</p>
+      <details>
+        <summary>{t('For developers')}</summary>
+        <p>
+          {t('Send the first products with these calls. This page shows the catalog as soon as they arrive.')}
+        </p>
         <FirstCalls />
         <p className="small">
-          <code>npm run demo</code> starts a second service with a complete demo catalog. Example programs are
-          in <code>examples/</code>, and a <a href={linkTo('projects', project.id, 'pipelines')}>pipeline</a>{' '}
-          fetches a file by itself.
+          {rich(
+            '<code>npm run demo</code> starts a second service with a complete demo catalog. Example programs are in <code>examples/</code>, and a <link>pipeline</link> fetches a file by itself.',
+            {
+              code: (words) => <code>{words}</code>,
+              link: (words) => <a href={linkTo('projects', project.id, 'pipelines')}>{words}</a>,
+            },
+          )}
         </p>
       </details>
     </Empty>
@@ -74,7 +82,8 @@ function ExampleButton() {
     setBusy(true);
     const { loadExample } = await import('../state/example.ts');
     await loadExample(relata, project.id).then(
-      () => tell.good('The example products are in', 'A relation “Bits for this drill” came with them.'),
+      () =>
+        tell.good(t('The example products are in'), t('A relation “Bits for this drill” came with them.')),
       tell.bad,
     );
     setBusy(false);
@@ -82,7 +91,7 @@ function ExampleButton() {
   };
   return (
     <Button busy={isBusy} onClick={() => void load()}>
-      Load example products
+      {t('Load example products')}
     </Button>
   );
 }
@@ -97,7 +106,7 @@ export function FirstCalls() {
   const key = who?.kind === 'key' ? who.key : made;
   const make = async () => {
     const created = await relata.apiKeys.create({
-      name: 'First products',
+      name: t('First products'),
       scope: { type: 'project', id: project.id },
       access: 'write',
     });
@@ -105,21 +114,21 @@ export function FirstCalls() {
   };
   return (
     <div className="stack" style={{ width: 'min(100%, 46rem)', textAlign: 'left' }}>
-      <Code label="Send the first products" text={firstCall(project.id, key ?? 'YOUR-KEY')} />
+      <Code label={t('Send the first products')} text={firstCall(project.id, key ?? 'YOUR-KEY')} />
       <ErrorNote error={error} />
       {key === undefined && canChange && (
         <div className="row">
           <Button icon="key" onClick={() => void make().catch(setError)}>
-            Create a key and use it in
+            {t('Create a key and use it in')}
           </Button>
           <LinkButton look="quiet" href={linkTo('projects', project.id, 'api-access')}>
-            API access
+            {t('API access')}
           </LinkButton>
         </div>
       )}
       {made !== undefined && (
         <p className="soft small">
-          The key “First products” is shown only now. You can delete it under API access.
+          {t('The key “First products” is shown only now. You can delete it under API access.')}
         </p>
       )}
     </div>
