@@ -1,4 +1,5 @@
 import { type DragEvent, type ReactNode, useId, useState } from 'react';
+import { t } from '../languages/text.ts';
 
 interface FileDropShape {
   /** What is asked for, in a few words. */
@@ -34,7 +35,7 @@ export function FileDrop({ label, children, onFile }: FileDropShape) {
     >
       <strong>{label}</strong>
       {children}
-      <span className="button">Choose a file …</span>
+      <span className="button">{t('Choose a file …')}</span>
       <input
         id={id}
         className="hidden"

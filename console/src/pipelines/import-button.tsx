@@ -1,11 +1,11 @@
 import type { PipelineDefinition, PreviewCatalog, Task } from '@relata/client';
 import { useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
+import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { ErrorNote } from '../parts/page.tsx';
 import { Meter } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
-import { countOf } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
@@ -25,12 +25,14 @@ export function ImportButton({ file, definition, catalog, isSettled }: ImportSha
   return (
     <div className="stack">
       <ErrorNote error={error} />
-      {task && <Meter share={task.progress / 100} label="Imported" />}
+      {task && <Meter share={task.progress / 100} label={t('Imported')} />}
       <div className="row">
         <Button look="primary" busy={isBusy} disabled={!canImport} onClick={() => void begin()}>
-          {catalog.isWhole ? `Import ${countOf(catalog.products, 'product')}` : 'Import the file'}
+          {catalog.isWhole
+            ? t('Import {count, plural, one {# product} other {# products}}', { count: catalog.products })
+            : t('Import the file')}
         </Button>
-        <span className="soft small">It is kept as a pipeline, so the next file is one click.</span>
+        <span className="soft small">{t('It is kept as a pipeline, so the next file is one click.')}</span>
       </div>
     </div>
   );
@@ -61,9 +63,13 @@ function useImport(file: File, definition: PipelineDefinition) {
       seen = next;
       setTask(next);
     }
-    if (seen.taskStatus !== 'FINISHED') throw new Error(seen.error?.message ?? 'The import did not finish.');
+    if (seen.taskStatus !== 'FINISHED')
+      throw new Error(seen.error?.message ?? t('The import did not finish.'));
     await queries.invalidateQueries();
-    tell.good('The products are in', `“${definition.name}” is a pipeline now: send the next file there.`);
+    tell.good(
+      t('The products are in'),
+      t('“{name}” is a pipeline now: send the next file there.', { name: definition.name }),
+    );
     goTo(linkTo('projects', project.id, 'products'));
   }
 

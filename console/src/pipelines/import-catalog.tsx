@@ -1,8 +1,9 @@
 import type { PipelinePreview, PreviewCatalog } from '@relata/client';
 import type { ReactNode } from 'react';
+import { t } from '../languages/text.ts';
 import { Card } from '../parts/page.tsx';
 import { Figure, Thumb } from '../parts/show.tsx';
-import { countOf, formatCount, formatPercent, formatType, plural } from '../rules/format.ts';
+import { formatCount, formatPercent, formatType } from '../rules/format.ts';
 
 /** As many as one looks at before a click. */
 const SHOWN_PRODUCTS = 8;
@@ -15,20 +16,27 @@ export function ImportCatalog({
   children,
 }: { catalog: PreviewCatalog; children: ReactNode } & Pick<PipelinePreview, 'rows'>) {
   const { rejected, isWhole } = catalog;
+  const examples = rejected.examples
+    .map(({ row, reason }) => t('Row {row}: {reason}.', { row, reason }))
+    .join(' ');
   return (
     <>
       <Figures catalog={catalog} />
       {!isWhole && (
         <p className="note">
-          These are the figures of the first {countOf(catalog.rows, 'row')}. The import reads the whole file.
+          {t(
+            'These are the figures of the first {count, plural, one {# row} other {# rows}}. The import reads the whole file.',
+            { count: catalog.rows },
+          )}
         </p>
       )}
       {rejected.count > 0 && (
         <div className="note warn">
           <span>
-            <strong>{countOf(rejected.count, 'row')}</strong> {plural(rejected.count, 'makes', 'make')} no
-            product and would be left out.{' '}
-            {rejected.examples.map(({ row, reason }) => `Row ${row}: ${reason}`).join('. ')}.
+            {t(
+              '{count, plural, one {# row makes} other {# rows make}} no product and would be left out. {examples}',
+              { count: rejected.count, examples },
+            )}
           </span>
         </div>
       )}
@@ -48,10 +56,10 @@ function Figures({ catalog }: { catalog: PreviewCatalog }) {
   const atLeast = (count: number, hasMore: boolean) => `${formatCount(count)}${hasMore ? '+' : ''}`;
   return (
     <dl className="figures">
-      <Figure label="Products" value={formatCount(products)} more={catalog.isWhole ? '' : 'so far'} />
-      <Figure label="Categories" value={atLeast(categories.length, hasMoreCategories)} />
-      <Figure label="Attributes" value={atLeast(attributes.length, hasMoreAttributes)} />
-      <Figure label="Rows left out" value={formatCount(rejected.count + filtered)} />
+      <Figure label={t('Products')} value={formatCount(products)} more={catalog.isWhole ? '' : t('so far')} />
+      <Figure label={t('Categories')} value={atLeast(categories.length, hasMoreCategories)} />
+      <Figure label={t('Attributes')} value={atLeast(attributes.length, hasMoreAttributes)} />
+      <Figure label={t('Rows left out')} value={formatCount(rejected.count + filtered)} />
     </dl>
   );
 }
@@ -69,7 +77,7 @@ function FirstProducts({ rows }: Pick<PipelinePreview, 'rows'>) {
     .filter(({ problems = [] }) => problems.length === 0)
     .flatMap(({ product }) => (product === undefined ? [] : [product as unknown as ShownProduct]));
   return (
-    <Card title="First products">
+    <Card title={t('First products')}>
       <div className="products-strip">
         {products
           .slice(0, SHOWN_PRODUCTS)
@@ -96,12 +104,12 @@ function FirstProducts({ rows }: Pick<PipelinePreview, 'rows'>) {
 
 function Categories({ catalog: { categories, hasMoreCategories, products } }: { catalog: PreviewCatalog }) {
   return (
-    <Card title="Categories" isBare>
+    <Card title={t('Categories')} isBare>
       {categories.length === 0 ? (
-        <p className="card-body soft">The file has none. Products can be grouped by attributes too.</p>
+        <p className="card-body soft">{t('The file has none. Products can be grouped by attributes too.')}</p>
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
-        <section className="table-box short" tabIndex={0} aria-label="Categories">
+        <section className="table-box short" tabIndex={0} aria-label={t('Categories')}>
           <table className="table small">
             <tbody>
               {categories.map(({ path, products: count }) => (
@@ -114,7 +122,9 @@ function Categories({ catalog: { categories, hasMoreCategories, products } }: { 
             </tbody>
           </table>
           {hasMoreCategories && (
-            <p className="grid-foot">The most frequent {formatCount(categories.length)}.</p>
+            <p className="grid-foot">
+              {t('The most frequent {count}.', { count: formatCount(categories.length) })}
+            </p>
           )}
         </section>
       )}
@@ -124,16 +134,16 @@ function Categories({ catalog: { categories, hasMoreCategories, products } }: { 
 
 function Attributes({ catalog: { attributes, hasMoreAttributes, products } }: { catalog: PreviewCatalog }) {
   return (
-    <Card title="Attributes" isBare>
+    <Card title={t('Attributes')} isBare>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls */}
-      <section className="table-box short" tabIndex={0} aria-label="Attributes">
+      <section className="table-box short" tabIndex={0} aria-label={t('Attributes')}>
         <table className="table small">
           <thead>
             <tr>
-              <th>Attribute</th>
-              <th>Type</th>
-              <th className="number">Products</th>
-              <th>Values</th>
+              <th>{t('Attribute')}</th>
+              <th>{t('Type')}</th>
+              <th className="number">{t('Products')}</th>
+              <th>{t('Values')}</th>
             </tr>
           </thead>
           <tbody>
@@ -141,8 +151,9 @@ function Attributes({ catalog: { attributes, hasMoreAttributes, products } }: { 
               <tr key={name}>
                 <td className="break">{name}</td>
                 <td title={reason}>
-                  {formatType(type)}
-                  {unitName && ` in ${unitName}`}
+                  {unitName
+                    ? t('{type} in {unit}', { type: formatType(type), unit: unitName })
+                    : formatType(type)}
                 </td>
                 <td className="number">{formatPercent(count / Math.max(1, products))}</td>
                 <td className="soft break">{examples.join(' · ')}</td>
@@ -151,7 +162,9 @@ function Attributes({ catalog: { attributes, hasMoreAttributes, products } }: { 
           </tbody>
         </table>
         {hasMoreAttributes && (
-          <p className="grid-foot">The most frequent {formatCount(attributes.length)}.</p>
+          <p className="grid-foot">
+            {t('The most frequent {count}.', { count: formatCount(attributes.length) })}
+          </p>
         )}
       </section>
     </Card>

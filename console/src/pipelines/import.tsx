@@ -1,5 +1,6 @@
 import type { PipelineDefinition } from '@relata/client';
 import { useEffect, useState } from 'react';
+import { t } from '../languages/text.ts';
 import { FileDrop } from '../parts/file-drop.tsx';
 import { Card, ErrorNote, Loading, Page, Renewed } from '../parts/page.tsx';
 import { takeFile } from '../state/handed-file.ts';
@@ -19,16 +20,16 @@ export function Import() {
   const [file, setFile] = useState(handed);
   return (
     <Page
-      title={file === undefined ? 'Import a file' : file.name}
+      title={file === undefined ? t('Import a file') : file.name}
       crumbs={[[project.name, linkTo('projects', project.id)]]}
-      about="Nothing is stored before you import it."
+      about={t('Nothing is stored before you import it.')}
     >
       <Card>
         <FileDrop
-          label={file === undefined ? 'Drop a file here, or choose one' : 'Drop another file'}
+          label={file === undefined ? t('Drop a file here, or choose one') : t('Drop another file')}
           onFile={setFile}
         >
-          <span className="soft small">CSV, Excel, JSON, XML, BMEcat, or an export of a shop</span>
+          <span className="soft small">{t('CSV, Excel, JSON, XML, BMEcat, or an export of a shop')}</span>
         </FileDrop>
       </Card>
       {file && <Looked key={`${file.name} ${file.size} ${file.lastModified}`} file={file} />}
@@ -80,7 +81,7 @@ function Looked({ file }: { file: File }) {
         </Renewed>
       )}
       <details open={data.catalog === undefined}>
-        <summary>Which column is what</summary>
+        <summary>{t('Which column is what')}</summary>
         <MappingCard draft={definition} onChange={change} preview={data} />
       </details>
     </>

@@ -1,3 +1,5 @@
+import { t } from '../languages/text.ts';
+
 /** What a preview takes. Source: docs/interface.md §13.5 rule 2. */
 const MOST_BYTES = 8 * 1024 * 1024;
 /** Their directory stands at the end: of a part of them nothing can be read. */
@@ -16,7 +18,7 @@ export async function readFile(file: File): Promise<SentFile> {
   if (file.size <= MOST_BYTES) return { name, base64: await readBase64(file) };
   if (WHOLE_ONLY.test(name))
     throw new Error(
-      'A preview takes up to 8 MiB of such a file. Save it as CSV, or make a pipeline with a part of it.',
+      t('A preview takes up to 8 MiB of such a file. Save it as CSV, or make a pipeline with a part of it.'),
     );
   return { name, base64: await readBase64(file.slice(0, MOST_BYTES)), isBeginning: true };
 }

@@ -243,16 +243,16 @@ class Tally {
     }
   }
 
-  /** @returns the first of those with results and of those without */
+  /** @returns some with results, spread over the examples as variants stand together, and the first without */
   listShown(): { identifier: string; found: FoundGroups }[] {
     const nothing: FoundGroups = { matchType: 'FIRST_WAY', groups: [] };
     const without = this.without.toSorted((a, b) => a - b).map((place) => ({ place, found: nothing }));
-    return [...this.examples.slice(0, CARDS.with), ...without.slice(0, CARDS.without)].map(
-      ({ place, found }) => ({
-        identifier: this.identifiers[place] as string,
-        found,
-      }),
-    );
+    const step = Math.max(1, this.examples.length / CARDS.with);
+    const spread = this.examples.filter((_, at) => Math.floor(at / step) !== Math.floor((at - 1) / step));
+    return [...spread, ...without.slice(0, CARDS.without)].map(({ place, found }) => ({
+      identifier: this.identifiers[place] as string,
+      found,
+    }));
   }
 
   describe(view: RelationView) {

@@ -41,7 +41,7 @@ export interface CardOrder {
 }
 
 /** Groups of a card. */
-const RESULTS = 4;
+const RESULTS = 3;
 
 /** @returns the cards of the sources that the view has */
 export function describeCards(view: RelationView, orders: readonly CardOrder[]): SurveyCard[] {
