@@ -95,6 +95,12 @@ test('who chooses German reads German on every page, also after a reload, and lo
     if (english.length > 0) seen.push(`${address}: ${english.join(' | ')}`);
   }
   assert.deepEqual(seen, []);
+  await page.setViewportSize({ width: 390, height: 844 });
+  for (const view of ['api-access', 'channels/new']) {
+    await show(page, `#/projects/${id}/${view}`);
+    const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.equal(over, 0, `${view} is wider than a phone`);
+  }
 
   await show(page, `#/projects/${id}/products`);
   await page.getByText('33 Produkte', { exact: true }).waitFor();
