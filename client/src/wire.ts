@@ -1683,6 +1683,9 @@ export type RelationSurvey = {
     sources: number;
     pairs: number;
   };
+  /** how many sources have 0, 1, … 9, and 10 or more groups of results */
+  resultCounts?: Array<number>;
+  cards?: Array<SurveyCard>;
 };
 
 export type RequestPoint = {
@@ -1874,6 +1877,40 @@ export type Statistics = {
   catalogs: Array<CatalogPoint>;
   /** requests that failed or were slow, newest first */
   noted: Array<NotedRequest>;
+};
+
+export type SurveyCard = {
+  source: {
+    identifier: string;
+    groupId: string;
+    name: string;
+    image: string;
+    /** the first THUMB or SMALL one, else as `image` */
+    thumbnail: string;
+    category: Array<string>;
+  };
+  results: Array<{
+    identifier: string;
+    groupId: string;
+    name: string;
+    image: string;
+    /** the first THUMB or SMALL one, else as `image` */
+    thumbnail: string;
+    category: Array<string>;
+    explain: RelatedReason;
+    variants: number;
+  }>;
+  nearest?: {
+    identifier: string;
+    groupId: string;
+    name: string;
+    image: string;
+    /** the first THUMB or SMALL one, else as `image` */
+    thumbnail: string;
+    category: Array<string>;
+    explain: RelatedReason;
+    variants: number;
+  };
 };
 
 export type TableProduct = {
@@ -3062,6 +3099,7 @@ export interface Operations {
   /** Try a definition on the catalog without storing it */
   postManagementProjectsByIdRelationsPreview: {
     path: { id: number; };
+    query?: { cards?: boolean; };
     body: RelationDefinition;
     answer: RelationSurvey;
   };

@@ -12,6 +12,8 @@
  * unit Einheit · update Aktualisierung · variant Variante
  */
 export const de: Readonly<Record<string, string>> = {
+  ' and {count, plural, one {# variant} other {# variants}}':
+    ' und {count, plural, one {# Variante} other {# Varianten}}',
   ', company account': ', Firmenkonto',
   ', more may follow': ', es können weitere folgen',
   ', stopped': ', angehalten',
@@ -48,8 +50,8 @@ export const de: Readonly<Record<string, string>> = {
   'A part of the console did not arrive': 'Ein Teil der Konsole kam nicht an',
   'A pipeline reads a file, maps its columns, and updates the catalog: by hand, by schedule or by webhook.':
     'Eine Pipeline liest eine Datei, ordnet ihre Spalten zu und aktualisiert den Katalog: manuell, nach Zeitplan oder durch Webhook.',
-  'A preview takes up to 8 MiB. Choose a part of the file.':
-    'Eine Vorschau nimmt bis zu 8 MiB. Wählen Sie einen Teil der Datei.',
+  'A preview takes up to 8 MiB of such a file. Save it as CSV, or make a pipeline with a part of it.':
+    'Eine Vorschau nimmt von einer solchen Datei bis zu 8 MiB. Speichern Sie sie als CSV, oder legen Sie mit einem Teil davon eine Pipeline an.',
   'A project is one catalog in one locale, with its ontology and relations.':
     'Ein Projekt ist ein Katalog in einer Locale, mit seiner Ontologie und seinen Beziehungen.',
   'A public address; it is sent a POST for each event':
@@ -138,6 +140,8 @@ export const de: Readonly<Record<string, string>> = {
   'By hand': 'Manuell',
   'By schedule': 'Nach Zeitplan',
   CSV: 'CSV',
+  'CSV, Excel, JSON, XML, BMEcat, or an export of a shop':
+    'CSV, Excel, JSON, XML, BMEcat oder ein Shop-Export',
   'Callers ask for all relations of a tag.': 'Aufrufer fragen nach allen Beziehungen eines Schlagworts.',
   'Calls that come earlier are refused with 429.': 'Frühere Aufrufe werden mit 429 abgelehnt.',
   'Can be undone': 'Rückgängig möglich',
@@ -164,6 +168,7 @@ export const de: Readonly<Record<string, string>> = {
   'Changes in between go out together.': 'Änderungen dazwischen werden zusammen ausgegeben.',
   Channel: 'Kanal',
   Channels: 'Kanäle',
+  'Choose a file …': 'Datei auswählen …',
   'Choose a format, such as Google Merchant Center or CSV. The console suggests a mapping and previews the first rows.':
     'Wählen Sie ein Format, zum Beispiel Google Merchant Center oder CSV. Die Konsole schlägt eine Zuordnung vor und zeigt die ersten Zeilen.',
   'Choose another product to see what relates the two, and what is missing.':
@@ -262,6 +267,9 @@ export const de: Readonly<Record<string, string>> = {
   'Does it lead here?': 'Führt das andere hierher?',
   'Does this product lead to it?': 'Führt dieses Produkt dorthin?',
   'Download as CSV': 'Als CSV herunterladen',
+  'Drop a file here, or choose one': 'Datei hier ablegen oder auswählen',
+  'Drop a file with your products, or choose one': 'Datei mit Ihren Produkten ablegen oder auswählen',
+  'Drop another file': 'Andere Datei ablegen',
   'E-mail': 'E-Mail',
   'Each under its own name.': 'Jede unter ihrem eigenen Namen.',
   'Each uploaded file also starts a run.': 'Auch jede hochgeladene Datei startet einen Lauf.',
@@ -311,6 +319,7 @@ export const de: Readonly<Record<string, string>> = {
   'First products': 'Erste Produkte',
   'Fixed text': 'Festtext',
   Folder: 'Ordner',
+  'For developers': 'Für Entwickler',
   Format: 'Format',
   'Former secret': 'Früheres Geheimnis',
   Friday: 'Freitag',
@@ -343,8 +352,13 @@ export const de: Readonly<Record<string, string>> = {
   'If a product leads to nothing, the sides are exchanged.':
     'Führt ein Produkt zu nichts, werden die Seiten getauscht.',
   Image: 'Bild',
+  'Import a file': 'Datei importieren',
   'Import relations': 'Beziehungen importieren',
+  'Import the file': 'Datei importieren',
+  'Import {count, plural, one {# product} other {# products}}':
+    '{count, plural, one {# Produkt} other {# Produkte}} importieren',
   'Import …': 'Importieren …',
+  Imported: 'Importiert',
   'Incremental: products are added and replaced': 'Inkrementell: Produkte werden hinzugefügt und ersetzt',
   Invitations: 'Einladungen',
   'Invite somebody': 'Jemanden einladen',
@@ -357,6 +371,8 @@ export const de: Readonly<Record<string, string>> = {
   'It is a result, number {rank}': 'Es ist ein Ergebnis, Nummer {rank}',
   'It is asked for after your password. Add a second one, on another device, in case you lose it.':
     'Er wird nach dem Passwort abgefragt. Fügen Sie einen zweiten auf einem anderen Gerät hinzu, falls Sie ihn verlieren.',
+  'It is kept as a pipeline, so the next file is one click.':
+    'Der Import bleibt als Pipeline erhalten: Die nächste Datei ist ein Klick.',
   'It is not a result': 'Es ist kein Ergebnis',
   'It is not imported. It is used to detect columns and suggest a mapping.':
     'Sie wird nicht importiert. Sie dient dazu, Spalten zu erkennen und eine Zuordnung vorzuschlagen.',
@@ -398,6 +414,7 @@ export const de: Readonly<Record<string, string>> = {
   'Last used': 'Zuletzt verwendet',
   'Latest changes': 'Letzte Änderungen',
   'Latest tasks': 'Letzte Aufgaben',
+  'Leads to nothing.': 'Führt zu nichts.',
   'Leave them out': 'Auslassen',
   'Leave them out, up to a share': 'Auslassen, bis zu einem Anteil',
   'Leave without saving': 'Ohne Speichern verlassen',
@@ -442,6 +459,7 @@ export const de: Readonly<Record<string, string>> = {
   'Name, identifier or a value': 'Name, Kennung oder ein Wert',
   'Names for shoppers': 'Namen für Käufer',
   Navigation: 'Navigation',
+  'Nearest, and what it lacks:': 'Am nächsten, und was fehlt:',
   'Neither of them lists the other one.': 'Keines führt das andere auf.',
   'New API key': 'Neuer API-Schlüssel',
   'New URL …': 'Neue URL …',
@@ -497,6 +515,7 @@ export const de: Readonly<Record<string, string>> = {
   'Not packed': 'Nicht gepackt',
   'Nothing is published yet: the URL answers 404 until the first build.':
     'Noch nichts veröffentlicht: Die URL antwortet bis zur ersten Erstellung mit 404.',
+  'Nothing is stored before you import it.': 'Gespeichert wird erst, wenn Sie importieren.',
   'Nothing read yet': 'Noch nichts gelesen',
   'Nothing was sent yet': 'Noch nichts gesendet',
   'Nothing yet.': 'Noch nichts.',
@@ -617,6 +636,7 @@ export const de: Readonly<Record<string, string>> = {
   'Required parts': 'Erforderliche Teile',
   Restore: 'Wiederherstellen',
   Result: 'Ergebnis',
+  'Results of a product': 'Ergebnisse je Produkt',
   'Returned most often': 'Am häufigsten geliefert',
   Role: 'Rolle',
   'Role in {scope}': 'Rolle in {scope}',
@@ -631,7 +651,9 @@ export const de: Readonly<Record<string, string>> = {
   Row: 'Zeile',
   'Row {number}': 'Zeile {number}',
   'Row {number} as it was read': 'Zeile {number}, wie sie gelesen wurde',
+  'Row {row}: {reason}.': 'Zeile {row}: {reason}.',
   Rows: 'Zeilen',
+  'Rows left out': 'Ausgelassene Zeilen',
   'Rows that make no product': 'Zeilen, die kein Produkt ergeben',
   'Run now': 'Jetzt starten',
   Running: 'Läuft',
@@ -650,9 +672,9 @@ export const de: Readonly<Record<string, string>> = {
   'Secret access key': 'Geheimer Zugriffsschlüssel',
   'Send a test event': 'Testereignis senden',
   'Send again': 'Erneut senden',
-  'Send the first ones with the calls below, or try it with example products. This page shows the catalog as soon as they arrive.':
-    'Senden Sie die ersten mit den Aufrufen unten oder probieren Sie es mit Beispielprodukten. Diese Seite zeigt den Katalog, sobald sie ankommen.',
   'Send the first products': 'Die ersten Produkte senden',
+  'Send the first products with these calls. This page shows the catalog as soon as they arrive.':
+    'Senden Sie die ersten Produkte mit diesen Aufrufen. Diese Seite zeigt den Katalog, sobald sie ankommen.',
   'Send the key in the header: Authorization: Bearer …':
     'Senden Sie den Schlüssel im Header: Authorization: Bearer …',
   'Send this link to {email}. It is shown only now.':
@@ -742,6 +764,8 @@ export const de: Readonly<Record<string, string>> = {
   'The deliveries show what came of it.': 'Die Zustellungen zeigen, was daraus wurde.',
   'The event is sent again': 'Das Ereignis wird erneut gesendet',
   'The example products are in': 'Die Beispielprodukte sind da',
+  'The file has none. Products can be grouped by attributes too.':
+    'Die Datei hat keine. Produkte lassen sich auch über Attribute gruppieren.',
   'The file is not JSON: {message}': 'Die Datei ist kein JSON: {message}',
   'The file is not an export of relations: it has no list "relations".':
     'Die Datei ist kein Export von Beziehungen: Sie hat keine Liste "relations".',
@@ -757,6 +781,7 @@ export const de: Readonly<Record<string, string>> = {
   'The first {count} lines; the download has all of them.':
     'Die ersten {count} Zeilen; der Download enthält alle.',
   'The former secret': 'Das frühere Geheimnis',
+  'The import did not finish.': 'Der Import wurde nicht abgeschlossen.',
   'The invitation was created, but its link was lost in transfer. Withdraw it and invite again.':
     'Die Einladung wurde erstellt, aber ihr Link ging bei der Übertragung verloren. Ziehen Sie sie zurück und laden Sie erneut ein.',
   'The key was created, but its value was lost in transfer. Delete it and create another.':
@@ -769,6 +794,7 @@ export const de: Readonly<Record<string, string>> = {
   'The mapping as JSON': 'Die Zuordnung als JSON',
   'The mapping as JSON: transformations, filters, expressions':
     'Die Zuordnung als JSON: Umformungen, Filter, Ausdrücke',
+  'The most frequent {count}.': 'Die {count} häufigsten.',
   'The old value': 'Der alte Wert',
   'The ontology is saved': 'Die Ontologie ist gespeichert',
   'The password is changed': 'Das Passwort ist geändert',
@@ -776,6 +802,7 @@ export const de: Readonly<Record<string, string>> = {
     'Die jetzige URL gilt sofort nicht mehr: Aufrufe erhalten 404. Geben Sie den Aufrufern die neue.',
   'The present URL stops working at once: readers get 404. Give them the new one.':
     'Die jetzige URL gilt sofort nicht mehr: Wer sie liest, erhält 404. Geben Sie die neue weiter.',
+  'The products are in': 'Die Produkte sind da',
   'The run has started': 'Der Lauf ist gestartet',
   'The same for every product': 'Für jedes Produkt gleich',
   'The same of another brand': 'Dasselbe von einer anderen Marke',
@@ -796,6 +823,8 @@ export const de: Readonly<Record<string, string>> = {
   Theirs: 'Die andere Fassung',
   'There is no relation of the kind links yet. Create one first.':
     'Es gibt noch keine Beziehung der Art Verknüpfungen. Erstellen Sie zuerst eine.',
+  'These are the figures of the first {count, plural, one {# row} other {# rows}}. The import reads the whole file.':
+    'Das sind die Zahlen {count, plural, one {der ersten Zeile} other {der ersten # Zeilen}}. Der Import liest die ganze Datei.',
   'They are signed out everywhere at once. What they created stays.':
     'Der Benutzer wird sofort überall abgemeldet. Was er erstellt hat, bleibt erhalten.',
   'They go out as': 'Ausgegeben als',
@@ -877,6 +906,7 @@ export const de: Readonly<Record<string, string>> = {
   'What would have to change': 'Was sich ändern müsste',
   When: 'Wann',
   'Where you are': 'Wo Sie sind',
+  'Which column is what': 'Welche Spalte was ist',
   Who: 'Wer',
   'Who will use it': 'Wer ihn verwenden wird',
   'Whoever runs the service makes another one with this command:':
@@ -897,6 +927,8 @@ export const de: Readonly<Record<string, string>> = {
   'You are invited as {email}, {role}.': 'Sie sind eingeladen als {email}, {role}.',
   'You are the first user. The owner manages everything, including other users.':
     'Sie sind der erste Benutzer. Der Inhaber verwaltet alles, auch die anderen Benutzer.',
+  'You see the catalog as it would be before anything is stored.':
+    'Sie sehen den Katalog, wie er wäre, bevor etwas gespeichert wird.',
   'Your session has ended. Nothing was saved: try again once you are signed in.':
     'Ihre Sitzung ist beendet. Nichts wurde gespeichert: Versuchen Sie es erneut, wenn Sie angemeldet sind.',
   'Your session has ended. What you have changed on this page is kept, and can be saved when you are back.':
@@ -1137,6 +1169,7 @@ export const de: Readonly<Record<string, string>> = {
   'signs until {when}': 'signiert bis {when}',
   slow: 'langsam',
   'smallest first': 'kleinste zuerst',
+  'so far': 'bisher',
   'such as {value}': 'zum Beispiel {value}',
   'suggested from the ontology by each build': 'bei jeder Erstellung aus der Ontologie vorgeschlagen',
   'switched off': 'ausgeschaltet',
@@ -1181,6 +1214,8 @@ export const de: Readonly<Record<string, string>> = {
     '{count, plural, one {# Schlüssel} other {# Schlüssel}} ohne Attribut',
   '{count, plural, one {# leads} other {# lead}} to nothing':
     '{count, plural, one {# führt} other {# führen}} zu nichts',
+  '{count, plural, one {# product has} other {# products have}} {isMost, select, yes {{results} results or more} other {{results, plural, one {# result} other {# results}}}}':
+    '{count, plural, one {# Produkt hat} other {# Produkte haben}} {isMost, select, yes {{results} oder mehr Ergebnisse} other {{results, plural, one {# Ergebnis} other {# Ergebnisse}}}}',
   '{count, plural, one {# product lacks} other {# products lack}} it: {message}':
     '{count, plural, one {# Produkt hat es} other {# Produkte haben es}} nicht: {message}',
   '{count, plural, one {# product} other {# products}}':
@@ -1193,6 +1228,8 @@ export const de: Readonly<Record<string, string>> = {
     '{count, plural, one {# Beziehung} other {# Beziehungen}} nicht betrachtet: noch im Aufbau oder mehr als {most}.',
   '{count, plural, one {# request} other {# requests}} in a day, {share} failed or over their limit':
     '{count, plural, one {# Anfrage} other {# Anfragen}} an einem Tag, {share} fehlgeschlagen oder über dem Limit',
+  '{count, plural, one {# row makes} other {# rows make}} no product and would be left out. {examples}':
+    '{count, plural, one {# Zeile ergibt} other {# Zeilen ergeben}} kein Produkt und {count, plural, one {bliebe} other {blieben}} weg. {examples}',
   '{count, plural, one {# row} other {# rows}}': '{count, plural, one {# Zeile} other {# Zeilen}}',
   '{count, plural, one {# thing} other {# things}} missing':
     '{count, plural, one {# Bedingung fehlt} other {# Bedingungen fehlen}}',
@@ -1261,8 +1298,11 @@ export const de: Readonly<Record<string, string>> = {
   '{status} in {ms, number} ms': '{status} in {ms, number} ms',
   '{type, select, user {user} key {key} other {command}}':
     '{type, select, user {Benutzer} key {Schlüssel} other {Befehl}}',
+  '{type} in {unit}': '{type} in {unit}',
   '{what, select, relation {Relations} pipeline {Pipelines} other {Channels}}':
     '{what, select, relation {Beziehungen} pipeline {Pipelines} other {Kanäle}}',
   '{what, select, relation {Relation} pipeline {Pipeline} other {Channel}}':
     '{what, select, relation {Beziehung} pipeline {Pipeline} other {Kanal}}',
+  '“{name}” is a pipeline now: send the next file there.':
+    '„{name}“ ist jetzt eine Pipeline: Senden Sie die nächste Datei dorthin.',
 };

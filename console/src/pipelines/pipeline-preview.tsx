@@ -9,14 +9,10 @@ import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
 import { needOfMapping } from './pipeline-draft.ts';
+import type { SentFile } from './sent-file.ts';
 
 /** So many rows are shown besides those with problems. */
 const FIRST_ROWS = 3;
-
-interface SentFile {
-  readonly name: string;
-  readonly base64: string;
-}
 
 /** The source as it was when somebody last said that it is to be read: not at every letter of a URL. */
 interface Reading {
@@ -36,11 +32,16 @@ export interface Tried {
 
 interface Editing {
   readonly pipelineId: number | undefined;
+  /** Whether it is also asked what the catalog would be. */
+  readonly hasCatalog?: boolean;
   onChange(changed: Partial<PipelineDefinition>): void;
 }
 
 /** Preview of the first rows, at every change of format, mapping and mode. */
-export function usePipelinePreview(draft: PipelineDefinition, { pipelineId, onChange }: Editing): Tried {
+export function usePipelinePreview(
+  draft: PipelineDefinition,
+  { pipelineId, hasCatalog = false, onChange }: Editing,
+): Tried {
   const relata = useRelata();
   const project = useProject();
   // What is stored was read before; a file that was sent in is gone.
@@ -61,6 +62,7 @@ export function usePipelinePreview(draft: PipelineDefinition, { pipelineId, onCh
         ...JSON.parse(wanted),
         ...(file && { file }),
         ...(pipelineId && { pipelineId }),
+        ...(hasCatalog && { catalog: true }),
       };
       return relata.pipelines.preview(project.id, tried, { signal });
     },
@@ -151,7 +153,7 @@ export function PreviewCard({
   );
 }
 
-function Warnings({ warnings }: Pick<PipelinePreview, 'warnings'>) {
+export function Warnings({ warnings }: Pick<PipelinePreview, 'warnings'>) {
   if (warnings.length === 0) return null;
   return (
     <ul className="stack" aria-label={t('Warnings')}>

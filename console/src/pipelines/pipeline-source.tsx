@@ -12,9 +12,7 @@ import { useMistake } from '../state/mistakes.ts';
 import { EMPTY_PIPELINE, guessFormat, listSources } from './pipeline-draft.ts';
 import type { PipelineShape } from './pipeline-form.tsx';
 import type { Tried } from './pipeline-preview.tsx';
-
-/** What a preview takes. Source: docs/interface.md §13.5 rule 2. */
-const MOST_BYTES = 8 * 1024 * 1024;
+import { readFile } from './sent-file.ts';
 
 /** What a new pipeline says before anybody has chosen. */
 const START_FORMAT = EMPTY_PIPELINE.format.type;
@@ -111,11 +109,10 @@ function FileToTry({ draft, onChange, tried }: PipelineShape & { tried: Tried })
   const choose = async (file: File | undefined) => {
     setError(undefined);
     if (file === undefined) return;
-    if (file.size > MOST_BYTES) throw new Error(t('A preview takes up to 8 MiB. Choose a part of the file.'));
     const type = guessFormat(file.name);
     if (draft.mapping === undefined && type !== undefined && draft.format.type === START_FORMAT)
       onChange({ format: { type } });
-    tried.read({ name: file.name, base64: await readBase64(file) });
+    tried.read(await readFile(file));
   };
   return (
     <>
@@ -128,15 +125,6 @@ function FileToTry({ draft, onChange, tried }: PipelineShape & { tried: Tried })
       <ErrorNote error={error} />
     </>
   );
-}
-
-function readBase64(file: File): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const reader = new FileReader();
-    reader.onload = () => resolve(String(reader.result).replace(/^[^,]*,?/, ''));
-    reader.onerror = () => reject(reader.error);
-    reader.readAsDataURL(file);
-  });
 }
 
 function ReadSource({ tried }: { tried: Tried }) {

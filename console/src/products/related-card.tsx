@@ -1,10 +1,10 @@
-import type { ProductRelation, RelatedReason, RelationSide } from '@relata/client';
+import type { ProductRelation, RelationSide } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { Answer, Card } from '../parts/page.tsx';
+import { Reason } from '../parts/reason.tsx';
 import { Thumb } from '../parts/show.tsx';
-import { sayComparison } from '../rules/filters.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
@@ -99,25 +99,5 @@ function WayList({ way: { relation, results, isBack } }: { way: Way }) {
         ))}
       </div>
     </div>
-  );
-}
-
-function Reason({ reason }: { reason: RelatedReason }) {
-  if (reason.match.length === 0) return null;
-  const words = reason.match
-    .map(({ target, operator, source, targetValues, sourceValues }) =>
-      operator === 'equals'
-        ? `${target}: ${targetValues.join(', ')}`
-        : sayComparison(
-            `${target} ${targetValues.join(', ')}`,
-            operator,
-            `${source} ${sourceValues.join(', ')}`,
-          ),
-    )
-    .join('; ');
-  return (
-    <span className="soft small cut block" title={words}>
-      {words}
-    </span>
   );
 }

@@ -12,6 +12,7 @@ import { formatCount, formatPercent } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
+import { RelationCards, ResultCounts } from './relation-cards.tsx';
 
 /** A preview reads every product: when one took longer, the next is made on demand. */
 const LIVE_MS = 2_500;
@@ -58,6 +59,7 @@ function usePreview(draft: RelationDefinition) {
     queryFn: async ({ signal }) => {
       const begun = performance.now();
       const found = await relata.relations.preview(project.id, JSON.parse(wanted) as RelationDefinition, {
+        cards: true,
         signal,
       });
       setTookMs(performance.now() - begun);
@@ -100,7 +102,15 @@ function Survey({ survey, isOld }: { survey: RelationSurvey; isOld: boolean }) {
       </div>
     );
   }
-  const { withResults = 0, withoutResults, share = 0, mostReturned = [], examples = [] } = survey;
+  const {
+    withResults = 0,
+    withoutResults,
+    share = 0,
+    mostReturned = [],
+    examples = [],
+    resultCounts,
+    cards = [],
+  } = survey;
   return (
     <div aria-live="polite">
       <Renewed isOld={isOld}>
@@ -125,7 +135,8 @@ function Survey({ survey, isOld }: { survey: RelationSurvey; isOld: boolean }) {
           </div>
           <Meter share={share} label={t('Products with results')} look={share > 0.5 ? 'good' : ''} />
         </div>
-        <Examples examples={examples} />
+        {resultCounts && <ResultCounts counts={resultCounts} />}
+        {cards.length > 0 ? <RelationCards cards={cards} /> : <Examples examples={examples} />}
         <MostReturned list={mostReturned} sources={withResults} />
         <WithoutResults count={withoutResults?.count ?? 0} identifiers={withoutResults?.identifiers ?? []} />
       </Renewed>

@@ -93,7 +93,8 @@ async function previewRows(reading: SourceReading, pieces: Pieces, order: Previe
       ...warnOfSheets(found),
       ...(order.mode === 'links' ? [] : listWarnings(productsOf(outcomes))),
     ];
-    const isCounted = order.catalog !== undefined && plan !== undefined && !plan.hasExpressions;
+    const isCounted =
+      order.catalog !== undefined && format === undefined && plan !== undefined && !plan.hasExpressions;
     return {
       ...{ found, columns, rows: shown, warnings },
       suggestion: { ...suggestion, ...(format && { format }) },
