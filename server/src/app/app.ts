@@ -24,7 +24,7 @@ import type { Logger } from '../kernel/logger.ts';
 import { createProjects, type Projects } from '../projects/projects.ts';
 import { createRelations } from '../relations/relations.ts';
 import { createStatistics, type Statistics } from '../statistics/statistics.ts';
-import type { Readers, Storage } from '../storage/storage.ts';
+import { BufferPool, type Readers, type Storage } from '../storage/storage.ts';
 import { createTasks, type Task } from '../tasks/tasks.ts';
 import { addRoutes } from './app-routes.ts';
 import { openChannels } from './channel-parts.ts';
@@ -56,6 +56,7 @@ export interface AppOptions {
 export interface Replacements {
   storage?(real: Storage): Storage;
   store?(real: CatalogStore): CatalogStore;
+  readonly buffers?: BufferPool;
 }
 
 export { refuseTakenAddress } from '../http/http.ts';
@@ -245,7 +246,10 @@ function openCatalog(base: Base, { projects, tasks, metrics, statistics, server 
     tasks,
     clock,
     logger,
-    ingest: createIngest({ threads: threads.parsers, payloads, maxMib: config.uploadMaxMib }),
+    ingest: createIngest({
+      ...{ threads: threads.parsers, payloads, maxMib: config.uploadMaxMib },
+      buffers: replace.buffers ?? new BufferPool(),
+    }),
     scans: createScans(threads.scanners),
     searchers: threads.relationReaders,
     getSettings: projects.getSettings,

@@ -172,6 +172,7 @@ export class FullUpdates {
         },
       });
     } catch (error) {
+      ingest.release(source);
       await payloads.remove(project.id, payloadName);
       throw error;
     }

@@ -5,7 +5,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { ControlTransaction } from '../../storage/storage.ts';
 import type { PartRequest, Task, TaskDefinition, TaskRun } from '../../tasks/tasks.ts';
 import type { ChangeAuthor, RestoreOrder } from '../change.ts';
-import type { Extracted, IngestSource } from '../ingest/ingest.ts';
+import type { IngestSource, Packed } from '../ingest/ingest.ts';
 import type { CatalogParts } from '../parts.ts';
 import type { ChangeCounts } from '../port.ts';
 import { countRows, type OnInvalid } from '../products/products.ts';
@@ -70,7 +70,10 @@ export class ProductUpdates {
     name: 'incremental partial update',
     ...ordered,
     run: (payload, run) => this.runUpdate(payload, run),
-    ended: ({ source }, { projectId }) => this.parts.payloads.remove(projectId, source.payloadName),
+    ended: ({ source }, { projectId }) => {
+      this.parts.ingest.release(source);
+      return this.parts.payloads.remove(projectId, source.payloadName);
+    },
   };
   private readonly deleteTask: TaskDefinition<DeletePayload> = {
     kind: 'catalog.delete',
@@ -112,6 +115,7 @@ export class ProductUpdates {
         return answer;
       });
     } catch (error) {
+      this.parts.ingest.release(source);
       await this.parts.payloads.remove(project.id, source.payloadName);
       throw error;
     }
@@ -175,10 +179,10 @@ export class ProductUpdates {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       run.signal.throwIfAborted();
       const extracted = await this.extract(projectId, source);
-      const { packed, revision, derivationRevision, report, unknownIdentifiers } = extracted;
+      const { packed, revision, derivationRevision, report, unknownIdentifiers, loan } = extracted;
       const rows = countRows(packed);
       const change = { taskNumber, at: clock.now(), packed, revision, derivationRevision };
-      const result = await run.takeEffect(() => store.applyProducts(projectId, change));
+      const result = await run.takeEffect(() => loan.until(store.applyProducts(projectId, change)));
       if ('stale' in result) continue;
       const passage = new ReportPassage(run);
       passage.pass(report);
@@ -194,7 +198,7 @@ export class ProductUpdates {
     throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
   }
 
-  private async extract(projectId: number, source: IngestSource): Promise<Extracted> {
+  private async extract(projectId: number, source: IngestSource): Promise<Packed> {
     const { ingest, store } = this.parts;
     const { paths } = await ingest.findUnknownNames(projectId, source);
     if (paths.length > 0) await store.reserveIds(projectId, { names: [], paths });

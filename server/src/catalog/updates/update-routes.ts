@@ -58,8 +58,11 @@ export const productUpdateRoutes =
       serveOnce(server, { ...update, method }, (request, once) => {
         const { onInvalid } = request.query;
         const partial = request.query.partial === 'true';
-        return once((record) =>
-          catalog.updates.update(request.project, rawBodyOf(request), { partial, onInvalid, record }),
+        return untilDone(
+          request,
+          once((record) =>
+            catalog.updates.update(request.project, rawBodyOf(request), { partial, onInvalid, record }),
+          ),
         );
       });
   };
@@ -137,14 +140,12 @@ function serveUpload(server: Server, parts: UpdateRouteParts): void {
     serveOnce(server, { ...endpoint, method }, async (request, once) => {
       const { fullUpdateId, onInvalid } = request.query;
       let isRepeated = true;
-      const answer = await once((record) => {
+      const uploading = once((record) => {
         isRepeated = false;
-        return catalog.fullUpdates.upload(request.project, rawBodyOf(request), {
-          fullUpdateId,
-          onInvalid,
-          record,
-        });
+        const options = { fullUpdateId, onInvalid, record };
+        return catalog.fullUpdates.upload(request.project, rawBodyOf(request), options);
       });
+      const answer = await untilDone(request, uploading);
       if (isRepeated) await failedBatches.endRepeated(request.project.id, expected.get(request));
       return answer;
     });
@@ -221,6 +222,15 @@ function serveStart(server: Server, parts: UpdateRouteParts): void {
       startAnswer(await catalog.fullUpdates.start(project, { ...options, record })),
     );
   });
+}
+
+/** Gives back the memory of a body that nobody took over, e.g. of a request that repeats another. */
+async function untilDone<Answer>({ rawBody }: FastifyRequest, work: Promise<Answer>): Promise<Answer> {
+  try {
+    return await work;
+  } finally {
+    rawBody?.loan?.giveBack();
+  }
 }
 
 /** @throws body_not_json for a request without a body */

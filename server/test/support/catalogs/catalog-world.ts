@@ -131,7 +131,7 @@ export class CatalogWorld {
     return this.read(async (snapshot) => {
       const present = await snapshot.findPresent([...products.keys()]);
       let row = 0;
-      const packer = new ProductPacker(4096);
+      const packer = new ProductPacker();
       for (const [identifier, content] of products) {
         const sent = { identifier, raw: rawOf(identifier, content), gains };
         pack(packer, sent, present[row++]);

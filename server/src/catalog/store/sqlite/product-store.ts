@@ -1,4 +1,4 @@
-import type { CatalogFile } from '../../../storage/storage.ts';
+import { type CatalogFile, refuseOtherBytes } from '../../../storage/storage.ts';
 import type { Derivation } from '../../derivation.ts';
 import type { AppliedProducts, ChangeCounts, ChangeOrder, FollowedProducts, Stale } from '../../port.ts';
 import { hashOf, type KeyedRow, sortedRows } from '../../products/products.ts';
@@ -30,6 +30,7 @@ export function applyProducts(
       told.push({ identifier, kind });
       if (kind === 'created') state.nextProductId += 1;
     }
+    refuseOtherBytes(change.packed.bytes, change.packed.sample);
     file.perform(announceProducts(change, told));
     return { result: counts, isDone: true };
   });
