@@ -101,7 +101,7 @@ async function openShop(t: TestContext) {
       return service.call('POST', `/products?projectId=${neighbour}`, { body: { products } });
     });
 
-  async function prepare(step: Case['step']): Promise<void> {
+  async function prepare({ fault, step }: Case): Promise<void> {
     if (step === 'initiate') return;
     assert.ok(await writer.initiate());
     assert.ok(await writer.upload());
@@ -111,6 +111,8 @@ async function openShop(t: TestContext) {
     assert.equal(await service.stop(), 0);
     service = await startProcess(store, disk.settings);
     writer.service = service;
+    // The first lookup of a catalog opens its file, and everything waits for that.
+    if (fault === 'stalled') await writer.lookUp();
   }
 
   /** Lookups go on while the disk fails, unless they need a file that they cannot open or read. */
@@ -148,7 +150,7 @@ async function openShop(t: TestContext) {
     writer,
     faults: () => service.faults(),
     async play(one: Case) {
-      await prepare(one.step);
+      await prepare(one);
       await failDuring(one, () => actAt(writer, one.step));
       if (WANTED === undefined) assert.ok(disk.met() > 0, 'the fault was met');
       assert.ok(await writer.initiate());
