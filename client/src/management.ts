@@ -88,11 +88,15 @@ export function createOntology({ call, request }: Transport) {
     /** How much of the catalog each attribute covers, its values and its problems. Source: docs/interface.md §11.6. */
     coverage: (projectId: number, options: CallOptions = {}) =>
       call('getManagementProjectsByIdOntologyCoverage', { path: { id: projectId } }, options),
-    /** What a changed attribute would do. */
-    preview: (projectId: number, attribute: Attribute, options: CallOptions = {}) =>
+    /** What a changed attribute would do. `deleted`: ids of attributes that go with the change. */
+    preview: (
+      projectId: number,
+      attribute: Attribute,
+      { deleted, ...options }: CallOptions & { readonly deleted?: readonly number[] } = {},
+    ) =>
       call(
         'postManagementProjectsByIdOntologyPreview',
-        { path: { id: projectId }, body: { attribute } },
+        { path: { id: projectId }, body: { attribute, ...(deleted && { deleted: [...deleted] }) } },
         options,
       ),
   };

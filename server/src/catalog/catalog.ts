@@ -6,7 +6,13 @@
  */
 import type { CatalogFiles } from '../storage/storage.ts';
 import type { Task } from '../tasks/tasks.ts';
-import { createProductLists, readProductPage, scanOperations, surveyOperations } from './browse/browse.ts';
+import {
+  createProductLists,
+  type OpenTally,
+  readProductPage,
+  scanOperations,
+  surveyOperations,
+} from './browse/browse.ts';
 import { ingestOperations } from './ingest/ingest.ts';
 import { createOntologyChanges } from './ontology/ontology.ts';
 import type { CatalogParts } from './parts.ts';
@@ -24,7 +30,7 @@ import {
   type WriteMode,
 } from './updates/updates.ts';
 
-export { createScans, describeBriefly } from './browse/browse.ts';
+export { createScans, describeBriefly, type OpenTally, type SurveyResult } from './browse/browse.ts';
 export type { BatchDerivation, Derivation, Derive, PlacedDocument } from './derivation.ts';
 export {
   areComparable,
@@ -59,15 +65,23 @@ export { createIngest } from './ingest/ingest.ts';
 export { type AnswerBuffers, createAnswerBuffers } from './lookup/lookup.ts';
 export {
   type Attribute,
+  dimensionOf,
+  draftAttribute,
   indexByKey,
   isBlank,
+  isFact,
+  joinObserved,
   listFacts,
+  NUMBER_FORMS,
+  nameInTable,
   type Ontology,
+  observeValue,
   readValue,
 } from './ontology/ontology.ts';
 export type { CatalogSettings } from './parts.ts';
 export type { CatalogStore, ChangeOrder, DeleteLimit } from './port.ts';
 export {
+  AttributeSchema,
   computeValueId,
   createUploadReader,
   listProductErrors,
@@ -108,10 +122,10 @@ export const ingestThreadOperations = (snapshots: CatalogSnapshots, files?: Cata
   ...(files && readerOperations(files)),
 });
 
-/** What the scanning thread can do. */
-export const scanThreadOperations = (snapshots: CatalogSnapshots) => ({
+/** What the scanning thread can do. `openSuggestions`: of the room that knows relations too. */
+export const scanThreadOperations = (snapshots: CatalogSnapshots, openSuggestions: OpenTally) => ({
   ...scanOperations(snapshots),
-  ...surveyOperations(snapshots),
+  ...surveyOperations(snapshots, openSuggestions),
 });
 
 /** An index that is used takes in what is staged, so that it lacks little when that is committed. */
