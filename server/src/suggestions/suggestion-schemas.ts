@@ -8,7 +8,7 @@ const Kind = Type.Enum(['relation', 'attribute', 'duplicate']);
 
 export const SuggestionParams = Type.Object({
   id: Id,
-  suggestionId: Type.String({ minLength: 1, maxLength: 64, pattern: '^[a-z]+-[0-9a-f]+$' }),
+  suggestionId: Type.String({ minLength: 1, maxLength: 255 }),
 });
 
 export const SuggestionQuery = Type.Object({
