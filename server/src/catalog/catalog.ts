@@ -8,6 +8,7 @@ import type { CatalogFiles } from '../storage/storage.ts';
 import type { Task } from '../tasks/tasks.ts';
 import {
   createProductLists,
+  keptOperations,
   type OpenTally,
   readProductPage,
   scanOperations,
@@ -21,8 +22,10 @@ import { createProductSearch, searchOperations } from './search/search.ts';
 import type { CatalogSnapshots } from './snapshot.ts';
 import { readerOperations } from './store/store.ts';
 import {
+  createKeptCommits,
   FullUpdates,
   gatherWrites,
+  keptSinceOf,
   listBatchPayloads,
   listLiveFullUpdates,
   ProductUpdates,
@@ -65,15 +68,18 @@ export { createIngest } from './ingest/ingest.ts';
 export { type AnswerBuffers, createAnswerBuffers } from './lookup/lookup.ts';
 export {
   type Attribute,
+  type DraftSettings,
   dimensionOf,
   draftAttribute,
   indexByKey,
   isBlank,
   isFact,
+  isSurelyText,
   joinObserved,
   listFacts,
   NUMBER_FORMS,
   nameInTable,
+  type Observed,
   type Ontology,
   observeValue,
   readValue,
@@ -126,6 +132,7 @@ export const ingestThreadOperations = (snapshots: CatalogSnapshots, files?: Cata
 export const scanThreadOperations = (snapshots: CatalogSnapshots, openSuggestions: OpenTally) => ({
   ...scanOperations(snapshots),
   ...surveyOperations(snapshots, openSuggestions),
+  ...keptOperations(snapshots),
 });
 
 /** An index that is used takes in what is staged, so that it lacks little when that is committed. */
@@ -166,11 +173,15 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
     if (collecting.has(projectId) || closing) return;
     collecting.add(projectId);
     try {
-      const { keptCommits } = await parts.getSettings(projectId);
+      const settings = await parts.getSettings(projectId);
+      const kept = {
+        keptCommits: settings.keptCommits,
+        keptSince: keptSinceOf(settings, parts.clock.now()),
+      };
       let isMore = true;
       while (isMore && !closing) {
         const live = await listLiveFullUpdates(database, projectId);
-        isMore = await store.collectGarbage(projectId, { live, keptCommits });
+        isMore = await store.collectGarbage(projectId, { live, ...kept });
       }
     } catch (error) {
       logger.warn({ err: error, project: projectId }, 'removing replaced products failed, it goes on later');
@@ -191,6 +202,7 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
     dropGathered: (task: Task) => fullUpdates.discardOf(task),
     lists: createProductLists(parts),
     survey: parts.scans.survey,
+    commits: createKeptCommits(parts),
     search,
     /** Off the serving thread. */
     countProducts: (projectId: number) => parts.scans.countRange({ projectId, filter: {}, after: undefined }),
