@@ -95,11 +95,15 @@ export function createOntology({ call, request }: Transport) {
         { path: { id: projectId }, query: category?.length ? { category: JSON.stringify(category) } : {} },
         options,
       ),
-    /** What a changed attribute would do. */
-    preview: (projectId: number, attribute: Attribute, options: CallOptions = {}) =>
+    /** What a changed attribute would do. `deleted`: ids of attributes that go with the change. */
+    preview: (
+      projectId: number,
+      attribute: Attribute,
+      { deleted, ...options }: CallOptions & { readonly deleted?: readonly number[] } = {},
+    ) =>
       call(
         'postManagementProjectsByIdOntologyPreview',
-        { path: { id: projectId }, body: { attribute } },
+        { path: { id: projectId }, body: { attribute, ...(deleted && { deleted: [...deleted] }) } },
         options,
       ),
   };

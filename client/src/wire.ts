@@ -71,6 +71,12 @@ export type AttributeCoverage = {
   }>;
 };
 
+export type AttributeDraft = {
+  attribute: Attribute;
+  /** ids of attributes whose keys the attribute takes over */
+  deleted?: Array<number>;
+};
+
 export type AttributeEffect = {
   /** in the catalog */
   products: number;
@@ -108,6 +114,37 @@ export type AttributeEffect = {
       value: string;
     }>;
   }>;
+};
+
+export type AttributeSuggestion = {
+  /** the same as long as the same is suggested */
+  id: string;
+  kind: "attribute";
+  dismissed: boolean;
+  evidence: {
+    /** null: the ontology does not know the key */
+    typeNow: string | null;
+    /** with a value */
+    products: number;
+    values: number;
+    /** values that would make a fact */
+    fits: number;
+    distinctMisfits: number;
+    misfits: Array<{
+      value: string;
+      /** of products */
+      count: number;
+      identifiers: Array<string>;
+    }>;
+    examples: Array<{
+      value: string;
+      /** of products */
+      count: number;
+      identifiers: Array<string>;
+    }>;
+  };
+  /** the body of POST …/ontology/preview */
+  draft: AttributeDraft;
 };
 
 export type AuditEntry = {
@@ -168,6 +205,8 @@ export type CellProblem = {
 
 export type ChangedAttribute = {
   attribute: Attribute;
+  /** ids of other attributes that are deleted with the change, so that their keys are free */
+  deleted?: Array<number>;
 };
 
 export type Channel = {
@@ -440,6 +479,46 @@ export type DirectorySource = {
   take?: "all" | "newest";
   /** which file to take out of a zip archive with several: a pattern with *, ? and ** */
   entry?: string;
+};
+
+export type DuplicateSuggestion = {
+  /** the same as long as the same is suggested */
+  id: string;
+  kind: "duplicate";
+  dismissed: boolean;
+  evidence: {
+    kept: {
+      id: number | null;
+      name: string;
+      type: string | null;
+      products: number;
+    };
+    dropped: {
+      id: number | null;
+      name: string;
+      type: string | null;
+      products: number;
+    };
+    /** products with both */
+    withBoth: number;
+    /** values of the dropped one that the kept one has, too */
+    sharedValues: number;
+    /** of the dropped one */
+    values: number;
+    examples: Array<{
+      value: string;
+      kept: number;
+      dropped: number;
+    }>;
+    misfits: Array<{
+      value: string;
+      /** of products */
+      count: number;
+      identifiers: Array<string>;
+    }>;
+  };
+  /** the body of POST …/ontology/preview */
+  draft: AttributeDraft;
 };
 
 export type Error = {
@@ -1649,6 +1728,46 @@ export type RelationExplanation = {
   } | null;
 };
 
+export type RelationSuggestion = {
+  /** the same as long as the same is suggested */
+  id: string;
+  kind: "relation";
+  dismissed: boolean;
+  evidence: {
+    source: {
+      category: Array<string>;
+      products: number;
+      /** products that the relation would have results for */
+      withPartner: number;
+    };
+    target: {
+      category: Array<string>;
+      products: number;
+      /** products that the relation would have results for */
+      withPartner: number;
+    };
+    /** on average, of sources with any */
+    targetsPerSource: number;
+    /** the most frequent that both sides have */
+    values: Array<{
+      attribute: string;
+      value: string;
+      sources: number;
+      targets: number;
+    }>;
+    examples: Array<{
+      source: string;
+      target: string;
+    }>;
+    /** sources without a result */
+    withoutPartner: Array<{
+      identifier: string;
+      values: Array<string>;
+    }>;
+  };
+  draft: RelationDefinition;
+};
+
 export type RelationSurvey = {
   misconfigured: boolean;
   problem?: string;
@@ -1877,6 +1996,18 @@ export type Statistics = {
   catalogs: Array<CatalogPoint>;
   /** requests that failed or were slow, newest first */
   noted: Array<NotedRequest>;
+};
+
+export type Suggestions = {
+  catalogVersion: number;
+  /** in the catalog */
+  products: number;
+  /** true: only some of them were looked at, and counts are of those */
+  sampled: boolean;
+  /** those that were looked at */
+  sampledProducts: number;
+  /** by kind, of each the best first; at most 20 of a kind */
+  items: Array<RelationSuggestion | AttributeSuggestion | DuplicateSuggestion>;
 };
 
 export type SurveyCard = {
@@ -3144,6 +3275,26 @@ export interface Operations {
       task: Task;
     };
   };
+  /** What the data shows: relations, types of attributes, attributes that mean one */
+  getManagementProjectsByIdSuggestions: {
+    path: { id: number; };
+    query?: { kind?: "relation" | "attribute" | "duplicate"; dismissed?: boolean; };
+    answer: Suggestions;
+  };
+  /** Dismiss a suggestion for good */
+  putManagementProjectsByIdSuggestionsBySuggestionIdDismissal: {
+    path: { id: number; suggestionId: string; };
+    answer: {
+      status: "success";
+    };
+  };
+  /** Take the dismissal of a suggestion back */
+  deleteManagementProjectsByIdSuggestionsBySuggestionIdDismissal: {
+    path: { id: number; suggestionId: string; };
+    answer: {
+      status: "success";
+    };
+  };
   /** List, search or export the catalog of a project */
   getManagementProjectsByIdProducts: {
     path: { id: number; };
@@ -3592,6 +3743,9 @@ export const operations = {
   getManagementProjectsByIdRelationsByRelationIdLinks: ['GET', '/management/projects/{id}/relations/{relationId}/links'],
   putManagementProjectsByIdRelationsByRelationIdLinks: ['PUT', '/management/projects/{id}/relations/{relationId}/links'],
   patchManagementProjectsByIdRelationsByRelationIdLinks: ['PATCH', '/management/projects/{id}/relations/{relationId}/links'],
+  getManagementProjectsByIdSuggestions: ['GET', '/management/projects/{id}/suggestions'],
+  putManagementProjectsByIdSuggestionsBySuggestionIdDismissal: ['PUT', '/management/projects/{id}/suggestions/{suggestionId}/dismissal'],
+  deleteManagementProjectsByIdSuggestionsBySuggestionIdDismissal: ['DELETE', '/management/projects/{id}/suggestions/{suggestionId}/dismissal'],
   getManagementProjectsByIdProducts: ['GET', '/management/projects/{id}/products'],
   getManagementProjectsByIdProductsByIdentifier: ['GET', '/management/projects/{id}/products/{identifier}'],
   getManagementProjectsByIdCategories: ['GET', '/management/projects/{id}/categories'],

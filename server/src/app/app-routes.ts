@@ -47,6 +47,8 @@ import type { Relations } from '../relations/relations.ts';
 import type { Statistics } from '../statistics/statistics.ts';
 import { statisticsRoutes } from '../statistics/statistics-routes.ts';
 import type { Storage } from '../storage/storage.ts';
+import { suggestionRoutes } from '../suggestions/suggestion-routes.ts';
+import type { Suggestions } from '../suggestions/suggestions.ts';
 import { taskRoutes } from '../tasks/task-routes.ts';
 import type { createTasks } from '../tasks/tasks.ts';
 import { webhookEndpointRoutes } from '../webhooks/webhook-endpoint-routes.ts';
@@ -73,6 +75,7 @@ const ROUTES = [
   productRelationRoutes,
   relationRoutes,
   linkRoutes,
+  suggestionRoutes,
   productRoutes,
   searchRoutes,
   surveyRoutes,
@@ -106,6 +109,7 @@ export interface RouteNeeds {
   readonly tasks: ReturnType<typeof createTasks>;
   readonly catalog: Catalog;
   readonly relations: Relations;
+  readonly suggestions: Suggestions;
   readonly pipelines: Pipelines;
   readonly channels: Channels;
   readonly webhooks: Webhooks;

@@ -30,6 +30,7 @@ import { addRoutes } from './app-routes.ts';
 import { openChannels } from './channel-parts.ts';
 import { openPipelines, type PipelineNeeds } from './pipeline-parts.ts';
 import { openOwnStorage, openReaders, openSecrets, openStores, type Role } from './stores.ts';
+import { openSuggestions } from './suggestion-parts.ts';
 import { openTraces, type Traces } from './traces.ts';
 import { startUpkeep, type UpkeepParts } from './upkeep.ts';
 import { openWebhooks } from './webhook-parts.ts';
@@ -84,14 +85,11 @@ export async function createApp({
 
   const server = createServer({ ...config, ...(logTo && { logTo }) }, { ...projects, ...access });
   const logger = server.log as Logger;
-  const metrics = openMetrics(
-    { config, storage },
-    {
-      isReady: () => isReady,
-      countWaitingTasks: () => tasks.countWaiting(),
-      listTaskKinds: () => tasks.listKinds(),
-    },
-  );
+  const metrics = openMetrics({
+    ...{ config, storage, isReady: () => isReady },
+    countWaitingTasks: () => tasks.countWaiting(),
+    listTaskKinds: () => tasks.listKinds(),
+  });
   const readers = openReaders(config, storage);
   const tasks = createTasks({
     ...{ database, clock, logger, describeRefusal },
@@ -112,13 +110,14 @@ export async function createApp({
   const { catalog, relations, threads } = openCatalog(base, { projects, tasks, metrics, statistics, server });
   const { pipelines, channels, schedules } = openFeeds({ ...base, projects, tasks, catalog, relations });
   const webhooks = openWebhooks({ ...base, projects, catalog }, VERSION);
+  const suggestions = openSuggestions({ ...base, projects, catalog, relations });
 
   await documentServer(server, VERSION);
   measureRequests(server, metrics.measureRequest, statistics.noteRequest);
   addHealthRoutes(server, async () => isReady && (await storage.isReachable()));
   serveMetrics(server, metrics);
   const parts = { projects, access, statistics, tasks, catalog, relations, pipelines, channels, webhooks };
-  if (role !== 'worker') addRoutes(server, { ...base, ...parts, ...served, version: VERSION });
+  if (role !== 'worker') addRoutes(server, { ...base, ...parts, ...served, suggestions, version: VERSION });
   await server.ready();
 
   const upkeep = startUpkeep({ ...storage, ...base, ...parts });
@@ -175,10 +174,12 @@ async function beginWork(
   upkeep.start();
 }
 
-const openMetrics = (
-  { config, storage }: Pick<Base, 'config' | 'storage'>,
-  sources: Omit<MetricSources, 'dataDir'>,
-) => createMetrics({ ...(storage.place.kind === 'embedded' && { dataDir: config.dataDir }), ...sources });
+const openMetrics = ({
+  config,
+  storage,
+  ...sources
+}: Pick<Base, 'config' | 'storage'> & Omit<MetricSources, 'dataDir'>) =>
+  createMetrics({ ...(storage.place.kind === 'embedded' && { dataDir: config.dataDir }), ...sources });
 
 /** A database that is away must not keep the process from ending; leases run out by themselves. */
 async function closeAll(parts: readonly { close(): Promise<void> }[], logger: Logger): Promise<void> {

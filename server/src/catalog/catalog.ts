@@ -9,6 +9,7 @@ import type { Task } from '../tasks/tasks.ts';
 import {
   createProductLists,
   keptOperations,
+  type OpenTally,
   readProductPage,
   scanOperations,
   surveyOperations,
@@ -32,7 +33,7 @@ import {
   type WriteMode,
 } from './updates/updates.ts';
 
-export { createScans, describeBriefly } from './browse/browse.ts';
+export { createScans, describeBriefly, type OpenTally, type SurveyResult } from './browse/browse.ts';
 export type { BatchDerivation, Derivation, Derive, PlacedDocument } from './derivation.ts';
 export {
   areComparable,
@@ -68,12 +69,16 @@ export { type AnswerBuffers, createAnswerBuffers } from './lookup/lookup.ts';
 export {
   type Attribute,
   type DraftSettings,
+  dimensionOf,
   draftAttribute,
   indexByKey,
   isBlank,
+  isFact,
   isSurelyText,
   joinObserved,
   listFacts,
+  NUMBER_FORMS,
+  nameInTable,
   type Observed,
   type Ontology,
   observeValue,
@@ -82,6 +87,7 @@ export {
 export type { CatalogSettings } from './parts.ts';
 export type { CatalogStore, ChangeOrder, DeleteLimit } from './port.ts';
 export {
+  AttributeSchema,
   computeValueId,
   createUploadReader,
   listProductErrors,
@@ -122,10 +128,10 @@ export const ingestThreadOperations = (snapshots: CatalogSnapshots, files?: Cata
   ...(files && readerOperations(files)),
 });
 
-/** What the scanning thread can do. */
-export const scanThreadOperations = (snapshots: CatalogSnapshots) => ({
+/** What the scanning thread can do. `openSuggestions`: of the room that knows relations too. */
+export const scanThreadOperations = (snapshots: CatalogSnapshots, openSuggestions: OpenTally) => ({
   ...scanOperations(snapshots),
-  ...surveyOperations(snapshots),
+  ...surveyOperations(snapshots, openSuggestions),
   ...keptOperations(snapshots),
 });
 

@@ -57,7 +57,8 @@ export const surveyRoutes =
     } as const;
     serveRaw(server, preview, async (request, reply) => {
       const isWhole = request.query.sample === 'all';
-      const question = { kind: 'effect', attribute: request.body.attribute } as const;
+      const { attribute, deleted = [] } = request.body;
+      const question = { kind: 'effect', attribute, deleted } as const;
       return answer<typeof Effect>(parts, { request, reply, isWhole, question });
     });
   };

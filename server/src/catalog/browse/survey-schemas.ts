@@ -18,7 +18,15 @@ export const CoverageQuery = Type.Object({
 });
 
 export const ChangedAttribute = Type.Object(
-  { attribute: AttributeSchema },
+  {
+    attribute: AttributeSchema,
+    deleted: Type.Optional(
+      Type.Array(Type.Integer({ minimum: 1 }), {
+        maxItems: 100,
+        description: 'ids of other attributes that are deleted with the change, so that their keys are free',
+      }),
+    ),
+  },
   { additionalProperties: false, title: 'ChangedAttribute' },
 );
 

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Operation } from '../../storage/storage.ts';
-import type { WantedAttribute } from '../ontology/ontology.ts';
+import type { Ontology, WantedAttribute } from '../ontology/ontology.ts';
 import { CoverageTally, EffectTally, planChange } from '../ontology/ontology.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import type { CatalogSnapshot, CatalogSnapshots } from '../snapshot.ts';
@@ -26,7 +26,14 @@ export type SurveyQuestion =
       readonly kind: 'coverage' /** Only of products under it. */;
       readonly category?: readonly string[] | undefined;
     }
-  | { readonly kind: 'effect'; readonly attribute: WantedAttribute };
+  | { readonly kind: 'effect'; readonly attribute: WantedAttribute; readonly deleted: readonly number[] }
+  | SuggestionQuestion;
+
+export interface SuggestionQuestion {
+  readonly kind: 'suggestions';
+  /** Of the project, as `de-DE`. */
+  readonly locale: string;
+}
 
 export interface SurveyPart {
   readonly scanned: number;
@@ -45,10 +52,14 @@ export interface SurveyResult {
   readonly counted: object;
 }
 
-interface Tally {
+/** What is counted of products, one after another. */
+export interface Tally {
   add(product: UploadedProduct): void;
   describe(): object;
 }
+
+/** Opens what a room to the right counts. */
+export type OpenTally = (ontology: Ontology, question: SuggestionQuestion) => Tally;
 
 interface OpenSurvey {
   readonly tally: Tally;
@@ -76,11 +87,16 @@ const PART = 2_000;
 /** Limit of open surveys; beyond it the oldest is dropped. */
 const OPEN_SURVEYS = 16;
 
-export function surveyOperations(snapshots: CatalogSnapshots): Record<string, Operation> {
+export function surveyOperations(
+  snapshots: CatalogSnapshots,
+  openSuggestions: OpenTally,
+): Record<string, Operation> {
   const open = new Map<number, OpenSurvey>();
   return {
     survey: async (order: SurveyOrder) => ({
-      output: await snapshots.read(order.projectId, (snapshot) => surveyPart(open, snapshot, order)),
+      output: await snapshots.read(order.projectId, (snapshot) =>
+        surveyPart({ open, openSuggestions }, snapshot, order),
+      ),
     }),
     endSurvey({ handle }: { handle: number }) {
       open.delete(handle);
@@ -89,13 +105,18 @@ export function surveyOperations(snapshots: CatalogSnapshots): Record<string, Op
   };
 }
 
+interface SurveyParts {
+  readonly open: Map<number, OpenSurvey>;
+  readonly openSuggestions: OpenTally;
+}
+
 async function surveyPart(
-  open: Map<number, OpenSurvey>,
+  { open, openSuggestions }: SurveyParts,
   snapshot: CatalogSnapshot,
   order: SurveyOrder,
 ): Promise<SurveyPart> {
   const { handle, isFirst } = order;
-  const survey = isFirst ? await openSurvey(snapshot, order) : open.get(handle);
+  const survey = isFirst ? await openSurvey(snapshot, order, openSuggestions) : open.get(handle);
   if (survey === undefined) throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
   open.set(handle, survey);
   const [oldest] = open.keys();
@@ -111,12 +132,9 @@ async function surveyPart(
 async function openSurvey(
   snapshot: CatalogSnapshot,
   { question, isWhole }: SurveyOrder,
+  openSuggestions: OpenTally,
 ): Promise<OpenSurvey> {
-  const ontology = await snapshot.readOntology();
-  const tally =
-    question.kind === 'coverage'
-      ? new CoverageTally(ontology.attributes)
-      : new EffectTally(planChange(ontology, question.attribute));
+  const tally = openTally(await snapshot.readOntology(), question, openSuggestions);
   const products = await snapshot.countRange(planRange());
   const largest = await snapshot.readLargestId();
   const sampled = !isWhole && products > SAMPLE;
@@ -125,6 +143,17 @@ async function openSurvey(
   const holds = compileListFilter({ category });
   const state = { sampled, scanned: 0, counted: 0 };
   return { tally, holds, products, blocks, of: sampled ? SAMPLE : products, ...state };
+}
+
+function openTally(ontology: Ontology, question: SurveyQuestion, openSuggestions: OpenTally): Tally {
+  switch (question.kind) {
+    case 'coverage':
+      return new CoverageTally(ontology.attributes);
+    case 'effect':
+      return new EffectTally(planChange(ontology, question));
+    case 'suggestions':
+      return openSuggestions(ontology, question);
+  }
 }
 
 /** @returns whether that was the last part */
