@@ -3,7 +3,7 @@
  */
 
 export { type IncomingPayload, JSON_LIMITS, MIB, parseJsonBody, type RawBody, readBody } from './body.ts';
-export { CHECKS, checkLater, createBodyChecks } from './body-check.ts';
+export { createBodyChecks, createParameterChecks } from './body-check.ts';
 export { streamBody } from './body-stream.ts';
 export { createMemoryBudget, type HeldMemory, type MemoryBudget } from './memory-budget.ts';
 export { joinTwins, takeNoBody } from './twin.ts';
