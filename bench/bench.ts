@@ -28,6 +28,7 @@ import { postgresProcesses } from './postgres/postgres-processes.ts';
 import { postgresRelations } from './postgres/postgres-relations.ts';
 import { relations } from './relations/relations.ts';
 import { search } from './search/search.ts';
+import { hostile } from './service/hostile.ts';
 import { describeMachine } from './support/machine.ts';
 import { watchOthers } from './support/machine-load.ts';
 import type { Bench, Measurement, Sizes } from './support/measurement.ts';
@@ -55,6 +56,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   pipelines,
   channels,
   search,
+  hostile,
   postgresIngest,
   postgresLookup,
   postgresRelations,

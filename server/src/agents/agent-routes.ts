@@ -4,6 +4,7 @@ import { Type } from 'typebox';
 import {
   type CountLook,
   describeRefusal,
+  ErrorAnswer,
   ProjectQuery,
   type RawAnswer,
   type Routes,
@@ -24,6 +25,19 @@ const Message = Type.Object(
   { description: 'one message of JSON-RPC; a list of them is refused', title: 'McpMessage' },
 );
 
+const ProtocolError = Type.Object(
+  {
+    jsonrpc: Type.Literal('2.0'),
+    id: Type.Union([Type.String(), Type.Number(), Type.Null()]),
+    error: Type.Object({
+      code: Type.Integer(),
+      message: Type.String(),
+      data: Type.Optional(Type.Unknown()),
+    }),
+  },
+  { description: 'what the protocol itself refuses', title: 'McpError' },
+);
+
 const endpoint = {
   method: 'POST',
   path: '/mcp',
@@ -33,6 +47,7 @@ const endpoint = {
   query: ProjectQuery,
   body: Message,
   answer: { 200: Type.Unknown({ description: 'an answer of JSON-RPC, also as an event' }) },
+  failures: { '4xx': Type.Union([ErrorAnswer, ProtocolError]) },
   why: 'the answer is that of the protocol',
 } as const;
 
