@@ -20,7 +20,7 @@ import { makeTestStore, type TestStore, testedStore } from '../support/test-stor
  * says for how long, RELATA_TEST_SEED repeats the callers' choices.
  */
 
-const CHAOS_S = Number(process.env.RELATA_TEST_CHAOS_S ?? 120);
+const CHAOS_S = Number(process.env.RELATA_TEST_CHAOS_S ?? 60);
 const SEED = Number(process.env.RELATA_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const PROCESSES = 3;
 const CALLERS = 3;
