@@ -4,6 +4,7 @@
  */
 
 import { createChannels } from './channels.ts';
+import { createCommits } from './commits.ts';
 import { createApiKeys, createInstallation, createOntology, createProjects } from './management.ts';
 import { createPipelines } from './pipelines.ts';
 import { createProducts } from './products.ts';
@@ -16,6 +17,7 @@ import { createWebhookEndpoints } from './webhooks.ts';
 export type { ChannelPlace } from './channels.ts';
 export type { Choice, ChoiceOption, FeedField, FeedFormat } from './choice.ts';
 export { choices, feedFormats } from './choices.ts';
+export type { CommitChangesQuery, CommitPlace } from './commits.ts';
 export type { Condition, Filter, Operator } from './filter.ts';
 export type { FullUpdateOptions, FullUpdatePreview, FullUpdateResult } from './full-update.ts';
 export type { SpanQuery } from './management.ts';
@@ -56,6 +58,7 @@ export function createRelata(options: ClientOptions = {}) {
     projects: createProjects(transport),
     apiKeys: createApiKeys(transport),
     products: createProducts(transport),
+    commits: createCommits(transport),
     tasks: createTasks(transport),
     ontology: createOntology(transport),
     relations: createRelations(transport),

@@ -332,6 +332,44 @@ export type ChannelTrigger = {
   minSecondsBetween?: number;
 };
 
+export type Commit = {
+  /** never given again */
+  id: number;
+  /** epoch milliseconds */
+  at: number;
+  kind: "commit" | "delete";
+  /** null: made by an earlier version of the service */
+  author: {
+    type: "key" | "user" | "command" | "pipeline";
+    /** of a key or user */
+    id: number | null;
+    /** as it was then */
+    name: string;
+  } | null;
+  /** null: made by an earlier version of the service */
+  catalogVersion: number | null;
+  /** products */
+  created: number;
+  changed: number;
+  deleted: number;
+  /** null: the task is no longer kept */
+  taskId: string | null;
+  /** of the task, as there */
+  origin: string | null;
+};
+
+export type CommitChange = {
+  productId: number;
+  identifier: string;
+  kind: "created" | "changed" | "deleted";
+  /** upload shape; null: it was not there */
+  before: unknown | null;
+  /** upload shape; null: it was not there */
+  after: unknown | null;
+  /** true: an update changed it again; `after` is how the next kept commit found it, or how it is now */
+  changedSince: boolean;
+};
+
 export type ConsoleSession = {
   id: number;
   /** the session of this request */
@@ -409,7 +447,7 @@ export type Error = {
   /** the HTTP status */
   code: number;
   /** one word for programs; the list is closed */
-  reason: "answer_not_kept" | "answer_too_large" | "answers_unread" | "attempt_ended" | "bad_request" | "body_encoding" | "body_not_json" | "body_not_unpacked" | "body_slow" | "body_stalled" | "body_too_large" | "changed_meanwhile" | "channel_building" | "channel_busy" | "channel_rows_left_out" | "channel_shrunk" | "channel_undelivered" | "channel_unfit" | "company_sign_in_absent" | "confirm_missing" | "console_missing" | "csrf_refused" | "delete_guard" | "deletes_not_exact" | "email_taken" | "expectation_failed" | "format_unreadable" | "full_update_batch_failed" | "full_update_empty" | "full_update_in_doubt" | "full_update_incomplete" | "full_update_missing" | "full_update_other" | "full_update_started" | "group_not_empty" | "headers_too_large" | "idempotency_key_reused" | "key_beyond_own" | "last_owner" | "link_ended" | "links_of_rule" | "mapping_unfit" | "method_not_allowed" | "no_known_identifier" | "no_products" | "no_role" | "not_found" | "not_ready" | "not_signed_in" | "nothing_to_restore" | "origin_refused" | "passkey_refused" | "password_wrong" | "pipeline_busy" | "pipeline_file_missing" | "pipeline_running" | "pipeline_too_soon" | "product_invalid" | "products_too_few" | "project_required" | "provider_refused" | "provider_unavailable" | "query_invalid" | "rate_limited" | "relation_not_ready" | "request_invalid" | "request_timeout" | "role_of_groups" | "role_refused" | "rows_rejected" | "scope_refused" | "search_absent" | "search_not_ready" | "search_too_broad" | "search_too_long" | "secret_key_missing" | "secret_unreadable" | "sign_in_limited" | "sign_in_refused" | "sign_in_unstored" | "source_unreadable" | "storage_full" | "task_ended" | "task_taking_effect" | "task_uploading" | "token_missing" | "too_many_identifiers" | "too_many_looks" | "too_many_pipelined" | "too_many_products" | "too_many_waits" | "unexpected" | "uri_too_long" | "webhook_refused" | "webhook_token_missing";
+  reason: "answer_not_kept" | "answer_too_large" | "answers_unread" | "attempt_ended" | "bad_request" | "body_encoding" | "body_not_json" | "body_not_unpacked" | "body_slow" | "body_stalled" | "body_too_large" | "changed_meanwhile" | "channel_building" | "channel_busy" | "channel_rows_left_out" | "channel_shrunk" | "channel_undelivered" | "channel_unfit" | "company_sign_in_absent" | "confirm_missing" | "console_missing" | "csrf_refused" | "delete_guard" | "deletes_not_exact" | "email_taken" | "expectation_failed" | "format_unreadable" | "full_update_batch_failed" | "full_update_empty" | "full_update_in_doubt" | "full_update_incomplete" | "full_update_missing" | "full_update_other" | "full_update_started" | "group_not_empty" | "headers_too_large" | "idempotency_key_reused" | "key_beyond_own" | "last_owner" | "link_ended" | "links_of_rule" | "mapping_unfit" | "method_not_allowed" | "no_known_identifier" | "no_products" | "no_role" | "not_found" | "not_ready" | "not_signed_in" | "nothing_to_restore" | "origin_refused" | "passkey_refused" | "password_wrong" | "pipeline_busy" | "pipeline_file_missing" | "pipeline_running" | "pipeline_too_soon" | "product_invalid" | "products_too_few" | "project_required" | "provider_refused" | "provider_unavailable" | "query_invalid" | "rate_limited" | "relation_not_ready" | "request_invalid" | "request_timeout" | "role_of_groups" | "role_refused" | "rows_rejected" | "scope_refused" | "search_absent" | "search_not_ready" | "search_too_broad" | "search_too_long" | "secret_key_missing" | "secret_unreadable" | "sign_in_limited" | "sign_in_refused" | "sign_in_unstored" | "source_unreadable" | "storage_failed" | "storage_full" | "task_ended" | "task_taking_effect" | "task_uploading" | "token_missing" | "too_many_identifiers" | "too_many_looks" | "too_many_pipelined" | "too_many_products" | "too_many_waits" | "unexpected" | "uri_too_long" | "webhook_refused" | "webhook_token_missing";
   message: string;
   requestId?: string;
   details?: Array<string>;
@@ -556,6 +594,8 @@ export type ManagedProject = {
     maxDeletePercent: number;
     /** commits and deletes that can be undone */
     keptCommits: number;
+    /** days for which commits and deletes can be undone; null: whatever their age */
+    keptDays: number | null;
     /** the attribute that is the brand */
     brandAttribute: string;
     /** what becomes of a request with products that are not valid */
@@ -847,6 +887,16 @@ export type Mapping = {
 
 export type MatchedValue = string | {
   field: "identifier" | "groupIdentifier" | "name";
+};
+
+export type McpError = {
+  jsonrpc: "2.0";
+  id: string | number | null;
+  error: {
+    code: number;
+    message: string;
+    data?: unknown;
+  };
 };
 
 export type McpMessage = {
@@ -1165,6 +1215,7 @@ export type PipelinePreview = {
     field: string;
     message: string;
   }>;
+  catalog?: PreviewCatalog;
 };
 
 export type PipelineRun = {
@@ -1191,7 +1242,11 @@ export type PipelineToTry = {
     name: string;
     /** up to 8 MiB */
     base64: string;
+    /** the file goes on behind these bytes; not for xlsx and zip */
+    isBeginning?: boolean;
   };
+  /** also say what catalog the rows would make; for the modes full and incremental */
+  catalog?: boolean;
 };
 
 export type PipelineTrigger = {
@@ -1212,6 +1267,42 @@ export type PipelineTrigger = {
   url?: string;
 };
 
+export type PreviewCatalog = {
+  /** that were read */
+  rows: number;
+  /** the source has no further rows */
+  isWhole: boolean;
+  /** different identifiers */
+  products: number;
+  filtered: number;
+  rejected: {
+    count: number;
+    examples: Array<{
+      row: number;
+      reason: string;
+    }>;
+  };
+  /** the most frequent first, up to 200 */
+  categories: Array<{
+    path: Array<string>;
+    products: number;
+  }>;
+  hasMoreCategories: boolean;
+  /** the most frequent first, up to 500 */
+  attributes: Array<{
+    name: string;
+    type: string;
+    unitName?: string;
+    decimal?: string;
+    /** why it has this type, in words */
+    reason: string;
+    /** that have a value */
+    products: number;
+    examples: Array<string>;
+  }>;
+  hasMoreAttributes: boolean;
+};
+
 export type Product = {
   id: number;
   identifier: string;
@@ -1229,6 +1320,19 @@ export type Product = {
   facts: Array<Fact>;
   /** epoch milliseconds */
   lastUpdateTs: number;
+};
+
+export type ProductChange = {
+  commit: Commit;
+  productId: number;
+  identifier: string;
+  kind: "created" | "changed" | "deleted";
+  /** upload shape; null: it was not there */
+  before: unknown | null;
+  /** upload shape; null: it was not there */
+  after: unknown | null;
+  /** true: an update changed it again; `after` is how the next kept commit found it, or how it is now */
+  changedSince: boolean;
 };
 
 export type ProductRelations = {
@@ -1579,6 +1683,9 @@ export type RelationSurvey = {
     sources: number;
     pairs: number;
   };
+  /** how many sources have 0, 1, … 9, and 10 or more groups of results */
+  resultCounts?: Array<number>;
+  cards?: Array<SurveyCard>;
 };
 
 export type RequestPoint = {
@@ -1594,6 +1701,21 @@ export type RequestPoint = {
   /** took a second or more */
   slow: number;
   meanMs: number;
+};
+
+export type RestoreEffect = {
+  /** commits and deletes that would be undone */
+  commits: number;
+  /** the id of the last commit, for ifLast of the restore */
+  last: number;
+  /** products that would be there again */
+  created: number;
+  /** products that would get another upload */
+  changed: number;
+  /** products that would go */
+  deleted: number;
+  /** products whose later changes would be overwritten */
+  changedSince: number;
 };
 
 export type Root = {
@@ -1755,6 +1877,40 @@ export type Statistics = {
   catalogs: Array<CatalogPoint>;
   /** requests that failed or were slow, newest first */
   noted: Array<NotedRequest>;
+};
+
+export type SurveyCard = {
+  source: {
+    identifier: string;
+    groupId: string;
+    name: string;
+    image: string;
+    /** the first THUMB or SMALL one, else as `image` */
+    thumbnail: string;
+    category: Array<string>;
+  };
+  results: Array<{
+    identifier: string;
+    groupId: string;
+    name: string;
+    image: string;
+    /** the first THUMB or SMALL one, else as `image` */
+    thumbnail: string;
+    category: Array<string>;
+    explain: RelatedReason;
+    variants: number;
+  }>;
+  nearest?: {
+    identifier: string;
+    groupId: string;
+    name: string;
+    image: string;
+    /** the first THUMB or SMALL one, else as `image` */
+    thumbnail: string;
+    category: Array<string>;
+    explain: RelatedReason;
+    variants: number;
+  };
 };
 
 export type TableProduct = {
@@ -2038,6 +2194,8 @@ export interface Operations {
         maxDeletePercent?: number;
         /** commits and deletes that can be undone */
         keptCommits?: number;
+        /** days for which commits and deletes can be undone; null: whatever their age */
+        keptDays?: number | null;
         /** the attribute that is the brand */
         brandAttribute?: string;
         /** what becomes of a request with products that are not valid */
@@ -2065,6 +2223,8 @@ export interface Operations {
         maxDeletePercent?: number;
         /** commits and deletes that can be undone */
         keptCommits?: number;
+        /** days for which commits and deletes can be undone; null: whatever their age */
+        keptDays?: number | null;
         /** the attribute that is the brand */
         brandAttribute?: string;
         /** what becomes of a request with products that are not valid */
@@ -2627,15 +2787,6 @@ export interface Operations {
       };
     };
   };
-  /** Undo the last commit or delete */
-  postProductsBatchRestore: {
-    query?: { projectId?: number; };
-    answer: {
-      message: string;
-      status: "success";
-      task: Task;
-    };
-  };
   /** The open full update */
   getProductsBatch: {
     query?: { projectId?: number; fullUpdateId?: number; };
@@ -2675,6 +2826,54 @@ export interface Operations {
         /** epoch milliseconds; without a batch when it was opened */
         lastBatchAt: number;
       } | null;
+    };
+  };
+  /** Undo the last commit or delete, or all down to one */
+  postProductsBatchRestore: {
+    query?: { projectId?: number; commit?: number; ifLast?: number; };
+    answer: {
+      message: string;
+      status: "success";
+      task: Task;
+    };
+  };
+  /** List the commits and deletes that can be undone */
+  getManagementProjectsByIdCommits: {
+    path: { id: number; };
+    answer: {
+      /** that can be undone, the last one first */
+      items: Array<Commit>;
+      /** the setting of the project */
+      keptCommits: number;
+      /** the setting of the project; null: whatever their age */
+      keptDays: number | null;
+    };
+  };
+  /** The products that a commit changed, before and after */
+  getManagementProjectsByIdCommitsByCommitIdProducts: {
+    path: { id: number; commitId: number; };
+    query?: { kind?: "created" | "changed" | "deleted"; limit?: number; cursor?: string; };
+    answer: {
+      items: Array<CommitChange>;
+      /** null when nothing follows */
+      nextCursor: string | null;
+    };
+  };
+  /** What undoing a commit and all after it would do; nothing is changed */
+  getManagementProjectsByIdCommitsByCommitIdRestorePreview: {
+    path: { id: number; commitId: number; };
+    answer: RestoreEffect;
+  };
+  /** The kept commits that changed a product, with what it was before and after */
+  getManagementProjectsByIdProductsByIdentifierCommits: {
+    path: { id: number; identifier: string; };
+    answer: {
+      /** the last one first */
+      items: Array<ProductChange>;
+      /** the setting of the project */
+      keptCommits: number;
+      /** the setting of the project; null: whatever their age */
+      keptDays: number | null;
     };
   };
   /** Pages of a shop: answered, counted and kept nowhere */
@@ -2900,6 +3099,7 @@ export interface Operations {
   /** Try a definition on the catalog without storing it */
   postManagementProjectsByIdRelationsPreview: {
     path: { id: number; };
+    query?: { cards?: boolean; };
     body: RelationDefinition;
     answer: RelationSurvey;
   };
@@ -3025,7 +3225,7 @@ export interface Operations {
   /** How the ontology fits the catalog: values, facts and problems of each attribute */
   getManagementProjectsByIdOntologyCoverage: {
     path: { id: number; };
-    query?: { sample?: "even" | "all"; };
+    query?: { sample?: "even" | "all"; category?: string; };
     answer: Coverage;
   };
   /** What a changed attribute would do to the facts of the catalog; nothing is stored */
@@ -3356,10 +3556,14 @@ export const operations = {
   postProductsBatchPreview: ['POST', '/products/batch/preview'],
   getProductsBatchPreviewDeleted: ['GET', '/products/batch/preview/deleted'],
   postProductsBatchStart: ['POST', '/products/batch/start'],
-  postProductsBatchRestore: ['POST', '/products/batch/restore'],
   getProductsBatch: ['GET', '/products/batch'],
   deleteProductsBatch: ['DELETE', '/products/batch'],
   getManagementProjectsByIdFullUpdate: ['GET', '/management/projects/{id}/full-update'],
+  postProductsBatchRestore: ['POST', '/products/batch/restore'],
+  getManagementProjectsByIdCommits: ['GET', '/management/projects/{id}/commits'],
+  getManagementProjectsByIdCommitsByCommitIdProducts: ['GET', '/management/projects/{id}/commits/{commitId}/products'],
+  getManagementProjectsByIdCommitsByCommitIdRestorePreview: ['GET', '/management/projects/{id}/commits/{commitId}/restore-preview'],
+  getManagementProjectsByIdProductsByIdentifierCommits: ['GET', '/management/projects/{id}/products/{identifier}/commits'],
   postContent: ['POST', '/content'],
   putContent: ['PUT', '/content'],
   deleteContent: ['DELETE', '/content'],

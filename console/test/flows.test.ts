@@ -72,6 +72,7 @@ test('the first call of an empty project works as it stands, and the page turns 
     locale: 'de-DE',
   });
   const page = await enter(`#/projects/${id}/products`);
+  await page.getByText('For developers').click();
   const call = (await page.getByLabel('Send the first products', { exact: true }).textContent()) ?? '';
   const [, address = ''] = /'(http[^']+)'/.exec(call) ?? [];
   const [, key = ''] = /Bearer ([^']+)'/.exec(call) ?? [];

@@ -57,6 +57,7 @@ export async function listViews(relata: Relata, projectId: number): Promise<read
       open: (page) => page.getByText('lead to something').waitFor(),
     },
     { name: 'relation-new', address: `${project}/relations/new`, heading: 'New relation' },
+    { name: 'import', address: `${project}/import`, heading: 'Import a file' },
     { name: 'pipelines', address: `${project}/pipelines`, heading: 'Pipelines' },
     {
       name: 'pipeline',

@@ -14,6 +14,7 @@ import { ontologyRoutes } from '../catalog/ontology/ontology-routes.ts';
 import { searchRoutes } from '../catalog/search/search-routes.ts';
 import { contentRoutes } from '../catalog/updates/content-routes.ts';
 import { deleteRoutes } from '../catalog/updates/delete-routes.ts';
+import { keptCommitRoutes } from '../catalog/updates/kept-commit-routes.ts';
 import { openFullUpdateRoutes } from '../catalog/updates/open-full-update-routes.ts';
 import { fullUpdateRoutes, productUpdateRoutes } from '../catalog/updates/update-routes.ts';
 import { channelBuildRoutes } from '../channels/builds/build-routes.ts';
@@ -65,6 +66,7 @@ const ROUTES = [
   deleteRoutes,
   fullUpdateRoutes,
   openFullUpdateRoutes,
+  keptCommitRoutes,
   contentRoutes,
   lookupRoutes,
   relatedRoutes,

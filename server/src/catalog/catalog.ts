@@ -6,7 +6,13 @@
  */
 import type { CatalogFiles } from '../storage/storage.ts';
 import type { Task } from '../tasks/tasks.ts';
-import { createProductLists, readProductPage, scanOperations, surveyOperations } from './browse/browse.ts';
+import {
+  createProductLists,
+  keptOperations,
+  readProductPage,
+  scanOperations,
+  surveyOperations,
+} from './browse/browse.ts';
 import { ingestOperations } from './ingest/ingest.ts';
 import { createOntologyChanges } from './ontology/ontology.ts';
 import type { CatalogParts } from './parts.ts';
@@ -15,8 +21,10 @@ import { createProductSearch, searchOperations } from './search/search.ts';
 import type { CatalogSnapshots } from './snapshot.ts';
 import { readerOperations } from './store/store.ts';
 import {
+  createKeptCommits,
   FullUpdates,
   gatherWrites,
+  keptSinceOf,
   listBatchPayloads,
   listLiveFullUpdates,
   ProductUpdates,
@@ -59,10 +67,16 @@ export { createIngest } from './ingest/ingest.ts';
 export { type AnswerBuffers, createAnswerBuffers } from './lookup/lookup.ts';
 export {
   type Attribute,
+  type DraftSettings,
+  draftAttribute,
   indexByKey,
   isBlank,
+  isSurelyText,
+  joinObserved,
   listFacts,
+  type Observed,
   type Ontology,
+  observeValue,
   readValue,
 } from './ontology/ontology.ts';
 export type { CatalogSettings } from './parts.ts';
@@ -112,6 +126,7 @@ export const ingestThreadOperations = (snapshots: CatalogSnapshots, files?: Cata
 export const scanThreadOperations = (snapshots: CatalogSnapshots) => ({
   ...scanOperations(snapshots),
   ...surveyOperations(snapshots),
+  ...keptOperations(snapshots),
 });
 
 /** An index that is used takes in what is staged, so that it lacks little when that is committed. */
@@ -152,11 +167,15 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
     if (collecting.has(projectId) || closing) return;
     collecting.add(projectId);
     try {
-      const { keptCommits } = await parts.getSettings(projectId);
+      const settings = await parts.getSettings(projectId);
+      const kept = {
+        keptCommits: settings.keptCommits,
+        keptSince: keptSinceOf(settings, parts.clock.now()),
+      };
       let isMore = true;
       while (isMore && !closing) {
         const live = await listLiveFullUpdates(database, projectId);
-        isMore = await store.collectGarbage(projectId, { live, keptCommits });
+        isMore = await store.collectGarbage(projectId, { live, ...kept });
       }
     } catch (error) {
       logger.warn({ err: error, project: projectId }, 'removing replaced products failed, it goes on later');
@@ -177,6 +196,7 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
     dropGathered: (task: Task) => fullUpdates.discardOf(task),
     lists: createProductLists(parts),
     survey: parts.scans.survey,
+    commits: createKeptCommits(parts),
     search,
     /** Off the serving thread. */
     countProducts: (projectId: number) => parts.scans.countRange({ projectId, filter: {}, after: undefined }),

@@ -12,6 +12,13 @@ interface Step {
 
 /** Newest first. */
 const STEPS = {
+  commits: {
+    ...{ catalog: 9, postgres: 19 },
+    undo: () =>
+      ['kind', 'author', 'catalog_version', 'created', 'changed', 'deleted']
+        .map((column) => `alter table undo_log drop column ${column};`)
+        .join(' '),
+  },
   events: { ...{ catalog: 7, postgres: 11 }, undo: () => 'drop table catalog_event;' },
   batches: {
     ...{ catalog: 6, postgres: 7 },

@@ -17,6 +17,7 @@ export {
   type WalkState,
   type WalkStep,
 } from './category-walk.ts';
+export { keptOperations } from './kept-changes.ts';
 export {
   describeBriefly,
   FRONT_END,

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { AttributeSchema } from '../products/products.ts';
+import { AttributeSchema, CategoryPath } from '../products/products.ts';
 
 /** Source: docs/interface.md §11.6. */
 export const SurveyQuery = Type.Object({
@@ -10,6 +10,11 @@ export const SurveyQuery = Type.Object({
       description: 'even (the default): 50,000 products of a larger catalog; all: every product',
     }),
   ),
+});
+
+export const CoverageQuery = Type.Object({
+  ...SurveyQuery.properties,
+  category: Type.Optional(CategoryPath),
 });
 
 export const ChangedAttribute = Type.Object(

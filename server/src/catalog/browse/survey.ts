@@ -4,7 +4,7 @@ import type { WantedAttribute } from '../ontology/ontology.ts';
 import { CoverageTally, EffectTally, planChange } from '../ontology/ontology.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import type { CatalogSnapshot, CatalogSnapshots } from '../snapshot.ts';
-import { planRange } from './product-list.ts';
+import { compileListFilter, planRange } from './product-list.ts';
 
 /**
  * Counting over a catalog, or an even sample of it, a part at a time: what the scanning thread does. What was counted
@@ -22,7 +22,10 @@ export interface SurveyOrder {
 }
 
 export type SurveyQuestion =
-  | { readonly kind: 'coverage' }
+  | {
+      readonly kind: 'coverage' /** Only of products under it. */;
+      readonly category?: readonly string[] | undefined;
+    }
   | { readonly kind: 'effect'; readonly attribute: WantedAttribute };
 
 export interface SurveyPart {
@@ -49,11 +52,13 @@ interface Tally {
 
 interface OpenSurvey {
   readonly tally: Tally;
+  readonly holds: (product: UploadedProduct) => boolean;
   readonly products: number;
   readonly blocks: Iterator<Block, void>;
   readonly of: number;
   readonly sampled: boolean;
   scanned: number;
+  counted: number;
 }
 
 /** An interval of ids of which up to `limit` products are counted. */
@@ -96,10 +101,10 @@ async function surveyPart(
   const [oldest] = open.keys();
   if (open.size > OPEN_SURVEYS && oldest !== undefined) open.delete(oldest);
   const isEnd = await lookAtPart(snapshot, survey);
-  const { scanned, of, products, sampled } = survey;
+  const { scanned, of, products, sampled, counted: sampledProducts } = survey;
   if (!isEnd) return { scanned, of: Math.max(of, scanned) };
   open.delete(handle);
-  const result = { products, sampled, sampledProducts: scanned, counted: survey.tally.describe() };
+  const result = { products, sampled, sampledProducts, counted: survey.tally.describe() };
   return { scanned, of: scanned, result };
 }
 
@@ -116,7 +121,10 @@ async function openSurvey(
   const largest = await snapshot.readLargestId();
   const sampled = !isWhole && products > SAMPLE;
   const blocks = sampled ? listSample(largest) : listAll(largest);
-  return { tally, products, blocks, of: sampled ? SAMPLE : products, sampled, scanned: 0 };
+  const category = question.kind === 'coverage' ? question.category : undefined;
+  const holds = compileListFilter({ category });
+  const state = { sampled, scanned: 0, counted: 0 };
+  return { tally, holds, products, blocks, of: sampled ? SAMPLE : products, ...state };
 }
 
 /** @returns whether that was the last part */
@@ -126,7 +134,12 @@ async function lookAtPart(snapshot: CatalogSnapshot, survey: OpenSurvey): Promis
     const next = survey.blocks.next();
     if (next.done) return true;
     const rows = await snapshot.listById(next.value);
-    for (const { text } of rows) survey.tally.add(JSON.parse(text) as UploadedProduct);
+    for (const { text } of rows) {
+      const product = JSON.parse(text) as UploadedProduct;
+      if (!survey.holds(product)) continue;
+      survey.tally.add(product);
+      survey.counted += 1;
+    }
     survey.scanned += rows.length;
   }
   return false;

@@ -91,6 +91,6 @@ const surveyed = (
 ): SurveyedCatalog => ({
   read: async (work, _, limit = whole) => work(createFileView(file, { tables, limit })),
   countMembers: async (build, side) => file.perform(countMembers({ member: tables.member, build, side })),
-  sampleSources: async (build, every) =>
-    file.perform(sampleMembers({ member: tables.member, build, side: 'source' }, every)),
+  sampleMembers: async (build, side, every) =>
+    file.perform(sampleMembers({ member: tables.member, build, side }, every)),
 });
