@@ -1,4 +1,5 @@
 import { type ComponentType, lazy, Suspense } from 'react';
+import { t } from './languages/text.ts';
 import { Overview } from './overview/overview.tsx';
 import { Answer, Card, Empty, Loading, Page } from './parts/page.tsx';
 import { loadFile } from './parts/safe.tsx';
@@ -89,11 +90,11 @@ export function ProjectScreen({ id, parts }: { id: number; parts: readonly strin
 
 function Unknown() {
   return (
-    <Page title="Page not found">
+    <Page title={t('Page not found')}>
       <Card>
-        <Empty icon="search" title="This address does not exist">
-          <p>It may have been deleted, or you may not have access.</p>
-          <a href={linkTo()}>Go to the overview</a>
+        <Empty icon="search" title={t('This address does not exist')}>
+          <p>{t('It may have been deleted, or you may not have access.')}</p>
+          <a href={linkTo()}>{t('Go to the overview')}</a>
         </Empty>
       </Card>
     </Page>

@@ -1,5 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
+import { rich } from '../languages/rich.tsx';
+import { t } from '../languages/text.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata, useRights, useSession } from '../state/session.tsx';
@@ -16,17 +18,22 @@ export function FirstProducts() {
   const { canChange } = useRights();
   useArrival(project.id);
   return (
-    <Empty icon="products" title="No products yet">
+    <Empty icon="products" title={t('No products yet')}>
       <p>
-        Send the first ones with the calls below, or try it with example products. This page shows the catalog
-        as soon as they arrive.
+        {t(
+          'Send the first ones with the calls below, or try it with example products. This page shows the catalog as soon as they arrive.',
+        )}
       </p>
       {canChange && <ExampleButton />}
       <FirstCalls />
       <p className="small">
-        <code>npm run demo</code> starts a second service with a complete demo catalog. Example programs are
-        in <code>examples/</code>, and a <a href={linkTo('projects', project.id, 'pipelines')}>pipeline</a>{' '}
-        fetches a file by itself.
+        {rich(
+          '<code>npm run demo</code> starts a second service with a complete demo catalog. Example programs are in <code>examples/</code>, and a <link>pipeline</link> fetches a file by itself.',
+          {
+            code: (words) => <code>{words}</code>,
+            link: (words) => <a href={linkTo('projects', project.id, 'pipelines')}>{words}</a>,
+          },
+        )}
       </p>
     </Empty>
   );
@@ -60,7 +67,8 @@ function ExampleButton() {
     setBusy(true);
     const { loadExample } = await import('../state/example.ts');
     await loadExample(relata, project.id).then(
-      () => tell.good('The example products are in', 'A relation “Bits for this drill” came with them.'),
+      () =>
+        tell.good(t('The example products are in'), t('A relation “Bits for this drill” came with them.')),
       tell.bad,
     );
     setBusy(false);
@@ -68,7 +76,7 @@ function ExampleButton() {
   };
   return (
     <Button look="primary" busy={isBusy} onClick={() => void load()}>
-      Load example products
+      {t('Load example products')}
     </Button>
   );
 }
@@ -83,7 +91,7 @@ export function FirstCalls() {
   const key = who?.kind === 'key' ? who.key : made;
   const make = async () => {
     const created = await relata.apiKeys.create({
-      name: 'First products',
+      name: t('First products'),
       scope: { type: 'project', id: project.id },
       access: 'write',
     });
@@ -91,21 +99,21 @@ export function FirstCalls() {
   };
   return (
     <div className="stack" style={{ width: 'min(100%, 46rem)', textAlign: 'left' }}>
-      <Code label="Send the first products" text={firstCall(project.id, key ?? 'YOUR-KEY')} />
+      <Code label={t('Send the first products')} text={firstCall(project.id, key ?? 'YOUR-KEY')} />
       <ErrorNote error={error} />
       {key === undefined && canChange && (
         <div className="row">
           <Button icon="key" onClick={() => void make().catch(setError)}>
-            Create a key and use it in
+            {t('Create a key and use it in')}
           </Button>
           <LinkButton look="quiet" href={linkTo('projects', project.id, 'api-access')}>
-            API access
+            {t('API access')}
           </LinkButton>
         </div>
       )}
       {made !== undefined && (
         <p className="soft small">
-          The key “First products” is shown only now. You can delete it under API access.
+          {t('The key “First products” is shown only now. You can delete it under API access.')}
         </p>
       )}
     </div>

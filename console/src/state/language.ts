@@ -1,0 +1,38 @@
+import { useState, useSyncExternalStore } from 'react';
+import { isLanguage, type Language, presentLanguage, speak, watchLanguage } from '../languages/text.ts';
+
+export type LanguageChoice = Language | 'auto';
+
+const PLACE = 'relata-language';
+
+const stored = (): LanguageChoice => {
+  const value = localStorage.getItem(PLACE) ?? '';
+  return isLanguage(value) ? value : 'auto';
+};
+
+/** @returns the first language of the browser that the console speaks */
+const guess = (): Language =>
+  navigator.languages.map((name) => name.slice(0, 2)).find((name) => isLanguage(name)) ?? 'en';
+
+async function apply(choice: LanguageChoice): Promise<void> {
+  await speak(choice === 'auto' ? guess() : choice);
+  document.documentElement.lang = presentLanguage();
+}
+
+/** Before the first picture. Where the texts do not arrive, the console is there in English. */
+export const applyStoredLanguage = (): Promise<void> => apply(stored()).catch(() => undefined);
+
+/** Whoever draws texts outside of what is drawn anew with the page asks for it. */
+export const useLanguage = (): Language => useSyncExternalStore(watchLanguage, presentLanguage);
+
+export function useLanguageChoice(): readonly [LanguageChoice, (choice: LanguageChoice) => Promise<void>] {
+  const [choice, setChoice] = useState(stored);
+  return [
+    choice,
+    async (next) => {
+      await apply(next);
+      localStorage.setItem(PLACE, next);
+      setChoice(next);
+    },
+  ];
+}
