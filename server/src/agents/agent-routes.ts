@@ -13,7 +13,7 @@ import {
   whileCallerWaits,
 } from '../http/http.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import { type Asking, createAgentHandler, type ToolParts } from './agents.ts';
+import type { Asking, ToolParts } from './agents.ts';
 
 export interface AgentRouteParts extends ToolParts {
   readonly countLook: CountLook;
@@ -63,6 +63,8 @@ export const agentRoutes =
           countLook: () => countLook(request, reply),
         };
         const describeFailure = (error: unknown) => describe(error, request);
+        // The protocol and the schemas of its tools are a tenth of a start, and few services are asked by an agent.
+        const { createAgentHandler } = await import('./agents.ts');
         const { fetch } = createAgentHandler(asking, { version, describeFailure });
         return send(reply, await fetch(toWebRequest(request), { parsedBody: request.body }));
       }),

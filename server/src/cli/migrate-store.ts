@@ -1,4 +1,4 @@
-import { ServiceError } from '../kernel/errors.ts';
+import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 import { type MoveOptions, type MoveSummary, moveStore } from '../transfer/transfer.ts';
 import { ProgressLine } from './progress-line.ts';
 
@@ -29,13 +29,18 @@ export async function migrateStoreCommand({
   return 0;
 }
 
+const WHAT: Partial<Record<FailureCode, string>> = {
+  storage_full: 'The disk is full',
+  storage_failed: 'The disk reports errors',
+};
+
 async function moveShown(options: MoveOptions): Promise<MoveSummary> {
   const line = new ProgressLine(process.stderr);
   try {
     return await moveStore({ ...options, onProgress: (progress) => line.show(progress) });
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    const what = error.code === 'storage_full' ? 'The disk is full' : 'The database cannot be reached';
+    const what = WHAT[error.code] ?? 'The database cannot be reached';
     const why = error.cause instanceof Error ? ` (${error.cause.message})` : '';
     throw new Error(`${what}${why}: run the same command again, it goes on where it stopped`);
   } finally {

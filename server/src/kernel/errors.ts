@@ -95,6 +95,7 @@ export type FailureCode =
   | 'channel_shrunk'
   | 'channel_undelivered'
   | 'storage_full'
+  | 'storage_failed'
   | 'not_ready';
 
 /** One bad product, or the whole body when `product` is null. Source: docs/interface.md §7.3. */

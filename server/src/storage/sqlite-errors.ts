@@ -1,32 +1,51 @@
-import { ServiceError } from '../kernel/errors.ts';
+import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 
 const SQLITE_BUSY = 5;
-const SQLITE_IOERR = 10;
-const SQLITE_FULL = 13;
-/** Extended codes of failed writes: write, fsync, fsync of the folder, truncate, growth of the shared memory. */
-const FAILED_WRITES: ReadonlySet<number> = new Set(
-  [3, 4, 5, 6, 19].map((kind) => (kind << 8) | SQLITE_IOERR),
-);
-/** Another program, for example `relata restore`, holds the file for longer than the timeout. */
-const BUSY_SECONDS = 5;
+/** Primary codes. A file that opens only for reading, one whose bytes cannot be read (also EIO), one that does not open. */
+const [READONLY, IOERR, CORRUPT, FULL, CANTOPEN] = [8, 10, 11, 13, 14];
+const FAILED: ReadonlySet<number> = new Set([READONLY, IOERR, CORRUPT, CANTOPEN]);
+/** The WAL index did not grow. */
+const IOERR_SHMSIZE = (19 << 8) | IOERR;
+/** As long as a task waits. */
+const RETRY_SECONDS = 5;
+
+/** What the file system says. Source: errno(3). */
+const CODES: Readonly<Record<string, FailureCode>> = {
+  ...named('storage_full', ['ENOSPC', 'EDQUOT', 'EFBIG']),
+  ...named('storage_failed', ['EIO', 'EROFS', 'ENODEV', 'ENXIO', 'ESTALE']),
+  ...named('not_ready', ['EMFILE', 'ENFILE']),
+};
 
 /**
- * @returns `storage_full` when the disk has no room left, whether SQLite (full, or a failed write) or the file system
- * said so; `not_ready` when another program holds the file; any other error as it is.
+ * @returns `storage_full` when the disk has no room left, `storage_failed` when it does not read or write, whether SQLite or the
+ * file system said so; `not_ready` when another program (for example `relata restore`) holds the file, or too many files are open;
+ * any other error as it is.
  */
 export function translateSqliteError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof ServiceError) return error;
-  const { errcode = 0, code } = error as Error & { errcode?: number; code?: string };
-  if (isBusy(error)) {
-    return new ServiceError('not_ready', { retryAfterSeconds: BUSY_SECONDS, cause: error });
-  }
-  const isFull = (errcode & 0xff) === SQLITE_FULL || FAILED_WRITES.has(errcode);
-  const isRefused = code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG';
-  return isFull || isRefused ? new ServiceError('storage_full', { cause: error }) : error;
+  const code = findCode(error);
+  if (code === undefined) return error;
+  if (code === 'storage_full') return new ServiceError(code, { cause: error });
+  return new ServiceError(code, { retryAfterSeconds: RETRY_SECONDS, cause: error });
+}
+
+function findCode(error: Error): FailureCode | undefined {
+  const { errcode = 0, code = '' } = error as Error & { errcode?: number; code?: string };
+  if (Object.hasOwn(CODES, code)) return CODES[code];
+  if (primary(errcode) === SQLITE_BUSY) return 'not_ready';
+  if (primary(errcode) === FULL || errcode === IOERR_SHMSIZE) return 'storage_full';
+  return FAILED.has(primary(errcode)) ? 'storage_failed' : undefined;
 }
 
 /** Whether another connection holds the file; extended codes included. */
-export function isBusy(error: unknown): boolean {
-  const { errcode } = error as { errcode?: number };
-  return errcode !== undefined && (errcode & 0xff) === SQLITE_BUSY;
+export const isBusy = (error: unknown) => primaryOf(error) === SQLITE_BUSY;
+
+/** Whether a connection only reads, because its file could not be opened for writing. */
+export const isReadOnly = (error: unknown) => primaryOf(error) === READONLY;
+
+const primaryOf = (error: unknown) => primary((error as { errcode?: number }).errcode ?? 0);
+const primary = (errcode: number) => errcode & 0xff;
+
+function named(code: FailureCode, errors: readonly string[]): Record<string, FailureCode> {
+  return Object.fromEntries(errors.map((error) => [error, code]));
 }

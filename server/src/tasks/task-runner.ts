@@ -3,6 +3,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { traced, tracedApart } from '../kernel/trace.ts';
+import { translateSqliteError } from '../storage/storage.ts';
 import type { ReportLine, Task, TaskFailure } from './task.ts';
 import { REPORT_LINES } from './task.ts';
 import type { RunnableTask, TaskRun } from './task-definition.ts';
@@ -41,8 +42,8 @@ export interface ActiveRun {
   handBack(): void;
 }
 
-/** A full disk, or a catalog that another program holds, is somebody's to mend; the accepted work waits for it. */
-const TRANSIENT: ReadonlySet<string> = new Set<FailureCode>(['storage_full', 'not_ready']);
+/** A full or failing disk, or a catalog that another program holds, is somebody's to mend; the accepted work waits for it. */
+const TRANSIENT: ReadonlySet<string> = new Set<FailureCode>(['storage_full', 'storage_failed', 'not_ready']);
 export const PAUSE_MS = 5_000;
 /** Progress is for people: more than one write in this time tells them nothing. */
 const PROGRESS_EVERY_MS = 500;
@@ -133,10 +134,14 @@ export function startRun(task: Task, definition: RunnableTask, hooks: RunnerHook
     }
   }
 
-  async function judge(error: unknown): Promise<RunOutcome | 'again'> {
+  async function judge(thrown: unknown): Promise<RunOutcome | 'again'> {
+    const error = translateSqliteError(thrown);
     if (!controller.signal.aborted) {
       if (!isTransient(error)) return endWith(error, { task, hooks, notes });
-      hooks.logger.warn({ task: task.id, code: error.code }, 'the task cannot go on now, it waits');
+      hooks.logger.warn(
+        { task: task.id, code: error.code, err: error },
+        'the task cannot go on now, it waits',
+      );
       await pause(PAUSE_MS, controller.signal);
       if (!controller.signal.aborted) return 'again';
     }

@@ -125,7 +125,9 @@ async function copyDatabase(from: string, to: string, kind: DatabaseKind): Promi
   const source = new DatabaseSync(from, { timeout: 10_000 });
   try {
     refuseNewerDatabase(source, kind);
-    await backup(source, to, { rate: ALL_PAGES });
+    await backup(source, to, { rate: ALL_PAGES }).catch((error: Error) => {
+      throw new Error(`${from} was not copied: ${error.message}`, { cause: error });
+    });
   } finally {
     source.close();
   }

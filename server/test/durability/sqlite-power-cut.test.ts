@@ -10,7 +10,7 @@ import {
 } from '../support/catalogs/catalog-caller.ts';
 import { createRandom } from '../support/catalogs/catalog-model.ts';
 import { DefinitionsCaller } from '../support/catalogs/definitions-caller.ts';
-import { createDisk, noPowerCuts } from '../support/power/layer.ts';
+import { createDisk, noLayers } from '../support/power/layer.ts';
 import {
   type DiskState,
   type Leaves,
@@ -69,7 +69,7 @@ class Machine {
 }
 
 test(`nothing that was answered is lost in ${CUTS} power cuts (seed ${SEED})`, {
-  skip: noPowerCuts,
+  skip: noLayers,
 }, async (t) => {
   const random = createRandom(SEED);
   const disk = createDisk(t);
@@ -129,7 +129,7 @@ async function burst(service: ServiceProcess, { caller, definitions, random }: C
 }
 
 test('a power cut keeps a backup that ended, and a restore whole or not at all', {
-  skip: noPowerCuts,
+  skip: noLayers,
 }, async (t) => {
   const random = createRandom(SEED);
   const { disk, settings } = createDisk(t);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { createRandom } from '../support/catalogs/catalog-model.ts';
-import { createDisk, noPowerCuts } from '../support/power/layer.ts';
+import { createDisk, noLayers } from '../support/power/layer.ts';
 import { type DiskState, readState } from '../support/power/simulated-disk.ts';
 
 /** The layer that sqlite-power-cut.test.ts trusts: it sees every write of Node and SQLite, and programs that forget a sync lose data. */
@@ -117,7 +117,7 @@ function countRows(state: DiskState, folder: string): string {
 }
 
 for (const { says, program, read, promised, isKept } of PLANTED) {
-  test(`a power cut ${isKept ? 'keeps' : 'can lose'} ${says}`, { skip: noPowerCuts }, async (t) => {
+  test(`a power cut ${isKept ? 'keeps' : 'can lose'} ${says}`, { skip: noLayers }, async (t) => {
     const { disk, settings } = createDisk(t);
     await run(disk.root, program, settings);
     disk.follow();

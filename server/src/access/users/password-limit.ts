@@ -53,17 +53,16 @@ export function createPasswordLimit(database: Database, clock: Clock): PasswordL
     },
     async forgive(attempt) {
       const { pair, ...others } = keysOf(attempt);
-      // The sign-in stays valid; on a full disk the attempt counts until its window ends.
-      await forgiveAttempt(database, { forgotten: pair, lowered: Object.values(others) }).catch(
-        ignoreFullDisk,
-      );
+      // The sign-in stays valid; on a full or failing disk the attempt counts until its window ends.
+      await forgiveAttempt(database, { forgotten: pair, lowered: Object.values(others) }).catch(ignoreDisk);
     },
     dropEnded: () => dropWindowsUpTo(database, clock.now()),
   };
 }
 
-function ignoreFullDisk(error: unknown): void {
-  if (!(error instanceof ServiceError) || error.code !== 'storage_full') throw error;
+function ignoreDisk(error: unknown): void {
+  if (!(error instanceof ServiceError) || !['storage_full', 'storage_failed'].includes(error.code))
+    throw error;
 }
 
 type Keys = Readonly<Record<LimitName, string>>;

@@ -1,6 +1,7 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { ServiceError } from '../../kernel/errors.ts';
+import { Turns } from '../../kernel/turns.ts';
 
 /** Source: OWASP Password Storage Cheat Sheet, Argon2id; reasons in docs/decisions/0014-passwords-and-sessions.md. */
 const PARAMETERS = { memory: 19_456, passes: 2, parallelism: 1 } as const;
@@ -62,29 +63,16 @@ function weak(field: string, problem: string): ServiceError {
   return new ServiceError('request_invalid', { details: [`/${field} ${problem}`] });
 }
 
-let running = 0;
-const waiting: (() => void)[] = [];
+const hashing = new Turns(AT_ONCE);
 
 /** @throws not_ready when too many wait already */
 async function run(password: string, { salt, ...parameters }: Derivation): Promise<Buffer> {
-  if (running < AT_ONCE) running += 1;
-  else await waitForTurn();
-  try {
-    // The same letters can be typed in different ways.
-    const message = password.normalize('NFKC');
-    return await derive('argon2id', { message, nonce: salt, tagLength: TAG_BYTES, ...parameters });
-  } finally {
-    const next = waiting.shift();
-    if (next === undefined) running -= 1;
-    else next();
-  }
-}
-
-function waitForTurn(): Promise<void> {
-  if (waiting.length >= MAX_WAITING) throw new ServiceError('not_ready', { retryAfterSeconds: 5 });
-  return new Promise((resolve) => {
-    waiting.push(resolve);
-  });
+  if (hashing.waiting >= MAX_WAITING) throw new ServiceError('not_ready', { retryAfterSeconds: 5 });
+  // The same letters can be typed in different ways.
+  const message = password.normalize('NFKC');
+  return hashing.take(() =>
+    derive('argon2id', { message, nonce: salt, tagLength: TAG_BYTES, ...parameters }),
+  );
 }
 
 /** The PHC string format, which other programs read too. */

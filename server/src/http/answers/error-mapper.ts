@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { boundLines } from '../../kernel/bounded-lines.ts';
 import { type FailureCode, type FailureFacts, ServiceError } from '../../kernel/errors.ts';
+import { translateSqliteError } from '../../storage/storage.ts';
 import { describeSchemaErrors } from './schema-errors.ts';
 
 /** Source: docs/interface.md §8. */
@@ -201,6 +202,7 @@ const onTheWire = {
     message: 'What the channel made is published, and was not delivered to every destination',
   },
   storage_full: { status: 507, message: 'The disk is full, nothing of this request was stored' },
+  storage_failed: { status: 503, message: 'The disk reports errors, nothing of this request was stored' },
   not_ready: { status: 503, message: 'Service Unavailable' },
 } satisfies Record<FailureCode, WireText>;
 
@@ -250,6 +252,7 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
     };
     return reply.code(500).type('application/json; charset=utf-8').send(JSON.stringify(body));
   }
+  if (refusal.code === 'storage_failed') request.log.error({ err: refusal }, 'the disk reports errors');
   const { retryAfterSeconds, allow, validation } = refusal.facts;
   // In one place for all refusals: each of their lines may repeat what was sent.
   const details = boundLines(refusal.facts.details ?? [], DETAILS);
@@ -272,14 +275,16 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
 }
 
 /** Reads a refusal out of whatever was thrown; undefined means a bug. */
-function toRefusal(error: unknown): ServiceError | undefined {
+function toRefusal(thrown: unknown): ServiceError | undefined {
+  const error = translateSqliteError(thrown);
   if (error instanceof ServiceError) return error;
   if (isSchemaError(error)) {
     const details = describeSchemaErrors(error.validation);
     const code = error.validationContext === 'body' ? 'request_invalid' : 'query_invalid';
     return new ServiceError(code, { details, cause: error });
   }
-  if (isCoded(error) && (error.code === 'FST_ERR_BAD_URL' || error.code === 'FST_ERR_MAX_PARAM_LENGTH')) {
+  const { code } = (error ?? {}) as { code?: unknown };
+  if (code === 'FST_ERR_BAD_URL' || code === 'FST_ERR_MAX_PARAM_LENGTH') {
     return new ServiceError('not_found');
   }
   return undefined;
@@ -290,8 +295,4 @@ function isSchemaError(error: unknown): error is {
   validationContext?: string;
 } {
   return error instanceof Error && 'validation' in error && Array.isArray(error.validation);
-}
-
-function isCoded(error: unknown): error is { code: string } {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string';
 }

@@ -1,6 +1,6 @@
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ServiceError } from '../../kernel/errors.ts';
+import { translateSqliteError } from '../../storage/storage.ts';
 import type { ByteStream } from './chunks.ts';
 
 /** A file without a name: it is gone with the process, whatever happens. To be closed by the caller. */
@@ -19,21 +19,16 @@ export interface SpoolPlace {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Writes a stream to a file and hands on what is written. @throws storage_full */
+/** Writes a stream to a file and hands on what is written. @throws storage_full, storage_failed */
 export async function* writeSpool(bytes: ByteStream, file: FileHandle): AsyncGenerator<Uint8Array> {
   for await (const chunk of bytes) {
     try {
       await file.appendFile(chunk);
     } catch (error) {
-      throw translateDiskError(error);
+      throw translateSqliteError(error);
     }
     yield chunk;
   }
-}
-
-export function translateDiskError(error: unknown): unknown {
-  const code = (error as { code?: unknown }).code;
-  return code === 'ENOSPC' || code === 'EDQUOT' ? new ServiceError('storage_full', { cause: error }) : error;
 }
 
 const READ_BYTES = 64 * 1024;

@@ -1,7 +1,8 @@
 import { readSync, writeSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
+import { translateSqliteError } from '../../storage/storage.ts';
 import { FormatProblem } from './format-problem.ts';
-import { openNamelessFile, translateDiskError } from './spool.ts';
+import { openNamelessFile } from './spool.ts';
 
 const PAGE_BYTES = 64 * 1024;
 /** 32 MiB: texts are asked for nearly in the order in which they were added. */
@@ -89,7 +90,7 @@ export class TextStore {
     try {
       writeSync(this.#file.fd, this.#current, 0, PAGE_BYTES, number * PAGE_BYTES);
     } catch (error) {
-      throw translateDiskError(error);
+      throw translateSqliteError(error);
     }
     const next = this.#room();
     this.#pages.set(number, this.#current);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import { type Entry, fromFdPromise, type ZipFile } from 'yauzl';
-import { ServiceError } from '../../kernel/errors.ts';
+import { translateSqliteError } from '../../storage/storage.ts';
 import { type ByteStream, boundBytes, checkRatio, tooLarge } from './byte-streams.ts';
 import { compileGlob } from './glob.ts';
 import { SourceProblem } from './source.ts';
@@ -52,8 +52,7 @@ async function spool(bytes: ByteStream, { tempDir, maxPackedBytes }: UnpackOptio
     return file;
   } catch (error) {
     await file.close();
-    const code = (error as { code?: unknown }).code;
-    throw code === 'ENOSPC' || code === 'EDQUOT' ? new ServiceError('storage_full', { cause: error }) : error;
+    throw translateSqliteError(error);
   }
 }
 

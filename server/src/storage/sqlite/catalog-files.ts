@@ -5,7 +5,7 @@ import { dataFolderAt } from '../data-folder.ts';
 import { migrate } from '../migrate.ts';
 import { type Program, type ProgramSession, performNow } from '../program.ts';
 import { renderFor, type Sql } from '../sql-statement.ts';
-import { translateSqliteError } from '../sqlite-errors.ts';
+import { isReadOnly, translateSqliteError } from '../sqlite-errors.ts';
 import { openSqlite } from './open-sqlite.ts';
 
 /**
@@ -24,6 +24,8 @@ const CATALOG_PRAGMAS = `
 /** An open catalog file with its prepared statements. */
 export class CatalogFile {
   readonly database: DatabaseSync;
+  /** SQLite opens a file to read it where it cannot write it, for example while the file system is read-only, and so it stays. */
+  isReadOnly = false;
   private readonly prepared = new Map<string, StatementSync>();
   private readonly session: ProgramSession = {
     rows: (statement) => this.bind(statement, (prepared, values) => prepared.all(...values)),
@@ -32,7 +34,7 @@ export class CatalogFile {
   };
   private readonly readControl: (statement: Sql) => unknown[];
 
-  /** @throws storage_full */
+  /** @throws storage_full, storage_failed */
   constructor(path: string, readControl: (statement: Sql) => unknown[] = () => []) {
     this.readControl = readControl;
     try {
@@ -84,6 +86,7 @@ export class CatalogFile {
       this.database.exec('commit');
       return result;
     } catch (error) {
+      this.isReadOnly = isReadOnly(error);
       if (this.database.isTransaction) this.database.exec('rollback');
       throw error;
     }
@@ -133,6 +136,7 @@ export function createCatalogFiles(folder: string): CatalogFiles {
     pathOf,
     close,
     open(projectId) {
+      if (files.get(projectId)?.isReadOnly) close(projectId);
       const known = files.get(projectId);
       files.delete(projectId);
       const file = known ?? new CatalogFile(pathOf(projectId), control.readFor(projectId));

@@ -13,6 +13,7 @@ import {
   sql,
 } from 'kysely';
 import type { ControlSchema } from '../schema.ts';
+import { translateSqliteError } from '../sqlite-errors.ts';
 import type { Database } from '../storage.ts';
 import { createThreadPool, type ThreadPool } from '../threads/threads.ts';
 import { openSqlite } from './open-sqlite.ts';
@@ -115,12 +116,21 @@ function preparingOnce(database: DatabaseSync) {
   };
 }
 
+/** @throws storage_failed, not_ready */
+function orRefuse<Result>(work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw translateSqliteError(error);
+  }
+}
+
 function adapt(statement: StatementSync) {
   const bind = (parameters: readonly unknown[]) => parameters as SQLInputValue[];
   return {
     reader: statement.columns().length > 0,
-    all: (parameters: readonly unknown[]) => statement.all(...bind(parameters)),
-    run: (parameters: readonly unknown[]) => statement.run(...bind(parameters)),
+    all: (parameters: readonly unknown[]) => orRefuse(() => statement.all(...bind(parameters))),
+    run: (parameters: readonly unknown[]) => orRefuse(() => statement.run(...bind(parameters))),
     iterate: (parameters: readonly unknown[]) => statement.iterate(...bind(parameters)),
   };
 }

@@ -11,7 +11,7 @@ const ATTEMPTS = 100;
  */
 export function openSqlite(path: string, pragmas: string): DatabaseSync {
   for (let attempt = 1; ; attempt += 1) {
-    const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+    const database = openFile(path);
     try {
       database.exec(pragmas);
       return database;
@@ -19,5 +19,15 @@ export function openSqlite(path: string, pragmas: string): DatabaseSync {
       database.close();
       if (!isBusy(error) || attempt === ATTEMPTS) throw error;
     }
+  }
+}
+
+/** SQLite does not say which file. */
+function openFile(path: string): DatabaseSync {
+  try {
+    return new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+  } catch (error) {
+    (error as Error).message += `: ${path}`;
+    throw error;
   }
 }

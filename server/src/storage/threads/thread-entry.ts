@@ -54,8 +54,14 @@ async function answer(
 
 function describeFailure(error: unknown): ThreadFailure {
   if (error instanceof ServiceError) {
-    const { cause: _, ...facts } = error.facts;
-    return { message: error.message, stack: undefined, refusal: { code: error.code, facts } };
+    // The log shows facts.
+    const { cause, ...facts } = error.facts;
+    const why = cause instanceof Error && { cause: cause.message };
+    return {
+      message: error.message,
+      stack: undefined,
+      refusal: { code: error.code, facts: { ...facts, ...why } },
+    };
   }
   const known = error instanceof Error ? error : new Error(String(error));
   return { message: known.message, stack: known.stack, refusal: undefined };

@@ -7,29 +7,29 @@ import { fileURLToPath } from 'node:url';
 import { findFastFolder } from '../postgres/postgres-server.ts';
 import { SimulatedDisk } from './simulated-disk.ts';
 
-const source = fileURLToPath(new URL('./unsynced.c', import.meta.url));
-
-/** Why power cuts cannot be tested here; false: they can. */
-export const noPowerCuts = findObstacle();
+/** Why no layer below the service can be tested here; false: it can. */
+export const noLayers = findObstacle();
 
 function findObstacle(): string | false {
-  if (process.platform !== 'linux') return 'the layer that loses unsynced writes is for Linux';
+  if (process.platform !== 'linux') return 'the layers between the service and its disk are for Linux';
   try {
     execFileSync('cc', ['--version'], { stdio: 'ignore' });
     return false;
   } catch {
-    return 'there is no C compiler to build the layer that loses unsynced writes';
+    return 'there is no C compiler to build the layers between the service and its disk';
   }
 }
 
-let built: string | undefined;
+const builtLayers = new Map<string, string>();
 
-/** @returns the layer, built once by a process */
-function buildLayer(): string {
-  if (built !== undefined) return built;
+/** @returns the layer of a source beside this file, built once by a process */
+export function buildLayer(name: 'unsynced' | 'failing'): string {
+  const known = builtLayers.get(name);
+  if (known !== undefined) return known;
   const folder = mkdtempSync(join(tmpdir(), 'relata-layer-'));
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-  built = join(folder, 'unsynced.so');
+  const built = join(folder, `${name}.so`);
+  const source = fileURLToPath(new URL(`./${name}.c`, import.meta.url));
   execFileSync('cc', [
     '-shared',
     '-fPIC',
@@ -42,6 +42,7 @@ function buildLayer(): string {
     '-ldl',
     '-pthread',
   ]);
+  builtLayers.set(name, built);
   return built;
 }
 
@@ -52,5 +53,5 @@ export function createDisk(t: TestContext): { disk: SimulatedDisk; settings: Rec
   const root = join(folder, 'disk');
   mkdirSync(root);
   const disk = new SimulatedDisk(root, join(folder, 'journal'));
-  return { disk, settings: disk.settings(buildLayer()) };
+  return { disk, settings: disk.settings(buildLayer('unsynced')) };
 }
