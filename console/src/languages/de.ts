@@ -85,12 +85,16 @@ export const de: Readonly<Record<string, string>> = {
   'Add a passkey': 'Passkey hinzufügen',
   'Add a project group or project': 'Projektgruppe oder Projekt hinzufügen',
   'Add the field': 'Feld hinzufügen',
+  After: 'Nachher',
   'After changes of the catalog': 'Nach Änderungen des Katalogs',
   All: 'Alle',
   'All category paths': 'Alle Kategoriepfade',
   'All images': 'Alle Bilder',
   'All of these match': 'Alle treffen zu',
   'All other columns': 'Alle anderen Spalten',
+  'All products of this commit': 'Alle Produkte dieser Übernahme',
+  'An update changed it again: "After" is how the next commit found it, or how it is now.':
+    'Eine Aktualisierung änderte es erneut: „Nachher“ ist, wie die nächste Übernahme es vorfand oder wie es jetzt ist.',
   'Another attribute, from the column': 'Weiteres Attribut, aus der Spalte',
   'Another field': 'Weiteres Feld',
   Answer: 'Antwort',
@@ -124,6 +128,7 @@ export const de: Readonly<Record<string, string>> = {
   BMEcat: 'BMEcat',
   Became: 'Wurde zu',
   'Become facts': 'Werden Fakten',
+  Before: 'Vorher',
   'Begin with a project: one catalog in one locale. Then send products, and define relations to get related products.':
     'Beginnen Sie mit einem Projekt: einem Katalog in einer Locale. Senden Sie dann Produkte und definieren Sie Beziehungen, um verknüpfte Produkte zu erhalten.',
   'Between several identifiers in one cell.': 'Zwischen mehreren Kennungen in einer Zelle.',
@@ -166,6 +171,8 @@ export const de: Readonly<Record<string, string>> = {
   'Changed meanwhile': 'Inzwischen geändert',
   Changes: 'Änderungen',
   'Changes in between go out together.': 'Änderungen dazwischen werden zusammen ausgegeben.',
+  'Changes to other products stay. It is refused if something else is committed before.':
+    'Änderungen an anderen Produkten bleiben. Wird vorher etwas anderes übernommen, wird es abgelehnt.',
   Channel: 'Kanal',
   Channels: 'Kanäle',
   'Choose a file …': 'Datei auswählen …',
@@ -189,7 +196,8 @@ export const de: Readonly<Record<string, string>> = {
   'Commit and delete {count, number}': 'Übernehmen und {count, number} löschen',
   'Commit the full update': 'Vollständige Aktualisierung übernehmen',
   'Commit …': 'Übernehmen …',
-  'Commits that can be undone': 'Rücknehmbare Übernahmen',
+  'Commits by time': 'Übernahmen im Zeitverlauf',
+  'Commits that can be undone': 'Übernahmen, die rückgängig gemacht werden können',
   Comparison: 'Vergleich',
   Compression: 'Komprimierung',
   Console: 'Konsole',
@@ -233,6 +241,7 @@ export const de: Readonly<Record<string, string>> = {
     'Erstellt einen neuen Wert mit demselben Geltungsbereich, Zugriff und Limit.',
   'Current password': 'Aktuelles Passwort',
   Dark: 'Dunkel',
+  'Days for which they can be undone': 'Tage, für die das möglich ist',
   'Decimal sign': 'Dezimalzeichen',
   Definition: 'Definition',
   'Delete guard': 'Löschschutz',
@@ -276,6 +285,7 @@ export const de: Readonly<Record<string, string>> = {
   'Effect of saving': 'Auswirkung des Speicherns',
   'Effect of saving (of {count, plural, one {# product} other {# products}} sampled)':
     'Auswirkung des Speicherns (Stichprobe: {count, plural, one {# Produkt} other {# Produkte}})',
+  'Empty: whatever their age.': 'Leer: gleich welchen Alters.',
   Encoding: 'Zeichenkodierung',
   End: 'Beenden',
   'End all other sessions': 'Alle anderen Sitzungen beenden',
@@ -288,8 +298,6 @@ export const de: Readonly<Record<string, string>> = {
   Events: 'Ereignisse',
   'Every change of a key, project, ontology, relation or pipeline, and each deletion of products.':
     'Jede Änderung an Schlüsseln, Projekten, Ontologie, Beziehungen und Pipelines und jede Löschung von Produkten.',
-  'Every product that the last commit or deletion created, changed or deleted returns to its previous state. Later changes to those products are overwritten and listed in the report; other changes stay.':
-    'Jedes Produkt, das die letzte Übernahme oder Löschung erstellt, geändert oder gelöscht hat, kehrt in seinen vorherigen Zustand zurück. Spätere Änderungen an diesen Produkten werden überschrieben und im Bericht aufgeführt; andere Änderungen bleiben.',
   'Everything slow is a task: updates, deletions, restores and work that the service starts itself.':
     'Alles Langwierige ist eine Aufgabe: Aktualisierungen, Löschungen, Wiederherstellungen und Arbeiten, die der Dienst selbst beginnt.',
   Examples: 'Beispiele',
@@ -305,6 +313,7 @@ export const de: Readonly<Record<string, string>> = {
   'Failed lately': 'Zuletzt fehlgeschlagen',
   'Fewer rows at most': 'Weniger Zeilen höchstens',
   'Fewer rows at most, in %': 'Weniger Zeilen höchstens, in %',
+  Field: 'Feld',
   Fields: 'Felder',
   File: 'Datei',
   'File in a zip archive': 'Datei in einem ZIP-Archiv',
@@ -341,6 +350,7 @@ export const de: Readonly<Record<string, string>> = {
   'Header row': 'Kopfzeile',
   Health: 'Gesundheit',
   'Hears of': 'Erfährt von',
+  History: 'Verlauf',
   'Host key': 'Host-Schlüssel',
   'How the conditions are combined': 'Verknüpfung der Bedingungen',
   'How {fileName} begins': 'Anfang von {fileName}',
@@ -435,6 +445,7 @@ export const de: Readonly<Record<string, string>> = {
   'Loading …': 'Wird geladen …',
   Locale: 'Locale',
   Log: 'Protokoll',
+  'Log and report': 'Protokoll und Bericht',
   'Main image': 'Hauptbild',
   'Make another owner link': 'Einen neuen Inhaber-Link erstellen',
   Manual: 'Manuell',
@@ -476,6 +487,10 @@ export const de: Readonly<Record<string, string>> = {
   'Nightly catalog': 'Nächtlicher Katalog',
   'No attributes yet': 'Noch keine Attribute',
   'No changes yet': 'Noch keine Änderungen',
+  'No commit is kept, so nothing can be undone.':
+    'Keine Übernahme wird aufbewahrt, also lässt sich nichts rückgängig machen.',
+  'No commit or deletion yet.': 'Noch keine Übernahme oder Löschung.',
+  'No kept commit changed this product.': 'Keine aufbewahrte Übernahme änderte dieses Produkt.',
   'No key can access this project': 'Kein Schlüssel hat Zugriff auf dieses Projekt',
   'No links of {source}': 'Keine Verknüpfungen von {source}',
   'No longer facts': 'Keine Fakten mehr',
@@ -484,6 +499,7 @@ export const de: Readonly<Record<string, string>> = {
   'No open invitations.': 'Keine offenen Einladungen.',
   'No passkey was used. Try again, or ask an owner.':
     'Es wurde kein Passkey verwendet. Versuchen Sie es erneut oder fragen Sie einen Inhaber.',
+  'No product changes.': 'Kein Produkt ändert sich.',
   'No product has these words': 'Kein Produkt hat diese Wörter',
   'No product with this identifier or category': 'Kein Produkt mit dieser Kennung oder Kategorie',
   'No products yet': 'Noch keine Produkte',
@@ -500,6 +516,7 @@ export const de: Readonly<Record<string, string>> = {
   'No {what} yet':
     '{what, select, relation {Noch keine Beziehung} pipeline {Noch keine Pipeline} other {Noch kein Kanal}}',
   'Nobody is told what happens': 'Niemand erfährt, was geschieht',
+  None: 'Keine',
   'None of these match': 'Keine trifft zu',
   'None yet. Build it now to publish it.': 'Noch keine. Erstellen Sie jetzt, um zu veröffentlichen.',
   'None yet. Each uploaded file starts one.': 'Noch keine. Jede hochgeladene Datei startet einen.',
@@ -530,9 +547,12 @@ export const de: Readonly<Record<string, string>> = {
   'One moment …': 'Einen Moment …',
   'Only if the delete guard refuses the file: the exact number that it names.':
     'Nur wenn der Löschschutz die Datei ablehnt: genau die Zahl, die er nennt.',
+  'Only its facts changed, nothing that was sent.':
+    'Nur seine Fakten änderten sich, nichts von dem, was gesendet wurde.',
   'Only the newest file': 'Nur die neueste Datei',
   Ontology: 'Ontologie',
   'Open the navigation': 'Navigation öffnen',
+  'Open the product': 'Produkt öffnen',
   'OpenAI product feed': 'OpenAI-Produktfeed',
   'Other images': 'Weitere Bilder',
   'Other product': 'Anderes Produkt',
@@ -753,6 +773,8 @@ export const de: Readonly<Record<string, string>> = {
   Tag: 'Schlagwort',
   'Tag: {tag}': 'Schlagwort: {tag}',
   Tags: 'Schlagwörter',
+  'Take back down to here': 'Bis hierher zurücknehmen',
+  'Take back …': 'Zurücknehmen …',
   'Take theirs': 'Andere übernehmen',
   Targets: 'Ziele',
   Task: 'Aufgabe',
@@ -821,6 +843,8 @@ export const de: Readonly<Record<string, string>> = {
   'The {what} is saved':
     '{what, select, relation {Die Beziehung} pipeline {Die Pipeline} other {Der Kanal}} ist gespeichert',
   Theirs: 'Die andere Fassung',
+  'There is no commit or deletion that can be undone.':
+    'Es gibt keine Übernahme oder Löschung, die sich rückgängig machen lässt.',
   'There is no relation of the kind links yet. Create one first.':
     'Es gibt noch keine Beziehung der Art Verknüpfungen. Erstellen Sie zuerst eine.',
   'These are the figures of the first {count, plural, one {# row} other {# rows}}. The import reads the whole file.':
@@ -897,6 +921,7 @@ export const de: Readonly<Record<string, string>> = {
   'What can be done': 'Mögliche Aktionen',
   'What can be done with the endpoint': 'Mögliche Aktionen mit dem Endpunkt',
   'What can be done with {name}': 'Mögliche Aktionen mit {name}',
+  'What can be undone': 'Was sich rückgängig machen lässt',
   'What is missing': 'Was fehlt',
   'What it finds': 'Was sie findet',
   'What it has published is deleted too, and its URL ends.':
@@ -987,6 +1012,7 @@ export const de: Readonly<Record<string, string>> = {
   'all of these': 'alle davon',
   'also the other way': 'auch umgekehrt',
   and: 'und',
+  'and {count, number} more': 'und {count, number} weitere',
   'and {count} more': 'und {count} weitere',
   answered: 'beantwortet',
   answers: 'aktiv',
@@ -1009,6 +1035,7 @@ export const de: Readonly<Record<string, string>> = {
   'by hand': 'manuell',
   'by schedule': 'nach Zeitplan',
   'by webhook': 'durch Webhook',
+  'by {who}: {counts}': 'von {who}: {counts}',
   cancelled: 'abgebrochen',
   'category {path}': 'Kategorie {path}',
   changed: 'geändert',
@@ -1109,6 +1136,7 @@ export const de: Readonly<Record<string, string>> = {
   'never used': 'nie verwendet',
   'no fact': 'kein Fakt',
   'no limit': 'kein Limit',
+  'no product changed': 'kein Produkt geändert',
   'no value': 'kein Wert',
   none: 'ohne',
   'none: a number alone': 'ohne: nur eine Zahl',
@@ -1186,6 +1214,7 @@ export const de: Readonly<Record<string, string>> = {
   'the whole account': 'das ganze Konto',
   'this session': 'diese Sitzung',
   unchanged: 'unverändert',
+  unknown: 'unbekannt',
   'unknown address': 'unbekannte Adresse',
   'unknown browser': 'unbekannter Browser',
   untyped: 'ohne Typ',
@@ -1207,6 +1236,11 @@ export const de: Readonly<Record<string, string>> = {
   '{broken} misconfigured': '{broken} fehlerhaft',
   '{browser} on {system}': '{browser} unter {system}',
   '{bucket} at {endpoint}': '{bucket} bei {endpoint}',
+  '{commits, plural, one {The last commit or deletion is undone:} other {The last # commits and deletions are undone, the last one first:}}':
+    '{commits, plural, one {Die letzte Übernahme oder Löschung wird rückgängig gemacht:} other {Die letzten # Übernahmen und Löschungen werden rückgängig gemacht, die letzte zuerst:}}',
+  '{count, number} changed': '{count, number} geändert',
+  '{count, number} created': '{count, number} erstellt',
+  '{count, number} deleted': '{count, number} gelöscht',
   '{count, plural, one {# attribute} other {# attributes}}':
     '{count, plural, one {# Attribut} other {# Attribute}}',
   '{count, plural, one {# byte} other {# bytes}}': '{count, plural, one {# Byte} other {# Bytes}}',
@@ -1214,8 +1248,16 @@ export const de: Readonly<Record<string, string>> = {
     '{count, plural, one {# Schlüssel} other {# Schlüssel}} ohne Attribut',
   '{count, plural, one {# leads} other {# lead}} to nothing':
     '{count, plural, one {# führt} other {# führen}} zu nichts',
+  '{count, plural, one {# of these products was changed since. That change is overwritten and listed in the report.} other {# of these products were changed since. Those changes are overwritten and listed in the report.}}':
+    '{count, plural, one {# dieser Produkte wurde seither geändert. Diese Änderung wird überschrieben und im Bericht genannt.} other {# dieser Produkte wurden seither geändert. Diese Änderungen werden überschrieben und im Bericht genannt.}}',
+  '{count, plural, one {# product comes back} other {# products come back}}':
+    '{count, plural, one {# Produkt kommt zurück} other {# Produkte kommen zurück}}',
   '{count, plural, one {# product has} other {# products have}} {isMost, select, yes {{results} results or more} other {{results, plural, one {# result} other {# results}}}}':
     '{count, plural, one {# Produkt hat} other {# Produkte haben}} {isMost, select, yes {{results} oder mehr Ergebnisse} other {{results, plural, one {# Ergebnis} other {# Ergebnisse}}}}',
+  '{count, plural, one {# product is again as it was} other {# products are again as they were}}':
+    '{count, plural, one {# Produkt wird wieder, wie es war} other {# Produkte werden wieder, wie sie waren}}',
+  '{count, plural, one {# product is removed} other {# products are removed}}':
+    '{count, plural, one {# Produkt wird entfernt} other {# Produkte werden entfernt}}',
   '{count, plural, one {# product lacks} other {# products lack}} it: {message}':
     '{count, plural, one {# Produkt hat es} other {# Produkte haben es}} nicht: {message}',
   '{count, plural, one {# product} other {# products}}':
@@ -1233,6 +1275,10 @@ export const de: Readonly<Record<string, string>> = {
   '{count, plural, one {# row} other {# rows}}': '{count, plural, one {# Zeile} other {# Zeilen}}',
   '{count, plural, one {# thing} other {# things}} missing':
     '{count, plural, one {# Bedingung fehlt} other {# Bedingungen fehlen}}',
+  '{count, plural, one {The last commit or deletion is kept and can be undone.} other {The last # commits and deletions are kept and can be undone.}}':
+    '{count, plural, one {Die letzte Übernahme oder Löschung wird aufbewahrt und lässt sich rückgängig machen.} other {Die letzten # Übernahmen und Löschungen werden aufbewahrt und lassen sich rückgängig machen.}}',
+  '{count, plural, one {The last commit or deletion is kept} other {The last # commits and deletions are kept}} for {days, plural, one {# day} other {# days}} and can be undone.':
+    '{count, plural, one {Die letzte Übernahme oder Löschung lässt} other {Die letzten # Übernahmen und Löschungen lassen}} sich {days, plural, one {# Tag} other {# Tage}} lang rückgängig machen.',
   '{count, plural, one {commit} other {commits}}': '{count, plural, one {Übernahme} other {Übernahmen}}',
   '{count, plural, one {every hour} other {every # hours}}':
     '{count, plural, one {jede Stunde} other {alle # Stunden}}',
@@ -1303,6 +1349,7 @@ export const de: Readonly<Record<string, string>> = {
     '{what, select, relation {Beziehungen} pipeline {Pipelines} other {Kanäle}}',
   '{what, select, relation {Relation} pipeline {Pipeline} other {Channel}}':
     '{what, select, relation {Beziehung} pipeline {Pipeline} other {Kanal}}',
+  '{what}, {ago}, by {who}: {counts}': '{what}, {ago}, von {who}: {counts}',
   '“{name}” is a pipeline now: send the next file there.':
     '„{name}“ ist jetzt eine Pipeline: Senden Sie die nächste Datei dorthin.',
 };

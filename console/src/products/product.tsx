@@ -13,6 +13,7 @@ import { useProject } from '../state/project.ts';
 import { goTo, linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { PairCard } from './pair-card.tsx';
+import { ProductCommits } from './product-commits.tsx';
 import { findMainImage } from './product-rows.ts';
 import { RelatedCard } from './related-card.tsx';
 
@@ -49,6 +50,7 @@ export function ProductView() {
             <Attributes page={found} />
             <RelatedCard identifier={identifier} />
             <PairCard key={identifier} identifier={identifier} />
+            <ProductCommits identifier={identifier} />
           </>
         )}
       </Answer>
@@ -178,9 +180,6 @@ function Attributes({ page: { values: lines } }: { page: ProductPage }) {
   );
 }
 
-/** What a restore passes over; a run of a pipeline may be what it undoes. Source: docs/interface.md §4.5 */
-const PASSED = ['incremental partial update', 're-extraction', 'relation build'];
-
 function DeleteProduct({ identifier }: { identifier: string }) {
   const relata = useRelata();
   const project = useProject();
@@ -188,11 +187,12 @@ function DeleteProduct({ identifier }: { identifier: string }) {
   const tell = useTell();
   const [isOpen, setOpen] = useState(false);
   const undo = async (taskId: string) => {
-    const { tasks } = await relata.tasks.list({ projectId: project.id, limit: 50 });
-    // A restore undoes the last one, whatever that is.
-    if (tasks.find(({ name }) => !PASSED.includes(name))?.id !== taskId)
+    const { items } = await relata.commits.list(project.id);
+    const [last] = items;
+    if (last?.taskId !== taskId)
       throw new Error(t('Something else was committed or deleted since: see the updates.'));
-    const { task } = await relata.products.restore({ projectId: project.id });
+    // Whatever is committed before this arrives is not undone.
+    const { task } = await relata.products.restore({ projectId: project.id, ifLast: last.id });
     await relata.tasks.wait(task.id);
     await queries.invalidateQueries({ queryKey: ['products', project.id] });
     tell.good(t('{identifier} is back', { identifier }));

@@ -103,8 +103,17 @@ function CatalogFields({ project }: { project: ManagedProject }) {
           name="keptCommits"
           type="number"
           min={0}
-          max={10}
+          max={30}
           defaultValue={project.settings.keptCommits}
+        />
+        <TextField
+          label={t('Days for which they can be undone')}
+          name="keptDays"
+          type="number"
+          min={1}
+          max={3650}
+          defaultValue={project.settings.keptDays ?? ''}
+          hint={t('Empty: whatever their age.')}
         />
         <SelectField
           label={t('Products that are not valid')}
@@ -141,6 +150,7 @@ function readForm(form: FormData) {
     settings: {
       maxDeletePercent: Number(text('maxDeletePercent')),
       keptCommits: Number(text('keptCommits')),
+      keptDays: text('keptDays') === '' ? null : Number(text('keptDays')),
       brandAttribute: text('brandAttribute'),
       onInvalid: text('onInvalid') as 'refuse' | 'skip',
     },

@@ -1,17 +1,18 @@
 import type { Task } from '@relata/client';
-import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
-import { FormDialog } from '../parts/dialog.tsx';
 import { SelectField } from '../parts/forms/field.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
 import { Ago, Meter, TaskStatus } from '../parts/show.tsx';
 import { formatDuration, nameTask } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
-import { goTo, linkTo, useFilters } from '../state/route.ts';
+import { linkTo, useFilters } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { OpenFullUpdate } from './open-full-update.tsx';
+import { TakeBack } from './take-back.tsx';
+import { Timeline, useCommits } from './timeline.tsx';
 
 const BUSY_MS = 1_500;
 const IDLE_MS = 10_000;
@@ -46,6 +47,7 @@ export function Updates() {
       actions={canChange && <RestoreButton />}
     >
       <OpenFullUpdate />
+      <Timeline />
       <div className="filters">
         <SelectField
           label={t('Status')}
@@ -151,32 +153,17 @@ export const nameOrigins = (): Readonly<Record<string, string>> => ({
 });
 
 function RestoreButton() {
-  const relata = useRelata();
-  const project = useProject();
-  const queries = useQueryClient();
+  const commits = useCommits();
   const [isOpen, setOpen] = useState(false);
-  const restore = async () => {
-    const { task } = await relata.products.restore({ projectId: project.id });
-    await queries.invalidateQueries({ queryKey: ['tasks', project.id] });
-    setTimeout(() => goTo(linkTo('projects', project.id, 'updates', task.id)));
-  };
   return (
     <>
       <Button onClick={() => setOpen(true)}>{t('Undo the last commit …')}</Button>
-      <FormDialog
+      <TakeBack
         title={t('Undo the last commit or deletion')}
-        action={t('Restore')}
-        isDanger
+        commitId={commits.data?.items[0]?.id}
         isOpen={isOpen}
         onClose={() => setOpen(false)}
-        onSubmit={restore}
-      >
-        <p>
-          {t(
-            'Every product that the last commit or deletion created, changed or deleted returns to its previous state. Later changes to those products are overwritten and listed in the report; other changes stay.',
-          )}
-        </p>
-      </FormDialog>
+      />
     </>
   );
 }
