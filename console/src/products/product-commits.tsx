@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { t } from '../languages/text.ts';
+import { nameCommit, sayAuthor, sayReach } from '../parts/commit-words.ts';
 import { Answer, Card } from '../parts/page.tsx';
+import { ChangeKind, ProductDifference } from '../parts/product-difference.tsx';
 import { Ago } from '../parts/show.tsx';
 import { useProject } from '../state/project.ts';
 import { linkTo, linkWith } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
-import { nameCommit, sayAuthor, sayReach } from '../updates/commit-words.ts';
-import { ChangeKind, ProductDifference } from '../updates/product-difference.tsx';
 
 /** The kept commits that changed a product, each with what it was before and after. */
 export function ProductCommits({ identifier }: { identifier: string }) {

@@ -5,10 +5,10 @@ import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { SelectField } from '../parts/forms/field.tsx';
 import { Answer } from '../parts/page.tsx';
+import { ChangeKind, ProductDifference } from '../parts/product-difference.tsx';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
-import { ChangeKind, ProductDifference } from './product-difference.tsx';
 
 const listKinds = () =>
   [

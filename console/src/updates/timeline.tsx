@@ -4,7 +4,9 @@ import { useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
+import { nameCommit, sayAuthor, sayCounts, sayReach } from '../parts/commit-words.ts';
 import { Answer, Card } from '../parts/page.tsx';
+import { ChangeKind } from '../parts/product-difference.tsx';
 import { Ago } from '../parts/show.tsx';
 import { placeMarks } from '../rules/differences.ts';
 import { formatAgo, formatMoment } from '../rules/format.ts';
@@ -13,8 +15,6 @@ import { linkTo, useFilters } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
 import { CommitChanges, nameOf, useCommitChanges } from './commit-changes.tsx';
-import { nameCommit, sayAuthor, sayCounts, sayReach } from './commit-words.ts';
-import { ChangeKind } from './product-difference.tsx';
 import { TakeBack } from './take-back.tsx';
 
 const REFETCH_MS = 10_000;
