@@ -4,7 +4,7 @@
  * of such a run down all the same, beside those of the day. TMPDIR is on the disk to be measured.
  * BENCH_NODE_OPTIONS are options of Node for the service, e.g. `--cpu-prof --cpu-prof-dir=/tmp/profiles`.
  */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -29,6 +29,7 @@ import { postgresProcesses } from './postgres/postgres-processes.ts';
 import { postgresRelations } from './postgres/postgres-relations.ts';
 import { relations } from './relations/relations.ts';
 import { search } from './search/search.ts';
+import { hostile } from './service/hostile.ts';
 import { describeMachine } from './support/machine.ts';
 import { watchOthers } from './support/machine-load.ts';
 import type { Bench, Measurement, Sizes } from './support/measurement.ts';
@@ -56,6 +57,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   pipelines,
   channels,
   search,
+  hostile,
   postgresIngest,
   postgresLookup,
   postgresRelations,
@@ -129,31 +131,37 @@ async function measureAll(bench: Bench, measurements: readonly Measurement[]): P
   const measured: MeasuredFigures[] = [];
   for (const { name, title, describeConditions, measure } of measurements) {
     const start = performance.now();
+    const measuredAt = new Date().toISOString();
     const others = watchOthers();
     const figures = await measure(bench);
     const seconds = (performance.now() - start) / 1_000;
     const conditions = await describeConditions?.(bench);
-    const one = { name, title, figures, seconds, others: others(), ...(conditions && { conditions }) };
+    const one = {
+      name,
+      title,
+      measuredAt,
+      figures,
+      seconds,
+      others: others(),
+      ...(conditions && { conditions }),
+    };
     measured.push(one);
     console.log(describeTable(one));
   }
   writeResults({ machine, isQuick: values.quick, measured });
 }
 
-/** Results of a part or of small sizes are no results of the service: they are shown and not kept. */
+/** Results of a part or of small sizes are no results of the service: they are shown and kept only on demand. */
 function writeResults(found: Results): void {
   const isWhole = !found.isQuick && found.measured.length === MEASUREMENTS.length;
   if (!isWhole && !values.keep) return;
-  const results = join(import.meta.dirname, 'results');
-  mkdirSync(results, { recursive: true });
-  const date = found.machine.measuredAt.slice(0, 10);
-  const path = join(results, `${date}.json`);
+  const path = join(import.meta.dirname, 'results.json');
   const whole = isWhole ? found : joinResults(path, found);
   writeFileSync(path, `${JSON.stringify(whole, null, 2)}\n`);
   writeFileSync(join(import.meta.dirname, 'RESULTS.md'), describeResults(whole));
 }
 
-/** What was measured now takes the place of what was measured earlier that day; the rest stays. */
+/** What was measured now takes the place of what was measured earlier; the rest stays. */
 function joinResults(path: string, found: Results): Results {
   if (!existsSync(path)) return found;
   const { measured } = JSON.parse(readFileSync(path, 'utf8')) as Results;

@@ -27,16 +27,19 @@ export interface Bundle {
   readonly entries: readonly string[];
   readonly plugins: readonly Plugin[];
   readonly banner?: OutputOptions['banner'];
+  readonly minify?: OutputOptions['minify'];
 }
 
 /** Writes entries, which keep their places below `src/`, and what they share. */
-export async function bundle({ folder, entries, plugins, banner }: Bundle): Promise<OutputChunk[]> {
+export async function bundle({ folder, entries, plugins, banner, minify }: Bundle): Promise<OutputChunk[]> {
   const input = Object.fromEntries(
     entries.map((path) => [path.slice(SOURCE.length).replace(/\.ts$/, ''), path]),
   );
   const bundled = await rolldown({
     // The client's package is built beside the first tests.
     resolve: { alias: { '@relata/client': CLIENT } },
+    // A module of ours does nothing by being loaded, so that a thread loads of a room what it uses and not what is in it.
+    treeshake: { moduleSideEffects: (id) => !id.startsWith(SOURCE) || entries.includes(id) },
     ...{ input, platform: 'node', plugins: [...plugins], external: ['pg-native'], logLevel: 'silent' },
   });
   const { output } = await bundled.write({
@@ -47,6 +50,7 @@ export async function bundle({ folder, entries, plugins, banner }: Bundle): Prom
     chunkFileNames: '[name]-[hash].mjs',
     strictExecutionOrder: true,
     ...(banner !== undefined && { banner }),
+    ...(minify !== undefined && { minify }),
   });
   await bundled.close();
   return output.filter((file) => file.type === 'chunk');

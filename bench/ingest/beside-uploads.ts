@@ -112,7 +112,7 @@ function toFigures(rounds: readonly Round[]): Figure[] {
       name: 'p99 beside uploads',
       spread: of('service', 'p99'),
       unit: 'ms',
-      target: { kind: 'at most', value: 30 },
+      target: { kind: 'at most', value: 10 },
     },
     { name: 'p99.9 beside uploads', spread: of('service', 'p999'), unit: 'ms' },
     { name: 'p99 without uploads', spread: of('alone', 'p99'), unit: 'ms' },

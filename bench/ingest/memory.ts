@@ -15,7 +15,7 @@ export const memory: Measurement = {
         name: 'greatest resident memory, commit included',
         spread: one(afterCommit.peakMib),
         unit: 'MiB',
-        target: { kind: 'at most', value: 1_024 },
+        target: { kind: 'at most', value: 500 },
         absolute: `${round((count / time.totalMs) * 1_000)} products/s, commit ${round(time.commitMs / 1_000)} s`,
       },
       {

@@ -22,7 +22,7 @@ export const histories: Measurement = {
       {
         name: `violations in ${seconds} s`,
         spread: spreadOf([violations.length]),
-        unit: 'times',
+        unit: 'faults',
         target: { kind: 'at most', value: 0 },
         absolute: parts.join(', '),
       },

@@ -83,7 +83,7 @@ function toFigures(count: number, rounds: readonly Round[]): Figure[] {
     spreadOf(rounds.map((one) => of(one[kind]))).median;
   const rate = (kind: Kind) => round((count / middle(kind, ({ ingest }) => ingest)) * 1_000);
   const commit = (kind: Kind) => round(middle(kind, (one) => one.commit));
-  const target = { kind: 'at most', value: 1.5 } as const;
+  const target = { kind: 'at most', value: 1.25 } as const;
   return [
     {
       name: `ingest of ${count / 1_000}k with ten relations, of that without`,

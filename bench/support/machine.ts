@@ -7,7 +7,6 @@ export interface Machine {
   readonly memoryGib: number;
   readonly system: string;
   readonly node: string;
-  readonly measuredAt: string;
 }
 
 export function describeMachine(): Machine {
@@ -18,6 +17,5 @@ export function describeMachine(): Machine {
     memoryGib: Math.round(totalmem() / 2 ** 30),
     system: `${type()} ${release()}`,
     node: process.version,
-    measuredAt: new Date().toISOString(),
   };
 }

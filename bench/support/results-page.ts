@@ -5,6 +5,8 @@ import { describeFigure, describeTarget, type Figure, judge } from './measuremen
 export interface MeasuredFigures {
   readonly name: string;
   readonly title: string;
+  /** ISO 8601. */
+  readonly measuredAt: string;
   readonly conditions?: string;
   readonly seconds: number;
   /** The share of the processors, from 0 to 1, that other work on the machine took. */
@@ -35,16 +37,23 @@ machine and this hour only.
 | Memory | ${machine.memoryGib} GiB |
 | System | ${machine.system} |
 | Node | ${machine.node} |
-| Measured | ${machine.measuredAt} |
 
 ${measured.map(describeMeasured).join('\n')}`;
 }
 
-function describeMeasured({ name, title, conditions, seconds, others, figures }: MeasuredFigures): string {
+function describeMeasured({
+  name,
+  title,
+  measuredAt,
+  conditions,
+  seconds,
+  others,
+  figures,
+}: MeasuredFigures): string {
   const rows = figures.map((figure) => `| ${columnsOf(figure).join(' | ')} |\n`).join('');
   return `## ${title}
 
-\`npm run bench -- ${name}\`, ${Math.round(seconds)} s; other work took ${toPercent(others)} of the processors.
+\`npm run bench -- ${name}\`, ${measuredAt.slice(0, 10)}, ${Math.round(seconds)} s; other work took ${toPercent(others)} of the processors.
 ${conditions === undefined ? '' : `\n${conditions}\n`}
 | ${HEAD.join(' | ')} |
 |${HEAD.map(() => '---|').join('')}

@@ -4,11 +4,13 @@
  */
 
 import { createChannels } from './channels.ts';
+import { createCommits } from './commits.ts';
 import { createApiKeys, createInstallation, createOntology, createProjects } from './management.ts';
 import { createPipelines } from './pipelines.ts';
 import { createProducts } from './products.ts';
 import { createRelations } from './relations.ts';
 import { createSession, createUsers } from './session.ts';
+import { createSuggestions } from './suggestions.ts';
 import { createTasks } from './tasks.ts';
 import { type ClientOptions, createTransport } from './transport.ts';
 import { createWebhookEndpoints } from './webhooks.ts';
@@ -16,6 +18,7 @@ import { createWebhookEndpoints } from './webhooks.ts';
 export type { ChannelPlace } from './channels.ts';
 export type { Choice, ChoiceOption, FeedField, FeedFormat } from './choice.ts';
 export { choices, feedFormats } from './choices.ts';
+export type { CommitChangesQuery, CommitPlace } from './commits.ts';
 export type { Condition, Filter, Operator } from './filter.ts';
 export type { FullUpdateOptions, FullUpdatePreview, FullUpdateResult } from './full-update.ts';
 export type { SpanQuery } from './management.ts';
@@ -40,6 +43,7 @@ export type {
 export { RelataError, TaskError, UnreachableError } from './relata-error.ts';
 export type { RelatedQuery, RelationPlace } from './relations.ts';
 export type { PartRole, Role } from './session.ts';
+export type { Suggestion, SuggestionKind, SuggestionQuery } from './suggestions.ts';
 export type { ReportLine, TaskListQuery } from './tasks.ts';
 export type { AnswerOf, BodyOf, CallOptions, ClientOptions, InputOf, OperationName } from './transport.ts';
 export type { EventType } from './webhooks.ts';
@@ -56,9 +60,11 @@ export function createRelata(options: ClientOptions = {}) {
     projects: createProjects(transport),
     apiKeys: createApiKeys(transport),
     products: createProducts(transport),
+    commits: createCommits(transport),
     tasks: createTasks(transport),
     ontology: createOntology(transport),
     relations: createRelations(transport),
+    suggestions: createSuggestions(transport),
     pipelines: createPipelines(transport),
     channels: createChannels(transport),
     webhookEndpoints: createWebhookEndpoints(transport),

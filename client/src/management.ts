@@ -86,13 +86,24 @@ export function createOntology({ call, request }: Transport) {
     put: (projectId: number, ontology: Ontology, options: CallOptions = {}) =>
       call('putManagementProjectsByIdOntology', { path: { id: projectId }, body: ontology }, options),
     /** How much of the catalog each attribute covers, its values and its problems. Source: docs/interface.md §11.6. */
-    coverage: (projectId: number, options: CallOptions = {}) =>
-      call('getManagementProjectsByIdOntologyCoverage', { path: { id: projectId } }, options),
-    /** What a changed attribute would do. */
-    preview: (projectId: number, attribute: Attribute, options: CallOptions = {}) =>
+    coverage: (
+      projectId: number,
+      { category, ...options }: CallOptions & { readonly category?: readonly string[] | undefined } = {},
+    ) =>
+      call(
+        'getManagementProjectsByIdOntologyCoverage',
+        { path: { id: projectId }, query: category?.length ? { category: JSON.stringify(category) } : {} },
+        options,
+      ),
+    /** What a changed attribute would do. `deleted`: ids of attributes that go with the change. */
+    preview: (
+      projectId: number,
+      attribute: Attribute,
+      { deleted, ...options }: CallOptions & { readonly deleted?: readonly number[] } = {},
+    ) =>
       call(
         'postManagementProjectsByIdOntologyPreview',
-        { path: { id: projectId }, body: { attribute } },
+        { path: { id: projectId }, body: { attribute, ...(deleted && { deleted: [...deleted] }) } },
         options,
       ),
   };

@@ -16,6 +16,12 @@ export interface ProductListQuery extends CallOptions {
   readonly limit?: number;
 }
 
+/** What is to be undone. */
+export interface RestoreChoice extends ProjectChoice {
+  readonly commit?: number;
+  readonly ifLast?: number;
+}
+
 /** Which categories of a listing. */
 export interface CategoryListQuery extends CallOptions {
   /** Only those below this path. */
@@ -96,9 +102,11 @@ function createChanges({ call }: Transport) {
     giveUpFullUpdate: ({ projectId, ...options }: ProjectChoice = {}) =>
       call('deleteProductsBatch', { query: choose(projectId) }, options),
 
-    /** Undoes the last commit or delete. */
-    restore: ({ projectId, ...options }: ProjectChoice = {}) =>
-      call('postProductsBatchRestore', { query: choose(projectId) }, options),
+    /** Undoes the last commit or delete, or all down to `commit`. @throws RelataError 412 where `ifLast` is not the last */
+    restore: ({ projectId, commit, ifLast, ...options }: RestoreChoice = {}) => {
+      const asked = { ...(commit !== undefined && { commit }), ...(ifLast !== undefined && { ifLast }) };
+      return call('postProductsBatchRestore', { query: { ...choose(projectId), ...asked } }, options);
+    },
   };
 }
 

@@ -105,11 +105,15 @@ function createDefinitions({ call, request }: Transport) {
 /** How a definition does, and why. Source: docs/interface.md §12.6. */
 function createQuestions({ call }: Transport) {
   return {
-    /** Tries a definition on the catalog as it is, and stores nothing. */
-    preview: (projectId: number, definition: RelationDefinition, options: CallOptions = {}) =>
+    /** Tries a definition on the catalog as it is, and stores nothing. `cards`: products are described too. */
+    preview: (
+      projectId: number,
+      definition: RelationDefinition,
+      { cards, ...options }: CallOptions & { readonly cards?: boolean } = {},
+    ) =>
       call(
         'postManagementProjectsByIdRelationsPreview',
-        { path: { id: projectId }, body: definition },
+        { path: { id: projectId }, query: cards ? { cards } : {}, body: definition },
         options,
       ),
 

@@ -71,6 +71,12 @@ export type AttributeCoverage = {
   }>;
 };
 
+export type AttributeDraft = {
+  attribute: Attribute;
+  /** ids of attributes whose keys the attribute takes over */
+  deleted?: Array<number>;
+};
+
 export type AttributeEffect = {
   /** in the catalog */
   products: number;
@@ -108,6 +114,37 @@ export type AttributeEffect = {
       value: string;
     }>;
   }>;
+};
+
+export type AttributeSuggestion = {
+  /** the same as long as the same is suggested */
+  id: string;
+  kind: "attribute";
+  dismissed: boolean;
+  evidence: {
+    /** null: the ontology does not know the key */
+    typeNow: string | null;
+    /** with a value */
+    products: number;
+    values: number;
+    /** values that would make a fact */
+    fits: number;
+    distinctMisfits: number;
+    misfits: Array<{
+      value: string;
+      /** of products */
+      count: number;
+      identifiers: Array<string>;
+    }>;
+    examples: Array<{
+      value: string;
+      /** of products */
+      count: number;
+      identifiers: Array<string>;
+    }>;
+  };
+  /** the body of POST …/ontology/preview */
+  draft: AttributeDraft;
 };
 
 export type AuditEntry = {
@@ -168,6 +205,8 @@ export type CellProblem = {
 
 export type ChangedAttribute = {
   attribute: Attribute;
+  /** ids of other attributes that are deleted with the change, so that their keys are free */
+  deleted?: Array<number>;
 };
 
 export type Channel = {
@@ -332,6 +371,44 @@ export type ChannelTrigger = {
   minSecondsBetween?: number;
 };
 
+export type Commit = {
+  /** never given again */
+  id: number;
+  /** epoch milliseconds */
+  at: number;
+  kind: "commit" | "delete";
+  /** null: made by an earlier version of the service */
+  author: {
+    type: "key" | "user" | "command" | "pipeline";
+    /** of a key or user */
+    id: number | null;
+    /** as it was then */
+    name: string;
+  } | null;
+  /** null: made by an earlier version of the service */
+  catalogVersion: number | null;
+  /** products */
+  created: number;
+  changed: number;
+  deleted: number;
+  /** null: the task is no longer kept */
+  taskId: string | null;
+  /** of the task, as there */
+  origin: string | null;
+};
+
+export type CommitChange = {
+  productId: number;
+  identifier: string;
+  kind: "created" | "changed" | "deleted";
+  /** upload shape; null: it was not there */
+  before: unknown | null;
+  /** upload shape; null: it was not there */
+  after: unknown | null;
+  /** true: an update changed it again; `after` is how the next kept commit found it, or how it is now */
+  changedSince: boolean;
+};
+
 export type ConsoleSession = {
   id: number;
   /** the session of this request */
@@ -402,6 +479,46 @@ export type DirectorySource = {
   take?: "all" | "newest";
   /** which file to take out of a zip archive with several: a pattern with *, ? and ** */
   entry?: string;
+};
+
+export type DuplicateSuggestion = {
+  /** the same as long as the same is suggested */
+  id: string;
+  kind: "duplicate";
+  dismissed: boolean;
+  evidence: {
+    kept: {
+      id: number | null;
+      name: string;
+      type: string | null;
+      products: number;
+    };
+    dropped: {
+      id: number | null;
+      name: string;
+      type: string | null;
+      products: number;
+    };
+    /** products with both */
+    withBoth: number;
+    /** values of the dropped one that the kept one has, too */
+    sharedValues: number;
+    /** of the dropped one */
+    values: number;
+    examples: Array<{
+      value: string;
+      kept: number;
+      dropped: number;
+    }>;
+    misfits: Array<{
+      value: string;
+      /** of products */
+      count: number;
+      identifiers: Array<string>;
+    }>;
+  };
+  /** the body of POST …/ontology/preview */
+  draft: AttributeDraft;
 };
 
 export type Error = {
@@ -556,6 +673,8 @@ export type ManagedProject = {
     maxDeletePercent: number;
     /** commits and deletes that can be undone */
     keptCommits: number;
+    /** days for which commits and deletes can be undone; null: whatever their age */
+    keptDays: number | null;
     /** the attribute that is the brand */
     brandAttribute: string;
     /** what becomes of a request with products that are not valid */
@@ -847,6 +966,16 @@ export type Mapping = {
 
 export type MatchedValue = string | {
   field: "identifier" | "groupIdentifier" | "name";
+};
+
+export type McpError = {
+  jsonrpc: "2.0";
+  id: string | number | null;
+  error: {
+    code: number;
+    message: string;
+    data?: unknown;
+  };
 };
 
 export type McpMessage = {
@@ -1165,6 +1294,7 @@ export type PipelinePreview = {
     field: string;
     message: string;
   }>;
+  catalog?: PreviewCatalog;
 };
 
 export type PipelineRun = {
@@ -1191,7 +1321,11 @@ export type PipelineToTry = {
     name: string;
     /** up to 8 MiB */
     base64: string;
+    /** the file goes on behind these bytes; not for xlsx and zip */
+    isBeginning?: boolean;
   };
+  /** also say what catalog the rows would make; for the modes full and incremental */
+  catalog?: boolean;
 };
 
 export type PipelineTrigger = {
@@ -1212,6 +1346,42 @@ export type PipelineTrigger = {
   url?: string;
 };
 
+export type PreviewCatalog = {
+  /** that were read */
+  rows: number;
+  /** the source has no further rows */
+  isWhole: boolean;
+  /** different identifiers */
+  products: number;
+  filtered: number;
+  rejected: {
+    count: number;
+    examples: Array<{
+      row: number;
+      reason: string;
+    }>;
+  };
+  /** the most frequent first, up to 200 */
+  categories: Array<{
+    path: Array<string>;
+    products: number;
+  }>;
+  hasMoreCategories: boolean;
+  /** the most frequent first, up to 500 */
+  attributes: Array<{
+    name: string;
+    type: string;
+    unitName?: string;
+    decimal?: string;
+    /** why it has this type, in words */
+    reason: string;
+    /** that have a value */
+    products: number;
+    examples: Array<string>;
+  }>;
+  hasMoreAttributes: boolean;
+};
+
 export type Product = {
   id: number;
   identifier: string;
@@ -1229,6 +1399,19 @@ export type Product = {
   facts: Array<Fact>;
   /** epoch milliseconds */
   lastUpdateTs: number;
+};
+
+export type ProductChange = {
+  commit: Commit;
+  productId: number;
+  identifier: string;
+  kind: "created" | "changed" | "deleted";
+  /** upload shape; null: it was not there */
+  before: unknown | null;
+  /** upload shape; null: it was not there */
+  after: unknown | null;
+  /** true: an update changed it again; `after` is how the next kept commit found it, or how it is now */
+  changedSince: boolean;
 };
 
 export type ProductRelations = {
@@ -1545,6 +1728,46 @@ export type RelationExplanation = {
   } | null;
 };
 
+export type RelationSuggestion = {
+  /** the same as long as the same is suggested */
+  id: string;
+  kind: "relation";
+  dismissed: boolean;
+  evidence: {
+    source: {
+      category: Array<string>;
+      products: number;
+      /** products that the relation would have results for */
+      withPartner: number;
+    };
+    target: {
+      category: Array<string>;
+      products: number;
+      /** products that the relation would have results for */
+      withPartner: number;
+    };
+    /** on average, of sources with any */
+    targetsPerSource: number;
+    /** the most frequent that both sides have */
+    values: Array<{
+      attribute: string;
+      value: string;
+      sources: number;
+      targets: number;
+    }>;
+    examples: Array<{
+      source: string;
+      target: string;
+    }>;
+    /** sources without a result */
+    withoutPartner: Array<{
+      identifier: string;
+      values: Array<string>;
+    }>;
+  };
+  draft: RelationDefinition;
+};
+
 export type RelationSurvey = {
   misconfigured: boolean;
   problem?: string;
@@ -1579,6 +1802,9 @@ export type RelationSurvey = {
     sources: number;
     pairs: number;
   };
+  /** how many sources have 0, 1, … 9, and 10 or more groups of results */
+  resultCounts?: Array<number>;
+  cards?: Array<SurveyCard>;
 };
 
 export type RequestPoint = {
@@ -1594,6 +1820,21 @@ export type RequestPoint = {
   /** took a second or more */
   slow: number;
   meanMs: number;
+};
+
+export type RestoreEffect = {
+  /** commits and deletes that would be undone */
+  commits: number;
+  /** the id of the last commit, for ifLast of the restore */
+  last: number;
+  /** products that would be there again */
+  created: number;
+  /** products that would get another upload */
+  changed: number;
+  /** products that would go */
+  deleted: number;
+  /** products whose later changes would be overwritten */
+  changedSince: number;
 };
 
 export type Root = {
@@ -1755,6 +1996,52 @@ export type Statistics = {
   catalogs: Array<CatalogPoint>;
   /** requests that failed or were slow, newest first */
   noted: Array<NotedRequest>;
+};
+
+export type Suggestions = {
+  catalogVersion: number;
+  /** in the catalog */
+  products: number;
+  /** true: only some of them were looked at, and counts are of those */
+  sampled: boolean;
+  /** those that were looked at */
+  sampledProducts: number;
+  /** by kind, of each the best first; at most 20 of a kind */
+  items: Array<RelationSuggestion | AttributeSuggestion | DuplicateSuggestion>;
+};
+
+export type SurveyCard = {
+  source: {
+    identifier: string;
+    groupId: string;
+    name: string;
+    image: string;
+    /** the first THUMB or SMALL one, else as `image` */
+    thumbnail: string;
+    category: Array<string>;
+  };
+  results: Array<{
+    identifier: string;
+    groupId: string;
+    name: string;
+    image: string;
+    /** the first THUMB or SMALL one, else as `image` */
+    thumbnail: string;
+    category: Array<string>;
+    explain: RelatedReason;
+    variants: number;
+  }>;
+  nearest?: {
+    identifier: string;
+    groupId: string;
+    name: string;
+    image: string;
+    /** the first THUMB or SMALL one, else as `image` */
+    thumbnail: string;
+    category: Array<string>;
+    explain: RelatedReason;
+    variants: number;
+  };
 };
 
 export type TableProduct = {
@@ -2038,6 +2325,8 @@ export interface Operations {
         maxDeletePercent?: number;
         /** commits and deletes that can be undone */
         keptCommits?: number;
+        /** days for which commits and deletes can be undone; null: whatever their age */
+        keptDays?: number | null;
         /** the attribute that is the brand */
         brandAttribute?: string;
         /** what becomes of a request with products that are not valid */
@@ -2065,6 +2354,8 @@ export interface Operations {
         maxDeletePercent?: number;
         /** commits and deletes that can be undone */
         keptCommits?: number;
+        /** days for which commits and deletes can be undone; null: whatever their age */
+        keptDays?: number | null;
         /** the attribute that is the brand */
         brandAttribute?: string;
         /** what becomes of a request with products that are not valid */
@@ -2627,15 +2918,6 @@ export interface Operations {
       };
     };
   };
-  /** Undo the last commit or delete */
-  postProductsBatchRestore: {
-    query?: { projectId?: number; };
-    answer: {
-      message: string;
-      status: "success";
-      task: Task;
-    };
-  };
   /** The open full update */
   getProductsBatch: {
     query?: { projectId?: number; fullUpdateId?: number; };
@@ -2675,6 +2957,54 @@ export interface Operations {
         /** epoch milliseconds; without a batch when it was opened */
         lastBatchAt: number;
       } | null;
+    };
+  };
+  /** Undo the last commit or delete, or all down to one */
+  postProductsBatchRestore: {
+    query?: { projectId?: number; commit?: number; ifLast?: number; };
+    answer: {
+      message: string;
+      status: "success";
+      task: Task;
+    };
+  };
+  /** List the commits and deletes that can be undone */
+  getManagementProjectsByIdCommits: {
+    path: { id: number; };
+    answer: {
+      /** that can be undone, the last one first */
+      items: Array<Commit>;
+      /** the setting of the project */
+      keptCommits: number;
+      /** the setting of the project; null: whatever their age */
+      keptDays: number | null;
+    };
+  };
+  /** The products that a commit changed, before and after */
+  getManagementProjectsByIdCommitsByCommitIdProducts: {
+    path: { id: number; commitId: number; };
+    query?: { kind?: "created" | "changed" | "deleted"; limit?: number; cursor?: string; };
+    answer: {
+      items: Array<CommitChange>;
+      /** null when nothing follows */
+      nextCursor: string | null;
+    };
+  };
+  /** What undoing a commit and all after it would do; nothing is changed */
+  getManagementProjectsByIdCommitsByCommitIdRestorePreview: {
+    path: { id: number; commitId: number; };
+    answer: RestoreEffect;
+  };
+  /** The kept commits that changed a product, with what it was before and after */
+  getManagementProjectsByIdProductsByIdentifierCommits: {
+    path: { id: number; identifier: string; };
+    answer: {
+      /** the last one first */
+      items: Array<ProductChange>;
+      /** the setting of the project */
+      keptCommits: number;
+      /** the setting of the project; null: whatever their age */
+      keptDays: number | null;
     };
   };
   /** Pages of a shop: answered, counted and kept nowhere */
@@ -2900,6 +3230,7 @@ export interface Operations {
   /** Try a definition on the catalog without storing it */
   postManagementProjectsByIdRelationsPreview: {
     path: { id: number; };
+    query?: { cards?: boolean; };
     body: RelationDefinition;
     answer: RelationSurvey;
   };
@@ -2942,6 +3273,26 @@ export interface Operations {
       status: "success";
       message: string;
       task: Task;
+    };
+  };
+  /** What the data shows: relations, types of attributes, attributes that mean one */
+  getManagementProjectsByIdSuggestions: {
+    path: { id: number; };
+    query?: { kind?: "relation" | "attribute" | "duplicate"; dismissed?: boolean; };
+    answer: Suggestions;
+  };
+  /** Dismiss a suggestion for good */
+  putManagementProjectsByIdSuggestionsBySuggestionIdDismissal: {
+    path: { id: number; suggestionId: string; };
+    answer: {
+      status: "success";
+    };
+  };
+  /** Take the dismissal of a suggestion back */
+  deleteManagementProjectsByIdSuggestionsBySuggestionIdDismissal: {
+    path: { id: number; suggestionId: string; };
+    answer: {
+      status: "success";
     };
   };
   /** List, search or export the catalog of a project */
@@ -3025,7 +3376,7 @@ export interface Operations {
   /** How the ontology fits the catalog: values, facts and problems of each attribute */
   getManagementProjectsByIdOntologyCoverage: {
     path: { id: number; };
-    query?: { sample?: "even" | "all"; };
+    query?: { sample?: "even" | "all"; category?: string; };
     answer: Coverage;
   };
   /** What a changed attribute would do to the facts of the catalog; nothing is stored */
@@ -3356,10 +3707,14 @@ export const operations = {
   postProductsBatchPreview: ['POST', '/products/batch/preview'],
   getProductsBatchPreviewDeleted: ['GET', '/products/batch/preview/deleted'],
   postProductsBatchStart: ['POST', '/products/batch/start'],
-  postProductsBatchRestore: ['POST', '/products/batch/restore'],
   getProductsBatch: ['GET', '/products/batch'],
   deleteProductsBatch: ['DELETE', '/products/batch'],
   getManagementProjectsByIdFullUpdate: ['GET', '/management/projects/{id}/full-update'],
+  postProductsBatchRestore: ['POST', '/products/batch/restore'],
+  getManagementProjectsByIdCommits: ['GET', '/management/projects/{id}/commits'],
+  getManagementProjectsByIdCommitsByCommitIdProducts: ['GET', '/management/projects/{id}/commits/{commitId}/products'],
+  getManagementProjectsByIdCommitsByCommitIdRestorePreview: ['GET', '/management/projects/{id}/commits/{commitId}/restore-preview'],
+  getManagementProjectsByIdProductsByIdentifierCommits: ['GET', '/management/projects/{id}/products/{identifier}/commits'],
   postContent: ['POST', '/content'],
   putContent: ['PUT', '/content'],
   deleteContent: ['DELETE', '/content'],
@@ -3388,6 +3743,9 @@ export const operations = {
   getManagementProjectsByIdRelationsByRelationIdLinks: ['GET', '/management/projects/{id}/relations/{relationId}/links'],
   putManagementProjectsByIdRelationsByRelationIdLinks: ['PUT', '/management/projects/{id}/relations/{relationId}/links'],
   patchManagementProjectsByIdRelationsByRelationIdLinks: ['PATCH', '/management/projects/{id}/relations/{relationId}/links'],
+  getManagementProjectsByIdSuggestions: ['GET', '/management/projects/{id}/suggestions'],
+  putManagementProjectsByIdSuggestionsBySuggestionIdDismissal: ['PUT', '/management/projects/{id}/suggestions/{suggestionId}/dismissal'],
+  deleteManagementProjectsByIdSuggestionsBySuggestionIdDismissal: ['DELETE', '/management/projects/{id}/suggestions/{suggestionId}/dismissal'],
   getManagementProjectsByIdProducts: ['GET', '/management/projects/{id}/products'],
   getManagementProjectsByIdProductsByIdentifier: ['GET', '/management/projects/{id}/products/{identifier}'],
   getManagementProjectsByIdCategories: ['GET', '/management/projects/{id}/categories'],

@@ -40,6 +40,7 @@ const ARGUMENTS: readonly (readonly unknown[])[] = [
   ],
   [{ projectId: 1, pipelineId: 1 }, new Blob(['a'])],
   [{ projectId: 1, channelId: 1 }, {}],
+  [{ projectId: 1, commitId: 1 }, {}],
   [['a'], { projectId: 1 }],
   ['a', 'b', {}],
   [{}, {}, {}],

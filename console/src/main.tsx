@@ -11,6 +11,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
 import { Toasts } from './parts/toasts.tsx';
+import { applyStoredLanguage, useLanguage } from './state/language.ts';
 import { SessionProvider } from './state/session.tsx';
 import { applyStoredTheme } from './state/theme.ts';
 
@@ -24,8 +25,10 @@ const queries = new QueryClient({
 const root = document.getElementById('root');
 if (root === null) throw new Error('the page has no #root');
 
-createRoot(root).render(
-  <StrictMode>
+/** Texts are said when they are drawn: in another language all is drawn anew, and what was typed stays. */
+function Root() {
+  useLanguage();
+  return (
     <CSPProvider disableStyleElements>
       <QueryClientProvider client={queries}>
         <Toasts>
@@ -35,5 +38,12 @@ createRoot(root).render(
         </Toasts>
       </QueryClientProvider>
     </CSPProvider>
+  );
+}
+
+await applyStoredLanguage();
+createRoot(root).render(
+  <StrictMode>
+    <Root />
   </StrictMode>,
 );

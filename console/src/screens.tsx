@@ -1,4 +1,5 @@
 import { type ComponentType, lazy, Suspense } from 'react';
+import { t } from './languages/text.ts';
 import { Overview } from './overview/overview.tsx';
 import { Answer, Card, Empty, Loading, Page } from './parts/page.tsx';
 import { loadFile } from './parts/safe.tsx';
@@ -29,6 +30,7 @@ const PROJECT_VIEWS: Readonly<Record<string, ComponentType>> = {
   ontology: load(() => import('./ontology/ontology.tsx'), 'OntologyView'),
   relations: load(() => import('./relations/relations.tsx'), 'Relations'),
   relation: load(() => import('./relations/relation.tsx'), 'RelationView'),
+  import: load(() => import('./pipelines/import.tsx'), 'Import'),
   pipelines: load(() => import('./pipelines/pipelines.tsx'), 'Pipelines'),
   pipeline: load(() => import('./pipelines/pipeline.tsx'), 'PipelineView'),
   'pipeline-editor': load(() => import('./pipelines/pipeline-editor.tsx'), 'PipelineEditor'),
@@ -89,11 +91,11 @@ export function ProjectScreen({ id, parts }: { id: number; parts: readonly strin
 
 function Unknown() {
   return (
-    <Page title="Page not found">
+    <Page title={t('Page not found')}>
       <Card>
-        <Empty icon="search" title="This address does not exist">
-          <p>It may have been deleted, or you may not have access.</p>
-          <a href={linkTo()}>Go to the overview</a>
+        <Empty icon="search" title={t('This address does not exist')}>
+          <p>{t('It may have been deleted, or you may not have access.')}</p>
+          <a href={linkTo()}>{t('Go to the overview')}</a>
         </Empty>
       </Card>
     </Page>

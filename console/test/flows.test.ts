@@ -72,6 +72,7 @@ test('the first call of an empty project works as it stands, and the page turns 
     locale: 'de-DE',
   });
   const page = await enter(`#/projects/${id}/products`);
+  await page.getByText('For developers').click();
   const call = (await page.getByLabel('Send the first products', { exact: true }).textContent()) ?? '';
   const [, address = ''] = /'(http[^']+)'/.exec(call) ?? [];
   const [, key = ''] = /Bearer ([^']+)'/.exec(call) ?? [];
@@ -335,6 +336,44 @@ test('an open full update shows what it would delete, is committed and undone (�
   await page.getByRole('heading', { name: 'Restore', exact: true }).waitFor();
   await page.getByText('finished', { exact: true }).waitFor();
   assert.equal((await service.relata.products.list(id)).items.length, 33);
+});
+
+test('commits stand on a timeline, show products old and new, and are taken back (§14.8, §4.5)', async (t) => {
+  const { enter, service } = await shareConsole(t);
+  const { relata } = service;
+  const id = await makeExampleProject(service);
+  await relata.projects.change(id, { settings: { keptCommits: 5 } });
+  const load = (...products: { identifier: string; name: string }[]) =>
+    relata.products.fullUpdate(products, { projectId: id });
+  await load({ identifier: 'A', name: 'Old name' }, { identifier: 'B', name: 'Stays' });
+  await load({ identifier: 'A', name: 'New name' }, { identifier: 'B', name: 'Stays' });
+  const { task } = await relata.products.delete(['B'], { projectId: id });
+  await relata.tasks.wait(task.id);
+  const page = await enter(`#/projects/${id}/updates`);
+  const marks = page.getByRole('list', { name: 'Commits by time' }).getByRole('button');
+  await marks.nth(3).focus();
+  await page.getByText('1 deleted', { exact: true }).waitFor();
+  await page.locator('.glance').getByText('Stays').waitFor();
+  await page.keyboard.press('Shift+Tab');
+  await page.keyboard.press('Enter');
+  await page.getByText('1 changed', { exact: true }).waitFor();
+  await page.locator('summary', { hasText: 'New name' }).click();
+  await page.getByRole('row', { name: 'Name Old name New name' }).waitFor();
+  await page.getByRole('button', { name: 'Take back …' }).click();
+  await page.getByText('The last 2 commits and deletions are undone').waitFor();
+  await page.getByText('1 product comes back').waitFor();
+  await page.getByText('1 product is again as it was').waitFor();
+  await page.getByRole('button', { name: 'Restore' }).click();
+  await page.getByRole('heading', { name: 'Restore', exact: true }).waitFor();
+  await page.getByText('finished', { exact: true }).waitFor();
+  const { items } = await relata.products.list(id);
+  assert.deepEqual(
+    items.map(({ name }) => name),
+    ['Old name', 'Stays'],
+  );
+  await page.goto(`${service.url}/console/#/projects/${id}/products/A`);
+  await page.locator('summary', { hasText: 'Full update' }).first().click();
+  await page.getByRole('row', { name: 'Name nothing Old name' }).waitFor();
 });
 
 test('a project is changed, deleted by its name, and brought back (§14.2)', async (t) => {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { makeExampleProject, shareConsole, startConsole, untilBuilt } from './harness.ts';
+import { findBarriers, makeExampleProject, shareConsole, startConsole, untilBuilt } from './harness.ts';
 
 const FEED = `sku;title;price;category
 SAW-1;Jigsaw;129,00;Tools > Saws
@@ -53,6 +53,48 @@ test('a pipeline is made of a csv file by the suggested mapping, run, and its hi
   await page.getByText('row_rejected').waitFor();
   await page.getByRole('link', { name: 'Pipelines' }).first().click();
   await page.getByText('2 created, 1 rejected').waitFor();
+});
+
+const BIKES = `sku;title;category;Weight;image
+${Array.from({ length: 30 }, (_, at) => `BIKE-${at};Bicycle ${at};Bicycles > ${at % 3 === 0 ? 'City' : 'Road'};${10 + at}.5 kg;\n`).join('')};no identifier;;;
+`;
+
+test('a file that is dropped on an empty project is looked at, and becomes the catalog (§13.5 rule 9)', async (t) => {
+  const { enter, service } = await shareConsole(t);
+  const group = await service.relata.projects.createGroup('Bicycles');
+  const project = { name: 'Bicycles', projectGroupId: group.id, locale: 'en-GB' };
+  const { id } = await service.relata.projects.create(project);
+  const page = await enter(`#/projects/${id}`);
+  const area = page.getByText('Drop a file with your products, or choose one');
+  const dropped = await page.evaluateHandle((text) => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([text], 'bikes.csv', { type: 'text/csv' }));
+    return transfer;
+  }, BIKES);
+  await area.dispatchEvent('drop', { dataTransfer: dropped });
+
+  await page.getByRole('heading', { name: 'bikes.csv' }).waitFor();
+  await page.getByText('1 row makes no product').waitFor();
+  await page.getByText('BIKE-7', { exact: true }).waitFor();
+  const attributes = page.getByRole('region', { name: 'Attributes' });
+  assert.match((await attributes.textContent()) ?? '', /Weightnumber in kg100%10.5 kg/);
+  const categories = page.getByRole('region', { name: 'Categories' });
+  assert.match((await categories.textContent()) ?? '', /Bicycles › Road20.*Bicycles › City10/);
+  assert.deepEqual(await findBarriers(page), []);
+  assert.equal(
+    (await service.relata.pipelines.list(id)).items.length,
+    0,
+    'nothing is stored before the button',
+  );
+
+  await page.getByRole('button', { name: 'Import 30 products' }).click();
+  await page.getByText('The products are in').waitFor();
+  await page.getByRole('link', { name: 'BIKE-0', exact: true }).waitFor();
+  const { value } = await service.relata.ontology.get(id);
+  assert.deepEqual(
+    value.attributes.map(({ name, type, unitName }) => [name, type, unitName]),
+    [['Weight', 'NUMERIC_ATTRIBUTE', 'kg']],
+  );
 });
 
 test('what is not sure is told: reasons, warnings and a file of another format (§13.5)', async (t) => {

@@ -191,7 +191,7 @@ test('somebody whose session has ended comes to the sign-in (§5.6 rule 6)', asy
 
 /** What a button says that changes something, at its beginning. */
 const CHANGES =
-  /^(New|Create|Save|Delete|Load|Build now|Make|Invite|Remove|Withdraw|Rotate|Undo|Restore|Commit|Cancel|Run|Add|What can be done)/;
+  /^(New|Create|Save|Delete|Load|Build now|Make|Invite|Remove|Withdraw|Rotate|Undo|Restore|Take back|Commit|Cancel|Run|Add|What can be done)/;
 /** Of one's own account. */
 const OWN = ['Add a passkey'];
 /** What is stored and saved in a form. */

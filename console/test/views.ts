@@ -20,11 +20,12 @@ export const OPEN_VIEWS: readonly View[] = [
 /** Every view of an owner who is in, with a project that has products. */
 export async function listViews(relata: Relata, projectId: number): Promise<readonly View[]> {
   const project = `#/projects/${projectId}`;
-  const [[product], [relation], { tasks }, pipelines] = await Promise.all([
+  const [[product], [relation], { tasks }, pipelines, commits] = await Promise.all([
     relata.products.list(projectId, { limit: 1 }).then(({ items }) => items),
     relata.relations.list(projectId),
     relata.tasks.list({ projectId, limit: 100 }),
     relata.pipelines.list(projectId).then(({ items }) => items),
+    relata.commits.list(projectId),
   ]);
   const endpoint = await findEndpoint(relata, projectId);
   const update = tasks.find(({ name }) => name === 'Api triggered full update');
@@ -57,6 +58,7 @@ export async function listViews(relata: Relata, projectId: number): Promise<read
       open: (page) => page.getByText('lead to something').waitFor(),
     },
     { name: 'relation-new', address: `${project}/relations/new`, heading: 'New relation' },
+    { name: 'import', address: `${project}/import`, heading: 'Import a file' },
     { name: 'pipelines', address: `${project}/pipelines`, heading: 'Pipelines' },
     {
       name: 'pipeline',
@@ -72,6 +74,12 @@ export async function listViews(relata: Relata, projectId: number): Promise<read
     { name: 'pipeline-new', address: `${project}/pipelines/new`, heading: 'New pipeline', open: tryFile },
     ...(await listChannelViews(relata, projectId)),
     { name: 'updates', address: `${project}/updates`, heading: 'Updates' },
+    {
+      name: 'commit',
+      address: `${project}/updates?commit=${commits.items[0]?.id}`,
+      heading: 'Updates',
+      open: (page) => page.locator('summary').first().click(),
+    },
     { name: 'update', address: `${project}/updates/${update?.id}`, heading: 'Full update' },
     { name: 'events', address: `${project}/events`, heading: 'Events' },
     {

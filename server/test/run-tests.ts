@@ -44,13 +44,13 @@ const MEMORY_MB = Number(process.env.RELATA_TEST_MEMORY_MB ?? 2_048);
 /** What whoever has no real catalog beside the clone meets; what is asked of it is asked of fewer products. */
 const GENERATED = {
   RELATA_TEST_DATA: '/nonexistent',
-  RELATA_TEST_BODIES: '10000',
-  RELATA_TEST_PRODUCTS: '12000',
-  RELATA_TEST_SOURCES: '60',
-  RELATA_TEST_RUNS: '2',
+  RELATA_TEST_BODIES: '2000',
+  RELATA_TEST_PRODUCTS: '6000',
+  RELATA_TEST_SOURCES: '30',
+  RELATA_TEST_RUNS: '1',
 };
 /** The whole catalog is for the embedded store; PostgreSQL's statements meet more than a batch of it, and fewer random ones. */
-const FEWER = { RELATA_TEST_PRODUCTS: '12000', RELATA_TEST_RUNS: '6', RELATA_TEST_SOURCES: '60' };
+const FEWER = { RELATA_TEST_PRODUCTS: '12000', RELATA_TEST_RUNS: '5', RELATA_TEST_SOURCES: '60' };
 /** A core is kept busy by one file, and a little more; one that waits leaves most of it to others. */
 const SLOTS = { computes: Math.min(availableParallelism() + 1, 8), waits: 2 };
 const OLDEST = 14;

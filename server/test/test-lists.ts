@@ -33,7 +33,7 @@ type Work = Pick<Job, 'kind' | 'seconds'>;
 
 /** Files that take about half a minute and more, on two cores, and what must not be disturbed: the longest begin first. */
 export const LONG_WORK: Readonly<Record<string, Work>> = {
-  'test/durability/chaos.test.ts': { kind: 'waits', seconds: 150 },
+  'test/durability/chaos.test.ts': { kind: 'waits', seconds: 90 },
   'test/durability/crash.test.ts': { kind: 'waits', seconds: 110 },
   'test/pipelines/pipeline-catalog.test.ts': { kind: 'computes', seconds: 75 },
   'test/postgres/processes.test.ts': { kind: 'waits', seconds: 70 },

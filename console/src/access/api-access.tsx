@@ -1,6 +1,8 @@
 import type { ApiKey } from '@relata/client';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { rich } from '../languages/rich.tsx';
+import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { SelectField } from '../parts/forms/field.tsx';
@@ -9,6 +11,7 @@ import { Answer, Card, Empty, Page } from '../parts/page.tsx';
 import { reaches, Scope } from '../parts/scope.tsx';
 import { Ago } from '../parts/show.tsx';
 import { formatCount } from '../rules/format.ts';
+import { nameAccess } from '../rules/roles.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
@@ -16,12 +19,13 @@ import { KeyTraffic } from './key-traffic.tsx';
 import { NewKey, NewValue, type ShownKey } from './new-key.tsx';
 
 /** As long as the old value may work beside the new one. Source: docs/interface.md §14.2 rule 14. */
-const OVERLAPS = [
-  ['0', 'Ends at once'],
-  ['3600', 'Works for another hour'],
-  ['86400', 'Works for another day'],
-  ['604800', 'Works for another 7 days'],
-] as const;
+const listOverlaps = () =>
+  [
+    ['0', t('Ends at once')],
+    ['3600', t('Works for another hour')],
+    ['86400', t('Works for another day')],
+    ['604800', t('Works for another 7 days')],
+  ] as const;
 
 /** The keys that reach this project: its own, those of its group and of the account. */
 export function ApiAccess() {
@@ -36,14 +40,14 @@ export function ApiAccess() {
   });
   const create = canChange && (
     <Button icon="plus" look="primary" onClick={() => setCreating(true)}>
-      New key
+      {t('New key')}
     </Button>
   );
   return (
     <Page
-      title="API access"
+      title={t('API access')}
       crumbs={[[project.name, linkTo('projects', project.id)]]}
-      about="Keys for shops, connectors and programs. A value is shown once, when the key is created."
+      about={t('Keys for shops, connectors and programs. A value is shown once, when the key is created.')}
       actions={create}
     >
       <NewValue shown={shown} onDone={() => setShown(undefined)} />
@@ -53,8 +57,12 @@ export function ApiAccess() {
           return (
             <Card isBare>
               {reaching.length === 0 ? (
-                <Empty icon="key" title="No key can access this project">
-                  <p>Create one for each shop or program, so that you can rotate or delete it separately.</p>
+                <Empty icon="key" title={t('No key can access this project')}>
+                  <p>
+                    {t(
+                      'Create one for each shop or program, so that you can rotate or delete it separately.',
+                    )}
+                  </p>
                   {create}
                 </Empty>
               ) : (
@@ -77,15 +85,15 @@ function KeyTable({ keys, onRotated }: { keys: readonly ApiKey[]; onRotated(show
       <table className="table">
         <thead>
           <tr>
-            <th>Key</th>
-            <th>Reaches</th>
-            <th>Access</th>
-            <th>Last used</th>
-            <th className="wide-only">Requests</th>
-            <th className="wide-only">Limit</th>
-            <th className="wide-only">Ends</th>
+            <th>{t('Key')}</th>
+            <th>{t('Reaches')}</th>
+            <th>{t('Access')}</th>
+            <th>{t('Last used')}</th>
+            <th className="wide-only">{t('Requests')}</th>
+            <th className="wide-only">{t('Limit')}</th>
+            <th className="wide-only">{t('Ends')}</th>
             <th>
-              <span className="hidden">What can be done</span>
+              <span className="hidden">{t('What can be done')}</span>
             </th>
           </tr>
         </thead>
@@ -99,7 +107,7 @@ function KeyTable({ keys, onRotated }: { keys: readonly ApiKey[]; onRotated(show
               <td>
                 <Scope scope={key.scope} />
               </td>
-              <td>{key.access}</td>
+              <td>{nameAccess(key.access)}</td>
               <td>
                 <Ago at={key.lastUsedAt} />
                 <UrlUse at={key.usedInUrlAt} />
@@ -108,9 +116,13 @@ function KeyTable({ keys, onRotated }: { keys: readonly ApiKey[]; onRotated(show
                 <KeyTraffic keyId={key.id} name={key.name} />
               </td>
               <td className="wide-only soft nowrap">
-                {key.rateLimit ? `${formatCount(key.rateLimit.requestsPerMinute)} a minute` : 'none'}
+                {key.rateLimit
+                  ? t('{count} a minute', {
+                      count: formatCount(key.rateLimit.requestsPerMinute),
+                    })
+                  : t('none')}
               </td>
-              <td className="wide-only soft">{key.expiresAt ? <Ago at={key.expiresAt} /> : 'never'}</td>
+              <td className="wide-only soft">{key.expiresAt ? <Ago at={key.expiresAt} /> : t('never')}</td>
               <td className="actions">{canTouch(key) && <KeyMenu apiKey={key} onRotated={onRotated} />}</td>
             </tr>
           ))}
@@ -125,8 +137,8 @@ function UrlUse({ at }: { at: number | null }) {
   if (at === null) return null;
   return (
     <div>
-      <span className="badge warn" title="Send the key in the header: Authorization: Bearer …">
-        as ?apiKey= <Ago at={at} />
+      <span className="badge warn" title={t('Send the key in the header: Authorization: Bearer …')}>
+        {rich('as ?apiKey= {when}', { when: <Ago at={at} /> })}
       </span>
     </div>
   );
@@ -150,37 +162,39 @@ function KeyMenu({ apiKey, onRotated }: { apiKey: ApiKey; onRotated(shown: Shown
   return (
     <>
       <Menu
-        label={`What can be done with ${apiKey.name}`}
+        label={t('What can be done with {name}', { name: apiKey.name })}
         entries={[
-          { words: 'Rotate …', onSelect: () => setOpen('rotate') },
-          { words: 'Delete …', isDanger: true, onSelect: () => setOpen('delete') },
+          { words: t('Rotate …'), onSelect: () => setOpen('rotate') },
+          { words: t('Delete …'), isDanger: true, onSelect: () => setOpen('delete') },
         ]}
       />
       <FormDialog
-        title={`Rotate ${apiKey.name}`}
-        action="Rotate"
+        title={t('Rotate {name}', { name: apiKey.name })}
+        action={t('Rotate')}
         isOpen={open === 'rotate'}
         onClose={() => setOpen(undefined)}
         onSubmit={rotate}
       >
-        <p>Creates a new value with the same scope, access and limit.</p>
+        <p>{t('Creates a new value with the same scope, access and limit.')}</p>
         <SelectField
-          label="The old value"
-          choices={OVERLAPS}
+          label={t('The old value')}
+          choices={listOverlaps()}
           value={overlap}
           onChange={(event) => setOverlap(event.target.value)}
         />
       </FormDialog>
       <FormDialog
-        title={`Delete ${apiKey.name}`}
-        action="Delete the key"
+        title={t('Delete {name}', { name: apiKey.name })}
+        action={t('Delete the key')}
         isDanger
         isOpen={open === 'delete'}
         onClose={() => setOpen(undefined)}
         onSubmit={remove}
       >
         <p>
-          Requests with it will be refused from now on. It was last used <Ago at={apiKey.lastUsedAt} />.
+          {rich('Requests with it will be refused from now on. It was last used {when}.', {
+            when: <Ago at={apiKey.lastUsedAt} />,
+          })}
         </p>
       </FormDialog>
     </>

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { t } from '../languages/text.ts';
 import { formatCount } from '../rules/format.ts';
 import { listSteps, spread, sum } from '../state/series.ts';
 import { useRelata } from '../state/session.tsx';
@@ -18,13 +19,18 @@ export function KeyTraffic({ keyId, name }: { keyId: number; name: string }) {
   const steps = listSteps(data);
   const requests = spread(steps, data.requests, 'requests');
   const limited = spread(steps, data.requests, 'limited');
-  const words = `${formatCount(sum(requests))} in a day`;
+  const words = t('{requests} in a day', { requests: formatCount(sum(requests)) });
   const top = Math.max(1, ...requests.map((value) => value ?? 0));
   const width = WIDTH / steps.length;
   const height = (value: number | undefined) => ((value ?? 0) / top) * HEIGHT;
   return (
     <span className="stack" style={{ gap: '0.125rem' }}>
-      <svg width={WIDTH} height={HEIGHT} role="img" aria-label={`Requests of ${name}: ${words}`}>
+      <svg
+        width={WIDTH}
+        height={HEIGHT}
+        role="img"
+        aria-label={t('Requests of {name}: {words}', { name, words })}
+      >
         <line x1={0} x2={WIDTH} y1={HEIGHT - 0.5} y2={HEIGHT - 0.5} stroke="var(--line)" />
         {steps.map((step, at) => (
           <g key={step}>
@@ -47,7 +53,7 @@ export function KeyTraffic({ keyId, name }: { keyId: number; name: string }) {
       </svg>
       <span className="soft small nowrap">
         {words}
-        {sum(limited) > 0 && `, ${formatCount(sum(limited))} over the limit`}
+        {sum(limited) > 0 && t(', {limited} over the limit', { limited: formatCount(sum(limited)) })}
       </span>
     </span>
   );

@@ -1,6 +1,7 @@
 import type { ApiKey } from '@relata/client';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { SelectField, TextField } from '../parts/forms/field.tsx';
@@ -20,24 +21,28 @@ export interface ShownKey {
 export function NewValue({ shown, onDone }: { shown: ShownKey | undefined; onDone(): void }) {
   if (shown === undefined) return null;
   return (
-    <Card title={`The value of “${shown.name}”`} actions={<Button onClick={onDone}>I have saved it</Button>}>
+    <Card
+      title={t('The value of “{name}”', { name: shown.name })}
+      actions={<Button onClick={onDone}>{t('I have saved it')}</Button>}
+    >
       {shown.key === undefined ? (
-        <p>The key was created, but its value was lost in transfer. Delete it and create another.</p>
+        <p>{t('The key was created, but its value was lost in transfer. Delete it and create another.')}</p>
       ) : (
         <>
-          <p className="soft">It is shown only now. Store it where the program reads its secrets.</p>
-          <Code text={shown.key} label="Value of the key" />
+          <p className="soft">{t('It is shown only now. Store it where the program reads its secrets.')}</p>
+          <Code text={shown.key} label={t('Value of the key')} />
         </>
       )}
     </Card>
   );
 }
 
-const ACCESSES = [
-  ['read', 'read: projects, lookups, relations'],
-  ['write', 'write: also updates and tasks'],
-  ['manage', 'manage: everything its scope allows'],
-] as const;
+const listAccesses = () =>
+  [
+    ['read', t('read: projects, lookups, relations')],
+    ['write', t('write: also updates and tasks')],
+    ['manage', t('manage: everything its scope allows')],
+  ] as const;
 
 const DAY_MS = 86_400_000;
 
@@ -61,21 +66,21 @@ export function NewKey({ isOpen, onClose, onMade }: Form) {
   };
   return (
     <FormDialog
-      title="New API key"
+      title={t('New API key')}
       isWide
-      action="Create the key"
+      action={t('Create the key')}
       isOpen={isOpen}
       onClose={onClose}
       onSubmit={submit}
       canSubmit={name.trim() !== ''}
     >
       <TextField
-        label="Name"
+        label={t('Name')}
         value={name}
         maxLength={255}
         required
-        placeholder="Shop connector"
-        hint="Who will use it"
+        placeholder={t('Shop connector')}
+        hint={t('Who will use it')}
         onChange={(event) => setName(event.target.value)}
       />
       <KeyFields draft={draft} onChange={(changed) => setDraft({ ...draft, ...changed })} />
@@ -93,29 +98,29 @@ interface Draft {
 function KeyFields({ draft, onChange }: { draft: Draft; onChange(changed: Partial<Draft>): void }) {
   return (
     <div className="fields">
-      <ScopeField label="Reaches" value={draft.scope} onChange={(scope) => onChange({ scope })} />
+      <ScopeField label={t('Reaches')} value={draft.scope} onChange={(scope) => onChange({ scope })} />
       <SelectField
-        label="Access"
-        choices={ACCESSES}
+        label={t('Access')}
+        choices={listAccesses()}
         value={draft.access}
         onChange={(event) => onChange({ access: event.target.value })}
       />
       <TextField
-        label="Requests a minute"
+        label={t('Requests a minute')}
         type="number"
         min={1}
         max={1_000_000}
         value={draft.limit}
-        placeholder="no limit"
+        placeholder={t('no limit')}
         onChange={(event) => onChange({ limit: event.target.value })}
       />
       <TextField
-        label="Ends after (days)"
+        label={t('Ends after (days)')}
         type="number"
         min={1}
         max={36_500}
         value={draft.days}
-        placeholder="never"
+        placeholder={t('never')}
         onChange={(event) => onChange({ days: event.target.value })}
       />
     </div>

@@ -1,6 +1,8 @@
 import type { NewInvitation, PartRole, Role, User } from '@relata/client';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
+import { rich } from '../languages/rich.tsx';
+import { t } from '../languages/text.ts';
 import { Button, IconButton } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { type Choice, SelectField, TextField } from '../parts/forms/field.tsx';
@@ -8,17 +10,18 @@ import { Answer, Card, ErrorNote, Page } from '../parts/page.tsx';
 import { useScopeName } from '../parts/scope.tsx';
 import { Ago, Code } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
+import { nameRole } from '../rules/roles.ts';
 import { useRelata, useRights, useSession } from '../state/session.tsx';
 import { PartRoles } from './part-roles.tsx';
 import { Passkeys } from './passkeys.tsx';
 import { Sessions } from './sessions.tsx';
 import { UserActions } from './user-actions.tsx';
 
-const ROLES: readonly Choice[] = [
-  ['none', 'none: only parts of the account'],
-  ['viewer', 'viewer: read-only'],
-  ['editor', 'editor: changes everything except users and account keys'],
-  ['owner', 'owner: everything'],
+const listRoles = (): readonly Choice[] => [
+  ['none', t('none: only parts of the account')],
+  ['viewer', t('viewer: read-only')],
+  ['editor', t('editor: changes everything except users and account keys')],
+  ['owner', t('owner: everything')],
 ];
 
 /** One's own password and sessions, and, for an owner, who else may sign in. */
@@ -29,8 +32,13 @@ export function Account() {
   const { user, account } = who.session;
   return (
     <Page
-      title="Account"
-      about={`${user.name} (${user.email}), ${user.role === 'none' ? 'in parts' : user.role} of ${account.name}`}
+      title={t('Account')}
+      about={t('{name} ({email}), {role} of {account}', {
+        name: user.name,
+        email: user.email,
+        role: user.role === 'none' ? t('in parts') : nameRole(user.role),
+        account: account.name,
+      })}
       isNarrow
     >
       {canManageUsers && <Users self={user.id} />}
@@ -57,17 +65,17 @@ function Users({ self }: { self: number }) {
       ? setChanged({ ...user, role })
       : void relata.users.change(user.id, { role: role as Role }).then(reread, tell.bad);
   return (
-    <Card title="Users" isBare>
+    <Card title={t('Users')} isBare>
       <Answer of={users}>
         {({ items }) => (
           <div className="table-box">
             <table className="table">
               <thead>
                 <tr>
-                  <th>User</th>
-                  <th>Role</th>
+                  <th>{t('User')}</th>
+                  <th>{t('Role')}</th>
                   <th>
-                    <span className="hidden">Remove</span>
+                    <span className="hidden">{t('Remove')}</span>
                   </th>
                 </tr>
               </thead>
@@ -78,19 +86,19 @@ function Users({ self }: { self: number }) {
                       {user.name}
                       <div className="soft small">
                         {user.email}
-                        {user.signsInWith === 'company-account' && ', company account'}
+                        {user.signsInWith === 'company-account' && t(', company account')}
                       </div>
                       {user.roles.map(({ scope, role }) => (
                         <div key={`${scope.type} ${scope.id}`} className="soft small">
-                          {role} in {nameOf(scope)}
+                          {t('{role} in {scope}', { role: nameRole(role), scope: nameOf(scope) })}
                         </div>
                       ))}
                     </td>
                     <td>
                       <SelectField
-                        label={`Role of ${user.name}`}
+                        label={t('Role of {name}', { name: user.name })}
                         isQuiet
-                        choices={ROLES}
+                        choices={listRoles()}
                         value={user.role}
                         disabled={user.id === self || user.signsInWith === 'company-account'}
                         onChange={(event) => setRole(user, event.target.value)}
@@ -111,8 +119,8 @@ function Users({ self }: { self: number }) {
         )}
       </Answer>
       <FormDialog
-        title={`Remove ${removed?.name ?? ''}`}
-        action="Remove the user"
+        title={t('Remove {name}', { name: removed?.name ?? '' })}
+        action={t('Remove the user')}
         isDanger
         isOpen={removed !== undefined}
         onClose={() => setRemoved(undefined)}
@@ -121,11 +129,11 @@ function Users({ self }: { self: number }) {
           await reread();
         }}
       >
-        <p>They are signed out everywhere at once. What they created stays.</p>
+        <p>{t('They are signed out everywhere at once. What they created stays.')}</p>
       </FormDialog>
       <FormDialog
-        title={`Roles of ${changed?.name ?? ''} in parts of the account`}
-        action="Save the roles"
+        title={t('Roles of {name} in parts of the account', { name: changed?.name ?? '' })}
+        action={t('Save the roles')}
         isOpen={changed !== undefined}
         onClose={() => setChanged(undefined)}
         onSubmit={async () => {
@@ -163,10 +171,10 @@ function Invitations() {
   };
   return (
     <Card
-      title="Invitations"
+      title={t('Invitations')}
       actions={
         <Button icon="plus" onClick={() => setOpen(true)}>
-          Invite somebody
+          {t('Invite somebody')}
         </Button>
       }
     >
@@ -174,19 +182,22 @@ function Invitations() {
       <Answer of={invitations}>
         {({ items }) =>
           items.length === 0 ? (
-            <p className="soft">No open invitations.</p>
+            <p className="soft">{t('No open invitations.')}</p>
           ) : (
             <ul className="stack">
               {items.map((one) => (
                 <li key={one.id} className="row spread">
                   <span>
-                    {one.email}{' '}
-                    <span className="soft">as {one.role === 'none' ? 'user of parts' : one.role}, ends</span>{' '}
-                    <Ago at={one.expiresAt} />
+                    {rich('{email} <quiet>as {role}, ends</quiet> {when}', {
+                      email: one.email,
+                      role: nameRole(one.role),
+                      when: <Ago at={one.expiresAt} />,
+                      quiet: (words) => <span className="soft">{words}</span>,
+                    })}
                   </span>
                   <IconButton
                     icon="cross"
-                    label={`Withdraw the invitation of ${one.email}`}
+                    label={t('Withdraw the invitation of {email}', { email: one.email })}
                     onClick={() => void relata.users.withdrawInvitation(one.id).then(reread, tell.bad)}
                   />
                 </li>
@@ -196,22 +207,22 @@ function Invitations() {
         }
       </Answer>
       <FormDialog
-        title="Invite somebody"
-        action="Create the link"
+        title={t('Invite somebody')}
+        action={t('Create the link')}
         isOpen={isOpen}
         onClose={() => setOpen(false)}
         onSubmit={invite}
         canSubmit={email.includes('@')}
       >
         <TextField
-          label="E-mail"
+          label={t('E-mail')}
           type="email"
           value={email}
           onChange={(event) => setEmail(event.target.value)}
         />
         <SelectField
-          label="Role"
-          choices={ROLES}
+          label={t('Role')}
+          choices={listRoles()}
           value={role}
           onChange={(event) => setRole(event.target.value)}
         />
@@ -225,12 +236,14 @@ function Invitations() {
 function MadeLink({ made }: { made: NewInvitation }) {
   if (made.link === undefined)
     return (
-      <p>The invitation was created, but its link was lost in transfer. Withdraw it and invite again.</p>
+      <p>
+        {t('The invitation was created, but its link was lost in transfer. Withdraw it and invite again.')}
+      </p>
     );
   return (
     <>
-      <p className="soft">Send this link to {made.email}. It is shown only now.</p>
-      <Code text={made.link} label="The link of the invitation" />
+      <p className="soft">{t('Send this link to {email}. It is shown only now.', { email: made.email })}</p>
+      <Code text={made.link} label={t('The link of the invitation')} />
     </>
   );
 }
@@ -246,22 +259,22 @@ function Password() {
     setError(undefined);
     await relata.session.changePassword(String(given.get('current')), String(given.get('new'))).then(() => {
       form.reset();
-      tell.good('The password is changed');
+      tell.good(t('The password is changed'));
     }, setError);
   };
   return (
-    <Card title="Password">
+    <Card title={t('Password')}>
       <form className="stack" onSubmit={(event) => void change(event)}>
         <div className="fields">
           <TextField
-            label="Current password"
+            label={t('Current password')}
             name="current"
             type="password"
             autoComplete="current-password"
             required
           />
           <TextField
-            label="New password"
+            label={t('New password')}
             name="new"
             type="password"
             autoComplete="new-password"
@@ -271,7 +284,7 @@ function Password() {
         </div>
         <ErrorNote error={error} />
         <div className="row">
-          <Button type="submit">Change the password</Button>
+          <Button type="submit">{t('Change the password')}</Button>
         </div>
       </form>
     </Card>

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
+import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { useRelata, useSession } from '../state/session.tsx';
 
@@ -44,7 +45,7 @@ export function CompanyAccount({ onError }: Shape) {
   };
   return (
     <Button look="primary" busy={isBusy} onClick={start}>
-      Sign in with {name}
+      {t('Sign in with {name}', { name })}
     </Button>
   );
 }

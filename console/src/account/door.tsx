@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import mark from '../mark.svg';
+import { LanguageField } from '../parts/language-field.tsx';
 
 /** The page before one is in. */
 export function Door({ title, children }: { title: string; children: ReactNode }) {
@@ -11,6 +12,7 @@ export function Door({ title, children }: { title: string; children: ReactNode }
           {title}
         </h1>
         {children}
+        <LanguageField />
       </div>
     </main>
   );

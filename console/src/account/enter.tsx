@@ -1,10 +1,13 @@
 import { type Relata, RelataError, type SignedIn } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useEffect, useState } from 'react';
+import { rich } from '../languages/rich.tsx';
+import { t } from '../languages/text.ts';
 import { Button, LinkButton } from '../parts/button.tsx';
 import { TextField } from '../parts/forms/field.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
 import { Code } from '../parts/show.tsx';
+import { nameRole } from '../rules/roles.ts';
 import { linkTo, replaceWith } from '../state/route.ts';
 import { useSession } from '../state/session.tsx';
 import { Door } from './door.tsx';
@@ -21,10 +24,10 @@ export function Welcome({ token }: { token: string }) {
     <EnterForm
       type="owner"
       token={token}
-      title="Welcome to Relata"
-      action="Create the owner"
+      title={t('Welcome to Relata')}
+      action={t('Create the owner')}
       hasEmail
-      about="You are the first user. The owner manages everything, including other users."
+      about={t('You are the first user. The owner manages everything, including other users.')}
       enter={(relata, given) => relata.session.createOwner({ token, ...given })}
     />
   );
@@ -36,9 +39,9 @@ export function Invitation({ token }: { token: string }) {
     <EnterForm
       type="invitation"
       token={token}
-      title="Join Relata"
-      action="Accept the invitation"
-      about="Choose the name that others see, and a password."
+      title={t('Join Relata')}
+      action={t('Accept the invitation')}
+      about={t('Choose the name that others see, and a password.')}
       enter={(relata, { name, password }) => relata.session.acceptInvitation({ token, name, password })}
     />
   );
@@ -87,23 +90,26 @@ function EnterForm({ type, token, title, action, about, hasEmail, enter }: Shape
         {isEnded ? <EndedLink type={type} /> : <p className="soft">{about}</p>}
         {link.data?.email && (
           <p>
-            You are invited as <strong>{link.data.email}</strong>, {link.data.role}.
+            {rich('You are invited as {email}, {role}.', {
+              email: <strong>{link.data.email}</strong>,
+              role: nameRole(link.data.role),
+            })}
           </p>
         )}
         {!isEnded && (
           <form className="stack" onSubmit={(event) => void submit(event)}>
             {hasEmail && (
-              <TextField label="E-mail" name="email" type="email" autoComplete="username" required />
+              <TextField label={t('E-mail')} name="email" type="email" autoComplete="username" required />
             )}
-            <TextField label="Name" name="name" autoComplete="name" required maxLength={255} />
+            <TextField label={t('Name')} name="name" autoComplete="name" required maxLength={255} />
             <TextField
-              label="Password"
+              label={t('Password')}
               name="password"
               type="password"
               autoComplete="new-password"
               required
               minLength={PASSWORD_LENGTH}
-              hint={`At least ${PASSWORD_LENGTH} characters`}
+              hint={t('At least {count} characters', { count: PASSWORD_LENGTH })}
             />
             <ErrorNote error={error} />
             <Button type="submit" look="primary" busy={isBusy}>
@@ -113,7 +119,7 @@ function EnterForm({ type, token, title, action, about, hasEmail, enter }: Shape
         )}
       </Card>
       <LinkButton look="quiet" href={linkTo()}>
-        Go to sign-in
+        {t('Go to sign-in')}
       </LinkButton>
     </Door>
   );
@@ -125,20 +131,22 @@ function EndedLink({ type }: { type: LinkType }) {
     return (
       <div className="note warn">
         <strong>
-          This invitation has ended: it was used, replaced or withdrawn, or it is older than 7 days.
+          {t('This invitation has ended: it was used, replaced or withdrawn, or it is older than 7 days.')}
         </strong>
-        <span>Sign in if you have used it. Otherwise ask an owner to invite you again.</span>
+        <span>{t('Sign in if you have used it. Otherwise ask an owner to invite you again.')}</span>
       </div>
     );
   return (
     <>
       <div className="note warn">
-        <strong>This owner link has ended: it was used, or it is older than an hour.</strong>
-        <span>Whoever runs the service makes another one with this command:</span>
+        <strong>{t('This owner link has ended: it was used, or it is older than an hour.')}</strong>
+        <span>{t('Whoever runs the service makes another one with this command:')}</span>
       </div>
-      <Code label="Make another owner link" text="relata owner-link" />
+      <Code label={t('Make another owner link')} text="relata owner-link" />
       <p className="soft small">
-        With Docker: <code>docker compose exec relata relata owner-link</code>
+        {rich('With Docker: <code>docker compose exec relata relata owner-link</code>', {
+          code: (words) => <code>{words}</code>,
+        })}
       </p>
     </>
   );

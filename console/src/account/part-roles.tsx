@@ -1,12 +1,13 @@
 import type { PartRole } from '@relata/client';
+import { t } from '../languages/text.ts';
 import { IconButton } from '../parts/button.tsx';
 import { type Choice, SelectField } from '../parts/forms/field.tsx';
 import { useScopeName } from '../parts/scope.tsx';
 import { useGroups, useProjects } from '../state/project.ts';
 
-const ROLES: readonly Choice[] = [
-  ['viewer', 'viewer'],
-  ['editor', 'editor'],
+const listRoles = (): readonly Choice[] => [
+  ['viewer', t('viewer')],
+  ['editor', t('editor')],
 ];
 
 const nameScope = ({ type, id }: PartRole['scope']) => `${type} ${id}`;
@@ -38,9 +39,9 @@ export function PartRoles({
           <span>{nameOf(one.scope)}</span>
           <span className="row">
             <SelectField
-              label={`Role in ${nameOf(one.scope)}`}
+              label={t('Role in {scope}', { scope: nameOf(one.scope) })}
               isQuiet
-              choices={ROLES}
+              choices={listRoles()}
               value={one.role}
               onChange={({ target }) =>
                 onChange(roles.with(at, { ...one, role: target.value as PartRole['role'] }))
@@ -48,16 +49,16 @@ export function PartRoles({
             />
             <IconButton
               icon="cross"
-              label={`Remove the role in ${nameOf(one.scope)}`}
+              label={t('Remove the role in {scope}', { scope: nameOf(one.scope) })}
               onClick={() => onChange(roles.toSpliced(at, 1))}
             />
           </span>
         </div>
       ))}
       <SelectField
-        label="Add a project group or project"
-        hint="A role there counts where it is higher than that for the whole account."
-        choices={[['', 'Choose …'], ...open.map((scope): Choice => [nameScope(scope), nameOf(scope)])]}
+        label={t('Add a project group or project')}
+        hint={t('A role there counts where it is higher than that for the whole account.')}
+        choices={[['', t('Choose …')], ...open.map((scope): Choice => [nameScope(scope), nameOf(scope)])]}
         value=""
         onChange={({ target }) => add(target.value)}
       />

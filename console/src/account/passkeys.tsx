@@ -1,5 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { rich } from '../languages/rich.tsx';
+import { t } from '../languages/text.ts';
 import { Button, IconButton } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { TextField } from '../parts/forms/field.tsx';
@@ -28,17 +30,17 @@ export function Passkeys() {
   };
   return (
     <Card
-      title="Passkeys"
+      title={t('Passkeys')}
       actions={
         <Button icon="plus" onClick={() => setOpen(true)}>
-          Add a passkey
+          {t('Add a passkey')}
         </Button>
       }
     >
       <Answer of={passkeys}>
         {({ items }) =>
           items.length === 0 ? (
-            <p className="soft">None. With a passkey, a password alone signs nobody in as you.</p>
+            <p className="soft">{t('None. With a passkey, a password alone signs nobody in as you.')}</p>
           ) : (
             <ul className="stack">
               {items.map((one) => (
@@ -46,12 +48,15 @@ export function Passkeys() {
                   <span>
                     {one.name}{' '}
                     <span className="soft">
-                      for {one.host}, {one.usedAt === null ? 'never used' : <Ago at={one.usedAt} />}
+                      {rich('for {host}, {used}', {
+                        host: one.host,
+                        used: one.usedAt === null ? t('never used') : <Ago at={one.usedAt} />,
+                      })}
                     </span>
                   </span>
                   <IconButton
                     icon="cross"
-                    label={`Remove the passkey ${one.name}`}
+                    label={t('Remove the passkey {name}', { name: one.name })}
                     onClick={() => void relata.session.removePasskey(one.id).then(reread, tell.bad)}
                   />
                 </li>
@@ -61,20 +66,22 @@ export function Passkeys() {
         }
       </Answer>
       <FormDialog
-        title="Add a passkey"
-        action="Ask the device"
+        title={t('Add a passkey')}
+        action={t('Ask the device')}
         isOpen={isOpen}
         onClose={() => setOpen(false)}
         onSubmit={add}
         canSubmit={name.trim() !== ''}
       >
         <TextField
-          label="Name of the passkey"
+          label={t('Name of the passkey')}
           value={name}
           maxLength={255}
           required
-          placeholder="Laptop"
-          hint="It is asked for after your password. Add a second one, on another device, in case you lose it."
+          placeholder={t('Laptop')}
+          hint={t(
+            'It is asked for after your password. Add a second one, on another device, in case you lose it.',
+          )}
           onChange={(event) => setName(event.target.value)}
         />
       </FormDialog>

@@ -1,4 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Answer, Card } from '../parts/page.tsx';
 import { Ago } from '../parts/show.tsx';
@@ -21,26 +22,26 @@ export function Sessions() {
   const actions = (
     <>
       {sessions.data && sessions.data.items.length > 1 && (
-        <Button onClick={() => end(relata.session.endOthers())}>End all other sessions</Button>
+        <Button onClick={() => end(relata.session.endOthers())}>{t('End all other sessions')}</Button>
       )}
       <Button look="danger" onClick={() => void signOut(true).catch(tell.bad)}>
-        Sign out everywhere
+        {t('Sign out everywhere')}
       </Button>
     </>
   );
   return (
-    <Card title="Sessions" isBare actions={actions}>
+    <Card title={t('Sessions')} isBare actions={actions}>
       <Answer of={sessions}>
         {({ items }) => (
           <div className="table-box">
             <table className="table">
               <thead>
                 <tr>
-                  <th>Browser</th>
-                  <th>Signed in</th>
-                  <th>Last used</th>
+                  <th>{t('Browser')}</th>
+                  <th>{t('Signed in')}</th>
+                  <th>{t('Last used')}</th>
                   <th>
-                    <span className="hidden">End</span>
+                    <span className="hidden">{t('End')}</span>
                   </th>
                 </tr>
               </thead>
@@ -49,20 +50,22 @@ export function Sessions() {
                   <tr key={one.id}>
                     <td>
                       <span title={one.userAgent ?? undefined}>{describeBrowser(one.userAgent)}</span>
-                      <div className="soft small">{one.address ?? 'unknown address'}</div>
+                      <div className="soft small">{one.address ?? t('unknown address')}</div>
                     </td>
                     <td>
                       <Ago at={one.createdAt} />
                     </td>
-                    <td>{one.isCurrent ? 'this session' : <Ago at={one.usedAt} />}</td>
+                    <td>{one.isCurrent ? t('this session') : <Ago at={one.usedAt} />}</td>
                     <td className="actions">
                       {!one.isCurrent && (
                         <Button
                           look="quiet"
-                          aria-label={`End the session of ${describeBrowser(one.userAgent)}`}
+                          aria-label={t('End the session of {browser}', {
+                            browser: describeBrowser(one.userAgent),
+                          })}
                           onClick={() => end(relata.session.end(one.id))}
                         >
-                          End
+                          {t('End')}
                         </Button>
                       )}
                     </td>

@@ -1,4 +1,6 @@
 import { type FormEvent, useEffect, useState } from 'react';
+import { rich } from '../languages/rich.tsx';
+import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { TextField } from '../parts/forms/field.tsx';
@@ -29,17 +31,18 @@ export function SignInAgain() {
   };
   const stay = () => undefined;
   return (
-    <Dialog title="Sign in again" isOpen={isOver} onClose={stay} isFirm>
+    <Dialog title={t('Sign in again')} isOpen={isOver} onClose={stay} isFirm>
       <p>
-        Your session has ended. What you have changed on this page is kept, and can be saved when you are
-        back.
+        {t(
+          'Your session has ended. What you have changed on this page is kept, and can be saved when you are back.',
+        )}
       </p>
       <form className="stack" onSubmit={(event) => void submit(event)}>
         {user.signsInWith === 'password' ? (
           <>
-            <TextField label="E-mail" type="email" value={user.email} readOnly autoComplete="username" />
+            <TextField label={t('E-mail')} type="email" value={user.email} readOnly autoComplete="username" />
             <TextField
-              label="Password"
+              label={t('Password')}
               name="password"
               type="password"
               autoComplete="current-password"
@@ -48,18 +51,22 @@ export function SignInAgain() {
           </>
         ) : (
           <p>
-            <a href="/console/" target="_blank" rel="noopener">
-              Sign in in another tab
-            </a>{' '}
-            as {user.email}, then come back.
+            {rich('<link>Sign in in another tab</link> as {email}, then come back.', {
+              link: (words) => (
+                <a href="/console/" target="_blank" rel="noopener">
+                  {words}
+                </a>
+              ),
+              email: user.email,
+            })}
           </p>
         )}
         <ErrorNote error={error} />
         <div className="dialog-foot">
-          <Button onClick={leave}>Leave without saving</Button>
+          <Button onClick={leave}>{t('Leave without saving')}</Button>
           {user.signsInWith === 'password' && (
             <Button type="submit" look="primary" busy={isBusy}>
-              Sign in
+              {t('Sign in')}
             </Button>
           )}
         </div>

@@ -1,5 +1,7 @@
 import { RelataError } from '@relata/client';
 import { type FormEvent, useEffect, useState } from 'react';
+import { rich } from '../languages/rich.tsx';
+import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { TextField } from '../parts/forms/field.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
@@ -13,9 +15,10 @@ export function SignIn() {
   const [isByKey, setByKey] = useState(false);
   const [error, setError] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
+  const title = t('Sign in');
   useEffect(() => {
-    document.title = 'Sign in · Relata';
-  }, []);
+    document.title = `${title} · Relata`;
+  }, [title]);
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const given = new FormData(event.currentTarget);
@@ -31,24 +34,24 @@ export function SignIn() {
     });
   };
   return (
-    <Door title="Sign in to Relata">
+    <Door title={t('Sign in to Relata')}>
       <CompanyAccount onError={setError} />
       <Card>
         <form className="stack" onSubmit={(event) => void submit(event)}>
           {isByKey ? (
             <TextField
               key="key"
-              label="API key"
+              label={t('API key')}
               name="key"
               type="password"
               required
               autoFocus
-              hint="It needs the access “manage”. It is kept only in this tab, until you reload."
+              hint={t('It needs the access “manage”. It is kept only in this tab, until you reload.')}
             />
           ) : (
             <>
               <TextField
-                label="E-mail"
+                label={t('E-mail')}
                 name="email"
                 type="email"
                 autoComplete="username"
@@ -56,7 +59,7 @@ export function SignIn() {
                 autoFocus
               />
               <TextField
-                label="Password"
+                label={t('Password')}
                 name="password"
                 type="password"
                 autoComplete="current-password"
@@ -66,7 +69,7 @@ export function SignIn() {
           )}
           <ErrorNote error={error} />
           <Button type="submit" look="primary" busy={isBusy}>
-            Sign in
+            {t('Sign in')}
           </Button>
         </form>
       </Card>
@@ -77,11 +80,13 @@ export function SignIn() {
           setError(undefined);
         }}
       >
-        {isByKey ? 'Sign in with e-mail and password' : 'Sign in with an API key'}
+        {isByKey ? t('Sign in with e-mail and password') : t('Sign in with an API key')}
       </Button>
       <p className="soft small">
-        No users yet? The service logs an owner link at its start; <code>relata owner-link</code> creates
-        another.
+        {rich(
+          'No users yet? The service logs an owner link at its start; <code>relata owner-link</code> creates another.',
+          { code: (words) => <code>{words}</code> },
+        )}
       </p>
     </Door>
   );
@@ -90,5 +95,5 @@ export function SignIn() {
 /** The service says the same to every refused key; here it can be said what it is about. */
 function inWords(error: unknown, isByKey: boolean): unknown {
   if (!(error instanceof RelataError) || error.status !== 401 || !isByKey) return error;
-  return new Error('This key is unknown or has expired, or its access is not “manage”.');
+  return new Error(t('This key is unknown or has expired, or its access is not “manage”.'));
 }

@@ -1,4 +1,5 @@
 import type { User } from '@relata/client';
+import { t } from '../languages/text.ts';
 import { IconButton } from '../parts/button.tsx';
 
 /** What an owner does with a user, where it makes sense. */
@@ -19,12 +20,12 @@ export function UserActions({
   return (
     <td className="actions">
       {role !== 'owner' && signsInWith === 'password' && (
-        <IconButton icon="projects" label={`Roles of ${name} in parts`} onClick={onRoles} />
+        <IconButton icon="projects" label={t('Roles of {name} in parts', { name })} onClick={onRoles} />
       )}
       {!isSelf && passkeys > 0 && (
-        <IconButton icon="key" label={`Remove the passkeys of ${name}`} onClick={onPasskeys} />
+        <IconButton icon="key" label={t('Remove the passkeys of {name}', { name })} onClick={onPasskeys} />
       )}
-      {!isSelf && <IconButton icon="cross" label={`Remove ${name}`} onClick={onRemove} />}
+      {!isSelf && <IconButton icon="cross" label={t('Remove {name}', { name })} onClick={onRemove} />}
     </td>
   );
 }

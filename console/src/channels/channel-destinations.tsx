@@ -1,18 +1,20 @@
 import { type ChannelDestination, choices } from '@relata/client';
+import { t } from '../languages/text.ts';
 import { OptionFields } from '../parts/forms/option-field.tsx';
 import { type Row, Rows } from '../parts/forms/rows.tsx';
 import { Card } from '../parts/page.tsx';
-import { findChoice, hintOf, startTyped } from '../rules/choices.ts';
+import { hintOf, labelOf, sayOf, startTyped } from '../rules/choices.ts';
 import { useMistakeOf } from '../state/mistakes.ts';
 import type { ChannelShape } from './channel-draft.ts';
 
 /** By the words of the button that adds one. */
-const NEW_DESTINATIONS = Object.fromEntries(
-  choices.ChannelDestination.map(({ type, label }) => [
-    label,
-    startTyped('ChannelDestination', type) as ChannelDestination,
-  ]),
-);
+const listNewDestinations = () =>
+  Object.fromEntries(
+    choices.ChannelDestination.map(({ type, label }) => [
+      sayOf(label),
+      startTyped('ChannelDestination', type) as ChannelDestination,
+    ]),
+  );
 /** Source: docs/interface.md §16.8 rule 1. */
 const MOST = 5;
 
@@ -20,12 +22,14 @@ const MOST = 5;
 export function DestinationsCard({ draft, onChange }: ChannelShape) {
   const chosen = draft.destinations ?? [];
   return (
-    <Card title="Destinations">
-      {chosen.length === 0 && <p className="soft">None: the files are at the URL of the channel only.</p>}
+    <Card title={t('Destinations')}>
+      {chosen.length === 0 && (
+        <p className="soft">{t('None: the files are at the URL of the channel only.')}</p>
+      )}
       <Rows
         values={chosen}
-        removing="Remove this destination"
-        kinds={chosen.length < MOST ? NEW_DESTINATIONS : {}}
+        removing={t('Remove this destination')}
+        kinds={chosen.length < MOST ? listNewDestinations() : {}}
         onChange={(next) => onChange({ destinations: [...next] })}
       >
         {(row) => <Destination {...row} />}
@@ -40,7 +44,7 @@ function Destination({ at, value: destination, change, remove }: Row<ChannelDest
   return (
     <fieldset className="stack tried-row">
       <legend className="label">
-        {at + 1}. {findChoice('ChannelDestination', destination)?.label}
+        {at + 1}. {labelOf('ChannelDestination', destination)}
       </legend>
       <p className="soft small">{hintOf('ChannelDestination', destination)}.</p>
       {refused && <p className="mistake small">{refused}</p>}

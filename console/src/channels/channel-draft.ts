@@ -1,4 +1,5 @@
 /** Channels in the words of the console. Source: docs/interface.md §16. */
+
 import {
   type BuildCounts,
   type Channel,
@@ -11,9 +12,11 @@ import {
   type FeedField,
   feedFormats,
 } from '@relata/client';
+import { t } from '../languages/text.ts';
 import type { PartNames } from '../rules/changes.ts';
+import { toChoice } from '../rules/choices.ts';
 import { EVERY_PRODUCT, pruneFilter } from '../rules/filters.ts';
-import { countOf, formatCount, plural } from '../rules/format.ts';
+import { formatCount } from '../rules/format.ts';
 import { describeSchedule } from '../rules/schedule.ts';
 
 export type ChannelMapping = NonNullable<ChannelDefinition['mapping']>;
@@ -23,7 +26,7 @@ export interface ChannelShape {
   onChange(changed: Partial<ChannelDefinition>): void;
 }
 
-export const FORMATS = feedFormats.map(({ type, label }) => [type, label] as const);
+export const listFormats = () => feedFormats.map(toChoice);
 
 export const findFormat = ({ type }: ChannelDefinition['format']) =>
   feedFormats.find((format) => format.type === type);
@@ -39,50 +42,56 @@ export const EMPTY_CHANNEL: ChannelDefinition = {
   maxLeftOutPercent: 100,
 };
 
-export const CHANNEL_PARTS: PartNames<ChannelDefinition> = {
-  ...{ name: 'Name', format: 'Format', filter: 'Products', mapping: 'Mapping', relations: 'Relations' },
-  ...{ trigger: 'Builds start', destinations: 'Destinations' },
-  ...{ maxDeletePercent: 'Fewer rows at most, in %', maxLeftOutPercent: 'Left out at most, in %' },
-};
+export const nameParts = (): PartNames<ChannelDefinition> => ({
+  ...{
+    name: t('Name'),
+    format: t('Format'),
+    filter: t('Products'),
+    mapping: t('Mapping'),
+    relations: t('Relations'),
+  },
+  ...{ trigger: t('Builds start'), destinations: t('Destinations') },
+  ...{ maxDeletePercent: t('Fewer rows at most, in %'), maxLeftOutPercent: t('Left out at most, in %') },
+});
 
 export const isBuilding = ({ lastBuild }: Pick<Channel, 'lastBuild'>) =>
   lastBuild !== null && lastBuild.finishTime === null;
 
 export type SourceKind = keyof ChannelSource;
 
-export const SOURCE_KINDS: readonly (readonly [SourceKind | '', string])[] = [
+export const listSourceKinds = (): readonly (readonly [SourceKind | '', string])[] => [
   ['', '—'],
-  ['attribute', 'Attribute'],
-  ['field', 'Product field'],
-  ['constant', 'Fixed text'],
-  ['template', 'Template'],
-  ['expression', 'Expression'],
+  ['attribute', t('Attribute')],
+  ['field', t('Product field')],
+  ['constant', t('Fixed text')],
+  ['template', t('Template')],
+  ['expression', t('Expression')],
 ];
 
-export const PRODUCT_FIELDS: readonly (readonly [NonNullable<ChannelSource['field']>, string])[] = [
-  ['identifier', 'Identifier'],
-  ['groupIdentifier', 'Group of variants'],
-  ['name', 'Name'],
-  ['productUrl', 'URL of the product'],
-  ['image', 'Main image'],
-  ['images', 'All images'],
-  ['additionalImages', 'Other images'],
-  ['category', 'Category'],
-  ['categoryPath', 'Category path'],
-  ['categories', 'All category paths'],
+export const listProductFields = (): readonly (readonly [NonNullable<ChannelSource['field']>, string])[] => [
+  ['identifier', t('Identifier')],
+  ['groupIdentifier', t('Group of variants')],
+  ['name', t('Name')],
+  ['productUrl', t('URL of the product')],
+  ['image', t('Main image')],
+  ['images', t('All images')],
+  ['additionalImages', t('Other images')],
+  ['category', t('Category')],
+  ['categoryPath', t('Category path')],
+  ['categories', t('All category paths')],
 ];
 
 /** What related products are to a product. */
-export const RELATED_AS: readonly (readonly [ChannelRelation['as'], string])[] = [
-  ['accessory', 'Accessories'],
-  ['required_part', 'Required parts'],
-  ['substitute', 'Substitutes'],
-  ['often_bought_with', 'Often bought with it'],
-  ['part_of_set', 'Parts of the same set'],
-  ['different_brand', 'The same of another brand'],
+export const listRelatedAs = (): readonly (readonly [ChannelRelation['as'], string])[] => [
+  ['accessory', t('Accessories')],
+  ['required_part', t('Required parts')],
+  ['substitute', t('Substitutes')],
+  ['often_bought_with', t('Often bought with it')],
+  ['part_of_set', t('Parts of the same set')],
+  ['different_brand', t('The same of another brand')],
 ];
 
-export const nameRelated = (as: string): string => RELATED_AS.find(([known]) => known === as)?.[1] ?? as;
+export const nameRelated = (as: string): string => listRelatedAs().find(([known]) => known === as)?.[1] ?? as;
 
 export const kindOf = (source: ChannelSource | undefined): SourceKind | '' =>
   (Object.keys(source ?? {})[0] as SourceKind | undefined) ?? '';
@@ -167,7 +176,10 @@ export interface FieldTrouble {
 export function listProblems({ missing, rows }: Pick<ChannelPreview, 'missing' | 'rows'>): FieldTrouble[] {
   const lacking = missing.map(({ field, products, identifiers, message }) => ({
     ...{ field, ...shorten(identifiers, products) },
-    words: `${countOf(products, 'product')} ${plural(products, 'lacks', 'lack')} it: ${afterColon(message)}`,
+    words: t('{count, plural, one {# product lacks} other {# products lack}} it: {message}', {
+      count: products,
+      message: afterColon(message),
+    }),
   }));
   const wrong = rows.flatMap(({ identifier, problems }) =>
     problems
@@ -194,8 +206,10 @@ const afterColon = (message: string) => message.slice(message.indexOf(': ') + 2)
 
 export function describeTrigger({ trigger }: Pick<Channel, 'trigger'>): string {
   if (trigger.type === 'schedule') return describeSchedule(trigger);
-  if (trigger.type === 'manual') return 'by hand';
-  return `after changes, every ${countOf(trigger.minSecondsBetween ?? 0, 'second')} at most`;
+  if (trigger.type === 'manual') return t('by hand');
+  return t('after changes, every {count, plural, one {# second} other {# seconds}} at most', {
+    count: trigger.minSecondsBetween ?? 0,
+  });
 }
 
 /** Where a delivery goes, without what is secret. */
@@ -204,29 +218,32 @@ export function describeDestination(destination: ChannelDestination): string {
   const place =
     type === 'sftp'
       ? `${destination.user}@${destination.host}`
-      : `${destination.bucket} at ${destination.endpoint}`;
-  return folder ? `${place}, folder ${folder}` : place;
+      : t('{bucket} at {endpoint}', { bucket: destination.bucket, endpoint: destination.endpoint });
+  return folder ? t('{place}, folder {folder}', { place, folder }) : place;
 }
 
-const COUNTED = [
-  ['related', 'related'],
-  ['leftOut', 'left out'],
-  ['filtered', 'filtered'],
-] as const;
+const listCounted = () =>
+  [
+    ['related', t('related')],
+    ['leftOut', t('left out')],
+    ['filtered', t('filtered')],
+  ] as const;
 
 /** What a build made, without what is zero. */
 export function describeCounts(counts: BuildCounts | null): string {
   if (counts === null) return '';
-  const others = COUNTED.filter(([name]) => counts[name] > 0);
+  const others = listCounted().filter(([name]) => counts[name] > 0);
   const words = others.map(([name, text]) => `${formatCount(counts[name])} ${text}`);
-  return [countOf(counts.rows, 'row'), ...words].join(', ');
+  return [t('{count, plural, one {# row} other {# rows}}', { count: counts.rows }), ...words].join(', ');
 }
 
 /** What somebody should know of the last build. */
 export function listWarnings({ lastBuild }: Pick<Channel, 'lastBuild'>): readonly string[] {
   const leftOut = lastBuild?.counts?.leftOut ?? 0;
   return [
-    ...(leftOut > 0 ? [`${countOf(leftOut, 'product')} left out`] : []),
+    ...(leftOut > 0
+      ? [t('{count, plural, one {# product} other {# products}} left out', { count: leftOut })]
+      : []),
     ...(lastBuild?.warnings ?? []),
   ];
 }

@@ -1,4 +1,5 @@
 import type { Channel, ChannelDefinition, Tagged } from '@relata/client';
+import { t } from '../languages/text.ts';
 import { DefinitionEditor, useStored } from '../parts/forms/definition-editor.tsx';
 import { type Draft, useDraft } from '../parts/forms/draft.tsx';
 import { Fields } from '../parts/forms/fields.tsx';
@@ -9,7 +10,7 @@ import { useProject } from '../state/project.ts';
 import { useRoute } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
 import { DestinationsCard } from './channel-destinations.tsx';
-import { CHANNEL_PARTS, EMPTY_CHANNEL } from './channel-draft.ts';
+import { EMPTY_CHANNEL, nameParts } from './channel-draft.ts';
 import { BasicsCard, FilterCard, GuardsCard, TriggerCard } from './channel-form.tsx';
 import { MappingCard } from './channel-mapping.tsx';
 import { PreviewCard, useChannelPreview } from './channel-preview.tsx';
@@ -30,7 +31,7 @@ export function ChannelEditor() {
 }
 
 function Editor({ stored }: { stored: Tagged<Channel> | undefined }) {
-  const edited = useDraft<ChannelDefinition>(stored, EMPTY_CHANNEL, CHANNEL_PARTS);
+  const edited = useDraft<ChannelDefinition>(stored, EMPTY_CHANNEL, nameParts());
   const { draft, change } = edited;
   const tried = useChannelPreview(draft);
   const saving = useSave(stored?.value.id, edited);
@@ -53,7 +54,7 @@ function Editor({ stored }: { stored: Tagged<Channel> | undefined }) {
           <DestinationsCard {...shape} />
           <GuardsCard {...shape} />
         </Fields>
-        <aside className="stack wide scrolls" aria-label="Preview">
+        <aside className="stack wide scrolls" aria-label={t('Preview')}>
           <PreviewCard preview={tried.preview} />
         </aside>
       </div>

@@ -1,21 +1,24 @@
 import type { ChannelDefinition } from '@relata/client';
+import { t } from '../languages/text.ts';
 import { NumberField, SelectField, TextField } from '../parts/forms/field.tsx';
 import { FilterEditor } from '../parts/forms/filter-editor.tsx';
 import { ScheduleFields, startSchedule } from '../parts/forms/schedule-fields.tsx';
 import { Card } from '../parts/page.tsx';
+import { sayOf } from '../rules/choices.ts';
 import { EVERY_PRODUCT } from '../rules/filters.ts';
 import { capital } from '../rules/format.ts';
 import { useAttributes } from '../state/attributes.ts';
 import { useMistake } from '../state/mistakes.ts';
-import { type ChannelShape, FORMATS, findFormat } from './channel-draft.ts';
+import { type ChannelShape, findFormat, listFormats } from './channel-draft.ts';
 
 type Format = ChannelDefinition['format'];
 
-const PACKINGS = [
-  ['', 'As usual for the format'],
-  ['none', 'Not packed'],
-  ['gzip', 'Packed with gzip'],
-] as const;
+const listPackings = () =>
+  [
+    ['', t('As usual for the format')],
+    ['none', t('Not packed')],
+    ['gzip', t('Packed with gzip')],
+  ] as const;
 
 export function BasicsCard({ draft, onChange }: ChannelShape) {
   const { format } = draft;
@@ -26,27 +29,27 @@ export function BasicsCard({ draft, onChange }: ChannelShape) {
   const setPacking = ({ compression: _, ...rest }: Format, compression: string) =>
     onChange({ format: compression === '' ? rest : { ...rest, compression: compression as 'gzip' } });
   return (
-    <Card title="Channel">
+    <Card title={t('Channel')}>
       <div className="fields">
         <TextField
-          label="Name"
+          label={t('Name')}
           value={draft.name}
           maxLength={255}
-          placeholder="Google Shopping"
+          placeholder={'Google Shopping'}
           mistake={mistake('/name')}
           onChange={({ target }) => onChange({ name: target.value })}
         />
         <SelectField
-          label="Format"
-          hint={found && capital(found.description)}
-          choices={FORMATS}
+          label={t('Format')}
+          hint={found && capital(sayOf(found.description))}
+          choices={listFormats()}
           value={format.type}
           mistake={mistake('/format/type')}
           onChange={({ target }) => setType(target.value)}
         />
         {found && found.variants.length > 1 && (
           <SelectField
-            label="Variant"
+            label={t('Variant')}
             choices={found.variants.map((variant) => [variant, variant.toUpperCase()])}
             value={format.variant ?? found.variants[0]}
             mistake={mistake('/format/variant')}
@@ -54,8 +57,8 @@ export function BasicsCard({ draft, onChange }: ChannelShape) {
           />
         )}
         <SelectField
-          label="Compression"
-          choices={PACKINGS}
+          label={t('Compression')}
+          choices={listPackings()}
           value={format.compression ?? ''}
           mistake={mistake('/format/compression')}
           onChange={({ target }) => setPacking(format, target.value)}
@@ -69,7 +72,7 @@ export function FilterCard({ draft, onChange }: ChannelShape) {
   const attributes = useAttributes();
   const refused = useMistake()('/filter');
   return (
-    <Card title="Products that go out">
+    <Card title={t('Products that go out')}>
       <FilterEditor
         filter={draft.filter ?? EVERY_PRODUCT}
         attributes={attributes}
@@ -82,11 +85,12 @@ export function FilterCard({ draft, onChange }: ChannelShape) {
 
 type Trigger = NonNullable<ChannelDefinition['trigger']>;
 
-const TRIGGERS = [
-  ['manual', 'By hand'],
-  ['schedule', 'By schedule'],
-  ['change', 'After changes of the catalog'],
-] as const;
+const listTriggers = () =>
+  [
+    ['manual', t('By hand')],
+    ['schedule', t('By schedule')],
+    ['change', t('After changes of the catalog')],
+  ] as const;
 
 const DEFAULT_SECONDS = 300;
 
@@ -99,11 +103,11 @@ export function TriggerCard({ draft, onChange }: ChannelShape) {
   const { trigger = { type: 'manual' } } = draft;
   const mistake = useMistake();
   return (
-    <Card title="Trigger">
+    <Card title={t('Trigger')}>
       <div className="fields">
         <SelectField
-          label="Builds start"
-          choices={TRIGGERS}
+          label={t('Builds start')}
+          choices={listTriggers()}
           value={trigger.type}
           onChange={({ target }) => onChange({ trigger: startTrigger(target.value as Trigger['type']) })}
         />
@@ -112,8 +116,8 @@ export function TriggerCard({ draft, onChange }: ChannelShape) {
         )}
         {trigger.type === 'change' && (
           <NumberField
-            label="Seconds between two builds"
-            hint="Changes in between go out together."
+            label={t('Seconds between two builds')}
+            hint={t('Changes in between go out together.')}
             value={trigger.minSecondsBetween}
             mistake={mistake('/trigger/minSecondsBetween')}
             onChange={(minSecondsBetween) =>
@@ -131,18 +135,18 @@ export function TriggerCard({ draft, onChange }: ChannelShape) {
 export function GuardsCard({ draft, onChange }: ChannelShape) {
   const mistake = useMistake();
   return (
-    <Card title="Guards">
+    <Card title={t('Guards')}>
       <div className="fields">
         <NumberField
-          label="Fewer rows at most, in %"
-          hint="A build that would lose a larger share of the published rows is not published."
+          label={t('Fewer rows at most, in %')}
+          hint={t('A build that would lose a larger share of the published rows is not published.')}
           value={draft.maxDeletePercent}
           mistake={mistake('/maxDeletePercent')}
           onChange={(maxDeletePercent) => onChange({ maxDeletePercent })}
         />
         <NumberField
-          label="Left out at most, in %"
-          hint="A build in which more products lack what the format requires is not published."
+          label={t('Left out at most, in %')}
+          hint={t('A build in which more products lack what the format requires is not published.')}
           value={draft.maxLeftOutPercent}
           mistake={mistake('/maxLeftOutPercent')}
           onChange={(maxLeftOutPercent) => onChange({ maxLeftOutPercent })}

@@ -1,9 +1,9 @@
 import type { Attribute, ChannelPreview, ChannelSource, FeedField } from '@relata/client';
 import { useRef, useState } from 'react';
+import { t } from '../languages/text.ts';
 import { Button, IconButton } from '../parts/button.tsx';
 import { NameField, SelectField, TextField } from '../parts/forms/field.tsx';
 import { Card, Loading } from '../parts/page.tsx';
-import { countOf } from '../rules/format.ts';
 import { useAttributes } from '../state/attributes.ts';
 import { useMistake } from '../state/mistakes.ts';
 import {
@@ -13,7 +13,7 @@ import {
   kindOf,
   listFields,
   listProblems,
-  SOURCE_KINDS,
+  listSourceKinds,
   type SourceKind,
   startSource,
   withFieldName,
@@ -31,15 +31,18 @@ export function MappingCard({ draft, onChange, tried }: ChannelShape & { tried: 
   const shown = mapping ?? tried.suggested;
   return (
     <Card
-      title="Fields"
+      title={t('Fields')}
       actions={
-        mapping && <Button onClick={() => onChange({ mapping: undefined })}>Use the suggested mapping</Button>
+        mapping && (
+          <Button onClick={() => onChange({ mapping: undefined })}>{t('Use the suggested mapping')}</Button>
+        )
       }
     >
       {mapping === undefined && (
         <p className="soft">
-          Suggested from the ontology: each build takes the attributes that there are then. When you change a
-          field, the mapping stays as it is here.
+          {t(
+            'Suggested from the ontology: each build takes the attributes that there are then. When you change a field, the mapping stays as it is here.',
+          )}
         </p>
       )}
       {shown ? (
@@ -89,12 +92,14 @@ function Fields({ mapping, fields, preview, onChange }: FieldsShape) {
       </div>
       {!isAll && names.length > FIRST_FIELDS && (
         <div className="row">
-          <Button onClick={() => setAll(true)}>Show all {countOf(names.length, 'field')}</Button>
+          <Button onClick={() => setAll(true)}>
+            {t('Show all {count, plural, one {# field} other {# fields}}', { count: names.length })}
+          </Button>
         </div>
       )}
       {fields ? (
         <SelectField
-          label="Another field"
+          label={t('Another field')}
           choices={[['', '—'], ...listOthers(fields, names)]}
           value=""
           onChange={({ target }) => put(target.value, startSource('attribute', { name: '' }))}
@@ -121,15 +126,15 @@ function NewField({ onAdd }: { onAdd(name: string): void }) {
     <div className="filter-row two">
       <TextField
         ref={field}
-        label="Name of another field"
+        label={t('Name of another field')}
         isQuiet
-        placeholder="Name of another field"
+        placeholder={t('Name of another field')}
         maxLength={255}
         value={name}
         onChange={({ target }) => setName(target.value)}
       />
       <Button disabled={name === ''} onClick={add}>
-        Add the field
+        {t('Add the field')}
       </Button>
     </div>
   );
@@ -151,24 +156,28 @@ function FieldRow({ field, source, attributes, hint, onRename, onChange }: RowSh
   return (
     <div className="filter-row mapped">
       {onRename ? (
-        <NameField label={`Name of the field ${field.name}`} value={field.name} onChange={onRename} />
+        <NameField
+          label={t('Name of the field {name}', { name: field.name })}
+          value={field.name}
+          onChange={onRename}
+        />
       ) : (
         <span className="field-name break">
           <span className="mono">{field.name}</span>
-          {field.isRequired && <span className="soft small"> required</span>}
+          {field.isRequired && <span className="soft small"> {t('required')}</span>}
         </span>
       )}
       <SelectField
-        label={`Source of ${field.name}`}
+        label={t('Source of {name}', { name: field.name })}
         isQuiet
-        choices={SOURCE_KINDS}
+        choices={listSourceKinds()}
         value={kindOf(source)}
         onChange={({ target }) => onChange(startSource(target.value as SourceKind | '', field))}
       />
       <SourceField {...{ field, source, attributes, mistake, hint, onChange }} />
       <IconButton
         icon="cross"
-        label={`Remove ${field.name}`}
+        label={t('Remove {name}', { name: field.name })}
         disabled={source === undefined}
         onClick={() => onChange(undefined)}
       />

@@ -1,11 +1,12 @@
 import type { ChannelDefinition, ChannelPreview, ChannelToTry } from '@relata/client';
 import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Card, ErrorNote, Loading, Renewed } from '../parts/page.tsx';
 import { ProductLink, ProductLinks } from '../parts/product-link.tsx';
 import { Code, Pairs } from '../parts/show.tsx';
-import { countOf, formatCount } from '../rules/format.ts';
+import { formatCount } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
@@ -53,7 +54,7 @@ export function useChannelPreview(draft: ChannelDefinition): Tried {
 export function PreviewCard({ preview }: Pick<Tried, 'preview'>) {
   const { data, error, isFetching, isPlaceholderData } = preview;
   return (
-    <Card title="Preview of the first rows">
+    <Card title={t('Preview of the first rows')}>
       <ErrorNote error={error} />
       {isFetching && data === undefined && <Loading />}
       {data && !error && (
@@ -63,9 +64,9 @@ export function PreviewCard({ preview }: Pick<Tried, 'preview'>) {
           <Rows rows={data.rows} />
           {data.text !== '' && (
             <details>
-              <summary>How {data.fileName} begins</summary>
-              {data.fileName.endsWith('.gz') && <p className="soft small">As it is unpacked.</p>}
-              <Code label="The beginning of the file" text={data.text} />
+              <summary>{t('How {fileName} begins', { fileName: data.fileName })}</summary>
+              {data.fileName.endsWith('.gz') && <p className="soft small">{t('As it is unpacked.')}</p>}
+              <Code label={t('The beginning of the file')} text={data.text} />
             </details>
           )}
         </Renewed>
@@ -75,15 +76,21 @@ export function PreviewCard({ preview }: Pick<Tried, 'preview'>) {
 }
 
 function describeLook({ looked: { products, taken, leftOut } }: ChannelPreview): string {
-  if (taken === 0) return `The filter takes none of the first ${countOf(products, 'product')}.`;
+  if (taken === 0)
+    return t('The filter takes none of the first {count, plural, one {# product} other {# products}}.', {
+      count: products,
+    });
   const good = taken - leftOut;
-  return `Of ${countOf(taken, 'product')}, ${formatCount(good)} would go out and ${formatCount(leftOut)} would be left out.`;
+  return t(
+    'Of {count, plural, one {# product} other {# products}}, {good} would go out and {leftOut} would be left out.',
+    { count: taken, good: formatCount(good), leftOut: formatCount(leftOut) },
+  );
 }
 
 function Problems({ problems }: { problems: readonly FieldTrouble[] }) {
   if (problems.length === 0) return null;
   return (
-    <ul className="stack" aria-label="What is missing">
+    <ul className="stack" aria-label={t('What is missing')}>
       {problems.map(({ field, words, identifiers, hasMore }) => (
         <li key={`${field} ${words}`} className="note warn small">
           <span className="break">
@@ -112,7 +119,9 @@ function Rows({ rows }: Pick<ChannelPreview, 'rows'>) {
       </ol>
       {shown.length < rows.length && (
         <div className="row">
-          <Button onClick={() => setAll(true)}>Show all {countOf(rows.length, 'row')}</Button>
+          <Button onClick={() => setAll(true)}>
+            {t('Show all {count, plural, one {# row} other {# rows}}', { count: rows.length })}
+          </Button>
         </div>
       )}
     </>
@@ -131,9 +140,9 @@ function RowItem({ row: { identifier, values, related, problems, isLeftOut } }: 
       <div className="row">
         <ProductLink identifier={identifier} />
         {isLeftOut ? (
-          <span className="badge bad">left out</span>
+          <span className="badge bad">{t('left out')}</span>
         ) : (
-          <span className={`badge ${problems.length > 0 ? 'warn' : 'good'}`}>goes out</span>
+          <span className={`badge ${problems.length > 0 ? 'warn' : 'good'}`}>{t('goes out')}</span>
         )}
       </div>
       {problems.map(({ field, message }) => (

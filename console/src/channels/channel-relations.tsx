@@ -1,5 +1,7 @@
 import type { ChannelRelation, Relation } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
+import { rich } from '../languages/rich.tsx';
+import { t } from '../languages/text.ts';
 import { type Choice, NumberField, SelectField } from '../parts/forms/field.tsx';
 import { type Row, Rows } from '../parts/forms/rows.tsx';
 import { Card } from '../parts/page.tsx';
@@ -7,7 +9,7 @@ import { useMistake } from '../state/mistakes.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
-import { type ChannelShape, RELATED_AS } from './channel-draft.ts';
+import { type ChannelShape, listRelatedAs } from './channel-draft.ts';
 
 const NEW_RELATION: ChannelRelation = { as: 'accessory', limit: 10 };
 
@@ -27,11 +29,13 @@ function listChoices(relations: readonly Relation[], present: string): Choice[] 
   const tags = [...new Set(relations.map(({ tag }) => tag))];
   const known: Choice[] = [
     ['', '—'],
-    ...tags.map((tag) => [`tag:${tag}`, `Tag: ${tag}`] as const),
+    ...tags.map((tag) => [`tag:${tag}`, t('Tag: {tag}', { tag })] as const),
     ...relations.map(({ id, name }) => [`id:${id}`, name] as const),
   ];
   const isKnown = known.some(([value]) => value === present);
-  return isKnown ? known : [...known, [present, `${present.replace(':', ' ')}, which is gone`]];
+  return isKnown
+    ? known
+    : [...known, [present, t('{relation}, which is gone', { relation: present.replace(':', ' ') })]];
 }
 
 /** Which related products go out, and as what. Source: docs/interface.md §16.1 rule 4. */
@@ -39,12 +43,14 @@ export function RelationsCard({ draft, onChange }: ChannelShape) {
   const { data: relations } = useRelations();
   const chosen = draft.relations ?? [];
   return (
-    <Card title="Related products">
-      {chosen.length === 0 && <p className="soft">None: products go out without those that go with them.</p>}
+    <Card title={t('Related products')}>
+      {chosen.length === 0 && (
+        <p className="soft">{t('None: products go out without those that go with them.')}</p>
+      )}
       <Rows
         values={chosen}
-        removing="Remove this relation"
-        kinds={relations?.length === 0 ? {} : { Relation: NEW_RELATION }}
+        removing={t('Remove this relation')}
+        kinds={relations?.length === 0 ? {} : { [t('Relation')]: NEW_RELATION }}
         onChange={(next) => onChange({ relations: [...next] })}
       >
         {(row) => <RelationRow {...row} relations={relations ?? []} />}
@@ -67,8 +73,9 @@ function NoRelation() {
   const project = useProject();
   return (
     <p className="soft small">
-      This project has no relation yet. <a href={linkTo('projects', project.id, 'relations')}>Create one</a>{' '}
-      first.
+      {rich('This project has no relation yet. <link>Create one</link> first.', {
+        link: (words) => <a href={linkTo('projects', project.id, 'relations')}>{words}</a>,
+      })}
     </p>
   );
 }
@@ -85,7 +92,7 @@ function RelationRow({ at, value: relation, relations, change, remove }: RowShap
   return (
     <div className="filter-row related">
       <SelectField
-        label="Relation"
+        label={t('Relation')}
         isQuiet={isFollowing}
         choices={listChoices(relations, present)}
         value={present}
@@ -93,14 +100,14 @@ function RelationRow({ at, value: relation, relations, change, remove }: RowShap
         onChange={({ target }) => change({ ...readChoice(target.value), ...rest })}
       />
       <SelectField
-        label="They go out as"
+        label={t('They go out as')}
         isQuiet={isFollowing}
-        choices={RELATED_AS}
+        choices={listRelatedAs()}
         value={relation.as}
         onChange={({ target }) => change({ ...relation, as: target.value as ChannelRelation['as'] })}
       />
       <NumberField
-        label="At most"
+        label={t('At most')}
         isQuiet={isFollowing}
         value={relation.limit}
         onChange={(limit) => change({ ...relation, limit })}

@@ -1,7 +1,8 @@
 import type { Attribute, ChannelSource, FeedField } from '@relata/client';
+import { t } from '../languages/text.ts';
 import { SelectField, TextField } from '../parts/forms/field.tsx';
 import { SuggestField } from '../parts/forms/suggest-field.tsx';
-import { kindOf, PRODUCT_FIELDS, textOfSource } from './channel-draft.ts';
+import { kindOf, listProductFields, textOfSource } from './channel-draft.ts';
 
 interface SourceShape {
   field: FeedField;
@@ -12,35 +13,40 @@ interface SourceShape {
   onChange(source: ChannelSource): void;
 }
 
-const PLACEHOLDERS: Readonly<Record<string, string>> = {
-  constant: 'The same for every product',
+const listPlaceholders = (): Readonly<Record<string, string>> => ({
+  constant: t('The same for every product'),
   template: '{Price} EUR',
   expression: '$uppercase(name)',
-};
+});
 
 /** What a field takes of its source: an attribute, a field of the product, or a text. */
 export function SourceField({ field, source, attributes, onChange, ...told }: SourceShape) {
   const kind = kindOf(source);
-  const shared = { label: `Value of ${field.name}`, isQuiet: true, value: textOfSource(source), ...told };
+  const shared = {
+    label: t('Value of {name}', { name: field.name }),
+    isQuiet: true,
+    value: textOfSource(source),
+    ...told,
+  };
   const put = (value: string) => onChange({ [kind]: value });
   if (kind === '') return <NoSource {...told} />;
   if (kind === 'attribute')
     return (
       <SuggestField
         {...shared}
-        placeholder="Attribute"
+        placeholder={t('Attribute')}
         choices={attributes.map(({ name }) => name)}
         onChange={put}
       />
     );
-  const choices = kind === 'field' ? PRODUCT_FIELDS : listWords(kind, field);
+  const choices = kind === 'field' ? listProductFields() : listWords(kind, field);
   if (choices !== undefined)
     return <SelectField {...shared} choices={choices} onChange={({ target }) => put(target.value)} />;
   return (
     <TextField
       {...shared}
       className={kind === 'constant' ? 'input' : 'input mono'}
-      placeholder={PLACEHOLDERS[kind]}
+      placeholder={listPlaceholders()[kind]}
       onChange={({ target }) => put(target.value)}
     />
   );

@@ -1,5 +1,6 @@
 import type { Channel, ChannelBuild, PublishedFeed } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
+import { t } from '../languages/text.ts';
 import { Button, LinkButton } from '../parts/button.tsx';
 import { DeleteButton } from '../parts/delete-button.tsx';
 import { useRefresh, useStart } from '../parts/forms/saving.ts';
@@ -7,8 +8,9 @@ import { Answer, Card, Page } from '../parts/page.tsx';
 import { Ago, MappingJson, OutLink, Pairs } from '../parts/show.tsx';
 import { TaskHistory } from '../parts/task-history.tsx';
 import { UrlCard } from '../parts/url-card.tsx';
+import { sayOf } from '../rules/choices.ts';
 import { describeFilter } from '../rules/filters.ts';
-import { countOf, formatCount, formatMoment, formatSize } from '../rules/format.ts';
+import { formatCount, formatMoment, formatSize } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
@@ -41,10 +43,10 @@ export function ChannelView() {
   const { canChange } = useRights();
   return (
     <Page
-      title={read.data?.name ?? 'Channel'}
+      title={read.data?.name ?? t('Channel')}
       crumbs={[
         [project.name, linkTo('projects', project.id)],
-        ['Channels', linkTo('projects', project.id, 'channels')],
+        [t('Channels'), linkTo('projects', project.id, 'channels')],
       ]}
       actions={canChange && read.data && <Actions channel={read.data} />}
     >
@@ -66,15 +68,17 @@ function Actions({ channel }: { channel: Channel }) {
   const project = useProject();
   const relata = useRelata();
   const place = { projectId: project.id, channelId: channel.id };
-  const { begin, isBusy } = useStart('The build has started', () => relata.channels.build(place), PARTS);
+  const { begin, isBusy } = useStart(t('The build has started'), () => relata.channels.build(place), PARTS);
   return (
     <>
       <DeleteButton what="channel" name={channel.name} remove={() => relata.channels.delete(place)}>
-        What it has published is deleted too, and its URL ends.
+        {t('What it has published is deleted too, and its URL ends.')}
       </DeleteButton>
-      <LinkButton href={linkTo('projects', project.id, 'channels', channel.id, 'edit')}>Change</LinkButton>
+      <LinkButton href={linkTo('projects', project.id, 'channels', channel.id, 'edit')}>
+        {t('Change')}
+      </LinkButton>
       <Button look="primary" busy={isBusy} disabled={isBuilding(channel)} onClick={() => void begin()}>
-        Build now
+        {t('Build now')}
       </Button>
     </>
   );
@@ -93,7 +97,7 @@ function Outcome({ channel }: { channel: Channel }) {
       {[...(error?.details ?? []), ...warnings].map((line) => (
         <span key={line}>{line}</span>
       ))}
-      <a href={linkTo('projects', project.id, 'updates', taskId)}>Report of the last build</a>
+      <a href={linkTo('projects', project.id, 'updates', taskId)}>{t('Report of the last build')}</a>
     </div>
   );
 }
@@ -108,19 +112,19 @@ function Published({ channel }: { channel: Channel }) {
   };
   return (
     <UrlCard
-      title="Published"
+      title={t('Published')}
       of="channel"
       url={channel.url}
-      warning="The present URL stops working at once: readers get 404. Give them the new one."
+      warning={t('The present URL stops working at once: readers get 404. Give them the new one.')}
       renew={renew}
     >
       {channel.published === null ? (
-        <p className="soft">Nothing is published yet: the URL answers 404 until the first build.</p>
+        <p className="soft">{t('Nothing is published yet: the URL answers 404 until the first build.')}</p>
       ) : (
         <Pairs pairs={listFacts(channel.published)} />
       )}
       <p className="soft">
-        Anyone who has the URL can read the file, without a key. It stays the same from build to build.
+        {t('Anyone who has the URL can read the file, without a key. It stays the same from build to build.')}
       </p>
     </UrlCard>
   );
@@ -128,11 +132,11 @@ function Published({ channel }: { channel: Channel }) {
 
 const listFacts = ({ rows, builtAt, catalogVersion, files }: PublishedFeed) =>
   [
-    ['Rows', formatCount(rows)],
-    ['Built', <Ago key="built" at={builtAt} />],
-    ['Catalog version', formatCount(catalogVersion)],
-    ['Size', formatSize(files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0))],
-    ...(files.length > 1 ? [['Files', <FileList key="files" files={files} />] as const] : []),
+    [t('Rows'), formatCount(rows)],
+    [t('Built'), <Ago key="built" at={builtAt} />],
+    [t('Catalog version'), formatCount(catalogVersion)],
+    [t('Size'), formatSize(files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0))],
+    ...(files.length > 1 ? [[t('Files'), <FileList key="files" files={files} />] as const] : []),
   ] as const;
 
 function FileList({ files }: Pick<PublishedFeed, 'files'>) {
@@ -140,18 +144,21 @@ function FileList({ files }: Pick<PublishedFeed, 'files'>) {
     <ul>
       {files.map(({ name, url, rows }) => (
         <li key={name}>
-          <OutLink url={url} /> <span className="soft small">{countOf(rows, 'row')}</span>
+          <OutLink url={url} />{' '}
+          <span className="soft small">
+            {t('{count, plural, one {# row} other {# rows}}', { count: rows })}
+          </span>
         </li>
       ))}
     </ul>
   );
 }
 
-const STARTED_BY: Readonly<Record<ChannelBuild['startedBy'], string>> = {
-  manual: 'by hand',
-  schedule: 'by schedule',
-  change: 'by a change',
-};
+const nameStarters = (): Readonly<Record<ChannelBuild['startedBy'], string>> => ({
+  manual: t('by hand'),
+  schedule: t('by schedule'),
+  change: t('by a change'),
+});
 
 function Builds({ channel }: { channel: Channel }) {
   const project = useProject();
@@ -159,14 +166,14 @@ function Builds({ channel }: { channel: Channel }) {
   const newest = channel.lastBuild;
   return (
     <TaskHistory<ChannelBuild>
-      title="Builds"
+      title={t('Builds')}
       noun="build"
       queryKey={['channel-builds', project.id, channel.id, newest?.taskId, newest?.taskStatus]}
       isBusy={isBuilding(channel)}
       read={(page) => relata.channels.builds({ projectId: project.id, channelId: channel.id }, page)}
-      startedBy={STARTED_BY}
+      startedBy={nameStarters()}
       describe={({ counts }) => describeCounts(counts)}
-      never="None yet. Build it now to publish it."
+      never={t('None yet. Build it now to publish it.')}
     />
   );
 }
@@ -175,25 +182,35 @@ function Definition({ channel }: { channel: Channel }) {
   const { format, relations, mapping } = channel;
   const found = findFormat(format);
   const related = relations.map(
-    ({ as, tag, id }) => `${nameRelated(as)}: ${tag === undefined ? `relation ${id}` : `tag ${tag}`}`,
+    ({ as, tag, id }) =>
+      `${nameRelated(as)}: ${tag === undefined ? t('relation {id}', { id }) : t('tag {tag}', { tag })}`,
   );
-  const packed = format.compression && ` (${format.compression === 'none' ? 'not packed' : 'gzip'})`;
+  const packed = format.compression === 'none' ? t('not packed') : format.compression;
   return (
-    <Card title="Definition">
+    <Card title={t('Definition')}>
       <Pairs
         pairs={[
-          ['Format', `${found?.label}, ${format.variant ?? found?.variants[0]}${packed ?? ''}`],
-          ['Products', describeFilter(channel.filter)],
-          ['Related products', related.join(', ') || 'none'],
-          ['Mapping', mapping ? 'set in the channel' : 'suggested from the ontology by each build'],
-          ['Trigger', describeTrigger(channel)],
-          ['Delivered to', channel.destinations.map(describeDestination).join('; ') || 'nowhere else'],
+          [
+            t('Format'),
+            `${sayOf(found?.label ?? format.type)}, ${format.variant ?? found?.variants[0]}${packed ? ` (${packed})` : ''}`,
+          ],
+          [t('Products'), describeFilter(channel.filter)],
+          [t('Related products'), related.join(', ') || t('none')],
+          [t('Mapping'), mapping ? t('set in the channel') : t('suggested from the ontology by each build')],
+          [t('Trigger'), describeTrigger(channel)],
+          [t('Delivered to'), channel.destinations.map(describeDestination).join('; ') || t('nowhere else')],
           ...(channel.nextBuildAt === undefined
             ? []
-            : [['Next build', formatMoment(channel.nextBuildAt)] as const]),
-          ['Fewer rows at most', `${channel.maxDeletePercent} % of those published`],
-          ['Left out at most', `${channel.maxLeftOutPercent} % of the products`],
-          ['Id', String(channel.id)],
+            : [[t('Next build'), formatMoment(channel.nextBuildAt)] as const]),
+          [
+            t('Fewer rows at most'),
+            t('{percent, number} % of those published', { percent: channel.maxDeletePercent }),
+          ],
+          [
+            t('Left out at most'),
+            t('{percent, number} % of the products', { percent: channel.maxLeftOutPercent }),
+          ],
+          [t('Id'), String(channel.id)],
         ]}
       />
       {mapping && <MappingJson mapping={mapping} />}

@@ -1,5 +1,7 @@
 import type { Channel } from '@relata/client';
+import { t } from '../languages/text.ts';
 import { DefinitionList, LastTaskNote } from '../parts/definition-list.tsx';
+import { sayOf } from '../rules/choices.ts';
 import { formatCount, formatMoment } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
@@ -16,22 +18,26 @@ export function Channels() {
     <DefinitionList<Channel>
       what="channel"
       icon="channels"
-      about="A channel publishes the catalog as a file for others, with the products that go with each product."
-      hint="Choose a format, such as Google Merchant Center or CSV. The console suggests a mapping and previews the first rows."
+      about={t(
+        'A channel publishes the catalog as a file for others, with the products that go with each product.',
+      )}
+      hint={t(
+        'Choose a format, such as Google Merchant Center or CSV. The console suggests a mapping and previews the first rows.',
+      )}
       read={async (signal) => (await relata.channels.list(project.id, { limit: MOST, signal })).items}
       isBusy={isBuilding}
-      describe={({ format }) => findFormat(format)?.label}
+      describe={({ format }) => sayOf(findFormat(format)?.label ?? format.type)}
       columns={[
-        { title: 'Last build', cell: ({ lastBuild }) => <LastBuildNote build={lastBuild} /> },
+        { title: t('Last build'), cell: ({ lastBuild }) => <LastBuildNote build={lastBuild} /> },
         {
-          title: 'Rows',
+          title: t('Rows'),
           className: 'number',
           cell: ({ published }) => (published ? formatCount(published.rows) : '–'),
         },
-        { title: 'Warnings', className: 'soft small', cell: (channel) => <Warnings channel={channel} /> },
-        { title: 'Trigger', className: 'wide-only soft', cell: describeTrigger },
+        { title: t('Warnings'), className: 'soft small', cell: (channel) => <Warnings channel={channel} /> },
+        { title: t('Trigger'), className: 'wide-only soft', cell: describeTrigger },
         {
-          title: 'Next build',
+          title: t('Next build'),
           className: 'wide-only soft nowrap',
           cell: ({ nextBuildAt }) => nextBuildAt !== undefined && formatMoment(nextBuildAt),
         },

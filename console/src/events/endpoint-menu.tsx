@@ -1,6 +1,8 @@
 import type { WebhookEndpoint } from '@relata/client';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { rich } from '../languages/rich.tsx';
+import { t } from '../languages/text.ts';
 import { FormDialog } from '../parts/dialog.tsx';
 import { SelectField } from '../parts/forms/field.tsx';
 import { Menu } from '../parts/menu.tsx';
@@ -12,12 +14,13 @@ import { useRelata } from '../state/session.tsx';
 import { EndpointForm } from './endpoint-form.tsx';
 
 /** As long as the former secret may sign too. Source: docs/interface.md §6.1 rule 5. */
-const OVERLAPS = [
-  ['0', 'Ends at once'],
-  ['3600', 'Signs for another hour'],
-  ['86400', 'Signs for another day'],
-  ['604800', 'Signs for another 7 days'],
-] as const;
+const listOverlaps = () =>
+  [
+    ['0', t('Ends at once')],
+    ['3600', t('Signs for another hour')],
+    ['86400', t('Signs for another day')],
+    ['604800', t('Signs for another 7 days')],
+  ] as const;
 
 /** Whether an endpoint gets its events, and why not. */
 export function EndpointState({ endpoint }: { endpoint: WebhookEndpoint }) {
@@ -25,7 +28,7 @@ export function EndpointState({ endpoint }: { endpoint: WebhookEndpoint }) {
   if (!enabled)
     return (
       <>
-        <span className="badge bad">off</span>{' '}
+        <span className="badge bad">{t('off')}</span>{' '}
         {switchedOff && (
           <span className="soft small">
             {switchedOff.reason}, <Ago at={switchedOff.at} />
@@ -33,11 +36,9 @@ export function EndpointState({ endpoint }: { endpoint: WebhookEndpoint }) {
         )}
       </>
     );
-  if (failingSince === null) return <span className="badge good">on</span>;
+  if (failingSince === null) return <span className="badge good">{t('on')}</span>;
   return (
-    <span className="badge warn">
-      failing since <Ago at={failingSince} />
-    </span>
+    <span className="badge warn">{rich('failing since {when}', { when: <Ago at={failingSince} /> })}</span>
   );
 }
 
@@ -70,38 +71,38 @@ export function EndpointMenu({
   return (
     <>
       <Menu
-        label="What can be done with the endpoint"
+        label={t('What can be done with the endpoint')}
         entries={[
-          { words: 'Change …', onSelect: () => setOpen('change') },
-          { words: endpoint.enabled ? 'Switch off' : 'Switch on', onSelect: () => void turn() },
-          { words: 'Rotate the secret …', onSelect: () => setOpen('rotate') },
-          { words: 'Delete …', isDanger: true, onSelect: () => setOpen('delete') },
+          { words: t('Change …'), onSelect: () => setOpen('change') },
+          { words: endpoint.enabled ? t('Switch off') : t('Switch on'), onSelect: () => void turn() },
+          { words: t('Rotate the secret …'), onSelect: () => setOpen('rotate') },
+          { words: t('Delete …'), isDanger: true, onSelect: () => setOpen('delete') },
         ]}
       />
       <EndpointForm endpoint={endpoint} isOpen={open === 'change'} onClose={close} />
       <FormDialog
-        title="Rotate the secret"
-        action="Rotate"
+        title={t('Rotate the secret')}
+        action={t('Rotate')}
         isOpen={open === 'rotate'}
         onClose={close}
         onSubmit={rotate}
       >
         <SelectField
-          label="The former secret"
-          choices={OVERLAPS}
+          label={t('The former secret')}
+          choices={listOverlaps()}
           value={overlap}
           onChange={(event) => setOverlap(event.target.value)}
         />
       </FormDialog>
       <FormDialog
-        title="Delete the endpoint"
-        action="Delete the endpoint"
+        title={t('Delete the endpoint')}
+        action={t('Delete the endpoint')}
         isDanger
         isOpen={open === 'delete'}
         onClose={close}
         onSubmit={remove}
       >
-        <p>Its deliveries are deleted too, also those that wait.</p>
+        <p>{t('Its deliveries are deleted too, also those that wait.')}</p>
       </FormDialog>
     </>
   );

@@ -1,6 +1,8 @@
 import type { WebhookDelivery, WebhookEndpoint } from '@relata/client';
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { rich } from '../languages/rich.tsx';
+import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
@@ -29,10 +31,10 @@ export function EventEndpoint() {
   });
   return (
     <Page
-      title="Endpoint"
+      title={t('Endpoint')}
       crumbs={[
         [project.name, linkTo('projects', project.id)],
-        ['Events', linkTo('projects', project.id, 'events')],
+        [t('Events'), linkTo('projects', project.id, 'events')],
       ]}
       actions={
         canChange &&
@@ -55,24 +57,22 @@ function About({ endpoint }: { endpoint: WebhookEndpoint }) {
   return (
     <Card>
       <dl className="pairs">
-        <dt>URL</dt>
+        <dt>{t('URL')}</dt>
         <dd className="mono break">{endpoint.url}</dd>
-        <dt>State</dt>
+        <dt>{t('State')}</dt>
         <dd>
           <EndpointState endpoint={endpoint} />
         </dd>
-        <dt>Hears of</dt>
+        <dt>{t('Hears of')}</dt>
         <dd>
           <Scope scope={endpoint.scope} />
         </dd>
-        <dt>Events</dt>
+        <dt>{t('Events')}</dt>
         <dd className="break">{endpoint.events.join(', ')}</dd>
         {endpoint.overlapEndsAt !== null && (
           <>
-            <dt>Former secret</dt>
-            <dd>
-              signs until <Ago at={endpoint.overlapEndsAt} />
-            </dd>
+            <dt>{t('Former secret')}</dt>
+            <dd>{rich('signs until {when}', { when: <Ago at={endpoint.overlapEndsAt} /> })}</dd>
           </>
         )}
       </dl>
@@ -86,17 +86,18 @@ function TestButton({ id }: { id: number }) {
   const tell = useTell();
   const send = async () => {
     await relata.webhookEndpoints.test(id);
-    tell.good('A test event is sent', 'The deliveries show what came of it.');
+    tell.good(t('A test event is sent'), t('The deliveries show what came of it.'));
     await queries.invalidateQueries({ queryKey: ['deliveries', id] });
   };
-  return <Button onClick={() => void send().catch(tell.bad)}>Send a test event</Button>;
+  return <Button onClick={() => void send().catch(tell.bad)}>{t('Send a test event')}</Button>;
 }
 
-const LOOKS = {
-  pending: ['busy', 'waiting'],
-  delivered: ['good', 'delivered'],
-  failed: ['bad', 'failed'],
-} as const;
+const listLooks = () =>
+  ({
+    pending: ['busy', t('waiting')],
+    delivered: ['good', t('delivered')],
+    failed: ['bad', t('failed')],
+  }) as const;
 
 function Deliveries({ id }: { id: number }) {
   const relata = useRelata();
@@ -114,16 +115,16 @@ function Deliveries({ id }: { id: number }) {
       {({ pages }) => {
         const list = pages.flatMap((page) => page.items);
         return (
-          <Card title="Deliveries" isBare>
+          <Card title={t('Deliveries')} isBare>
             {list.length === 0 ? (
-              <Empty icon="events" title="Nothing was sent yet" />
+              <Empty icon="events" title={t('Nothing was sent yet')} />
             ) : (
               <DeliveryTable deliveries={list} onShow={setShown} />
             )}
             {deliveries.hasNextPage && (
               <div className="grid-foot">
                 <Button busy={deliveries.isFetchingNextPage} onClick={() => void deliveries.fetchNextPage()}>
-                  Show older ones
+                  {t('Show older ones')}
                 </Button>
               </div>
             )}
@@ -147,12 +148,12 @@ function DeliveryTable({
       <table className="table">
         <thead>
           <tr>
-            <th>When</th>
-            <th>Event</th>
-            <th>State</th>
-            <th>Answer</th>
-            <th className="wide-only">Attempts</th>
-            <th>Details</th>
+            <th>{t('When')}</th>
+            <th>{t('Event')}</th>
+            <th>{t('State')}</th>
+            <th>{t('Answer')}</th>
+            <th className="wide-only">{t('Attempts')}</th>
+            <th>{t('Details')}</th>
           </tr>
         </thead>
         <tbody>
@@ -162,16 +163,19 @@ function DeliveryTable({
                 <Ago at={delivery.lastAttemptAt ?? delivery.createdAt} />
               </td>
               <td>
-                {delivery.type} {delivery.kind === 'replay' && <span className="soft small">again</span>}
+                {delivery.type}{' '}
+                {delivery.kind === 'replay' && <span className="soft small">{t('again')}</span>}
               </td>
               <td>
-                <span className={`badge ${LOOKS[delivery.status][0]}`}>{LOOKS[delivery.status][1]}</span>
+                <span className={`badge ${listLooks()[delivery.status][0]}`}>
+                  {listLooks()[delivery.status][1]}
+                </span>
               </td>
               <td className="soft">{describeAnswer(delivery)}</td>
               <td className="wide-only soft">{delivery.attempts}</td>
               <td className="actions">
                 <Button look="quiet" onClick={() => onShow(delivery)}>
-                  Show
+                  {t('Show')}
                 </Button>
               </td>
             </tr>
@@ -183,7 +187,8 @@ function DeliveryTable({
 }
 
 function describeAnswer({ answer, error, durationMs }: WebhookDelivery): string {
-  if (answer !== null) return `${answer.status} in ${durationMs} ms`;
+  if (answer !== null)
+    return t('{status} in {ms, number} ms', { status: answer.status, ms: durationMs ?? 0 });
   return error ?? '';
 }
 
@@ -204,7 +209,7 @@ function ShownDelivery({
   const { request, answer, error } = delivery;
   const replay = async () => {
     await relata.webhookEndpoints.replay(endpointId, delivery.id);
-    tell.good('The event is sent again', 'With the same webhook-id.');
+    tell.good(t('The event is sent again'), t('With the same webhook-id.'));
     onClose();
     await queries.invalidateQueries({ queryKey: ['deliveries', endpointId] });
   };
@@ -212,15 +217,15 @@ function ShownDelivery({
   return (
     <Dialog title={delivery.type} isOpen isWide onClose={onClose}>
       <div className="stack">
-        <h3>Request</h3>
-        <Code text={[`POST ${request.url}`, ...headers, '', request.body].join('\n')} label="Request" />
-        <h3>Answer</h3>
+        <h3>{t('Request')}</h3>
+        <Code text={[`POST ${request.url}`, ...headers, '', request.body].join('\n')} label={t('Request')} />
+        <h3>{t('Answer')}</h3>
         {error && <p>{error}</p>}
-        {answer && <Code text={[`${answer.status}`, answer.body].join('\n')} label="Answer" />}
+        {answer && <Code text={[`${answer.status}`, answer.body].join('\n')} label={t('Answer')} />}
         {canChange && (
           <div className="dialog-foot">
             <Button look="primary" onClick={() => void replay().catch(tell.bad)}>
-              Send again
+              {t('Send again')}
             </Button>
           </div>
         )}

@@ -1,6 +1,7 @@
 import type { WebhookEndpoint } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
 import { reaches, Scope } from '../parts/scope.tsx';
@@ -26,14 +27,16 @@ export function Events() {
   });
   const create = canChange && (
     <Button icon="plus" look="primary" onClick={() => setCreating(true)}>
-      New endpoint
+      {t('New endpoint')}
     </Button>
   );
   return (
     <Page
-      title="Events"
+      title={t('Events')}
       crumbs={[[project.name, linkTo('projects', project.id)]]}
-      about="Other systems are told what happens: signed requests, in order, repeated until they are received."
+      about={t(
+        'Other systems are told what happens: signed requests, in order, repeated until they are received.',
+      )}
       actions={create}
     >
       <NewSecret secret={secret} onDone={() => setSecret(undefined)} />
@@ -43,8 +46,8 @@ export function Events() {
           return (
             <Card isBare>
               {listening.length === 0 ? (
-                <Empty icon="events" title="Nobody is told what happens">
-                  <p>Create an endpoint for each system that should hear of changes.</p>
+                <Empty icon="events" title={t('Nobody is told what happens')}>
+                  <p>{t('Create an endpoint for each system that should hear of changes.')}</p>
                   {create}
                 </Empty>
               ) : (
@@ -66,10 +69,10 @@ function EndpointTable({ endpoints }: { endpoints: readonly WebhookEndpoint[] })
       <table className="table">
         <thead>
           <tr>
-            <th>Endpoint</th>
-            <th>Hears of</th>
-            <th className="wide-only">Events</th>
-            <th>State</th>
+            <th>{t('Endpoint')}</th>
+            <th>{t('Hears of')}</th>
+            <th className="wide-only">{t('Events')}</th>
+            <th>{t('State')}</th>
           </tr>
         </thead>
         <tbody>

@@ -1,6 +1,8 @@
 import type { Attribute, AttributeCoverage, Ontology } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { rich } from '../languages/rich.tsx';
+import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { useUnsaved } from '../parts/forms/draft.tsx';
@@ -9,20 +11,12 @@ import { Fields } from '../parts/forms/fields.tsx';
 import { Meter } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { listAttributes } from '../rules/filters.ts';
-import { formatCount } from '../rules/format.ts';
+import { formatCount, listTypes } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { AttributeEffect } from './attribute-effect.tsx';
 import { countProblems } from './coverage.ts';
-
-const TYPES = [
-  ['TEXT_ATTRIBUTE', 'text'],
-  ['NUMERIC_ATTRIBUTE', 'number'],
-  ['BOOLEAN_ATTRIBUTE', 'yes or no'],
-  ['DATE_ATTRIBUTE', 'date'],
-  ['UNTYPED_ATTRIBUTE', 'untyped'],
-] as const;
 
 const SHOWN_VALUES = 12;
 const NEW: Attribute = { name: '', type: 'TEXT_ATTRIBUTE' };
@@ -55,8 +49,8 @@ export function AttributeDialog({ attribute, coverage, onClose, onSave }: Shape)
     })).then(onClose);
   return (
     <FormDialog
-      title={attribute?.name ?? 'New attribute'}
-      action="Save"
+      title={attribute?.name ?? t('New attribute')}
+      action={t('Save')}
       isWide
       isOpen
       onClose={onClose}
@@ -89,29 +83,29 @@ function AttributeFields({ draft, change, synonyms, setSynonyms }: FieldsShape) 
     <Fields>
       <div className="fields">
         <TextField
-          label="Name"
+          label={t('Name')}
           value={draft.name}
           maxLength={255}
           onChange={(event) => change({ name: event.target.value })}
         />
         <SelectField
-          label="Type"
-          choices={TYPES}
+          label={t('Type')}
+          choices={listTypes()}
           value={draft.type}
           onChange={(event) => change({ type: event.target.value as Attribute['type'] })}
         />
         {draft.type === 'NUMERIC_ATTRIBUTE' && (
           <>
             <TextField
-              label="Unit"
+              label={t('Unit')}
               value={draft.unitName ?? ''}
               maxLength={64}
-              placeholder="none: a number alone"
-              hint="With a unit, values are written like 12.5 in"
+              placeholder={t('none: a number alone')}
+              hint={t('With a unit, values are written like 12.5 in')}
               onChange={(event) => change({ unitName: event.target.value })}
             />
             <SelectField
-              label="Decimal sign"
+              label={t('Decimal sign')}
               choices={[
                 ['point', '12.5'],
                 ['comma', '12,5'],
@@ -122,10 +116,10 @@ function AttributeFields({ draft, change, synonyms, setSynonyms }: FieldsShape) 
           </>
         )}
         <TextField
-          label="Synonyms"
+          label={t('Synonyms')}
           value={synonyms}
           placeholder="Color, Farbe"
-          hint="Other upload keys for this attribute, comma-separated"
+          hint={t('Other upload keys for this attribute, comma-separated')}
           onChange={(event) => setSynonyms(event.target.value)}
         />
       </div>
@@ -145,13 +139,14 @@ function UsedBy({ attribute }: { attribute: string }) {
   if (using.length === 0) return null;
   return (
     <p className="soft small">
-      Relations that use it:{' '}
-      {using.map(({ id, name }, at) => (
-        <span key={id}>
-          {at > 0 && ', '}
-          <a href={linkTo('projects', project.id, 'relations', id)}>{name}</a>
-        </span>
-      ))}
+      {rich('Relations that use it: {relations}', {
+        relations: using.map(({ id, name }, at) => (
+          <span key={id}>
+            {at > 0 && ', '}
+            <a href={linkTo('projects', project.id, 'relations', id)}>{name}</a>
+          </span>
+        )),
+      })}
     </p>
   );
 }
@@ -164,17 +159,17 @@ function RemoveAttribute({ onRemove }: { onRemove(): void }) {
     return (
       <div className="row">
         <Button look="danger" onClick={() => setAsked(true)}>
-          Remove the attribute …
+          {t('Remove the attribute …')}
         </Button>
       </div>
     );
   return (
     <div className="note warn" role="alert">
-      <p>Its facts are removed, and relations that use it are misconfigured until you change them.</p>
+      <p>{t('Its facts are removed, and relations that use it are misconfigured until you change them.')}</p>
       <div className="row">
-        <Button onClick={() => setAsked(false)}>Keep it</Button>
+        <Button onClick={() => setAsked(false)}>{t('Keep it')}</Button>
         <Button look="danger" onClick={onRemove}>
-          Remove the attribute
+          {t('Remove the attribute')}
         </Button>
       </div>
     </div>
@@ -211,7 +206,7 @@ function Values({ coverage }: { coverage: AttributeCoverage }) {
   return (
     <div className="columns">
       <div className="stack">
-        <h3>Values</h3>
+        <h3>{t('Values')}</h3>
         <ul className="bars">
           {coverage.values.slice(0, SHOWN_VALUES).map(({ value, count }) => (
             <li key={value}>
@@ -224,7 +219,7 @@ function Values({ coverage }: { coverage: AttributeCoverage }) {
       </div>
       {problems > 0 && (
         <div className="stack">
-          <h3>{formatCount(problems)} not extracted</h3>
+          <h3>{t('{problems} not extracted', { problems: formatCount(problems) })}</h3>
           <ul className="stack small">
             {examples.slice(0, SHOWN_VALUES).map(({ identifier, value, code }) => (
               <li key={identifier + value} className="row">

@@ -1,8 +1,9 @@
 import type { Attribute, AttributeEffect as EffectAnswer } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
+import { t } from '../languages/text.ts';
 import { ErrorNote, Loading } from '../parts/page.tsx';
 import { Figure } from '../parts/show.tsx';
-import { countOf, formatCount } from '../rules/format.ts';
+import { formatCount } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
@@ -24,7 +25,7 @@ export function AttributeEffect({ before, after }: { before: Attribute; after: A
   });
   if (!isChanged) return null;
   if (effect.error) return <ErrorNote error={effect.error} />;
-  if (!effect.data) return <Loading words="Counting the effect …" />;
+  if (!effect.data) return <Loading words={t('Counting the effect …')} />;
   return <Effect effect={effect.data} />;
 }
 
@@ -32,14 +33,20 @@ function Effect({ effect }: { effect: EffectAnswer }) {
   const { kept, gained, lost, sampled, sampledProducts } = effect;
   return (
     <div className="stack" aria-live="polite">
-      <h3>Effect of saving{sampled && ` (of ${countOf(sampledProducts, 'product')} sampled)`}</h3>
+      <h3>
+        {sampled
+          ? t('Effect of saving (of {count, plural, one {# product} other {# products}} sampled)', {
+              count: sampledProducts,
+            })
+          : t('Effect of saving')}
+      </h3>
       <dl className="figures">
-        <Figure label="Values that remain facts" value={formatCount(kept)} />
-        <Figure label="Become facts" value={formatCount(gained.count)} />
-        <Figure label="No longer facts" value={formatCount(lost.count)} />
+        <Figure label={t('Values that remain facts')} value={formatCount(kept)} />
+        <Figure label={t('Become facts')} value={formatCount(gained.count)} />
+        <Figure label={t('No longer facts')} value={formatCount(lost.count)} />
       </dl>
-      <Examples title="Become facts" list={gained.examples} />
-      <Examples title="No longer facts" list={lost.examples} />
+      <Examples title={t('Become facts')} list={gained.examples} />
+      <Examples title={t('No longer facts')} list={lost.examples} />
     </div>
   );
 }

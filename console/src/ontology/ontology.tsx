@@ -8,12 +8,13 @@ import {
 } from '@relata/client';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useDeferredValue, useState } from 'react';
+import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { SelectField, TextField } from '../parts/forms/field.tsx';
 import { Answer, Card, Empty, ErrorNote, Loading, Page } from '../parts/page.tsx';
 import { Meter } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
-import { countOf, formatCount, formatPercent, formatType } from '../rules/format.ts';
+import { formatCount, formatPercent, formatType } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo, useFilters } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
@@ -35,9 +36,9 @@ export function OntologyView() {
   });
   return (
     <Page
-      title="Ontology"
+      title={t('Ontology')}
       crumbs={[[project.name, linkTo('projects', project.id)]]}
-      about="Attributes with their types and units: they say how uploaded values become facts."
+      about={t('Attributes with their types and units: they say how uploaded values become facts.')}
     >
       <Answer of={ontology}>{(read) => <Attributes read={read} />}</Answer>
     </Page>
@@ -57,11 +58,14 @@ function useSave({ value, etag }: Tagged<Ontology>) {
       if (!(error instanceof RelataError && error.status === 412)) throw error;
       await queries.invalidateQueries({ queryKey: ['ontology', project.id] });
       throw new Error(
-        'Somebody else has changed the ontology meanwhile. It was reloaded: check it and save again.',
+        t('Somebody else has changed the ontology meanwhile. It was reloaded: check it and save again.'),
       );
     }
     await queries.invalidateQueries({ queryKey: ['ontology', project.id] });
-    tell.good('The ontology is saved', 'Answers show it at once; a task reports values without a fact.');
+    tell.good(
+      t('The ontology is saved'),
+      t('Answers show it at once; a task reports values without a fact.'),
+    );
     // Nobody waits for this: the coverage is counted anew when the facts are.
     void untilDone(relata, project.id)
       .catch(() => undefined)
@@ -96,18 +100,18 @@ function Attributes({ read }: { read: Tagged<Ontology> }) {
     <>
       <div className="filters">
         <TextField
-          label="Attribute contains"
+          label={t('Attribute contains')}
           type="search"
           value={filter}
           onChange={(event) => filterBy({ contains: event.target.value })}
         />
         <SelectField
-          label="New keys in a full update"
+          label={t('New keys in a full update')}
           value={mode}
           disabled={!canChange}
           choices={[
-            ['automatic', 'become attributes by themselves'],
-            ['own', 'are ignored: I maintain the ontology'],
+            ['automatic', t('become attributes by themselves')],
+            ['own', t('are ignored: I maintain the ontology')],
           ]}
           onChange={(event) => setMode(event.target.value)}
         />
@@ -115,23 +119,24 @@ function Attributes({ read }: { read: Tagged<Ontology> }) {
       <ErrorNote error={error ?? uncounted} />
       <Card
         isBare
-        title={countOf(found.length, 'attribute')}
+        title={t('{count, plural, one {# attribute} other {# attributes}}', { count: found.length })}
         actions={
           <>
-            {isCounting && <Loading words="Counting …" />}
+            {isCounting && <Loading words={t('Counting …')} />}
             {canChange && (
               <Button icon="plus" onClick={() => setOpened('new')}>
-                New attribute
+                {t('New attribute')}
               </Button>
             )}
           </>
         }
       >
         {attributes.length === 0 ? (
-          <Empty icon="ontology" title="No attributes yet">
+          <Empty icon="ontology" title={t('No attributes yet')}>
             <p>
-              The first full update creates them from its keys. Numbers with one unit become numeric
-              automatically.
+              {t(
+                'The first full update creates them from its keys. Numbers with one unit become numeric automatically.',
+              )}
             </p>
           </Empty>
         ) : (
@@ -142,7 +147,9 @@ function Attributes({ read }: { read: Tagged<Ontology> }) {
           />
         )}
         {found.length > SHOWN_ATTRIBUTES && (
-          <p className="grid-foot">The first {SHOWN_ATTRIBUTES}; the filter finds the others.</p>
+          <p className="grid-foot">
+            {t('The first {count, number}; the filter finds the others.', { count: SHOWN_ATTRIBUTES })}
+          </p>
         )}
       </Card>
       {coverage && <UnknownKeys coverage={coverage} />}
@@ -172,12 +179,12 @@ function AttributeTable({
       <table className="table">
         <thead>
           <tr>
-            <th>Attribute</th>
-            <th>Type</th>
-            <th className="wide-only">Unit</th>
-            <th className="wide-only">Synonyms</th>
-            {coverage && <th>Coverage</th>}
-            <th className="wide-only number">Id</th>
+            <th>{t('Attribute')}</th>
+            <th>{t('Type')}</th>
+            <th className="wide-only">{t('Unit')}</th>
+            <th className="wide-only">{t('Synonyms')}</th>
+            {coverage && <th>{t('Coverage')}</th>}
+            <th className="wide-only number">{t('Id')}</th>
           </tr>
         </thead>
         <tbody>
@@ -216,9 +223,13 @@ function Share({ of, products }: { of: AttributeCoverage | undefined; products: 
     <span className="stack" style={{ gap: '0.125rem', minWidth: '7rem' }}>
       <span className="row spread small">
         <span>{formatPercent(share)}</span>
-        {problems > 0 && <span className="badge warn">{formatCount(problems)} not extracted</span>}
+        {problems > 0 && (
+          <span className="badge warn">
+            {t('{problems} not extracted', { problems: formatCount(problems) })}
+          </span>
+        )}
       </span>
-      <Meter share={share} label={`Products with a fact of ${of.name}`} />
+      <Meter share={share} label={t('Products with a fact of {name}', { name: of.name })} />
     </span>
   );
 }

@@ -1,7 +1,9 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
+import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
 import { Ago } from '../parts/show.tsx';
+import { nameAction, nameActor } from '../rules/audit.ts';
 import { useProjects } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
 
@@ -17,26 +19,29 @@ export function AuditLog() {
     getNextPageParam: (page) => page.nextCursor,
   });
   const nameProject = (id: number | null) =>
-    projects.data?.find((project) => project.id === id)?.name ?? (id === null ? '' : `Project ${id}`);
+    projects.data?.find((project) => project.id === id)?.name ??
+    (id === null ? '' : t('Project {id}', { id }));
   return (
     <Page
-      title="Audit log"
-      about="Every change of a key, project, ontology, relation or pipeline, and each deletion of products."
+      title={t('Audit log')}
+      about={t(
+        'Every change of a key, project, ontology, relation or pipeline, and each deletion of products.',
+      )}
     >
       <Answer of={log}>
         {({ pages }) => (
           <Card isBare>
-            {pages[0]?.items.length === 0 && <Empty icon="log" title="No changes yet" />}
+            {pages[0]?.items.length === 0 && <Empty icon="log" title={t('No changes yet')} />}
             {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls on a phone, and has no link that takes the keyboard there */}
-            <section className="table-box" tabIndex={0} aria-label="Changes">
+            <section className="table-box" tabIndex={0} aria-label={t('Changes')}>
               <table className="table">
                 <thead>
                   <tr>
-                    <th>When</th>
-                    <th>Who</th>
-                    <th>What</th>
-                    <th>Of</th>
-                    <th className="wide-only">Project</th>
+                    <th>{t('When')}</th>
+                    <th>{t('Who')}</th>
+                    <th>{t('What')}</th>
+                    <th>{t('Of')}</th>
+                    <th className="wide-only">{t('Project')}</th>
                   </tr>
                 </thead>
                 <tbody>
@@ -48,9 +53,9 @@ export function AuditLog() {
                           <Ago at={entry.at} />
                         </td>
                         <td>
-                          {entry.actor.name} <span className="soft small">{entry.actor.type}</span>
+                          {entry.actor.name} <span className="soft small">{nameActor(entry.actor.type)}</span>
                         </td>
-                        <td>{entry.action.replaceAll(/[.-]/g, ' ')}</td>
+                        <td>{nameAction(entry.action)}</td>
                         <td>{String(entry.subject.name ?? entry.subject.id ?? '')}</td>
                         <td className="wide-only soft">{nameProject(entry.projectId)}</td>
                       </tr>
@@ -61,7 +66,7 @@ export function AuditLog() {
             {log.hasNextPage && (
               <div className="grid-foot">
                 <Button busy={log.isFetchingNextPage} onClick={() => void log.fetchNextPage()}>
-                  Show older ones
+                  {t('Show older ones')}
                 </Button>
               </div>
             )}

@@ -1,9 +1,11 @@
 import type { Task } from '@relata/client';
 import { useQueries, useQuery } from '@tanstack/react-query';
+import { t } from '../languages/text.ts';
 import { LinkButton } from '../parts/button.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
 import { Ago, Figure, TaskStatus } from '../parts/show.tsx';
-import { formatCount, nameTask, plural } from '../rules/format.ts';
+import { nameAction } from '../rules/audit.ts';
+import { formatCount, nameTask } from '../rules/format.ts';
 import { useProjects } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
@@ -18,19 +20,20 @@ export function Overview() {
   const projects = useProjects();
   const { canChange } = useRights();
   return (
-    <Page title="Overview">
+    <Page title={t('Overview')}>
       <Answer of={projects}>
         {(known) =>
           known.length === 0 ? (
             <Card isBare>
-              <Empty icon="projects" title="Welcome to Relata">
+              <Empty icon="projects" title={t('Welcome to Relata')}>
                 <p>
-                  Begin with a project: one catalog in one locale. Then send products, and define relations to
-                  get related products.
+                  {t(
+                    'Begin with a project: one catalog in one locale. Then send products, and define relations to get related products.',
+                  )}
                 </p>
                 {canChange && (
                   <LinkButton icon="plus" look="primary" href={linkTo('projects', 'new')}>
-                    Create the first project
+                    {t('Create the first project')}
                   </LinkButton>
                 )}
               </Empty>
@@ -57,16 +60,24 @@ function Account() {
   return (
     <>
       <dl className="figures">
-        <Figure label="Projects" value={formatCount(projects.length)} />
-        <Figure label="API keys" value={formatCount(keys.data?.length ?? 0)} />
-        <Figure label="Running now" value={formatCount(running)} more={plural(running, 'task')} />
-        <Figure label="Failed lately" value={formatCount(failed)} more={plural(failed, 'task')} />
+        <Figure label={t('Projects')} value={formatCount(projects.length)} />
+        <Figure label={t('API keys')} value={formatCount(keys.data?.length ?? 0)} />
+        <Figure
+          label={t('Running now')}
+          value={formatCount(running)}
+          more={t('{count, plural, one {task} other {tasks}}', { count: running })}
+        />
+        <Figure
+          label={t('Failed lately')}
+          value={formatCount(failed)}
+          more={t('{count, plural, one {task} other {tasks}}', { count: failed })}
+        />
       </dl>
       <Statistics />
       <div className="columns">
-        <Card title="Latest tasks" isBare>
+        <Card title={t('Latest tasks')} isBare>
           {tasks.length === 0 ? (
-            <Empty icon="updates" title={isReady ? 'No tasks yet' : 'Loading …'} />
+            <Empty icon="updates" title={isReady ? t('No tasks yet') : t('Loading …')} />
           ) : (
             <LatestTasks tasks={tasks.slice(0, SHOWN_TASKS)} />
           )}
@@ -130,11 +141,11 @@ function LatestChanges() {
   });
   return (
     <Card
-      title="Latest changes"
+      title={t('Latest changes')}
       isBare
       actions={
         <LinkButton look="quiet" href={linkTo('audit-log')}>
-          All
+          {t('All')}
         </LinkButton>
       }
     >
@@ -146,8 +157,7 @@ function LatestChanges() {
                 {entries.map(({ id, at, actor, action, subject }) => (
                   <tr key={id}>
                     <td>
-                      {action.replaceAll(/[.-]/g, ' ')}{' '}
-                      <span className="soft">{String(subject.name ?? '')}</span>
+                      {nameAction(action)} <span className="soft">{String(subject.name ?? '')}</span>
                       <div className="soft small">{actor.name}</div>
                     </td>
                     <td className="soft number">

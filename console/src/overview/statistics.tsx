@@ -1,9 +1,10 @@
 import type { NotedRequest, Statistics as StatisticsAnswer } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
+import { t } from '../languages/text.ts';
 import { Chart } from '../parts/chart.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
 import { Ago } from '../parts/show.tsx';
-import { countOf, formatCount, formatDuration, formatPercent } from '../rules/format.ts';
+import { formatCount, formatDuration, formatPercent } from '../rules/format.ts';
 import { linkTo } from '../state/route.ts';
 import { listSteps, spread, sum } from '../state/series.ts';
 import { useRelata } from '../state/session.tsx';
@@ -41,19 +42,22 @@ function RequestChart({ statistics }: { statistics: StatisticsAnswer }) {
   );
   const total = sum(all);
   const bad = sum(failed) + sum(limited);
-  const words = `${countOf(total, 'request')} in a day, ${formatPercent(total > 0 ? bad / total : 0)} failed or over their limit`;
+  const words = t(
+    '{count, plural, one {# request} other {# requests}} in a day, {share} failed or over their limit',
+    { count: total, share: formatPercent(total > 0 ? bad / total : 0) },
+  );
   return (
-    <Card title="Requests">
+    <Card title={t('Requests')}>
       <p className="soft small">{words}</p>
       <Chart
         label={words}
         steps={steps}
         kind="bars"
         series={[
-          { name: 'answered', color: 'var(--accent)', values: good },
-          { name: 'refused', color: 'var(--edge)', values: refused },
-          { name: 'over their limit', color: 'var(--warn)', values: limited },
-          { name: 'failed', color: 'var(--bad)', values: failed },
+          { name: t('answered'), color: 'var(--accent)', values: good },
+          { name: t('refused'), color: 'var(--edge)', values: refused },
+          { name: t('over their limit'), color: 'var(--warn)', values: limited },
+          { name: t('failed'), color: 'var(--bad)', values: failed },
         ]}
       />
     </Card>
@@ -67,26 +71,36 @@ function CatalogChart({ statistics }: { statistics: StatisticsAnswer }) {
   const changed = spread(steps, catalogs, 'changed');
   const deleted = spread(steps, catalogs, 'deleted');
   const products = catalogs.at(-1)?.products ?? 0;
-  const words = `${countOf(products, 'product')}; in a day ${formatCount(sum(created))} created, ${formatCount(sum(changed))} changed, ${formatCount(sum(deleted))} deleted`;
+  const words = t(
+    '{count, plural, one {# product} other {# products}}; in a day {created} created, {changed} changed, {deleted} deleted',
+    {
+      count: products,
+      created: formatCount(sum(created)),
+      changed: formatCount(sum(changed)),
+      deleted: formatCount(sum(deleted)),
+    },
+  );
   return (
-    <Card title="Catalogs">
+    <Card title={t('Catalogs')}>
       <p className="soft small">{words}</p>
       <Chart
         label={words}
         steps={steps}
         kind="bars"
         series={[
-          { name: 'created', color: 'var(--good)', values: created },
-          { name: 'changed', color: 'var(--accent)', values: changed },
-          { name: 'deleted', color: 'var(--bad)', values: deleted },
+          { name: t('created'), color: 'var(--good)', values: created },
+          { name: t('changed'), color: 'var(--accent)', values: changed },
+          { name: t('deleted'), color: 'var(--bad)', values: deleted },
         ]}
       />
       <Chart
-        label={`Products over the day, at last ${formatCount(products)}`}
+        label={t('Products over the day, at last {products}', { products: formatCount(products) })}
         steps={steps}
         kind="line"
         height={60}
-        series={[{ name: 'products', color: 'var(--accent)', values: spread(steps, catalogs, 'products') }]}
+        series={[
+          { name: t('products'), color: 'var(--accent)', values: spread(steps, catalogs, 'products') },
+        ]}
       />
     </Card>
   );
@@ -95,16 +109,16 @@ function CatalogChart({ statistics }: { statistics: StatisticsAnswer }) {
 function Noted({ list }: { list: readonly NotedRequest[] }) {
   if (list.length === 0) return null;
   return (
-    <Card title="Failed and slow requests" isBare>
+    <Card title={t('Failed and slow requests')} isBare>
       <div className="table-box">
         <table className="table small">
           <thead>
             <tr>
-              <th>When</th>
-              <th>Request</th>
-              <th>Status</th>
-              <th className="number">Took</th>
-              <th className="wide-only">Project</th>
+              <th>{t('When')}</th>
+              <th>{t('Request')}</th>
+              <th>{t('Status')}</th>
+              <th className="number">{t('Took')}</th>
+              <th className="wide-only">{t('Project')}</th>
             </tr>
           </thead>
           <tbody>
@@ -118,7 +132,7 @@ function Noted({ list }: { list: readonly NotedRequest[] }) {
                 </td>
                 <td>
                   <span className={`badge ${status >= 500 ? 'bad' : ''}`}>
-                    {status >= 500 ? status : 'slow'}
+                    {status >= 500 ? status : t('slow')}
                   </span>
                 </td>
                 <td className="number">{formatDuration(ms)}</td>

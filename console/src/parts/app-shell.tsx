@@ -1,5 +1,6 @@
 import { Dialog } from '@base-ui/react/dialog';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { t } from '../languages/text.ts';
 import mark from '../mark.svg';
 import { useProjects } from '../state/project.ts';
 import { linkTo, useRoute } from '../state/route.ts';
@@ -8,28 +9,29 @@ import { type Theme, useTheme } from '../state/theme.ts';
 import { Button, IconButton } from './button.tsx';
 import { Icon, type IconName } from './icon.tsx';
 import { keepFocus } from './keep-focus.ts';
+import { LanguageField } from './language-field.tsx';
 import { Menu } from './menu.tsx';
 import { useTell } from './toasts.tsx';
 
 type Entry = readonly [icon: IconName, words: string, ...place: (string | number)[]];
 
-const ACCOUNT: readonly Entry[] = [
-  ['overview', 'Overview'],
-  ['projects', 'Projects', 'projects'],
-  ['log', 'Audit log', 'audit-log'],
+const listAccountEntries = (): readonly Entry[] => [
+  ['overview', t('Overview')],
+  ['projects', t('Projects'), 'projects'],
+  ['log', t('Audit log'), 'audit-log'],
 ];
 
 const projectEntries = (id: string): readonly Entry[] => [
-  ['start', 'Start', 'projects', id],
-  ['products', 'Products', 'projects', id, 'products'],
-  ['ontology', 'Ontology', 'projects', id, 'ontology'],
-  ['relations', 'Relations', 'projects', id, 'relations'],
-  ['pipelines', 'Pipelines', 'projects', id, 'pipelines'],
-  ['channels', 'Channels', 'projects', id, 'channels'],
-  ['updates', 'Updates', 'projects', id, 'updates'],
-  ['events', 'Events', 'projects', id, 'events'],
-  ['key', 'API access', 'projects', id, 'api-access'],
-  ['settings', 'Settings', 'projects', id, 'settings'],
+  ['start', t('Start'), 'projects', id],
+  ['products', t('Products'), 'projects', id, 'products'],
+  ['ontology', t('Ontology'), 'projects', id, 'ontology'],
+  ['relations', t('Relations'), 'projects', id, 'relations'],
+  ['pipelines', t('Pipelines'), 'projects', id, 'pipelines'],
+  ['channels', t('Channels'), 'projects', id, 'channels'],
+  ['updates', t('Updates'), 'projects', id, 'updates'],
+  ['events', t('Events'), 'projects', id, 'events'],
+  ['key', t('API access'), 'projects', id, 'api-access'],
+  ['settings', t('Settings'), 'projects', id, 'settings'],
 ];
 
 /** Navigation and content; the same for every view of somebody who is signed in. */
@@ -41,14 +43,14 @@ export function AppShell({ children }: { children: ReactNode }) {
   return (
     <>
       <button type="button" className="skip" onClick={() => document.getElementById('main')?.focus()}>
-        Skip to the content
+        {t('Skip to the content')}
       </button>
       <header className="top">
         <Brand />
-        <IconButton icon="menu" label="Open the navigation" onClick={() => setOpen(true)} />
+        <IconButton icon="menu" label={t('Open the navigation')} onClick={() => setOpen(true)} />
       </header>
       <div className="app-shell">
-        <aside aria-label="Navigation">
+        <aside aria-label={t('Navigation')}>
           <Side />
         </aside>
         <main ref={main} id="main" className="main" tabIndex={-1}>
@@ -58,7 +60,7 @@ export function AppShell({ children }: { children: ReactNode }) {
       <Dialog.Root open={isOpen} onOpenChange={setOpen}>
         <Dialog.Portal>
           <Dialog.Backdrop className="backdrop" />
-          <Dialog.Popup className="drawer" aria-label="Navigation">
+          <Dialog.Popup className="drawer" aria-label={t('Navigation')}>
             <Side onLeave={() => setOpen(false)} />
           </Dialog.Popup>
         </Dialog.Portal>
@@ -99,7 +101,9 @@ function Side({ onLeave }: { onLeave?: () => void }) {
   const [first, id] = parts;
   const isProject = first === 'projects' && id !== undefined && id !== 'new';
   const account: readonly Entry[] =
-    who?.kind === 'user' ? [...ACCOUNT, ['users', 'Account', 'account']] : ACCOUNT;
+    who?.kind === 'user'
+      ? [...listAccountEntries(), ['users', t('Account'), 'account']]
+      : listAccountEntries();
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions lint/a11y/useKeyWithClickEvents: links inside close the drawer
     <div
@@ -107,14 +111,14 @@ function Side({ onLeave }: { onLeave?: () => void }) {
       onClick={(event) => event.target instanceof Element && event.target.closest('a') && onLeave?.()}
     >
       <Brand />
-      <nav className="nav" aria-label="Account">
+      <nav className="nav" aria-label={t('Account')}>
         {account.map((entry) => (
           <NavLink key={entry[1]} entry={entry} />
         ))}
         {/* In a tab of its own: whoever came with a key would lose it with the page. */}
         <a href="/docs/" target="_blank" rel="noopener">
           <Icon name="log" />
-          Documentation
+          {t('Documentation')}
         </a>
       </nav>
       {isProject && <ProjectNav id={id} />}
@@ -128,13 +132,13 @@ function ProjectNav({ id }: { id: string }) {
   const present = projects.data?.find((project) => String(project.id) === id);
   const others = projects.data?.filter((project) => String(project.id) !== id) ?? [];
   return (
-    <nav className="nav" aria-label="Project">
+    <nav className="nav" aria-label={t('Project')}>
       <div className="row spread nav-title">
-        <span className="cut">{present?.name ?? `Project ${id}`}</span>
+        <span className="cut">{present?.name ?? t('Project {id}', { id })}</span>
         {others.length > 0 && (
           <Menu
-            label="Switch project"
-            trigger={<IconButton icon="down" label="Switch project" />}
+            label={t('Switch project')}
+            trigger={<IconButton icon="down" label={t('Switch project')} />}
             entries={others.map((project) => ({ words: project.name, href: linkTo('projects', project.id) }))}
           />
         )}
@@ -166,19 +170,20 @@ function Foot() {
   const { who, signOut } = useSession();
   const [theme, setTheme] = useTheme();
   const tell = useTell();
-  const name = who?.kind === 'user' ? who.session.user.name : 'Signed in by key';
+  const name = who?.kind === 'user' ? who.session.user.name : t('Signed in by key');
   return (
     <div className="side-foot">
       <span className="soft small cut nav-title">{name}</span>
       <div className="row">
         <Button icon="leave" look="quiet" onClick={() => void signOut().catch(tell.bad)}>
-          Sign out
+          {t('Sign out')}
         </Button>
         <Button icon="theme" look="quiet" onClick={() => setTheme(NEXT_THEME[theme])}>
-          <span className="hidden">Colours: </span>
-          {theme === 'system' ? 'Auto' : theme === 'light' ? 'Light' : 'Dark'}
+          <span className="hidden">{t('Colours:')} </span>
+          {theme === 'system' ? t('Auto') : theme === 'light' ? t('Light') : t('Dark')}
         </Button>
       </div>
+      <LanguageField />
     </div>
   );
 }

@@ -1,5 +1,6 @@
 import type { ComponentProps, MouseEvent, ReactNode } from 'react';
 import { useEffect, useState } from 'react';
+import { t } from '../languages/text.ts';
 import { Icon, type IconName } from './icon.tsx';
 
 type Look = 'plain' | 'primary' | 'danger' | 'quiet';
@@ -29,7 +30,7 @@ export function Button({
       className={classes(look)}
     >
       {icon && <Icon name={icon} />}
-      {busy ? 'One moment …' : children}
+      {busy ? t('One moment …') : children}
     </button>
   );
 }
@@ -69,12 +70,12 @@ export function CopyButton({ text, label, words }: { text: string; label: string
     <button
       type="button"
       className={words ? 'button' : 'button quiet icon'}
-      aria-label={isCopied ? 'Copied' : label}
+      aria-label={isCopied ? t('Copied') : label}
       title={label}
       onClick={() => void copy()}
     >
       <Icon name={isCopied ? 'check' : 'copy'} />
-      {words && (isCopied ? 'Copied' : words)}
+      {words && (isCopied ? t('Copied') : words)}
     </button>
   );
 }

@@ -1,12 +1,13 @@
 import type { Task } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { capital } from '../rules/format.ts';
+import { t } from '../languages/text.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRights } from '../state/session.tsx';
 import { LinkButton } from './button.tsx';
 import type { Defined } from './forms/saving.ts';
+import { nameList, nameOne } from './forms/saving.ts';
 import type { IconName } from './icon.tsx';
 import { Answer, Card, Empty, Page } from './page.tsx';
 import { Ago, TaskStatus } from './show.tsx';
@@ -50,12 +51,12 @@ export function DefinitionList<One extends Named>({ what, icon, about, hint, ...
   });
   const create = canChange && (
     <LinkButton icon="plus" look="primary" href={linkTo('projects', project.id, `${what}s`, 'new')}>
-      New {what}
+      {t('New {what}', { what })}
     </LinkButton>
   );
   return (
     <Page
-      title={capital(`${what}s`)}
+      title={nameList(what)}
       crumbs={[[project.name, linkTo('projects', project.id)]]}
       about={about}
       actions={create}
@@ -64,7 +65,7 @@ export function DefinitionList<One extends Named>({ what, icon, about, hint, ...
         {(list) => (
           <Card isBare>
             {list.length === 0 ? (
-              <Empty icon={icon} title={`No ${what} yet`}>
+              <Empty icon={icon} title={t('No {what} yet', { what })}>
                 <p>{hint}</p>
                 {create}
               </Empty>
@@ -90,7 +91,7 @@ function Table<One extends Named>({ list, what, describe, columns }: TableShape<
       <table className="table">
         <thead>
           <tr>
-            <th>{capital(what)}</th>
+            <th>{nameOne(what)}</th>
             {columns.map(({ title, className }) => (
               <th key={title} className={className}>
                 {title}
@@ -128,7 +129,7 @@ interface LastTask {
 
 /** What became of the last run of a definition. */
 export function LastTaskNote({ task, children }: { task: LastTask | null; children: ReactNode }) {
-  if (task === null) return <span className="soft">never</span>;
+  if (task === null) return <span className="soft">{t('never')}</span>;
   return (
     <>
       <span className="row">

@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
+import { t } from '../languages/text.ts';
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo } from '../state/route.ts';
 import { Button } from './button.tsx';
@@ -29,11 +30,11 @@ export function DeleteButton({
   return (
     <>
       <Button look="danger" onClick={() => setOpen(true)}>
-        Delete …
+        {t('Delete …')}
       </Button>
       <FormDialog
-        title={`Delete ${name}`}
-        action={`Delete the ${what}`}
+        title={t('Delete {name}', { name })}
+        action={t('Delete the {what}', { what })}
         isDanger
         isOpen={isOpen}
         onClose={() => setOpen(false)}

@@ -1,5 +1,6 @@
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { type FormEvent, type ReactNode, useRef, useState } from 'react';
+import { t } from '../languages/text.ts';
 import { Button, IconButton } from './button.tsx';
 import { ErrorNote } from './page.tsx';
 
@@ -26,7 +27,7 @@ export function Dialog({ title, isOpen, onClose, isWide, isFirm, children }: Dia
         >
           <div className="row spread">
             <Base.Title>{title}</Base.Title>
-            {!isFirm && <Base.Close render={<IconButton icon="cross" label="Close" />} />}
+            {!isFirm && <Base.Close render={<IconButton icon="cross" label={t('Close')} />} />}
           </div>
           {children}
         </Base.Popup>
@@ -85,7 +86,7 @@ export function FormDialog({
         {children}
         <ErrorNote error={error} />
         <div className="dialog-foot">
-          <Button onClick={close}>{isReadOnly ? 'Close' : 'Cancel'}</Button>
+          <Button onClick={close}>{isReadOnly ? t('Close') : t('Cancel')}</Button>
           {!isReadOnly && (
             <Button type="submit" look={isDanger ? 'danger' : 'primary'} busy={isBusy} disabled={!canSubmit}>
               {action}

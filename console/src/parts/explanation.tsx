@@ -1,5 +1,7 @@
 import type { RelationExplanation } from '@relata/client';
-import { nameOperator } from '../rules/filters.ts';
+import { rich } from '../languages/rich.tsx';
+import { t } from '../languages/text.ts';
+import { sayComparison } from '../rules/filters.ts';
 import { type Lack, listLacks, type Pair, readSide, type Verdict } from '../rules/verdicts.ts';
 import { Icon } from './icon.tsx';
 
@@ -13,18 +15,21 @@ export function Explanation({ found, pair }: { found: RelationExplanation; pair:
       {!related && <Lacks lacks={listLacks(found, pair)} />}
       {listed && (
         <p>
-          Listed by <span className="mono">{listed.by}</span>, at position {listed.position}.
+          {rich('Listed by {by}, at position {position}.', {
+            by: <span className="mono">{listed.by}</span>,
+            position: listed.position,
+          })}
         </p>
       )}
-      {listed === null && <p>Neither of them lists the other one.</p>}
-      <Verdicts title={isSecondWay ? 'Result' : 'Requested product'} list={readSide(source)} />
-      <Verdicts title={isSecondWay ? 'Requested product' : 'Result'} list={readSide(target)} />
+      {listed === null && <p>{t('Neither of them lists the other one.')}</p>}
+      <Verdicts title={isSecondWay ? t('Result') : t('Requested product')} list={readSide(source)} />
+      <Verdicts title={isSecondWay ? t('Requested product') : t('Result')} list={readSide(target)} />
       <Verdicts
-        title="Match"
+        title={t('Match')}
         list={match.map((one) => ({
-          words: `${one.target} ${nameOperator(one.operator)} ${one.source}`,
+          words: sayComparison(one.target, one.operator, one.source),
           holds: one.holds,
-          values: `${one.targetValues.join(', ') || 'no value'} ↔ ${one.sourceValues.join(', ') || 'no value'}`,
+          values: `${one.targetValues.join(', ') || t('no value')} ↔ ${one.sourceValues.join(', ') || t('no value')}`,
         }))}
       />
     </div>
@@ -35,23 +40,33 @@ function Outcome({ found: { related, rank, excluded, matchType } }: { found: Rel
   return (
     <p className={related ? 'note good' : 'note warn'}>
       <strong>
-        {related ? `It is a result${rank ? `, number ${rank}` : ''}` : 'It is not a result'}
-        {matchType === 'SECOND_WAY' && ', the other way round'}
-        {excluded && `: it is the ${excluded}`}
+        {describeResult(related, rank)}
+        {matchType === 'SECOND_WAY' && t(', the other way round')}
+        {excluded === 'same product' && t(': it is the same product')}
+        {excluded === 'same group' && t(': it is the same group')}
       </strong>
     </p>
   );
+}
+
+function describeResult(isRelated: boolean, rank: number | null): string {
+  if (!isRelated) return t('It is not a result');
+  return rank ? t('It is a result, number {rank}', { rank }) : t('It is a result');
 }
 
 function Lacks({ lacks }: { lacks: readonly Lack[] }) {
   if (lacks.length === 0) return null;
   return (
     <div>
-      <h3>What would have to change</h3>
+      <h3>{t('What would have to change')}</h3>
       <ul className="stack small">
         {lacks.map(({ identifier, needs, has }) => (
           <li key={`${identifier} ${needs}`}>
-            <span className="mono">{identifier}</span>: <strong>{needs}</strong>. It has {has}.
+            {rich('{identifier}: {needs}. It has {has}.', {
+              identifier: <span className="mono">{identifier}</span>,
+              needs: <strong>{needs}</strong>,
+              has,
+            })}
           </li>
         ))}
       </ul>
@@ -76,11 +91,15 @@ function VerdictList({ list }: { list: readonly Verdict[] }) {
         <li key={at}>
           <span className={holds ? 'holds' : 'fails'}>
             <Icon name={holds ? 'check' : 'cross'} />
-            <span className="hidden">{holds ? 'holds' : 'does not hold'}</span>
+            <span className="hidden">{holds ? t('holds') : t('does not hold')}</span>
           </span>
           <div>
             {words}
-            {inner ? <VerdictList list={inner} /> : <div className="soft mono">{values || 'no value'}</div>}
+            {inner ? (
+              <VerdictList list={inner} />
+            ) : (
+              <div className="soft mono">{values || t('no value')}</div>
+            )}
           </div>
         </li>
       ))}

@@ -1,33 +1,55 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
+import { rich } from '../languages/rich.tsx';
+import { t } from '../languages/text.ts';
+import { handFile } from '../state/handed-file.ts';
 import { useProject } from '../state/project.ts';
-import { linkTo } from '../state/route.ts';
+import { goTo, linkTo } from '../state/route.ts';
 import { useRelata, useRights, useSession } from '../state/session.tsx';
 import { Button, LinkButton } from './button.tsx';
+import { FileDrop } from './file-drop.tsx';
 import { Empty, ErrorNote } from './page.tsx';
 import { Code } from './show.tsx';
 import { useTell } from './toasts.tsx';
 
 const WATCH_MS = 2_000;
 
-/** The first project teaches how products get in, and turns into the table when they arrive. */
+/** An empty project asks for a file, and turns into the table when products arrive by whatever way. */
 export function FirstProducts() {
   const project = useProject();
   const { canChange } = useRights();
   useArrival(project.id);
+  const open = (file: File) => {
+    handFile(file);
+    goTo(linkTo('projects', project.id, 'import'));
+  };
   return (
-    <Empty icon="products" title="No products yet">
-      <p>
-        Send the first ones with the calls below, or try it with example products. This page shows the catalog
-        as soon as they arrive.
-      </p>
-      {canChange && <ExampleButton />}
-      <FirstCalls />
-      <p className="small">
-        <code>npm run demo</code> starts a second service with a complete demo catalog. Example programs are
-        in <code>examples/</code>, and a <a href={linkTo('projects', project.id, 'pipelines')}>pipeline</a>{' '}
-        fetches a file by itself.
-      </p>
+    <Empty icon="products" title={t('No products yet')}>
+      {canChange && (
+        <>
+          <FileDrop label={t('Drop a file with your products, or choose one')} onFile={open}>
+            <span className="soft small">{t('CSV, Excel, JSON, XML, BMEcat, or an export of a shop')}</span>
+          </FileDrop>
+          <p>{t('You see the catalog as it would be before anything is stored.')}</p>
+          <ExampleButton />
+        </>
+      )}
+      <details>
+        <summary>{t('For developers')}</summary>
+        <p>
+          {t('Send the first products with these calls. This page shows the catalog as soon as they arrive.')}
+        </p>
+        <FirstCalls />
+        <p className="small">
+          {rich(
+            '<code>npm run demo</code> starts a second service with a complete demo catalog. Example programs are in <code>examples/</code>, and a <link>pipeline</link> fetches a file by itself.',
+            {
+              code: (words) => <code>{words}</code>,
+              link: (words) => <a href={linkTo('projects', project.id, 'pipelines')}>{words}</a>,
+            },
+          )}
+        </p>
+      </details>
     </Empty>
   );
 }
@@ -60,15 +82,16 @@ function ExampleButton() {
     setBusy(true);
     const { loadExample } = await import('../state/example.ts');
     await loadExample(relata, project.id).then(
-      () => tell.good('The example products are in', 'A relation “Bits for this drill” came with them.'),
+      () =>
+        tell.good(t('The example products are in'), t('A relation “Bits for this drill” came with them.')),
       tell.bad,
     );
     setBusy(false);
     await queries.invalidateQueries();
   };
   return (
-    <Button look="primary" busy={isBusy} onClick={() => void load()}>
-      Load example products
+    <Button busy={isBusy} onClick={() => void load()}>
+      {t('Load example products')}
     </Button>
   );
 }
@@ -83,7 +106,7 @@ export function FirstCalls() {
   const key = who?.kind === 'key' ? who.key : made;
   const make = async () => {
     const created = await relata.apiKeys.create({
-      name: 'First products',
+      name: t('First products'),
       scope: { type: 'project', id: project.id },
       access: 'write',
     });
@@ -91,21 +114,21 @@ export function FirstCalls() {
   };
   return (
     <div className="stack" style={{ width: 'min(100%, 46rem)', textAlign: 'left' }}>
-      <Code label="Send the first products" text={firstCall(project.id, key ?? 'YOUR-KEY')} />
+      <Code label={t('Send the first products')} text={firstCall(project.id, key ?? 'YOUR-KEY')} />
       <ErrorNote error={error} />
       {key === undefined && canChange && (
         <div className="row">
           <Button icon="key" onClick={() => void make().catch(setError)}>
-            Create a key and use it in
+            {t('Create a key and use it in')}
           </Button>
           <LinkButton look="quiet" href={linkTo('projects', project.id, 'api-access')}>
-            API access
+            {t('API access')}
           </LinkButton>
         </div>
       )}
       {made !== undefined && (
         <p className="soft small">
-          The key “First products” is shown only now. You can delete it under API access.
+          {t('The key “First products” is shown only now. You can delete it under API access.')}
         </p>
       )}
     </div>

@@ -1,5 +1,6 @@
 import { RelataError } from '@relata/client';
 import { type ReactNode, useEffect } from 'react';
+import { t } from '../languages/text.ts';
 import { readDetail, sayRefusal } from '../state/mistakes.ts';
 import { Icon, type IconName } from './icon.tsx';
 
@@ -41,7 +42,7 @@ export function Page({
 
 function Crumbs({ crumbs }: { crumbs: readonly Crumb[] }) {
   return (
-    <nav className="crumbs" aria-label="Where you are">
+    <nav className="crumbs" aria-label={t('Where you are')}>
       {crumbs.map(([words, href], at) => (
         <span key={words}>
           {at > 0 && <span aria-hidden="true">› </span>}
@@ -105,12 +106,12 @@ export function ErrorNote({ error }: { error: unknown }) {
           ))}
         </ul>
       )}
-      {requestId && <span className="soft small">Request {requestId}</span>}
+      {requestId && <span className="soft small">{t('Request {requestId}', { requestId })}</span>}
     </div>
   );
 }
 
-export function Loading({ words = 'Loading …' }: { words?: string }) {
+export function Loading({ words = t('Loading …') }: { words?: string }) {
   return (
     <p className="soft" role="status">
       {words}
@@ -140,7 +141,7 @@ export function Renewed({ isOld, children }: { isOld: boolean; children: ReactNo
   return (
     <div className="stack wide" aria-busy={isOld}>
       {children}
-      {isOld && <p className="soft small">Updating …</p>}
+      {isOld && <p className="soft small">{t('Updating …')}</p>}
     </div>
   );
 }

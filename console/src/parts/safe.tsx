@@ -1,4 +1,5 @@
 import { Component, type ReactNode } from 'react';
+import { t } from '../languages/text.ts';
 import { Button } from './button.tsx';
 import { Card, Empty, Page } from './page.tsx';
 
@@ -23,12 +24,12 @@ export class Safe extends Component<Shape, { error: unknown }> {
   override render() {
     if (this.state.error === undefined) return this.props.children;
     return (
-      <Page title="This page cannot be shown">
+      <Page title={t('This page cannot be shown')}>
         <Card>
-          <Empty icon="link" title="A part of the console did not arrive">
-            <p>The service may be away, or it may just have been updated.</p>
+          <Empty icon="link" title={t('A part of the console did not arrive')}>
+            <p>{t('The service may be away, or it may just have been updated.')}</p>
             <Button look="primary" onClick={() => location.reload()}>
-              Try again
+              {t('Try again')}
             </Button>
           </Empty>
         </Card>

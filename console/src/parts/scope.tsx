@@ -1,4 +1,5 @@
 import type { ApiKey } from '@relata/client';
+import { t } from '../languages/text.ts';
 import { useGroups, useProject, useProjects } from '../state/project.ts';
 import { useRights } from '../state/session.tsx';
 import { SelectField } from './forms/field.tsx';
@@ -19,7 +20,7 @@ function useNames(): (scope: PartShape) => string {
   };
 }
 
-const kindOf = ({ type }: PartShape) => (type === 'project' ? 'project' : 'group');
+const kindOf = ({ type }: PartShape) => (type === 'project' ? t('project') : t('group'));
 
 /** @returns the name of a group or project and which of both it is */
 export function useScopeName(): (scope: PartShape) => string {
@@ -30,7 +31,7 @@ export function useScopeName(): (scope: PartShape) => string {
 /** What a key or an endpoint is for, in words. */
 export function Scope({ scope }: { scope: ScopeShape }) {
   const nameOf = useNames();
-  if (scope.type === 'account') return <>the account</>;
+  if (scope.type === 'account') return <>{t('the account')}</>;
   return (
     <>
       {nameOf(scope)} <span className="soft small">{kindOf(scope)}</span>
@@ -57,16 +58,16 @@ export function ScopeField({
   const project = useProject();
   const groups = useGroups();
   const { canManageAccountKeys, canChangeGroup } = useRights();
-  const group = groups.data?.find(({ id }) => id === project.projectGroupId)?.name ?? 'its group';
+  const group = groups.data?.find(({ id }) => id === project.projectGroupId)?.name ?? t('its group');
   return (
     <SelectField
       label={label}
       choices={[
-        ['project', `${project.name} (this project)`],
+        ['project', t('{name} (this project)', { name: project.name })],
         ...(canChangeGroup(project.projectGroupId)
-          ? [['project-group', `${group} (its group)`] as const]
+          ? [['project-group', t('{group} (its group)', { group })] as const]
           : []),
-        ...(canManageAccountKeys ? [['account', 'the whole account'] as const] : []),
+        ...(canManageAccountKeys ? [['account', t('the whole account')] as const] : []),
       ]}
       value={value}
       onChange={(event) => onChange(event.target.value)}

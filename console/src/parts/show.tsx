@@ -1,11 +1,12 @@
 import type { Task } from '@relata/client';
 import { type ReactNode, useState } from 'react';
+import { t } from '../languages/text.ts';
 import { formatAgo, formatMoment, formatPercent, safeUrl } from '../rules/format.ts';
 import { CopyButton } from './button.tsx';
 
 /** An instant as people say it; the exact one on pointing. */
 export function Ago({ at }: { at: number | null | undefined }) {
-  if (!at) return <span className="soft">never</span>;
+  if (!at) return <span className="soft">{t('never')}</span>;
   return (
     <time dateTime={new Date(at).toISOString()} title={formatMoment(at)} className="nowrap">
       {formatAgo(at)}
@@ -13,16 +14,17 @@ export function Ago({ at }: { at: number | null | undefined }) {
   );
 }
 
-const LOOKS = {
-  PENDING: ['', 'waiting'],
-  RUNNING: ['busy', 'running'],
-  FINISHED: ['good', 'finished'],
-  FAILED: ['bad', 'failed'],
-  CANCELLED: ['warn', 'cancelled'],
-} as const;
+const listLooks = () =>
+  ({
+    PENDING: ['', t('waiting')],
+    RUNNING: ['busy', t('running')],
+    FINISHED: ['good', t('finished')],
+    FAILED: ['bad', t('failed')],
+    CANCELLED: ['warn', t('cancelled')],
+  }) as const;
 
 export function TaskStatus({ task }: { task: Pick<Task, 'taskStatus'> }) {
-  const [look, words] = LOOKS[task.taskStatus];
+  const [look, words] = listLooks()[task.taskStatus];
   return <span className={`badge ${look}`}>{words}</span>;
 }
 
@@ -49,7 +51,7 @@ export function Code({ text, label }: { text: string; label: string }) {
       <pre tabIndex={0} role="group" aria-label={label}>
         {text}
       </pre>
-      <CopyButton text={text} label={`Copy: ${label}`} />
+      <CopyButton text={text} label={t('Copy: {label}', { label })} />
     </div>
   );
 }
@@ -71,8 +73,8 @@ export function Pairs({ pairs }: { pairs: readonly (readonly [name: string, valu
 export function MappingJson({ mapping }: { mapping: object }) {
   return (
     <details>
-      <summary>Mapping</summary>
-      <Code label="The mapping as JSON" text={JSON.stringify(mapping, null, 2)} />
+      <summary>{t('Mapping')}</summary>
+      <Code label={t('The mapping as JSON')} text={JSON.stringify(mapping, null, 2)} />
     </details>
   );
 }

@@ -1,7 +1,8 @@
 import type { Task } from '@relata/client';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { capital, formatDuration } from '../rules/format.ts';
+import { t } from '../languages/text.ts';
+import { formatDuration } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { Button } from './button.tsx';
@@ -26,7 +27,7 @@ interface Page {
 interface HistoryShape<Run extends Ran> {
   title: string;
   /** What one of them is called. */
-  noun: string;
+  noun: 'run' | 'build';
   /** Names the definition and the last one: when it has another, or that has ended, so has its history. */
   queryKey: readonly unknown[];
   isBusy: boolean;
@@ -58,7 +59,7 @@ export function TaskHistory<Run extends Ran>({ title, queryKey, isBusy, read, ..
             {runs.hasNextPage && (
               <div className="grid-foot">
                 <Button busy={runs.isFetchingNextPage} onClick={() => void runs.fetchNextPage()}>
-                  Show older ones
+                  {t('Show older ones')}
                 </Button>
               </div>
             )}
@@ -81,11 +82,11 @@ function HistoryTable<Run extends Ran>({ runs, noun, startedBy, describe }: Tabl
       <table className="table">
         <thead>
           <tr>
-            <th>{capital(noun)}</th>
-            <th>Status</th>
-            <th>Counts</th>
-            <th className="wide-only">Started</th>
-            <th className="wide-only number">Took</th>
+            <th>{t('{noun, select, run {Run} other {Build}}', { noun })}</th>
+            <th>{t('Status')}</th>
+            <th>{t('Counts')}</th>
+            <th className="wide-only">{t('Started')}</th>
+            <th className="wide-only number">{t('Took')}</th>
           </tr>
         </thead>
         <tbody>
@@ -99,7 +100,7 @@ function HistoryTable<Run extends Ran>({ runs, noun, startedBy, describe }: Tabl
               <td>
                 <TaskStatus task={run.task} />
                 {run.task.finishTime === null && (
-                  <Meter share={run.task.progress / 100} label={`Progress of the ${noun}`} />
+                  <Meter share={run.task.progress / 100} label={t('Progress of the {noun}', { noun })} />
                 )}
               </td>
               <td>

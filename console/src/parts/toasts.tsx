@@ -1,5 +1,6 @@
 import { Toast } from '@base-ui/react/toast';
 import type { ReactNode } from 'react';
+import { t } from '../languages/text.ts';
 import { IconButton } from './button.tsx';
 
 /** As long as it takes to see what one has done, and to reach the button. */
@@ -28,7 +29,7 @@ function ToastList() {
         <Toast.Description className="soft small" render={<p />} />
         {toast.actionProps && <Toast.Action className="button" />}
       </div>
-      <Toast.Close render={<IconButton icon="cross" label="Dismiss" />} />
+      <Toast.Close render={<IconButton icon="cross" label={t('Dismiss')} />} />
     </Toast.Root>
   ));
 }
@@ -52,7 +53,12 @@ export function useTell() {
         close(id);
         void undo().catch(bad);
       };
-      const id = add({ title, type: 'good', timeout: UNDO_MS, actionProps: { children: 'Undo', onClick } });
+      const id = add({
+        title,
+        type: 'good',
+        timeout: UNDO_MS,
+        actionProps: { children: t('Undo'), onClick },
+      });
     },
   };
 }

@@ -1,4 +1,5 @@
 import { type ReactNode, useState } from 'react';
+import { t } from '../languages/text.ts';
 import { useRights } from '../state/session.tsx';
 import { Button } from './button.tsx';
 import { FormDialog } from './dialog.tsx';
@@ -9,7 +10,7 @@ import { useTell } from './toasts.tsx';
 interface UrlShape {
   title: string;
   /** Whose URL it is. */
-  of: string;
+  of: 'webhook' | 'channel';
   url: string;
   /** What happens to the present one. */
   warning: string;
@@ -24,15 +25,18 @@ export function UrlCard({ title, of, url, warning, renew, children }: UrlShape) 
   const [isOpen, setOpen] = useState(false);
   const submit = async () => {
     await renew();
-    tell.good(`The ${of} has a new URL`);
+    tell.good(t('The {of} has a new URL', { of }));
   };
   return (
-    <Card title={title} actions={canChange && <Button onClick={() => setOpen(true)}>New URL …</Button>}>
+    <Card
+      title={title}
+      actions={canChange && <Button onClick={() => setOpen(true)}>{t('New URL …')}</Button>}
+    >
       {children}
-      <Code label={`The URL of the ${of}`} text={url} />
+      <Code label={t('The URL of the {of}', { of })} text={url} />
       <FormDialog
-        title={`Change the URL of the ${of}`}
-        action="Create a new URL"
+        title={t('Change the URL of the {of}', { of })}
+        action={t('Create a new URL')}
         isDanger
         isOpen={isOpen}
         onClose={() => setOpen(false)}

@@ -1,4 +1,5 @@
 import type { MappedColumn, Mapping } from '@relata/client';
+import { t } from '../languages/text.ts';
 import { IconButton } from '../parts/button.tsx';
 import { NameField, SwitchField } from '../parts/forms/field.tsx';
 import { ColumnField } from './pipeline-column.tsx';
@@ -32,33 +33,33 @@ export function MappedAttributesFields({ mapping, columns, onChange }: Shape) {
   const free = columns.filter((column) => !(column in chosen));
   return (
     <fieldset className="stack">
-      <legend className="label">Attributes</legend>
+      <legend className="label">{t('Attributes')}</legend>
       <SwitchField
-        label="All other columns"
-        hint="Each under its own name."
+        label={t('All other columns')}
+        hint={t('Each under its own name.')}
         checked={hasRest}
         onChange={(isOn) => put(entries, isOn)}
       />
       {entries.map(([key, spec], at) => (
         <div key={key} className="filter-row named-value">
           <NameField
-            label={`Name of the attribute ${key}`}
+            label={t('Name of the attribute {key}', { key })}
             value={key}
             onChange={(next) => rename(at, next)}
           />
           <ColumnField
-            label={`Column of ${key}`}
+            label={t('Column of {key}', { key })}
             isQuiet
             columns={columns}
             // A list of columns is shown as what only the JSON says.
             spec={Array.isArray(spec) ? {} : (spec as MappedColumn)}
             onChange={(next) => choose(at, next)}
           />
-          <IconButton icon="cross" label={`Remove ${key}`} onClick={() => choose(at, undefined)} />
+          <IconButton icon="cross" label={t('Remove {key}', { key })} onClick={() => choose(at, undefined)} />
         </div>
       ))}
       <ColumnField
-        label="Another attribute, from the column"
+        label={t('Another attribute, from the column')}
         columns={free}
         spec={undefined}
         onChange={(spec) => {

@@ -1,4 +1,5 @@
 import type { MappedColumn } from '@relata/client';
+import { t } from '../languages/text.ts';
 import { type Choice, SelectField } from '../parts/forms/field.tsx';
 import { columnOf, withColumn } from './pipeline-draft.ts';
 
@@ -28,8 +29,8 @@ export function ColumnField({ columns, spec, onChange, ...rest }: ColumnShape) {
   return (
     <SelectField
       {...rest}
-      hint={isMore ? `changed on the way: ${describeChange(spec)}` : undefined}
-      choices={present === undefined ? [...choices, [NOT_SIMPLE, 'as the JSON says']] : choices}
+      hint={isMore ? t('changed on the way: {changes}', { changes: describeChange(spec) }) : undefined}
+      choices={present === undefined ? [...choices, [NOT_SIMPLE, t('as the JSON says')]] : choices}
       value={present ?? NOT_SIMPLE}
       onChange={({ target }) => {
         if (target.value !== NOT_SIMPLE) onChange(withColumn(spec, target.value));

@@ -1,4 +1,5 @@
 /** Pipelines in the words of the console. Source: docs/interface.md §13. */
+
 import {
   choices,
   type MappedColumn,
@@ -8,14 +9,15 @@ import {
   type PipelineFormat,
   type RunCounts,
 } from '@relata/client';
+import { t } from '../languages/text.ts';
 import type { PartNames } from '../rules/changes.ts';
-import { findChoice, toChoice } from '../rules/choices.ts';
-import { countOf, formatCount } from '../rules/format.ts';
+import { findChoice, labelOf, toChoice } from '../rules/choices.ts';
+import { formatCount } from '../rules/format.ts';
 import { describeSchedule } from '../rules/schedule.ts';
 import type { Typed } from '../rules/typed.ts';
 
-export const FORMATS = choices.PipelineFormat.map(toChoice);
-export const SOURCES = choices.PipelineSource.map(toChoice);
+export const listFormats = () => choices.PipelineFormat.map(toChoice);
+export const listSources = () => choices.PipelineSource.map(toChoice);
 
 /** @returns the format that a name ends like, packed or not: `feed.xml.gz` is xml */
 export function guessFormat(fileName: string): PipelineFormat['type'] | undefined {
@@ -30,13 +32,19 @@ export function needOfMapping({ format, mode }: Pick<PipelineDefinition, 'format
   return need === 'own' && mode === 'links' ? 'needed' : need;
 }
 
-export const MODES = [
-  ['full', 'Full: the file is the whole catalog'],
-  ['incremental', 'Incremental: products are added and replaced'],
-  ['partial', 'Partial: only mapped fields are changed'],
-  ['delete', 'Delete: the products in the file are deleted'],
-  ['links', 'Links: the file lists what goes with what'],
-] as const;
+export const listModes = () =>
+  [
+    ['full', t('Full: the file is the whole catalog')],
+    ['incremental', t('Incremental: products are added and replaced')],
+    ['partial', t('Partial: only mapped fields are changed')],
+    ['delete', t('Delete: the products in the file are deleted')],
+    ['links', t('Links: the file lists what goes with what')],
+  ] as const;
+
+export const nameMode = (mode: PipelineDefinition['mode']): string =>
+  t('{mode, select, full {full} incremental {incremental} partial {partial} delete {delete} other {links}}', {
+    mode,
+  });
 
 /** In a project without products it starts as a full update, which creates the attributes. */
 export const EMPTY_PIPELINE: PipelineDefinition = {
@@ -50,38 +58,55 @@ export const EMPTY_PIPELINE: PipelineDefinition = {
   minProducts: 1,
 };
 
-export const PIPELINE_PARTS: PartNames<PipelineDefinition> = {
-  ...{ name: 'Name', mode: 'Mode', relationId: 'Relation', source: 'Source', format: 'Format' },
-  ...{ mapping: 'Mapping', trigger: 'Runs start', onRejectedRow: 'Rows that make no product' },
-  ...{ minProducts: 'Minimum products', maxDeletePercent: 'Delete guard, in %' },
-};
+export const nameParts = (): PartNames<PipelineDefinition> => ({
+  ...{
+    name: t('Name'),
+    mode: t('Mode'),
+    relationId: t('Relation'),
+    source: t('Source'),
+    format: t('Format'),
+  },
+  ...{ mapping: t('Mapping'), trigger: t('Runs start'), onRejectedRow: t('Rows that make no product') },
+  ...{ minProducts: t('Minimum products'), maxDeletePercent: t('Delete guard, in %') },
+});
 
 type Kind = Pick<Pipeline, 'source' | 'trigger'>;
 
 export function describeSource({ source }: Kind): string {
   if (source.type === 'http') return source.url;
-  if (source.type === 'directory') return `files ${source.pattern}`;
-  if (source.type === 'sftp') return `${source.path} on ${source.host}`;
-  return source.type === 's3' ? `${source.key} in bucket ${source.bucket}` : 'a file sent in';
+  if (source.type === 'directory') return t('files {pattern}', { pattern: source.pattern });
+  if (source.type === 'sftp') return t('{path} on {host}', { path: source.path, host: source.host });
+  return source.type === 's3'
+    ? t('{key} in bucket {bucket}', { key: source.key, bucket: source.bucket })
+    : t('a file sent in');
 }
 
 export function describeTrigger({ trigger, source }: Kind): string {
   if (trigger.type === 'schedule') return describeSchedule(trigger);
   if (trigger.type === 'webhook') return 'webhook';
-  return source.type === 'upload' ? 'each file' : 'by hand';
+  return source.type === 'upload' ? t('each file') : t('by hand');
 }
 
-export const nameFormat = (format: Typed): string =>
-  findChoice('PipelineFormat', format)?.label ?? format.type;
+export const nameFormat = (format: Typed): string => labelOf('PipelineFormat', format);
+
+const listCounted = () =>
+  [
+    ['created', t('created')],
+    ['changed', t('changed')],
+    ['unchanged', t('unchanged')],
+    ['deleted', t('deleted')],
+    ['rejected', t('rejected')],
+    ['filtered', t('filtered')],
+  ] as const;
 
 /** What a run did, without what is zero. */
 export function describeCounts(counts: RunCounts | null): string {
   if (counts === null) return '';
-  if (counts.nothingNew) return 'nothing new';
-  const words = (['created', 'changed', 'unchanged', 'deleted', 'rejected', 'filtered'] as const)
-    .filter((name) => counts[name] > 0)
-    .map((name) => `${formatCount(counts[name])} ${name}`);
-  return words.join(', ') || countOf(counts.rows, 'row');
+  if (counts.nothingNew) return t('nothing new');
+  const words = listCounted()
+    .filter(([name]) => counts[name] > 0)
+    .map(([name, word]) => `${formatCount(counts[name])} ${word}`);
+  return words.join(', ') || t('{count, plural, one {# row} other {# rows}}', { count: counts.rows });
 }
 
 /** @returns the one column that is taken; undefined where it is not as simple */

@@ -8,7 +8,7 @@ import { Answer } from '../parts/page.tsx';
 import { useProject } from '../state/project.ts';
 import { useRoute } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
-import { EMPTY_PIPELINE, PIPELINE_PARTS } from './pipeline-draft.ts';
+import { EMPTY_PIPELINE, nameParts } from './pipeline-draft.ts';
 import { BasicsCard, GuardsCard, TriggerCard } from './pipeline-form.tsx';
 import { FormatCard } from './pipeline-format.tsx';
 import { MappingCard } from './pipeline-mapping.tsx';
@@ -53,7 +53,7 @@ interface EditorShape {
 
 function Editor({ stored, isFirst = false }: EditorShape) {
   const empty: PipelineDefinition = { ...EMPTY_PIPELINE, mode: isFirst ? 'full' : 'incremental' };
-  const edited = useDraft<PipelineDefinition>(stored, empty, PIPELINE_PARTS);
+  const edited = useDraft<PipelineDefinition>(stored, empty, nameParts());
   const { draft, change } = edited;
   const tried = usePipelinePreview(draft, { pipelineId: stored?.value.id, onChange: change });
   const saving = useSave(stored?.value.id, edited);

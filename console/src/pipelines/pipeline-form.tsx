@@ -1,10 +1,11 @@
 import type { PipelineDefinition, PipelineTrigger } from '@relata/client';
+import { t } from '../languages/text.ts';
 import { NumberField, SelectField, TextField } from '../parts/forms/field.tsx';
 import { ScheduleFields, startSchedule } from '../parts/forms/schedule-fields.tsx';
 import { Card } from '../parts/page.tsx';
 import { withOption } from '../rules/typed.ts';
 import { useMistake } from '../state/mistakes.ts';
-import { MODES } from './pipeline-draft.ts';
+import { listModes } from './pipeline-draft.ts';
 import { LinkedRelationField } from './pipeline-links.tsx';
 
 export interface PipelineShape {
@@ -20,19 +21,19 @@ export function BasicsCard({ draft, onChange }: PipelineShape) {
     onChange({ mode, ...(isOther && { mapping: undefined, relationId: undefined }) });
   };
   return (
-    <Card title="Pipeline">
+    <Card title={t('Pipeline')}>
       <div className="fields">
         <TextField
-          label="Name"
+          label={t('Name')}
           value={draft.name}
           maxLength={255}
-          placeholder="Nightly catalog"
+          placeholder={t('Nightly catalog')}
           mistake={mistake('/name')}
           onChange={(event) => onChange({ name: event.target.value })}
         />
         <SelectField
-          label="Mode"
-          choices={MODES}
+          label={t('Mode')}
+          choices={listModes()}
           value={draft.mode}
           onChange={(event) => setMode(event.target.value as PipelineDefinition['mode'])}
         />
@@ -42,11 +43,12 @@ export function BasicsCard({ draft, onChange }: PipelineShape) {
   );
 }
 
-const TRIGGERS = [
-  ['manual', 'Manual'],
-  ['schedule', 'Schedule'],
-  ['webhook', 'Webhook'],
-] as const;
+const listTriggers = () =>
+  [
+    ['manual', t('Manual')],
+    ['schedule', t('Schedule')],
+    ['webhook', t('Webhook')],
+  ] as const;
 
 const DEFAULT_SECONDS = 3_600;
 
@@ -63,12 +65,12 @@ export function TriggerCard({ draft, onChange }: PipelineShape) {
   const isUpload = source.type === 'upload';
   const set = (name: string, value: unknown) => onChange({ trigger: withOption(trigger, name, value) });
   return (
-    <Card title="Trigger">
-      {isUpload && <p className="soft">Each uploaded file also starts a run.</p>}
+    <Card title={t('Trigger')}>
+      {isUpload && <p className="soft">{t('Each uploaded file also starts a run.')}</p>}
       <div className="fields">
         <SelectField
-          label="Runs start"
-          choices={TRIGGERS.filter(([one]) => !isUpload || one === 'manual' || one === type)}
+          label={t('Runs start')}
+          choices={listTriggers().filter(([one]) => !isUpload || one === 'manual' || one === type)}
           value={type}
           onChange={(event) => onChange({ trigger: startTrigger(event.target.value) })}
         />
@@ -77,8 +79,8 @@ export function TriggerCard({ draft, onChange }: PipelineShape) {
         )}
         {trigger.type === 'webhook' && (
           <TextField
-            label="Seconds between two calls"
-            hint="Calls that come earlier are refused with 429."
+            label={t('Seconds between two calls')}
+            hint={t('Calls that come earlier are refused with 429.')}
             type="number"
             min={0}
             value={trigger.minSecondsBetween ?? ''}
@@ -93,11 +95,12 @@ export function TriggerCard({ draft, onChange }: PipelineShape) {
   );
 }
 
-const REJECTED = [
-  ['stop', 'The first rejected row ends the run'],
-  ['continue', 'Leave them out'],
-  ['share', 'Leave them out, up to a share'],
-] as const;
+const listRejected = () =>
+  [
+    ['stop', t('The first rejected row ends the run')],
+    ['continue', t('Leave them out')],
+    ['share', t('Leave them out, up to a share')],
+  ] as const;
 
 const DEFAULT_SHARE = 0.05;
 
@@ -108,33 +111,33 @@ export function GuardsCard({ draft, onChange }: PipelineShape) {
   const setRejected = (value: string) =>
     onChange({ onRejectedRow: value === 'share' ? DEFAULT_SHARE : (value as 'stop' | 'continue') });
   return (
-    <Card title="Guards">
+    <Card title={t('Guards')}>
       <div className="fields">
         <SelectField
-          label="Rows that make no product"
-          choices={REJECTED}
+          label={t('Rows that make no product')}
+          choices={listRejected()}
           value={isShare ? 'share' : onRejectedRow}
           mistake={isShare ? undefined : mistake('/onRejectedRow')}
           onChange={(event) => setRejected(event.target.value)}
         />
         {isShare && (
           <NumberField
-            label="Maximum of rejected rows, in %"
+            label={t('Maximum of rejected rows, in %')}
             value={Math.round(onRejectedRow * 10_000) / 100}
             mistake={mistake('/onRejectedRow')}
             onChange={(percent) => onChange({ onRejectedRow: (percent ?? 0) / 100 })}
           />
         )}
         <NumberField
-          label="Minimum products"
-          hint="A run with fewer products changes nothing."
+          label={t('Minimum products')}
+          hint={t('A run with fewer products changes nothing.')}
           value={draft.minProducts}
           mistake={mistake('/minProducts')}
           onChange={(minProducts) => onChange({ minProducts })}
         />
         <NumberField
-          label="Delete guard, in %"
-          hint="A run that would delete a larger share of the catalog changes nothing."
+          label={t('Delete guard, in %')}
+          hint={t('A run that would delete a larger share of the catalog changes nothing.')}
           value={draft.maxDeletePercent}
           mistake={mistake('/maxDeletePercent')}
           onChange={(maxDeletePercent) => onChange({ maxDeletePercent })}

@@ -1,9 +1,10 @@
 import type { PipelineFormat } from '@relata/client';
+import { t } from '../languages/text.ts';
 import { SelectField } from '../parts/forms/field.tsx';
 import { OptionFields } from '../parts/forms/option-field.tsx';
 import { Card } from '../parts/page.tsx';
 import { hintOf } from '../rules/choices.ts';
-import { FORMATS, needOfMapping } from './pipeline-draft.ts';
+import { listFormats, needOfMapping } from './pipeline-draft.ts';
 import type { PipelineShape } from './pipeline-form.tsx';
 
 type Found = Readonly<Record<string, string>> | undefined;
@@ -15,12 +16,12 @@ export function FormatCard({ draft, onChange, found }: PipelineShape & { found: 
     onChange({ format: { type }, mapping: keeps ? mapping : undefined });
   };
   return (
-    <Card title="Format">
+    <Card title={t('Format')}>
       <div className="fields">
         <SelectField
-          label="Type"
+          label={t('Type')}
           hint={hintOf('PipelineFormat', format)}
-          choices={FORMATS}
+          choices={listFormats()}
           value={format.type}
           onChange={(event) => setType(event.target.value as PipelineFormat['type'])}
         />
@@ -33,10 +34,11 @@ export function FormatCard({ draft, onChange, found }: PipelineShape & { found: 
       </div>
       {found && Object.keys(found).length > 0 && (
         <p className="soft small">
-          Detected in the file:{' '}
-          {Object.entries(found)
-            .map(([name, value]) => `${name} ${value === '\t' ? 'tab' : value}`)
-            .join(', ')}
+          {t('Detected in the file: {found}', {
+            found: Object.entries(found)
+              .map(([name, value]) => `${name} ${value === '\t' ? t('tab') : value}`)
+              .join(', '),
+          })}
         </p>
       )}
     </Card>

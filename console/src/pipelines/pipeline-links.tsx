@@ -1,5 +1,6 @@
 import type { MappedColumn, Mapping } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
+import { t } from '../languages/text.ts';
 import { SelectField, TextField } from '../parts/forms/field.tsx';
 import { useMistake } from '../state/mistakes.ts';
 import { useProject } from '../state/project.ts';
@@ -20,11 +21,11 @@ export function LinkedRelationField({ draft, onChange }: PipelineShape) {
   const listed = relations.data?.filter(({ kind }) => kind === 'links') ?? [];
   return (
     <SelectField
-      label="Relation"
+      label={t('Relation')}
       hint={
         relations.data && listed.length === 0
-          ? 'There is no relation of the kind links yet. Create one first.'
-          : 'A run replaces all of its links.'
+          ? t('There is no relation of the kind links yet. Create one first.')
+          : t('A run replaces all of its links.')
       }
       choices={[['', '—'], ...listed.map(({ id, name }) => [String(id), name] as const)]}
       value={String(draft.relationId ?? '')}
@@ -49,22 +50,22 @@ export function LinkFields({ mapping, columns, onChange }: FieldsShape) {
     <>
       <div className="fields">
         <ColumnField
-          label="Source: the product that lists others"
+          label={t('Source: the product that lists others')}
           columns={columns}
           spec={mapping.source}
           mistake={mistake('/mapping/source')}
           onChange={(source) => onChange(withField(mapping, 'source', source))}
         />
         <TextField
-          label="Separator of targets"
-          hint="Between several identifiers in one cell."
+          label={t('Separator of targets')}
+          hint={t('Between several identifiers in one cell.')}
           value={mapping.separator ?? ''}
           mistake={mistake('/mapping/separator')}
           onChange={({ target }) => onChange(withField(mapping, 'separator', target.value || undefined))}
         />
       </div>
       <ColumnsField
-        label="Targets"
+        label={t('Targets')}
         columns={columns}
         specs={mapping.targets as MappedColumn | MappedColumn[] | undefined}
         mistake={mistake('/mapping/targets')}

@@ -6,6 +6,8 @@ import type {
   PipelinePreview,
 } from '@relata/client';
 import { useState } from 'react';
+import { rich } from '../languages/rich.tsx';
+import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { AreaField, TextField } from '../parts/forms/field.tsx';
 import { Card } from '../parts/page.tsx';
@@ -34,14 +36,14 @@ export function MappingCard({ draft, onChange, preview }: PipelineShape & Previe
   const isSuggested = suggested && JSON.stringify(suggested) === JSON.stringify(mapping);
   return (
     <Card
-      title="Mapping"
+      title={t('Mapping')}
       actions={
         <>
           {need === 'own' && mapping && !isSuggested && (
-            <Button onClick={() => put(undefined)}>Use the mapping of the format</Button>
+            <Button onClick={() => put(undefined)}>{t('Use the mapping of the format')}</Button>
           )}
           {suggested && !isSuggested && (
-            <Button onClick={() => put(suggested)}>Use the suggested mapping</Button>
+            <Button onClick={() => put(suggested)}>{t('Use the suggested mapping')}</Button>
           )}
         </>
       }
@@ -49,9 +51,11 @@ export function MappingCard({ draft, onChange, preview }: PipelineShape & Previe
       {refused && <p className="mistake small">{refused}</p>}
       <OtherFormat preview={preview} onChange={onChange} />
       {isSuggested && <Reasons reasons={preview?.suggestion.reasons} />}
-      {preview === undefined && <p className="soft">Read the source, or a file to try, to choose columns.</p>}
+      {preview === undefined && (
+        <p className="soft">{t('Read the source, or a file to try, to choose columns.')}</p>
+      )}
       {need === 'own' && mapping === undefined ? (
-        <p className="soft">This format has a default mapping, so you need none.</p>
+        <p className="soft">{t('This format has a default mapping, so you need none.')}</p>
       ) : (
         <Fields mode={draft.mode} mapping={mapping ?? NO_MAPPING} columns={preview?.columns} onChange={put} />
       )}
@@ -70,9 +74,9 @@ function OtherFormat({ preview, onChange }: Pick<PipelineShape, 'onChange'> & Pr
   return (
     <div className="note warn">
       <span>
-        This may be a {nameFormat(format)} file: {format.reason}.
+        {t('This may be a {format} file: {reason}.', { format: nameFormat(format), reason: format.reason })}
       </span>
-      <Button onClick={read}>Read it as {nameFormat(format)}</Button>
+      <Button onClick={read}>{t('Read it as {format}', { format: nameFormat(format) })}</Button>
     </div>
   );
 }
@@ -81,13 +85,13 @@ function OtherFormat({ preview, onChange }: Pick<PipelineShape, 'onChange'> & Pr
 function Reasons({ reasons = [] }: Partial<Pick<PipelinePreview['suggestion'], 'reasons'>>) {
   return (
     <>
-      <p className="soft">Suggested from the names and values of the columns. Change what is wrong.</p>
-      <ul className="stack small" aria-label="Reasons for the suggestion">
+      <p className="soft">{t('Suggested from the names and values of the columns. Change what is wrong.')}</p>
+      <ul className="stack small" aria-label={t('Reasons for the suggestion')}>
         {reasons.map(({ field, column, confidence, reason }) => (
           <li key={`${field} ${column}`} className={confidence === 'low' ? 'note warn' : 'soft'}>
             <span>
-              <strong>{field}</strong> from {column}: {reason}
-              {confidence === 'low' && '. Please check'}
+              {rich('{field} from {column}: {reason}', { field: <strong>{field}</strong>, column, reason })}
+              {confidence === 'low' && `. ${t('Please check')}`}
             </span>
           </li>
         ))}
@@ -102,12 +106,13 @@ interface FieldsShape {
   onChange(mapping: Mapping): void;
 }
 
-const SIMPLE = [
-  ['identifier', 'Identifier'],
-  ['name', 'Name'],
-  ['groupIdentifier', 'Group of variants'],
-  ['productUrl', 'URL of the product'],
-] as const;
+const listSimple = () =>
+  [
+    ['identifier', t('Identifier')],
+    ['name', t('Name')],
+    ['groupIdentifier', t('Group of variants')],
+    ['productUrl', t('URL of the product')],
+  ] as const;
 
 function Fields({
   mode,
@@ -128,7 +133,7 @@ function ProductFields({ mapping, columns, onChange }: FieldsShape) {
   return (
     <>
       <div className="fields">
-        {SIMPLE.map(([field, label]) => (
+        {listSimple().map(([field, label]) => (
           <ColumnField
             key={field}
             label={label}
@@ -141,7 +146,7 @@ function ProductFields({ mapping, columns, onChange }: FieldsShape) {
         <CategoryFields mapping={mapping} columns={columns} onChange={onChange} />
       </div>
       <ColumnsField
-        label="Image"
+        label={t('Image')}
         columns={columns}
         specs={mapping.images as MappedColumn | MappedColumn[] | undefined}
         mistake={mistake('/mapping/images')}
@@ -156,12 +161,14 @@ function CategoryFields({ mapping, columns, onChange }: FieldsShape) {
   const mistake = useMistake();
   const put = (next: Mapping['categories']) => onChange(withField(mapping, 'categories', next));
   if (Array.isArray(mapping.categories))
-    return <p className="soft">Categories come from several columns; change them in the JSON below.</p>;
+    return (
+      <p className="soft">{t('Categories come from several columns; change them in the JSON below.')}</p>
+    );
   const { categories } = mapping;
   return (
     <>
       <ColumnField
-        label="Categories"
+        label={t('Categories')}
         columns={columns}
         spec={categories?.from}
         mistake={mistake('/mapping/categories/from')}
@@ -169,7 +176,7 @@ function CategoryFields({ mapping, columns, onChange }: FieldsShape) {
       />
       {categories && (
         <TextField
-          label="Separator of category levels"
+          label={t('Separator of category levels')}
           value={categories.separator ?? ''}
           mistake={mistake('/mapping/categories/separator')}
           onChange={({ target: { value } }) =>
@@ -196,9 +203,9 @@ function MappingText({ mapping, onChange }: Omit<FieldsShape, 'columns'>) {
   };
   return (
     <details>
-      <summary>The mapping as JSON: transformations, filters, expressions</summary>
+      <summary>{t('The mapping as JSON: transformations, filters, expressions')}</summary>
       <AreaField
-        label="Mapping"
+        label={t('Mapping')}
         isQuiet
         className="input mono"
         rows={14}

@@ -1,21 +1,18 @@
 import type { Mapping, PipelineDefinition, PipelinePreview } from '@relata/client';
 import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
+import { rich } from '../languages/rich.tsx';
+import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Card, Empty, ErrorNote, Loading, Renewed } from '../parts/page.tsx';
-import { countOf, formatCount } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
 import { needOfMapping } from './pipeline-draft.ts';
+import type { SentFile } from './sent-file.ts';
 
 /** So many rows are shown besides those with problems. */
 const FIRST_ROWS = 3;
-
-interface SentFile {
-  readonly name: string;
-  readonly base64: string;
-}
 
 /** The source as it was when somebody last said that it is to be read: not at every letter of a URL. */
 interface Reading {
@@ -35,11 +32,16 @@ export interface Tried {
 
 interface Editing {
   readonly pipelineId: number | undefined;
+  /** Whether it is also asked what the catalog would be. */
+  readonly hasCatalog?: boolean;
   onChange(changed: Partial<PipelineDefinition>): void;
 }
 
 /** Preview of the first rows, at every change of format, mapping and mode. */
-export function usePipelinePreview(draft: PipelineDefinition, { pipelineId, onChange }: Editing): Tried {
+export function usePipelinePreview(
+  draft: PipelineDefinition,
+  { pipelineId, hasCatalog = false, onChange }: Editing,
+): Tried {
   const relata = useRelata();
   const project = useProject();
   // What is stored was read before; a file that was sent in is gone.
@@ -60,6 +62,7 @@ export function usePipelinePreview(draft: PipelineDefinition, { pipelineId, onCh
         ...JSON.parse(wanted),
         ...(file && { file }),
         ...(pipelineId && { pipelineId }),
+        ...(hasCatalog && { catalog: true }),
       };
       return relata.pipelines.preview(project.id, tried, { signal });
     },
@@ -123,18 +126,19 @@ export function PreviewCard({
   const wouldEnd =
     onRejectedRow === 'stop' && preview.data?.rows.some(({ product }) => product === undefined);
   return (
-    <Card title="Preview of the first rows">
+    <Card title={t('Preview of the first rows')}>
       <ErrorNote error={preview.error} />
       {!isAsked && (
-        <Empty icon="pipelines" title="Nothing read yet">
-          <p>Read the source to see its columns and first rows here.</p>
+        <Empty icon="pipelines" title={t('Nothing read yet')}>
+          <p>{t('Read the source to see its columns and first rows here.')}</p>
         </Empty>
       )}
       {preview.isFetching && preview.data === undefined && <Loading />}
       {wouldEnd && !preview.error && (
         <p className="note warn">
-          A run would end at the first row that makes no product, and change nothing. Correct the mapping or
-          the file, or choose below to leave such rows out.
+          {t(
+            'A run would end at the first row that makes no product, and change nothing. Correct the mapping or the file, or choose below to leave such rows out.',
+          )}
         </p>
       )}
       {preview.data && !preview.error && <Warnings warnings={preview.data.warnings} />}
@@ -149,10 +153,10 @@ export function PreviewCard({
   );
 }
 
-function Warnings({ warnings }: Pick<PipelinePreview, 'warnings'>) {
+export function Warnings({ warnings }: Pick<PipelinePreview, 'warnings'>) {
   if (warnings.length === 0) return null;
   return (
-    <ul className="stack" aria-label="Warnings">
+    <ul className="stack" aria-label={t('Warnings')}>
       {warnings.map(({ field, message }) => (
         <li key={`${field} ${message}`} className="note warn small">
           <span>
@@ -164,18 +168,36 @@ function Warnings({ warnings }: Pick<PipelinePreview, 'warnings'>) {
   );
 }
 
+/** What a row makes. */
+type Made = 'list' | 'product';
+
+function describeRows(rows: readonly PreviewRow[], made: Made): string {
+  const counts = {
+    rows: rows.length,
+    good: rows.filter(({ product }) => product !== undefined).length,
+    bad: rows.filter(hasProblems).length,
+  };
+  return made === 'list'
+    ? t(
+        '{rows, plural, one {# row} other {# rows}}, {good, plural, one {# list} other {# lists}}, {bad, number} with problems',
+        counts,
+      )
+    : t(
+        '{rows, plural, one {# row} other {# rows}}, {good, plural, one {# product} other {# products}}, {bad, number} with problems',
+        counts,
+      );
+}
+
 const hasProblems = ({ problems = [] }: PreviewRow) => problems.length > 0;
 
 /** @param props.made what a row makes */
-function Rows({ rows, isOld, made }: { rows: readonly PreviewRow[]; isOld: boolean; made: string }) {
+function Rows({ rows, isOld, made }: { rows: readonly PreviewRow[]; isOld: boolean; made: Made }) {
   const [isAll, setAll] = useState(false);
   const shown = rows.filter((row, at) => isAll || at < FIRST_ROWS || hasProblems(row));
-  const good = rows.filter(({ product }) => product !== undefined).length;
   return (
     <Renewed isOld={isOld}>
       <p className="soft" role="status">
-        {countOf(rows.length, 'row')}, {countOf(good, made)}, {formatCount(rows.filter(hasProblems).length)}{' '}
-        with problems
+        {describeRows(rows, made)}
       </p>
       <ol className="stack wide">
         {shown.map((row) => (
@@ -184,46 +206,55 @@ function Rows({ rows, isOld, made }: { rows: readonly PreviewRow[]; isOld: boole
       </ol>
       {shown.length < rows.length && (
         <div className="row">
-          <Button onClick={() => setAll(true)}>Show all {countOf(rows.length, 'row')}</Button>
+          <Button onClick={() => setAll(true)}>
+            {t('Show all {count, plural, one {# row} other {# rows}}', { count: rows.length })}
+          </Button>
         </div>
       )}
     </Renewed>
   );
 }
 
-function RowItem({ row, made }: { row: PreviewRow; made: string }) {
+function RowItem({ row, made }: { row: PreviewRow; made: Made }) {
   const { number, values, product, problems = [] } = row;
   return (
     <li className="tried-row">
       <div className="row">
-        <strong>Row {number}</strong>
+        <strong>{t('Row {number}', { number })}</strong>
         <Outcome row={row} made={made} />
       </div>
       <div className="columns">
-        <Pairs label={`Row ${number} as it was read`} pairs={Object.entries(values)} />
+        <Pairs label={t('Row {number} as it was read', { number })} pairs={Object.entries(values)} />
         <div className="stack">
           {problems.map(({ field, column, reason }) => (
             <div key={`${field} ${column} ${reason}`} className="note bad small">
               <span>
-                <strong>{field}</strong>
-                {column && ` from ${column}`}: {reason}
+                {column
+                  ? rich('{field} from {column}: {reason}', {
+                      field: <strong>{field}</strong>,
+                      column,
+                      reason,
+                    })
+                  : rich('{field}: {reason}', { field: <strong>{field}</strong>, reason })}
               </span>
             </div>
           ))}
-          {product && <Pairs label={`The ${made} of row ${number}`} pairs={listParts(product)} />}
+          {product && (
+            <Pairs label={t('The {made} of row {number}', { made, number })} pairs={listParts(product)} />
+          )}
         </div>
       </div>
     </li>
   );
 }
 
-function Outcome({ row, made }: { row: PreviewRow; made: string }) {
-  if (row.isFiltered) return <span className="badge">left out by the filter</span>;
-  if (row.product === undefined) return <span className="badge bad">rejected</span>;
+function Outcome({ row, made }: { row: PreviewRow; made: Made }) {
+  if (row.isFiltered) return <span className="badge">{t('left out by the filter')}</span>;
+  if (row.product === undefined) return <span className="badge bad">{t('rejected')}</span>;
   return hasProblems(row) ? (
-    <span className="badge warn">a {made} with problems</span>
+    <span className="badge warn">{t('a {made} with problems', { made })}</span>
   ) : (
-    <span className="badge good">a {made}</span>
+    <span className="badge good">{t('a {made}', { made })}</span>
   );
 }
 

@@ -1,5 +1,6 @@
 import type { HttpSource, PipelineSource } from '@relata/client';
 import { useState } from 'react';
+import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { SelectField, SwitchField, TextField } from '../parts/forms/field.tsx';
 import { OptionFields } from '../parts/forms/option-field.tsx';
@@ -8,12 +9,10 @@ import { Card, ErrorNote } from '../parts/page.tsx';
 import { hintOf, startTyped } from '../rules/choices.ts';
 import { withOption } from '../rules/typed.ts';
 import { useMistake } from '../state/mistakes.ts';
-import { EMPTY_PIPELINE, guessFormat, SOURCES } from './pipeline-draft.ts';
+import { EMPTY_PIPELINE, guessFormat, listSources } from './pipeline-draft.ts';
 import type { PipelineShape } from './pipeline-form.tsx';
 import type { Tried } from './pipeline-preview.tsx';
-
-/** What a preview takes. Source: docs/interface.md §13.5 rule 2. */
-const MOST_BYTES = 8 * 1024 * 1024;
+import { readFile } from './sent-file.ts';
 
 /** What a new pipeline says before anybody has chosen. */
 const START_FORMAT = EMPTY_PIPELINE.format.type;
@@ -21,12 +20,12 @@ const START_FORMAT = EMPTY_PIPELINE.format.type;
 export function SourceCard({ draft, onChange, tried }: PipelineShape & { tried: Tried }) {
   const { source } = draft;
   return (
-    <Card title="Source">
+    <Card title={t('Source')}>
       <div className="fields">
         <SelectField
-          label="Source of the file"
+          label={t('Source of the file')}
           hint={hintOf('PipelineSource', source)}
-          choices={SOURCES}
+          choices={listSources()}
           value={source.type}
           onChange={({ target }) =>
             onChange({ source: startTyped('PipelineSource', target.value) as PipelineSource })
@@ -41,7 +40,7 @@ export function SourceCard({ draft, onChange, tried }: PipelineShape & { tried: 
         {/* Of several files they may read the newest alone. */}
         {(source.type === 'directory' || source.type === 'sftp' || source.type === 's3') && (
           <SwitchField
-            label="Only the newest file"
+            label={t('Only the newest file')}
             checked={source.take === 'newest'}
             onChange={(isOn) => onChange({ source: withOption(source, 'take', isOn ? 'newest' : undefined) })}
           />
@@ -72,18 +71,23 @@ function Headers({ source, onChange }: Pick<PipelineShape, 'onChange'> & { sourc
   const refused = mistake('/source/headers');
   return (
     <div className="stack">
-      <Rows values={rows} removing="Remove this header" kinds={{ Header: ['', ''] }} onChange={put}>
+      <Rows
+        values={rows}
+        removing={t('Remove this header')}
+        kinds={{ [t('Header')]: ['', ''] }}
+        onChange={put}
+      >
         {({ value: [name, value], change, remove }) => (
           <div className="filter-row named-value">
             <TextField
-              label="Header"
+              label={t('Header')}
               isQuiet
-              placeholder="X-Token"
+              placeholder={'X-Token'}
               value={name}
               onChange={({ target }) => change([target.value, value])}
             />
             <TextField
-              label={`Value of ${name || 'the header'}`}
+              label={t('Value of {name}', { name: name || t('the header') })}
               isQuiet
               value={value}
               onChange={({ target }) => change([name, target.value])}
@@ -94,7 +98,7 @@ function Headers({ source, onChange }: Pick<PipelineShape, 'onChange'> & { sourc
       </Rows>
       {refused && <p className="mistake small">{refused}</p>}
       {rows.some(([, value]) => value === '***') && (
-        <p className="soft small">Stored values are never shown. Leave *** to keep a value.</p>
+        <p className="soft small">{t('Stored values are never shown. Leave *** to keep a value.')}</p>
       )}
     </div>
   );
@@ -105,17 +109,16 @@ function FileToTry({ draft, onChange, tried }: PipelineShape & { tried: Tried })
   const choose = async (file: File | undefined) => {
     setError(undefined);
     if (file === undefined) return;
-    if (file.size > MOST_BYTES) throw new Error('A preview takes up to 8 MiB. Choose a part of the file.');
     const type = guessFormat(file.name);
     if (draft.mapping === undefined && type !== undefined && draft.format.type === START_FORMAT)
       onChange({ format: { type } });
-    tried.read({ name: file.name, base64: await readBase64(file) });
+    tried.read(await readFile(file));
   };
   return (
     <>
       <TextField
-        label="File to try"
-        hint="It is not imported. It is used to detect columns and suggest a mapping."
+        label={t('File to try')}
+        hint={t('It is not imported. It is used to detect columns and suggest a mapping.')}
         type="file"
         onChange={({ target }) => void choose(target.files?.[0]).catch(setError)}
       />
@@ -124,22 +127,13 @@ function FileToTry({ draft, onChange, tried }: PipelineShape & { tried: Tried })
   );
 }
 
-function readBase64(file: File): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const reader = new FileReader();
-    reader.onload = () => resolve(String(reader.result).replace(/^[^,]*,?/, ''));
-    reader.onerror = () => reject(reader.error);
-    reader.readAsDataURL(file);
-  });
-}
-
 function ReadSource({ tried }: { tried: Tried }) {
   return (
     <div className="row">
       <Button icon="search" busy={tried.preview.isFetching} onClick={() => tried.read(undefined)}>
-        Read the first rows
+        {t('Read the first rows')}
       </Button>
-      {tried.isOld && <span className="soft small">The source has changed since it was read.</span>}
+      {tried.isOld && <span className="soft small">{t('The source has changed since it was read.')}</span>}
     </div>
   );
 }

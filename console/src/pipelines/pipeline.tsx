@@ -1,6 +1,8 @@
 import type { Pipeline, PipelineTrigger } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
 import { useRef } from 'react';
+import { rich } from '../languages/rich.tsx';
+import { t } from '../languages/text.ts';
 import { Button, LinkButton } from '../parts/button.tsx';
 import { DeleteButton } from '../parts/delete-button.tsx';
 import { useRefresh, useStart } from '../parts/forms/saving.ts';
@@ -11,7 +13,7 @@ import { formatMoment, formatPercent } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
-import { describeSource, describeTrigger, MODES, nameFormat } from './pipeline-draft.ts';
+import { describeSource, describeTrigger, listModes, nameFormat } from './pipeline-draft.ts';
 import { PipelineRuns } from './pipeline-runs.tsx';
 import { isRunning } from './pipelines.tsx';
 
@@ -35,10 +37,10 @@ export function PipelineView() {
   const { canChange } = useRights();
   return (
     <Page
-      title={read.data?.name ?? 'Pipeline'}
+      title={read.data?.name ?? t('Pipeline')}
       crumbs={[
         [project.name, linkTo('projects', project.id)],
-        ['Pipelines', linkTo('projects', project.id, 'pipelines')],
+        [t('Pipelines'), linkTo('projects', project.id, 'pipelines')],
       ]}
       actions={canChange && read.data && <Actions pipeline={read.data} />}
     >
@@ -57,7 +59,6 @@ export function PipelineView() {
   );
 }
 
-const STARTED = 'The run has started';
 const PARTS = ['pipeline', 'pipelines', 'pipeline-runs'];
 
 function Actions({ pipeline }: { pipeline: Pipeline }) {
@@ -65,7 +66,9 @@ function Actions({ pipeline }: { pipeline: Pipeline }) {
   return (
     <>
       <DeletePipeline pipeline={pipeline} />
-      <LinkButton href={linkTo('projects', project.id, 'pipelines', pipeline.id, 'edit')}>Change</LinkButton>
+      <LinkButton href={linkTo('projects', project.id, 'pipelines', pipeline.id, 'edit')}>
+        {t('Change')}
+      </LinkButton>
       {pipeline.source.type === 'upload' ? (
         <SendFile pipeline={pipeline} />
       ) : (
@@ -83,7 +86,7 @@ function RunNow({ pipeline, isForced = false }: { pipeline: Pipeline; isForced?:
   const relata = useRelata();
   const project = useProject();
   const { begin, isBusy } = useStart(
-    STARTED,
+    t('The run has started'),
     () =>
       relata.pipelines.run(
         { projectId: project.id, pipelineId: pipeline.id },
@@ -98,7 +101,7 @@ function RunNow({ pipeline, isForced = false }: { pipeline: Pipeline; isForced?:
       disabled={isRunning(pipeline)}
       onClick={() => void begin()}
     >
-      {isForced ? 'Read it again' : 'Run now'}
+      {isForced ? t('Read it again') : t('Run now')}
     </Button>
   );
 }
@@ -108,7 +111,7 @@ function SendFile({ pipeline }: { pipeline: Pipeline }) {
   const project = useProject();
   const input = useRef<HTMLInputElement>(null);
   const { begin, isBusy } = useStart(
-    STARTED,
+    t('The run has started'),
     async (file?: File) => {
       if (file === undefined) return;
       const place = { projectId: project.id, pipelineId: pipeline.id };
@@ -122,7 +125,7 @@ function SendFile({ pipeline }: { pipeline: Pipeline }) {
         ref={input}
         type="file"
         hidden
-        aria-label="File to upload"
+        aria-label={t('File to upload')}
         onChange={({ target }) => {
           const [file] = target.files ?? [];
           if (file) void begin(file);
@@ -136,7 +139,7 @@ function SendFile({ pipeline }: { pipeline: Pipeline }) {
         disabled={isRunning(pipeline)}
         onClick={() => input.current?.click()}
       >
-        Upload a file …
+        {t('Upload a file …')}
       </Button>
     </>
   );
@@ -152,16 +155,17 @@ function Webhook({ pipeline, trigger }: { pipeline: Pipeline; trigger: WebhookTr
   };
   return (
     <UrlCard
-      title="Webhook"
+      title={t('Webhook')}
       of="webhook"
       url={trigger.url ?? ''}
-      warning="The present URL stops working at once: calls to it get 404. Give callers the new one."
+      warning={t('The present URL stops working at once: calls to it get 404. Give callers the new one.')}
       renew={renew}
     >
       <p className="soft">
-        A POST to this URL starts a run. It needs an account key that may write, as{' '}
-        <code>Authorization: Bearer …</code>, and works at most once every {trigger.minSecondsBetween}{' '}
-        seconds.
+        {rich(
+          'A POST to this URL starts a run. It needs an account key that may write, as <code>Authorization: Bearer …</code>, and works at most once every {seconds, plural, one {# second} other {# seconds}}.',
+          { code: (words) => <code>{words}</code>, seconds: trigger.minSecondsBetween ?? 0 },
+        )}
       </p>
     </UrlCard>
   );
@@ -171,21 +175,21 @@ function Definition({ pipeline }: { pipeline: Pipeline }) {
   const { mode, onRejectedRow = 'stop' } = pipeline;
   const rejected =
     typeof onRejectedRow === 'number'
-      ? `are left out, up to ${formatPercent(onRejectedRow)} of the rows`
-      : { stop: 'end the run', continue: 'are left out' }[onRejectedRow];
+      ? t('are left out, up to {share} of the rows', { share: formatPercent(onRejectedRow) })
+      : { stop: t('end the run'), continue: t('are left out') }[onRejectedRow];
   const pairs: readonly (readonly [string, string])[] = [
-    ['Source', describeSource(pipeline)],
-    ['Format', nameFormat(pipeline.format)],
-    ['Mode', MODES.find(([value]) => value === mode)?.[1] ?? mode],
-    ['Trigger', describeTrigger(pipeline)],
-    ...(pipeline.nextRunAt === undefined ? [] : [['Next run', formatMoment(pipeline.nextRunAt)] as const]),
-    ['Rejected rows', rejected],
-    ['Minimum products', String(pipeline.minProducts)],
-    ['Deleted at most', `${pipeline.maxDeletePercent} % of the catalog`],
-    ['Id', String(pipeline.id)],
+    [t('Source'), describeSource(pipeline)],
+    [t('Format'), nameFormat(pipeline.format)],
+    [t('Mode'), listModes().find(([value]) => value === mode)?.[1] ?? mode],
+    [t('Trigger'), describeTrigger(pipeline)],
+    ...(pipeline.nextRunAt === undefined ? [] : [[t('Next run'), formatMoment(pipeline.nextRunAt)] as const]),
+    [t('Rejected rows'), rejected],
+    [t('Minimum products'), String(pipeline.minProducts)],
+    [t('Deleted at most'), t('{percent, number} % of the catalog', { percent: pipeline.maxDeletePercent })],
+    [t('Id'), String(pipeline.id)],
   ];
   return (
-    <Card title="Definition">
+    <Card title={t('Definition')}>
       <Pairs pairs={pairs} />
       {pipeline.mapping && <MappingJson mapping={pipeline.mapping} />}
     </Card>
@@ -198,7 +202,7 @@ function DeletePipeline({ pipeline }: { pipeline: Pipeline }) {
   const remove = () => relata.pipelines.delete({ projectId: project.id, pipelineId: pipeline.id });
   return (
     <DeleteButton what="pipeline" name={pipeline.name} remove={remove}>
-      Its schedule or webhook ends. The products that it imported stay.
+      {t('Its schedule or webhook ends. The products that it imported stay.')}
     </DeleteButton>
   );
 }

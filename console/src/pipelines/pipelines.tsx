@@ -1,9 +1,10 @@
 import type { Pipeline } from '@relata/client';
+import { t } from '../languages/text.ts';
 import { DefinitionList, LastTaskNote } from '../parts/definition-list.tsx';
 import { formatMoment } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
-import { describeCounts, describeSource, describeTrigger, nameFormat } from './pipeline-draft.ts';
+import { describeCounts, describeSource, describeTrigger, nameFormat, nameMode } from './pipeline-draft.ts';
 
 /** As many as a project may have. Source: docs/interface.md §13.1 rule 17. */
 const MOST = 1_000;
@@ -19,17 +20,21 @@ export function Pipelines() {
     <DefinitionList<Pipeline>
       what="pipeline"
       icon="pipelines"
-      about="A pipeline reads a file, maps its columns, and updates the catalog: by hand, by schedule or by webhook."
-      hint="Use the file that your shop or ERP exports. The console reads its columns, suggests a mapping and previews the first rows."
+      about={t(
+        'A pipeline reads a file, maps its columns, and updates the catalog: by hand, by schedule or by webhook.',
+      )}
+      hint={t(
+        'Use the file that your shop or ERP exports. The console reads its columns, suggests a mapping and previews the first rows.',
+      )}
       read={async (signal) => (await relata.pipelines.list(project.id, { limit: MOST, signal })).items}
       isBusy={isRunning}
       describe={(pipeline) => `${nameFormat(pipeline.format)}, ${describeSource(pipeline)}`}
       columns={[
-        { title: 'Last run', cell: ({ lastRun }) => <LastRunNote run={lastRun} /> },
-        { title: 'Mode', className: 'wide-only soft', cell: ({ mode }) => mode },
-        { title: 'Trigger', className: 'wide-only soft', cell: describeTrigger },
+        { title: t('Last run'), cell: ({ lastRun }) => <LastRunNote run={lastRun} /> },
+        { title: t('Mode'), className: 'wide-only soft', cell: ({ mode }) => nameMode(mode) },
+        { title: t('Trigger'), className: 'wide-only soft', cell: describeTrigger },
         {
-          title: 'Next run',
+          title: t('Next run'),
           className: 'wide-only soft nowrap',
           cell: ({ nextRunAt }) => nextRunAt !== undefined && formatMoment(nextRunAt),
         },

@@ -1,11 +1,11 @@
 import type { Relation, RelationExplanation } from '@relata/client';
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Explanation } from '../parts/explanation.tsx';
 import { ProductField } from '../parts/forms/product-field.tsx';
 import { Answer, Card, ErrorNote, Loading } from '../parts/page.tsx';
-import { countOf } from '../rules/format.ts';
 import { listLacks, type Pair } from '../rules/verdicts.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
@@ -19,8 +19,8 @@ export function PairCard({ identifier }: { identifier: string }) {
   const [pair, setPair] = useState<Pair>();
   const isThere = other.trim() !== '';
   return (
-    <Card title="Why, or why not?">
-      <p className="soft">Choose another product to see what relates the two, and what is missing.</p>
+    <Card title={t('Why, or why not?')}>
+      <p className="soft">{t('Choose another product to see what relates the two, and what is missing.')}</p>
       <form
         className="stack"
         onSubmit={(event) => {
@@ -28,13 +28,13 @@ export function PairCard({ identifier }: { identifier: string }) {
           setPair({ source: identifier, target: other.trim() });
         }}
       >
-        <ProductField label="Other product" value={other} onChange={setOther} />
+        <ProductField label={t('Other product')} value={other} onChange={setOther} />
         <div className="row">
           <Button type="submit" disabled={!isThere}>
-            Does this product lead to it?
+            {t('Does this product lead to it?')}
           </Button>
           <Button disabled={!isThere} onClick={() => setPair({ source: other.trim(), target: identifier })}>
-            Does it lead here?
+            {t('Does it lead here?')}
           </Button>
         </div>
       </form>
@@ -73,7 +73,7 @@ function Explained({ relations, pair }: { relations: readonly Relation[]; pair: 
       refetchOnWindowFocus: false,
     })),
   });
-  if (relations.length === 0) return <p className="soft">This project has no relations yet.</p>;
+  if (relations.length === 0) return <p className="soft">{t('This project has no relations yet.')}</p>;
   const error = answers.find((answer) => answer.error !== null)?.error;
   if (error) return <ErrorNote error={error} />;
   if (answers.some(({ isPending }) => isPending)) return <Loading />;
@@ -85,19 +85,27 @@ function Explained({ relations, pair }: { relations: readonly Relation[]; pair: 
     <div className="stack" aria-live="polite">
       <p className={related > 0 ? 'note good' : 'note warn'}>
         <strong>
-          {related || 'None'} of {countOf(list.length, 'relation')} leads from {pair.source} to {pair.target}
+          {t(
+            '{related, plural, =0 {None} other {#}} of {count, plural, one {# relation} other {# relations}} leads from {source} to {target}',
+            { related, count: list.length, source: pair.source, target: pair.target },
+          )}
         </strong>
       </p>
       {relations.length > list.length && (
         <p className="soft small">
-          {countOf(relations.length - list.length, 'relation')} not looked at: still being built, or more than{' '}
-          {MOST}.
+          {t(
+            '{count, plural, one {# relation} other {# relations}} not looked at: still being built, or more than {most}.',
+            { count: relations.length - list.length, most: MOST },
+          )}
         </p>
       )}
       {list.map(({ relation, found, lacks }, at) => (
         <details key={relation.id} open={at === 0}>
           <summary>
-            {relation.name}: {found.related ? 'related' : `${countOf(lacks, 'thing')} missing`}
+            {relation.name}:{' '}
+            {found.related
+              ? t('related')
+              : t('{count, plural, one {# thing} other {# things}} missing', { count: lacks })}
           </summary>
           <Explanation found={found} pair={pair} />
         </details>

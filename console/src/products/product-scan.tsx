@@ -1,5 +1,6 @@
 import type { ProductSearchLine, TableProduct } from '@relata/client';
 import { useCallback, useEffect, useRef, useState } from 'react';
+import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { ErrorNote } from '../parts/page.tsx';
 import { Meter } from '../parts/show.tsx';
@@ -39,17 +40,20 @@ export function ProductScan({ filters }: { filters: ProductFilters }) {
       <div className="card-body">
         <div className="row spread" role="status">
           <span>
-            {formatCount(scan.rows.length)} found, {formatCount(scan.scanned)} of {formatCount(scan.of)}{' '}
-            looked at
-            {scan.state === 'stopped' && (scan.next ? ', more may follow' : ', stopped')}
+            {t('{found} found, {scanned} of {all} looked at', {
+              found: formatCount(scan.rows.length),
+              scanned: formatCount(scan.scanned),
+              all: formatCount(scan.of),
+            })}
+            {scan.state === 'stopped' && (scan.next ? t(', more may follow') : t(', stopped'))}
           </span>
-          {isRunning && <Button onClick={stop}>Stop</Button>}
-          {scan.next && !isRunning && <Button onClick={goOn}>Continue the search</Button>}
+          {isRunning && <Button onClick={stop}>{t('Stop')}</Button>}
+          {scan.next && !isRunning && <Button onClick={goOn}>{t('Continue the search')}</Button>}
         </div>
-        <Meter share={scan.of > 0 ? scan.scanned / scan.of : 0} label="Scanned" />
+        <Meter share={scan.of > 0 ? scan.scanned / scan.of : 0} label={t('Scanned')} />
         <ErrorNote error={error} />
       </div>
-      <ProductGrid label="Products found" count={scan.rows.length} getRow={getRow} onNearEnd={nothing} />
+      <ProductGrid label={t('Products found')} count={scan.rows.length} getRow={getRow} onNearEnd={nothing} />
     </>
   );
 }

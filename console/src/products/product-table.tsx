@@ -1,12 +1,14 @@
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useState } from 'react';
+import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { FirstProducts } from '../parts/first-products.tsx';
 import { Empty, ErrorNote, Loading } from '../parts/page.tsx';
 import { Ago, Thumb } from '../parts/show.tsx';
 import { VirtualGrid } from '../parts/virtual-grid.tsx';
 import { readPath } from '../rules/category-path.ts';
-import { countOf, formatCount } from '../rules/format.ts';
+import { formatCount } from '../rules/format.ts';
+import { useLanguage } from '../state/language.ts';
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
@@ -28,9 +30,19 @@ export function ProductTable({ filters }: { filters: ProductFilters }) {
   const total = part.before + count;
   return (
     <>
-      <ProductGrid key={part.before} label="Products" count={count} getRow={getRow} onNearEnd={onNearEnd} />
+      <ProductGrid
+        key={part.before}
+        label={t('Products')}
+        count={count}
+        getRow={getRow}
+        onNearEnd={onNearEnd}
+      />
       <div className="grid-foot" role="status">
-        <span>{next === undefined ? countOf(total, 'product') : sayLoaded(part.before, total)}</span>
+        <span>
+          {next === undefined
+            ? t('{count, plural, one {# product} other {# products}}', { count: total })
+            : sayLoaded(part.before, total)}
+        </span>
         <PartButtons
           back={parts.length > 1 ? () => setParts(parts.slice(0, -1)) : undefined}
           onward={
@@ -50,12 +62,12 @@ function PartButtons({ back, onward }: Readonly<Record<'back' | 'onward', (() =>
     <>
       {back && (
         <Button look="quiet" onClick={back}>
-          Show previous
+          {t('Show previous')}
         </Button>
       )}
       {onward && (
         <Button look="quiet" onClick={onward}>
-          Show next
+          {t('Show next')}
         </Button>
       )}
     </>
@@ -63,10 +75,13 @@ function PartButtons({ back, onward }: Readonly<Record<'back' | 'onward', (() =>
 }
 
 function sayLoaded(before: number, total: number): string {
-  const rows = before === 0 ? formatCount(total) : `${formatCount(before + 1)} to ${formatCount(total)}`;
+  const rows =
+    before === 0
+      ? formatCount(total)
+      : t('{first} to {last}', { first: formatCount(before + 1), last: formatCount(total) });
   return total - before < PART_ROWS
-    ? `${rows} loaded, more follow as you scroll`
-    : `${rows} loaded, as many as a page can hold; more follow`;
+    ? t('{rows} loaded, more follow as you scroll', { rows })
+    : t('{rows} loaded, as many as a page can hold; more follow', { rows });
 }
 
 /** Where the rows begin. */
@@ -88,7 +103,7 @@ function useParts(filter: string) {
 
 function NoProducts({ isFiltered }: { isFiltered: boolean }) {
   if (!isFiltered) return <FirstProducts />;
-  return <Empty icon="search" title="No product with this identifier or category" />;
+  return <Empty icon="search" title={t('No product with this identifier or category')} />;
 }
 
 function useProductPages({ prefix, category }: ProductFilters, { cursor }: Part) {
@@ -136,13 +151,13 @@ function useProductPages({ prefix, category }: ProductFilters, { cursor }: Part)
   };
 }
 
-const COLUMNS = [
+const listColumns = () => [
   { words: '' },
-  { words: 'Identifier' },
-  { words: 'Name' },
-  { words: 'Category', isWideOnly: true },
-  { words: 'Group', isWideOnly: true },
-  { words: 'Changed', isWideOnly: true },
+  { words: t('Identifier') },
+  { words: t('Name') },
+  { words: t('Category'), isWideOnly: true },
+  { words: t('Group'), isWideOnly: true },
+  { words: t('Changed'), isWideOnly: true },
 ];
 const WIDE = '1.75rem minmax(7rem, 1fr) minmax(0, 2.4fr) minmax(0, 1.6fr) minmax(0, 0.9fr) 8rem';
 const NARROW = '1.75rem minmax(0, 1fr) minmax(0, 1.4fr)';
@@ -160,6 +175,7 @@ export function ProductGrid({
   onNearEnd(): void;
 }) {
   const project = useProject();
+  const language = useLanguage();
   const isNarrow = matchMedia('(max-width: 52rem)').matches;
   const linkOf = useCallback(
     ({ identifier }: ProductRow) => linkTo('projects', project.id, 'products', identifier),
@@ -191,13 +207,14 @@ export function ProductGrid({
         </span>
       </>
     ),
-    [linkOf],
+    // What it says of an instant is in the language that was chosen then.
+    [linkOf, language],
   );
   return (
     <VirtualGrid
       label={label}
       template={isNarrow ? NARROW : WIDE}
-      columns={COLUMNS}
+      columns={listColumns()}
       count={count}
       getRow={getRow}
       renderCells={renderCells}

@@ -1,6 +1,8 @@
 import type { ProductPage } from '@relata/client';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { rich } from '../languages/rich.tsx';
+import { t } from '../languages/text.ts';
 import { Button, CopyButton } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { Answer, Card, Page } from '../parts/page.tsx';
@@ -11,6 +13,7 @@ import { useProject } from '../state/project.ts';
 import { goTo, linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { PairCard } from './pair-card.tsx';
+import { ProductCommits } from './product-commits.tsx';
 import { findMainImage } from './product-rows.ts';
 import { RelatedCard } from './related-card.tsx';
 
@@ -30,12 +33,12 @@ export function ProductView() {
       title={page.data?.product.name ?? identifier}
       crumbs={[
         [project.name, linkTo('projects', project.id)],
-        ['Products', linkTo('projects', project.id, 'products')],
+        [t('Products'), linkTo('projects', project.id, 'products')],
       ]}
       about={
         <span className="row">
           <span className="mono">{identifier}</span>
-          <CopyButton text={identifier} label="Copy the identifier" />
+          <CopyButton text={identifier} label={t('Copy the identifier')} />
         </span>
       }
       actions={canChange && page.data && <DeleteProduct identifier={identifier} />}
@@ -47,6 +50,7 @@ export function ProductView() {
             <Attributes page={found} />
             <RelatedCard identifier={identifier} />
             <PairCard key={identifier} identifier={identifier} />
+            <ProductCommits identifier={identifier} />
           </>
         )}
       </Answer>
@@ -55,7 +59,6 @@ export function ProductView() {
 }
 
 function Top({ page: { product, upload, lastChange } }: { page: ProductPage }) {
-  const project = useProject();
   const image = safeUrl(findMainImage(product.images));
   const [hasFailed, setFailed] = useState(false);
   return (
@@ -73,52 +76,52 @@ function Top({ page: { product, upload, lastChange } }: { page: ProductPage }) {
       )}
       <Card>
         <dl className="pairs">
-          <dt>Identifier</dt>
+          <dt>{t('Identifier')}</dt>
           <dd className="mono">{product.identifier}</dd>
-          <dt>Group</dt>
+          <dt>{t('Group')}</dt>
           <dd className="mono">{product.groupId}</dd>
-          <dt>Product id</dt>
+          <dt>{t('Product id')}</dt>
           <dd className="mono">{product.id}</dd>
-          <dt>Categories</dt>
+          <dt>{t('Categories')}</dt>
           <dd>
             {product.categories.map(({ path, categoryId }) => (
               <div key={categoryId}>{path.join(' › ')}</div>
             ))}
-            {product.categories.length === 0 && <span className="soft">none</span>}
+            {product.categories.length === 0 && <span className="soft">{t('none')}</span>}
           </dd>
-          <dt>Link</dt>
-          <dd>{product.link ? <OutLink url={product.link} /> : <span className="soft">none</span>}</dd>
-          <dt>Pictures</dt>
+          <dt>{t('Link')}</dt>
+          <dd>{product.link ? <OutLink url={product.link} /> : <span className="soft">{t('none')}</span>}</dd>
+          <dt>{t('Pictures')}</dt>
           <dd>
             {product.images.map(({ url, type }) => (
               <div key={type + url}>
                 <span className="tag">{type}</span> <OutLink url={url} />
               </div>
             ))}
-            {product.images.length === 0 && <span className="soft">none</span>}
+            {product.images.length === 0 && <span className="soft">{t('none')}</span>}
           </dd>
           {upload.settings && (
             <>
-              <dt>Settings</dt>
+              <dt>{t('Settings')}</dt>
               <dd className="mono small">{JSON.stringify(upload.settings)}</dd>
             </>
           )}
-          <dt>Last changed</dt>
+          <dt>{t('Last changed')}</dt>
           <dd>
-            {formatMoment(product.lastUpdateTs)} (<Ago at={product.lastUpdateTs} />)
-            {lastChange.task && (
-              <>
-                {' by '}
-                <a href={linkTo('projects', project.id, 'updates', lastChange.task.id)}>
-                  {nameTask(lastChange.task.name)}
-                </a>
-              </>
-            )}
+            <LastChange at={product.lastUpdateTs} task={lastChange.task} />
           </dd>
         </dl>
       </Card>
     </div>
   );
+}
+
+function LastChange({ at, task }: { at: number; task: ProductPage['lastChange']['task'] }) {
+  const project = useProject();
+  const when = { moment: formatMoment(at), ago: <Ago at={at} /> };
+  if (!task) return rich('{moment} ({ago})', when);
+  const link = <a href={linkTo('projects', project.id, 'updates', task.id)}>{nameTask(task.name)}</a>;
+  return rich('{moment} ({ago}) by {task}', { ...when, task: link });
 }
 
 /** Each uploaded value beside what became of it. */
@@ -127,17 +130,17 @@ function Attributes({ page: { values: lines } }: { page: ProductPage }) {
   const missing = lines.filter(({ fact }) => fact === null).length;
   return (
     <Card
-      title="Attributes"
+      title={t('Attributes')}
       isBare
-      actions={missing > 0 && <span className="badge warn">{missing} not extracted</span>}
+      actions={missing > 0 && <span className="badge warn">{t('{missing} not extracted', { missing })}</span>}
     >
       <div className="table-box">
         <table className="table">
           <thead>
             <tr>
-              <th>As uploaded</th>
-              <th>Value</th>
-              <th>Became</th>
+              <th>{t('As uploaded')}</th>
+              <th>{t('Value')}</th>
+              <th>{t('Became')}</th>
             </tr>
           </thead>
           <tbody>
@@ -156,13 +159,15 @@ function Attributes({ page: { values: lines } }: { page: ProductPage }) {
                   {fact && (
                     <span className="row">
                       <span className="badge good">{formatType(fact.type)}</span>
-                      {attribute !== key && <span className="soft">as {attribute}</span>}
+                      {attribute !== key && (
+                        <span className="soft">{t('as {attribute}', { attribute: attribute ?? '' })}</span>
+                      )}
                     </span>
                   )}
                   {!fact && (
                     <span className="row">
-                      <span className="badge warn">no fact</span>
-                      <span className="small">{message ?? 'the ontology does not know this key'}</span>
+                      <span className="badge warn">{t('no fact')}</span>
+                      <span className="small">{message ?? t('the ontology does not know this key')}</span>
                     </span>
                   )}
                 </td>
@@ -175,9 +180,6 @@ function Attributes({ page: { values: lines } }: { page: ProductPage }) {
   );
 }
 
-/** What a restore passes over; a run of a pipeline may be what it undoes. Source: docs/interface.md §4.5 */
-const PASSED = ['incremental partial update', 're-extraction', 'relation build'];
-
 function DeleteProduct({ identifier }: { identifier: string }) {
   const relata = useRelata();
   const project = useProject();
@@ -185,36 +187,37 @@ function DeleteProduct({ identifier }: { identifier: string }) {
   const tell = useTell();
   const [isOpen, setOpen] = useState(false);
   const undo = async (taskId: string) => {
-    const { tasks } = await relata.tasks.list({ projectId: project.id, limit: 50 });
-    // A restore undoes the last one, whatever that is.
-    if (tasks.find(({ name }) => !PASSED.includes(name))?.id !== taskId)
-      throw new Error('Something else was committed or deleted since: see the updates.');
-    const { task } = await relata.products.restore({ projectId: project.id });
+    const { items } = await relata.commits.list(project.id);
+    const [last] = items;
+    if (last?.taskId !== taskId)
+      throw new Error(t('Something else was committed or deleted since: see the updates.'));
+    // Whatever is committed before this arrives is not undone.
+    const { task } = await relata.products.restore({ projectId: project.id, ifLast: last.id });
     await relata.tasks.wait(task.id);
     await queries.invalidateQueries({ queryKey: ['products', project.id] });
-    tell.good(`${identifier} is back`);
+    tell.good(t('{identifier} is back', { identifier }));
   };
   const remove = async () => {
     const { task } = await relata.products.delete([identifier], { projectId: project.id });
     await relata.tasks.wait(task.id);
     await queries.invalidateQueries({ queryKey: ['products', project.id] });
     setTimeout(() => goTo(linkTo('projects', project.id, 'products')));
-    tell.undoable(`${identifier} is deleted`, () => undo(task.id));
+    tell.undoable(t('{identifier} is deleted', { identifier }), () => undo(task.id));
   };
   return (
     <>
       <Button look="danger" onClick={() => setOpen(true)}>
-        Delete …
+        {t('Delete …')}
       </Button>
       <FormDialog
-        title={`Delete ${identifier}`}
-        action="Delete the product"
+        title={t('Delete {identifier}', { identifier })}
+        action={t('Delete the product')}
         isDanger
         isOpen={isOpen}
         onClose={() => setOpen(false)}
         onSubmit={remove}
       >
-        <p>It disappears from lookups and relations at once. A restore brings it back.</p>
+        <p>{t('It disappears from lookups and relations at once. A restore brings it back.')}</p>
       </FormDialog>
     </>
   );

@@ -1,4 +1,5 @@
 import { useDeferredValue } from 'react';
+import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { CategoryField } from '../parts/forms/category-field.tsx';
 import { TextField } from '../parts/forms/field.tsx';
@@ -18,22 +19,22 @@ export function Products() {
   const isScan = applied.name !== '' || readAttribute(applied.attribute) !== undefined;
   const hasFilters = PRODUCT_FILTERS.some((name) => filters[name] !== '');
   return (
-    <Page title="Products" crumbs={[[project.name, linkTo('projects', project.id)]]}>
+    <Page title={t('Products')} crumbs={[[project.name, linkTo('projects', project.id)]]}>
       {/* biome-ignore lint/a11y/useSemanticElements: <search> is not known to every reader yet */}
       <div className="filters" role="search">
-        <FilterField label="Identifier begins with" name="prefix" filters={filters} onChange={change} />
+        <FilterField label={t('Identifier begins with')} name="prefix" filters={filters} onChange={change} />
         <CategoryField value={filters.category} onChange={(category) => change({ category })} />
-        <FilterField label="Name contains" name="name" filters={filters} onChange={change} />
+        <FilterField label={t('Name contains')} name="name" filters={filters} onChange={change} />
         <FilterField
-          label="Attribute"
+          label={t('Attribute')}
           name="attribute"
           filters={filters}
           onChange={change}
-          placeholder="Colour: red"
+          placeholder={t('Colour: red')}
         />
         {hasFilters && (
           <Button look="quiet" onClick={() => change({ prefix: '', category: '', name: '', attribute: '' })}>
-            Clear
+            {t('Clear')}
           </Button>
         )}
       </div>

@@ -1,8 +1,10 @@
-import type { ProductRelation, RelatedReason, RelationSide } from '@relata/client';
+import type { ProductRelation, RelationSide } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
+import { rich } from '../languages/rich.tsx';
+import { t } from '../languages/text.ts';
 import { Answer, Card } from '../parts/page.tsx';
+import { Reason } from '../parts/reason.tsx';
 import { Thumb } from '../parts/show.tsx';
-import { nameOperator } from '../rules/filters.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
@@ -21,7 +23,7 @@ export function RelatedCard({ identifier }: { identifier: string }) {
       (await relata.products.relationsOf(project.id, identifier, { limit: SHOWN_GROUPS, signal })).relations,
   });
   return (
-    <Card title="Related products">
+    <Card title={t('Related products')}>
       <Answer of={related}>{(relations) => <Related identifier={identifier} relations={relations} />}</Answer>
     </Card>
   );
@@ -48,8 +50,9 @@ function Related({ identifier, relations }: { identifier: string; relations: rea
   if (ways.length === 0) {
     return (
       <p className="soft">
-        No relation has this product on either side.{' '}
-        <a href={linkTo('projects', project.id, 'relations')}>Relations</a>
+        {rich('No relation has this product on either side. <link>Relations</link>', {
+          link: (words) => <a href={linkTo('projects', project.id, 'relations')}>{words}</a>,
+        })}
       </p>
     );
   }
@@ -75,8 +78,8 @@ function WayList({ way: { relation, results, isBack } }: { way: Way }) {
     <div className="stack">
       <h3 className="row">
         <a href={linkTo('projects', project.id, 'relations', relation.id)}>{relation.name}</a>
-        <span className="tag">{isBack ? 'leads here' : 'leads to'}</span>
-        {!relation.enabled && <span className="tag">switched off</span>}
+        <span className="tag">{isBack ? t('leads here') : t('leads to')}</span>
+        {!relation.enabled && <span className="tag">{t('switched off')}</span>}
         <span className="soft small">{results.length}</span>
       </h3>
       <div className="products-strip">
@@ -96,21 +99,5 @@ function WayList({ way: { relation, results, isBack } }: { way: Way }) {
         ))}
       </div>
     </div>
-  );
-}
-
-function Reason({ reason }: { reason: RelatedReason }) {
-  if (reason.match.length === 0) return null;
-  const words = reason.match
-    .map(({ target, operator, source, targetValues, sourceValues }) =>
-      operator === 'equals'
-        ? `${target}: ${targetValues.join(', ')}`
-        : `${target} ${targetValues.join(', ')} ${nameOperator(operator)} ${source} ${sourceValues.join(', ')}`,
-    )
-    .join('; ');
-  return (
-    <span className="soft small cut block" title={words}>
-      {words}
-    </span>
   );
 }

@@ -29,7 +29,12 @@ export function RelatedGraph({
       className="graph wide-graph"
       viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
       role="img"
-      aria-label={`${identifier} and ${relations.map(({ name, products }) => `${products.length} by ${name}`).join(', ')}`}
+      aria-label={t('{identifier} and {others}', {
+        identifier,
+        others: relations
+          .map(({ name, products }) => t('{count} by {name}', { count: products.length, name }))
+          .join(', '),
+      })}
     >
       {shown.map((relation, at) => (
         <Branch key={`${at} ${relation.name}`} relation={relation} top={at * rowHeight} height={rowHeight} />
@@ -72,3 +77,5 @@ function Branch({ relation, top, height }: { relation: GraphRelation; top: numbe
     </g>
   );
 }
+
+import { t } from '../languages/text.ts';

@@ -1,4 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { rich } from '../languages/rich.tsx';
+import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Card } from '../parts/page.tsx';
 import { Ago } from '../parts/show.tsx';
@@ -19,10 +21,10 @@ export function DeletedProjects() {
   const restore = async (id: number, name: string) => {
     await relata.projects.restore(id);
     await queries.invalidateQueries();
-    tell.good(`${name} is restored`);
+    tell.good(t('{name} is restored', { name }));
   };
   return (
-    <Card title="Recently deleted" isBare>
+    <Card title={t('Recently deleted')} isBare>
       <div className="table-box">
         <table className="table">
           <tbody>
@@ -30,11 +32,11 @@ export function DeletedProjects() {
               <tr key={id}>
                 <td>{name}</td>
                 <td className="soft">
-                  deleted <Ago at={deletedAt} />, kept for 30 days
+                  {rich('deleted {when}, kept for 30 days', { when: <Ago at={deletedAt} /> })}
                 </td>
                 <td className="actions">
                   {canChangeGroup(projectGroupId) && (
-                    <Button onClick={() => void restore(id, name).catch(tell.bad)}>Restore</Button>
+                    <Button onClick={() => void restore(id, name).catch(tell.bad)}>{t('Restore')}</Button>
                   )}
                 </td>
               </tr>

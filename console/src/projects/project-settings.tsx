@@ -1,6 +1,7 @@
 import type { ManagedProject } from '@relata/client';
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
+import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { useUnsaved } from '../parts/forms/draft.tsx';
@@ -16,7 +17,7 @@ export function ProjectSettings() {
   const project = useProject();
   const canChange = useRights().canChangeGroup(project.projectGroupId);
   return (
-    <Page title="Settings" crumbs={[[project.name, linkTo('projects', project.id)]]} isNarrow>
+    <Page title={t('Settings')} crumbs={[[project.name, linkTo('projects', project.id)]]} isNarrow>
       <SettingsForm key={project.id} project={project} canChange={canChange} />
       {canChange && <DeleteProject project={project} />}
     </Page>
@@ -40,20 +41,20 @@ function SettingsForm({ project, canChange }: { project: ManagedProject; canChan
       .change(project.id, readForm(new FormData(event.currentTarget)))
       .then(() => setTouched(false))
       .then(() => queries.invalidateQueries({ queryKey: ['projects'] }))
-      .then(() => tell.good('The settings are saved'), setError);
+      .then(() => tell.good(t('The settings are saved')), setError);
     setBusy(false);
   };
   const choices = groups.data?.map((group) => [String(group.id), group.name] as const) ?? [];
   return (
     <form className="stack wide" onChange={() => setTouched(true)} onSubmit={(event) => void save(event)}>
       <Fields>
-        <Card title="Project">
+        <Card title={t('Project')}>
           <div className="fields">
-            <TextField label="Name" name="name" defaultValue={project.name} required maxLength={255} />
+            <TextField label={t('Name')} name="name" defaultValue={project.name} required maxLength={255} />
             <LocaleField name="locale" defaultValue={project.locale} />
             {choices.length > 0 && (
               <SelectField
-                label="Project group"
+                label={t('Project group')}
                 name="projectGroupId"
                 choices={choices}
                 defaultValue={String(project.projectGroupId)}
@@ -61,10 +62,10 @@ function SettingsForm({ project, canChange }: { project: ManagedProject; canChan
             )}
           </div>
           <TextField
-            label="Tags"
+            label={t('Tags')}
             name="tags"
             defaultValue={project.tags.join(', ')}
-            hint="Comma-separated. Connectors see them in the project list."
+            hint={t('Comma-separated. Connectors see them in the project list.')}
           />
         </Card>
         <CatalogFields project={project} />
@@ -73,7 +74,7 @@ function SettingsForm({ project, canChange }: { project: ManagedProject; canChan
       {canChange && (
         <div className="row">
           <Button type="submit" look="primary" busy={isBusy}>
-            Save
+            {t('Save')}
           </Button>
         </div>
       )}
@@ -83,41 +84,52 @@ function SettingsForm({ project, canChange }: { project: ManagedProject; canChan
 
 function CatalogFields({ project }: { project: ManagedProject }) {
   return (
-    <Card title="Catalog">
+    <Card title={t('Catalog')}>
       <div className="fields">
         <TextField
-          label="Delete guard (%)"
+          label={t('Delete guard (%)')}
           name="maxDeletePercent"
           type="number"
           min={0}
           max={100}
           step="any"
           defaultValue={project.settings.maxDeletePercent}
-          hint="A commit that would delete a larger share of the catalog is refused. 100 switches the guard off."
+          hint={t(
+            'A commit that would delete a larger share of the catalog is refused. 100 switches the guard off.',
+          )}
         />
         <TextField
-          label="Commits that can be undone"
+          label={t('Commits that can be undone')}
           name="keptCommits"
           type="number"
           min={0}
-          max={10}
+          max={30}
           defaultValue={project.settings.keptCommits}
         />
+        <TextField
+          label={t('Days for which they can be undone')}
+          name="keptDays"
+          type="number"
+          min={1}
+          max={3650}
+          defaultValue={project.settings.keptDays ?? ''}
+          hint={t('Empty: whatever their age.')}
+        />
         <SelectField
-          label="Products that are not valid"
+          label={t('Products that are not valid')}
           name="onInvalid"
           choices={[
-            ['refuse', 'refuse the whole request'],
-            ['skip', 'leave them out and report them'],
+            ['refuse', t('refuse the whole request')],
+            ['skip', t('leave them out and report them')],
           ]}
           defaultValue={project.settings.onInvalid}
         />
         <TextField
-          label="Brand attribute"
+          label={t('Brand attribute')}
           name="brandAttribute"
           defaultValue={project.settings.brandAttribute}
           required
-          hint="The attribute for the brand of related products."
+          hint={t('The attribute for the brand of related products.')}
         />
       </div>
     </Card>
@@ -138,6 +150,7 @@ function readForm(form: FormData) {
     settings: {
       maxDeletePercent: Number(text('maxDeletePercent')),
       keptCommits: Number(text('keptCommits')),
+      keptDays: text('keptDays') === '' ? null : Number(text('keptDays')),
       brandAttribute: text('brandAttribute'),
       onInvalid: text('onInvalid') as 'refuse' | 'skip',
     },
@@ -154,26 +167,27 @@ function DeleteProject({ project }: { project: ManagedProject }) {
     await relata.projects.delete(project.id, name);
     goTo(linkTo('projects'));
     await queries.invalidateQueries();
-    tell.undoable(`${project.name} is deleted`, async () => {
+    tell.undoable(t('{name} is deleted', { name: project.name }), async () => {
       await relata.projects.restore(project.id);
       await queries.invalidateQueries();
-      tell.good(`${project.name} is restored`);
+      tell.good(t('{name} is restored', { name: project.name }));
     });
   };
   return (
-    <Card title="Delete this project">
+    <Card title={t('Delete this project')}>
       <p className="soft">
-        Its catalog, ontology, relations and keys stop answering at once. For 30 days you can restore it in
-        the list of projects.
+        {t(
+          'Its catalog, ontology, relations and keys stop answering at once. For 30 days you can restore it in the list of projects.',
+        )}
       </p>
       <div className="row">
         <Button look="danger" onClick={() => setOpen(true)}>
-          Delete the project …
+          {t('Delete the project …')}
         </Button>
       </div>
       <FormDialog
-        title={`Delete ${project.name}`}
-        action="Delete the project"
+        title={t('Delete {name}', { name: project.name })}
+        action={t('Delete the project')}
         isDanger
         isOpen={isOpen}
         onClose={() => setOpen(false)}
@@ -181,7 +195,7 @@ function DeleteProject({ project }: { project: ManagedProject }) {
         canSubmit={name === project.name}
       >
         <TextField
-          label="Type the name of the project"
+          label={t('Type the name of the project')}
           value={name}
           placeholder={project.name}
           onChange={(event) => setName(event.target.value)}

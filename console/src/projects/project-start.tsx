@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
+import { t } from '../languages/text.ts';
 import { LinkButton } from '../parts/button.tsx';
 import { FirstProducts } from '../parts/first-products.tsx';
 import { Answer, Card, Page } from '../parts/page.tsx';
 import { Figure } from '../parts/show.tsx';
-import { formatCount, plural } from '../rules/format.ts';
+import { formatCount } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
@@ -24,11 +25,11 @@ export function ProjectStart() {
   return (
     <Page
       title={project.name}
-      crumbs={[['Projects', linkTo('projects')]]}
-      about={`${project.locale} · id ${id}`}
+      crumbs={[[t('Projects'), linkTo('projects')]]}
+      about={t('{locale} · id {id}', { locale: project.locale, id })}
       actions={
         <LinkButton icon="products" href={linkTo('projects', id, 'products')}>
-          Products
+          {t('Products')}
         </LinkButton>
       }
     >
@@ -65,32 +66,34 @@ function Glance() {
     <>
       <dl className="figures">
         <Figure
-          label="Attributes"
+          label={t('Attributes')}
           value={formatCount(ontology.data?.value.attributes.length ?? 0)}
-          more={ontology.data?.value.mode === 'own' ? 'own ontology' : 'grows by itself'}
+          more={ontology.data?.value.mode === 'own' ? t('own ontology') : t('grows by itself')}
         />
         <Figure
-          label="Relations"
+          label={t('Relations')}
           value={formatCount(relations.data?.length ?? 0)}
-          more={broken > 0 ? `${broken} misconfigured` : ''}
+          more={broken > 0 ? t('{broken} misconfigured', { broken }) : ''}
         />
         <Figure
-          label="Delete guard"
-          value={project.settings.maxDeletePercent === 100 ? 'off' : `${project.settings.maxDeletePercent} %`}
-          more={project.settings.maxDeletePercent === 100 ? '' : 'of a commit'}
+          label={t('Delete guard')}
+          value={
+            project.settings.maxDeletePercent === 100 ? t('off') : `${project.settings.maxDeletePercent} %`
+          }
+          more={project.settings.maxDeletePercent === 100 ? '' : t('of a commit')}
         />
         <Figure
-          label="Can be undone"
+          label={t('Can be undone')}
           value={formatCount(project.settings.keptCommits)}
-          more={plural(project.settings.keptCommits, 'commit')}
+          more={t('{count, plural, one {commit} other {commits}}', { count: project.settings.keptCommits })}
         />
       </dl>
       <Card
-        title="Latest tasks"
+        title={t('Latest tasks')}
         isBare
         actions={
           <LinkButton look="quiet" href={linkTo('projects', id, 'updates')}>
-            All
+            {t('All')}
           </LinkButton>
         }
       >

@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { type Choice, LocaleField, SelectField, TextField } from '../parts/forms/field.tsx';
@@ -16,24 +17,25 @@ export function Projects() {
   const { parts } = useRoute();
   const { canChange } = useRights();
   const isCreating = parts[1] === 'new';
-  const nameGroup = (id: number) => groups.data?.find((group) => group.id === id)?.name ?? `Group ${id}`;
+  const nameGroup = (id: number) =>
+    groups.data?.find((group) => group.id === id)?.name ?? t('Group {id}', { id });
   const create = canChange && (
     <Button icon="plus" look="primary" onClick={() => goTo(linkTo('projects', 'new'))}>
-      New project
+      {t('New project')}
     </Button>
   );
   return (
     <Page
-      title="Projects"
+      title={t('Projects')}
       actions={create}
-      about="A project is one catalog in one locale, with its ontology and relations."
+      about={t('A project is one catalog in one locale, with its ontology and relations.')}
     >
       <Answer of={projects}>
         {(known) => (
           <Card isBare>
             {known.length === 0 ? (
-              <Empty icon="projects" title="No project yet">
-                <p>Create the first one with a name and a locale. Then add products.</p>
+              <Empty icon="projects" title={t('No project yet')}>
+                <p>{t('Create the first one with a name and a locale. Then add products.')}</p>
                 {create}
               </Empty>
             ) : (
@@ -41,12 +43,12 @@ export function Projects() {
                 <table className="table">
                   <thead>
                     <tr>
-                      <th>Project</th>
-                      <th>Group</th>
-                      <th>Locale</th>
-                      <th className="wide-only">Tags</th>
-                      <th className="wide-only">Created</th>
-                      <th className="number">Id</th>
+                      <th>{t('Project')}</th>
+                      <th>{t('Group')}</th>
+                      <th>{t('Locale')}</th>
+                      <th className="wide-only">{t('Tags')}</th>
+                      <th className="wide-only">{t('Created')}</th>
+                      <th className="number">{t('Id')}</th>
                     </tr>
                   </thead>
                   <tbody>
@@ -104,7 +106,7 @@ function NewProject({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {
     ...(groups.data ?? [])
       .filter(({ id }) => canChangeGroup(id))
       .map((group): Choice => [String(group.id), group.name]),
-    ...(canChangeAll ? [[NEW_GROUP, 'A new group …'] as const] : []),
+    ...(canChangeAll ? [[NEW_GROUP, t('A new group …')] as const] : []),
   ];
   const group = chosen ?? choices[0]?.[0] ?? NEW_GROUP;
   const submit = async () => {
@@ -121,35 +123,35 @@ function NewProject({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {
   };
   return (
     <FormDialog
-      title="New project"
-      action="Create the project"
+      title={t('New project')}
+      action={t('Create the project')}
       isOpen={isOpen}
       onClose={onClose}
       onSubmit={submit}
       canSubmit={name.trim() !== ''}
     >
       <TextField
-        label="Name"
+        label={t('Name')}
         value={name}
         maxLength={255}
         required
-        placeholder="Hardware store DE"
+        placeholder={t('Hardware store DE')}
         onChange={(event) => setName(event.target.value)}
       />
       <LocaleField value={locale} onChange={(event) => setLocale(event.target.value)} />
       <SelectField
-        label="Project group"
+        label={t('Project group')}
         choices={choices}
         value={group}
         onChange={(event) => setChosen(event.target.value)}
       />
       {group === NEW_GROUP && (
         <TextField
-          label="Name of the new group"
+          label={t('Name of the new group')}
           value={groupName}
           maxLength={255}
-          placeholder={name || 'Hardware store'}
-          hint="Projects of one shop usually share a group."
+          placeholder={name || t('Hardware store')}
+          hint={t('Projects of one shop usually share a group.')}
           onChange={(event) => setGroupName(event.target.value)}
         />
       )}

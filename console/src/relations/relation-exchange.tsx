@@ -1,13 +1,14 @@
 import type { Relation } from '@relata/client';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { TextField } from '../parts/forms/field.tsx';
 import { ErrorNote } from '../parts/page.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { saveFile } from '../rules/csv.ts';
-import { countOf, formatCount } from '../rules/format.ts';
+import { formatCount } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
 import { foreseeImport, type ImportEffect, readImport } from './relation-import.ts';
@@ -23,7 +24,7 @@ export function ExportRelations() {
     const document = await relata.relations.export(project.id);
     saveFile(`relations-${project.id}.json`, [JSON.stringify(document, null, 2)], 'application/json');
   };
-  return <Button onClick={() => void save().catch(tell.bad)}>Export</Button>;
+  return <Button onClick={() => void save().catch(tell.bad)}>{t('Export')}</Button>;
 }
 
 interface Chosen {
@@ -55,14 +56,16 @@ export function ImportRelations({ present }: { present: readonly Relation[] }) {
     if (chosen === undefined) return;
     await relata.relations.import(project.id, chosen.relations);
     await queries.invalidateQueries({ queryKey: ['relations', project.id] });
-    tell.good(`imported ${countOf(chosen.relations.length, 'relation')}`);
+    tell.good(
+      t('imported {count, plural, one {# relation} other {# relations}}', { count: chosen.relations.length }),
+    );
   };
   return (
     <>
-      <Button onClick={() => setOpen(true)}>Import …</Button>
+      <Button onClick={() => setOpen(true)}>{t('Import …')}</Button>
       <FormDialog
-        title="Import relations"
-        action="Replace the relations"
+        title={t('Import relations')}
+        action={t('Replace the relations')}
         isDanger={(chosen?.effect.deleted.length ?? 0) > 0}
         isOpen={isOpen}
         onClose={close}
@@ -70,10 +73,10 @@ export function ImportRelations({ present }: { present: readonly Relation[] }) {
         canSubmit={chosen !== undefined}
       >
         <TextField
-          label="Exported file"
+          label={t('Exported file')}
           type="file"
           accept=".json,application/json"
-          hint="It replaces all relations."
+          hint={t('It replaces all relations.')}
           onChange={({ target }) => void choose(target.files?.[0]).catch(setError)}
         />
         <ErrorNote error={error} />
@@ -89,12 +92,17 @@ function Effect({ effect: { changed, created, deleted } }: { effect: ImportEffec
   return (
     <div role="status">
       <p>
-        {formatCount(created)} made, {formatCount(changed)} changed, {formatCount(deleted.length)} deleted
+        {t('{created} made, {changed} changed, {deleted} deleted', {
+          created: formatCount(created),
+          changed: formatCount(changed),
+          deleted: formatCount(deleted.length),
+        })}
       </p>
       {deleted.length > 0 && (
         <p className="soft">
-          Deleted: {names.join(', ')}
-          {more > 0 && ` and ${formatCount(more)} more`}
+          {more > 0
+            ? t('Deleted: {names} and {more} more', { names: names.join(', '), more: formatCount(more) })
+            : t('Deleted: {names}', { names: names.join(', ') })}
         </p>
       )}
     </div>

@@ -1,5 +1,6 @@
 import type { RelationExplanation } from '@relata/client';
 import { type FormEvent, useState } from 'react';
+import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Explanation } from '../parts/explanation.tsx';
 import { ProductField } from '../parts/forms/product-field.tsx';
@@ -31,23 +32,23 @@ export function RelationExplain({ relationId }: { relationId: number }) {
     setBusy(false);
   };
   return (
-    <Card title="Why, or why not?">
+    <Card title={t('Why, or why not?')}>
       <form className="stack" onSubmit={(event) => void explain(event)}>
         <div className="fields">
           <ProductField
-            label="Requested product"
+            label={t('Requested product')}
             value={pair.source}
             onChange={(source) => setPair({ ...pair, source })}
           />
           <ProductField
-            label="Result"
+            label={t('Result')}
             value={pair.target}
             onChange={(target) => setPair({ ...pair, target })}
           />
         </div>
         <div className="row">
           <Button type="submit" busy={isBusy} disabled={pair.source === '' || pair.target === ''}>
-            Explain
+            {t('Explain')}
           </Button>
         </div>
       </form>

@@ -1,11 +1,12 @@
 import type { Attribute, RelationDefinition } from '@relata/client';
+import { t } from '../languages/text.ts';
 import { AreaField, SelectField, SwitchField, TextField } from '../parts/forms/field.tsx';
 import { Fields } from '../parts/forms/fields.tsx';
 import { FilterEditor } from '../parts/forms/filter-editor.tsx';
 import { Rows } from '../parts/forms/rows.tsx';
 import { SuggestField } from '../parts/forms/suggest-field.tsx';
 import { Card } from '../parts/page.tsx';
-import { EVERY_PRODUCT, MATCH_OPERATORS, nameMatched, OWN_FIELDS } from '../rules/filters.ts';
+import { EVERY_PRODUCT, listMatchOperators, nameMatched, OWN_FIELDS } from '../rules/filters.ts';
 import { useAttributes } from '../state/attributes.ts';
 import { useMistake } from '../state/mistakes.ts';
 import { useProject } from '../state/project.ts';
@@ -28,7 +29,7 @@ export function RelationForm({ draft, relationId, onChange }: Shape) {
           <Basics draft={draft} relationId={relationId} onChange={onChange} />
         </Fields>
         {relationId === undefined ? (
-          <p className="note">Create the relation, then upload its links.</p>
+          <p className="note">{t('Create the relation, then upload its links.')}</p>
         ) : (
           <RelationLinks relationId={relationId} />
         )}
@@ -41,7 +42,7 @@ export function RelationForm({ draft, relationId, onChange }: Shape) {
   return (
     <Fields>
       <Basics draft={draft} relationId={relationId} onChange={onChange} />
-      <Card title="From these products">
+      <Card title={t('From these products')}>
         <FilterEditor
           filter={draft.source ?? EVERY_PRODUCT}
           attributes={attributes}
@@ -49,7 +50,7 @@ export function RelationForm({ draft, relationId, onChange }: Shape) {
         />
         <Refused place="/source" />
       </Card>
-      <Card title="To these products">
+      <Card title={t('To these products')}>
         <FilterEditor
           filter={draft.target ?? EVERY_PRODUCT}
           attributes={attributes}
@@ -67,13 +68,13 @@ export function RelationForm({ draft, relationId, onChange }: Shape) {
 function Basics({ draft, relationId, onChange }: Shape) {
   const mistake = useMistake();
   return (
-    <Card title="Relation">
+    <Card title={t('Relation')}>
       <SelectField
-        label="Kind"
-        hint="It cannot change once the relation is created."
+        label={t('Kind')}
+        hint={t('It cannot change once the relation is created.')}
         choices={[
-          ['rule', 'A rule that finds products'],
-          ['links', 'Links that you list'],
+          ['rule', t('A rule that finds products')],
+          ['links', t('Links that you list')],
         ]}
         value={draft.kind ?? 'rule'}
         disabled={relationId !== undefined}
@@ -81,25 +82,25 @@ function Basics({ draft, relationId, onChange }: Shape) {
       />
       <div className="fields">
         <TextField
-          label="Name"
+          label={t('Name')}
           value={draft.name}
           mistake={mistake('/name')}
           maxLength={255}
-          placeholder="Bits for this drill"
+          placeholder={t('Bits for this drill')}
           onChange={(event) => onChange({ name: event.target.value })}
         />
         <TextField
-          label="Tag"
+          label={t('Tag')}
           value={draft.tag}
           mistake={mistake('/tag')}
           maxLength={255}
           placeholder="accessories"
-          hint="Callers ask for all relations of a tag."
+          hint={t('Callers ask for all relations of a tag.')}
           onChange={(event) => onChange({ tag: event.target.value })}
         />
       </div>
       <AreaField
-        label="Description"
+        label={t('Description')}
         value={draft.description ?? ''}
         maxLength={4096}
         rows={2}
@@ -107,19 +108,19 @@ function Basics({ draft, relationId, onChange }: Shape) {
       />
       <div className="fields">
         <SwitchField
-          label="Answers"
+          label={t('Answers')}
           checked={draft.enabled ?? true}
           onChange={(enabled) => onChange({ enabled })}
         />
         <SwitchField
-          label="Both ways"
-          hint="If a product leads to nothing, the sides are exchanged."
+          label={t('Both ways')}
+          hint={t('If a product leads to nothing, the sides are exchanged.')}
           checked={draft.twoWay ?? false}
           onChange={(twoWay) => onChange({ twoWay })}
         />
         <SwitchField
-          label="Exclude variants"
-          hint="Products of the same group are not results."
+          label={t('Exclude variants')}
+          hint={t('Products of the same group are not results.')}
           checked={draft.excludeSameGroup ?? true}
           onChange={(excludeSameGroup) => onChange({ excludeSameGroup })}
         />
@@ -145,36 +146,38 @@ function Matches({ draft, onChange, attributes }: WithAttributes) {
   const match = draft.match ?? [];
   const names = [...attributes.map(({ name }) => name), ...OWN_FIELDS];
   return (
-    <Card title="What must match">
+    <Card title={t('What must match')}>
       {match.length === 0 && (
-        <p className="soft">Nothing: every product of one side is related to every product of the other.</p>
+        <p className="soft">
+          {t('Nothing: every product of one side is related to every product of the other.')}
+        </p>
       )}
       <Rows
         values={match}
-        removing="Remove this match"
-        kinds={{ Match: { target: '', operator: 'equals' as const, source: '' } }}
+        removing={t('Remove this match')}
+        kinds={{ [t('Match')]: { target: '', operator: 'equals' as const, source: '' } }}
         onChange={(next) => onChange({ match: [...next] })}
       >
         {({ value, change, remove }) => (
           <div className="filter-row three">
             <SuggestField
-              label="Attribute of the result"
-              placeholder="Attribute of the result"
+              label={t('Attribute of the result')}
+              placeholder={t('Attribute of the result')}
               isQuiet
               value={nameMatched(value.target)}
               choices={names}
               onChange={(target) => change({ ...value, target })}
             />
             <SelectField
-              label="Comparison"
+              label={t('Comparison')}
               isQuiet
-              choices={MATCH_OPERATORS}
+              choices={listMatchOperators()}
               value={value.operator}
               onChange={(event) => change({ ...value, operator: event.target.value as 'equals' })}
             />
             <SuggestField
-              label="Attribute of the requested product"
-              placeholder="Attribute of the requested product"
+              label={t('Attribute of the requested product')}
+              placeholder={t('Attribute of the requested product')}
               isQuiet
               value={nameMatched(value.source)}
               choices={names}
@@ -192,30 +195,30 @@ function Matches({ draft, onChange, attributes }: WithAttributes) {
 function Sorts({ draft, onChange, attributes }: WithAttributes) {
   const sort = draft.sort ?? [];
   return (
-    <Card title="Sort order">
-      {sort.length === 0 && <p className="soft">Without a sort: the oldest products.</p>}
+    <Card title={t('Sort order')}>
+      {sort.length === 0 && <p className="soft">{t('Without a sort: the oldest products.')}</p>}
       <Rows
         values={sort}
-        removing="Remove this sort"
-        kinds={{ Sort: { attribute: '', direction: 'asc' as const } }}
+        removing={t('Remove this sort')}
+        kinds={{ [t('Sort')]: { attribute: '', direction: 'asc' as const } }}
         onChange={(next) => onChange({ sort: [...next] })}
       >
         {({ value, change, remove }) => (
           <div className="filter-row named-value">
             <SuggestField
-              label="Attribute"
-              placeholder="Attribute"
+              label={t('Attribute')}
+              placeholder={t('Attribute')}
               isQuiet
               value={value.attribute}
               choices={attributes.map(({ name }) => name)}
               onChange={(attribute) => change({ ...value, attribute })}
             />
             <SelectField
-              label="Direction"
+              label={t('Direction')}
               isQuiet
               choices={[
-                ['asc', 'smallest first'],
-                ['desc', 'largest first'],
+                ['asc', t('smallest first')],
+                ['desc', t('largest first')],
               ]}
               value={value.direction}
               onChange={(event) => change({ ...value, direction: event.target.value as 'asc' })}
@@ -233,28 +236,30 @@ function Names({ draft, onChange }: Shape) {
   const project = useProject();
   const names = draft.names ?? [];
   return (
-    <Card title="Names for shoppers">
-      {names.length === 0 && <p className="soft">None: the shop uses its own name for the relation.</p>}
+    <Card title={t('Names for shoppers')}>
+      {names.length === 0 && (
+        <p className="soft">{t('None: the shop uses its own name for the relation.')}</p>
+      )}
       <Rows
         values={names}
-        removing="Remove this name"
-        kinds={{ Name: { locale: project.locale, name: '' } }}
+        removing={t('Remove this name')}
+        kinds={{ [t('Name')]: { locale: project.locale, name: '' } }}
         onChange={(next) => onChange({ names: [...next] })}
       >
         {({ value, change, remove }) => (
           <div className="filter-row named-value">
             <TextField
-              label="Locale"
+              label={t('Locale')}
               isQuiet
               value={value.locale}
-              placeholder="de-DE"
+              placeholder={'de-DE'}
               onChange={(event) => change({ ...value, locale: event.target.value })}
             />
             <TextField
-              label="Name in this locale"
+              label={t('Name in this locale')}
               isQuiet
               value={value.name}
-              placeholder="Passende Bits"
+              placeholder={'Passende Bits'}
               onChange={(event) => change({ ...value, name: event.target.value })}
             />
             {remove}

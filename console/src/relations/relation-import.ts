@@ -1,4 +1,5 @@
 import type { Relation, RelationDefinition } from '@relata/client';
+import { t } from '../languages/text.ts';
 
 type Imported = RelationDefinition & { readonly id?: number };
 
@@ -13,7 +14,7 @@ export interface ImportEffect {
 export function readImport(text: string): Imported[] {
   const relations = (parse(text) as { relations?: unknown } | null)?.relations;
   if (!Array.isArray(relations))
-    throw new Error('The file is not an export of relations: it has no list "relations".');
+    throw new Error(t('The file is not an export of relations: it has no list "relations".'));
   return relations;
 }
 
@@ -21,7 +22,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Error(`The file is not JSON: ${(error as Error).message}`);
+    throw new Error(t('The file is not JSON: {message}', { message: (error as Error).message }));
   }
 }
 

@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
+import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { SwitchField, TextField } from '../parts/forms/field.tsx';
@@ -15,7 +16,7 @@ export function RelationLinks({ relationId }: { relationId: number }) {
   const { canChange } = useRights();
   return (
     <Card
-      title="Links"
+      title={t('Links')}
       actions={
         <>
           <ExportLinks relationId={relationId} />
@@ -36,7 +37,7 @@ function ExportLinks({ relationId }: { relationId: number }) {
     const lines = await relata.relations.links({ projectId: project.id, relationId });
     saveFile(`links-${relationId}.ndjson`, [lines], 'application/x-ndjson');
   };
-  return <Button onClick={() => void save().catch(tell.bad)}>Export links</Button>;
+  return <Button onClick={() => void save().catch(tell.bad)}>{t('Export links')}</Button>;
 }
 
 function UploadLinks({ relationId }: { relationId: number }) {
@@ -55,16 +56,16 @@ function UploadLinks({ relationId }: { relationId: number }) {
       ? await relata.relations.putLinks(place, file, allowed === '' ? {} : { allowDeletes: Number(allowed) })
       : await relata.relations.patchLinks(place, file);
     const ended = await relata.tasks.wait(task.id);
-    if (ended.failure) throw new Error(ended.error?.message ?? 'The links were not stored.');
+    if (ended.failure) throw new Error(ended.error?.message ?? t('The links were not stored.'));
     await queries.invalidateQueries({ queryKey: ['relation-preview', project.id] });
-    tell.good('The links were stored');
+    tell.good(t('The links were stored'));
   };
   return (
     <>
-      <Button onClick={() => setOpen(true)}>Upload links …</Button>
+      <Button onClick={() => setOpen(true)}>{t('Upload links …')}</Button>
       <FormDialog
-        title="Upload links"
-        action={replaces ? 'Replace all links' : 'Change these links'}
+        title={t('Upload links')}
+        action={replaces ? t('Replace all links') : t('Change these links')}
         isDanger={replaces}
         isOpen={isOpen}
         onClose={() => setOpen(false)}
@@ -72,22 +73,22 @@ function UploadLinks({ relationId }: { relationId: number }) {
         canSubmit={file !== undefined}
       >
         <TextField
-          label="File"
+          label={t('File')}
           type="file"
           accept=".ndjson,.jsonl,.gz,application/x-ndjson"
-          hint='A line for each source: {"source":"A1","targets":["B1","B2"]}'
+          hint={t('A line for each source: {example}', { example: '{"source":"A1","targets":["B1","B2"]}' })}
           onChange={({ target }) => setFile(target.files?.[0])}
         />
         <SwitchField
-          label="Replace all links"
-          hint="Otherwise only those of the sources in the file."
+          label={t('Replace all links')}
+          hint={t('Otherwise only those of the sources in the file.')}
           checked={replaces}
           onChange={setReplaces}
         />
         {replaces && (
           <TextField
-            label="Pairs that may be deleted"
-            hint="Only if the delete guard refuses the file: the exact number that it names."
+            label={t('Pairs that may be deleted')}
+            hint={t('Only if the delete guard refuses the file: the exact number that it names.')}
             inputMode="numeric"
             pattern="[0-9]*"
             value={allowed}
@@ -124,13 +125,13 @@ function FindSource({ relationId }: { relationId: number }) {
   return (
     <form className="stack" onSubmit={(event) => void find(event)}>
       <div className="row">
-        <TextField label="Source" name="listed" required placeholder="Identifier" />
-        <Button type="submit">Show its targets</Button>
+        <TextField label={t('Source')} name="listed" required placeholder={t('Identifier')} />
+        <Button type="submit">{t('Show its targets')}</Button>
       </div>
       <ErrorNote error={error} />
       {found && (
         <p aria-live="polite">
-          {found.targets.length === 0 && `No links of ${found.source}`}
+          {found.targets.length === 0 && t('No links of {source}', { source: found.source })}
           {found.targets.map((target, at) => (
             <span key={target}>
               {at > 0 && ', '}

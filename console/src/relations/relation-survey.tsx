@@ -1,15 +1,18 @@
 import type { RelationDefinition, RelationSurvey } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { rich } from '../languages/rich.tsx';
+import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Card, ErrorNote, Loading, Renewed } from '../parts/page.tsx';
 import { ProductLink, ProductLinks } from '../parts/product-link.tsx';
 import { Figure, Meter } from '../parts/show.tsx';
 import { EVERY_PRODUCT, pruneFilter } from '../rules/filters.ts';
-import { countOf, formatCount, formatPercent, plural } from '../rules/format.ts';
+import { formatCount, formatPercent } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
+import { RelationCards, ResultCounts } from './relation-cards.tsx';
 
 /** A preview reads every product: when one took longer, the next is made on demand. */
 const LIVE_MS = 2_500;
@@ -21,20 +24,20 @@ export function RelationSurveyCard({ draft }: { draft: RelationDefinition }) {
   const { survey, isStale, isEmpty, ask } = usePreview(draft);
   return (
     <Card
-      title="What it finds"
+      title={t('What it finds')}
       actions={
         isStale && (
           <Button onClick={ask} icon="updates">
-            Count again
+            {t('Count again')}
           </Button>
         )
       }
     >
       <ErrorNote error={survey.error} />
-      {survey.isFetching && survey.data === undefined && <Loading words="Counting …" />}
+      {survey.isFetching && survey.data === undefined && <Loading words={t('Counting …')} />}
       {isEmpty && (
         <p className="soft">
-          So far it relates every product to every other one. Add a condition or a match.
+          {t('So far it relates every product to every other one. Add a condition or a match.')}
         </p>
       )}
       {survey.data && !isEmpty && <Survey survey={survey.data} isOld={isStale || survey.isFetching} />}
@@ -56,6 +59,7 @@ function usePreview(draft: RelationDefinition) {
     queryFn: async ({ signal }) => {
       const begun = performance.now();
       const found = await relata.relations.preview(project.id, JSON.parse(wanted) as RelationDefinition, {
+        cards: true,
         signal,
       });
       setTookMs(performance.now() - begun);
@@ -93,38 +97,46 @@ function Survey({ survey, isOld }: { survey: RelationSurvey; isOld: boolean }) {
   if (survey.misconfigured) {
     return (
       <div className="note warn">
-        <strong>It cannot work.</strong>
+        <strong>{t('It cannot work.')}</strong>
         <span>{survey.problem}</span>
       </div>
     );
   }
-  const { withResults = 0, withoutResults, share = 0, mostReturned = [], examples = [] } = survey;
+  const {
+    withResults = 0,
+    withoutResults,
+    share = 0,
+    mostReturned = [],
+    examples = [],
+    resultCounts,
+    cards = [],
+  } = survey;
   return (
     <div aria-live="polite">
       <Renewed isOld={isOld}>
         <dl className="figures">
-          <Products label="From" count={survey.source?.products ?? 0} />
-          <Products label="To" count={survey.target?.products ?? 0} />
+          <Products label={t('From')} count={survey.source?.products ?? 0} />
+          <Products label={t('To')} count={survey.target?.products ?? 0} />
         </dl>
         {survey.links && (
           <p>
-            {countOf(survey.links.pairs, 'pair')} of {countOf(survey.links.sources, 'source')}{' '}
-            {plural(survey.links.pairs, 'is', 'are')} listed, with products that are not there yet.
+            {t(
+              '{pairs, plural, one {# pair} other {# pairs}} of {sources, plural, one {# source} other {# sources}} {pairs, plural, one {is} other {are}} listed, with products that are not there yet.',
+              { pairs: survey.links.pairs, sources: survey.links.sources },
+            )}
           </p>
         )}
         <div className="stack">
           <div className="row spread">
             <span>
-              <strong>{formatPercent(share)}</strong> lead to something
+              {rich('{share} lead to something', { share: <strong>{formatPercent(share)}</strong> })}
             </span>
-            <span className="soft small">
-              {formatCount(withResults)} of {formatCount(survey.sampledSources ?? 0)}
-              {survey.sampled && ' looked at'}
-            </span>
+            <span className="soft small">{describeShare(survey)}</span>
           </div>
-          <Meter share={share} label="Products with results" look={share > 0.5 ? 'good' : ''} />
+          <Meter share={share} label={t('Products with results')} look={share > 0.5 ? 'good' : ''} />
         </div>
-        <Examples examples={examples} />
+        {resultCounts && <ResultCounts counts={resultCounts} />}
+        {cards.length > 0 ? <RelationCards cards={cards} /> : <Examples examples={examples} />}
         <MostReturned list={mostReturned} sources={withResults} />
         <WithoutResults count={withoutResults?.count ?? 0} identifiers={withoutResults?.identifiers ?? []} />
       </Renewed>
@@ -132,8 +144,17 @@ function Survey({ survey, isOld }: { survey: RelationSurvey; isOld: boolean }) {
   );
 }
 
+function describeShare({ withResults = 0, sampledSources = 0, sampled }: RelationSurvey): string {
+  const counts = { count: formatCount(withResults), all: formatCount(sampledSources) };
+  return sampled ? t('{count} of {all} looked at', counts) : t('{count} of {all}', counts);
+}
+
 const Products = ({ label, count }: { label: string; count: number }) => (
-  <Figure label={label} value={formatCount(count)} more={plural(count, 'product')} />
+  <Figure
+    label={label}
+    value={formatCount(count)}
+    more={t('{count, plural, one {product} other {products}}', { count })}
+  />
 );
 
 function Examples({ examples }: { examples: NonNullable<RelationSurvey['examples']> }) {
@@ -141,7 +162,7 @@ function Examples({ examples }: { examples: NonNullable<RelationSurvey['examples
   if (filled.length === 0) return null;
   return (
     <div className="stack">
-      <h3>Examples</h3>
+      <h3>{t('Examples')}</h3>
       <ul className="stack small">
         {filled.map(({ source, results }) => (
           <li key={source}>
@@ -153,7 +174,9 @@ function Examples({ examples }: { examples: NonNullable<RelationSurvey['examples
                 {group.length > 1 && <span className="soft"> +{group.length - 1}</span>}
               </span>
             ))}
-            {results.length > 3 && <span className="soft"> and {results.length - 3} more</span>}
+            {results.length > 3 && (
+              <span className="soft"> {t('and {count} more', { count: results.length - 3 })}</span>
+            )}
           </li>
         ))}
       </ul>
@@ -171,7 +194,7 @@ function MostReturned({
   if (list.length === 0) return null;
   return (
     <div className="stack">
-      <h3>Returned most often</h3>
+      <h3>{t('Returned most often')}</h3>
       <ul className="bars">
         {list.slice(0, SHOWN).map(({ identifier, count }) => (
           <li key={identifier}>
@@ -179,7 +202,10 @@ function MostReturned({
               <ProductLink identifier={identifier} />
             </span>
             <span className="soft">{formatCount(count)}</span>
-            <Meter share={sources > 0 ? count / sources : 0} label={`${identifier}: share of the products`} />
+            <Meter
+              share={sources > 0 ? count / sources : 0}
+              label={t('{identifier}: share of the products', { identifier })}
+            />
           </li>
         ))}
       </ul>
@@ -191,9 +217,7 @@ function WithoutResults({ count, identifiers }: { count: number; identifiers: re
   if (count === 0) return null;
   return (
     <div className="stack">
-      <h3>
-        {formatCount(count)} {plural(count, 'leads', 'lead')} to nothing
-      </h3>
+      <h3>{t('{count, plural, one {# leads} other {# lead}} to nothing', { count })}</h3>
       <p className="small">
         <ProductLinks identifiers={identifiers} hasMore={count > identifiers.length} />
       </p>

@@ -1,5 +1,7 @@
 import type { Relation, RelationDefinition, Tagged } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
+import { rich } from '../languages/rich.tsx';
+import { t } from '../languages/text.ts';
 import { Button, CopyButton } from '../parts/button.tsx';
 import { DeleteButton } from '../parts/delete-button.tsx';
 import { type Draft, Meanwhile, useDraft } from '../parts/forms/draft.tsx';
@@ -28,12 +30,18 @@ const EMPTY: RelationDefinition = {
   excludeSameGroup: true,
 };
 
-const PARTS: PartNames<RelationDefinition> = {
-  ...{ kind: 'Kind', name: 'Name', tag: 'Tag', description: 'Description', enabled: 'Answers' },
-  ...{ twoWay: 'Both ways', excludeSameGroup: 'Exclude variants' },
-  ...{ source: 'From these products', target: 'To these products', match: 'What must match' },
-  ...{ sort: 'Sort order', names: 'Names for shoppers' },
-};
+const nameParts = (): PartNames<RelationDefinition> => ({
+  ...{
+    kind: t('Kind'),
+    name: t('Name'),
+    tag: t('Tag'),
+    description: t('Description'),
+    enabled: t('Answers'),
+  },
+  ...{ twoWay: t('Both ways'), excludeSameGroup: t('Exclude variants') },
+  ...{ source: t('From these products'), target: t('To these products'), match: t('What must match') },
+  ...{ sort: t('Sort order'), names: t('Names for shoppers') },
+});
 
 const BUILDING_MS = 1_500;
 
@@ -57,16 +65,16 @@ export function RelationView() {
 function Builder({ stored }: { stored: Tagged<Relation> | undefined }) {
   const project = useProject();
   const { canChange } = useRights();
-  const edited = useDraft<RelationDefinition>(stored, EMPTY, PARTS);
+  const edited = useDraft<RelationDefinition>(stored, EMPTY, nameParts());
   const { draft, change } = edited;
   const { save, error, isBusy } = useSave(stored?.value.id, edited);
   const relation = stored?.value;
   return (
     <Page
-      title={relation?.name ?? 'New relation'}
+      title={relation?.name ?? t('New relation')}
       crumbs={[
         [project.name, linkTo('projects', project.id)],
-        ['Relations', linkTo('projects', project.id, 'relations')],
+        [t('Relations'), linkTo('projects', project.id, 'relations')],
       ]}
       about={relation && <Marks relation={relation} />}
       actions={
@@ -79,7 +87,7 @@ function Builder({ stored }: { stored: Tagged<Relation> | undefined }) {
               disabled={draft.name === '' || draft.tag === ''}
               onClick={() => void save()}
             >
-              {relation ? 'Save' : 'Create the relation'}
+              {relation ? t('Save') : t('Create the relation')}
             </Button>
           </>
         )
@@ -89,7 +97,7 @@ function Builder({ stored }: { stored: Tagged<Relation> | undefined }) {
       <Meanwhile what="relation" of={edited} />
       {relation?.problem && (
         <div className="note bad">
-          <strong>This relation is misconfigured and returns nothing.</strong>
+          <strong>{t('This relation is misconfigured and returns nothing.')}</strong>
           <span>{relation.problem}</span>
         </div>
       )}
@@ -97,7 +105,7 @@ function Builder({ stored }: { stored: Tagged<Relation> | undefined }) {
         <MistakesContext value={readMistakes(error)}>
           <RelationForm key={edited.round} draft={draft} relationId={relation?.id} onChange={change} />
         </MistakesContext>
-        <aside className="stack wide" aria-label="Health">
+        <aside className="stack wide" aria-label={t('Health')}>
           <RelationSurveyCard draft={draft} />
           {relation && relation.state === 'ready' && <RelationExplain relationId={relation.id} />}
         </aside>
@@ -110,14 +118,10 @@ function Marks({ relation }: { relation: Relation }) {
   return (
     <span className="row">
       <RelationState relation={relation} />
-      <span>
-        tag <span className="mono">{relation.tag}</span>
-      </span>
-      <CopyButton text={relation.tag} label="Copy the tag" />
-      <span>
-        id <span className="mono">{relation.id}</span>
-      </span>
-      <CopyButton text={String(relation.id)} label="Copy the id" />
+      <span>{rich('tag {tag}', { tag: <span className="mono">{relation.tag}</span> })}</span>
+      <CopyButton text={relation.tag} label={t('Copy the tag')} />
+      <span>{rich('id {id}', { id: <span className="mono">{relation.id}</span> })}</span>
+      <CopyButton text={String(relation.id)} label={t('Copy the id')} />
     </span>
   );
 }
@@ -130,7 +134,7 @@ function useSave(id: number | undefined, of: Draft<RelationDefinition>) {
     create: () => relata.relations.create(project.id, of.draft),
     replace: (relationId, options) =>
       relata.relations.put({ projectId: project.id, relationId }, of.draft, options),
-    tell: ({ state }) => (state === 'building' ? 'It returns results as soon as its index is built.' : ''),
+    tell: ({ state }) => (state === 'building' ? t('It returns results as soon as its index is built.') : ''),
   });
 }
 
@@ -140,8 +144,9 @@ function DeleteRelation({ relation }: { relation: Relation }) {
   const remove = () => relata.relations.delete(project.id, relation.id);
   return (
     <DeleteButton what="relation" name={relation.name} remove={remove}>
-      Requests for its id then return nothing. The id is never used again. To disable it for a while, switch
-      it off instead.
+      {t(
+        'Requests for its id then return nothing. The id is never used again. To disable it for a while, switch it off instead.',
+      )}
     </DeleteButton>
   );
 }

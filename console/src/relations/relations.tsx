@@ -1,5 +1,6 @@
 import type { Relation } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
+import { t } from '../languages/text.ts';
 import { CopyButton, LinkButton } from '../parts/button.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
 import { Ago } from '../parts/show.tsx';
@@ -24,14 +25,16 @@ export function Relations() {
   });
   const create = canChange && (
     <LinkButton icon="plus" look="primary" href={linkTo('projects', project.id, 'relations', 'new')}>
-      New relation
+      {t('New relation')}
     </LinkButton>
   );
   return (
     <Page
-      title="Relations"
+      title={t('Relations')}
       crumbs={[[project.name, linkTo('projects', project.id)]]}
-      about="A relation is a rule that finds related products, or a list of links. Callers choose it by its id or its tag."
+      about={t(
+        'A relation is a rule that finds related products, or a list of links. Callers choose it by its id or its tag.',
+      )}
       actions={
         <>
           {relations.data && relations.data.length > 0 && <ExportRelations />}
@@ -44,10 +47,11 @@ export function Relations() {
         {(list) => (
           <Card isBare>
             {list.length === 0 ? (
-              <Empty icon="relations" title="No relation yet">
+              <Empty icon="relations" title={t('No relation yet')}>
                 <p>
-                  A relation has two sides, for example drills and bits, and attributes that must match, for
-                  example the shank. The preview shows what it finds.
+                  {t(
+                    'A relation has two sides, for example drills and bits, and attributes that must match, for example the shank. The preview shows what it finds.',
+                  )}
                 </p>
                 {create}
               </Empty>
@@ -68,13 +72,13 @@ function RelationTable({ relations }: { relations: readonly Relation[] }) {
       <table className="table">
         <thead>
           <tr>
-            <th>Relation</th>
-            <th>State</th>
-            <th>Tag</th>
-            <th className="wide-only">Id</th>
-            <th className="wide-only">From</th>
-            <th className="wide-only">To</th>
-            <th className="wide-only">Changed</th>
+            <th>{t('Relation')}</th>
+            <th>{t('State')}</th>
+            <th>{t('Tag')}</th>
+            <th className="wide-only">{t('Id')}</th>
+            <th className="wide-only">{t('From')}</th>
+            <th className="wide-only">{t('To')}</th>
+            <th className="wide-only">{t('Changed')}</th>
           </tr>
         </thead>
         <tbody>
@@ -91,15 +95,15 @@ function RelationTable({ relations }: { relations: readonly Relation[] }) {
               </td>
               <td className="nowrap">
                 <span className="mono">{relation.tag}</span>
-                <CopyButton text={relation.tag} label={`Copy the tag ${relation.tag}`} />
+                <CopyButton text={relation.tag} label={t('Copy the tag {tag}', { tag: relation.tag })} />
               </td>
               <td className="wide-only nowrap">
                 <span className="mono">{relation.id}</span>
-                <CopyButton text={String(relation.id)} label={`Copy the id ${relation.id}`} />
+                <CopyButton text={String(relation.id)} label={t('Copy the id {id}', { id: relation.id })} />
               </td>
               <td className="wide-only soft">{describeSide(relation, 'source')}</td>
               <td className="wide-only soft">
-                {relation.twoWay && <span title="also the other way">⇄ </span>}
+                {relation.twoWay && <span title={t('also the other way')}>⇄ </span>}
                 {describeSide(relation, 'target')}
               </td>
               <td className="wide-only soft">
@@ -114,14 +118,14 @@ function RelationTable({ relations }: { relations: readonly Relation[] }) {
 }
 
 const describeSide = (relation: Relation, side: 'source' | 'target') =>
-  relation.kind === 'links' ? 'listed products' : describeFilter(relation[side]);
+  relation.kind === 'links' ? t('listed products') : describeFilter(relation[side]);
 
 export function RelationState({ relation }: { relation: Pick<Relation, 'state' | 'enabled'> }) {
-  if (relation.state === 'misconfigured') return <span className="badge bad">misconfigured</span>;
-  if (relation.state === 'building') return <span className="badge busy">building</span>;
+  if (relation.state === 'misconfigured') return <span className="badge bad">{t('misconfigured')}</span>;
+  if (relation.state === 'building') return <span className="badge busy">{t('building')}</span>;
   return relation.enabled !== false ? (
-    <span className="badge good">answers</span>
+    <span className="badge good">{t('answers')}</span>
   ) : (
-    <span className="badge">switched off</span>
+    <span className="badge">{t('switched off')}</span>
   );
 }

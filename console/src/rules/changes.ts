@@ -1,3 +1,5 @@
+import { t } from '../languages/text.ts';
+
 /** The parts of a definition with their words, in the order of the form. */
 export type PartNames<Definition> = { readonly [Part in keyof Definition]?: string };
 
@@ -18,6 +20,6 @@ const toText = (value: unknown): string | undefined =>
 
 /** @returns what stands beside another version of it */
 export function describePart(value: unknown): string {
-  if (value === undefined || value === '') return 'nothing';
+  if (value === undefined || value === '') return t('nothing');
   return typeof value === 'object' ? JSON.stringify(value, undefined, 1) : String(value);
 }

@@ -1,4 +1,5 @@
 import type { Condition, Filter, MatchedValue, Operator, RelationDefinition } from '@relata/client';
+import { t } from '../languages/text.ts';
 
 /** How the builder shows a filter: groups with kinds, rows below them. Source: docs/interface.md §12.2. */
 export type GroupKind = 'all' | 'any' | 'none';
@@ -29,24 +30,28 @@ export const asGroup = (filter: Filter): Group => readGroup(filter) ?? { kind: '
 /** An attribute's condition and nothing else. */
 export const isCondition = (filter: Filter): filter is Condition => 'attribute' in filter;
 
-export const OPERATORS: readonly (readonly [Operator, string])[] = [
-  ['equals', 'is'],
-  ['notEquals', 'is not'],
-  ['less', 'is less than'],
-  ['lessOrEqual', 'is at most'],
-  ['greater', 'is more than'],
-  ['greaterOrEqual', 'is at least'],
-  ['in', 'is one of'],
-  ['contains', 'contains'],
-  ['between', 'is between'],
-  ['exists', 'is there'],
+export const listOperators = (): readonly (readonly [Operator, string])[] => [
+  ['equals', t('is')],
+  ['notEquals', t('is not')],
+  ['less', t('is less than')],
+  ['lessOrEqual', t('is at most')],
+  ['greater', t('is more than')],
+  ['greaterOrEqual', t('is at least')],
+  ['in', t('is one of')],
+  ['contains', t('contains')],
+  ['between', t('is between')],
+  ['exists', t('is there')],
 ];
 
 /** Matches compare two attributes: those that need a list or no second value do not fit. */
-export const MATCH_OPERATORS = OPERATORS.slice(0, 6);
+export const listMatchOperators = () => listOperators().slice(0, 6);
 
-export const nameOperator = (operator: string): string =>
-  OPERATORS.find(([known]) => known === operator)?.[1] ?? operator;
+const nameOperator = (operator: string): string =>
+  listOperators().find(([known]) => known === operator)?.[1] ?? operator;
+
+/** @returns `Rated is at least 50 Nm` */
+export const sayComparison = (what: string, operator: string, value: string): string =>
+  `${what} ${nameOperator(operator)} ${value}`.trim();
 
 /** A condition's value as one text. */
 export function showValue(value: unknown): string {
@@ -65,15 +70,17 @@ export function readValue(text: string, operator: Operator, isNumeric: boolean):
 
 /** In words, for lists and explanations. */
 export function describeFilter(filter: Filter): string {
-  if ('category' in filter) return `category ${filter.category.join(' › ')}`;
-  if ('identifiers' in filter) return `one of ${filter.identifiers.join(', ')}`;
-  if (isCondition(filter))
-    return `${filter.attribute} ${nameOperator(filter.operator)} ${showValue(filter.value)}`.trim();
+  if ('category' in filter) return t('category {path}', { path: filter.category.join(' › ') });
+  if ('identifiers' in filter)
+    return t('one of {identifiers}', { identifiers: filter.identifiers.join(', ') });
+  if (isCondition(filter)) return sayComparison(filter.attribute, filter.operator, showValue(filter.value));
   const group = readGroup(filter);
-  if (group === undefined || group.filters.length === 0) return 'every product';
-  const words = { all: ' and ', any: ' or ', none: ' nor ' }[group.kind];
-  const inner = group.filters.map(describeFilter).join(words);
-  return group.kind === 'none' ? `not (${inner})` : inner;
+  if (group === undefined || group.filters.length === 0) return t('every product');
+  const inner = group.filters.map(describeFilter);
+  if (group.kind === 'all') return inner.join(` ${t('and')} `);
+  return group.kind === 'any'
+    ? inner.join(` ${t('or')} `)
+    : t('not ({conditions})', { conditions: inner.join(` ${t('nor')} `) });
 }
 
 /** @returns the filter without rows that are not written to their end; they are left out of a preview */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { countOf, describeBrowser, formatAgo, formatDuration, plural, safeUrl } from './format.ts';
+import { describeBrowser, formatAgo, formatDuration, safeUrl } from './format.ts';
 
 test('only http and https become links (§14.5)', () => {
   assert.equal(safeUrl('https://shop.example/a'), 'https://shop.example/a');
@@ -33,12 +33,4 @@ test('a session is told by the browser and the system that it was opened with', 
   assert.equal(describeBrowser(phone), 'Safari on iPhone');
   assert.equal(describeBrowser('curl/8.5.0'), 'curl/8.5.0');
   assert.equal(describeBrowser(null), 'unknown browser');
-});
-
-test('a word goes with how many there are', () => {
-  assert.deepEqual(
-    [0, 1, 1_200].map((count) => countOf(count, 'product')),
-    [...['0 products', '1 product', '1,200 products']],
-  );
-  assert.deepEqual([plural(1, 'leads', 'lead'), plural(2, 'leads', 'lead')], ['leads', 'lead']);
 });

@@ -1,18 +1,38 @@
-const counts = new Intl.NumberFormat('en');
-const percents = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 });
-const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
-const moments = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
-const clocks = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
+import { type Language, presentLanguage, t } from '../languages/text.ts';
 
-export const formatCount = (count: number): string => counts.format(count);
-/** @param many where it is not one with an -s @returns the word that goes with so many: `product`, `leads` */
-export const plural = (count: number, one: string, many = `${one}s`): string => (count === 1 ? one : many);
-/** @returns `1 product`, `2,000 products` */
-export const countOf = (count: number, noun: string): string =>
-  `${formatCount(count)} ${plural(count, noun)}`;
-export const formatPercent = (share: number): string => percents.format(share);
-export const formatMoment = (at: number): string => moments.format(at);
-export const formatClock = (at: number): string => clocks.format(at);
+const made = new Map<Language, ReturnType<typeof createFormats>>();
+
+function createFormats(language: Language) {
+  // Dates are written day first in every language of the console.
+  const region = language === 'en' ? 'en-GB' : language;
+  return {
+    counts: new Intl.NumberFormat(language),
+    tenths: new Intl.NumberFormat(language, { minimumFractionDigits: 1, maximumFractionDigits: 1 }),
+    percents: new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 1 }),
+    relative: new Intl.RelativeTimeFormat(language, { numeric: 'auto' }),
+    moments: new Intl.DateTimeFormat(region, { dateStyle: 'medium', timeStyle: 'medium' }),
+    dates: new Intl.DateTimeFormat(region, { dateStyle: 'medium' }),
+    clocks: new Intl.DateTimeFormat(region, { timeStyle: 'medium' }),
+    allOf: new Intl.ListFormat(region, { type: 'conjunction' }),
+  };
+}
+
+/** To make them takes longer than to use them: once for each language. */
+function formats() {
+  const language = presentLanguage();
+  const known = made.get(language) ?? createFormats(language);
+  made.set(language, known);
+  return known;
+}
+
+export const formatCount = (count: number): string => formats().counts.format(count);
+/** @returns with one digit behind the sign, `12.0` */
+export const formatTenths = (value: number): string => formats().tenths.format(value);
+export const formatPercent = (share: number): string => formats().percents.format(share);
+export const formatMoment = (at: number): string => formats().moments.format(at);
+export const formatClock = (at: number): string => formats().clocks.format(at);
+/** @returns `a, b and c` */
+export const formatAll = (list: readonly string[]): string => formats().allOf.format(list);
 
 const STEPS = [
   ['day', 86_400_000],
@@ -23,15 +43,15 @@ const STEPS = [
 /** `3 minutes ago`; after a month the date. */
 export function formatAgo(at: number, now = Date.now()): string {
   const passed = now - at;
-  if (Math.abs(passed) > 30 * 86_400_000) return moments.format(at).split(',')[0] ?? '';
+  if (Math.abs(passed) > 30 * 86_400_000) return formats().dates.format(at);
   const step = STEPS.find(([, ms]) => Math.abs(passed) >= ms);
-  return step ? relative.format(-Math.round(passed / step[1]), step[0]) : 'just now';
+  return step ? formats().relative.format(-Math.round(passed / step[1]), step[0]) : t('just now');
 }
 
 /** `1.4 s`, `3 min 20 s` */
 export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
-  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  if (ms < 60_000) return `${formatTenths(ms / 1000)} s`;
   const seconds = Math.round(ms / 1000);
   return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
@@ -44,31 +64,34 @@ const SIZES = [
 
 /** `1.4 MB` */
 export function formatSize(bytes: number): string {
-  const [unit, size] = SIZES.find(([, least]) => bytes >= least) ?? ['bytes', 1];
-  return `${(bytes / size).toFixed(size === 1 ? 0 : 1)} ${unit}`;
+  const [unit, size] = SIZES.find(([, least]) => bytes >= least) ?? [undefined, 1];
+  if (unit === undefined) return t('{count, plural, one {# byte} other {# bytes}}', { count: bytes });
+  return `${formatTenths(bytes / size)} ${unit}`;
 }
 
-const WORDS: Readonly<Record<string, string>> = {
-  TEXT_ATTRIBUTE: 'text',
-  NUMERIC_ATTRIBUTE: 'number',
-  BOOLEAN_ATTRIBUTE: 'yes or no',
-  DATE_ATTRIBUTE: 'date',
-  UNTYPED_ATTRIBUTE: 'untyped',
-};
+export const listTypes = () =>
+  [
+    ['TEXT_ATTRIBUTE', t('text')],
+    ['NUMERIC_ATTRIBUTE', t('number')],
+    ['BOOLEAN_ATTRIBUTE', t('yes or no')],
+    ['DATE_ATTRIBUTE', t('date')],
+    ['UNTYPED_ATTRIBUTE', t('untyped')],
+  ] as const;
 
 /** The wire's name of an attribute type, to read. */
-export const formatType = (type: string): string => WORDS[type] ?? type;
+export const formatType = (type: string): string =>
+  listTypes().find(([known]) => known === type)?.[1] ?? type;
 
 /** An upload has no name on the wire. Source: docs/interface.md §2.4 rule 1. */
 export const nameTask = (name: string): string => {
   const known: Readonly<Record<string, string>> = {
-    '': 'Upload of a batch',
-    'Api triggered full update': 'Full update',
-    'incremental partial update': 'Update',
-    'delete products': 'Deletion of products',
-    restore: 'Restore',
-    're-extraction': 'Re-extraction',
-    'relation build': 'Relation build',
+    '': t('Upload of a batch'),
+    'Api triggered full update': t('Full update'),
+    'incremental partial update': t('Update'),
+    'delete products': t('Deletion of products'),
+    restore: t('Restore'),
+    're-extraction': t('Re-extraction'),
+    'relation build': t('Relation build'),
   };
   return known[name] ?? name;
 };
@@ -100,13 +123,13 @@ const SYSTEMS = [
 
 /** @returns such as `Firefox on Windows`; of a program its own name */
 export function describeBrowser(userAgent: string | null): string {
-  if (!userAgent) return 'unknown browser';
+  if (!userAgent) return t('unknown browser');
   const find = (names: readonly (readonly [string, string])[]) =>
     names.find(([mark]) => userAgent.includes(mark))?.[1];
   const browser = find(BROWSERS);
   if (browser === undefined) return userAgent.slice(0, 40);
   const system = find(SYSTEMS);
-  return system === undefined ? browser : `${browser} on ${system}`;
+  return system === undefined ? browser : t('{browser} on {system}', { browser, system });
 }
 
 /** Words as they begin a label, a title or a sentence. */

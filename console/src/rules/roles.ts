@@ -1,4 +1,5 @@
 import type { User } from '@relata/client';
+import { t } from '../languages/text.ts';
 
 type Roles = Pick<User, 'role' | 'roles'>;
 
@@ -19,3 +20,10 @@ export const changesSome = ({ role, roles }: Roles): boolean =>
   changesAll(role) || roles.some((one) => one.role === 'editor' && one.scope.type === 'project-group');
 
 const changesAll = (role: Roles['role']) => role === 'owner' || role === 'editor';
+
+export const nameRole = (role: string): string =>
+  t('{role, select, owner {owner} editor {editor} viewer {viewer} other {user of parts}}', { role });
+
+/** What a key may do. */
+export const nameAccess = (access: string): string =>
+  t('{access, select, read {read} write {write} other {manage}}', { access });

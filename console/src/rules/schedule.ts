@@ -1,13 +1,20 @@
-import { plural } from './format.ts';
+import { t } from '../languages/text.ts';
+import { formatAll } from './format.ts';
 
-const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
+const listDays = () => [
+  t('Sunday'),
+  t('Monday'),
+  t('Tuesday'),
+  t('Wednesday'),
+  t('Thursday'),
+  t('Friday'),
+  t('Saturday'),
+  t('Sunday'),
+];
 const NAMED = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 const NIGHT_ENDS = 6;
 
 const isNumber = (text: string) => /^\d+$/.test(text);
-const joinWords = (list: readonly string[]) =>
-  list.length < 2 ? list.join('') : `${list.slice(0, -1).join(', ')} and ${list.at(-1)}`;
-
 /** @returns a cron expression as people say it, `every night at 3:00`; undefined where it takes more than a few words */
 export function describeCron(cron: string): string | undefined {
   const [minute = '', hour = '', day = '', month = '', weekday = '', ...rest] = cron.trim().split(/\s+/);
@@ -17,20 +24,20 @@ export function describeCron(cron: string): string | undefined {
   if (often !== undefined) return often;
   if (!isNumber(minute) || !hour.split(',').every(isNumber)) return undefined;
   const times = hour.split(',').map((one) => `${Number(one)}:${minute.padStart(2, '0')}`);
-  const when = isDaily ? nameDaily(hour) : nameDays(day, weekday);
-  return when && `every ${when} at ${joinWords(times)}`;
+  const at = formatAll(times);
+  return isDaily ? sayDaily(hour, at) : sayDays({ day, weekday, at });
 }
 
 function describeOften(minute: string, hour: string): string | undefined {
   if (hour === '*') return describeMinutes(minute);
   const step = stepOf(hour, 24);
-  return step > 0 && isNumber(minute) ? `${everyNth(step, 'hour')}${atMinute(minute)}` : undefined;
+  return step > 0 && isNumber(minute) ? atMinute(everyHours(step), minute) : undefined;
 }
 
 function describeMinutes(minute: string): string | undefined {
   const step = minute === '*' ? 1 : stepOf(minute, 60);
-  if (step > 0) return everyNth(step, 'minute');
-  return isNumber(minute) ? `every hour${atMinute(minute)}` : undefined;
+  if (step > 0) return t('{count, plural, one {every minute} other {every # minutes}}', { count: step });
+  return isNumber(minute) ? atMinute(everyHours(1), minute) : undefined;
 }
 
 /** @returns 0 also for a step after which the last one of a round is shorter */
@@ -39,18 +46,31 @@ function stepOf(text: string, round: number): number {
   return step > 0 && round % step === 0 ? step : 0;
 }
 
-const everyNth = (step: number, noun: string) => `every ${step === 1 ? '' : `${step} `}${plural(step, noun)}`;
-const atMinute = (minute: string) => (Number(minute) === 0 ? '' : ` at minute ${Number(minute)}`);
+const everyHours = (step: number) =>
+  t('{count, plural, one {every hour} other {every # hours}}', { count: step });
 
-const nameDaily = (hour: string) => (isNumber(hour) && Number(hour) < NIGHT_ENDS ? 'night' : 'day');
+const atMinute = (hours: string, minute: string) =>
+  Number(minute) === 0 ? hours : t('{hours} at minute {minute}', { hours, minute: Number(minute) });
 
-function nameDays(day: string, weekday: string): string | undefined {
-  if (weekday === '*') return isNumber(day) ? `month on day ${day}` : undefined;
+const sayDaily = (hour: string, at: string) =>
+  isNumber(hour) && Number(hour) < NIGHT_ENDS
+    ? t('every night at {at}', { at })
+    : t('every day at {at}', { at });
+
+function sayDays({
+  day,
+  weekday,
+  at,
+}: Readonly<Record<'day' | 'weekday' | 'at', string>>): string | undefined {
+  if (weekday === '*') return isNumber(day) ? t('every month on day {day} at {at}', { day, at }) : undefined;
   if (day !== '*') return undefined;
   const known = weekday.toLowerCase().replace(/[a-z]{3}/g, (name) => String(NAMED.indexOf(name)));
-  if (known === '1-5') return 'weekday';
-  const days = known.split(',').map((one) => (isNumber(one) ? DAYS[Number(one)] : undefined));
-  return days.includes(undefined) ? undefined : joinWords(days as string[]);
+  if (known === '1-5') return t('every weekday at {at}', { at });
+  const names = listDays();
+  const days = known.split(',').map((one) => (isNumber(one) ? names[Number(one)] : undefined));
+  return days.includes(undefined)
+    ? undefined
+    : t('every {days} at {at}', { days: formatAll(days as string[]), at });
 }
 
 interface Schedule {

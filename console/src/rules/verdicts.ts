@@ -1,5 +1,6 @@
 import type { RelationExplanation } from '@relata/client';
-import { describeFilter, nameOperator } from './filters.ts';
+import { t } from '../languages/text.ts';
+import { describeFilter, sayComparison } from './filters.ts';
 
 /** What an explanation says, in words. Source: docs/interface.md §12.6. */
 
@@ -9,6 +10,8 @@ export interface Verdict {
   /** Of a condition; a group has others in it. */
   readonly values?: string;
   readonly inner?: readonly Verdict[];
+  /** How those in it are taken together. */
+  readonly kind?: 'all' | 'any' | 'not';
 }
 
 type Side = RelationExplanation['source'];
@@ -28,9 +31,11 @@ function readExplained(explained: Explained): Verdict {
   const { holds } = explained;
   if ('condition' in explained)
     return { holds, words: describeFilter(explained.condition), values: explained.values.join(', ') };
-  if ('all' in explained) return { holds, words: 'all of these', inner: explained.all.map(readExplained) };
-  if ('any' in explained) return { holds, words: 'one of these', inner: explained.any.map(readExplained) };
-  return { holds, words: 'not this', inner: [readExplained(explained.not)] };
+  if ('all' in explained)
+    return { holds, words: t('all of these'), kind: 'all', inner: explained.all.map(readExplained) };
+  if ('any' in explained)
+    return { holds, words: t('one of these'), kind: 'any', inner: explained.any.map(readExplained) };
+  return { holds, words: t('not this'), kind: 'not', inner: [readExplained(explained.not)] };
 }
 
 /** What one product lacks for a pair to be related. */
@@ -59,19 +64,23 @@ export function listLacks(found: RelationExplanation, asked: Pair): Lack[] {
   ];
 }
 
-function listNeeds({ holds, words, values, inner }: Verdict): Omit<Lack, 'identifier'>[] {
+function listNeeds({ holds, words, values, inner, kind }: Verdict): Omit<Lack, 'identifier'>[] {
   if (holds) return [];
-  if (inner === undefined) return [{ needs: words, has: values || 'no value' }];
-  if (words === 'all of these') return inner.flatMap(listNeeds);
-  const has = inner.flatMap((one) => one.values || []).join(', ') || 'no value';
-  const named = inner.map((one) => one.words).join(' or ');
-  return [{ needs: words === 'not this' ? `not: ${named}` : named, has }];
+  if (inner === undefined) return [{ needs: words, has: values || t('no value') }];
+  if (kind === 'all') return inner.flatMap(listNeeds);
+  const has = inner.flatMap((one) => one.values || []).join(', ') || t('no value');
+  const named = inner.map((one) => one.words).join(` ${t('or')} `);
+  return [{ needs: kind === 'not' ? t('not: {conditions}', { conditions: named }) : named, has }];
 }
 
 function describeMatch(match: RelationExplanation['match'][number], { source, target }: Pair): Lack {
   const { operator, sourceValues, targetValues } = match;
   if (sourceValues.length === 0)
-    return { identifier: source, needs: `${match.source} is there`, has: 'no value' };
-  const needs = `${match.target} ${nameOperator(operator)} ${sourceValues.join(' or ')}`;
-  return { identifier: target, needs, has: targetValues.join(', ') || 'no value' };
+    return {
+      identifier: source,
+      needs: t('{attribute} is there', { attribute: String(match.source) }),
+      has: t('no value'),
+    };
+  const needs = sayComparison(String(match.target), operator, sourceValues.join(` ${t('or')} `));
+  return { identifier: target, needs, has: targetValues.join(', ') || t('no value') };
 }

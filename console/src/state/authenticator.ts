@@ -1,4 +1,5 @@
 import type { BodyOf, PasskeyOptions, PasskeyWanted } from '@relata/client';
+import { t } from '../languages/text.ts';
 
 /** The authenticators of this machine, by Web Authentication. */
 
@@ -44,13 +45,13 @@ export async function usePasskey({ challenge, allowCredentials, ...rest }: Wante
 
 async function ask(work: () => Promise<Credential | null>): Promise<PublicKeyCredential> {
   // Browsers hide it from pages that came without https, except from this machine.
-  if (!('PublicKeyCredential' in globalThis)) throw new Error('Passkeys need https, or localhost.');
+  if (!('PublicKeyCredential' in globalThis)) throw new Error(t('Passkeys need https, or localhost.'));
   const credential = await work().catch((error: unknown) => {
     const isThere = error instanceof Error && error.name === 'InvalidStateError';
     throw new Error(
       isThere
-        ? 'This device has a passkey here already.'
-        : 'No passkey was used. Try again, or ask an owner.',
+        ? t('This device has a passkey here already.')
+        : t('No passkey was used. Try again, or ask an owner.'),
       { cause: error },
     );
   });

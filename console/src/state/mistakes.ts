@@ -1,19 +1,32 @@
 import { RelataError } from '@relata/client';
 import { createContext, useContext } from 'react';
+import { t } from '../languages/text.ts';
 
 /** What the service says of a body that does not have its form, with what it means. Source: docs/openapi.json. */
 const RULES: readonly (readonly [rule: RegExp, words: (...found: string[]) => string])[] = [
-  [/^must NOT have additional propert(?:y|ies):? '?([^']+)'?$/, (name) => `/${name}: is not known here`],
-  [/^must have required propert(?:y|ies):? '?([^',]+)'?/, (name) => `/${name}: is missing`],
-  [/^must NOT have fewer than 1 (?:characters|items)/, () => ': must not be empty'],
-  [/^must NOT have fewer than (\d+) (\w+)/, (count, what) => `: needs at least ${count} ${what}`],
-  [/^must NOT have more than (\d+) (\w+)/, (count, what) => `: takes at most ${count} ${what}`],
-  [/^must be >= (.+)/, (least) => `: must be at least ${least}`],
-  [/^must be <= (.+)/, (most) => `: must be at most ${most}`],
-  [/^must be integer/, () => ': must be a whole number'],
-  [/^must be (?:string|null)/, () => ': must be text'],
-  [/^must be equal to one of the allowed values: (.+)/, (values) => `: must be one of ${values}`],
-  [/^must match (?:pattern|format|a schema)/, () => ': is not written as it must be'],
+  [
+    /^must NOT have additional propert(?:y|ies):? '?([^']+)'?$/,
+    (name) => `/${name}: ${t('is not known here')}`,
+  ],
+  [/^must have required propert(?:y|ies):? '?([^',]+)'?/, (name) => `/${name}: ${t('is missing')}`],
+  [/^must NOT have fewer than 1 (?:characters|items)/, () => `: ${t('must not be empty')}`],
+  [
+    /^must NOT have fewer than (\d+) (\w+)/,
+    (count, what) => `: ${t('needs at least {count} {what}', { count, what })}`,
+  ],
+  [
+    /^must NOT have more than (\d+) (\w+)/,
+    (count, what) => `: ${t('takes at most {count} {what}', { count, what })}`,
+  ],
+  [/^must be >= (.+)/, (least) => `: ${t('must be at least {least}', { least })}`],
+  [/^must be <= (.+)/, (most) => `: ${t('must be at most {most}', { most })}`],
+  [/^must be integer/, () => `: ${t('must be a whole number')}`],
+  [/^must be (?:string|null)/, () => `: ${t('must be text')}`],
+  [
+    /^must be equal to one of the allowed values: (.+)/,
+    (values) => `: ${t('must be one of {values}', { values })}`,
+  ],
+  [/^must match (?:pattern|format|a schema)/, () => `: ${t('is not written as it must be')}`],
 ];
 
 /** @returns a detail of a refusal as its place and what is wrong there, `/mapping/identifier: is missing` */
@@ -32,14 +45,14 @@ export const readDetail = (detail: string): string =>
   sayMistake(detail).replace(/^\/[^:\s]+/, (place) => place.slice(1).replaceAll('/', ' › '));
 
 /** What the service says to programs, as people are told. */
-const SAID: Readonly<Record<string, string>> = {
-  'Your body params are not valid': 'Something is missing or not right yet',
-  'No token set': 'Your session has ended. Nothing was saved: try again once you are signed in.',
-};
+const nameRefusals = (): Readonly<Record<string, string>> => ({
+  'Your body params are not valid': t('Something is missing or not right yet'),
+  'No token set': t('Your session has ended. Nothing was saved: try again once you are signed in.'),
+});
 
 export function sayRefusal(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
-  return SAID[message] ?? message;
+  return nameRefusals()[message] ?? message;
 }
 
 export const MistakesContext = createContext<readonly string[]>([]);

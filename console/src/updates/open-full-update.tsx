@@ -1,11 +1,12 @@
 import type { FullUpdatePreview } from '@relata/client';
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { t } from '../languages/text.ts';
 import { Button, CopyButton } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
 import { Figure } from '../parts/show.tsx';
-import { countOf, formatCount } from '../rules/format.ts';
+import { formatCount, formatTenths } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
@@ -31,11 +32,11 @@ export function OpenFullUpdate() {
   const { deleted, deletePercent } = preview.data;
   return (
     <Card
-      title="A full update is open"
+      title={t('A full update is open')}
       actions={
         canChange && (
           <Button look="primary" onClick={() => setOpen(true)}>
-            Commit …
+            {t('Commit …')}
           </Button>
         )
       }
@@ -70,15 +71,19 @@ function ToBeDeleted({ count, first }: { count: number; first: readonly string[]
   return (
     <div className="stack">
       <div className="row spread">
-        <h3>To be deleted: {countOf(count, 'product')}</h3>
-        <CopyButton text={(identifiers ?? first).join('\n')} label="Copy these identifiers" words="Copy" />
+        <h3>{t('To be deleted: {count, plural, one {# product} other {# products}}', { count })}</h3>
+        <CopyButton
+          text={(identifiers ?? first).join('\n')}
+          label={t('Copy these identifiers')}
+          words={t('Copy')}
+        />
       </div>
       <p className="mono small">{(identifiers ?? first).join('  ')}</p>
       <ErrorNote error={all.error} />
       {hasMore && (
         <div className="row">
           <Button busy={all.isFetching} onClick={() => (isOpen ? void all.fetchNextPage() : setOpen(true))}>
-            Show more
+            {t('Show more')}
           </Button>
         </div>
       )}
@@ -90,13 +95,13 @@ function Counts({ preview }: { preview: FullUpdatePreview }) {
   const { created, changed, unchanged, deleted, deletePercent } = preview;
   return (
     <dl className="figures">
-      <Figure label="Created" value={formatCount(created.count)} />
-      <Figure label="Changed" value={formatCount(changed.count)} />
-      <Figure label="Unchanged" value={formatCount(unchanged.count)} />
+      <Figure label={t('Created')} value={formatCount(created.count)} />
+      <Figure label={t('Changed')} value={formatCount(changed.count)} />
+      <Figure label={t('Unchanged')} value={formatCount(unchanged.count)} />
       <Figure
-        label="Deleted"
+        label={t('Deleted')}
         value={formatCount(deleted.count)}
-        more={`${deletePercent.toFixed(1)} % of the catalog`}
+        more={t('{percent} % of the catalog', { percent: formatTenths(deletePercent) })}
       />
     </dl>
   );
@@ -128,18 +133,20 @@ function CommitDialog({
   };
   return (
     <FormDialog
-      title="Commit the full update"
-      action={deletes > 0 ? `Commit and delete ${formatCount(deletes)}` : 'Commit'}
+      title={t('Commit the full update')}
+      action={deletes > 0 ? t('Commit and delete {count, number}', { count: deletes }) : t('Commit')}
       isDanger={deletes > 0}
       isOpen={isOpen}
       onClose={onClose}
       onSubmit={commit}
     >
-      <p>The uploaded products replace the catalog at once.</p>
+      <p>{t('The uploaded products replace the catalog at once.')}</p>
       {percent > limit && (
         <p className="note warn">
-          This is more than the {limit} % that the project allows. By confirming you allow exactly these{' '}
-          {countOf(deletes, 'deletion')}.
+          {t(
+            'This is more than the {limit, number} % that the project allows. By confirming you allow exactly these {count, plural, one {# deletion} other {# deletions}}.',
+            { limit, count: deletes },
+          )}
         </p>
       )}
     </FormDialog>

@@ -1,6 +1,7 @@
 import type { ReportLine, Task } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Answer, Card } from '../parts/page.tsx';
 import { useTell } from '../parts/toasts.tsx';
@@ -36,17 +37,19 @@ export function TaskReport({ task }: { task: Task }) {
   });
   const hasLines = (report.data?.lines.length ?? 0) > 0;
   return (
-    <Card title="Report" actions={hasLines && <Download taskId={task.id} />} isBare={hasLines}>
+    <Card title={t('Report')} actions={hasLines && <Download taskId={task.id} />} isBare={hasLines}>
       <Answer of={report}>
         {({ lines, hasMore }) =>
           lines.length === 0 ? (
-            <p className="soft">No report lines about single products.</p>
+            <p className="soft">{t('No report lines about single products.')}</p>
           ) : (
             <>
               <ReportTable lines={lines} projectId={task.projectId} />
               {hasMore && (
                 <p className="grid-foot">
-                  The first {formatCount(SHOWN_LINES)} lines; the download has all of them.
+                  {t('The first {count} lines; the download has all of them.', {
+                    count: formatCount(SHOWN_LINES),
+                  })}
                 </p>
               )}
             </>
@@ -61,17 +64,17 @@ function ReportTable({ lines, projectId }: { lines: readonly ReportLine[]; proje
   const hasPlaces = lines.some(hasPlace);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and lines about attributes have no link that takes the keyboard there
-    <section className="table-box" tabIndex={0} aria-label="Lines of the report">
+    <section className="table-box" tabIndex={0} aria-label={t('Lines of the report')}>
       <table className="table small">
         <thead>
           <tr>
-            <th>Product</th>
-            {hasPlaces && <th className="number">Row</th>}
-            {hasPlaces && <th>Column</th>}
-            <th>Code</th>
-            <th>Attribute or field</th>
-            <th>Value</th>
-            <th>Message</th>
+            <th>{t('Product')}</th>
+            {hasPlaces && <th className="number">{t('Row')}</th>}
+            {hasPlaces && <th>{t('Column')}</th>}
+            <th>{t('Code')}</th>
+            <th>{t('Attribute or field')}</th>
+            <th>{t('Value')}</th>
+            <th>{t('Message')}</th>
           </tr>
         </thead>
         <tbody>
@@ -85,7 +88,11 @@ function ReportTable({ lines, projectId }: { lines: readonly ReportLine[]; proje
               {hasPlaces && <td className="number">{line.row}</td>}
               {hasPlaces && <td className="mono">{line.column}</td>}
               <td className="nowrap">
-                {line.code ? <span className="tag">{line.code}</span> : `${formatCount(line.more ?? 0)} more`}
+                {line.code ? (
+                  <span className="tag">{line.code}</span>
+                ) : (
+                  t('{more} more', { more: formatCount(line.more ?? 0) })
+                )}
               </td>
               <td>{aboutOf(line)}</td>
               <td className="mono">{line.value}</td>
@@ -127,7 +134,7 @@ function Download({ taskId }: { taskId: string }) {
           .finally(() => setBusy(false));
       }}
     >
-      Download as CSV
+      {t('Download as CSV')}
     </Button>
   );
 }

@@ -1,6 +1,7 @@
 import type { Task } from '@relata/client';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
+import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Answer, Card, ErrorNote, Page } from '../parts/page.tsx';
 import { Ago, Meter, TaskStatus } from '../parts/show.tsx';
@@ -10,7 +11,7 @@ import { useProject } from '../state/project.ts';
 import { linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { TaskReport } from './task-report.tsx';
-import { ORIGINS } from './updates.tsx';
+import { nameOrigins } from './updates.tsx';
 
 /** One task: how far it is, what it did, what it has to say about single products. */
 export function Update() {
@@ -19,13 +20,13 @@ export function Update() {
   const id = parts[3] ?? '';
   const followed = useTask(id);
   const { canChange } = useRights();
-  const name = followed.data ? nameTask(followed.data.name) : 'Task';
+  const name = followed.data ? nameTask(followed.data.name) : t('Task');
   return (
     <Page
       title={name}
       crumbs={[
         [project.name, linkTo('projects', project.id)],
-        ['Updates', linkTo('projects', project.id, 'updates')],
+        [t('Updates'), linkTo('projects', project.id, 'updates')],
       ]}
       actions={canChange && followed.data && <CancelButton task={followed.data} />}
     >
@@ -71,7 +72,7 @@ function Summary({ task }: { task: Task }) {
           {task.progress} %
         </span>
       </div>
-      <Meter share={task.progress / 100} label="Progress" {...(look && { look })} />
+      <Meter share={task.progress / 100} label={t('Progress')} {...(look && { look })} />
       {task.error && (
         <div className="note bad">
           <strong>{task.error.message}</strong>
@@ -88,19 +89,19 @@ function Summary({ task }: { task: Task }) {
         </div>
       )}
       <dl className="pairs">
-        <dt>From</dt>
-        <dd>{ORIGINS[task.origin] ?? task.origin}</dd>
-        <dt>Accepted</dt>
+        <dt>{t('From')}</dt>
+        <dd>{nameOrigins()[task.origin] ?? task.origin}</dd>
+        <dt>{t('Accepted')}</dt>
         <dd>
           {formatMoment(task.requestTime)} (<Ago at={task.requestTime} />)
         </dd>
         {took && (
           <>
-            <dt>Took</dt>
+            <dt>{t('Took')}</dt>
             <dd>{took}</dd>
           </>
         )}
-        <dt>Id</dt>
+        <dt>{t('Id')}</dt>
         <dd className="mono">{task.id}</dd>
       </dl>
     </Card>
@@ -115,11 +116,11 @@ function TaskLog({ task }: { task: Task }) {
     placeholderData: (before) => before,
   });
   return (
-    <Card title="Log">
+    <Card title={t('Log')}>
       <Answer of={log}>
         {(lines) =>
           lines.length === 0 ? (
-            <p className="soft">Nothing yet.</p>
+            <p className="soft">{t('Nothing yet.')}</p>
           ) : (
             <ol className="stack small">
               {lines.map(({ at, line }, number) => (
@@ -147,14 +148,14 @@ function CancelButton({ task }: { task: Task }) {
   const cancel = async () => {
     setError(undefined);
     await relata.tasks.cancel(task.id);
-    tell.good('The task was cancelled; nothing was changed');
+    tell.good(t('The task was cancelled; nothing was changed'));
     await queries.invalidateQueries({ queryKey: ['tasks', task.projectId] });
   };
   return (
     <>
       <ErrorNote error={error} />
       <Button look="danger" icon="cross" onClick={() => void cancel().catch(setError)}>
-        Cancel
+        {t('Cancel')}
       </Button>
     </>
   );

@@ -1,28 +1,31 @@
 import type { Task } from '@relata/client';
-import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
-import { FormDialog } from '../parts/dialog.tsx';
 import { SelectField } from '../parts/forms/field.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
 import { Ago, Meter, TaskStatus } from '../parts/show.tsx';
 import { formatDuration, nameTask } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
-import { goTo, linkTo, useFilters } from '../state/route.ts';
+import { linkTo, useFilters } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { OpenFullUpdate } from './open-full-update.tsx';
+import { TakeBack } from './take-back.tsx';
+import { Timeline, useCommits } from './timeline.tsx';
 
 const BUSY_MS = 1_500;
 const IDLE_MS = 10_000;
 
-const STATUSES = [
-  ['', 'All'],
-  ['RUNNING', 'Running'],
-  ['PENDING', 'Waiting'],
-  ['FINISHED', 'Finished'],
-  ['FAILED', 'Failed'],
-  ['CANCELLED', 'Cancelled'],
-] as const;
+const listStatuses = () =>
+  [
+    ['', t('All')],
+    ['RUNNING', t('Running')],
+    ['PENDING', t('Waiting')],
+    ['FINISHED', t('Finished')],
+    ['FAILED', t('Failed')],
+    ['CANCELLED', t('Cancelled')],
+  ] as const;
 
 const FILTERS = ['status'] as const;
 
@@ -36,16 +39,19 @@ export function Updates() {
   const tasks = useTasks(project.id, status as Status | '');
   return (
     <Page
-      title="Updates"
+      title={t('Updates')}
       crumbs={[[project.name, linkTo('projects', project.id)]]}
-      about="Everything slow is a task: updates, deletions, restores and work that the service starts itself."
+      about={t(
+        'Everything slow is a task: updates, deletions, restores and work that the service starts itself.',
+      )}
       actions={canChange && <RestoreButton />}
     >
       <OpenFullUpdate />
+      <Timeline />
       <div className="filters">
         <SelectField
-          label="Status"
-          choices={STATUSES}
+          label={t('Status')}
+          choices={listStatuses()}
           value={status}
           onChange={(event) => change({ status: event.target.value })}
         />
@@ -59,7 +65,7 @@ export function Updates() {
               {tasks.hasNextPage && (
                 <div className="grid-foot">
                   <Button busy={tasks.isFetchingNextPage} onClick={() => void tasks.fetchNextPage()}>
-                    Show older ones
+                    {t('Show older ones')}
                   </Button>
                 </div>
               )}
@@ -72,10 +78,10 @@ export function Updates() {
 }
 
 function NoTask({ isFiltered }: { isFiltered: boolean }) {
-  if (isFiltered) return <Empty icon="search" title="No task with this status" />;
+  if (isFiltered) return <Empty icon="search" title={t('No task with this status')} />;
   return (
-    <Empty icon="updates" title="No task yet">
-      <p>The first update of this project appears here, with its progress, log and report.</p>
+    <Empty icon="updates" title={t('No task yet')}>
+      <p>{t('The first update of this project appears here, with its progress, log and report.')}</p>
     </Empty>
   );
 }
@@ -100,11 +106,11 @@ export function TaskTable({ tasks }: { tasks: readonly Task[] }) {
       <table className="table">
         <thead>
           <tr>
-            <th>Task</th>
-            <th>Status</th>
-            <th className="wide-only">From</th>
-            <th>Accepted</th>
-            <th className="wide-only number">Took</th>
+            <th>{t('Task')}</th>
+            <th>{t('Status')}</th>
+            <th className="wide-only">{t('From')}</th>
+            <th>{t('Accepted')}</th>
+            <th className="wide-only number">{t('Took')}</th>
           </tr>
         </thead>
         <tbody>
@@ -118,10 +124,13 @@ export function TaskTable({ tasks }: { tasks: readonly Task[] }) {
               <td>
                 <TaskStatus task={task} />
                 {task.taskStatus === 'RUNNING' && (
-                  <Meter share={task.progress / 100} label={`Progress of ${nameTask(task.name)}`} />
+                  <Meter
+                    share={task.progress / 100}
+                    label={t('Progress of {name}', { name: nameTask(task.name) })}
+                  />
                 )}
               </td>
-              <td className="wide-only soft">{ORIGINS[task.origin] ?? task.origin}</td>
+              <td className="wide-only soft">{nameOrigins()[task.origin] ?? task.origin}</td>
               <td className="soft">
                 <Ago at={task.requestTime} />
               </td>
@@ -136,39 +145,25 @@ export function TaskTable({ tasks }: { tasks: readonly Task[] }) {
   );
 }
 
-export const ORIGINS: Readonly<Record<string, string>> = {
-  'LIVE-API': 'API',
-  CONSOLE: 'Console',
-  PIPELINE: 'Pipeline',
-  CHANNEL: 'Channel',
-};
+export const nameOrigins = (): Readonly<Record<string, string>> => ({
+  'LIVE-API': t('API'),
+  CONSOLE: t('Console'),
+  PIPELINE: t('Pipeline'),
+  CHANNEL: t('Channel'),
+});
 
 function RestoreButton() {
-  const relata = useRelata();
-  const project = useProject();
-  const queries = useQueryClient();
+  const commits = useCommits();
   const [isOpen, setOpen] = useState(false);
-  const restore = async () => {
-    const { task } = await relata.products.restore({ projectId: project.id });
-    await queries.invalidateQueries({ queryKey: ['tasks', project.id] });
-    setTimeout(() => goTo(linkTo('projects', project.id, 'updates', task.id)));
-  };
   return (
     <>
-      <Button onClick={() => setOpen(true)}>Undo the last commit …</Button>
-      <FormDialog
-        title="Undo the last commit or deletion"
-        action="Restore"
-        isDanger
+      <Button onClick={() => setOpen(true)}>{t('Undo the last commit …')}</Button>
+      <TakeBack
+        title={t('Undo the last commit or deletion')}
+        commitId={commits.data?.items[0]?.id}
         isOpen={isOpen}
         onClose={() => setOpen(false)}
-        onSubmit={restore}
-      >
-        <p>
-          Every product that the last commit or deletion created, changed or deleted returns to its previous
-          state. Later changes to those products are overwritten and listed in the report; other changes stay.
-        </p>
-      </FormDialog>
+      />
     </>
   );
 }

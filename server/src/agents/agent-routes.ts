@@ -4,6 +4,7 @@ import { Type } from 'typebox';
 import {
   type CountLook,
   describeRefusal,
+  ErrorAnswer,
   ProjectQuery,
   type RawAnswer,
   type Routes,
@@ -12,7 +13,7 @@ import {
   whileCallerWaits,
 } from '../http/http.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import { type Asking, createAgentHandler, type ToolParts } from './agents.ts';
+import type { Asking, ToolParts } from './agents.ts';
 
 export interface AgentRouteParts extends ToolParts {
   readonly countLook: CountLook;
@@ -24,6 +25,19 @@ const Message = Type.Object(
   { description: 'one message of JSON-RPC; a list of them is refused', title: 'McpMessage' },
 );
 
+const ProtocolError = Type.Object(
+  {
+    jsonrpc: Type.Literal('2.0'),
+    id: Type.Union([Type.String(), Type.Number(), Type.Null()]),
+    error: Type.Object({
+      code: Type.Integer(),
+      message: Type.String(),
+      data: Type.Optional(Type.Unknown()),
+    }),
+  },
+  { description: 'what the protocol itself refuses', title: 'McpError' },
+);
+
 const endpoint = {
   method: 'POST',
   path: '/mcp',
@@ -33,6 +47,7 @@ const endpoint = {
   query: ProjectQuery,
   body: Message,
   answer: { 200: Type.Unknown({ description: 'an answer of JSON-RPC, also as an event' }) },
+  failures: { '4xx': Type.Union([ErrorAnswer, ProtocolError]) },
   why: 'the answer is that of the protocol',
 } as const;
 
@@ -48,6 +63,8 @@ export const agentRoutes =
           countLook: () => countLook(request, reply),
         };
         const describeFailure = (error: unknown) => describe(error, request);
+        // The protocol and the schemas of its tools are a tenth of a start, and few services are asked by an agent.
+        const { createAgentHandler } = await import('./agents.ts');
         const { fetch } = createAgentHandler(asking, { version, describeFailure });
         return send(reply, await fetch(toWebRequest(request), { parsedBody: request.body }));
       }),

@@ -14,6 +14,7 @@ import { ontologyRoutes } from '../catalog/ontology/ontology-routes.ts';
 import { searchRoutes } from '../catalog/search/search-routes.ts';
 import { contentRoutes } from '../catalog/updates/content-routes.ts';
 import { deleteRoutes } from '../catalog/updates/delete-routes.ts';
+import { keptCommitRoutes } from '../catalog/updates/kept-commit-routes.ts';
 import { openFullUpdateRoutes } from '../catalog/updates/open-full-update-routes.ts';
 import { fullUpdateRoutes, productUpdateRoutes } from '../catalog/updates/update-routes.ts';
 import { channelBuildRoutes } from '../channels/builds/build-routes.ts';
@@ -46,6 +47,8 @@ import type { Relations } from '../relations/relations.ts';
 import type { Statistics } from '../statistics/statistics.ts';
 import { statisticsRoutes } from '../statistics/statistics-routes.ts';
 import type { Storage } from '../storage/storage.ts';
+import { suggestionRoutes } from '../suggestions/suggestion-routes.ts';
+import type { Suggestions } from '../suggestions/suggestions.ts';
 import { taskRoutes } from '../tasks/task-routes.ts';
 import type { createTasks } from '../tasks/tasks.ts';
 import { webhookEndpointRoutes } from '../webhooks/webhook-endpoint-routes.ts';
@@ -65,12 +68,14 @@ const ROUTES = [
   deleteRoutes,
   fullUpdateRoutes,
   openFullUpdateRoutes,
+  keptCommitRoutes,
   contentRoutes,
   lookupRoutes,
   relatedRoutes,
   productRelationRoutes,
   relationRoutes,
   linkRoutes,
+  suggestionRoutes,
   productRoutes,
   searchRoutes,
   surveyRoutes,
@@ -104,6 +109,7 @@ export interface RouteNeeds {
   readonly tasks: ReturnType<typeof createTasks>;
   readonly catalog: Catalog;
   readonly relations: Relations;
+  readonly suggestions: Suggestions;
   readonly pipelines: Pipelines;
   readonly channels: Channels;
   readonly webhooks: Webhooks;

@@ -24,12 +24,13 @@ import type { Logger } from '../kernel/logger.ts';
 import { createProjects, type Projects } from '../projects/projects.ts';
 import { createRelations } from '../relations/relations.ts';
 import { createStatistics, type Statistics } from '../statistics/statistics.ts';
-import type { Readers, Storage } from '../storage/storage.ts';
+import { BufferPool, type Readers, type Storage } from '../storage/storage.ts';
 import { createTasks, type Task } from '../tasks/tasks.ts';
 import { addRoutes } from './app-routes.ts';
 import { openChannels } from './channel-parts.ts';
 import { openPipelines, type PipelineNeeds } from './pipeline-parts.ts';
 import { openOwnStorage, openReaders, openSecrets, openStores, type Role } from './stores.ts';
+import { openSuggestions } from './suggestion-parts.ts';
 import { openTraces, type Traces } from './traces.ts';
 import { startUpkeep, type UpkeepParts } from './upkeep.ts';
 import { openWebhooks } from './webhook-parts.ts';
@@ -56,6 +57,7 @@ export interface AppOptions {
 export interface Replacements {
   storage?(real: Storage): Storage;
   store?(real: CatalogStore): CatalogStore;
+  readonly buffers?: BufferPool;
 }
 
 export { refuseTakenAddress } from '../http/http.ts';
@@ -83,14 +85,11 @@ export async function createApp({
 
   const server = createServer({ ...config, ...(logTo && { logTo }) }, { ...projects, ...access });
   const logger = server.log as Logger;
-  const metrics = openMetrics(
-    { config, storage },
-    {
-      isReady: () => isReady,
-      countWaitingTasks: () => tasks.countWaiting(),
-      listTaskKinds: () => tasks.listKinds(),
-    },
-  );
+  const metrics = openMetrics({
+    ...{ config, storage, isReady: () => isReady },
+    countWaitingTasks: () => tasks.countWaiting(),
+    listTaskKinds: () => tasks.listKinds(),
+  });
   const readers = openReaders(config, storage);
   const tasks = createTasks({
     ...{ database, clock, logger, describeRefusal },
@@ -111,13 +110,14 @@ export async function createApp({
   const { catalog, relations, threads } = openCatalog(base, { projects, tasks, metrics, statistics, server });
   const { pipelines, channels, schedules } = openFeeds({ ...base, projects, tasks, catalog, relations });
   const webhooks = openWebhooks({ ...base, projects, catalog }, VERSION);
+  const suggestions = openSuggestions({ ...base, projects, catalog, relations });
 
   await documentServer(server, VERSION);
   measureRequests(server, metrics.measureRequest, statistics.noteRequest);
   addHealthRoutes(server, async () => isReady && (await storage.isReachable()));
   serveMetrics(server, metrics);
   const parts = { projects, access, statistics, tasks, catalog, relations, pipelines, channels, webhooks };
-  if (role !== 'worker') addRoutes(server, { ...base, ...parts, ...served, version: VERSION });
+  if (role !== 'worker') addRoutes(server, { ...base, ...parts, ...served, suggestions, version: VERSION });
   await server.ready();
 
   const upkeep = startUpkeep({ ...storage, ...base, ...parts });
@@ -174,10 +174,12 @@ async function beginWork(
   upkeep.start();
 }
 
-const openMetrics = (
-  { config, storage }: Pick<Base, 'config' | 'storage'>,
-  sources: Omit<MetricSources, 'dataDir'>,
-) => createMetrics({ ...(storage.place.kind === 'embedded' && { dataDir: config.dataDir }), ...sources });
+const openMetrics = ({
+  config,
+  storage,
+  ...sources
+}: Pick<Base, 'config' | 'storage'> & Omit<MetricSources, 'dataDir'>) =>
+  createMetrics({ ...(storage.place.kind === 'embedded' && { dataDir: config.dataDir }), ...sources });
 
 /** A database that is away must not keep the process from ending; leases run out by themselves. */
 async function closeAll(parts: readonly { close(): Promise<void> }[], logger: Logger): Promise<void> {
@@ -245,7 +247,10 @@ function openCatalog(base: Base, { projects, tasks, metrics, statistics, server 
     tasks,
     clock,
     logger,
-    ingest: createIngest({ threads: threads.parsers, payloads, maxMib: config.uploadMaxMib }),
+    ingest: createIngest({
+      ...{ threads: threads.parsers, payloads, maxMib: config.uploadMaxMib },
+      buffers: replace.buffers ?? new BufferPool(),
+    }),
     scans: createScans(threads.scanners),
     searchers: threads.relationReaders,
     getSettings: projects.getSettings,

@@ -44,7 +44,7 @@ export function openPipelines(needs: PipelineNeeds, version: string): Pipelines 
   });
   const pipelines = createPipelines({
     ...{ database, payloads, secrets, clock, logger, tasks, threads },
-    ...{ catalog, relations },
+    ...{ catalog, relations, getLocale: (id: number) => projects.getLocale(id) },
   });
   projects.whenGone(async (tx, { type, id }) => {
     if (type === 'project') await pipelines.removeOf(tx, id);

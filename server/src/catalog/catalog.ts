@@ -6,7 +6,14 @@
  */
 import type { CatalogFiles } from '../storage/storage.ts';
 import type { Task } from '../tasks/tasks.ts';
-import { createProductLists, readProductPage, scanOperations, surveyOperations } from './browse/browse.ts';
+import {
+  createProductLists,
+  keptOperations,
+  type OpenTally,
+  readProductPage,
+  scanOperations,
+  surveyOperations,
+} from './browse/browse.ts';
 import { ingestOperations } from './ingest/ingest.ts';
 import { createOntologyChanges } from './ontology/ontology.ts';
 import type { CatalogParts } from './parts.ts';
@@ -15,8 +22,10 @@ import { createProductSearch, searchOperations } from './search/search.ts';
 import type { CatalogSnapshots } from './snapshot.ts';
 import { readerOperations } from './store/store.ts';
 import {
+  createKeptCommits,
   FullUpdates,
   gatherWrites,
+  keptSinceOf,
   listBatchPayloads,
   listLiveFullUpdates,
   ProductUpdates,
@@ -24,7 +33,7 @@ import {
   type WriteMode,
 } from './updates/updates.ts';
 
-export { createScans, describeBriefly } from './browse/browse.ts';
+export { createScans, describeBriefly, type OpenTally, type SurveyResult } from './browse/browse.ts';
 export type { BatchDerivation, Derivation, Derive, PlacedDocument } from './derivation.ts';
 export {
   areComparable,
@@ -59,15 +68,26 @@ export { createIngest } from './ingest/ingest.ts';
 export { type AnswerBuffers, createAnswerBuffers } from './lookup/lookup.ts';
 export {
   type Attribute,
+  type DraftSettings,
+  dimensionOf,
+  draftAttribute,
   indexByKey,
   isBlank,
+  isFact,
+  isSurelyText,
+  joinObserved,
   listFacts,
+  NUMBER_FORMS,
+  nameInTable,
+  type Observed,
   type Ontology,
+  observeValue,
   readValue,
 } from './ontology/ontology.ts';
 export type { CatalogSettings } from './parts.ts';
 export type { CatalogStore, ChangeOrder, DeleteLimit } from './port.ts';
 export {
+  AttributeSchema,
   computeValueId,
   createUploadReader,
   listProductErrors,
@@ -108,10 +128,11 @@ export const ingestThreadOperations = (snapshots: CatalogSnapshots, files?: Cata
   ...(files && readerOperations(files)),
 });
 
-/** What the scanning thread can do. */
-export const scanThreadOperations = (snapshots: CatalogSnapshots) => ({
+/** What the scanning thread can do. `openSuggestions`: of the room that knows relations too. */
+export const scanThreadOperations = (snapshots: CatalogSnapshots, openSuggestions: OpenTally) => ({
   ...scanOperations(snapshots),
-  ...surveyOperations(snapshots),
+  ...surveyOperations(snapshots, openSuggestions),
+  ...keptOperations(snapshots),
 });
 
 /** An index that is used takes in what is staged, so that it lacks little when that is committed. */
@@ -152,11 +173,15 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
     if (collecting.has(projectId) || closing) return;
     collecting.add(projectId);
     try {
-      const { keptCommits } = await parts.getSettings(projectId);
+      const settings = await parts.getSettings(projectId);
+      const kept = {
+        keptCommits: settings.keptCommits,
+        keptSince: keptSinceOf(settings, parts.clock.now()),
+      };
       let isMore = true;
       while (isMore && !closing) {
         const live = await listLiveFullUpdates(database, projectId);
-        isMore = await store.collectGarbage(projectId, { live, keptCommits });
+        isMore = await store.collectGarbage(projectId, { live, ...kept });
       }
     } catch (error) {
       logger.warn({ err: error, project: projectId }, 'removing replaced products failed, it goes on later');
@@ -177,6 +202,7 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
     dropGathered: (task: Task) => fullUpdates.discardOf(task),
     lists: createProductLists(parts),
     survey: parts.scans.survey,
+    commits: createKeptCommits(parts),
     search,
     /** Off the serving thread. */
     countProducts: (projectId: number) => parts.scans.countRange({ projectId, filter: {}, after: undefined }),

@@ -1,5 +1,5 @@
 import type { CatalogFile, SqlSession, SqlTransaction } from '../storage/storage.ts';
-import type { UploadedProduct } from './products/products.ts';
+import { derivedOf, type PackedProducts, type UploadedProduct } from './products/products.ts';
 
 /**
  * What rooms to the right derive from products and keep in the catalog's file, e.g. on which sides of relations a
@@ -9,8 +9,8 @@ import type { UploadedProduct } from './products/products.ts';
 export interface Derivation {
   /** @returns what is derived by now; call it on a snapshot */
   open(file: CatalogFile): Derive;
-  /** Writes what was derived for a document. */
-  place(file: CatalogFile, document: PlacedDocument, derived: string): void;
+  /** Writes what was derived for documents. */
+  place(file: CatalogFile, placed: readonly DerivedText[]): void;
   /** The documents are removed. */
   remove(file: CatalogFile, documents: readonly number[]): void;
 }
@@ -18,11 +18,7 @@ export interface Derivation {
 /** The same for a store that works in batches: PostgreSQL. Every call is in the transaction that writes the documents. */
 export interface BatchDerivation {
   open(session: SqlSession, projectId: number): Promise<Derive>;
-  place(
-    tx: SqlTransaction,
-    projectId: number,
-    placed: readonly (PlacedDocument & { readonly derived: string })[],
-  ): Promise<void>;
+  place(tx: SqlTransaction, projectId: number, placed: readonly DerivedText[]): Promise<void>;
   remove(tx: SqlTransaction, projectId: number, documents: readonly number[]): Promise<void>;
 }
 
@@ -39,3 +35,18 @@ export interface PlacedDocument {
   readonly id: number;
   readonly productId: number;
 }
+
+export interface DerivedText extends PlacedDocument {
+  /** Not ''. */
+  readonly derived: string;
+}
+
+/** @returns of documents, each with its row, those for which anything was derived */
+export const listDerived = (
+  packed: PackedProducts,
+  placed: readonly (PlacedDocument & { readonly row: number })[],
+): DerivedText[] =>
+  placed.flatMap(({ row, id, productId }) => {
+    const derived = derivedOf(packed, row);
+    return derived === '' ? [] : [{ id, productId, derived }];
+  });

@@ -12,6 +12,8 @@ import type { OnInvalid } from './products/products.ts';
 export interface CatalogSettings {
   readonly maxDeletePercent: number;
   readonly keptCommits: number;
+  /** null: whatever their age. */
+  readonly keptDays: number | null;
   readonly onInvalid: OnInvalid;
 }
 

@@ -7,9 +7,13 @@ import type {
   CommitResult,
   DeleteLimit,
   Difference,
+  KeptCommit,
+  OtherLast,
+  RestoreOrder,
   RestoreResult,
   StagedBatch,
   Stale,
+  UndoOrder,
 } from './change.ts';
 import type { Attribute, Ontology, OntologyMode, UnitAliases } from './ontology/ontology.ts';
 import type { PackedProducts } from './products/products.ts';
@@ -21,9 +25,17 @@ export type {
   CommitResult,
   DeleteLimit,
   Difference,
+  KeptChange,
+  KeptCommit,
+  KeptPage,
+  KeptPlace,
+  OtherLast,
+  RestoreEffect,
+  RestoreOrder,
   RestoreResult,
   StagedBatch,
   Stale,
+  UndoOrder,
 } from './change.ts';
 
 /** A product as the catalog keeps it. */
@@ -121,15 +133,20 @@ export interface CatalogStore {
   applyProducts(projectId: number, change: ChangeOrder & AppliedProducts): Promise<ChangeCounts | Stale>;
   deleteProducts(
     projectId: number,
-    change: ChangeOrder & { identifiers: readonly string[]; keptCommits: number },
+    change: ChangeOrder & UndoOrder & { identifiers: readonly string[] },
   ): Promise<{ deleted: number; unknown: readonly string[] }>;
-  canRestore(projectId: number): Promise<boolean>;
-  restore(projectId: number, change: ChangeOrder): Promise<RestoreResult | undefined>;
+  /** @returns the commits and deletes that can be undone, the last one first */
+  listKeptCommits(projectId: number): Promise<readonly KeptCommit[]>;
+  /** @returns undefined when there is nothing to undo */
+  restore(
+    projectId: number,
+    change: ChangeOrder & RestoreOrder,
+  ): Promise<RestoreResult | OtherLast | undefined>;
   followOntology(projectId: number, followed: ChangeOrder & FollowedProducts): Promise<void>;
   /** Removes a bounded part of what nothing points to. @returns whether there is more */
   collectGarbage(
     projectId: number,
-    limits: { live: readonly number[]; keptCommits: number },
+    limits: { live: readonly number[] } & Omit<UndoOrder, 'author'>,
   ): Promise<boolean>;
   /** @returns the oldest events that were recorded with changes of the catalog */
   listEvents(projectId: number, limit: number): Promise<readonly RecordedEvent[]>;
@@ -252,14 +269,13 @@ export interface BatchReview {
   readonly gaining: readonly number[];
 }
 
-export interface CommitOrder extends DeleteLimit {
+export interface CommitOrder extends DeleteLimit, UndoOrder {
   readonly fullUpdateId: number;
   /** How many batches must be staged. */
   readonly batches: number;
   readonly revision: number;
   readonly mode: OntologyMode;
   readonly newAttributes: readonly Attribute[];
-  readonly keptCommits: number;
 }
 
 /** Products that follow another ontology from now on; one that changed meanwhile is left alone. */

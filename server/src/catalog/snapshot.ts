@@ -1,4 +1,5 @@
 import type { IdentifierRange, ListedRow, PlacedRow } from './browse/browse.ts';
+import type { KeptChange, KeptCommit, KeptPage, RestoreEffect } from './change.ts';
 import type { OpenDerivation } from './derivation.ts';
 import type { Attribute, Ontology } from './ontology/ontology.ts';
 import type { CountedHits, CountedTier, FoundRow, ListedRange, WantedHits } from './port.ts';
@@ -33,6 +34,11 @@ export interface StagedDocument {
   readonly raw: string;
 }
 
+/** A change of a product that is asked for. */
+export interface ProductChange extends KeptChange {
+  readonly commit: KeptCommit;
+}
+
 /** One state of a catalog, as the threads that parse read it: by whole batches, so that it may be far away. */
 export interface CatalogSnapshot {
   readOntology(): Promise<Ontology>;
@@ -65,6 +71,12 @@ export interface CatalogSnapshot {
   listTail(after: number): Promise<readonly PlacedRow[]>;
   /** @returns the products of these documents, in no order */
   listDocuments(documents: readonly number[]): Promise<readonly PlacedRow[]>;
+  /** @returns undefined for a commit that is not kept */
+  listKeptChanges(wanted: KeptPage): Promise<readonly KeptChange[] | undefined>;
+  /** @returns the changes of one product by commit, the last one first */
+  listProductChanges(identifier: string): Promise<readonly ProductChange[]>;
+  /** @returns undefined for a commit that is not kept */
+  weighRestore(commit: number): Promise<RestoreEffect | undefined>;
   listStagedDocuments(wanted: { fullUpdateId: number; batch: number }): Promise<readonly StagedDocument[]>;
 }
 

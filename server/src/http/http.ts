@@ -8,8 +8,7 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import type { Access, Caller, ChosenProject, Role } from '../kernel/caller.ts';
 import type { JsonLimits } from '../kernel/json-scan.ts';
-import type { PayloadWriter } from '../storage/storage.ts';
-import type { RawBody } from './bodies/bodies.ts';
+import type { IncomingPayload, RawBody } from './bodies/bodies.ts';
 import type { RateState } from './guards/guards.ts';
 
 export {
@@ -32,7 +31,7 @@ export {
   readIfMatch,
   sendMark,
 } from './answers/answers.ts';
-export { joinTwins, type RawBody, takeNoBody } from './bodies/bodies.ts';
+export { type IncomingPayload, joinTwins, type RawBody, takeNoBody } from './bodies/bodies.ts';
 export { describeServer, documentServer, serveDocuments } from './docs/docs.ts';
 export {
   type CountLook,
@@ -122,7 +121,7 @@ declare module 'fastify' {
     project: ChosenProject;
     rawBody: RawBody | undefined;
     /** Set before a body is read that is to be stored: it is written while it is received. */
-    payload: PayloadWriter | undefined;
+    payload: IncomingPayload | undefined;
     /** Of a streamed body, once it was read: by it a repetition is recognised. */
     bodyDigest: string | undefined;
     /** The media type as it was sent; every body is read as what the route takes. */

@@ -54,6 +54,7 @@ export interface PipelineParts {
   readonly threads: RunThreads;
   readonly catalog: Pick<Catalog, 'gatherWrites' | 'dropGathered'>;
   readonly relations: Pick<Relations, 'links'>;
+  getLocale(projectId: number): Promise<string>;
 }
 
 /** Each has a thread of its own, for up to a minute. */
@@ -71,6 +72,7 @@ export function createPipelines({
   threads,
   catalog,
   relations,
+  getLocale,
 }: PipelineParts) {
   const runs = new PipelineRuns({
     ...{ database, payloads, tasks, threads },
@@ -99,14 +101,17 @@ export function createPipelines({
      */
     async preview(project: ChosenProject, sent: SentPreview, signal?: AbortSignal): Promise<Preview> {
       const { id: projectId, accountId } = project;
-      const { pipelineId, file } = sent;
+      const { pipelineId, file, catalog: isCounted = false } = sent;
       const asker = { accountId, signal };
       return previews.use(asker, async () => {
         const stored = pipelineId === undefined ? undefined : await lists.get({ projectId, id: pipelineId });
         const checked = await checkTried(sent, textChecks(asker));
         const tried = fillSecrets(checked, stored && openStored(stored, secrets, checked.source));
-        const sentFile = file && { name: file.name, bytes: readBase64(file.base64) };
-        return threads.preview({ projectId, ...tried, file: sentFile }, signal);
+        const counted = isCounted ? { locale: await getLocale(projectId) } : undefined;
+        return threads.preview(
+          { projectId, ...tried, file: file && readFile(file), catalog: counted },
+          signal,
+        );
       });
     },
 
@@ -123,11 +128,15 @@ export function createPipelines({
 
 const PREVIEWED_MIB = 8;
 
+function readFile({ name, base64, isBeginning = false }: NonNullable<SentPreview['file']>) {
+  return { name, bytes: readBase64(base64), isBeginning };
+}
+
 function readBase64(text: string): Uint8Array {
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text))
     throw new ServiceError('request_invalid', { details: ['/file/base64 must be base64'] });
   const bytes = Buffer.from(text, 'base64');
   if (bytes.length <= PREVIEWED_MIB * 1024 * 1024) return bytes;
-  const details = [`/file/base64 must not hold more than ${PREVIEWED_MIB} MiB, the first rows are enough`];
+  const details = [`/file/base64 must not hold more than ${PREVIEWED_MIB} MiB, the beginning is enough`];
   throw new ServiceError('request_invalid', { details });
 }

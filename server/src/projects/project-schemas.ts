@@ -69,8 +69,11 @@ const settings = {
   maxDeletePercent: Type.Number({ minimum: 0, maximum: 100, description: 'delete guard of full updates' }),
   keptCommits: Type.Integer({
     minimum: 0,
-    maximum: 10,
+    maximum: 30,
     description: 'commits and deletes that can be undone',
+  }),
+  keptDays: Type.Union([Type.Integer({ minimum: 1, maximum: 3_650 }), Type.Null()], {
+    description: 'days for which commits and deletes can be undone; null: whatever their age',
   }),
   brandAttribute: Type.String({
     minLength: 1,

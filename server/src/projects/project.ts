@@ -5,6 +5,8 @@ export interface ProjectSettings {
   readonly maxDeletePercent: number;
   /** How many commits and deletes can be undone. Source: docs/interface.md §4.5. */
   readonly keptCommits: number;
+  /** How many days they can be undone; null: whatever their age. Source: docs/interface.md §4.5. */
+  readonly keptDays: number | null;
   /** The attribute that `brand` is taken from. Source: docs/interface.md §12.5. */
   readonly brandAttribute: string;
   /** What becomes of a request with products that are not valid. Source: docs/interface.md §4.12. */
@@ -15,6 +17,7 @@ export interface ProjectSettings {
 export const DEFAULT_SETTINGS: ProjectSettings = {
   maxDeletePercent: 100,
   keptCommits: 1,
+  keptDays: null,
   brandAttribute: 'Brand',
   onInvalid: 'refuse',
 };

@@ -110,6 +110,14 @@ async function fill(projects: Projects) {
 
 const ids = (body: { items: { id: number }[] }) => body.items.map(({ id }) => id);
 
+const SETTINGS = {
+  maxDeletePercent: 100,
+  keptCommits: 1,
+  keptDays: null,
+  brandAttribute: 'Brand',
+  onInvalid: 'refuse',
+};
+
 test('GET /projects answers exactly the fields of §2.1, ordered by id', async (context) => {
   const room = await startRoom(context);
   const { status, body } = await room.call('group', 'GET /projects');
@@ -309,12 +317,12 @@ test('a project is created with the defaults of §14.2 rule 3 and changed field 
     id,
     ...given,
     tags: [],
-    settings: { maxDeletePercent: 100, keptCommits: 1, brandAttribute: 'Brand', onInvalid: 'refuse' },
+    settings: SETTINGS,
     createdAt: room.clock.time,
   });
   const change = { name: 'Bolts', projectGroupId: room.garden, tags: ['b2c'], settings: { keptCommits: 3 } };
   const changed = await room.call('account', `PATCH /management/projects/${id}`, change);
-  const settings = { maxDeletePercent: 100, keptCommits: 3, brandAttribute: 'Brand', onInvalid: 'refuse' };
+  const settings = { ...SETTINGS, keptCommits: 3 };
   assert.deepEqual(changed.body, { ...created.body, ...change, settings });
   assert.deepEqual((await room.call('account', `GET /management/projects/${id}`)).body, changed.body);
   assert.deepEqual(await room.projects.getSettings(id), settings);
@@ -338,7 +346,8 @@ test('a bad project or group is refused with what is wrong (§14.2)', async (con
     { ...good, settings: { unknown: 1 } },
     { ...good, settings: { maxDeletePercent: 101 } },
     { ...good, settings: { keptCommits: 1.5 } },
-    { ...good, settings: { keptCommits: 11 } },
+    { ...good, settings: { keptCommits: 31 } },
+    { ...good, settings: { keptDays: 0 } },
     { ...good, settings: { brandAttribute: '' } },
   ];
   for (const body of bodies) {
@@ -444,7 +453,7 @@ test('the audit log says who changed what, newest first (§14.4)', async (contex
   assert.equal(status, 200);
   const latest = body.items[0]?.id ?? 0;
   const subject = { type: 'project', id: room.drills, name: 'Drilling', projectGroupId: room.tools };
-  const settings = { maxDeletePercent: 100, keptCommits: 1, brandAttribute: 'Brand', onInvalid: 'refuse' };
+  const settings = SETTINGS;
   assert.deepEqual(body.items, [
     {
       id: latest,

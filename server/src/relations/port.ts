@@ -150,8 +150,12 @@ export interface RelationStore {
   /** Tries a definition on the catalog. @returns how it does, or why it cannot work @throws search_too_long */
   tryDefinition(
     projectId: number,
-    /** `id`: of the relation whose links are taken. */
-    tried: { readonly definition: RelationDefinition; readonly id?: number | undefined },
+    /** `id`: of the relation whose links are taken. `hasCards`: whether products are described too. */
+    tried: {
+      readonly definition: RelationDefinition;
+      readonly id?: number | undefined;
+      readonly hasCards?: boolean | undefined;
+    },
     signal: AbortSignal,
   ): Promise<RelationSurvey | { readonly problem: string }>;
   /** @returns how a relation does; undefined when it is not built */

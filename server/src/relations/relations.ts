@@ -25,7 +25,12 @@ import { createRelationBuilds } from './memberships/memberships.ts';
 import type { RelatedBytes, RelationStore, RemovedRelation, WaitingCaller } from './port.ts';
 import type { ExplainInput, ProductRelationsInput, RelationExplanation } from './search/search.ts';
 
-export { checkDefinition, type Relation, type RelationDefinition } from './definitions/definitions.ts';
+export {
+  checkDefinition,
+  type Relation,
+  type RelationDefinition,
+  SentRelation as RelationDefinitionSchema,
+} from './definitions/definitions.ts';
 export type { WantedRelated } from './search/search.ts';
 export {
   type CatalogPass,

@@ -178,6 +178,7 @@ export interface ControlSchema {
     created_at: number;
     updated_at: number;
   };
+  dismissed_suggestion: { project_id: number; suggestion_id: string; dismissed_at: number };
   channel_build: {
     project_id: number;
     task_number: number;

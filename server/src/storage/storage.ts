@@ -93,12 +93,16 @@ export {
 export { translateSqliteError } from './sqlite-errors.ts';
 export { type ExpectedStates, markOf, refuseOtherState } from './state-mark.ts';
 export {
+  BufferPool,
   countPassed,
   countPassedAtOnce,
   createThreadPool,
+  type Loan,
   type Operation,
   type OperationAnswer,
+  refuseOtherBytes,
   type StopFlag,
+  sampleBytes,
   serveOperations,
   type ThreadPool,
   ThreadSupply,

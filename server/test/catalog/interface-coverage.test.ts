@@ -45,6 +45,32 @@ const linesOf = (body: unknown): AnyBody[] =>
     .split('\n')
     .map((line) => JSON.parse(line));
 
+test('coverage of a category counts its products alone (§11.6 rule 8)', async () => {
+  const catalog = await createCatalog(service());
+  await define(catalog, COLOUR);
+  const inCategory = (identifier: string, path: string[], ...values: readonly Value[]) => ({
+    ...product(identifier, ...values),
+    categories: [{ path }],
+  });
+  await catalog.load(
+    inCategory('A', ['Tools', 'Drills'], ['Colour', 'red']),
+    inCategory('B', ['Tools'], ['Weight', '1']),
+    inCategory('C', ['Toys'], ['Colour', 'blue']),
+  );
+  const { attributes, unknown, ...looked } = await cover(
+    catalog,
+    `?category=${encodeURIComponent('["Tools"]')}`,
+  );
+  assert.deepEqual(looked, { products: 3, sampled: false, sampledProducts: 2 });
+  assert.deepEqual([attributes[0].withValue, attributes[0].values], [1, [{ value: 'red', count: 1 }]]);
+  assert.deepEqual(
+    unknown.map(({ name, withValue }: AnyBody) => [name, withValue]),
+    [['Weight', 1]],
+  );
+  const refused = await service().call('GET', pathOf(catalog, '/coverage?category=Tools'));
+  assertRefused(refused, 400);
+});
+
 test('coverage counts products with values and facts, values and problems of each attribute (§11.6 rules 1 to 3)', async () => {
   const catalog = await createCatalog(service());
   await define(catalog, LENGTH, COLOUR, { name: 'Unused', type: 'DATE_ATTRIBUTE' });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { assertRefused, createCatalog, shareService, type TestCatalog } from '../support/shared-service.ts';
+import { startTestService } from '../support/test-service.ts';
 
 const service = shareService();
 
@@ -564,3 +565,40 @@ for (const { next, change } of GAINING) {
     assert.equal(found?.name, 'One');
   });
 }
+
+test('what asks about a full update that another call discards meanwhile is told that it is gone (§4.4 rule 3)', async (t) => {
+  const held = { until: undefined as Promise<void> | undefined, begun: () => {} };
+  const racing = await startTestService(t, {
+    replace: {
+      store: (real) => ({
+        ...real,
+        async listStagedBatches(projectId, fullUpdateId) {
+          const { until } = held;
+          held.begun();
+          await until;
+          // What was staged of a discarded one goes soon after the answer.
+          return until ? [] : real.listStagedBatches(projectId, fullUpdateId);
+        },
+      }),
+    },
+  });
+  const ask = (path: string, body?: object, method = 'POST') =>
+    racing.call(method, `${path}?projectId=1`, { body });
+  const [preview, deleted] = ['/products/batch/preview', '/products/batch/preview/deleted'];
+  for (const [method, path] of [
+    ['POST', preview],
+    ['GET', deleted],
+  ] as const) {
+    await ask('/products/batch/initiate');
+    assert.equal((await ask('/products/batch/upload', products('A'))).status, 200);
+    await ask(preview);
+    const [released, begun] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    Object.assign(held, { until: released.promise, begun: begun.resolve });
+    const asking = ask(path, undefined, method);
+    await begun.promise;
+    Object.assign(held, { until: undefined, begun: () => {} });
+    await ask('/products/batch/initiate');
+    released.resolve();
+    assertRefused(await asking, 400, /No full update is open|The open full update is/);
+  }
+});

@@ -22,7 +22,7 @@ import { makeTestStore, type TestStore, testedStore } from '../support/test-stor
  * too, for RELATA_TEST_HISTORY_S; `npm run bench -- histories` plays longer ones.
  */
 
-const CHAOS_S = Number(process.env.RELATA_TEST_CHAOS_S ?? 90);
+const CHAOS_S = Number(process.env.RELATA_TEST_CHAOS_S ?? 60);
 const SEED = Number(process.env.RELATA_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const HISTORY_S = Number(process.env.RELATA_TEST_HISTORY_S ?? 12);
 const PROCESSES = 3;

@@ -27,10 +27,26 @@ for (const [type, content] of [
     assert.equal(brand?.value, 'Acme', JSON.stringify(product));
   });
 
-async function preview(format: object, content: string, mapping?: object) {
+interface Tried {
+  readonly mapping?: object;
+  readonly catalog?: true;
+  readonly isBeginning?: true;
+}
+
+async function preview(format: object, content: string, { mapping, catalog, isBeginning }: Tried = {}) {
   const { projectId } = await createCatalog(service());
-  const file = { name: 'feed', base64: Buffer.from(content).toString('base64') };
-  const body = { source: { type: 'upload' }, format, file, ...(mapping && { mapping }) };
+  const file = {
+    name: 'feed',
+    base64: Buffer.from(content).toString('base64'),
+    ...(isBeginning && { isBeginning }),
+  };
+  const body = {
+    source: { type: 'upload' },
+    format,
+    file,
+    ...(mapping && { mapping }),
+    ...(catalog && { catalog }),
+  };
   const answer = await service().call('POST', `/management/projects/${projectId}/pipelines/preview`, {
     body,
   });
@@ -89,7 +105,7 @@ test('a preview warns of what a person would notice, over more rows than it show
     ...{ identifier: 'id', name: 'title', images: 'image', attributes: '*' },
     categories: { from: 'category', separator: ' / ' },
   };
-  const { rows, warnings } = await preview({ type: 'csv' }, content, mapping);
+  const { rows, warnings } = await preview({ type: 'csv' }, content, { mapping });
   assert.equal(rows.length, 20);
   assert.deepEqual(
     warnings.map(({ field, message }: { field: string; message: string }) => `${field}: ${message}`),
@@ -153,4 +169,63 @@ test('a column may be optional; a file of a directory that lacks one that is not
   const { taskStatus, error } = await pipeline.run();
   assert.equal(taskStatus, 'FAILED');
   assert.match(JSON.stringify(error), /c\.csv has no column \\"name\\"; it has \\"sku\\", \\"title\\"/);
+});
+
+/** More rows than a suggestion looks at; the value that makes Size a text comes last. */
+const BIKES = `sku;title;category;Weight;Size;Electric\n${Array.from(
+  { length: 2_500 },
+  (_, at) =>
+    `B${at};Bicycle ${at};Bicycles > ${at % 5 === 0 ? 'City' : 'Road'};${10 + (at % 7)},5 kg;${at === 2_499 ? 'M' : 50};${at % 2 === 0}\n`,
+).join('')};no identifier;;;;\n`;
+
+test('a preview says what the catalog would be, and a run makes it so (§13.5 rule 9)', async () => {
+  const { catalog, suggestion } = await preview({ type: 'csv' }, BIKES, { catalog: true });
+  const { attributes, ...counts } = catalog;
+  assert.deepEqual(counts, {
+    ...{ rows: 2_501, isWhole: true, products: 2_500, filtered: 0 },
+    rejected: { count: 1, examples: [{ row: 2_502, reason: 'sku: is empty' }] },
+    categories: [
+      { path: ['Bicycles', 'Road'], products: 2_000 },
+      { path: ['Bicycles', 'City'], products: 500 },
+    ],
+    ...{ hasMoreCategories: false, hasMoreAttributes: false },
+  });
+
+  const definition = {
+    format: { type: 'csv' },
+    mapping: suggestion.mapping,
+    mode: 'full',
+    onRejectedRow: 'continue',
+  };
+  const pipeline = await createPipeline(service(), definition);
+  const task = await pipeline.upload(BIKES);
+  assert.equal(task.taskStatus, 'FINISHED', JSON.stringify(task));
+  const path = `/management/projects/${pipeline.projectId}/ontology`;
+  const { body: ontology } = await service().call('GET', path);
+  const typed = ({ name, type, unitName, decimal, reason }: Record<string, string>) => ({
+    name,
+    type,
+    unitName,
+    decimal,
+    reason,
+  });
+  const byName = (a: { name?: string }, b: { name?: string }) => String(a.name).localeCompare(String(b.name));
+  assert.deepEqual(attributes.map(typed).sort(byName), ontology.attributes.map(typed).sort(byName));
+  assert.deepEqual(
+    attributes.map(({ name, type, products }: Record<string, unknown>) => [name, type, products]).sort(),
+    [
+      ['Electric', 'BOOLEAN_ATTRIBUTE', 2_500],
+      ['Size', 'TEXT_ATTRIBUTE', 2_500],
+      ['Weight', 'NUMERIC_ATTRIBUTE', 2_500],
+    ],
+  );
+});
+
+test('the beginning of a file is read up to where it was cut (§13.5 rule 10)', async () => {
+  const rows = Array.from({ length: 300 }, (_, at) => ({ identifier: `B${at}`, name: `Bicycle ${at}` }));
+  const whole = JSON.stringify(rows);
+  const cut = whole.slice(0, whole.indexOf('Bicycle 200') + 5);
+  const { catalog } = await preview({ type: 'native' }, cut, { catalog: true, isBeginning: true });
+  assert.deepEqual([catalog.isWhole, catalog.rejected.count], [false, 0]);
+  assert.ok(catalog.products > 100 && catalog.products <= 200, `${catalog.products}`);
 });

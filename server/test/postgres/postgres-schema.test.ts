@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
 import { type DatabaseKind, migrate } from '../../src/storage/migrate.ts';
+import { migratePostgres, openPostgres } from '../../src/storage/postgres/postgres.ts';
 import { query } from '../support/postgres/postgres-server.ts';
 import { createDatabase, type TestDatabase } from '../support/postgres/test-database.ts';
 import { findServer } from '../support/test-store.ts';
@@ -216,4 +217,34 @@ test('what a catalog file keeps in `meta` has a column in PostgreSQL, with the s
     rows.map(({ name }) => [name, String(first[name])]),
     rows.map(({ name, value }) => [name, String(value)]),
   );
+});
+
+/** @returns how uploads are kept: compression, storage, and from how many bytes a row on */
+async function readUploadStorage() {
+  const [row] = await query<Record<string, unknown>>(
+    database.url,
+    `select attcompression::text as compression, attstorage::text as storage, reloptions as options
+     from pg_attribute join pg_class c on c.oid = attrelid where attrelid = 'document'::regclass and attname = 'raw'`,
+  );
+  return row;
+}
+
+test('uploads are compressed where the server has lz4, wherever the database was before', async () => {
+  const [server] = await query<{ hasLz4: boolean }>(
+    database.url,
+    `select 'lz4' = any(enumvals) as "hasLz4" from pg_settings where name = 'default_toast_compression'`,
+  );
+  const expected = server?.hasLz4
+    ? { compression: 'l', storage: 'm', options: null }
+    : { compression: '', storage: 'e', options: ['toast_tuple_target=8160'] };
+  assert.deepEqual(await readUploadStorage(), expected);
+  for (const storage of ['external', 'main']) {
+    await query(
+      database.url,
+      `alter table document alter column raw set storage ${storage}, alter column raw set compression default`,
+    );
+    const postgres = openPostgres({ url: database.url, connections: 1, prepares: false });
+    await migratePostgres(postgres).finally(() => postgres.close());
+    assert.deepEqual(await readUploadStorage(), expected, `after ${storage}`);
+  }
 });

@@ -277,6 +277,43 @@ test('the preview tries a definition on the catalog as it is and stores nothing 
   assert.equal((await preview(FITS)).withResults, 3, 'the catalog as it is');
 });
 
+test('with cards a preview shows products with reasons, and what is nearest to one without (§12.6 rule 7)', async () => {
+  const catalog = await createRelationCatalog(service());
+  await catalog.load(
+    ...TOOLS.slice(0, 3),
+    ...TOOLS.slice(4),
+    product('S1', 'Stands', { Holds: '4' }),
+    product('W1', 'Vices', { Weight: '40' }),
+    product('W2', 'Vices', { Weight: '5' }),
+  );
+  const preview = async (definition: object) =>
+    (await catalog.manage('POST', '/preview?cards=true', rule(definition))).body;
+  const fits = await preview(FITS);
+  assert.deepEqual(fits.resultCounts, [1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
+  const inShort = ({ source, results, nearest }: AnyBody) => [
+    source.identifier,
+    results.map(({ identifier, variants }: AnyBody) => `${identifier}+${variants}`),
+    nearest?.identifier,
+  ];
+  assert.deepEqual(fits.cards.map(inShort), [
+    ['D1', ['B1+1'], undefined],
+    ['D2', ['B1+1', 'B5+0', 'B3+0'], undefined],
+    ['D3', [], 'B1'],
+  ]);
+  const [{ results }, , { nearest }] = fits.cards;
+  assert.deepEqual(results[0].explain.match[0], {
+    ...{ target: 'Shank', operator: 'equals', source: 'Chuck', holds: true },
+    ...{ targetValues: ['SDS'], sourceValues: ['SDS'] },
+  });
+  assert.deepEqual(
+    [nearest.explain.match[0].holds, nearest.explain.match[0].targetValues, nearest.name],
+    [false, ['SDS'], 'B1'],
+  );
+  const heavy = { target: 'Weight', operator: 'lessOrEqual', source: 'Holds' };
+  const held = await preview({ source: under('Stands'), target: under('Vices'), match: [heavy] });
+  assert.deepEqual(held.cards.map(inShort), [['S1', [], 'W2']], 'the number that misses by least');
+});
+
 test('health says of a stored relation what the preview says of its definition (§12.6 rule 4)', async () => {
   const catalog = await createTools();
   const { id } = await catalog.relate({ ...FITS, enabled: false });

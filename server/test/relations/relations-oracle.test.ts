@@ -685,7 +685,7 @@ test('random relations follow random catalogs through every kind of change (§3.
       },
     ),
     {
-      numRuns: Number(process.env.RELATA_TEST_RUNS ?? 15),
+      numRuns: Number(process.env.RELATA_TEST_RUNS ?? 8),
       interruptAfterTimeLimit: 600_000,
       markInterruptAsFailure: true,
     },

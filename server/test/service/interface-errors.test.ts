@@ -639,3 +639,18 @@ test('no query makes a 500 (§7.4)', async () => {
     { numRuns: 400 },
   );
 });
+
+test('a number that no store holds exactly is refused wherever an integer is asked for (§7.2 rule 1)', async () => {
+  const catalog = await openCatalog();
+  const about = [
+    ['GET', '/tasks?from=1e308'],
+    ['GET', '/management/audit-log?to=1e308'],
+    ['GET', '/products/batch?fullUpdateId=9007199254740992'],
+    ['PUT', '/products/batch/upload?fullUpdateId=-1e308'],
+    ['POST', '/products/batch/start?products=1e308'],
+  ] as const;
+  for (const [method, path] of about)
+    assertRefused(await catalog.call(method, path), 400, 'Your query params are not valid');
+  const key = { name: 'Late', scope: { type: 'account' }, expiresAt: 1e308 };
+  assertRefused(await service().call('POST', '/management/api-keys', { body: key }), 400, TEXT);
+});

@@ -12,6 +12,13 @@ interface Step {
 
 /** Newest first. */
 const STEPS = {
+  commits: {
+    ...{ catalog: 9, postgres: 19 },
+    undo: () =>
+      ['kind', 'author', 'catalog_version', 'created', 'changed', 'deleted']
+        .map((column) => `alter table undo_log drop column ${column};`)
+        .join(' '),
+  },
   events: { ...{ catalog: 7, postgres: 11 }, undo: () => 'drop table catalog_event;' },
   batches: {
     ...{ catalog: 6, postgres: 7 },
@@ -74,6 +81,7 @@ const SECRETS = 'alter table pipeline drop column secrets;';
 const TRACES = 'alter table task drop column traceparent;';
 /** Of PostgreSQL; the embedded store has these tables beside its catalogs. */
 const CHANNELS = 'drop table channel; drop table channel_build; drop table channel_snapshot;';
+const DISMISSALS = 'drop table dismissed_suggestion;';
 /** Tables that the embedded store has in another file. */
 const EVENTS = ['service_event', 'webhook_endpoint', 'webhook_message', 'webhook_delivery', 'webhook_queue']
   .map((table) => `drop table ${table};`)
@@ -106,7 +114,7 @@ export async function takeBack(
   if (store.kind === 'postgres') {
     const marks = before === 'paths' ? MARKS : '';
     await store.change(
-      `${TRACES} ${USERS} ${EVENTS} ${SEARCH} ${SECRETS} ${CHANNELS} ${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`,
+      `${TRACES} ${USERS} ${EVENTS} ${SEARCH} ${SECRETS} ${CHANNELS} ${DISMISSALS} ${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`,
     );
     return;
   }

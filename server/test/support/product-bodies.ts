@@ -6,7 +6,7 @@ import { readCatalog } from './real-products.ts';
 
 /** @returns the products as they are stored */
 export function readStored(source: ProductSource): string[] {
-  const packer = new ProductPacker(0);
+  const packer = new ProductPacker();
   const rows = source.listIdentifiers();
   for (const [row, identifier] of rows.entries()) {
     packer.begin(identifier);

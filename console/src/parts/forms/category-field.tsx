@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { t } from '../../languages/text.ts';
 import { useCategories } from '../../state/categories.ts';
 import { SuggestField } from './suggest-field.tsx';
 
@@ -16,8 +17,8 @@ export function CategoryField({
   const { categories, isPending, isComplete } = useCategories(isWanted);
   return (
     <SuggestField
-      label="Category"
-      placeholder="Tools > Drills"
+      label={t('Category')}
+      placeholder={t('Tools > Drills')}
       value={value}
       choices={categories}
       empty={describeEmpty(isPending, isComplete)}
@@ -29,6 +30,6 @@ export function CategoryField({
 }
 
 function describeEmpty(isPending: boolean, isComplete: boolean): string | undefined {
-  if (isPending) return 'Loading categories';
-  return isComplete ? undefined : 'No match yet; still loading';
+  if (isPending) return t('Loading categories');
+  return isComplete ? undefined : t('No match yet; still loading');
 }

@@ -1,7 +1,7 @@
 import type { Tagged } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
 import { Fragment, type ReactNode } from 'react';
-import { capital } from '../../rules/format.ts';
+import { t } from '../../languages/text.ts';
 import { MistakesContext, readMistakes } from '../../state/mistakes.ts';
 import { useProject } from '../../state/project.ts';
 import { linkTo } from '../../state/route.ts';
@@ -10,6 +10,7 @@ import { Button, LinkButton } from '../button.tsx';
 import { ErrorNote, Page } from '../page.tsx';
 import { type Draft, Meanwhile } from './draft.tsx';
 import type { Defined, useSaving } from './saving.ts';
+import { nameList } from './saving.ts';
 
 /** @returns what is stored, as it is when somebody begins to change it; nothing is asked without an id */
 export function useStored<Value>(
@@ -38,6 +39,15 @@ interface EditorShape<Definition> {
   children: ReactNode;
 }
 
+function nameEditor(
+  what: Defined,
+  stored: { readonly name: string } | undefined,
+  canChange: boolean,
+): string {
+  if (stored === undefined) return t('New {what}', { what });
+  return canChange ? t('Change {name}', { name: stored.name }) : stored.name;
+}
+
 /** A definition as it is made or changed. */
 export function DefinitionEditor<Definition extends { readonly name: string }>({
   what,
@@ -54,23 +64,23 @@ export function DefinitionEditor<Definition extends { readonly name: string }>({
   const own = stored && linkTo('projects', project.id, `${what}s`, stored.id);
   return (
     <Page
-      title={stored ? `${canChange ? 'Change ' : ''}${stored.name}` : `New ${what}`}
+      title={nameEditor(what, stored, canChange)}
       crumbs={[
         [project.name, linkTo('projects', project.id)],
-        [capital(`${what}s`), list],
+        [nameList(what), list],
         ...(stored && own ? [[stored.name, own] as const] : []),
       ]}
       actions={
         canChange && (
           <>
-            <LinkButton href={own ?? list}>Cancel</LinkButton>
+            <LinkButton href={own ?? list}>{t('Cancel')}</LinkButton>
             <Button
               look="primary"
               busy={isBusy}
               disabled={edited.draft.name === ''}
               onClick={() => void save()}
             >
-              {stored ? 'Save' : `Create the ${what}`}
+              {stored ? t('Save') : t('Create the {what}', { what })}
             </Button>
           </>
         )

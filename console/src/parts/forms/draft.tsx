@@ -1,5 +1,6 @@
 import type { Tagged } from '@relata/client';
 import { useEffect, useRef, useState } from 'react';
+import { t } from '../../languages/text.ts';
 import { describePart, listChanged, type PartNames } from '../../rules/changes.ts';
 import { guardLeaving } from '../../state/route.ts';
 import { Button } from '../button.tsx';
@@ -86,7 +87,9 @@ export function useUnsaved(isTouched: boolean) {
   }, [isTouched]);
   useEffect(
     () =>
-      guardLeaving(() => (unsaved.current ? 'Leave without saving? What you changed is lost.' : undefined)),
+      guardLeaving(() =>
+        unsaved.current ? t('Leave without saving? What you changed is lost.') : undefined,
+      ),
     [],
   );
   return unsaved;
@@ -102,17 +105,17 @@ export function Meanwhile<Definition extends object>({
 }) {
   if (theirs === undefined) return null;
   return (
-    <section className="note warn" role="alert" aria-label="Changed meanwhile">
-      <strong>Somebody else has changed this {what} since you opened it.</strong>
+    <section className="note warn" role="alert" aria-label={t('Changed meanwhile')}>
+      <strong>{t('Somebody else has changed this {what} since you opened it.', { what })}</strong>
       <div className="table-box">
         <table className="table">
           <thead>
             <tr>
-              <th>Part</th>
-              <th>Yours</th>
-              <th>Theirs</th>
+              <th>{t('Part')}</th>
+              <th>{t('Yours')}</th>
+              <th>{t('Theirs')}</th>
               <th>
-                <span className="hidden">What to do</span>
+                <span className="hidden">{t('What to do')}</span>
               </th>
             </tr>
           </thead>
@@ -127,7 +130,7 @@ export function Meanwhile<Definition extends object>({
                   <pre>{describePart(theirs.value[part])}</pre>
                 </td>
                 <td>
-                  <Button onClick={() => takeTheirs(part)}>Take theirs</Button>
+                  <Button onClick={() => takeTheirs(part)}>{t('Take theirs')}</Button>
                 </td>
               </tr>
             ))}
@@ -135,7 +138,7 @@ export function Meanwhile<Definition extends object>({
         </table>
       </div>
       <div className="row">
-        <Button onClick={keepMine}>Keep mine</Button>
+        <Button onClick={keepMine}>{t('Keep mine')}</Button>
       </div>
     </section>
   );

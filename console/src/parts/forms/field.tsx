@@ -1,5 +1,6 @@
 import { Switch } from '@base-ui/react/switch';
 import { type ComponentProps, type ReactNode, useId, useState } from 'react';
+import { t } from '../../languages/text.ts';
 import { useLocked } from './fields.tsx';
 
 export interface Label {
@@ -100,17 +101,17 @@ export function NumberField({
   );
 }
 
-const LOCALE = 'Language and country, for example de-DE';
+const describeLocale = () => t('Language and country, for example de-DE');
 
 /** A browser shows the title where what was typed does not fit. */
 export function LocaleField(field: Omit<ComponentProps<'input'>, 'pattern' | 'title'>) {
   return (
     <TextField
-      label="Locale"
+      label={t('Locale')}
       required
       pattern="[a-z]{2,3}-[A-Z]{2}"
-      title={LOCALE}
-      hint={LOCALE}
+      title={describeLocale()}
+      hint={describeLocale()}
       {...field}
     />
   );

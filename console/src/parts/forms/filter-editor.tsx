@@ -1,11 +1,12 @@
 import type { Attribute, Condition, Filter, Operator } from '@relata/client';
 import { type ReactNode, useState } from 'react';
+import { t } from '../../languages/text.ts';
 import { readPath, writePath } from '../../rules/category-path.ts';
 import {
   asGroup,
   type GroupKind,
   isCondition,
-  OPERATORS,
+  listOperators,
   readGroup,
   readValue,
   showValue,
@@ -16,18 +17,19 @@ import { SelectField, TextField } from './field.tsx';
 import { Rows } from './rows.tsx';
 import { SuggestField } from './suggest-field.tsx';
 
-const KINDS = [
-  ['all', 'All of these match'],
-  ['any', 'At least one matches'],
-  ['none', 'None of these match'],
-] as const;
+const listKinds = () =>
+  [
+    ['all', t('All of these match')],
+    ['any', t('At least one matches')],
+    ['none', t('None of these match')],
+  ] as const;
 
-const CONDITIONS: Readonly<Record<string, Filter>> = {
-  Attribute: { attribute: '', operator: 'equals', value: '' },
-  Category: { category: [] },
-  Products: { identifiers: [] },
-  Group: { any: [] },
-};
+const listConditions = (): Readonly<Record<string, Filter>> => ({
+  [t('Attribute')]: { attribute: '', operator: 'equals', value: '' },
+  [t('Category')]: { category: [] },
+  [t('Products')]: { identifiers: [] },
+  [t('Group')]: { any: [] },
+});
 
 interface Editor {
   filter: Filter;
@@ -43,16 +45,23 @@ export function FilterEditor({ filter, attributes, onChange }: Editor) {
     <div className="stack">
       <div className="row">
         <SelectField
-          label="How the conditions are combined"
+          label={t('How the conditions are combined')}
           isQuiet
-          choices={KINDS}
+          choices={listKinds()}
           value={group.kind}
           onChange={(event) => onChange(writeGroup({ ...group, kind: event.target.value as GroupKind }))}
         />
-        {group.filters.length === 0 && <span className="soft">Without a condition: every product</span>}
+        {group.filters.length === 0 && (
+          <span className="soft">{t('Without a condition: every product')}</span>
+        )}
       </div>
       <div className="filter-group">
-        <Rows values={group.filters} removing="Remove this condition" kinds={CONDITIONS} onChange={change}>
+        <Rows
+          values={group.filters}
+          removing={t('Remove this condition')}
+          kinds={listConditions()}
+          onChange={change}
+        >
           {(row) => (
             <FilterItem
               filter={row.value}
@@ -81,7 +90,7 @@ function FilterItem({ filter, remove, ...editor }: Item) {
   if (isCondition(filter)) return <ConditionRow condition={filter} remove={remove} {...editor} />;
   return (
     <div className="filter-row named">
-      <span className="soft small">{'category' in filter ? 'Category' : 'Products'}</span>
+      <span className="soft small">{'category' in filter ? t('Category') : t('Products')}</span>
       {'category' in filter ? (
         <PathField path={filter.category} onChange={(category) => editor.onChange({ category })} />
       ) : (
@@ -112,17 +121,17 @@ function ConditionRow({
   return (
     <div className="filter-row">
       <SuggestField
-        label="Attribute"
+        label={t('Attribute')}
         isQuiet
-        placeholder="Attribute"
+        placeholder={t('Attribute')}
         value={condition.attribute}
         choices={attributes.map(({ name }) => name)}
         onChange={(attribute) => write(attribute, condition.operator, text)}
       />
       <SelectField
-        label="Comparison"
+        label={t('Comparison')}
         isQuiet
-        choices={OPERATORS}
+        choices={listOperators()}
         value={condition.operator}
         onChange={(event) => write(condition.attribute, event.target.value as Operator, text)}
       />
@@ -130,7 +139,7 @@ function ConditionRow({
         <span />
       ) : (
         <TextField
-          label="Value"
+          label={t('Value')}
           isQuiet
           value={text}
           placeholder={describeInput(condition.operator, known?.unitName)}
@@ -146,9 +155,9 @@ function ConditionRow({
 }
 
 function describeInput(operator: Operator, unit: string | undefined): string {
-  if (operator === 'between') return 'low, high';
-  if (operator === 'in') return 'several, comma-separated';
-  return unit ? `Value in ${unit}` : 'Value';
+  if (operator === 'between') return t('low, high');
+  if (operator === 'in') return t('several, comma-separated');
+  return unit ? t('Value in {unit}', { unit }) : t('Value');
 }
 
 function PathField({ path, onChange }: { path: readonly string[]; onChange(path: string[]): void }) {
@@ -175,10 +184,10 @@ function IdentifiersField({
   const [text, setText] = useState(identifiers.join(', '));
   return (
     <TextField
-      label="Identifiers"
+      label={t('Identifiers')}
       isQuiet
       value={text}
-      placeholder="A1, B4"
+      placeholder={'A1, B4'}
       onChange={(event) => {
         setText(event.target.value);
         const parts = event.target.value.split(',').map((part) => part.trim());

@@ -1,23 +1,24 @@
 import type { ChoiceOption } from '@relata/client';
 import type { ChangeEvent } from 'react';
-import { type Kind, optionsOf } from '../../rules/choices.ts';
+import { t } from '../../languages/text.ts';
+import { type Kind, optionsOf, sayOf } from '../../rules/choices.ts';
 import { capital } from '../../rules/format.ts';
 import { type Typed, textOf, valueNamed, withOption, withValue } from '../../rules/typed.ts';
 import { useMistake } from '../../state/mistakes.ts';
 import { AreaField, type Choice, SelectField, TextField } from './field.tsx';
 
 /** Values that nobody can see, in words. An empty one is another thing than nothing. */
-const WORDS: Readonly<Record<string, string>> = {
-  ',': 'comma',
-  ';': 'semicolon',
-  '\t': 'tab',
-  '|': 'pipe',
-  '': 'none',
-};
+const nameValues = (): Readonly<Record<string, string>> => ({
+  ',': t('comma'),
+  ';': t('semicolon'),
+  '\t': t('tab'),
+  '|': t('pipe'),
+  '': t('none'),
+});
 /** Stands for the empty value in a list whose first entry is no value at all. */
 const EMPTY = 'none';
 
-const toChoice = (value: string): Choice => [value || EMPTY, WORDS[value] ?? value];
+const toChoice = (value: string): Choice => [value || EMPTY, nameValues()[value] ?? value];
 
 interface OptionFieldProps {
   option: ChoiceOption;
@@ -54,19 +55,20 @@ export function OptionFields<Part extends Typed>({ kind, part, place, onChange }
   );
 }
 
-const BUCKET_PLACES = [
-  ['', 'chosen by the endpoint'],
-  ['true', 'in the path'],
-  ['false', 'in the host name'],
-] as const;
+const listBucketPlaces = () =>
+  [
+    ['', t('chosen by the endpoint')],
+    ['true', t('in the path')],
+    ['false', t('in the host name')],
+  ] as const;
 
 function BucketPlace<Part extends Typed>({ part, onChange }: Pick<OptionsShape<Part>, 'part' | 'onChange'>) {
   const change = (value: string) =>
     onChange(withOption(part, 'forcePathStyle', value === '' ? undefined : value === 'true'));
   return (
     <SelectField
-      label="Bucket in the address"
-      choices={BUCKET_PLACES}
+      label={t('Bucket in the address')}
+      choices={listBucketPlaces()}
       value={textOf(part, 'forcePathStyle')}
       onChange={({ target }) => change(target.value)}
     />
@@ -75,14 +77,15 @@ function BucketPlace<Part extends Typed>({ part, onChange }: Pick<OptionsShape<P
 
 /** An option of a format or a source, by what docs/openapi.json says of it. */
 function OptionField({ option, value, mistake, onChange }: OptionFieldProps) {
-  const { label, values, isNumber, isRequired } = option;
+  const { values, isNumber, isRequired } = option;
+  const label = sayOf(option.label);
   const change = ({ target }: ChangeEvent<HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement>) =>
     onChange(readValue(option, target.value));
   if (values.length > 0)
     return (
       <SelectField
         label={label}
-        choices={[...(isRequired ? [] : [['', 'found by itself'] as const]), ...values.map(toChoice)]}
+        choices={[...(isRequired ? [] : [['', t('found by itself')] as const]), ...values.map(toChoice)]}
         value={value === '' ? EMPTY : String(value ?? '')}
         mistake={mistake}
         onChange={change}
@@ -92,7 +95,7 @@ function OptionField({ option, value, mistake, onChange }: OptionFieldProps) {
   return (
     <TextField
       label={label}
-      hint={capital(option.description)}
+      hint={capital(sayOf(option.description))}
       type={isNumber ? 'number' : 'text'}
       min={0}
       value={String(value ?? '')}
@@ -109,8 +112,8 @@ interface SecretFieldProps extends Pick<OptionFieldProps, 'option' | 'value' | '
 /** What is stored is answered as `***`, which keeps it. */
 function SecretField({ option: { label, secret }, value, mistake, change }: SecretFieldProps) {
   const text = String(value ?? '');
-  const hint = text === '***' ? 'Stored and never shown. Leave *** to keep it.' : undefined;
-  const shared = { label, hint, mistake, value: text, onChange: change };
+  const hint = text === '***' ? t('Stored and never shown. Leave *** to keep it.') : undefined;
+  const shared = { label: sayOf(label), hint, mistake, value: text, onChange: change };
   return secret === 'text' ? (
     <AreaField rows={4} spellCheck={false} autoComplete="off" {...shared} />
   ) : (

@@ -2,6 +2,7 @@ import { Autocomplete } from '@base-ui/react/autocomplete';
 import type { TableProduct } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
 import { useId, useState } from 'react';
+import { t } from '../../languages/text.ts';
 import { useProject } from '../../state/project.ts';
 import { useRelata } from '../../state/session.tsx';
 import { useSettled } from '../../state/settled.ts';
@@ -39,7 +40,7 @@ export function ProductField({
         <Autocomplete.Input
           id={id}
           className="input"
-          placeholder="Name, identifier or a value"
+          placeholder={t('Name, identifier or a value')}
           onFocus={() => setWanted(true)}
         />
         <Suggestions empty={describeEmpty(isPending, error)}>
@@ -61,8 +62,8 @@ export function ProductField({
 const NONE: TableProduct[] = [];
 
 function describeEmpty(isPending: boolean, error: unknown): string {
-  if (error) return 'The search is not ready. Type the identifier';
-  return isPending ? 'Searching …' : 'No product has these words';
+  if (error) return t('The search is not ready. Type the identifier');
+  return isPending ? t('Searching …') : t('No product has these words');
 }
 
 function useFound(text: string, isWanted: boolean) {

@@ -1,6 +1,7 @@
 import { RelataError } from '@relata/client';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { t } from '../../languages/text.ts';
 import { useProject } from '../../state/project.ts';
 import { goTo, linkTo } from '../../state/route.ts';
 import { useTell } from '../toasts.tsx';
@@ -8,6 +9,12 @@ import type { Draft } from './draft.tsx';
 
 /** What a project has lists of, each with a view of its own. */
 export type Defined = 'relation' | 'pipeline' | 'channel';
+
+export const nameOne = (what: Defined): string =>
+  t('{what, select, relation {Relation} pipeline {Pipeline} other {Channel}}', { what });
+
+export const nameList = (what: Defined): string =>
+  t('{what, select, relation {Relations} pipeline {Pipelines} other {Channels}}', { what });
 
 /** @returns what has a thing, its list and what it did read anew, after something was done with it */
 export function useRefresh(...names: readonly string[]) {
@@ -69,7 +76,7 @@ export function useSaving<Value extends Definition & { readonly id: number }, De
     await write().then(
       async (saved) => {
         of.adopt(saved);
-        tell.good(`The ${what} is saved`, add?.(saved) ?? '');
+        tell.good(t('The {what} is saved', { what }), add?.(saved) ?? '');
         goTo(linkTo('projects', project.id, `${what}s`, saved.id));
         await refresh();
       },
@@ -94,5 +101,7 @@ const refuseStale =
   (what: string) =>
   (reason: unknown): never => {
     if (!(reason instanceof RelataError && reason.status === 412)) throw reason;
-    throw new Error(`This ${what} is not saved: it was changed meanwhile. Compare both versions first.`);
+    throw new Error(
+      t('This {what} is not saved: it was changed meanwhile. Compare both versions first.', { what }),
+    );
   };

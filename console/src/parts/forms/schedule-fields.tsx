@@ -1,3 +1,4 @@
+import { t } from '../../languages/text.ts';
 import { capital } from '../../rules/format.ts';
 import { describeCron } from '../../rules/schedule.ts';
 import { type Typed, textOf } from '../../rules/typed.ts';
@@ -23,11 +24,11 @@ export function ScheduleFields<Trigger extends Typed>({ trigger, onChange }: Sch
   return (
     <>
       <TextField
-        label="Schedule (cron)"
+        label={t('Schedule (cron)')}
         hint={
           <>
             {words && <strong>{capital(words)}. </strong>}
-            Minute, hour, day of the month, month, day of the week.
+            {t('Minute, hour, day of the month, month, day of the week.')}
           </>
         }
         className="input mono"
@@ -36,7 +37,7 @@ export function ScheduleFields<Trigger extends Typed>({ trigger, onChange }: Sch
         onChange={({ target }) => onChange({ ...trigger, cron: target.value })}
       />
       <TextField
-        label="Time zone"
+        label={t('Time zone')}
         list="time-zones"
         value={textOf(trigger, 'timeZone')}
         mistake={mistake('/trigger/timeZone')}

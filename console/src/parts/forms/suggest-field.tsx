@@ -1,5 +1,6 @@
 import { Autocomplete } from '@base-ui/react/autocomplete';
 import { type ReactNode, useId } from 'react';
+import { t } from '../../languages/text.ts';
 import { describe, FieldFrame, type Label } from './field.tsx';
 
 interface Suggest extends Label {
@@ -20,7 +21,7 @@ export function SuggestField({ label, isQuiet, hint, mistake, choices, empty, ..
     <FieldFrame {...{ id, label, hint, isQuiet, mistake }}>
       <Autocomplete.Root items={choices} value={value} onValueChange={onChange} limit={100} openOnInputClick>
         <Autocomplete.Input id={id} className="input" {...describe(id, { hint, mistake })} {...rest} />
-        <Suggestions empty={empty ?? 'No match'}>
+        <Suggestions empty={empty ?? t('No match')}>
           {(choice: string) => (
             <Autocomplete.Item key={choice} value={choice} className="menu-item">
               {choice}

@@ -2,6 +2,8 @@
 import { workerData } from 'node:worker_threads';
 import { scanThreadOperations } from '../../catalog/catalog.ts';
 import { serveOperations, type ThreadPlace } from '../../storage/storage.ts';
+import { openSuggestionTally } from '../../suggestions/suggestions.ts';
 import { openSnapshots } from '../thread-snapshots.ts';
 
-serveOperations(scanThreadOperations(openSnapshots(workerData as ThreadPlace).snapshots));
+const { snapshots } = openSnapshots(workerData as ThreadPlace);
+serveOperations(scanThreadOperations(snapshots, openSuggestionTally));

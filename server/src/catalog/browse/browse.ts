@@ -17,6 +17,7 @@ export {
   type WalkState,
   type WalkStep,
 } from './category-walk.ts';
+export { keptOperations } from './kept-changes.ts';
 export {
   describeBriefly,
   FRONT_END,
@@ -31,4 +32,4 @@ export { createProductLists } from './product-lists.ts';
 export { readProductPage } from './product-page.ts';
 export { scanOperations } from './product-scan.ts';
 export { createScans, type Scans } from './scan-client.ts';
-export { surveyOperations } from './survey.ts';
+export { type OpenTally, type SurveyResult, surveyOperations } from './survey.ts';

@@ -1,4 +1,7 @@
 import type { ThreadPool } from '../../storage/storage.ts';
+import type { KeptChange, RestoreEffect } from '../change.ts';
+import type { ProductChange } from '../snapshot.ts';
+import type { KeptChangesOrder, ProductChangesOrder, WeighOrder } from './kept-changes.ts';
 import type { CountOrder, ScannedPart, ScanOrder } from './product-scan.ts';
 import type { SurveyOrder, SurveyPart } from './survey.ts';
 
@@ -10,6 +13,12 @@ export interface Scans {
   scanProducts(order: ScanOrder, signal: AbortSignal): Promise<ScannedPart>;
   /** @returns how many products the scan has before it, by the index */
   countRange(order: CountOrder, signal?: AbortSignal): Promise<number>;
+  /** @returns undefined for a commit that is not kept */
+  listKeptChanges(order: KeptChangesOrder, signal: AbortSignal): Promise<readonly KeptChange[] | undefined>;
+  /** @returns the changes of one product by commit, the last one first */
+  listProductChanges(order: ProductChangesOrder, signal: AbortSignal): Promise<readonly ProductChange[]>;
+  /** What a restore down to a commit would do. @returns undefined for one that is not kept */
+  weighRestore(order: WeighOrder, signal: AbortSignal): Promise<RestoreEffect | undefined>;
   /** Counts part by part, until the caller stops iterating. @throws request_invalid */
   survey(
     order: Pick<SurveyOrder, 'projectId' | 'question' | 'isWhole'>,
@@ -28,6 +37,9 @@ export function createScans(threads: ThreadPool): Scans {
   return {
     scanProducts: (order, signal) => run('scanProducts', order, signal),
     countRange: (order, signal) => run('countRange', order, signal),
+    listKeptChanges: (order, signal) => run('listKeptChanges', order, signal),
+    listProductChanges: (order, signal) => run('listProductChanges', order, signal),
+    weighRestore: (order, signal) => run('weighRestore', order, signal),
     async *survey(order, signal) {
       const handle = nextHandle++;
       try {

@@ -12,8 +12,9 @@ import {
   whileCallerWaits,
 } from '../../http/http.ts';
 import type { Catalog } from '../catalog.ts';
+import { readCategory } from './category-path.ts';
 import type { SurveyPart, SurveyQuestion, SurveyResult } from './survey.ts';
-import { ChangedAttribute, Coverage, Effect, SurveyQuery } from './survey-schemas.ts';
+import { ChangedAttribute, Coverage, CoverageQuery, Effect, SurveyQuery } from './survey-schemas.ts';
 
 export interface SurveyRouteParts {
   readonly catalog: Catalog;
@@ -38,11 +39,13 @@ export const surveyRoutes =
       method: 'GET',
       path: '/management/projects/:id/ontology/coverage',
       summary: 'How the ontology fits the catalog: values, facts and problems of each attribute',
-      answer: { 200: Coverage },
+      ...{ query: CoverageQuery, answer: { 200: Coverage } },
     } as const;
     serveRaw(server, coverage, async (request, reply) => {
-      const isWhole = request.query.sample === 'all';
-      return answer<typeof Coverage>(parts, { request, reply, isWhole, question: { kind: 'coverage' } });
+      const { sample, category: sent } = request.query;
+      const category = sent ? readCategory('category', sent) : undefined;
+      const question = { kind: 'coverage', category } as const;
+      return answer<typeof Coverage>(parts, { request, reply, isWhole: sample === 'all', question });
     });
 
     const preview = {
@@ -54,7 +57,8 @@ export const surveyRoutes =
     } as const;
     serveRaw(server, preview, async (request, reply) => {
       const isWhole = request.query.sample === 'all';
-      const question = { kind: 'effect', attribute: request.body.attribute } as const;
+      const { attribute, deleted = [] } = request.body;
+      const question = { kind: 'effect', attribute, deleted } as const;
       return answer<typeof Effect>(parts, { request, reply, isWhole, question });
     });
   };

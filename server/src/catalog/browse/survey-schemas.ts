@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { AttributeSchema } from '../products/products.ts';
+import { AttributeSchema, CategoryPath } from '../products/products.ts';
 
 /** Source: docs/interface.md §11.6. */
 export const SurveyQuery = Type.Object({
@@ -12,8 +12,21 @@ export const SurveyQuery = Type.Object({
   ),
 });
 
+export const CoverageQuery = Type.Object({
+  ...SurveyQuery.properties,
+  category: Type.Optional(CategoryPath),
+});
+
 export const ChangedAttribute = Type.Object(
-  { attribute: AttributeSchema },
+  {
+    attribute: AttributeSchema,
+    deleted: Type.Optional(
+      Type.Array(Type.Integer({ minimum: 1 }), {
+        maxItems: 100,
+        description: 'ids of other attributes that are deleted with the change, so that their keys are free',
+      }),
+    ),
+  },
   { additionalProperties: false, title: 'ChangedAttribute' },
 );
 

@@ -1,10 +1,10 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Operation } from '../../storage/storage.ts';
-import type { WantedAttribute } from '../ontology/ontology.ts';
+import type { Ontology, WantedAttribute } from '../ontology/ontology.ts';
 import { CoverageTally, EffectTally, planChange } from '../ontology/ontology.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import type { CatalogSnapshot, CatalogSnapshots } from '../snapshot.ts';
-import { planRange } from './product-list.ts';
+import { compileListFilter, planRange } from './product-list.ts';
 
 /**
  * Counting over a catalog, or an even sample of it, a part at a time: what the scanning thread does. What was counted
@@ -22,8 +22,18 @@ export interface SurveyOrder {
 }
 
 export type SurveyQuestion =
-  | { readonly kind: 'coverage' }
-  | { readonly kind: 'effect'; readonly attribute: WantedAttribute };
+  | {
+      readonly kind: 'coverage' /** Only of products under it. */;
+      readonly category?: readonly string[] | undefined;
+    }
+  | { readonly kind: 'effect'; readonly attribute: WantedAttribute; readonly deleted: readonly number[] }
+  | SuggestionQuestion;
+
+export interface SuggestionQuestion {
+  readonly kind: 'suggestions';
+  /** Of the project, as `de-DE`. */
+  readonly locale: string;
+}
 
 export interface SurveyPart {
   readonly scanned: number;
@@ -42,18 +52,24 @@ export interface SurveyResult {
   readonly counted: object;
 }
 
-interface Tally {
+/** What is counted of products, one after another. */
+export interface Tally {
   add(product: UploadedProduct): void;
   describe(): object;
 }
 
+/** Opens what a room to the right counts. */
+export type OpenTally = (ontology: Ontology, question: SuggestionQuestion) => Tally;
+
 interface OpenSurvey {
   readonly tally: Tally;
+  readonly holds: (product: UploadedProduct) => boolean;
   readonly products: number;
   readonly blocks: Iterator<Block, void>;
   readonly of: number;
   readonly sampled: boolean;
   scanned: number;
+  counted: number;
 }
 
 /** An interval of ids of which up to `limit` products are counted. */
@@ -71,11 +87,16 @@ const PART = 2_000;
 /** Limit of open surveys; beyond it the oldest is dropped. */
 const OPEN_SURVEYS = 16;
 
-export function surveyOperations(snapshots: CatalogSnapshots): Record<string, Operation> {
+export function surveyOperations(
+  snapshots: CatalogSnapshots,
+  openSuggestions: OpenTally,
+): Record<string, Operation> {
   const open = new Map<number, OpenSurvey>();
   return {
     survey: async (order: SurveyOrder) => ({
-      output: await snapshots.read(order.projectId, (snapshot) => surveyPart(open, snapshot, order)),
+      output: await snapshots.read(order.projectId, (snapshot) =>
+        surveyPart({ open, openSuggestions }, snapshot, order),
+      ),
     }),
     endSurvey({ handle }: { handle: number }) {
       open.delete(handle);
@@ -84,39 +105,55 @@ export function surveyOperations(snapshots: CatalogSnapshots): Record<string, Op
   };
 }
 
+interface SurveyParts {
+  readonly open: Map<number, OpenSurvey>;
+  readonly openSuggestions: OpenTally;
+}
+
 async function surveyPart(
-  open: Map<number, OpenSurvey>,
+  { open, openSuggestions }: SurveyParts,
   snapshot: CatalogSnapshot,
   order: SurveyOrder,
 ): Promise<SurveyPart> {
   const { handle, isFirst } = order;
-  const survey = isFirst ? await openSurvey(snapshot, order) : open.get(handle);
+  const survey = isFirst ? await openSurvey(snapshot, order, openSuggestions) : open.get(handle);
   if (survey === undefined) throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
   open.set(handle, survey);
   const [oldest] = open.keys();
   if (open.size > OPEN_SURVEYS && oldest !== undefined) open.delete(oldest);
   const isEnd = await lookAtPart(snapshot, survey);
-  const { scanned, of, products, sampled } = survey;
+  const { scanned, of, products, sampled, counted: sampledProducts } = survey;
   if (!isEnd) return { scanned, of: Math.max(of, scanned) };
   open.delete(handle);
-  const result = { products, sampled, sampledProducts: scanned, counted: survey.tally.describe() };
+  const result = { products, sampled, sampledProducts, counted: survey.tally.describe() };
   return { scanned, of: scanned, result };
 }
 
 async function openSurvey(
   snapshot: CatalogSnapshot,
   { question, isWhole }: SurveyOrder,
+  openSuggestions: OpenTally,
 ): Promise<OpenSurvey> {
-  const ontology = await snapshot.readOntology();
-  const tally =
-    question.kind === 'coverage'
-      ? new CoverageTally(ontology.attributes)
-      : new EffectTally(planChange(ontology, question.attribute));
+  const tally = openTally(await snapshot.readOntology(), question, openSuggestions);
   const products = await snapshot.countRange(planRange());
   const largest = await snapshot.readLargestId();
   const sampled = !isWhole && products > SAMPLE;
   const blocks = sampled ? listSample(largest) : listAll(largest);
-  return { tally, products, blocks, of: sampled ? SAMPLE : products, sampled, scanned: 0 };
+  const category = question.kind === 'coverage' ? question.category : undefined;
+  const holds = compileListFilter({ category });
+  const state = { sampled, scanned: 0, counted: 0 };
+  return { tally, holds, products, blocks, of: sampled ? SAMPLE : products, ...state };
+}
+
+function openTally(ontology: Ontology, question: SurveyQuestion, openSuggestions: OpenTally): Tally {
+  switch (question.kind) {
+    case 'coverage':
+      return new CoverageTally(ontology.attributes);
+    case 'effect':
+      return new EffectTally(planChange(ontology, question));
+    case 'suggestions':
+      return openSuggestions(ontology, question);
+  }
 }
 
 /** @returns whether that was the last part */
@@ -126,7 +163,12 @@ async function lookAtPart(snapshot: CatalogSnapshot, survey: OpenSurvey): Promis
     const next = survey.blocks.next();
     if (next.done) return true;
     const rows = await snapshot.listById(next.value);
-    for (const { text } of rows) survey.tally.add(JSON.parse(text) as UploadedProduct);
+    for (const { text } of rows) {
+      const product = JSON.parse(text) as UploadedProduct;
+      if (!survey.holds(product)) continue;
+      survey.tally.add(product);
+      survey.counted += 1;
+    }
     survey.scanned += rows.length;
   }
   return false;

@@ -1,9 +1,18 @@
 import { randomInt } from 'node:crypto';
-import type { RawBody } from '../../http/http.ts';
-import type { PayloadFiles, PayloadWriter, ThreadPool } from '../../storage/storage.ts';
+import type { IncomingPayload, RawBody } from '../../http/http.ts';
+import {
+  type BufferPool,
+  type Loan,
+  type PayloadFiles,
+  type PayloadWriter,
+  refuseOtherBytes,
+  sampleBytes,
+  type ThreadPool,
+} from '../../storage/storage.ts';
 import type { Attribute } from '../ontology/ontology.ts';
 import type { BodyForm, OnInvalid } from '../products/products.ts';
 import { openBody } from './checked-body.ts';
+import { HeldBodies } from './held-bodies.ts';
 import {
   type CheckInput,
   type CheckResult,
@@ -17,15 +26,17 @@ import type { FollowedPage, ReviewedBatch } from './stored-uploads.ts';
 /** The parsing threads as the serving thread sees them. */
 export interface Ingest {
   /** Begins the payload of a body that is about to be received. */
-  openPayload(projectId: number): PayloadWriter;
+  openPayload(projectId: number): IncomingPayload;
   /**
    * Checks a body and makes it durable, both at once.
    * @throws every refusal of docs/interface.md §7.3, storage_full; then nothing is kept
    */
   accept(projectId: number, body: RawBody, wanted: AcceptedForm): Promise<AcceptedBody>;
   findUnknownNames(projectId: number, source: IngestSource): Promise<UnknownNames>;
-  extractProducts(projectId: number, source: IngestSource, drafts: readonly Attribute[]): Promise<Extracted>;
-  extractPatches(projectId: number, source: IngestSource): Promise<Extracted>;
+  extractProducts(projectId: number, source: IngestSource, drafts: readonly Attribute[]): Promise<Packed>;
+  extractPatches(projectId: number, source: IngestSource): Promise<Packed>;
+  /** Drops a body that is not to be extracted. */
+  release(source: IngestSource): void;
   /** Looks at a staged batch once more. */
   review(
     projectId: number,
@@ -33,6 +44,11 @@ export interface Ingest {
   ): Promise<ReviewedBatch>;
   /** Looks at products whose facts follow an older ontology. */
   follow(projectId: number, after: number): Promise<FollowedPage>;
+}
+
+/** Products in memory that is given back when they are written. */
+export interface Packed extends Extracted {
+  readonly loan: Loan;
 }
 
 export interface AcceptedBody extends CheckResult {
@@ -56,13 +72,39 @@ interface BodyToCheck {
  * queues behind a batch of 15 MB.
  */
 const SMALL_BODY_BYTES = 64 * 1024;
+const FIRST_PACKED_BYTES = 1024 * 1024;
 
-export function createIngest(parts: { threads: ThreadPool; payloads: PayloadFiles; maxMib: number }): Ingest {
-  const { threads, payloads, maxMib } = parts;
+interface IngestParts {
+  readonly threads: ThreadPool;
+  readonly payloads: PayloadFiles;
+  readonly maxMib: number;
+  readonly buffers: BufferPool;
+}
+
+export function createIngest({ threads, payloads, maxMib, buffers }: IngestParts): Ingest {
+  const held = new HeldBodies();
+  /** The next batch is as large as the last one, nearly always: growing by doubling would take twice the memory. */
+  let expectedBytes = FIRST_PACKED_BYTES;
   /** Handles of a former process are in stored tasks and must not be taken for ours. */
   let nextHandle = randomInt(2 ** 40) * 1024;
   const run = <Output>(operation: string, projectId: number, input: object) =>
     threads.run<Output>(operation, { projectId, ...input }, { key: projectId });
+
+  async function extract(
+    operation: string,
+    projectId: number,
+    { source: given, ...more }: { source: IngestSource; drafts?: readonly Attribute[] },
+  ): Promise<Packed> {
+    const room = buffers.take(Math.max(expectedBytes, held.sizeOf(given)));
+    const work = (source: IngestSource) =>
+      room.unlessFailed(run<Extracted>(operation, projectId, { source, room: room.bytes, ...more }));
+    const extracted = await held.use(given, work, { isLast: true });
+    const { bytes } = extracted.packed;
+    expectedBytes = Math.ceil(bytes.length * 1.05) + 256 * 1024;
+    // What did not fit is in memory of the thread's own.
+    if (bytes.buffer.byteLength !== room.bytes.length) room.giveBack();
+    return { ...extracted, loan: room };
+  }
 
   async function check(
     projectId: number,
@@ -76,28 +118,48 @@ export function createIngest(parts: { threads: ThreadPool; payloads: PayloadFile
     return describeChecked(openBody(input, form));
   }
 
-  const openPayload = (projectId: number) => payloads.open(projectId, `${(nextHandle++).toString(36)}.body`);
+  const openPayload = (projectId: number) => ({
+    ...payloads.open(projectId, `${(nextHandle++).toString(36)}.body`),
+    buffers,
+  });
 
   return {
     openPayload,
     async accept(projectId, body, { form, onInvalid = 'refuse' }) {
-      const handle = nextHandle++;
-      const payload = body.payload ?? openPayload(projectId);
-      const payloadName = payload.name;
-      const [checked, written] = await Promise.allSettled([
-        check(projectId, { body, form, handle, onInvalid }),
-        payload.finish(body.bytes),
-      ]);
-      if (checked.status === 'fulfilled' && written.status === 'fulfilled') {
-        return { ...checked.value, source: { handle, payloadName, encoding: body.encoding, maxMib, form } };
+      const { bytes, encoding, payload = openPayload(projectId) } = body;
+      const loan = body.loan?.move();
+      // Memory of its own needs nobody to hold it.
+      const handle = loan === undefined ? -nextHandle++ : nextHandle++;
+      const accepting = acceptBoth(check(projectId, { body, form, handle, onInvalid }), payload, bytes);
+      try {
+        const checked = await (loan?.unlessFailed(accepting) ?? accepting);
+        if (loan !== undefined) held.hold(handle, loan);
+        return { ...checked, source: { handle, payloadName: payload.name, encoding, maxMib, form } };
+      } catch (error) {
+        await payloads.remove(projectId, payload.name);
+        throw error;
       }
-      await payloads.remove(projectId, payloadName);
-      throw checked.status === 'rejected' ? checked.reason : (written as PromiseRejectedResult).reason;
     },
-    findUnknownNames: (projectId, source) => run('findUnknownNames', projectId, { source }),
-    extractProducts: (projectId, source, drafts) => run('extractProducts', projectId, { source, drafts }),
-    extractPatches: (projectId, source) => run('extractPatches', projectId, { source }),
+    findUnknownNames: (projectId, given) =>
+      held.use(given, (source) => run('findUnknownNames', projectId, { source }), { isLast: false }),
+    extractProducts: (projectId, source, drafts) => extract('extractProducts', projectId, { source, drafts }),
+    extractPatches: (projectId, source) => extract('extractPatches', projectId, { source }),
+    release: (source) => held.release(source),
     review: (projectId, wanted) => run('review', projectId, wanted),
     follow: (projectId, after) => run('follow', projectId, { after }),
   };
+}
+
+/** @throws what the check refused, else why the payload is not there, when both have ended */
+async function acceptBoth(
+  checking: Promise<CheckResult>,
+  payload: PayloadWriter,
+  bytes: Uint8Array,
+): Promise<CheckResult> {
+  const sample = sampleBytes(bytes);
+  const [checked, written] = await Promise.allSettled([checking, payload.finish(bytes)]);
+  if (checked.status === 'rejected') throw checked.reason;
+  if (written.status === 'rejected') throw written.reason;
+  refuseOtherBytes(bytes, sample);
+  return checked.value;
 }

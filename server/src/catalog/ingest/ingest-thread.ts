@@ -69,6 +69,12 @@ interface ProjectSource {
   readonly source: IngestSource;
 }
 
+interface ExtractInput extends ProjectSource {
+  readonly drafts?: readonly Attribute[];
+  /** Where the products are packed. */
+  readonly room: Uint8Array<SharedArrayBuffer>;
+}
+
 export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Operation> {
   const ingest = new IngestThread(snapshots);
   return {
@@ -76,8 +82,8 @@ export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Op
     findUnknownNames: async ({ projectId, source }: ProjectSource) => ({
       output: await ingest.findUnknownNames(projectId, source),
     }),
-    extractProducts: (input: ProjectSource & { drafts: Attribute[] }) => ingest.extractProducts(input),
-    extractPatches: (input: ProjectSource) => ingest.extractPatches(input),
+    extractProducts: (input: ExtractInput) => ingest.extractProducts(input),
+    extractPatches: (input: ExtractInput) => ingest.extractPatches(input),
     review: async (input: ReviewInput) => ({ output: await ingest.review(input) }),
     follow: async ({ projectId, after }: { projectId: number; after: number }) => ({
       output: await ingest.follow(projectId, after),
@@ -116,24 +122,25 @@ class IngestThread {
   }
 
   /** Products of a full or incremental update; `drafts` are the attributes that a full update is to create. */
-  async extractProducts({ projectId, source, drafts }: ProjectSource & { drafts: Attribute[] }) {
+  async extractProducts({ projectId, source, drafts = [], room }: ExtractInput) {
     const body = await this.open(projectId, source);
     const products = body.openProducts();
     const identifiers = products.listIdentifiers();
     return this.onSnapshot(projectId, drafts, async (snapshot, parts) => {
-      const extraction = new ProductExtraction(products, { ...parts, drafts });
+      const extraction = new ProductExtraction(products, { ...parts, drafts, room });
       extraction.report.addSkipped(body);
       extraction.report.addRepeated(body.repeated);
       const present = await snapshot.findPresent(identifiers);
       for (const [row, identifier] of identifiers.entries()) extraction.add(row, identifier, present[row]);
       await tellDropped(extraction.report, snapshot, parts.compiled.known);
       this.kept.delete(source.handle);
+      body.refuseOther();
       return extraction.finish();
     });
   }
 
   /** Products of a partial update, merged with what the catalog holds. */
-  async extractPatches({ projectId, source }: ProjectSource) {
+  async extractPatches({ projectId, source, room }: ExtractInput) {
     const body = await this.open(projectId, source);
     const { patches } = body;
     return this.onSnapshot(projectId, [], async (snapshot, parts) => {
@@ -141,7 +148,7 @@ class IngestThread {
       const found = patches.map((patch) => ({ patch, present: findPatched(patch.identifier) }));
       const known = found.flatMap(({ patch, present }) => (present ? [{ patch, present }] : []));
       const patched = known.map(({ patch, present }) => patchProduct(JSON.parse(present.raw), patch));
-      const extraction = new ProductExtraction(sourceOfParsed(patched), { ...parts, drafts: [] });
+      const extraction = new ProductExtraction(sourceOfParsed(patched), { ...parts, drafts: [], room });
       extraction.report.addSkipped(body);
       extraction.report.addRepeated(body.repeated, 'its changes were made in their order');
       let row = 0;
@@ -151,6 +158,7 @@ class IngestThread {
       }
       await tellDropped(extraction.report, snapshot, parts.compiled.known);
       this.kept.delete(source.handle);
+      body.refuseOther();
       return extraction.finish();
     });
   }

@@ -30,10 +30,9 @@ export interface ExtractionParts {
   readonly catalogVersion: number;
   /** Attributes that a full update is to create. */
   readonly drafts: readonly Attribute[];
+  /** Where products are packed. */
+  readonly room: Uint8Array<SharedArrayBuffer>;
 }
-
-/** The next batch is as large as the last one, nearly always: growing by doubling would take twice the memory. */
-let expectedBytes = 1024 * 1024;
 
 /** Turns the products of one request into rows for the store. */
 export class ProductExtraction {
@@ -41,13 +40,14 @@ export class ProductExtraction {
   private readonly source: ProductSource;
   private readonly parts: ExtractionParts;
   private readonly draftNames: ReadonlySet<string>;
-  private readonly packer = new ProductPacker(expectedBytes);
+  private readonly packer: ProductPacker;
   private readonly inspect: (row: number) => void;
   private unknownIdentifiers = 0;
 
   constructor(source: ProductSource, parts: ExtractionParts) {
     this.source = source;
     this.parts = parts;
+    this.packer = new ProductPacker(parts.room.buffer);
     this.draftNames = listKeys(parts.drafts);
     parts.compiled.extractor.tell(this.report);
     this.inspect = source.inspectBy(parts.compiled.extractor);
@@ -84,7 +84,6 @@ export class ProductExtraction {
 
   finish(): { output: Extracted; transfer: ArrayBuffer[]; sharedBytes: number } {
     const packed = this.packer.pack(this.parts.catalogVersion);
-    expectedBytes = Math.ceil(packed.bytes.length * 1.05) + 256 * 1024;
     const { revision } = this.parts.ontology;
     const output = {
       packed,

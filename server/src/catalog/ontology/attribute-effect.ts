@@ -22,10 +22,17 @@ interface CountedExamples {
   readonly examples: readonly ValueExample[];
 }
 
-/** An attribute as it is, if it is there, and as it would be. */
+/** An attribute as it is, if it is there, with those that go with the change, and as it would be. */
 export interface ChangedAttribute {
-  readonly before: Attribute | undefined;
+  readonly before: readonly Attribute[];
   readonly after: Attribute;
+}
+
+/** A changed attribute that is asked about. */
+export interface WantedChange {
+  readonly attribute: WantedAttribute;
+  /** Ids of other attributes that are deleted with the change, so that their keys are free. */
+  readonly deleted: readonly number[];
 }
 
 /**
@@ -34,19 +41,30 @@ export interface ChangedAttribute {
  */
 export function planChange(
   { attributes, unitAliases }: Pick<Ontology, 'attributes' | 'unitAliases'>,
-  requested: WantedAttribute,
+  { attribute: requested, deleted }: WantedChange,
 ): ChangedAttribute {
   const byId = attributes.find(({ id }) => id === requested.id);
-  const before = byId ?? attributes.find(({ name }) => name === requested.name);
-  const others = indexByKey(attributes.filter((one) => one !== before));
-  const taken = [requested.name, ...(requested.synonyms ?? [])].flatMap((key) => {
+  const replaced = byId ?? attributes.find(({ name }) => name === requested.name);
+  const before = attributes.filter((one) => one === replaced || deleted.includes(one.id));
+  const details = [
+    ...findNumericOnly(requested, '/attribute'),
+    ...findTaken(requested, indexByKey(attributes.filter((one) => !before.includes(one)))),
+    ...findUnknown(deleted, attributes),
+  ];
+  if (details.length > 0) throw new ServiceError('request_invalid', { details });
+  return { before, after: { ...requested, id: replaced?.id ?? 0, ...knownAliases(unitAliases) } };
+}
+
+const findTaken = ({ name, synonyms = [] }: WantedAttribute, others: ReadonlyMap<string, Attribute>) =>
+  [name, ...synonyms].flatMap((key) => {
     const other = others.get(key);
     return other ? [`/attribute takes the key ${JSON.stringify(key)} of ${JSON.stringify(other.name)}`] : [];
   });
-  const details = [...findNumericOnly(requested, '/attribute'), ...taken];
-  if (details.length > 0) throw new ServiceError('request_invalid', { details });
-  return { before, after: { ...requested, id: before?.id ?? 0, ...knownAliases(unitAliases) } };
-}
+
+const findUnknown = (deleted: readonly number[], attributes: readonly Attribute[]) =>
+  deleted.flatMap((id, at) =>
+    attributes.some((one) => one.id === id) ? [] : [`/deleted/${at} is the id of no attribute: ${id}`],
+  );
 
 export class EffectTally {
   private readonly before: ReadonlyMap<string, Attribute>;
@@ -59,7 +77,7 @@ export class EffectTally {
   private kept = 0;
 
   constructor({ before, after }: ChangedAttribute) {
-    this.before = indexByKey(before === undefined ? [] : [before]);
+    this.before = indexByKey(before);
     this.after = indexByKey([after]);
     this.attribute = after;
   }

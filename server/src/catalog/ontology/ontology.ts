@@ -30,7 +30,7 @@ export {
   type Unextracted,
 } from './extraction.ts';
 export { describeFacts, type Fact, listFacts } from './facts.ts';
-export { readPlain, splitMeasure } from './number-text.ts';
+export { NUMBER_FORMS, readPlain, splitMeasure } from './number-text.ts';
 export { identifyAttributes, isSameOntology, markOfOntology, writeAliases } from './ontology-change.ts';
 export { createOntologyChanges, type OntologyChanges } from './ontology-changes.ts';
 export type { WantedAttribute } from './ontology-check.ts';
@@ -48,4 +48,4 @@ export {
   type Observed,
   observeValue,
 } from './ontology-draft.ts';
-export { convertToBase, dimensionOf, isSameUnit, type UnitAliases } from './units.ts';
+export { convertToBase, dimensionOf, isSameUnit, nameInTable, type UnitAliases } from './units.ts';

@@ -75,7 +75,8 @@ function findUnit(spelling: string, aliases?: UnitAliases): Unit | undefined {
 export const isUnit = (spelling: string): boolean => findUnit(spelling) !== undefined;
 
 /** @returns the symbol by which the table has a unit */
-export const nameInTable = (spelling: string): string => findUnit(spelling)?.name ?? spelling;
+export const nameInTable = (spelling: string, aliases?: UnitAliases): string =>
+  findUnit(spelling, aliases)?.name ?? spelling;
 
 /** Whether two spellings are of one unit. */
 export function isSameUnit(a: string, b: string, aliases?: UnitAliases): boolean {

@@ -109,7 +109,7 @@ export const OntologyDocument = Type.Object(
 );
 
 export const ProductParams = Type.Object({ ...ProjectParams.properties, identifier: Type.String() });
-const CategoryPath = Type.String({
+export const CategoryPath = Type.String({
   maxLength: 32_768,
   description: 'the top of a category path as a JSON list, such as ["Tools","Drills"]',
 });

@@ -1,4 +1,5 @@
 import { hash as computeHash } from 'node:crypto';
+import { sampleBytes } from '../../storage/storage.ts';
 
 /**
  * Products on their way from the thread that parses to the thread that writes: text as bytes in shared memory, columns in
@@ -6,6 +7,8 @@ import { hash as computeHash } from 'node:crypto';
  */
 export interface PackedProducts {
   readonly bytes: Uint8Array<SharedArrayBuffer>;
+  /** Of the bytes as they were packed. */
+  readonly sample: number;
   /** Where the parts of row i lie in `bytes`: ends of identifier, raw upload and what was derived. */
   readonly offsets: Uint32Array<ArrayBuffer>;
   /** 16 bytes a row, of the raw upload. */
@@ -87,8 +90,9 @@ export class ProductPacker {
   private used = 0;
   private rawStart = 0;
 
-  constructor(expectedBytes: number) {
-    this.buffer = Buffer.from(new SharedArrayBuffer(Math.max(expectedBytes, 4096)));
+  /** @param room  where rows are put as long as there is room for them */
+  constructor(room = new SharedArrayBuffer(4096)) {
+    this.buffer = Buffer.from(room);
   }
 
   /** Begins a row; its raw upload follows. */
@@ -132,8 +136,9 @@ export class ProductPacker {
     const { rows } = this;
     const hashes = Buffer.from(new ArrayBuffer(rows.length * HASH_BYTES));
     for (const [at, { hash }] of rows.entries()) hashes.write(hash, at * HASH_BYTES, 'hex');
+    const bytes = new Uint8Array(this.buffer.buffer, 0, this.used);
     return {
-      bytes: new Uint8Array(this.buffer.buffer, 0, this.used),
+      ...{ bytes, sample: sampleBytes(bytes) },
       offsets: Uint32Array.from(this.offsets),
       hashes: new Uint8Array(hashes.buffer),
       documents: Float64Array.from(rows, ({ document }) => document),

@@ -83,7 +83,11 @@ function compileOnce(schema: object, options: CheckOptions): () => ValidateFunct
 }
 
 function compile(schema: object, { isText, ...options }: CheckOptions): ValidateFunction {
-  const ajv = new Ajv({ ...options, strict: false, messages: true, logger: false });
+  // The schema is ours: a check of it would compile the schema of schemas too.
+  const ajv = new Ajv({
+    ...options,
+    ...{ strict: false, messages: true, logger: false, meta: false, validateSchema: false },
+  });
   if (isText === undefined) return ajv.addKeyword('isText').compile(schema);
   ajv.addKeyword({
     keyword: 'isText',

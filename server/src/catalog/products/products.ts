@@ -6,6 +6,7 @@ export {
   AttributeSchema,
   CategoryListQuery,
   CategoryPage,
+  CategoryPath,
   DeletedAnswer,
   DeletedQuery,
   IdentifierQuery,

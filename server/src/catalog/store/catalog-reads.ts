@@ -9,6 +9,7 @@ import {
   lookIntoCategories,
   readWalkState,
 } from './category-index-store.ts';
+import { listKeptChanges, listProductChanges } from './kept-change-store.ts';
 import { findCategoryIds } from './ontology-store.ts';
 import { listStagedDocuments } from './preview-store.ts';
 import {
@@ -20,10 +21,11 @@ import {
   listRange,
   readLargestId,
 } from './product-list-store.ts';
+import { weighRestore } from './restore-effect-store.ts';
 import { countHits, listDocuments, listHits, listTail, readSearchState } from './search-store.ts';
 import { listStagedBatches, readStagedReports } from './staged-store.ts';
 import { readCatalogVersion, readOntology, readPastOntology } from './state-store.ts';
-import { canRestore } from './undo-store.ts';
+import { listKeptCommits } from './undo-store.ts';
 
 /** How an engine runs read-only programs. */
 export interface CatalogReads {
@@ -38,7 +40,6 @@ export const createCatalogReads = ({
   readState,
 }: CatalogReads): Pick<
   CatalogStore,
-  | 'canRestore'
   | 'countKnown'
   | 'countProducts'
   | 'findCategoryPath'
@@ -47,6 +48,7 @@ export const createCatalogReads = ({
   | 'listCategory'
   | 'listCategoryPaths'
   | 'listEvents'
+  | 'listKeptCommits'
   | 'listRange'
   | 'listStagedBatches'
   | 'lookIntoCategories'
@@ -66,7 +68,7 @@ export const createCatalogReads = ({
   getOntology: (projectId) => read(projectId, readOntology()),
   listStagedBatches: (projectId, fullUpdateId) => read(projectId, listStagedBatches(fullUpdateId)),
   readStagedReports: (projectId, fullUpdateId) => read(projectId, readStagedReports(fullUpdateId)),
-  canRestore: (projectId) => read(projectId, canRestore()),
+  listKeptCommits: (projectId) => read(projectId, listKeptCommits()),
 });
 
 /** The same for a snapshot. */
@@ -80,6 +82,8 @@ export const createSnapshotReads = (
   | 'listById'
   | 'listDocuments'
   | 'listHits'
+  | 'listKeptChanges'
+  | 'listProductChanges'
   | 'listRange'
   | 'listTail'
   | 'listStagedDocuments'
@@ -88,6 +92,7 @@ export const createSnapshotReads = (
   | 'readOntology'
   | 'readPastOntology'
   | 'readSearchState'
+  | 'weighRestore'
 > => ({
   readOntology: () => read(readOntology()),
   readCatalogVersion: () => read(readCatalogVersion()),
@@ -103,4 +108,7 @@ export const createSnapshotReads = (
   countHits: (counted) => read(countHits(counted)),
   listTail: (after) => read(listTail(after)),
   listDocuments: (documents) => read(listDocuments(documents)),
+  listKeptChanges: (wanted) => read(listKeptChanges(wanted)),
+  listProductChanges: (identifier) => read(listProductChanges(identifier)),
+  weighRestore: (commit) => read(weighRestore(commit)),
 });

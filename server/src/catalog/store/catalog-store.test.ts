@@ -43,6 +43,13 @@ const step = fc.oneof(
     }),
   },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('restore' as const) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('restore down' as const),
+      depth: fc.integer({ min: 2, max: 3 }),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('ontology' as const) }) },
   {
     weight: 1,
@@ -79,6 +86,7 @@ async function take(world: CatalogWorld, taken: Step): Promise<void> {
     apply: () => taken.kind === 'apply' && world.apply(taken.products),
     delete: () => taken.kind === 'delete' && world.delete(taken.identifiers),
     restore: () => world.restore(),
+    'restore down': () => taken.kind === 'restore down' && world.restoreDown(taken.depth),
     ontology: () => world.changeOntology(),
     reserve: () => taken.kind === 'reserve' && world.reserveIds(taken.names, taken.paths),
     refresh: () => world.refresh(),
@@ -99,6 +107,7 @@ const of = (contents: Record<string, number>) => new Map(Object.entries(contents
 const initiate: Step = { kind: 'initiate' };
 const collect: Step = { kind: 'collect' };
 const back: Step = { kind: 'restore' };
+const backDown: Step = { kind: 'restore down', depth: 2 };
 const refresh: Step = { kind: 'refresh' };
 const ontology: Step = { kind: 'ontology' };
 const accept = (which: number, contents: Record<string, number>): Step => ({
@@ -119,6 +128,12 @@ const lateRefresh = (after: 'apply' | 'restore' | 'refresh', contents: Record<st
 
 /** What random sequences seldom meet. */
 const RARE: Record<string, Step[]> = {
+  'two commits are undone at once, of products that came, went and came anew in between': [
+    apply({ a: 1, b: 1, c: 1 }),
+    ...[initiate, accept(0, { a: 2, b: 1, d: 1 }), commitOf(0), apply({ c: 2, d: 2 })],
+    ...[drop('a', 'd'), apply({ a: 3 }), backDown],
+    ...[initiate, accept(0, { a: 1, d: 3 }), commitOf(0), drop('d'), backDown, collect],
+  ],
   'a document is removed between its extraction and its staging': [
     apply({ a: 1 }),
     initiate,

@@ -1,6 +1,6 @@
 import { dropCatalogEvents } from '../../events/events.ts';
 import type { Operation, Program, ThreadPool } from '../../storage/storage.ts';
-import type { CatalogStore, ChangeOrder, RestoreResult } from '../port.ts';
+import type { CatalogStore, ChangeOrder, OtherLast, RestoreResult } from '../port.ts';
 import { type PackedProducts, transferOf } from '../products/products.ts';
 import { walkCategories } from './category-index-store.ts';
 import { commit } from './commit-store.ts';
@@ -48,7 +48,11 @@ export function createCatalogWrites(
     replaceOntology: (projectId, wanted) => write('replaceOntology', projectId, wanted),
     reserveIds: (projectId, wanted) => write('reserveIds', projectId, wanted),
     async restore(projectId, change) {
-      const { result } = await write<{ result: RestoreResult | null }>('restore', projectId, change);
+      const { result } = await write<{ result: RestoreResult | OtherLast | null }>(
+        'restore',
+        projectId,
+        change,
+      );
       return result ?? undefined;
     },
     reviewBatch: (projectId, reviewed) => write('reviewBatch', projectId, reviewed),

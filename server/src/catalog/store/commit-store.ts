@@ -28,7 +28,7 @@ import {
   stagedList,
 } from './staged-store.ts';
 import type { CatalogState } from './state-store.ts';
-import { discard, dropUndoBeyond, openUndo, type Undo } from './undo-store.ts';
+import { discard, openUndo, type Undo } from './undo-store.ts';
 
 type Order = ChangeOrder & CommitOrder;
 
@@ -46,7 +46,7 @@ export function* commit(
     return { result: { kind: 'guarded', present, deleted }, isDone: false };
   yield* insertAttributes(order.newAttributes);
   const wanted = yield* listWanted();
-  const undo = yield* openUndo(state, order, wanted.has('products.changed'));
+  const undo = openUndo(state, order, wanted.has('products.changed'));
   if (deleted > 0) yield* deleteAbsent(order.fullUpdateId, undo);
   const repeated = yield* findRepeated(order.fullUpdateId, compared);
   yield* planForParts();
@@ -60,7 +60,7 @@ export function* commit(
   const done = { ...counts, unchanged: staged - counts.changed, deleted };
   if (wanted.has('catalog.committed')) yield* insertEvents([describeCommit(order, done)]);
   if (wanted.has('products.changed')) yield* announceEntry(order, undo.id);
-  yield* dropUndoBeyond(order.keptCommits);
+  yield* undo.close('commit', done);
   yield* emptyCommitted(order.fullUpdateId);
   return { result: { kind: 'done', counts: done }, isDone: true };
 }

@@ -6,6 +6,7 @@ import {
   lookupJoin,
   own,
   type Program,
+  refuseOtherBytes,
   row,
   rows,
   run,
@@ -57,6 +58,7 @@ export function* stageBatch(
     productId: idOf(keyed) || nextProductId + at,
   }));
   yield* ask(() => write(planned));
+  refuseOtherBytes(packed.bytes, packed.sample);
   state.nextProductId += created.length;
   state.nextDocumentId += planned.length;
   yield* insertBatch(staged, {

@@ -11,7 +11,7 @@ import {
   sql,
   text,
 } from '../../storage/storage.ts';
-import type { ChangeOrder, RestoreResult } from '../port.ts';
+import type { ChangeCounts, ChangeOrder, KeptCommit, RestoreResult, UndoOrder } from '../port.ts';
 import type { CatalogState } from './state-store.ts';
 
 /**
@@ -36,6 +36,8 @@ export interface Undo {
   recordDeleted(from: Sql): Program<number>;
   /** Products whose ids and documents run on; ids among them that no product got do no harm. */
   recordCreated(created: CreatedRange): Program<void>;
+  /** Writes the entry, and drops what is beyond the limits. */
+  close(kind: KeptCommit['kind'], counts: Omit<ChangeCounts, 'unchanged'>): Program<void>;
 }
 
 export interface CreatedRange {
@@ -46,17 +48,15 @@ export interface CreatedRange {
 
 const BEFORE = 'document_before, hash_before, revision_before, updated_at_before, updated_by_before';
 const COLUMNS = `undo_id, product_id, identifier, document_after, ${BEFORE}`;
+const COUNTS = 'created, changed, deleted';
+const ABOUT = `kind, author, catalog_version, ${COUNTS}`;
 const PRESENT = sql`p.document_id, p.hash, p.ontology_revision, p.updated_at, p.updated_by`;
 
 /** Opens the entry of a task; with `keptCommits` 0 nothing is recorded, unless an event will tell of it. */
-export function* openUndo(
-  state: CatalogState,
-  { taskNumber, at, keptCommits }: ChangeOrder & { keptCommits: number },
-  isTold = false,
-): Program<Undo> {
-  const isKept = keptCommits > 0 || isTold;
+export function openUndo(state: CatalogState, order: ChangeOrder & UndoOrder, isTold = false): Undo {
+  const { taskNumber, at, author } = order;
+  const isKept = order.keptCommits > 0 || isTold;
   const undoId = isKept ? state.nextUndoId++ : 0;
-  if (isKept) yield* run(insertInto('undo_log', 'id, task_number, at', sql`${undoId}, ${taskNumber}, ${at}`));
   /** Without an entry, replaced documents are garbage at once. */
   const recordChanged = (after: Sql, from: Sql) =>
     isKept
@@ -78,45 +78,79 @@ export function* openUndo(
       const range = sql`${undoId}, ${firstProduct}, ${firstDocument}, ${created}`;
       yield* run(insertInto('undo_created', 'undo_id, first_product, first_document, created', range));
     },
+    *close(kind, { created, changed, deleted }) {
+      const who = author === undefined ? null : JSON.stringify(author);
+      const entry = sql`${undoId}, ${taskNumber}, ${at}, ${kind}, ${who}, ${state.catalogVersion + 1},
+        ${created}, ${changed}, ${deleted}`;
+      if (isKept) yield* run(insertInto('undo_log', `id, task_number, at, ${ABOUT}`, entry));
+      yield* dropUndoBeyond(order);
+    },
   };
 }
 
 /** Drops the oldest entries; `collectGarbage` removes their changes. */
-export function* dropUndoBeyond(keptCommits: number): Program<void> {
+function* dropUndoBeyond({ keptCommits, keptSince = 0 }: UndoOrder): Program<void> {
   yield* run(
-    sql`delete from undo_log where ${own()} and id not in
-      (select id from undo_log where ${own()} order by id desc limit ${keptCommits})`,
+    sql`delete from undo_log where ${own()} and (at < ${keptSince} or id not in
+      (select id from undo_log where ${own()} order by id desc limit ${keptCommits}))`,
   );
+  yield* dropCreatedAlone();
+}
+
+/** Drops entries of an earlier time. */
+export function* dropUndoBefore(keptSince: number | undefined): Program<void> {
+  if (keptSince === undefined) return;
+  const dropped = yield* run(sql`delete from undo_log where ${own()} and at < ${keptSince}`);
+  if (dropped > 0) yield* dropCreatedAlone();
+}
+
+function* dropCreatedAlone(): Program<void> {
   yield* run(
     sql`delete from undo_created where ${own()} and undo_id not in (select id from undo_log where ${own()})`,
   );
 }
 
-export function* canRestore(): Program<boolean> {
-  return (yield* row(sql`select 1 from undo_log where ${own()} limit 1`)) !== undefined;
+/** @returns the entries, the last one first */
+export const listEntries = (): Program<UndoEntry[]> =>
+  rows(
+    sql`select id, task_number as "commit", at, kind, author, catalog_version as "catalogVersion", ${text(COUNTS)}
+      from undo_log where ${own()} order by id desc`,
+  );
+
+export interface UndoEntry extends Omit<KeptCommit, 'author'> {
+  /** In the log; given again after a restore. */
+  readonly id: number;
+  /** The number of its task, by which callers know it. */
+  readonly commit: number;
+  /** JSON */
+  readonly author: string | null;
 }
 
-const REPORTED = 100_000;
+export function* listKeptCommits(): Program<KeptCommit[]> {
+  return (yield* listEntries()).map(toKeptCommit);
+}
 
-/** Reverts the last entry; `tell` says which it was, while it is there. @returns undefined when there is none */
-export function* playBack(
-  { ontologyRevision }: CatalogState,
-  tell: (undoId: number) => Program<void>,
-): Program<RestoreResult | undefined> {
-  const last = yield* row<{ id: number | null }>(sql`select max(id) as id from undo_log where ${own()}`);
-  if (last === undefined || last.id === null) return undefined;
-  const ofEntry = sql`${own()} and undo_id = ${last.id}`;
+export const toKeptCommit = ({ commit, author, ...entry }: UndoEntry): KeptCommit => ({
+  ...{ ...entry, id: commit },
+  author: author === null ? null : (JSON.parse(author) as KeptCommit['author']),
+});
+
+/** Of later changes that a restore overwrites. */
+export const REPORTED = 100_000;
+
+/** Reverts the last entry, whose id in the log is `last`. */
+export function* playBack({ ontologyRevision }: CatalogState, last: number): Program<RestoreResult> {
+  const ofEntry = sql`${own()} and undo_id = ${last}`;
   const replayed = sql`undo_change u left join product p on ${own('p')} and p.identifier = u.identifier
-    where ${own('u')} and u.undo_id = ${last.id}`;
+    where ${own('u')} and u.undo_id = ${last}`;
   // Whatever deleted one of them since has an entry of its own, which was reverted before.
   const created = sql`undo_created u join product p on ${own('p')} and p.id >= u.first_product
-    and p.id < u.first_product + u.created where ${own('u')} and u.undo_id = ${last.id}`;
+    and p.id < u.first_product + u.created where ${own('u')} and u.undo_id = ${last}`;
   const overwritten = yield* rows<{ identifier: string }>(
     sql`select u.identifier from ${replayed} and p.document_id is distinct from u.document_after
       union all select p.identifier from ${created} and p.document_id <> u.first_document + p.id - u.first_product
       order by 1 limit ${REPORTED}`,
   );
-  yield* tell(last.id);
   yield* discard(
     sql`p.document_id from ${replayed} and p.id is not null and p.document_id is distinct from u.document_before`,
   );
@@ -139,7 +173,7 @@ export function* playBack(
   );
   yield* run(sql`delete from undo_change where ${ofEntry}`);
   yield* run(sql`delete from undo_created where ${ofEntry}`);
-  yield* run(sql`delete from undo_log where ${own()} and id = ${last.id}`);
+  yield* run(sql`delete from undo_log where ${own()} and id = ${last}`);
   return {
     restored,
     overwritten: overwritten.map(({ identifier }) => identifier),

@@ -1,18 +1,26 @@
 import { listWanted } from '../../events/events.ts';
 import { isStorableText } from '../../kernel/storable-text.ts';
 import { among, ask, byEngine, own, type Program, row, rows, run, sql, text } from '../../storage/storage.ts';
-import type { ChangeOrder, RestoreResult } from '../port.ts';
+import type { ChangeOrder, OtherLast, RestoreOrder, RestoreResult, UndoOrder } from '../port.ts';
 import { announceEntry, announceProducts } from './change-events-store.ts';
 import { planForParts, planForWholeTables } from './planning-store.ts';
 import { dropBatch, findOver } from './staged-store.ts';
 import type { CatalogState } from './state-store.ts';
-import { discard, dropUndoBeyond, openUndo, playBack, wantedProducts } from './undo-store.ts';
+import {
+  discard,
+  dropUndoBefore,
+  listEntries,
+  openUndo,
+  playBack,
+  REPORTED,
+  wantedProducts,
+} from './undo-store.ts';
 
 /** Delete, restore and garbage; call these in a transaction that holds the catalog's lock. */
 
 export function* deleteProducts(
   state: CatalogState,
-  change: ChangeOrder & { identifiers: readonly string[]; keptCommits: number },
+  change: ChangeOrder & UndoOrder & { identifiers: readonly string[] },
 ): Program<{ result: { deleted: number; unknown: readonly string[] }; isDone: boolean }> {
   const asked = [...new Set(change.identifiers)];
   yield* planForParts();
@@ -23,10 +31,10 @@ export function* deleteProducts(
   const isKnown = new Set(known);
   const unknown = asked.filter((identifier) => !isKnown.has(identifier));
   if (known.length === 0) return { result: { deleted: 0, unknown }, isDone: true };
-  const undo = yield* openUndo(state, change);
+  const undo = openUndo(state, change);
   yield* undo.recordDeleted(wantedProducts(known));
-  yield* dropUndoBeyond(change.keptCommits);
   const deleted = yield* run(sql`delete from product where ${own()} and identifier ${among(known)}`);
+  yield* undo.close('delete', { created: 0, changed: 0, deleted });
   yield* announceProducts(
     change,
     known.map((identifier) => ({ identifier, kind: 'deleted' as const })),
@@ -34,18 +42,32 @@ export function* deleteProducts(
   return { result: { deleted, unknown }, isDone: true };
 }
 
-/** @returns null when nothing is left to restore */
+/** @returns null when nothing is left to restore, or not what is wanted */
 export function* restore(
   state: CatalogState,
-  order: ChangeOrder,
-): Program<{ result: { result: RestoreResult | null }; isDone: boolean }> {
+  order: ChangeOrder & RestoreOrder,
+): Program<{ result: { result: RestoreResult | OtherLast | null }; isDone: boolean }> {
   yield* planForWholeTables();
+  const entries = yield* listEntries();
+  const [last] = entries;
+  const { commit = last?.commit, ifLast = last?.commit } = order;
+  const oldest = entries.findIndex((entry) => entry.commit === commit);
+  if (last === undefined || oldest === -1) return { result: { result: null }, isDone: true };
+  if (last.commit !== ifLast) return { result: { result: { last: last.commit } }, isDone: true };
   const isTold = (yield* listWanted()).has('products.changed');
-  const restored = yield* playBack(state, function* (undoId) {
-    if (isTold) yield* announceEntry(order, undoId, true);
-  });
-  return { result: { result: restored ?? null }, isDone: true };
+  const restored: RestoreResult[] = [];
+  for (const { id } of entries.slice(0, oldest + 1)) {
+    if (isTold) yield* announceEntry(order, id, true);
+    restored.push(yield* playBack(state, id));
+  }
+  return { result: { result: joinRestored(restored) }, isDone: true };
 }
+
+const joinRestored = (all: readonly RestoreResult[]): RestoreResult => ({
+  restored: all.reduce((sum, { restored }) => sum + restored, 0),
+  overwritten: [...new Set(all.flatMap(({ overwritten }) => overwritten))].sort().slice(0, REPORTED),
+  needsExtraction: all.some(({ needsExtraction }) => needsExtraction),
+});
 
 /** Rows for each call: few, because updates of the same project wait for it. */
 const STEP = 2_000;
@@ -56,10 +78,11 @@ const STEP = 2_000;
  * @returns whether there may be more
  */
 export function* dropGarbage(
-  live: readonly number[],
+  { live, keptSince }: { readonly live: readonly number[] } & Pick<UndoOrder, 'keptSince'>,
   removeDerived: (documents: readonly number[]) => void | Promise<void>,
 ): Program<boolean> {
   yield* planForParts();
+  yield* dropUndoBefore(keptSince);
   const opened = yield* rows<{ id: number }>(OPENED);
   return (
     (yield* dropStaged([...live, ...opened.map(({ id }) => id)])) ||

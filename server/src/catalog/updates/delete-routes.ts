@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { type AnswerOnce, type Endpoint, ErrorAnswer, type Routes, serveOnce } from '../../http/http.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { Projects } from '../../projects/projects.ts';
+import { actorOf, type Projects } from '../../projects/projects.ts';
 import type { Catalog } from '../catalog.ts';
 import {
   DeleteBody,
@@ -46,9 +46,12 @@ export const deleteRoutes =
           });
         }
         return once((record) =>
-          catalog.updates.remove(request.project, [...new Set(identifiers)], async (tx, answer) => {
-            await record(tx, answer);
-            await projects.recordChange(describeDelete(request, identifiers), tx);
+          catalog.updates.remove(request.project, [...new Set(identifiers)], {
+            author: actorOf(request.caller),
+            async record(tx, answer) {
+              await record(tx, answer);
+              await projects.recordChange(describeDelete(request, identifiers), tx);
+            },
           }),
         );
       });

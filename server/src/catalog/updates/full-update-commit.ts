@@ -1,13 +1,15 @@
 import { recordEvents } from '../../events/events.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { PartRequest, TaskDefinition, TaskFailure, TaskRun } from '../../tasks/tasks.ts';
+import type { ChangeAuthor } from '../change.ts';
 import { type DraftedAttribute, describeCreated } from '../ontology/ontology.ts';
-import type { CatalogParts } from '../parts.ts';
-import type { ChangeCounts, CommitResult, DeleteLimit } from '../port.ts';
+import type { CatalogParts, CatalogSettings } from '../parts.ts';
+import type { ChangeCounts, CommitResult, DeleteLimit, UndoOrder } from '../port.ts';
 import { listSkipped, ReportPassage } from '../report-lines.ts';
 import { refuseDeletes } from './delete-guard.ts';
 import type { FullUpdateClosing } from './full-update-closing.ts';
 import { beginCommit, findFullUpdate, listBatches } from './full-update-store.ts';
+import { keptSinceOf } from './kept-commits.ts';
 import type { Staging } from './staging.ts';
 
 interface CommitPayload {
@@ -15,12 +17,22 @@ interface CommitPayload {
   readonly allowDeletes?: number;
   /** Holds where it is stricter than the project's. */
   readonly maxDeletePercent?: number;
+  /** Absent: accepted by an earlier version. */
+  readonly author?: ChangeAuthor;
+}
+
+/** Of a commit that a task makes. */
+export interface PartLimits {
+  readonly maxDeletePercent: number;
+  readonly author: ChangeAuthor;
 }
 
 /** A stored body passed its limit when it came. */
 const ANY_SIZE_MIB = 1024;
 /** A commit is prepared again when the ontology changed meanwhile; more often than this, something is wrong. */
 const ATTEMPTS = 10;
+
+type CommitLimits = DeleteLimit & Omit<UndoOrder, 'keptSince'> & Pick<CatalogSettings, 'keptDays'>;
 
 interface SettledCommit {
   readonly result: Exclude<CommitResult, { kind: 'stale' }>;
@@ -65,10 +77,10 @@ export class FullUpdateCommits {
   }
 
   /** @returns the commit as a part of the task that filled the full update */
-  asPart(fullUpdateId: number, maxDeletePercent: number): PartRequest {
+  asPart(fullUpdateId: number, limits: PartLimits): PartRequest {
     return {
       definition: this.task,
-      payload: { fullUpdateId, maxDeletePercent } satisfies CommitPayload,
+      payload: { fullUpdateId, ...limits } satisfies CommitPayload,
       async alongside(tx, { projectId, id: taskId }) {
         const { begun } = await beginCommit(tx, { projectId, fullUpdateId, taskId });
         if (!begun) throw new ServiceError('full_update_missing');
@@ -98,7 +110,7 @@ export class FullUpdateCommits {
   }
 
   private async runCommit(
-    { fullUpdateId, allowDeletes, maxDeletePercent: own = 100 }: CommitPayload,
+    { fullUpdateId, allowDeletes, author, maxDeletePercent: own = 100 }: CommitPayload,
     run: TaskRun,
   ): Promise<void> {
     const { projectId } = run.task;
@@ -109,7 +121,7 @@ export class FullUpdateCommits {
     const limits = {
       ...settings,
       maxDeletePercent: Math.min(settings.maxDeletePercent, own),
-      allowDeletes,
+      ...{ allowDeletes, author },
     };
     const { result, newAttributes } = await this.commitSettled(run, fullUpdateId, limits);
     if (result.kind === 'guarded') {
@@ -126,7 +138,7 @@ export class FullUpdateCommits {
   private async commitSettled(
     run: TaskRun,
     fullUpdateId: number,
-    limits: DeleteLimit & { keptCommits: number },
+    { keptDays, ...limits }: CommitLimits,
   ): Promise<SettledCommit> {
     const { store, clock } = this.parts;
     const { projectId, number: taskNumber } = run.task;
@@ -139,7 +151,8 @@ export class FullUpdateCommits {
       if (newAttributes === undefined) continue;
       const { mode, revision } = ontology;
       const prepared = { fullUpdateId, batches, revision, mode, newAttributes, ...limits };
-      const order = { taskNumber, at: clock.now(), ...prepared };
+      const at = clock.now();
+      const order = { taskNumber, at, ...prepared, keptSince: keptSinceOf({ keptDays }, at) };
       const result = await run.takeEffect(() => store.commit(projectId, order));
       if (result.kind !== 'stale') return { result, newAttributes };
     }

@@ -4,13 +4,14 @@ import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { PartRequest, Task, TaskDefinition } from '../../tasks/tasks.ts';
 import type { ListedRow } from '../browse/browse.ts';
+import type { ChangeAuthor } from '../change.ts';
 import type { CatalogParts } from '../parts.ts';
 import type { DeleteLimit, Difference } from '../port.ts';
 import type { OnInvalid } from '../products/products.ts';
 import { isGuarded, refuseDeletes } from './delete-guard.ts';
 import { FailedBatches } from './failed-batches.ts';
 import { FullUpdateClosing } from './full-update-closing.ts';
-import { FullUpdateCommits } from './full-update-commit.ts';
+import { FullUpdateCommits, type PartLimits } from './full-update-commit.ts';
 import {
   addBatch,
   beginCommit,
@@ -26,6 +27,7 @@ import {
   describeOpen,
   giveUp,
   refuseOtherCounts,
+  whileOpen,
 } from './open-full-update.ts';
 import type { Staging } from './staging.ts';
 import {
@@ -48,6 +50,7 @@ export interface UploadOptions {
 export interface StartOptions extends AcceptedCounts {
   readonly fullUpdateId: number | undefined;
   readonly record: RecordAnswer<StartAnswered>;
+  readonly author: ChangeAuthor;
   readonly allowDeletes: number | undefined;
 }
 
@@ -135,8 +138,8 @@ export class FullUpdates {
   }
 
   /** @returns the commit as a part of the task that filled the full update */
-  commitAsPart = (fullUpdateId: number, maxDeletePercent: number): PartRequest =>
-    this.commits.asPart(fullUpdateId, maxDeletePercent);
+  commitAsPart = (fullUpdateId: number, limits: PartLimits): PartRequest =>
+    this.commits.asPart(fullUpdateId, limits);
 
   /** Discards what a task opened and did not commit; with an id, only that one. */
   async discardOf(task: Task, id?: number): Promise<void> {
@@ -169,6 +172,7 @@ export class FullUpdates {
         },
       });
     } catch (error) {
+      ingest.release(source);
       await payloads.remove(project.id, payloadName);
       throw error;
     }
@@ -192,7 +196,7 @@ export class FullUpdates {
 
   async preview(projectId: number, fullUpdateId: number | undefined): Promise<Difference> {
     const { id } = await this.getOpen(projectId, fullUpdateId);
-    await this.commits.complete(projectId, id);
+    await this.stageAll(projectId, id);
     return this.parts.store.compareStaged(projectId, id, true);
   }
 
@@ -202,7 +206,7 @@ export class FullUpdates {
     { wanted, after, limit }: { wanted: number | undefined; after: string; limit: number },
   ): Promise<readonly ListedRow[]> {
     const { id: fullUpdateId } = await this.getOpen(projectId, wanted);
-    await this.commits.complete(projectId, fullUpdateId);
+    await this.stageAll(projectId, fullUpdateId);
     return this.parts.store.listDeleted(projectId, { fullUpdateId, after, limit });
   }
 
@@ -218,7 +222,7 @@ export class FullUpdates {
 
   private async startOpen(
     project: ChosenProject,
-    { fullUpdateId, allowDeletes, record, ...counts }: StartOptions,
+    { fullUpdateId, allowDeletes, record, author, ...counts }: StartOptions,
   ): Promise<Task> {
     const { tasks } = this.parts;
     const latest = await this.findLatest(project.id);
@@ -230,7 +234,7 @@ export class FullUpdates {
     await this.checkGuard(project.id, open.id, { maxDeletePercent, allowDeletes });
     const committing = tasks.accept(this.commits.task, {
       project,
-      payload: { fullUpdateId: open.id, ...(allowDeletes !== undefined && { allowDeletes }) },
+      payload: { fullUpdateId: open.id, author, ...(allowDeletes !== undefined && { allowDeletes }) },
       async alongside(tx, task) {
         const before = await beginCommit(tx, {
           projectId: project.id,
@@ -283,10 +287,13 @@ export class FullUpdates {
     return chooseOpen(await this.findLatest(projectId), wanted);
   }
 
+  private readonly stageAll = (projectId: number, id: number) =>
+    whileOpen(this.commits.complete(projectId, id), () => this.getOpen(projectId, id));
+
   /** The figures of the delete guard, at the call; the commit checks again when its turn comes. */
   private async checkGuard(projectId: number, fullUpdateId: number, limit: DeleteLimit): Promise<void> {
     if (limit.allowDeletes === undefined && limit.maxDeletePercent >= 100) return;
-    await this.commits.complete(projectId, fullUpdateId);
+    await this.stageAll(projectId, fullUpdateId);
     const { present, deleted } = await this.parts.store.compareStaged(projectId, fullUpdateId, false);
     if (!isGuarded(limit, present, deleted.count)) return;
     const refusal = refuseDeletes({ present, deleted: deleted.count }, limit);

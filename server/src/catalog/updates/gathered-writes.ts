@@ -35,6 +35,9 @@ export interface GatheringParts {
   readonly updates: ProductUpdates;
 }
 
+/** The pipeline, by the name that it had. */
+const authorOf = ({ name }: Task) => ({ type: 'pipeline' as const, id: null, name });
+
 /** Opens what a task gathers; what an earlier run of the same task gathered in a full update is discarded. */
 export async function gatherWrites(
   parts: GatheringParts,
@@ -53,7 +56,11 @@ async function gatherFullUpdate(
   return {
     add: (body) => fullUpdates.addFor(task, id, body),
     accept: ({ maxDeletePercent, note }) =>
-      catalog.tasks.parts.accept(task, [fullUpdates.commitAsPart(id, maxDeletePercent)], note),
+      catalog.tasks.parts.accept(
+        task,
+        [fullUpdates.commitAsPart(id, { maxDeletePercent, author: authorOf(task) })],
+        note,
+      ),
     discard: () => fullUpdates.discardOf(task, id),
   };
 }
@@ -89,7 +96,11 @@ function gatherDeletes({ catalog, updates }: GatheringParts, task: Task): Gather
       await catalog.payloads.write(projectId, name, bytes);
     },
     accept: ({ maxDeletePercent, note }) =>
-      catalog.tasks.parts.accept(task, [updates.deleteAsPart(names, maxDeletePercent)], note),
+      catalog.tasks.parts.accept(
+        task,
+        [updates.deleteAsPart(names, { maxDeletePercent, author: authorOf(task) })],
+        note,
+      ),
     async discard() {
       for (const name of names) await catalog.payloads.remove(projectId, name);
     },

@@ -39,6 +39,19 @@ export function chooseOpen(latest: FullUpdate | undefined, wanted: number | unde
   throw new ServiceError('full_update_other', { values: [latest.id, wanted] });
 }
 
+/** Of work on bodies that another call may discard meanwhile. @throws what `getOpen` does, when it failed for that */
+export async function whileOpen<Result>(
+  work: Promise<Result>,
+  getOpen: () => Promise<FullUpdate>,
+): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof ServiceError)) await getOpen();
+    throw error;
+  }
+}
+
 /** @throws full_update_incomplete */
 export function refuseOtherCounts(accepted: readonly Batch[], counts: AcceptedCounts): void {
   const products = accepted.reduce((sum, { productCount }) => sum + productCount, 0);

@@ -4,12 +4,14 @@ import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ControlTransaction } from '../../storage/storage.ts';
 import type { PartRequest, Task, TaskDefinition, TaskRun } from '../../tasks/tasks.ts';
-import type { Extracted, IngestSource } from '../ingest/ingest.ts';
+import type { ChangeAuthor, RestoreOrder } from '../change.ts';
+import type { IngestSource, Packed } from '../ingest/ingest.ts';
 import type { CatalogParts } from '../parts.ts';
 import type { ChangeCounts } from '../port.ts';
 import { countRows, type OnInvalid } from '../products/products.ts';
 import { ReportPassage } from '../report-lines.ts';
 import { isGuarded, refuseDeletes } from './delete-guard.ts';
+import { keptSinceOf, refusalOfRestore, refuseRestore } from './kept-commits.ts';
 import {
   answerToTask,
   answerToUpdate,
@@ -27,6 +29,17 @@ interface DeletePayload {
   /** Lists of identifiers, where they are too many for the task itself. */
   readonly payloadNames?: readonly string[];
   readonly maxDeletePercent?: number;
+  /** Absent: accepted by an earlier version. */
+  readonly author?: ChangeAuthor;
+}
+
+export interface DeleteOptions {
+  readonly author: ChangeAuthor;
+  readonly record: RecordAnswer<TaskAccepted>;
+}
+
+export interface RestoreOptions extends RestoreOrder {
+  readonly record: RecordAnswer<TaskAccepted>;
 }
 
 export interface UpdateOptions {
@@ -57,7 +70,10 @@ export class ProductUpdates {
     name: 'incremental partial update',
     ...ordered,
     run: (payload, run) => this.runUpdate(payload, run),
-    ended: ({ source }, { projectId }) => this.parts.payloads.remove(projectId, source.payloadName),
+    ended: ({ source }, { projectId }) => {
+      this.parts.ingest.release(source);
+      return this.parts.payloads.remove(projectId, source.payloadName);
+    },
   };
   private readonly deleteTask: TaskDefinition<DeletePayload> = {
     kind: 'catalog.delete',
@@ -68,11 +84,11 @@ export class ProductUpdates {
       for (const name of payloadNames) await this.parts.payloads.remove(projectId, name);
     },
   };
-  private readonly restoreTask: TaskDefinition<object> = {
+  private readonly restoreTask: TaskDefinition<RestoreOrder> = {
     kind: 'catalog.restore',
     name: 'restore',
     ...ordered,
-    run: (_, run) => this.runRestore(run),
+    run: (payload, run) => this.runRestore(payload, run),
   };
 
   constructor(parts: CatalogParts, hooks: RestoreHooks) {
@@ -99,6 +115,7 @@ export class ProductUpdates {
         return answer;
       });
     } catch (error) {
+      this.parts.ingest.release(source);
       await this.parts.payloads.remove(project.id, source.payloadName);
       throw error;
     }
@@ -108,26 +125,26 @@ export class ProductUpdates {
   async remove(
     project: ChosenProject,
     identifiers: readonly string[],
-    record: RecordAnswer<TaskAccepted>,
+    { author, record }: DeleteOptions,
   ): Promise<TaskAccepted> {
     if ((await this.isSettled(project.id)) && !(await this.parts.store.hasAny(project.id, identifiers))) {
       throw new ServiceError('no_known_identifier', {
         details: identifiers.slice(0, 20).map(describeUnknown),
       });
     }
-    return this.acceptWith(this.deleteTask, { project, payload: { identifiers } }, async (tx, task) => {
+    const payload = { identifiers, author };
+    return this.acceptWith(this.deleteTask, { project, payload }, async (tx, task) => {
       const answer = answerToTask(SUCCESS_TEXTS.delete, task);
       await record(tx, answer);
       return answer;
     });
   }
 
-  /** @throws nothing_to_restore */
-  async restore(project: ChosenProject, record: RecordAnswer<TaskAccepted>): Promise<TaskAccepted> {
-    if ((await this.isSettled(project.id)) && !(await this.parts.store.canRestore(project.id))) {
-      throw new ServiceError('nothing_to_restore');
-    }
-    return this.acceptWith(this.restoreTask, { project, payload: {} }, async (tx, task) => {
+  /** @throws nothing_to_restore, changed_meanwhile */
+  async restore(project: ChosenProject, { record, ...order }: RestoreOptions): Promise<TaskAccepted> {
+    if (await this.isSettled(project.id))
+      refuseRestore(await this.parts.store.listKeptCommits(project.id), order);
+    return this.acceptWith(this.restoreTask, { project, payload: order }, async (tx, task) => {
       const answer = answerToTask(SUCCESS_TEXTS.restore, task);
       await record(tx, answer);
       return answer;
@@ -162,10 +179,10 @@ export class ProductUpdates {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       run.signal.throwIfAborted();
       const extracted = await this.extract(projectId, source);
-      const { packed, revision, derivationRevision, report, unknownIdentifiers } = extracted;
+      const { packed, revision, derivationRevision, report, unknownIdentifiers, loan } = extracted;
       const rows = countRows(packed);
       const change = { taskNumber, at: clock.now(), packed, revision, derivationRevision };
-      const result = await run.takeEffect(() => store.applyProducts(projectId, change));
+      const result = await run.takeEffect(() => loan.until(store.applyProducts(projectId, change)));
       if ('stale' in result) continue;
       const passage = new ReportPassage(run);
       passage.pass(report);
@@ -181,7 +198,7 @@ export class ProductUpdates {
     throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
   }
 
-  private async extract(projectId: number, source: IngestSource): Promise<Extracted> {
+  private async extract(projectId: number, source: IngestSource): Promise<Packed> {
     const { ingest, store } = this.parts;
     const { paths } = await ingest.findUnknownNames(projectId, source);
     if (paths.length > 0) await store.reserveIds(projectId, { names: [], paths });
@@ -197,9 +214,12 @@ export class ProductUpdates {
   });
 
   /** `payloadNames`: JSON lists of identifiers. */
-  deleteAsPart = (payloadNames: readonly string[], maxDeletePercent: number): PartRequest => ({
+  deleteAsPart = (
+    payloadNames: readonly string[],
+    { maxDeletePercent, author }: { maxDeletePercent: number; author: ChangeAuthor },
+  ): PartRequest => ({
     definition: this.deleteTask,
-    payload: { payloadNames, maxDeletePercent } satisfies DeletePayload,
+    payload: { payloadNames, maxDeletePercent, author } satisfies DeletePayload,
   });
 
   private async readIdentifiers(
@@ -233,11 +253,13 @@ export class ProductUpdates {
 
   private async runDelete(payload: DeletePayload, run: TaskRun): Promise<void> {
     const { projectId, number: taskNumber } = run.task;
-    const { keptCommits } = await this.parts.getSettings(projectId);
+    const settings = await this.parts.getSettings(projectId);
     const identifiers = await this.readIdentifiers(projectId, payload);
-    const { maxDeletePercent = 100 } = payload;
+    const { maxDeletePercent = 100, author } = payload;
     if (maxDeletePercent < 100) await this.checkDeletes(projectId, identifiers, maxDeletePercent);
-    const change = { taskNumber, at: this.parts.clock.now(), identifiers, keptCommits };
+    const at = this.parts.clock.now();
+    const kept = { keptCommits: settings.keptCommits, keptSince: keptSinceOf(settings, at), author };
+    const change = { ...{ taskNumber, at, identifiers }, ...kept };
     const { deleted, unknown } = await run.takeEffect(() =>
       this.parts.store.deleteProducts(projectId, change),
     );
@@ -250,11 +272,11 @@ export class ProductUpdates {
     this.parts.collectGarbage(projectId);
   }
 
-  private async runRestore(run: TaskRun): Promise<void> {
+  private async runRestore(order: RestoreOrder, run: TaskRun): Promise<void> {
     const { projectId, projectName, number: taskNumber } = run.task;
-    const change = { taskNumber, at: this.parts.clock.now() };
+    const change = { ...order, taskNumber, at: this.parts.clock.now() };
     const result = await run.takeEffect(() => this.parts.store.restore(projectId, change));
-    if (result === undefined) throw new ServiceError('nothing_to_restore');
+    if (result === undefined || 'last' in result) throw refusalOfRestore(result?.last, order);
     const message = 'the product was changed after the commit or delete, that change is overwritten';
     for (const identifier of result.overwritten)
       run.report({ identifier, code: 'overwritten_later', message });

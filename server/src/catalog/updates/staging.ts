@@ -30,8 +30,8 @@ interface Session {
   readonly observed: Map<string, Observed>;
   readonly locale: string;
   turn: Promise<void>;
-  /** The last two writes: one may be under way while the next batch is extracted, not more. */
-  writes: [Promise<boolean>, Promise<boolean>];
+  /** The last one: it may be under way while the next batch is extracted. */
+  write: Promise<boolean>;
   failure: unknown;
 }
 
@@ -73,7 +73,8 @@ export class Staging {
         .then(async () => {
           if (session.failure === undefined) await this.stage(session, fullUpdateId, batch);
         })
-        .catch((error: unknown) => this.fail(session, fullUpdateId, error));
+        .catch((error: unknown) => this.fail(session, fullUpdateId, error))
+        .finally(() => this.parts.ingest.release(batch.source));
       await before;
     } catch (error) {
       this.logFailure(fullUpdateId, error);
@@ -126,11 +127,10 @@ export class Staging {
     const opened = this.sessions.get(fullUpdateId);
     if (opened !== undefined) return opened;
     const done = Promise.resolve();
-    const none = Promise.resolve(true);
     const observed = joinObservations(staged.map(readObserved));
     const session: Session = {
       ...{ projectId, own: new Set(), observed, locale },
-      ...{ turn: done, writes: [none, none], failure: undefined },
+      ...{ turn: done, write: Promise.resolve(true), failure: undefined },
     };
     this.sessions.set(fullUpdateId, session);
     const oldest = this.sessions.keys().next().value;
@@ -147,7 +147,7 @@ export class Staging {
     );
   }
 
-  /** Begins to write the batch, too: `writes` says when that is done. */
+  /** Begins to write the batch, too: `write` says when that is done. */
   private async extract(
     session: Session,
     fullUpdateId: number,
@@ -162,8 +162,8 @@ export class Staging {
     const settings = { locale, unitAliases: found.ontology.unitAliases };
     const drafts = names.map((name) => draftOf(name, { ids, observed: seen, settings }));
     const extracted = await ingest.extractProducts(projectId, source, drafts);
-    const { packed, report, revision, derivationRevision } = extracted;
-    await session.writes[0];
+    const { packed, report, revision, derivationRevision, loan } = extracted;
+    await loan.unlessFailed(session.write);
     const extractedBy: ExtractedBy = { revision, drafts: drafts.map(defined) };
     const written = {
       ...{ fullUpdateId, batch, packed, derivationRevision, report },
@@ -171,10 +171,10 @@ export class Staging {
       extractedBy: JSON.stringify(extractedBy),
     };
     const write = traced({ name: 'write batch', attributes: { 'relata.batch': batch } }, () =>
-      store.stageBatch(projectId, written),
+      loan.until(store.stageBatch(projectId, written)),
     );
     write.catch((error: unknown) => this.fail(session, fullUpdateId, error));
-    session.writes = [session.writes[1], write];
+    session.write = write;
   }
 
   private async reserveIds(
@@ -191,12 +191,12 @@ export class Staging {
     fullUpdateId: number,
     batches: readonly AcceptedBatch[],
   ): Promise<void> {
-    await Promise.allSettled(session.writes);
+    await Promise.allSettled([session.write]);
     await this.waitForOthers(session, fullUpdateId, batches);
     await this.parts.store.dropOutdated(session.projectId, { fullUpdateId });
     const missing = await this.listMissing(session, fullUpdateId, batches);
     session.failure = undefined;
-    session.writes = [Promise.resolve(true), Promise.resolve(true)];
+    session.write = Promise.resolve(true);
     for (const batch of missing) await this.stageSurely(session, fullUpdateId, batch);
   }
 
@@ -232,7 +232,7 @@ export class Staging {
   private async stageSurely(session: Session, fullUpdateId: number, batch: AcceptedBatch): Promise<void> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       await this.stage(session, fullUpdateId, batch);
-      if (await session.writes[1]) return;
+      if (await session.write) return;
     }
     throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
   }

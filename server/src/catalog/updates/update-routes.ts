@@ -11,6 +11,7 @@ import {
   serveOnce,
 } from '../../http/http.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import { actorOf } from '../../projects/projects.ts';
 import { toTableItem } from '../browse/browse.ts';
 import type { Catalog } from '../catalog.ts';
 import {
@@ -21,7 +22,6 @@ import {
   PreviewAnswer,
   StartAnswer,
   StartQuery,
-  TaskStarted,
   UpdateAnswer,
   UpdateBody,
   UpdateQuery,
@@ -58,8 +58,11 @@ export const productUpdateRoutes =
       serveOnce(server, { ...update, method }, (request, once) => {
         const { onInvalid } = request.query;
         const partial = request.query.partial === 'true';
-        return once((record) =>
-          catalog.updates.update(request.project, rawBodyOf(request), { partial, onInvalid, record }),
+        return untilDone(
+          request,
+          once((record) =>
+            catalog.updates.update(request.project, rawBodyOf(request), { partial, onInvalid, record }),
+          ),
         );
       });
   };
@@ -76,7 +79,7 @@ async function readPartial({ query }: FastifyRequest): Promise<void> {
   asked.partial = { '1': 'true', '0': 'false' }[written] ?? written;
 }
 
-/** Source: docs/interface.md §4.4 and §4.5. */
+/** Source: docs/interface.md §4.4. */
 export const fullUpdateRoutes =
   (parts: UpdateRouteParts): Routes =>
   (server) => {
@@ -85,7 +88,6 @@ export const fullUpdateRoutes =
     servePreview(server, parts);
     serveDeleted(server, parts);
     serveStart(server, parts);
-    serveRestore(server, parts);
   };
 
 /** Their bodies mean nothing; some connectors send the last batch again. */
@@ -138,14 +140,12 @@ function serveUpload(server: Server, parts: UpdateRouteParts): void {
     serveOnce(server, { ...endpoint, method }, async (request, once) => {
       const { fullUpdateId, onInvalid } = request.query;
       let isRepeated = true;
-      const answer = await once((record) => {
+      const uploading = once((record) => {
         isRepeated = false;
-        return catalog.fullUpdates.upload(request.project, rawBodyOf(request), {
-          fullUpdateId,
-          onInvalid,
-          record,
-        });
+        const options = { fullUpdateId, onInvalid, record };
+        return catalog.fullUpdates.upload(request.project, rawBodyOf(request), options);
       });
+      const answer = await untilDone(request, uploading);
       if (isRepeated) await failedBatches.endRepeated(request.project.id, expected.get(request));
       return answer;
     });
@@ -215,28 +215,22 @@ function serveStart(server: Server, parts: UpdateRouteParts): void {
     summary: 'Full update, step 3: commit; products that no batch held are deleted',
     ...{ query: StartQuery, answer: { 200: StartAnswer }, answerOnce },
   } as const;
-  serveOnce(server, endpoint, ({ project, query }, once) => {
+  serveOnce(server, endpoint, ({ project, query, caller }, once) => {
     const { fullUpdateId, allowDeletes, batches, products } = query;
-    const options = { fullUpdateId, allowDeletes, batches, products };
+    const options = { fullUpdateId, allowDeletes, batches, products, author: actorOf(caller) };
     return once(async (record) =>
       startAnswer(await catalog.fullUpdates.start(project, { ...options, record })),
     );
   });
 }
 
-function serveRestore(server: Server, parts: UpdateRouteParts): void {
-  const { catalog, answerOnce } = parts;
-  const endpoint = {
-    ...about,
-    method: 'POST',
-    path: '/products/batch/restore',
-    config: stepOf(parts),
-    summary: 'Undo the last commit or delete',
-    ...{ query: ProjectQuery, answer: { 200: TaskStarted }, answerOnce },
-  } as const;
-  serveOnce(server, endpoint, ({ project }, once) =>
-    once((record) => catalog.updates.restore(project, record)),
-  );
+/** Gives back the memory of a body that nobody took over, e.g. of a request that repeats another. */
+async function untilDone<Answer>({ rawBody }: FastifyRequest, work: Promise<Answer>): Promise<Answer> {
+  try {
+    return await work;
+  } finally {
+    rawBody?.loan?.giveBack();
+  }
 }
 
 /** @throws body_not_json for a request without a body */

@@ -2,8 +2,8 @@
  * The door of bodies: bytes of requests, bounded in size, time and the memory they share.
  */
 
-export { JSON_LIMITS, MIB, parseJsonBody, type RawBody, readBody } from './body.ts';
-export { CHECKS, checkLater, createBodyChecks } from './body-check.ts';
+export { type IncomingPayload, JSON_LIMITS, MIB, parseJsonBody, type RawBody, readBody } from './body.ts';
+export { createBodyChecks, createParameterChecks } from './body-check.ts';
 export { streamBody } from './body-stream.ts';
 export { createMemoryBudget, type HeldMemory, type MemoryBudget } from './memory-budget.ts';
 export { joinTwins, takeNoBody } from './twin.ts';

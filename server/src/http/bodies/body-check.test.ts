@@ -36,3 +36,11 @@ test('a body that passes has its defaults, however large it is, and leaves no er
     assert.equal(check.errors, null);
   }
 });
+
+test('an integer is one that stores and parsers keep exact, also where its schema says nothing (§7.2)', () => {
+  const whole = createBodyChecks()({ type: 'object', properties: { at: { type: ['integer', 'null'] } } });
+  assert.deepEqual(
+    [2 ** 53 - 1, -(2 ** 53) + 1, null, 2 ** 53, 1e308, Number.POSITIVE_INFINITY].map((at) => whole({ at })),
+    [true, true, true, false, false, false],
+  );
+});

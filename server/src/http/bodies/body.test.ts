@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { ServiceError } from '../../kernel/errors.ts';
+import { BufferPool, createPayloadFiles } from '../../storage/storage.ts';
 import { declaredLength, parseJsonBody, readBody } from './body.ts';
 import { createMemoryBudget } from './memory-budget.ts';
 
@@ -139,6 +143,29 @@ test('a connection that breaks off is no body', async () => {
   stream.write('half');
   stream.destroy();
   await refused;
+});
+
+test('what is to be stored of a connection that breaks off gives its memory back', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'relata-body-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const buffers = new BufferPool();
+  const former = buffers.take(6 * MIB);
+  former.giveBack();
+  const payload = { ...createPayloadFiles(folder).open(1, 'a.body'), buffers };
+  const { stream, request } = openRequest({ 'content-length': String(6 * MIB) });
+  const refused = assert.rejects(readBody(request, { ...TERMS, maxMib: 8, payload }), {
+    code: 'body_stalled',
+  });
+  for (let sent = 0; sent < 5; sent += 1) stream.write(Buffer.alloc(MIB));
+  await new Promise(setImmediate);
+  const beside = buffers.take(6 * MIB);
+  stream.destroy();
+  await refused;
+  await payload.abandon();
+  await new Promise(setImmediate);
+  assert.notEqual(beside.bytes.buffer, former.bytes.buffer, 'the body had it');
+  assert.equal(buffers.take(6 * MIB).bytes.buffer, former.bytes.buffer);
+  assert.deepEqual(await readdir(folder), []);
 });
 
 test('the announced length is read from the header', () => {

@@ -3,7 +3,10 @@ import { ServiceError } from '../../kernel/errors.ts';
 import { countJson, describeExcess, type JsonLimits } from '../../kernel/json-scan.ts';
 import {
   type BodyEncoding,
+  type BufferPool,
   countPassed,
+  countPassedAtOnce,
+  type Loan,
   type PayloadWriter,
   readEncoding,
   unpack,
@@ -17,6 +20,14 @@ export interface RawBody {
   readonly encoding: BodyEncoding;
   /** Where it was written while it was received. */
   readonly payload?: PayloadWriter | undefined;
+  /** Of the memory of `bytes`: whoever is done with them gives it back. */
+  readonly loan?: Loan | undefined;
+}
+
+/** A payload that is written while it is received. */
+export interface IncomingPayload extends PayloadWriter {
+  /** Where its memory comes from. */
+  readonly buffers: BufferPool;
 }
 
 export const MIB = 1024 * 1024;
@@ -29,7 +40,7 @@ export interface BodyTerms {
   /** Where what came is counted; undefined: nowhere. */
   readonly memory: HeldMemory | undefined;
   /** Where what came is written, if it is to be stored. */
-  readonly payload?: PayloadWriter | undefined;
+  readonly payload?: IncomingPayload | undefined;
   /** @returns why its sender may send no more, once that is so */
   findRefusal(): Promise<Error | undefined>;
 }
@@ -42,13 +53,14 @@ export async function readBody(request: IncomingMessage, terms: BodyTerms): Prom
   const { maxMib, memory, payload } = terms;
   const encoding = readEncoding(request.headers['content-encoding']);
   const declared = checkDeclared(request, maxMib);
-  const collected = new BodyBuffer(declared ?? 0);
-  await new Promise<void>((resolve, reject) => {
+  const collected = new BodyBuffer(declared ?? 0, payload?.buffers);
+  const count = payload === undefined ? countPassed : countPassedAtOnce;
+  const arriving = new Promise<void>((resolve, reject) => {
     const onData = (chunk: Buffer) => {
       pace.arrived(chunk.length);
       if (collected.length + chunk.length > maxMib * MIB) return fail(tooLarge(maxMib));
       collected.add(chunk);
-      countPassed(chunk.length);
+      count(chunk.length);
       payload?.received(collected.take());
       if (memory?.grow(collected.length) === false) void waitForRoom(memory);
     };
@@ -73,7 +85,14 @@ export async function readBody(request: IncomingMessage, terms: BodyTerms): Prom
     };
     request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
   });
-  return { bytes: collected.take(), encoding, payload };
+  try {
+    await arriving;
+  } catch (error) {
+    // A piece of it may still be on its way to the disk.
+    void payload?.abandon().then(() => collected.loan?.giveBack());
+    throw error;
+  }
+  return { bytes: collected.take(), encoding, payload, loan: collected.loan };
 }
 
 export const tooLarge = (maxMib: number) => new ServiceError('body_too_large', { values: [maxMib] });
@@ -96,10 +115,14 @@ class BodyBuffer {
   length = 0;
   private bytes: Uint8Array;
   private readonly expectedBytes: number;
+  private readonly buffers: BufferPool | undefined;
+  /** Of the present memory, once it is of the pool. */
+  loan: Loan | undefined;
 
   /** What was announced need not come: not all of it is allocated at once. */
-  constructor(expectedBytes: number) {
+  constructor(expectedBytes: number, buffers: BufferPool | undefined) {
     this.expectedBytes = expectedBytes;
+    this.buffers = buffers;
     this.bytes = new Uint8Array(new SharedArrayBuffer(Math.min(expectedBytes, FIRST_BYTES)));
   }
 
@@ -116,7 +139,9 @@ class BodyBuffer {
   private grow(needed: number): void {
     const expected = Math.min(this.expectedBytes, this.bytes.length * 16);
     const length = Math.max(needed, expected, this.bytes.length * 2, 64 * 1024);
-    const larger = new Uint8Array(new SharedArrayBuffer(length));
+    // What came so far may still be written to its payload: the former memory is left to the collector.
+    this.loan = this.buffers?.take(length);
+    const larger = this.loan?.bytes ?? new Uint8Array(new SharedArrayBuffer(length));
     larger.set(this.take());
     this.bytes = larger;
   }

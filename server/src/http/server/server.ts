@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import cors from '@fastify/cors';
-import { Ajv } from 'ajv';
 import Fastify, { type FastifyError, type FastifyRequest, type RouteOptions } from 'fastify';
 import { nameCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { describeSchemaErrors, hasAlready, replyWithError } from '../answers/answers.ts';
 import {
-  CHECKS,
-  checkLater,
   createBodyChecks,
   createMemoryBudget,
+  createParameterChecks,
   type HeldMemory,
   JSON_LIMITS,
   type MemoryBudget,
@@ -188,8 +186,7 @@ const readName = (sent: string) => (sent.endsWith(']') ? sent.replace(/\[\d*\]$/
 
 /** Values of bodies are strings by contract and stay what they are; parameters of a URL are text and are converted. */
 function readParameters(server: Server): void {
-  const parameters = new Ajv({ ...CHECKS, allErrors: true, coerceTypes: true });
-  const compileParameters = (schema: object) => checkLater(() => parameters.compile(schema));
+  const compileParameters = createParameterChecks();
   const compileBody = createBodyChecks();
   server.setValidatorCompiler(({ schema, httpPart }) =>
     httpPart === 'body' ? compileBody(schema as object) : compileParameters(schema as object),

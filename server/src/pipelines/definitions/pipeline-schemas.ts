@@ -220,9 +220,17 @@ export const SentPreview = Type.Object(
         {
           name: Type.String({ minLength: 1, maxLength: 255 }),
           base64: Type.String({ description: 'up to 8 MiB' }),
+          isBeginning: Type.Optional(
+            Type.Boolean({ description: 'the file goes on behind these bytes; not for xlsx and zip' }),
+          ),
         },
         { ...closed, description: 'for an upload source' },
       ),
+    ),
+    catalog: Type.Optional(
+      Type.Boolean({
+        description: 'also say what catalog the rows would make; for the modes full and incremental',
+      }),
     ),
   },
   { ...closed, title: 'PipelineToTry' },
@@ -232,6 +240,38 @@ export type SentPreview = Static<typeof SentPreview>;
 const Problem = Type.Object(
   { field: Type.String(), column: Type.Optional(Type.String()), reason: Type.String() },
   { title: 'CellProblem' },
+);
+
+/** Source: docs/interface.md §13.5 rule 9. */
+const WirePreviewCatalog = Type.Object(
+  {
+    rows: Type.Integer({ description: 'that were read' }),
+    isWhole: Type.Boolean({ description: 'the source has no further rows' }),
+    products: Type.Integer({ description: 'different identifiers' }),
+    filtered: Type.Integer(),
+    rejected: Type.Object({
+      count: Type.Integer(),
+      examples: Type.Array(Type.Object({ row: Type.Integer(), reason: Type.String() })),
+    }),
+    categories: Type.Array(Type.Object({ path: Type.Array(Type.String()), products: Type.Integer() }), {
+      description: 'the most frequent first, up to 200',
+    }),
+    hasMoreCategories: Type.Boolean(),
+    attributes: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        type: Type.String(),
+        unitName: Type.Optional(Type.String()),
+        decimal: Type.Optional(Type.String()),
+        reason: Type.String({ description: 'why it has this type, in words' }),
+        products: Type.Integer({ description: 'that have a value' }),
+        examples: Type.Array(Type.String()),
+      }),
+      { description: 'the most frequent first, up to 500' },
+    ),
+    hasMoreAttributes: Type.Boolean(),
+  },
+  { title: 'PreviewCatalog' },
 );
 
 /** Source: docs/interface.md §13.5. */
@@ -274,6 +314,7 @@ export const WirePreview = Type.Object(
     warnings: Type.Array(Type.Object({ field: Type.String(), message: Type.String() }), {
       description: 'what a person would notice in the products of the first 1,000 rows',
     }),
+    catalog: Type.Optional(WirePreviewCatalog),
   },
   { title: 'PipelinePreview' },
 );

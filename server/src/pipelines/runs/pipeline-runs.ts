@@ -26,6 +26,7 @@ import type {
   SuggestedMapping,
 } from '../mapping/mapping.ts';
 import { describeSource, type Source, takesFile } from '../sources/sources.ts';
+import type { PreviewCatalog } from './preview-catalog.ts';
 import type { RunThreads } from './run-client.ts';
 
 export interface RunRequest {
@@ -51,6 +52,8 @@ export interface Preview {
   /** `format`: the file is written in another format than it was read as. */
   readonly suggestion: SuggestedMapping & { readonly format?: SuggestedFormat };
   readonly warnings: readonly PreviewWarning[];
+  /** Where it was asked for, and the mapping is whole. */
+  readonly catalog?: PreviewCatalog;
 }
 
 export interface PipelineRunParts {

@@ -1,7 +1,7 @@
 import type { TriedDefinition } from '../definitions/definitions.ts';
-import type { SourceRow } from '../formats/formats.ts';
+import type { SourceReading, SourceRow } from '../formats/formats.ts';
 import { findDefaultMapping, getFormat } from '../formats/formats.ts';
-import type { Mapping, RowOutcome } from '../mapping/mapping.ts';
+import type { CellProblem, Mapping, RowOutcome } from '../mapping/mapping.ts';
 import {
   listMissing,
   listWarnings,
@@ -14,13 +14,29 @@ import {
 } from '../mapping/mapping.ts';
 import { type SourceFile, SourceProblem } from '../sources/sources.ts';
 import type { Preview, PreviewRow } from './pipeline-runs.ts';
+import { CatalogSketch, type PreviewCatalog } from './preview-catalog.ts';
 import { listErrors, toSent } from './run-batch.ts';
-import { openPlan, openReading, type ReadingParts, translateProblem } from './run-reading.ts';
+import {
+  type MappingPlan,
+  openPlan,
+  openReading,
+  type ReadingParts,
+  translateProblem,
+} from './run-reading.ts';
 
 export interface PreviewOrder extends TriedDefinition {
   readonly projectId: number;
   /** What an upload source is tried with. */
-  readonly file: { readonly name: string; readonly bytes: Uint8Array } | undefined;
+  readonly file: TriedFile | undefined;
+  /** Also says what the catalog would be; numbers are read as people of this locale write them. */
+  readonly catalog: { readonly locale: string } | undefined;
+}
+
+interface TriedFile {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+  /** The file goes on behind these bytes: where they end says nothing about it. */
+  readonly isBeginning: boolean;
 }
 
 /** Rows that are shown; a suggestion and warnings look at more. */
@@ -31,17 +47,44 @@ const SAMPLE_CHARACTERS = 16 * 1024 * 1024;
 /** Of a value, for a person who looks at it. */
 const VALUE_CHARACTERS = 2_000;
 
+/** A catalog is counted so far: a person waits for it. */
+const COUNTED_ROWS = 50_000;
+const COUNTED_MS = 8_000;
+
 /** @throws source_unreadable, format_unreadable, mapping_unfit */
 export async function previewSource(parts: ReadingParts, order: PreviewOrder): Promise<Preview> {
   try {
-    const sample = await readSample(parts, order);
-    const { rows, columns, found } = sample;
-    const { type } = order.format;
-    const products = suggestMapping(columns, rows, findDefaultMapping(type));
-    const suggestion = order.mode === 'links' ? suggestLinks(columns, products) : products;
-    const format = suggestFormat(type, columns);
-    const tried = { ...order, mapping: order.mapping ?? (suggestion.mapping as Mapping) };
-    const outcomes = await mapSample(tried, rows);
+    const upload = order.file && sentFile(order.file);
+    const opened = await parts.sources.open(order.source, { projectId: order.projectId, upload });
+    const [first] = opened?.files ?? [];
+    if (opened === undefined || first === undefined)
+      throw new SourceProblem('no_file', 'There is no file to read');
+    const reading = openReading(parts, order, first);
+    const rows = readOn(reading, order.file?.isBeginning === true);
+    try {
+      return await previewRows(reading, rows, order);
+    } finally {
+      await rows.return(undefined);
+      await opened.close();
+    }
+  } catch (error) {
+    throw translateProblem(error);
+  }
+}
+
+async function previewRows(reading: SourceReading, pieces: Pieces, order: PreviewOrder): Promise<Preview> {
+  const { rows, rest } = await takeSample(pieces);
+  const { columns, found } = reading;
+  const { type } = order.format;
+  const products = suggestMapping(columns, rows, findDefaultMapping(type));
+  const suggestion = order.mode === 'links' ? suggestLinks(columns, products) : products;
+  const format = suggestFormat(type, columns);
+  const tried = { ...order, mapping: order.mapping ?? (suggestion.mapping as Mapping) };
+  // A suggestion may lack what a mapping needs; then the rows stand alone.
+  const plan = listMissingParts(tried).length > 0 ? undefined : openPlan(tried);
+  try {
+    // Expressions are tried in a few rows only.
+    const outcomes = (await plan?.mapRows(plan.hasExpressions ? rows.slice(0, SHOWN) : rows)) ?? [];
     const shown = rows
       .slice(0, SHOWN)
       .map((row, at) => ({ ...showRow(row), ...showOutcome(outcomes[at], order) }));
@@ -50,17 +93,61 @@ export async function previewSource(parts: ReadingParts, order: PreviewOrder): P
       ...warnOfSheets(found),
       ...(order.mode === 'links' ? [] : listWarnings(productsOf(outcomes))),
     ];
+    const isCounted =
+      order.catalog !== undefined && format === undefined && plan !== undefined && !plan.hasExpressions;
     return {
-      found,
-      columns,
-      rows: shown,
+      ...{ found, columns, rows: shown, warnings },
       suggestion: { ...suggestion, ...(format && { format }) },
-      warnings,
+      ...(isCounted && { catalog: await sketchCatalog({ outcomes, rest, pieces, plan }, order) }),
     };
-  } catch (error) {
-    throw translateProblem(error);
+  } finally {
+    await plan?.close();
   }
 }
+
+interface Counting {
+  readonly outcomes: readonly RowOutcome[];
+  /** Rows that were read with the sample. */
+  readonly rest: readonly SourceRow[];
+  readonly pieces: Pieces;
+  readonly plan: MappingPlan;
+}
+
+/** Goes on where the sample ended. */
+async function sketchCatalog(
+  { outcomes, rest, pieces, plan }: Counting,
+  order: PreviewOrder,
+): Promise<PreviewCatalog> {
+  const { mode, catalog: settings = { locale: 'en-US' }, file } = order;
+  const sketch = new CatalogSketch();
+  const end = performance.now() + COUNTED_MS;
+  const add = (some: readonly RowOutcome[]) => {
+    for (const outcome of some) addOutcome(sketch, outcome, mode);
+  };
+  add(outcomes);
+  add(await plan.mapRows(rest));
+  let isEnded = false;
+  while (sketch.countedRows < COUNTED_ROWS && performance.now() < end) {
+    const { value, done } = await pieces.next();
+    isEnded = done === true;
+    if (value === undefined) break;
+    add(await plan.mapRows(value));
+  }
+  return sketch.describe(settings, isEnded && file?.isBeginning !== true);
+}
+
+function addOutcome(sketch: CatalogSketch, outcome: RowOutcome, mode: PreviewOrder['mode']): void {
+  if ('isFiltered' in outcome) sketch.addFiltered();
+  else if ('problems' in outcome) sketch.addRejected(outcome.row, describeProblem(outcome.problems[0]));
+  else {
+    const [error] = listErrors(outcome.product, mode);
+    if (error === undefined) sketch.addProduct(outcome.product);
+    else sketch.addRejected(outcome.row, error);
+  }
+}
+
+const describeProblem = (problem: CellProblem | undefined) =>
+  problem === undefined ? '' : `${problem.column ?? problem.field}: ${problem.reason}`;
 
 const isMapped = ({ format }: PreviewOrder) => getFormat(format.type).mapping !== 'none';
 
@@ -78,55 +165,39 @@ function warnOfSheets({ sheet, otherSheets }: Readonly<Record<string, string>>):
 const productsOf = (outcomes: readonly RowOutcome[]): MappedProduct[] =>
   outcomes.flatMap((outcome) => ('product' in outcome ? [outcome.product] : []));
 
-interface Sample {
-  readonly rows: readonly SourceRow[];
-  readonly columns: readonly string[];
-  readonly found: Readonly<Record<string, string>>;
-}
+type Pieces = AsyncGenerator<readonly SourceRow[], void, undefined>;
 
-async function readSample(parts: ReadingParts, order: PreviewOrder): Promise<Sample> {
-  const upload = order.file && sentFile(order.file);
-  const opened = await parts.sources.open(order.source, { projectId: order.projectId, upload });
-  const [first] = opened?.files ?? [];
-  if (opened === undefined || first === undefined)
-    throw new SourceProblem('no_file', 'There is no file to read');
+/** @returns the rows; the last one of a beginning, and what breaks behind it, is where the file was cut */
+async function* readOn(reading: SourceReading, isBeginning: boolean): Pieces {
+  if (!isBeginning) return yield* reading;
+  let last: SourceRow | undefined;
   try {
-    const reading = openReading(parts, order, first);
-    const rows = await takeRows(reading);
-    return { rows, columns: reading.columns, found: reading.found };
-  } finally {
-    await opened.close();
+    for await (const rows of reading) {
+      yield last === undefined ? rows.slice(0, -1) : [last, ...rows.slice(0, -1)];
+      last = rows.at(-1);
+    }
+  } catch (error) {
+    if (last === undefined) throw error;
   }
 }
 
-async function takeRows(reading: AsyncIterable<readonly SourceRow[]>): Promise<SourceRow[]> {
+async function takeSample(pieces: Pieces) {
   const rows: SourceRow[] = [];
   let room = SAMPLE_CHARACTERS;
-  for await (const some of reading)
-    for (const row of some) {
+  for (let piece = await pieces.next(); piece.value !== undefined; piece = await pieces.next())
+    for (const [at, row] of piece.value.entries()) {
       rows.push(row);
       room -= weighRow(row);
-      if (rows.length >= SAMPLE || room <= 0) return rows;
+      if (rows.length >= SAMPLE || room <= 0) return { rows, rest: piece.value.slice(at + 1) };
     }
-  return rows;
+  return { rows, rest: [] };
 }
 
-function sentFile({ name, bytes }: NonNullable<PreviewOrder['file']>): SourceFile {
+function sentFile({ name, bytes }: TriedFile): SourceFile {
   async function* read() {
     yield bytes;
   }
   return { name, mediaType: undefined, charset: undefined, sizeBytes: bytes.length, bytes: read() };
-}
-
-/** A suggestion may lack what a mapping needs; then the rows stand alone. Expressions are tried in a few rows only. */
-async function mapSample(order: PreviewOrder, rows: readonly SourceRow[]): Promise<readonly RowOutcome[]> {
-  if (listMissingParts(order).length > 0) return [];
-  const plan = openPlan(order);
-  try {
-    return await plan.mapRows(plan.hasExpressions ? rows.slice(0, SHOWN) : rows);
-  } finally {
-    await plan.close();
-  }
 }
 
 const showRow = ({ number, values }: SourceRow): PreviewRow => ({

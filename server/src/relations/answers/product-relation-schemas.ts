@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { ProjectParams } from '../../http/http.ts';
-import { RelatedReason } from '../definitions/definitions.ts';
+import { RelatedProduct } from '../definitions/definitions.ts';
 import { limit } from './related-schemas.ts';
 
 /** Source: docs/interface.md §12.7. */
@@ -9,14 +9,7 @@ export const ProductRelationsQuery = Type.Object({ limit: limit('groups to answe
 const ProductSide = Type.Union([
   Type.Object({
     stands: Type.Boolean({ description: 'whether the product is on this side' }),
-    results: Type.Array(
-      Type.Object({
-        ...{ identifier: Type.String(), groupId: Type.String(), name: Type.String(), image: Type.String() },
-        thumbnail: Type.String({ description: 'the first THUMB or SMALL one, else as `image`' }),
-        category: Type.Array(Type.String()),
-        explain: RelatedReason,
-      }),
-    ),
+    results: Type.Array(RelatedProduct),
   }),
   Type.Null(),
 ]);

@@ -10,6 +10,7 @@ import {
   type SearchedRelation,
   searchRelated,
 } from '../search/search.ts';
+import { KeptItems } from './kept-items.ts';
 import { type AnswerForm, describeItem } from './related-items.ts';
 import type { WantedTag } from './related-request.ts';
 
@@ -53,8 +54,6 @@ interface Asked {
   readonly source: FoundSource | undefined;
 }
 
-/** Items of products that many others lead to. */
-const KEPT_ITEMS = 20_000;
 /** A third of them, read in vain, takes as long as another round trip. */
 const FEW_ITEMS = 200;
 /** With so many at hand, most of what is asked for next is among them. */
@@ -70,11 +69,13 @@ export class CatalogRelations {
   private readonly targets = new Map<number, boolean>();
   /** By path as JSON. */
   private readonly categoryIds = new Map<string, number>();
-  /** By form and brand attribute, then by product. */
-  private readonly items = new Map<string, Map<number, string>>();
-  private kept = 0;
+  private readonly ontology: string;
+  private readonly items: KeptItems;
 
-  constructor({ version, attributes, relations, hasTargets }: CatalogRules) {
+  /** `earlier`: of another version of the same catalog, whose items this one takes over. */
+  constructor({ version, attributes, relations, hasTargets }: CatalogRules, earlier?: CatalogRelations) {
+    this.ontology = JSON.stringify(attributes);
+    this.items = earlier?.ontology === this.ontology ? earlier.items : new KeptItems();
     this.version = version;
     this.hasTargets = hasTargets;
     this.attributes = indexByKey(attributes);
@@ -101,7 +102,7 @@ export class CatalogRelations {
    */
   needsProducts({ identifiers, tags, ...wanted }: RelateInput): boolean {
     const limits = this.listAnswering(tags).reduce((sum, { limit }) => sum + limit, 0);
-    return identifiers.length * limits <= FEW_ITEMS || this.itemsOf(wanted).size < MANY_ITEMS;
+    return identifiers.length * limits <= FEW_ITEMS || this.items.countOf(wanted) < MANY_ITEMS;
   }
 
   relate(view: RelationView, input: RelateInput) {
@@ -152,9 +153,10 @@ export class CatalogRelations {
   ): string {
     const { matchType, groups } = found;
     let relevance = HIGHEST_RELEVANCE;
-    const items = this.itemsOf(input);
+    const now = { version: this.version, findDocument: view.findDocument };
     const describe = (productId: number) => {
-      const item = `${items.get(productId) ?? this.describeProduct(view, productId, input)}${relevance--}`;
+      const known = this.items.find(input, productId, now);
+      const item = `${known ?? this.describeProduct(view, productId, input)}${relevance--}`;
       if (!input.explain) return `${item}}`;
       const explained = explainItem(view, relation, { ...asked, productId, matchType });
       return `${item},"explain":${JSON.stringify(explained)}}`;
@@ -165,13 +167,6 @@ export class CatalogRelations {
         : groups.flatMap((group) => group.slice(0, 1).map(describe));
     const names = input.form === 'bulk' ? relation.localization : '';
     return `${relation.head}"${matchType}",${names}"searchResult":[${chain(results)}]}`;
-  }
-
-  private itemsOf({ form, brandAttribute }: Pick<RelateInput, 'form' | 'brandAttribute'>) {
-    const key = `${form} ${brandAttribute}`;
-    const items = this.items.get(key) ?? new Map<number, string>();
-    this.items.set(key, items);
-    return items;
   }
 
   private describeProduct(view: RelationView, productId: number, input: RelateInput): string {
@@ -189,12 +184,8 @@ export class CatalogRelations {
     const settings = { form, brandAttribute, attributes, categoryIdOf };
     const item = describeItem(productId, JSON.parse(raw) as UploadedProduct, settings);
     if (!isWhole) return '';
-    if (this.kept >= KEPT_ITEMS) {
-      this.items.clear();
-      this.kept = 0;
-    }
-    this.itemsOf(input).set(productId, item);
-    this.kept += 1;
+    const document = view.findDocument?.(productId);
+    this.items.keep(input, productId, { text: item, document, version: this.version });
     return item;
   }
 }

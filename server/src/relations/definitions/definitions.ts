@@ -12,7 +12,7 @@ export {
   ruleOf,
   type Side,
 } from './relation.ts';
-export { RelatedReason } from './relation-schemas.ts';
+export { RelatedProduct, RelatedReason, SentRelation } from './relation-schemas.ts';
 export {
   attributeOf,
   type BoundRule,

@@ -24,6 +24,7 @@ import {
   DoneAnswer,
   Explanation,
   PairToExplain,
+  PreviewQuery,
   RelationDocument,
   RelationListQuery,
   RelationPage,
@@ -241,14 +242,18 @@ function serveQuestions(server: Server, { relations, countLook }: RelationRouteP
     summary: 'Try a definition on the catalog without storing it',
     description:
       'The whole catalog is read; a relation of links is tried with the links of the relation with its id; above 10,000 sources a sample of them is searched, for a limited time: see endedEarly.',
-    ...{ body: SentRelation, answer: { 200: Survey } },
+    ...{ query: PreviewQuery, body: SentRelation, answer: { 200: Survey } },
   } as const;
   serve(server, preview, async (request, reply) => {
     const definition = checkDefinition(request.body);
     countLook(request, reply);
     return whileCallerWaits(reply, async (signal) =>
       toWireSurvey(
-        await relations.tryDefinition(request.project.id, { definition, id: request.body.id }, signal),
+        await relations.tryDefinition(
+          request.project.id,
+          { definition, id: request.body.id, hasCards: request.query.cards },
+          signal,
+        ),
       ),
     );
   });

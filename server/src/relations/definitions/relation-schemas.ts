@@ -166,6 +166,33 @@ export const Explanation = Type.Object(
   { title: 'RelationExplanation' },
 );
 
+/** A product in short, with why it is a result. Source: docs/interface.md §12.7 rule 3. */
+const brief = {
+  ...{ identifier: Type.String(), groupId: Type.String(), name: Type.String(), image: Type.String() },
+  thumbnail: Type.String({ description: 'the first THUMB or SMALL one, else as `image`' }),
+  category: Type.Array(Type.String()),
+};
+export const RelatedProduct = Type.Object({ ...brief, explain: RelatedReason });
+const CardProduct = Type.Object({ ...brief, explain: RelatedReason, variants: Type.Integer() });
+
+/** Source: docs/interface.md §12.6 rule 7. */
+const SurveyCard = Type.Object(
+  {
+    source: Type.Object(brief),
+    results: Type.Array(CardProduct),
+    nearest: Type.Optional(CardProduct),
+  },
+  { title: 'SurveyCard' },
+);
+
+export const PreviewQuery = Type.Object({
+  cards: Type.Optional(
+    Type.Boolean({
+      description: 'also answer `resultCounts` and `cards`: products with their results and reasons',
+    }),
+  ),
+});
+
 const products = Type.Object({ products: Type.Integer() });
 export const Survey = Type.Object(
   {
@@ -195,6 +222,12 @@ export const Survey = Type.Object(
         { description: 'of a relation of links: its size, with pairs of products that are not there' },
       ),
     ),
+    resultCounts: Type.Optional(
+      Type.Array(Type.Integer(), {
+        description: 'how many sources have 0, 1, … 9, and 10 or more groups of results',
+      }),
+    ),
+    cards: Type.Optional(Type.Array(SurveyCard)),
   },
   { title: 'RelationSurvey' },
 );

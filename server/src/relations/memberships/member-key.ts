@@ -7,8 +7,8 @@ import type { Comparable } from '../../catalog/catalog.ts';
  * index holds is bounded: a row of PostgreSQL's takes 2,704 bytes in all (nbtree, a third of a page).
  */
 
-const PRESENT = 0;
-const MISSING = 1;
+const PRESENT = Buffer.from([0]);
+const MISSING = Buffer.from([1]);
 
 /** The key of a product that is on the side but that no other product can match. */
 export const UNMATCHED_KEY = Buffer.from([0]);
@@ -33,11 +33,11 @@ export function encodeRank(
   values: readonly { readonly value: Comparable | undefined; readonly direction: 'asc' | 'desc' }[],
 ): Buffer {
   return Buffer.concat(
-    values.map(({ value, direction }) => {
-      if (value === undefined) return Buffer.from([MISSING]);
+    values.flatMap(({ value, direction }) => {
+      if (value === undefined) return [MISSING];
       const bytes = typeof value === 'number' ? encodeNumber(value) : encodeStart(value);
       if (direction === 'desc') for (let at = 0; at < bytes.length; at += 1) bytes[at] = ~(bytes[at] ?? 0);
-      return Buffer.concat([Buffer.from([PRESENT]), bytes]);
+      return [PRESENT, bytes];
     }),
   );
 }
@@ -58,7 +58,7 @@ function encodeStart(text: string): Buffer {
 
 /** IEEE 754 sorts like its bits once the sign is turned round, and all bits of a negative number. */
 function encodeNumber(value: number): Buffer {
-  const bytes = Buffer.alloc(8);
+  const bytes = Buffer.allocUnsafe(8);
   bytes.writeDoubleBE(value);
   if (value < 0) for (let at = 0; at < 8; at += 1) bytes[at] = ~(bytes[at] ?? 0);
   else bytes[0] = (bytes[0] ?? 0) | 0x80;

@@ -9,6 +9,7 @@ export {
   type PlacedMemberships,
   packDerived,
   sideNumber,
+  sortMembers,
   unpackDerived,
 } from './member-row.ts';
 export {

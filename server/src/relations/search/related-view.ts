@@ -22,6 +22,8 @@ export interface RelationView {
   listVariants(group: string): readonly Variant[];
   /** @returns what a product is listed with and is in the catalog, in the order of the list, up to `LINKED_AT_MOST` */
   listLinked(wanted: WantedLinks): readonly LinkedProduct[];
+  /** @returns the id of its document; absent: only together with all that the document holds */
+  findDocument?(productId: number): number | undefined;
   /** @returns its upload as JSON; undefined only when it is not fetched yet: the product is one that the view named */
   findRaw(productId: number): string | undefined;
   /** @returns the id of a category path, as JSON; undefined only when it is not fetched yet */

@@ -5,6 +5,7 @@ import type { PlacedMemberships } from '../memberships/memberships.ts';
 import { Memberships } from '../memberships/memberships.ts';
 import { type FoundGroups, type SearchedRelation, searchRelated } from './related-search.ts';
 import type { RelationView, StoredUpload } from './related-view.ts';
+import { describeCards, type SurveyCard } from './survey-cards.ts';
 import { isTooLong, type WorkLimit } from './work-limit.ts';
 
 /** How a relation does on a catalog. Source: docs/interface.md §12.6. */
@@ -24,6 +25,9 @@ export interface RelationSurvey {
   readonly examples: readonly { readonly source: string; readonly results: readonly (readonly string[])[] }[];
   /** Of a relation of links, with those whose products are not there. */
   readonly links?: { readonly sources: number; readonly pairs: number };
+  /** How many sources have 0, 1, … 9, and 10 or more groups of results; where it was asked for, like `cards`. */
+  readonly resultCounts?: readonly number[];
+  readonly cards?: readonly SurveyCard[];
 }
 
 /** One state of a catalog, for work that takes long. */
@@ -38,8 +42,8 @@ export interface SurveyedCatalog {
     limit?: WorkLimit,
   ): Promise<Result>;
   countMembers(build: number, side: Side): Promise<number>;
-  /** @returns identifiers of the source side, one in `every`, by id */
-  sampleSources(build: number, every: number): Promise<readonly string[]>;
+  /** @returns identifiers of a side, one in `every`, by id */
+  sampleMembers(build: number, side: Side, every: number): Promise<readonly string[]>;
 }
 
 /** One state of a catalog, with an empty join index of its own for a rule that is not stored. */
@@ -76,12 +80,19 @@ type Tried = Pick<RelationDefinition, 'twoWay' | 'excludeSameGroup'> & { readonl
 /** A relation that is built, or tried. */
 export type SurveyedRelation = Tried & { readonly build: number; readonly isListed: boolean };
 
+/** Sources that are shown with their results, and those without any, with what is nearest. */
+const CARDS = { with: 4, without: 2 } as const;
+/** Products of the other side of which the nearest is one: 20 µs each. */
+const NEAREST_AMONG = 300;
+
 /** How long a survey may take. */
 export interface SurveyTime {
   /** Of the caller. */
   readonly limit: WorkLimit;
   /** For the search. */
   readonly searchMs: number;
+  /** Whether products are described too. */
+  readonly hasCards?: boolean;
 }
 
 /**
@@ -121,12 +132,12 @@ function describePlaced({ raw, document, productId }: PresentUpload, memberships
 export async function surveyRelation(
   catalog: SurveyedCatalog,
   surveyed: SurveyedRelation,
-  { limit, searchMs }: SurveyTime,
+  { limit, searchMs, hasCards = false }: SurveyTime,
 ): Promise<RelationSurvey> {
   const { build, bound, isListed, twoWay, excludeSameGroup } = surveyed;
   const sources = await catalog.countMembers(build, 'source');
   const every = Math.max(1, Math.ceil(sources / SAMPLE));
-  const identifiers = await catalog.sampleSources(build, every);
+  const identifiers = await catalog.sampleMembers(build, 'source', every);
   const targets = await catalog.countMembers(build, 'target');
   const operators = compileRule(bound).comparisons.map(({ operator }) => operator);
   const relation = { build, isListed, twoWay, excludeSameGroup, operators };
@@ -140,7 +151,31 @@ export async function surveyRelation(
     sampledSources: tally.looked,
     ...(isEarly && { endedEarly: true }),
     ...(await catalog.read((view) => tally.describe(view))),
+    ...(hasCards && {
+      resultCounts: tally.resultCounts,
+      cards: await readCards(catalog, surveyed, { tally, targets }),
+    }),
   };
+}
+
+async function readCards(
+  catalog: SurveyedCatalog,
+  { build, bound, isListed, excludeSameGroup }: SurveyedRelation,
+  { tally, targets: count }: { tally: Tally; targets: number },
+): Promise<readonly SurveyCard[]> {
+  // Why a product is on a list, and what would be nearest to one, nobody can say.
+  if (isListed) return [];
+  const shown = tally.listShown();
+  const isAnyWithout = shown.some(({ found }) => found.groups.length === 0);
+  const every = Math.max(1, Math.ceil(count / NEAREST_AMONG));
+  const targets = isAnyWithout ? await catalog.sampleMembers(build, 'target', every) : [];
+  const orders = shown.map((one) => ({
+    ...one,
+    bound,
+    excludeSameGroup,
+    targets: one.found.groups.length > 0 ? [] : targets,
+  }));
+  return catalog.read((view) => describeCards(view, orders));
 }
 
 /** Searches until all sources are looked at or the time is used up. */
@@ -160,7 +195,7 @@ async function searchSources(
       });
     try {
       const found = await catalog.read(search, [{ relation, limit: LIMIT }], limit);
-      for (const [at, { groups }] of found.entries()) tally.add(chunk[at] as number, groups);
+      for (const [at, one] of found.entries()) tally.add(chunk[at] as number, one);
     } catch (error) {
       if (isTooLong(error)) return;
       throw error;
@@ -189,20 +224,35 @@ class Tally {
   /** Places. */
   private readonly without: number[] = [];
   /** The first ones by place. */
-  private examples: { place: number; groups: FoundGroups['groups'] }[] = [];
+  private examples: { place: number; found: FoundGroups }[] = [];
+  readonly resultCounts: number[] = Array.from({ length: LIMIT + 1 }, () => 0);
 
   constructor(identifiers: readonly string[]) {
     this.identifiers = identifiers;
   }
 
-  add(place: number, groups: FoundGroups['groups']): void {
+  add(place: number, found: FoundGroups): void {
+    const { groups } = found;
     this.looked += 1;
+    this.resultCounts[groups.length] = (this.resultCounts[groups.length] ?? 0) + 1;
     for (const id of groups.flat()) this.returned.set(id, (this.returned.get(id) ?? 0) + 1);
     if (groups.length === 0) this.without.push(place);
     else if (this.examples.length < EXAMPLES || place < (this.examples.at(-1)?.place ?? 0)) {
-      const examples = [...this.examples, { place, groups }].sort((a, b) => a.place - b.place);
+      const examples = [...this.examples, { place, found }].sort((a, b) => a.place - b.place);
       this.examples = examples.slice(0, EXAMPLES);
     }
+  }
+
+  /** @returns some with results, spread over the examples as variants stand together, and the first without */
+  listShown(): { identifier: string; found: FoundGroups }[] {
+    const nothing: FoundGroups = { matchType: 'FIRST_WAY', groups: [] };
+    const without = this.without.toSorted((a, b) => a - b).map((place) => ({ place, found: nothing }));
+    const step = Math.max(1, this.examples.length / CARDS.with);
+    const spread = this.examples.filter((_, at) => Math.floor(at / step) !== Math.floor((at - 1) / step));
+    return [...spread, ...without.slice(0, CARDS.without)].map(({ place, found }) => ({
+      identifier: this.identifiers[place] as string,
+      found,
+    }));
   }
 
   describe(view: RelationView) {
@@ -217,9 +267,9 @@ class Tally {
         .sort(([a, countOfA], [b, countOfB]) => countOfB - countOfA || a - b)
         .slice(0, MOST_RETURNED)
         .map(([id, count]) => ({ identifier: view.findIdentifier(id), count })),
-      examples: this.examples.map(({ place, groups }) => ({
+      examples: this.examples.map(({ place, found }) => ({
         source: identifiers[place] as string,
-        results: groups.map((group) => group.map((id) => view.findIdentifier(id))),
+        results: found.groups.map((group) => group.map((id) => view.findIdentifier(id))),
       })),
     };
   }

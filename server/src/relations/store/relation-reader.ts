@@ -76,8 +76,8 @@ export function readerOperations(catalogs: RelationCatalogs): Record<string, Ope
         relations.relate(view, input),
       ),
     tryRelation(asked: Asked<TriedRelation>, stop) {
-      const { projectId, definition, id } = asked;
-      const time = surveyed(asked, stop);
+      const { projectId, definition, id, hasCards = false } = asked;
+      const time = { ...surveyed(asked, stop), hasCards };
       if (isListed(definition)) {
         return catalogs.inspect({ projectId, limit: time.limit }, async (catalog) => {
           const present = id === undefined ? undefined : await catalog.findBuilt(id);
@@ -127,6 +127,8 @@ interface TriedRelation {
   readonly definition: RelationDefinition;
   /** Of the relation whose links are taken. */
   readonly id?: number;
+  /** Whether products are described too. */
+  readonly hasCards?: boolean;
 }
 
 /** The build of no relation. */

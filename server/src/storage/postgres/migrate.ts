@@ -1,4 +1,5 @@
 import { type Migration, readMigrations, refuseNewer } from '../migrate.ts';
+import { chooseCompression } from './compression.ts';
 import type { Postgres, SqlTransaction } from './connections.ts';
 
 /** Migrates a PostgreSQL database to the newest schema; one of several processes that start together does it. */
@@ -27,6 +28,7 @@ async function bringToNewest(tx: SqlTransaction, migrations: readonly Migration[
   const present = row?.version ?? 0;
   refuseNewer('The database', present, newest);
   for (const migration of migrations) if (migration.version > present) await apply(tx, migration);
+  await chooseCompression(tx);
 }
 
 async function apply(tx: SqlTransaction, { version, sql }: Migration): Promise<void> {

@@ -15,7 +15,9 @@ export function countPassedAtOnce(bytes: number): void {
   young += bytes;
   if (young < YOUNG_BYTES) return;
   young = 0;
-  collect({ type: 'minor' });
+  const isMajor = all >= ALL_BYTES;
+  if (isMajor) all = 0;
+  collect({ type: isMajor ? 'major' : 'minor' });
 }
 
 /**
@@ -23,13 +25,13 @@ export function countPassedAtOnce(bytes: number): void {
  * external memory, which it counts, made it collect everything for each batch (docs/decisions/0006).
  */
 export function countPassed(bytes: number): void {
-  young += bytes;
+  countAllocated(bytes);
+  countPassedAtOnce(bytes);
+}
+
+/** Says that so many bytes of shared memory were made, which only a full collection frees; the next one that is due is. */
+export function countAllocated(bytes: number): void {
   all += bytes;
-  if (young < YOUNG_BYTES) return;
-  young = 0;
-  const isMajor = all >= ALL_BYTES;
-  if (isMajor) all = 0;
-  collect({ type: isMajor ? 'major' : 'minor' });
 }
 
 const collect = exposeCollector();

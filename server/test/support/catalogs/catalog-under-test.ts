@@ -211,7 +211,7 @@ function recordEach(derived: Map<number, number>): Derivation {
   const note = notes(derived);
   return {
     open: () => () => '',
-    place: (_, document) => note.place(document),
+    place: (_, placed) => placed.forEach(note.place),
     remove: (_, documents) => documents.forEach(note.remove),
   };
 }

@@ -67,6 +67,13 @@ export function describeAnswer(raw: string, { attributes }: Ontology): string {
 }
 const hashOf = (raw: string) => createHash('sha256').update(raw).digest('hex').slice(0, 32);
 
+/** By what was uploaded. */
+const compareRows = (before: ProductRows, after: ProductRows) => ({
+  created: [...after.keys()].filter((one) => !before.has(one)).length,
+  changed: [...after].filter(([one, { hash }]) => before.has(one) && before.get(one)?.hash !== hash).length,
+  deleted: [...before.keys()].filter((one) => !after.has(one)).length,
+});
+
 const frameOf = (head: string, tail: string) => ({ head: Buffer.from(head), tail: Buffer.from(tail) });
 
 /** A catalog beside its model: every change is made to both, and every check compares them. */
@@ -124,7 +131,7 @@ export class CatalogWorld {
     return this.read(async (snapshot) => {
       const present = await snapshot.findPresent([...products.keys()]);
       let row = 0;
-      const packer = new ProductPacker(4096);
+      const packer = new ProductPacker();
       for (const [identifier, content] of products) {
         const sent = { identifier, raw: rawOf(identifier, content), gains };
         pack(packer, sent, present[row++]);
@@ -342,15 +349,19 @@ export class CatalogWorld {
 
   async restore(): Promise<void> {
     const order = this.nextOrder();
-    assert.equal(await this.store.canRestore(this.projectId), this.undo.length > 0);
+    assert.equal((await this.store.listKeptCommits(this.projectId)).length, this.undo.length);
     const overwritten = await this.findOverwritten();
     const { revision } = await this.readOntology();
     const before = await this.readRows();
+    const [last] = await this.store.listKeptCommits(this.projectId);
+    const effect = last && (await this.read((snapshot) => snapshot.weighRestore(last.id)));
     const result = await this.twice(() => this.store.restore(this.projectId, order));
     const entry = this.undo.pop();
     assert.equal(result === undefined, entry === undefined, 'an entry is kept or not');
     if (entry === undefined || result === undefined) return;
     const after = await this.readRows();
+    const expected = { commits: 1, last: last?.id, changedSince: overwritten.length };
+    assert.deepEqual(effect, { ...expected, ...compareRows(before, after) }, 'as was said before');
     const model = new Map(this.model);
     for (const [identifier, product] of entry.before) {
       if (product === undefined) model.delete(identifier);
@@ -366,6 +377,34 @@ export class CatalogWorld {
     assert.deepEqual(result, { restored: restored.length, overwritten, needsExtraction });
     this.isOutdated ||= needsExtraction;
     this.model = model;
+  }
+
+  /** Undoes several at once, which leaves what they would one by one. */
+  async restoreDown(depth: number): Promise<void> {
+    const order = this.nextOrder();
+    const kept = await this.store.listKeptCommits(this.projectId);
+    const oldest = kept[depth - 1];
+    const other = { ...order, commit: (kept.at(-1)?.id ?? 1) - 1 };
+    if (oldest === undefined) {
+      assert.equal(await this.store.restore(this.projectId, other), undefined, 'it is not kept');
+      return;
+    }
+    const { revision } = await this.readOntology();
+    const before = await this.readRows();
+    const effect = await this.read((snapshot) => snapshot.weighRestore(oldest.id));
+    await this.twice(() => this.store.restore(this.projectId, { ...order, commit: oldest.id }));
+    const after = await this.readRows();
+    assert.ok(effect !== undefined);
+    const { changedSince: _, ...told } = effect;
+    const expected = { commits: depth, last: kept[0]?.id, ...compareRows(before, after) };
+    assert.deepEqual(told, expected, 'as was said before');
+    const model = new Map(this.model);
+    for (const entry of this.undo.splice(-depth).reverse())
+      for (const [identifier, product] of entry.before)
+        if (product === undefined) model.delete(identifier);
+        else model.set(identifier, product);
+    this.model = model;
+    this.isOutdated ||= [...after.values()].some((row) => row.ontology_revision < revision);
   }
 
   /** @returns the products that are not as the last commit or delete left them */

@@ -1,4 +1,4 @@
-import { CopyRows, copyInto, performOn } from '../../../storage/storage.ts';
+import { CopyRows, copyInto, performOn, refuseOtherBytes } from '../../../storage/storage.ts';
 import type { AppliedProducts, ChangeCounts, ChangeOrder, FollowedProducts, Stale } from '../../port.ts';
 import { hashOf, sortedRows } from '../../products/products.ts';
 import { announceFollowed, announceProducts } from '../change-events-store.ts';
@@ -46,6 +46,7 @@ export function applyProducts(
       identifier,
       kind: before === undefined ? ('created' as const) : ('changed' as const),
     }));
+    refuseOtherBytes(change.packed.bytes, change.packed.sample);
     await performOn(catalog.tx, projectId, announceProducts(change, told));
     row.nextProductId += created.length;
     row.nextDocumentId += products.length;

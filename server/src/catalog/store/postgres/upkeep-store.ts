@@ -7,11 +7,11 @@ import { changeCatalog, type PostgresWriter, repeatable } from './writer-store.t
 export function collectGarbage(
   writer: PostgresWriter,
   projectId: number,
-  { live }: { live: readonly number[] },
+  limits: Parameters<typeof dropGarbage>[0],
 ): Promise<boolean> {
   return changeCatalog(repeatable(writer), projectId, ({ tx, derivation }) => {
     const removeDerived = (documents: readonly number[]) => derivation.remove(tx, projectId, documents);
-    return performOn(tx, projectId, dropGarbage(live, removeDerived));
+    return performOn(tx, projectId, dropGarbage(limits, removeDerived));
   });
 }
 

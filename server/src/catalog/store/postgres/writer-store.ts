@@ -7,9 +7,9 @@ import {
   performOn,
   type SqlTransaction,
 } from '../../../storage/storage.ts';
-import type { BatchDerivation } from '../../derivation.ts';
+import { type BatchDerivation, listDerived } from '../../derivation.ts';
 import type { ChangeOrder, StagedProducts } from '../../port.ts';
-import { derivedOf, type PackedProducts, rawOf } from '../../products/products.ts';
+import { type PackedProducts, rawOf } from '../../products/products.ts';
 import { type PlannedDocument, stageBatch as stage } from '../staged-store.ts';
 import {
   applyFromOutside,
@@ -109,10 +109,7 @@ export async function copyDocuments(
     rows.begin().integer(projectId).integer(id).integer(productId).bytes(rawOf(packed, row));
   }
   await tx.copyIn(DOCUMENT, rows.finish());
-  const placed = planned.flatMap(({ row, id, productId }) => {
-    const derived = derivedOf(packed, row);
-    return derived === '' ? [] : [{ id, productId, derived }];
-  });
+  const placed = listDerived(packed, planned);
   if (placed.length > 0) await derivation.place(tx, projectId, placed);
 }
 

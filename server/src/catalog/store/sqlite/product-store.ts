@@ -1,9 +1,10 @@
-import type { CatalogFile } from '../../../storage/storage.ts';
-import type { Derivation } from '../../derivation.ts';
+import { type CatalogFile, refuseOtherBytes } from '../../../storage/storage.ts';
+import { type Derivation, listDerived } from '../../derivation.ts';
 import type { AppliedProducts, ChangeCounts, ChangeOrder, FollowedProducts, Stale } from '../../port.ts';
 import { hashOf, type KeyedRow, sortedRows } from '../../products/products.ts';
 import { announceFollowed, announceProducts, type ChangedProduct } from '../change-events-store.ts';
 import { arePresentAsFound } from '../product-list-store.ts';
+import type { PlannedDocument } from '../staged-store.ts';
 import { applyTask, insertDocument, raiseVersion } from './writer-store.ts';
 
 /** Changes of present products outside a full update; each function one transaction. */
@@ -24,12 +25,15 @@ export function applyProducts(
     }
     const counts = { created: 0, changed: 0, unchanged: 0, deleted: 0 };
     const told: ChangedProduct[] = [];
+    const written: PlannedDocument[] = [];
     for (const { row, identifier } of sortedRows(change.packed)) {
-      const kind = applyRow(file, change, { row, identifier, nextId: state.nextProductId, derivation });
+      const kind = applyRow(file, change, { row, identifier, nextId: state.nextProductId, written });
       counts[kind] += 1;
       told.push({ identifier, kind });
       if (kind === 'created') state.nextProductId += 1;
     }
+    derivation.place(file, listDerived(change.packed, written));
+    refuseOtherBytes(change.packed.bytes, change.packed.sample);
     file.perform(announceProducts(change, told));
     return { result: counts, isDone: true };
   });
@@ -38,14 +42,15 @@ export function applyProducts(
 function applyRow(
   file: CatalogFile,
   { packed, revision, at, taskNumber }: ChangeOrder & AppliedProducts,
-  { row, identifier, nextId, derivation }: KeyedRow & { nextId: number; derivation: Derivation },
+  { row, identifier, nextId, written }: KeyedRow & { nextId: number; written: PlannedDocument[] },
 ): 'created' | 'changed' | 'unchanged' {
   if ((packed.documents[row] ?? 0) !== 0) return 'unchanged';
   const present = file
     .prepare('select id, document_id as document from product where identifier = ?')
     .get(identifier) as { id: number; document: number } | undefined;
   const productId = present?.id ?? nextId;
-  const document = insertDocument(file, { packed, row, productId }, derivation);
+  const document = insertDocument(file, packed, { row, productId });
+  written.push({ row, id: document, productId });
   const values = [document, hashOf(packed, row), revision, at, taskNumber] as const;
   if (present === undefined) {
     file

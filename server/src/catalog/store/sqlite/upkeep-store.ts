@@ -4,7 +4,7 @@ import { dropGarbage } from '../upkeep-store.ts';
 
 export const collectGarbage = (
   file: CatalogFile,
-  { live }: { live: readonly number[] },
+  limits: Parameters<typeof dropGarbage>[0],
   derivation: Derivation,
 ): boolean =>
-  file.repeatable(() => file.perform(dropGarbage(live, (documents) => derivation.remove(file, documents))));
+  file.repeatable(() => file.perform(dropGarbage(limits, (documents) => derivation.remove(file, documents))));

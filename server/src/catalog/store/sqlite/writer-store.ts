@@ -1,8 +1,8 @@
 import { ask, type CatalogFile, type Program } from '../../../storage/storage.ts';
-import type { Derivation } from '../../derivation.ts';
+import { type Derivation, listDerived } from '../../derivation.ts';
 import type { ChangeOrder, StagedProducts } from '../../port.ts';
-import { derivedOf, type PackedProducts, rawOf } from '../../products/products.ts';
-import { stageBatch as stage } from '../staged-store.ts';
+import { type PackedProducts, rawOf } from '../../products/products.ts';
+import { type PlannedDocument, stageBatch as stage } from '../staged-store.ts';
 import {
   applyFromOutside,
   applyOnce,
@@ -44,24 +44,16 @@ export const applyTask = <Result extends object>(
   work: (state: CatalogState) => { result: Result; isDone: boolean },
 ): Result => applying((state) => ask(() => work(state)))(file, order);
 
-/** Writes the document of a row, with what was derived for it. @returns its id: the planned one, or a new one */
+/** Writes the document of a row. @returns its id: the planned one, or a new one */
 export function insertDocument(
   file: CatalogFile,
-  {
-    packed,
-    row,
-    productId,
-    id: planned,
-  }: { packed: PackedProducts; row: number; productId: number; id?: number },
-  derivation: Derivation,
+  packed: PackedProducts,
+  { row, id, productId }: Omit<PlannedDocument, 'id'> & { readonly id?: number },
 ): number {
   const { lastInsertRowid } = file
     .prepare("insert into document (id, product_id, former_answer, raw) values (?, ?, x'', ?)")
-    .run(planned ?? null, productId, rawOf(packed, row));
-  const id = Number(lastInsertRowid);
-  const derived = derivedOf(packed, row);
-  if (derived !== '') derivation.place(file, { id, productId }, derived);
-  return id;
+    .run(id ?? null, productId, rawOf(packed, row));
+  return Number(lastInsertRowid);
 }
 
 /** A batch of an open full update, in one transaction; the commit stages again what is missing. */
@@ -70,7 +62,8 @@ export const stageBatch = (file: CatalogFile, staged: StagedProducts, derivation
     file.perform(
       change((state) =>
         stage(state, staged, (planned) => {
-          for (const one of planned) insertDocument(file, { packed: staged.packed, ...one }, derivation);
+          for (const one of planned) insertDocument(file, staged.packed, one);
+          derivation.place(file, listDerived(staged.packed, planned));
         }),
       ),
     ),

@@ -6,6 +6,7 @@ import {
   listMembers,
   type MemberRow,
   packMemberships,
+  sortMembers,
   UNMATCHED_KEY,
   unpackDerived,
 } from '../../memberships/memberships.ts';
@@ -122,25 +123,12 @@ async function copyMembers(
 ): Promise<void> {
   if (members.length === 0) return;
   const rows = new CopyRows(MEMBER_COLUMNS.length);
-  for (const { build, side, key, rank, productId, document, group, compared } of sortByKey(members)) {
+  for (const { build, side, key, rank, productId, document, group, compared } of sortMembers(members)) {
     rows.begin().integer(projectId).integer(build).integer(side).bytes(key).bytes(rank);
     rows.integer(productId).integer(document).text(group);
-    for (const value of compared) rows.bytes(value);
+    for (const at of COMPARED_COLUMNS.keys()) rows.bytes(compared[at] ?? null);
   }
   await tx.copyIn(copyInto(table, MEMBER_COLUMNS), rows.finish());
-}
-
-/** Sorted keys fill an index page by page and keep rows that are read together close; only speed depends on it. */
-function sortByKey(members: readonly MemberRow[]): MemberRow[] {
-  const sorted = members.map((row) => ({
-    row,
-    key: `${row.key.toString('latin1')}${row.rank.toString('latin1')}`,
-  }));
-  sorted.sort(
-    (a, b) =>
-      a.row.build - b.row.build || a.row.side - b.row.side || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0),
-  );
-  return sorted.map(({ row }) => row);
 }
 
 /**

@@ -150,8 +150,8 @@ async function openSurvey(
         readCatalog({ session, projectId, scale, tables, prefetch: { searches, products: false } }, work),
       ),
     countMembers: (build, side) => performOn(session, projectId, countMembers({ member, build, side })),
-    sampleSources: (build, every) =>
-      performOn(session, projectId, sampleMembers({ member, build, side: 'source' }, every)),
+    sampleMembers: (build, side, every) =>
+      performOn(session, projectId, sampleMembers({ member, build, side }, every)),
   };
 }
 

@@ -35,7 +35,7 @@ function openCatalogs(files: CatalogFiles): RelationCatalogs {
         const version = readCatalogVersion(file);
         let relations = known.get(file);
         if (relations?.version !== version) {
-          relations = readRelations(file, version);
+          relations = readRelations(file, version, relations);
           known.set(file, relations);
         }
         return work(relations, createFileView(file, { limit, share: shared.of(relations) }));
@@ -74,13 +74,16 @@ function openCatalogs(files: CatalogFiles): RelationCatalogs {
   };
 }
 
-const readRelations = (file: CatalogFile, version: number) =>
-  new CatalogRelations({
-    version,
-    attributes: file.perform(readOntology()).attributes,
-    relations: file.perform(listBuilt()),
-    hasTargets: (build) => file.perform(listTargetBuilds([build])).length > 0,
-  });
+const readRelations = (file: CatalogFile, version: number, earlier: CatalogRelations | undefined) =>
+  new CatalogRelations(
+    {
+      version,
+      attributes: file.perform(readOntology()).attributes,
+      relations: file.perform(listBuilt()),
+      hasTargets: (build) => file.perform(listTargetBuilds([build])).length > 0,
+    },
+    earlier,
+  );
 
 const surveyed = (
   file: CatalogFile,
@@ -88,6 +91,6 @@ const surveyed = (
 ): SurveyedCatalog => ({
   read: async (work, _, limit = whole) => work(createFileView(file, { tables, limit })),
   countMembers: async (build, side) => file.perform(countMembers({ member: tables.member, build, side })),
-  sampleSources: async (build, every) =>
-    file.perform(sampleMembers({ member: tables.member, build, side: 'source' }, every)),
+  sampleMembers: async (build, side, every) =>
+    file.perform(sampleMembers({ member: tables.member, build, side }, every)),
 });

@@ -58,6 +58,8 @@ export function createFileView(
       const wanted = { build: sql`${build}`, identifier: sql`${identifier}`, side };
       return file.perform(rows<LinkedRow>(describeLinked(wanted)));
     },
+    findDocument: (productId) =>
+      file.prepare('select document_id as id from product where id = ?').get(productId)?.id as number,
     findRaw: (productId) => findRaw(file, productId),
     findCategoryId: (path) => findCategoryId(file, path) ?? 0,
     findIdentifier: (productId) => findIdentifier(file, productId),

@@ -1,0 +1,59 @@
+import type { CompiledIcuChoices, CompiledMessage } from '@lingui/message-utils/compileMessage';
+
+interface Reading {
+  readonly text: string;
+  at: number;
+}
+
+const PLAIN = /[^{}]+/y;
+const ARGUMENT = /\{\s*(\w+)\s*(?:,\s*(\w+)\s*)?/y;
+const CASE = /\s*=?(\w+)\s*\{/y;
+const END = /\s*\}/y;
+
+/**
+ * Messages of ICU with arguments, numbers, plurals and choices, without quotes: all that the console needs of them, in a
+ * tenth of the code of a whole parser. @returns what @lingui/core takes
+ */
+export function compileMessage(text: string): CompiledMessage {
+  const reading = { text, at: 0 };
+  const tokens = readTokens(reading, false);
+  if (reading.at < text.length) throw unreadable(reading);
+  return tokens;
+}
+
+function readTokens(reading: Reading, isPlural: boolean): CompiledMessage {
+  const tokens: CompiledMessage = [];
+  for (;;) {
+    const plain = take(reading, PLAIN)?.[0];
+    if (plain !== undefined) tokens.push(...(isPlural ? plain.split(/(#)/).filter(Boolean) : [plain]));
+    else if (reading.text[reading.at] === '{') tokens.push(readArgument(reading));
+    else return tokens;
+  }
+}
+
+function readArgument(reading: Reading): CompiledMessage[number] {
+  const [, name = '', type] = take(reading, ARGUMENT) ?? [];
+  if (name === '') throw unreadable(reading);
+  if (take(reading, END)) return type === undefined ? [name] : [name, type];
+  reading.at += 1;
+  return [name, type ?? '', readCases(reading, type === 'plural')];
+}
+
+function readCases(reading: Reading, isPlural: boolean): CompiledIcuChoices {
+  const cases: Record<string, CompiledMessage> = {};
+  for (let found = take(reading, CASE); found; found = take(reading, CASE)) {
+    cases[found[1] ?? ''] = readTokens(reading, isPlural);
+    if (!take(reading, END)) throw unreadable(reading);
+  }
+  if (!('other' in cases && take(reading, END))) throw unreadable(reading);
+  return cases as CompiledIcuChoices;
+}
+
+function take(reading: Reading, pattern: RegExp): RegExpExecArray | null {
+  pattern.lastIndex = reading.at;
+  const found = pattern.exec(reading.text);
+  if (found) reading.at = pattern.lastIndex;
+  return found;
+}
+
+const unreadable = ({ text, at }: Reading) => new Error(`a message cannot be read at ${at}: ${text}`);

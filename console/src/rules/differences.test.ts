@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { listDifferences, placeMarks } from './differences.ts';
+
+test('two versions of a product differ field by field, and what is equal is left out', () => {
+  const before = {
+    ...{ name: 'Drill', groupIdentifier: 'A', categories: [{ path: ['Tools', 'Drills'] }] },
+    attributes: [
+      { key: 'name', value: 'of old' },
+      { key: 'Colour', value: 'red' },
+      { key: 'Colour', value: 'blue', userGroups: ['trade'] },
+      { key: 'Weight', value: '1 kg' },
+    ],
+  };
+  const after = {
+    ...{ name: 'Drill 18 V', groupIdentifier: 'A', categories: [] },
+    attributes: [
+      { key: 'Weight', value: '1 kg' },
+      { key: 'Colour', value: 'red' },
+      { key: 'Price', value: '9' },
+    ],
+  };
+  assert.deepEqual(
+    listDifferences(before, after).map(({ field, isAttribute, ...sides }) => [field, isAttribute, sides]),
+    [
+      ['name', false, { before: ['Drill'], after: ['Drill 18 V'] }],
+      ['categories', false, { before: ['Tools › Drills'], after: [] }],
+      ['name', true, { before: ['of old'], after: [] }],
+      ['Colour', true, { before: ['red', 'blue (trade)'], after: ['red'] }],
+      ['Price', true, { before: [], after: ['9'] }],
+    ],
+  );
+  assert.deepEqual(listDifferences(before, before), []);
+});
+
+test('of a created product all is new', () => {
+  assert.deepEqual(listDifferences(null, { name: 'Drill', images: [{ url: 'https://a', type: 'LARGE' }] }), [
+    { field: 'name', isAttribute: false, before: [], after: ['Drill'] },
+    { field: 'images', isAttribute: false, before: [], after: ['LARGE https://a'] },
+  ]);
+});
+
+test('marks keep their order and their distance on the axis of time', () => {
+  assert.deepEqual(placeMarks([0, 50, 100], 0), [0, 0.5, 1]);
+  assert.deepEqual(
+    placeMarks([0, 1, 100], 0.1).map((at) => Math.round(at * 100)),
+    [0, 11, 100],
+  );
+  assert.deepEqual(placeMarks([5], 0.1), [0]);
+  assert.deepEqual(placeMarks([1, 2, 3], 0.9), [0, 0.5, 1]);
+});

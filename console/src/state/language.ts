@@ -1,0 +1,40 @@
+import { useSyncExternalStore } from 'react';
+import { isLanguage, type Language, presentLanguage, speak, watchLanguage } from '../languages/text.ts';
+
+export type LanguageChoice = Language | 'auto';
+
+const PLACE = 'relata-language';
+
+const stored = (): LanguageChoice => {
+  const value = localStorage.getItem(PLACE) ?? '';
+  return isLanguage(value) ? value : 'auto';
+};
+
+/** @returns the first language of the browser that the console speaks */
+const guess = (): Language =>
+  navigator.languages.map((name) => name.slice(0, 2)).find((name) => isLanguage(name)) ?? 'en';
+
+async function apply(choice: LanguageChoice): Promise<void> {
+  await speak(choice === 'auto' ? guess() : choice);
+  document.documentElement.lang = presentLanguage();
+}
+
+/** Before the first picture. Where the texts do not arrive, the console is there in English. */
+export const applyStoredLanguage = (): Promise<void> => apply(stored()).catch(() => undefined);
+
+/** Whoever draws texts outside of what is drawn anew with the page asks for it. */
+export const useLanguage = (): Language => useSyncExternalStore(watchLanguage, presentLanguage);
+
+async function choose(next: LanguageChoice): Promise<void> {
+  const before = stored();
+  localStorage.setItem(PLACE, next);
+  try {
+    await apply(next);
+  } catch (error) {
+    localStorage.setItem(PLACE, before);
+    throw error;
+  }
+}
+
+/** @returns the same in the navigation and in the drawer, whichever it was chosen in */
+export const useLanguageChoice = () => [useSyncExternalStore(watchLanguage, stored), choose] as const;

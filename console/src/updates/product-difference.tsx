@@ -1,0 +1,79 @@
+import type { CommitChange } from '@relata/client';
+import { t } from '../languages/text.ts';
+import { type ComparedProduct, type Difference, listDifferences } from '../rules/differences.ts';
+
+const nameField = ({ field, isAttribute }: Difference): string => {
+  const own: Readonly<Record<string, string>> = {
+    name: t('Name'),
+    groupIdentifier: t('Group'),
+    productUrl: t('Link'),
+    categories: t('Categories'),
+    images: t('Pictures'),
+    settings: t('Settings'),
+  };
+  return isAttribute ? field : (own[field] ?? field);
+};
+
+/** A product old and new, side by side: what differs. */
+export function ProductDifference({
+  change,
+}: {
+  change: Pick<CommitChange, 'before' | 'after' | 'changedSince'>;
+}) {
+  const { before, after, changedSince } = change;
+  const differences = listDifferences(before as ComparedProduct | null, after as ComparedProduct | null);
+  if (differences.length === 0)
+    return <p className="soft">{t('Only its facts changed, nothing that was sent.')}</p>;
+  return (
+    <>
+      {changedSince && (
+        <p className="soft small">
+          {t('An update changed it again: "After" is how the next commit found it, or how it is now.')}
+        </p>
+      )}
+      <div className="table-box">
+        <table className="table">
+          <thead>
+            <tr>
+              <th>{t('Field')}</th>
+              <th>{t('Before')}</th>
+              <th>{t('After')}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {differences.map((one) => (
+              <tr key={`${one.isAttribute} ${one.field}`}>
+                <td>{nameField(one)}</td>
+                <Side lines={one.before} look="gone" />
+                <Side lines={one.after} look="come" />
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}
+
+function Side({ lines, look }: { lines: readonly string[]; look: 'gone' | 'come' }) {
+  if (lines.length === 0) return <td className="soft">{t('nothing')}</td>;
+  return (
+    <td className={`mono ${look}`}>
+      {lines.map((line, at) => (
+        <div key={`${at} ${line}`}>{line}</div>
+      ))}
+    </td>
+  );
+}
+
+const listKinds = () =>
+  ({
+    created: ['good', t('created')],
+    changed: ['busy', t('changed')],
+    deleted: ['bad', t('deleted')],
+  }) as const;
+
+export function ChangeKind({ kind }: { kind: CommitChange['kind'] }) {
+  const [look, words] = listKinds()[kind];
+  return <span className={`badge ${look}`}>{words}</span>;
+}

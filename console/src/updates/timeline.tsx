@@ -1,0 +1,191 @@
+import type { Commit } from '@relata/client';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { rich } from '../languages/rich.tsx';
+import { t } from '../languages/text.ts';
+import { Button } from '../parts/button.tsx';
+import { Answer, Card } from '../parts/page.tsx';
+import { Ago } from '../parts/show.tsx';
+import { placeMarks } from '../rules/differences.ts';
+import { formatAgo, formatMoment } from '../rules/format.ts';
+import { useProject } from '../state/project.ts';
+import { linkTo, useFilters } from '../state/route.ts';
+import { useRelata, useRights } from '../state/session.tsx';
+import { useSettled } from '../state/settled.ts';
+import { CommitChanges, nameOf, useCommitChanges } from './commit-changes.tsx';
+import { nameCommit, sayAuthor, sayCounts, sayReach } from './commit-words.ts';
+import { ChangeKind } from './product-difference.tsx';
+import { TakeBack } from './take-back.tsx';
+
+const REFETCH_MS = 10_000;
+
+/** The commits and deletes that can be undone, the last one first. */
+export function useCommits() {
+  const relata = useRelata();
+  const project = useProject();
+  return useQuery({
+    queryKey: ['commits', project.id],
+    queryFn: ({ signal }) => relata.commits.list(project.id, { signal }),
+    refetchInterval: REFETCH_MS,
+  });
+}
+
+/** Kept commits on an axis of time; pointed at, one shows what it changed, and chosen, all of it. */
+export function Timeline() {
+  const project = useProject();
+  const commits = useCommits();
+  return (
+    <Card title={t('What can be undone')}>
+      <Answer of={commits}>
+        {({ items, ...reach }) => (
+          <>
+            {items.length > 0 && <Axis commits={items} />}
+            <p className="soft small">
+              {items.length === 0 && t('No commit or deletion yet.')} {sayReach(reach)}{' '}
+              <a href={linkTo('projects', project.id, 'settings')}>{t('Settings')}</a>
+            </p>
+          </>
+        )}
+      </Answer>
+    </Card>
+  );
+}
+
+const CHOSEN = ['commit'] as const;
+/** So that neighbours can be told apart and touched. */
+const GAP = 0.07;
+/** Whoever only passes over a mark asks nothing. */
+const REST_MS = 200;
+
+function Axis({ commits }: { commits: readonly Commit[] }) {
+  const [{ commit: chosenId }, change] = useFilters(CHOSEN);
+  const [pointed, setPointed] = useState<Commit>();
+  const settled = useSettled(String(pointed?.id ?? ''), REST_MS);
+  const inOrder = [...commits].reverse();
+  const places = placeMarks(
+    inOrder.map(({ at }) => at),
+    GAP,
+  );
+  const chosen = commits.find(({ id }) => String(id) === chosenId);
+  return (
+    <div className="stack wide timeline-box">
+      <ol className="timeline" aria-label={t('Commits by time')}>
+        {inOrder.map((commit, at) => (
+          <li key={commit.id} style={{ left: `${(places[at] ?? 0) * 100}%` }}>
+            <Mark
+              commit={commit}
+              isChosen={commit.id === chosen?.id}
+              onPoint={setPointed}
+              onChoose={() => change({ commit: commit.id === chosen?.id ? '' : String(commit.id) })}
+            />
+          </li>
+        ))}
+      </ol>
+      <div className="row spread tiny soft">
+        <span>{formatMoment(inOrder[0]?.at ?? 0)}</span>
+        {inOrder.length > 1 && <span>{formatMoment(inOrder.at(-1)?.at ?? 0)}</span>}
+      </div>
+      {pointed && pointed.id !== chosen?.id && (
+        <Glance commit={pointed} isSettled={settled === String(pointed.id)} />
+      )}
+      {chosen && <Chosen key={chosen.id} commit={chosen} />}
+    </div>
+  );
+}
+
+const LEAST_REM = 0.75;
+const MORE_REM = 0.25;
+/** A mark grows with each power of ten of changed products. */
+const sizeOf = ({ created, changed, deleted }: Commit): number =>
+  LEAST_REM + MORE_REM * Math.log10(1 + created + changed + deleted);
+
+interface MarkShape {
+  commit: Commit;
+  isChosen: boolean;
+  /** undefined: no more. */
+  onPoint(commit: Commit | undefined): void;
+  onChoose(): void;
+}
+
+function Mark({ commit, isChosen, onPoint, onChoose }: MarkShape) {
+  const words = { what: nameCommit(commit), ago: formatAgo(commit.at), who: sayAuthor(commit) };
+  return (
+    <button
+      type="button"
+      className={`mark ${commit.kind}`}
+      aria-pressed={isChosen}
+      aria-label={t('{what}, {ago}, by {who}: {counts}', { ...words, counts: sayCounts(commit) })}
+      onMouseEnter={() => onPoint(commit)}
+      onMouseLeave={() => onPoint(undefined)}
+      onFocus={() => onPoint(commit)}
+      onBlur={() => onPoint(undefined)}
+      onClick={onChoose}
+    >
+      <span style={{ width: `${sizeOf(commit)}rem`, height: `${sizeOf(commit)}rem` }} />
+    </button>
+  );
+}
+
+function Heading({ commit }: { commit: Commit }) {
+  const project = useProject();
+  const { taskId } = commit;
+  return (
+    <p>
+      <strong>{nameCommit(commit)}</strong> <Ago at={commit.at} />,{' '}
+      {rich('by {who}: {counts}', {
+        who: <span>{sayAuthor(commit)}</span>,
+        counts: <span>{sayCounts(commit)}</span>,
+      })}{' '}
+      {taskId && <a href={linkTo('projects', project.id, 'updates', taskId)}>{t('Log and report')}</a>}
+    </p>
+  );
+}
+
+const GLANCED = 5;
+
+/** What somebody sees who points at a commit. */
+function Glance({ commit, isSettled }: { commit: Commit; isSettled: boolean }) {
+  const changes = useCommitChanges(commit.id, { limit: GLANCED, enabled: isSettled });
+  const items = changes.data?.pages[0]?.items ?? [];
+  const more = commit.created + commit.changed + commit.deleted - items.length;
+  return (
+    <div className="stack glance">
+      <Heading commit={commit} />
+      <ul>
+        {items.map((change) => (
+          <li key={change.productId}>
+            <ChangeKind kind={change.kind} /> <span className="mono">{change.identifier}</span>{' '}
+            {nameOf(change)}
+          </li>
+        ))}
+      </ul>
+      {items.length > 0 && more > 0 && (
+        <span className="soft small">{t('and {count, number} more', { count: more })}</span>
+      )}
+    </div>
+  );
+}
+
+function Chosen({ commit }: { commit: Commit }) {
+  const { canChange } = useRights();
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <div className="stack wide">
+      <div className="row spread">
+        <Heading commit={commit} />
+        {canChange && (
+          <Button look="danger" onClick={() => setOpen(true)}>
+            {t('Take back …')}
+          </Button>
+        )}
+      </div>
+      <CommitChanges commit={commit} />
+      <TakeBack
+        title={t('Take back down to here')}
+        commitId={commit.id}
+        isOpen={isOpen}
+        onClose={() => setOpen(false)}
+      />
+    </div>
+  );
+}

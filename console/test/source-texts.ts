@@ -1,0 +1,141 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import ts from 'typescript';
+
+/** What people read of the console, as its source says it. */
+export interface SourceTexts {
+  /** What `t` and `rich` are given. */
+  readonly said: readonly string[];
+  /** `file:line what is wrong`: a text that is not translated, or not when it is drawn. */
+  readonly mistakes: readonly string[];
+}
+
+/** Of parts: those whose value people read. */
+const READ = new Set(
+  ['title', 'label', 'hint', 'about', 'placeholder', 'aria-label', 'alt', 'action'].concat([
+    ...['words', 'never', 'warning', 'removing', 'more', 'choices', 'crumbs', 'pairs'],
+  ]),
+);
+const TELLS = /^tell\.(good|undoable)$/;
+/** A name, and examples of data, which are the same in every language. */
+const SAME = new Set([
+  'Relata',
+  ...['Google Shopping', 'accessories', 'Color, Farbe', 'Passende Bits', 'de-DE', 'X-Token', 'A1, B4'],
+  'https://shop.example/events',
+]);
+/** Says the labels of docs/openapi.json. */
+const SAYS_OTHERS = 'rules/choices.ts';
+
+const SOURCE = join(import.meta.dirname, '../src');
+
+export function readSourceTexts(): SourceTexts {
+  const files = globSync('**/*.{ts,tsx}', { cwd: SOURCE }).filter(
+    (file) => !/\.test\.ts$|^languages\//.test(file),
+  );
+  const all = files.map((file) => readTexts(file, readFileSync(join(SOURCE, file), 'utf8')));
+  return { said: all.flatMap(({ said }) => said), mistakes: all.flatMap(({ mistakes }) => mistakes) };
+}
+
+export function readTexts(file: string, code: string): SourceTexts {
+  const source = ts.createSourceFile(file, code, ts.ScriptTarget.Latest, true);
+  const said: string[] = [];
+  const mistakes: string[] = [];
+  const blame = (node: ts.Node, what: string) => {
+    const { line } = source.getLineAndCharacterOfPosition(node.getStart(source));
+    mistakes.push(`${file}:${line + 1} ${what}`);
+  };
+  const checkCall = (text: ts.Node) => {
+    if (ts.isStringLiteralLike(text)) said.push(text.text);
+    else if (file !== SAYS_OTHERS) blame(text, 'says a text that is not written there');
+    if (ts.findAncestor(text, isDrawn) === undefined)
+      blame(text, 'is said while the file is loaded, in the language of the start');
+  };
+  const visit = (node: ts.Node): void => {
+    for (const text of listRead(node).flatMap(listBare))
+      blame(text, `is not translated: ${text.getText(source).trim()}`);
+    if (isBareKind(node)) blame(node, `is not translated: ${node.name.getText(source)}`);
+    const text = textOfCall(node);
+    if (text !== undefined) checkCall(text);
+    node.forEachChild(visit);
+  };
+  visit(source);
+  return { said, mistakes };
+}
+
+/** Runs when something is drawn or done. */
+const isDrawn = (node: ts.Node) => ts.isFunctionLike(node) || ts.isClassLike(node);
+
+function textOfCall(node: ts.Node): ts.Node | undefined {
+  const isSaid =
+    ts.isCallExpression(node) && ts.isIdentifier(node.expression) && /^(t|rich)$/.test(node.expression.text);
+  return isSaid ? node.arguments[0] : undefined;
+}
+
+/** @returns what of a node people read */
+function listRead(node: ts.Node): readonly ts.Node[] {
+  if (ts.isJsxText(node)) return [node];
+  if (ts.isJsxExpression(node)) return ts.isJsxAttribute(node.parent) ? [] : [node];
+  if (ts.isCallExpression(node)) return TELLS.test(node.expression.getText()) ? node.arguments : [];
+  const read = readValue(node);
+  return read ? [read] : [];
+}
+
+/** What a list of rows can add is named by the words of its buttons. */
+function isBareKind(node: ts.Node): node is ts.PropertyAssignment {
+  if (!ts.isPropertyAssignment(node) || ts.isComputedPropertyName(node.name)) return false;
+  let above: ts.Node = node.parent.parent;
+  while (ts.isConditionalExpression(above) || ts.isJsxExpression(above)) above = above.parent;
+  return ts.isJsxAttribute(above) && above.name.getText() === 'kinds';
+}
+
+function readValue(node: ts.Node): ts.Node | undefined {
+  if (ts.isJsxAttribute(node)) return READ.has(node.name.getText()) ? node.initializer : undefined;
+  const isRead = ts.isPropertyAssignment(node) && /^(words|title)$/.test(node.name.getText());
+  return isRead ? node.initializer : undefined;
+}
+
+/** @returns the texts that a value may be as they stand in the source */
+function listBare(node: ts.Node): readonly ts.Node[] {
+  if (ts.isJsxText(node) || ts.isStringLiteralLike(node)) return isText(node.text) ? [node] : [];
+  if (ts.isTemplateExpression(node)) return listBareOfTemplate(node);
+  if (ts.isConditionalExpression(node)) return [node.whenTrue, node.whenFalse].flatMap(listBare);
+  if (ts.isBinaryExpression(node)) return listBareOfBinary(node);
+  if (ts.isArrayLiteralExpression(node)) return node.elements.flatMap(listBareOfElement);
+  const inner = innerOf(node);
+  return inner ? listBare(inner) : [];
+}
+
+function listBareOfTemplate(node: ts.TemplateExpression): readonly ts.Node[] {
+  const spans = node.templateSpans;
+  const own = [node.head, ...spans.map(({ literal }) => literal)].map(({ text }) => text).join('');
+  return isText(own) ? [node] : spans.flatMap(({ expression }) => listBare(expression));
+}
+
+function innerOf(node: ts.Node): ts.Node | undefined {
+  return ts.isJsxExpression(node) ||
+    ts.isParenthesizedExpression(node) ||
+    ts.isAsExpression(node) ||
+    ts.isSpreadElement(node)
+    ? node.expression
+    : undefined;
+}
+
+function listBareOfBinary({ left, right, operatorToken: { kind } }: ts.BinaryExpression) {
+  if (kind === ts.SyntaxKind.AmpersandAmpersandToken) return listBare(right);
+  const isEither =
+    kind === ts.SyntaxKind.BarBarToken ||
+    kind === ts.SyntaxKind.QuestionQuestionToken ||
+    kind === ts.SyntaxKind.PlusToken;
+  return isEither ? [left, right].flatMap(listBare) : [];
+}
+
+/** A choice is a value and its words; a crumb or a pair its words and what they lead to. */
+function listBareOfElement(element: ts.Node): readonly ts.Node[] {
+  const list = ts.isAsExpression(element) ? element.expression : element;
+  if (!ts.isArrayLiteralExpression(list)) return listBare(element);
+  const [first, second] = list.elements;
+  const isValue = first && ts.isStringLiteralLike(first) && /^[a-z-]*$/.test(first.text);
+  return [isValue ? undefined : first, second].flatMap((one) => (one ? listBare(one) : []));
+}
+
+const isText = (text: string) => /\p{L}/u.test(text) && !SAME.has(text.trim());

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BufferPool, type Loan } from '../../storage/storage.ts';
+import { HeldBodies } from './held-bodies.ts';
+
+const MIB = 1024 * 1024;
+const pool = new BufferPool();
+const sourceOf = (handle: number) => ({
+  ...{ handle, payloadName: 'a', maxMib: 1 },
+  ...{ encoding: 'identity' as const, form: 'products' as const },
+});
+/** @returns whether the memory of this loan is the one that the pool gives next */
+const isNext = (loan: Loan) => pool.take(loan.bytes.length).bytes.buffer === loan.bytes.buffer;
+
+test('a body is its thread’s until its extraction has ended, and then no thread finds it', async () => {
+  const held = new HeldBodies();
+  const loan = pool.take(MIB);
+  held.hold(5, loan);
+  const used = (isLast: boolean) =>
+    held.use(sourceOf(5), async ({ handle }) => [handle, isNext(loan)], { isLast });
+  assert.deepEqual(await used(false), [5, false]);
+  assert.deepEqual(await used(true), [5, false]);
+  assert.ok(isNext(loan));
+  assert.deepEqual(await used(true), [-5, false]);
+});
+
+test('a body that is not wanted is given back, unless a thread has it or had it when it failed', async () => {
+  const held = new HeldBodies();
+  const [waiting, used, failed] = [pool.take(MIB), pool.take(MIB), pool.take(MIB)];
+  for (const [at, loan] of [waiting, used, failed].entries()) held.hold(at + 1, loan);
+  held.release(sourceOf(1));
+  assert.ok(isNext(waiting));
+  await held.use(sourceOf(2), async () => held.release(sourceOf(2)), { isLast: false });
+  assert.ok(!isNext(used));
+  const died = held.use(sourceOf(3), () => Promise.reject(new Error('a worker thread ended')), {
+    isLast: true,
+  });
+  await assert.rejects(died, /ended/);
+  held.release(sourceOf(3));
+  assert.ok(!isNext(failed));
+});
+
+test('when many wait, the oldest are left to their threads', async () => {
+  const held = new HeldBodies();
+  const loans = Array.from({ length: 4 }, () => pool.take(32 * MIB));
+  for (const [at, loan] of loans.entries()) held.hold(at + 1, loan);
+  held.release(sourceOf(1));
+  assert.ok(!loans.some(isNext));
+  assert.deepEqual([held.sizeOf(sourceOf(1)), held.sizeOf(sourceOf(2))], [0, 32 * MIB]);
+});

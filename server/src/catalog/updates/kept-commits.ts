@@ -1,0 +1,117 @@
+import { ServiceError } from '../../kernel/errors.ts';
+import type { KeptChange, KeptCommit, KeptKind, KeptPlace, RestoreOrder } from '../change.ts';
+import type { CatalogParts, CatalogSettings } from '../parts.ts';
+
+/** The commits and deletes that can be undone, and how far they reach. Source: docs/interface.md §4.5. */
+
+const DAY_MS = 24 * 3_600_000;
+
+/** @returns the instant before which nothing can be undone; undefined: commits are kept whatever their age */
+export const keptSinceOf = ({ keptDays }: Pick<CatalogSettings, 'keptDays'>, now: number) =>
+  keptDays === null ? undefined : now - keptDays * DAY_MS;
+
+/** @throws nothing_to_restore, changed_meanwhile */
+export function refuseRestore(kept: readonly KeptCommit[], order: RestoreOrder): void {
+  const [last] = kept;
+  const { commit = last?.id, ifLast = last?.id } = order;
+  if (!kept.some(({ id }) => id === commit)) throw refusalOfRestore(undefined, order);
+  if (last?.id !== ifLast) throw refusalOfRestore(last?.id, order);
+}
+
+/** @param last the last commit, where it is another one than was expected */
+export function refusalOfRestore(last: number | undefined, { commit, ifLast }: RestoreOrder): ServiceError {
+  if (last === undefined && commit === undefined) return new ServiceError('nothing_to_restore');
+  if (last === undefined)
+    return new ServiceError('nothing_to_restore', {
+      details: [`the commit ${commit} is not kept any more, or was undone already`],
+    });
+  const details = [`the last commit is ${last}, ifLast says ${ifLast}: look at the commits again`];
+  return new ServiceError('changed_meanwhile', { details });
+}
+
+/** A page of the differences of a commit. */
+interface ChangesQuestion {
+  readonly commit: number;
+  readonly kind: KeptKind | undefined;
+  readonly cursor: string | undefined;
+  readonly limit: number;
+}
+
+const FIRST: KeptPlace = { part: 'present', productId: 0 };
+
+/** What the API shows of the undo log. @throws not_found for a commit that is not kept */
+export function createKeptCommits({ store, scans, tasks, getSettings }: CatalogParts) {
+  const describe = async (projectId: number, kept: readonly KeptCommit[]) => {
+    const numbers = kept.map(({ id }) => id);
+    const byNumber = new Map(
+      (await tasks.listNumbered(projectId, numbers)).map((task) => [task.number, task]),
+    );
+    return kept.map((commit) => {
+      const task = byNumber.get(commit.id);
+      return { ...commit, taskId: task?.id ?? null, origin: task?.origin ?? null };
+    });
+  };
+  const readReach = async (projectId: number) => {
+    const { keptCommits, keptDays } = await getSettings(projectId);
+    return { keptCommits, keptDays };
+  };
+  return {
+    /** The last one first. */
+    async list(projectId: number) {
+      const items = await describe(projectId, await store.listKeptCommits(projectId));
+      return { items, ...(await readReach(projectId)) };
+    },
+    async listChanges(projectId: number, question: ChangesQuestion, signal: AbortSignal) {
+      const { cursor, limit, ...wanted } = question;
+      const after = cursor === undefined ? FIRST : readPlace(cursor);
+      const order = { projectId, ...wanted, after, limit: limit + 1 };
+      const found = await scans.listKeptChanges(order, signal);
+      if (found === undefined) throw refuseUnkept(question.commit);
+      const page = found.slice(0, limit);
+      const last = found.length > limit ? page.at(-1) : undefined;
+      return { items: page.map(toShown), nextCursor: last === undefined ? null : writePlace(last) };
+    },
+    async listOfProduct(projectId: number, identifier: string, signal: AbortSignal) {
+      const found = await scans.listProductChanges({ projectId, identifier }, signal);
+      const commits = await describe(
+        projectId,
+        found.map(({ commit }) => commit),
+      );
+      const items = found.flatMap(({ commit: _, ...change }, at) => {
+        const commit = commits[at];
+        return commit === undefined ? [] : { commit, ...toShown(change) };
+      });
+      return { items, ...(await readReach(projectId)) };
+    },
+    async weighRestore(projectId: number, commit: number, signal: AbortSignal) {
+      const effect = await scans.weighRestore({ projectId, commit }, signal);
+      if (effect === undefined) throw refuseUnkept(commit);
+      return effect;
+    },
+  };
+}
+
+const refuseUnkept = (commit: number) =>
+  new ServiceError('not_found', {
+    details: [`the commit ${commit} is not kept: GET …/commits lists those that are`],
+  });
+
+function toShown({ before, after, ...change }: KeptChange) {
+  const { isChangedSince: changedSince, productId, identifier, kind } = change;
+  return { productId, identifier, kind, before: readUpload(before), after: readUpload(after), changedSince };
+}
+
+const readUpload = (text: string | null): object | null => (text === null ? null : JSON.parse(text));
+
+const writePlace = ({ kind, productId }: KeptChange): string =>
+  Buffer.from(`${kind === 'created' ? 'created' : 'present'} ${productId}`).toString('base64url');
+
+/** @throws query_invalid */
+function readPlace(cursor: string): KeptPlace {
+  const [, part, id] =
+    /^(present|created) (\d{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
+  if (part === 'present' || part === 'created') return { part, productId: Number(id) };
+  throw new ServiceError('query_invalid', {
+    details: ['/cursor must be the nextCursor of the page before'],
+  });
+}

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ServiceError } from '../../kernel/errors.ts';
+import { BufferPool, type Loan } from './buffer-pool.ts';
+
+const MIB = 1024 * 1024;
+const isSame = (a: Loan, b: Loan) => a.bytes.buffer === b.bytes.buffer;
+
+test('memory is used again once it was given back, for bytes of about the same number', () => {
+  const pool = new BufferPool();
+  const first = pool.take(15_000_000);
+  const second = pool.take(15_000_000);
+  assert.ok(!isSame(first, second));
+  first.giveBack();
+  const small = pool.take(MIB);
+  assert.deepEqual([first.bytes.length, small.bytes.length], [16 * MIB, MIB]);
+  assert.ok(isSame(pool.take(16_000_000), first));
+});
+
+test('what was given back cannot be given back again, nor by who handed it on', () => {
+  const pool = new BufferPool();
+  const former = pool.take(MIB);
+  const present = former.move();
+  former.giveBack();
+  assert.ok(!isSame(pool.take(MIB), present), 'the new owner has it');
+  present.giveBack();
+  present.giveBack();
+  const again = pool.take(MIB);
+  assert.ok(isSame(again, present));
+  present.giveBack();
+  assert.ok(!isSame(pool.take(MIB), again), 'it is kept once');
+});
+
+test('it is given back when its thread has answered or refused, and never when it failed or died', async () => {
+  const pool = new BufferPool();
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const [answered, refused, died] = [pool.take(MIB), pool.take(MIB), pool.take(MIB)];
+  const done = answered.until(promise);
+  assert.ok(!isSame(pool.take(MIB), answered), 'it is in use');
+  resolve('done');
+  assert.equal(await done, 'done');
+  assert.ok(isSame(pool.take(MIB), answered));
+  await assert.rejects(died.until(Promise.reject(new Error('a worker thread ended'))), /ended/);
+  died.giveBack();
+  const refusal = new ServiceError('body_not_json');
+  await assert.rejects(refused.unlessFailed(Promise.reject(refusal)), refusal);
+  assert.ok(isSame(pool.take(MIB), refused));
+  assert.ok(!isSame(pool.take(MIB), died), 'it is left to the collector');
+});
+
+test('what waits is bounded in bytes and in count, and small memory is not kept', () => {
+  const pool = new BufferPool();
+  const countKept = (bytes: number, taken: number) => {
+    const given = Array.from({ length: taken }, () => pool.take(bytes));
+    for (const loan of given) loan.giveBack();
+    const again = Array.from({ length: taken }, () => pool.take(bytes));
+    return again.filter((loan) => given.some((one) => isSame(one, loan))).length;
+  };
+  assert.equal(countKept(MIB / 2, 2), 0);
+  assert.equal(countKept(MIB, 30), 24);
+  assert.equal(countKept(32 * MIB, 4), 3);
+  assert.equal(countKept(128 * MIB, 1), 0);
+});

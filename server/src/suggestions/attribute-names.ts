@@ -1,0 +1,61 @@
+/** Names of attributes as people write them, compared as people read them. */
+
+/** @returns the words of a name in small letters without accents: `maxWidth`, `Max. width` and `MAX_WIDTH` are the same */
+export function wordsOf(name: string): string[] {
+  return name
+    .replaceAll(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== '');
+}
+
+/** @returns the same for names that differ in case, separators and the order of their words */
+export const foldName = (name: string): string => wordsOf(name).toSorted().join(' ');
+
+const SHORTEST = 4;
+
+/** Whether a letter more, less or other, or two in another order, make one folded name of the other: colour, fibre. */
+export function isNear(a: string, b: string): boolean {
+  if (a === b || Math.min(a.length, b.length) < SHORTEST) return false;
+  if (Math.abs(a.length - b.length) > 1 || digitsOf(a) !== digitsOf(b)) return false;
+  let start = 0;
+  while (start < a.length && a[start] === b[start]) start += 1;
+  let end = 0;
+  const most = Math.min(a.length, b.length) - start;
+  while (end < most && a.at(-1 - end) === b.at(-1 - end)) end += 1;
+  const [left, right] = [a.slice(start, a.length - end), b.slice(start, b.length - end)];
+  const isSwapped = left.length === 2 && left[0] === right[1] && left[1] === right[0];
+  return isSwapped || Math.max(left.length, right.length) <= 1;
+}
+
+const digitsOf = (name: string) => name.replaceAll(/\D/g, '');
+
+/** A limit that the name of an attribute states. */
+export interface NamedLimit {
+  readonly bound: 'most' | 'least';
+  /** What is limited, as `foldName` has it; '' when only the limit is named. */
+  readonly of: string;
+}
+
+const MOST = /^(?:max|maximum|maximal\p{L}{0,2})$/u;
+const LEAST = /^(?:min|minimum|minimal\p{L}{0,2})$/u;
+/** German compounds: Höchstgewicht, Mindestbreite. */
+const COMPOUND = /^(?:(maximal|hochst)|(minimal|mindest))(\p{L}{3,})$/u;
+
+/** @returns undefined: the name states no limit */
+export function readLimit(name: string): NamedLimit | undefined {
+  const words = wordsOf(name);
+  const bound = (['most', 'least'] as const).find((one) => words.some((word) => LIMITS[one].test(word)));
+  if (bound !== undefined) {
+    const rest = words.filter((word) => !LIMITS[bound].test(word));
+    return { bound, of: rest.toSorted().join(' ') };
+  }
+  const found = COMPOUND.exec(words.join(' '));
+  return found === null
+    ? undefined
+    : { bound: found[1] === undefined ? 'least' : 'most', of: found[3] ?? '' };
+}
+
+const LIMITS = { most: MOST, least: LEAST } as const;

@@ -1,0 +1,58 @@
+import type { ControlTransaction, Database } from '../storage/storage.ts';
+
+/** Suggestions that somebody dismissed, by project. */
+
+export interface Dismissal {
+  readonly projectId: number;
+  readonly suggestionId: string;
+}
+
+/** Of a project: beyond it the oldest are forgotten. */
+const DISMISSALS = 1_000;
+
+/** @returns ids of suggestions */
+export async function listDismissed(
+  rows: Database['read'] | ControlTransaction,
+  projectId: number,
+): Promise<ReadonlySet<string>> {
+  const found = await rows
+    .selectFrom('dismissed_suggestion')
+    .select('suggestion_id')
+    .where('project_id', '=', projectId)
+    .orderBy('dismissed_at', 'desc')
+    .orderBy('suggestion_id')
+    .execute();
+  return new Set(found.map(({ suggestion_id }) => suggestion_id));
+}
+
+/** @returns whether it was not dismissed before */
+export async function insertDismissal(
+  tx: ControlTransaction,
+  { projectId, suggestionId, at }: Dismissal & { readonly at: number },
+): Promise<boolean> {
+  const inserted = await tx
+    .insertInto('dismissed_suggestion')
+    .values({ project_id: projectId, suggestion_id: suggestionId, dismissed_at: at })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst();
+  const [, ...oldest] = [...(await listDismissed(tx, projectId))].slice(DISMISSALS - 1);
+  for (const old of oldest) await removeDismissal(tx, { projectId, suggestionId: old });
+  return Number(inserted.numInsertedOrUpdatedRows ?? 0) > 0;
+}
+
+/** @returns whether it was dismissed */
+export async function removeDismissal(
+  tx: ControlTransaction,
+  { projectId, suggestionId }: Dismissal,
+): Promise<boolean> {
+  const removed = await tx
+    .deleteFrom('dismissed_suggestion')
+    .where('project_id', '=', projectId)
+    .where('suggestion_id', '=', suggestionId)
+    .executeTakeFirst();
+  return Number(removed.numDeletedRows) > 0;
+}
+
+export async function removeDismissalsOf(tx: ControlTransaction, projectId: number): Promise<void> {
+  await tx.deleteFrom('dismissed_suggestion').where('project_id', '=', projectId).execute();
+}

@@ -1,0 +1,129 @@
+/**
+ * The door of suggestions: what the data alone shows, as drafts that somebody accepts or dismisses: relations, types of
+ * attributes, attributes that mean one. Nothing is ever applied. The rules are pure; the scanning thread applies them to a
+ * sample of the catalog, once for each state of it.
+ */
+import type { Catalog, SurveyResult } from '../catalog/catalog.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import type { Projects } from '../projects/projects.ts';
+import type { Relations } from '../relations/relations.ts';
+import type { ControlTransaction, Database } from '../storage/storage.ts';
+import { isThere } from './accepted-relations.ts';
+import {
+  type Dismissal,
+  insertDismissal,
+  listDismissed,
+  removeDismissal,
+  removeDismissalsOf,
+} from './dismissal-store.ts';
+import type { Suggestion } from './suggestion.ts';
+import type { SuggestedCount } from './suggestion-tally.ts';
+
+export { openSuggestionTally } from './suggestion-tally.ts';
+
+export interface SuggestionParts {
+  readonly catalog: Pick<Catalog, 'survey' | 'store'>;
+  readonly relations: Pick<Relations, 'list' | 'readVersion'>;
+  readonly projects: Pick<Projects, 'getLocale'>;
+  readonly database: Database;
+  readonly clock: Clock;
+}
+
+export interface FoundSuggestions extends Omit<SurveyResult, 'counted'>, SuggestedCount {
+  readonly catalogVersion: number;
+}
+
+export interface ListedSuggestions extends Omit<FoundSuggestions, 'suggestions'> {
+  readonly items: readonly (Suggestion & { readonly dismissed: boolean })[];
+}
+
+export type Suggestions = ReturnType<typeof createSuggestions>;
+
+/** Written in the transaction that changes something. */
+type Alongside = (tx: ControlTransaction, suggestion: Suggestion | undefined) => Promise<void>;
+
+/** Projects whose suggestions are kept: some 50 KB each. */
+const KEPT = 100;
+
+export function createSuggestions(parts: SuggestionParts) {
+  const { relations, database, clock } = parts;
+  const find = createFinder(parts);
+
+  return {
+    /** @returns what no relation does already, by kind, of each the best first */
+    async list(projectId: number): Promise<ListedSuggestions> {
+      const { suggestions, ...found } = await find(projectId);
+      const [dismissed, present] = [
+        await listDismissed(database.read, projectId),
+        await relations.list(projectId),
+      ];
+      const items = suggestions
+        .filter((one) => one.kind !== 'relation' || !isThere(one, present))
+        .map((one) => ({ ...one, dismissed: dismissed.has(one.id) }));
+      return { ...found, items };
+    },
+
+    /** Dismissed once more, it stays dismissed. @throws not_found for what is not suggested */
+    async dismiss(dismissal: Dismissal, alongside: Alongside): Promise<void> {
+      const { suggestions } = await find(dismissal.projectId);
+      const suggestion = suggestions.find(({ id }) => id === dismissal.suggestionId);
+      if (suggestion === undefined) throw new ServiceError('not_found');
+      await database.write(async (tx) => {
+        const isNew = await insertDismissal(tx, { ...dismissal, at: clock.now() });
+        await alongside(tx, isNew ? suggestion : undefined);
+      });
+    },
+
+    /** @throws not_found for what is not dismissed */
+    async restore(dismissal: Dismissal, alongside: (tx: ControlTransaction) => Promise<void>): Promise<void> {
+      await database.write(async (tx) => {
+        if (!(await removeDismissal(tx, dismissal))) throw new ServiceError('not_found');
+        await alongside(tx);
+      });
+    },
+
+    removeOf: removeDismissalsOf,
+  };
+}
+
+interface Finding {
+  /** Of the catalog and the ontology that it is of. */
+  readonly mark: string;
+  readonly found: Promise<FoundSuggestions>;
+}
+
+/** Each state of a project is counted once, and one at a time; what was counted is kept until there is another. */
+function createFinder({ catalog, relations, projects }: SuggestionParts) {
+  const kept = new Map<number, Finding>();
+
+  async function count(projectId: number, catalogVersion: number): Promise<FoundSuggestions> {
+    const question = { kind: 'suggestions', locale: await projects.getLocale(projectId) } as const;
+    // Whoever asked may leave: the next one finds it counted.
+    const { signal } = new AbortController();
+    for await (const { result } of catalog.survey({ projectId, question, isWhole: false }, signal)) {
+      if (result === undefined) continue;
+      const { counted, ...looked } = result;
+      return { catalogVersion, ...looked, ...(counted as SuggestedCount) };
+    }
+    throw new Error('a survey ends with a result');
+  }
+
+  return async function find(projectId: number): Promise<FoundSuggestions> {
+    const catalogVersion = await relations.readVersion(projectId);
+    const { revision } = await catalog.store.getOntology(projectId);
+    const mark = `${catalogVersion} ${revision}`;
+    const last = kept.get(projectId);
+    if (last?.mark === mark) return last.found;
+    const found = (last?.found ?? Promise.resolve())
+      .catch(() => undefined)
+      .then(() => count(projectId, catalogVersion));
+    const finding = { mark, found };
+    kept.delete(projectId);
+    kept.set(projectId, finding);
+    const [oldest] = kept.keys();
+    if (kept.size > KEPT && oldest !== undefined) kept.delete(oldest);
+    found.catch(() => kept.get(projectId) === finding && kept.delete(projectId));
+    return found;
+  };
+}

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readKept, sendHostile, sweepStored } from '../support/hostile/hostile-run.ts';
+import { startTestService } from '../support/test-service.ts';
+import { createTestStore } from '../support/test-store.ts';
+
+/**
+ * Every operation of docs/openapi.json, asked by callers who mean no good and whose programs are broken. RELATA_TEST_SEED
+ * repeats a run, RELATA_TEST_HOSTILE says how many requests; `npm run bench -- hostile` sends a million.
+ */
+const SEED = Number(process.env.RELATA_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const REQUESTS = Number(process.env.RELATA_TEST_HOSTILE ?? 600);
+const LOG_LEVELS = { RELATA_LOG_LEVEL: 'error', RELATA_RELATION_SECONDS: '20' };
+
+test(`whatever is sent is answered as the document says, and leaves no junk (§7.4, seed ${SEED})`, async (t) => {
+  const store = await createTestStore(t);
+  const service = await startTestService(t, { store, settings: LOG_LEVELS });
+  const { faults, requests, accepted } = await sendHostile(service, { seed: SEED, requests: REQUESTS });
+  assert.deepEqual(faults.slice(0, 5), []);
+  const kept = await sweepStored(service);
+  assert.deepEqual(service.log, [], 'nothing was a fault of the service');
+  await service.stop();
+  const again = await startTestService(t, { store, settings: LOG_LEVELS });
+  assert.deepEqual(await readKept(again), kept, 'a restart finds the same');
+  t.diagnostic(
+    `${requests} requests, ${accepted.size} operations did what was asked, ${kept.size} things kept`,
+  );
+});

@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Attribute, draftAttribute, joinObserved, observeValue } from '../../src/catalog/catalog.ts';
+import { generateDemoCatalog } from '../../src/cli/demo/demo-catalog.ts';
+import { DEMO_RELATIONS } from '../../src/cli/demo/demo-relations.ts';
+import { foldName, isNear, readLimit } from '../../src/suggestions/attribute-names.ts';
+import { CatalogSample } from '../../src/suggestions/catalog-sample.ts';
+import type { Suggestion } from '../../src/suggestions/suggestion.ts';
+import { suggestAll } from '../../src/suggestions/suggestion-tally.ts';
+import { readCatalog } from '../support/real-products.ts';
+
+interface TestProduct {
+  readonly identifier: string;
+  readonly categories: readonly { readonly path: readonly string[] }[];
+  readonly attributes: readonly { readonly key: string; readonly value: string }[];
+}
+
+const LOCALE = 'en-US';
+
+/** Attributes as a full update in automatic mode makes them. */
+function createOntology(products: readonly TestProduct[]) {
+  const observed = new Map<string, ReturnType<typeof observeValue>>();
+  for (const { key, value } of products.flatMap(({ attributes }) => attributes))
+    observed.set(key, joinObserved(observed.get(key), observeValue(value)));
+  const attributes = [...observed].map(([name, seen], at): Attribute => {
+    const { decidedBy: _, ...drafted } = draftAttribute({ id: at + 1, name }, seen, { locale: LOCALE });
+    return drafted;
+  });
+  return { mode: 'automatic', revision: 1, attributes } as const;
+}
+
+function suggest(products: readonly TestProduct[], attributes?: readonly Attribute[]) {
+  const sample = new CatalogSample();
+  for (const product of products) sample.add(product);
+  const ontology = createOntology(products);
+  const all = suggestAll(sample, attributes ? { ...ontology, attributes } : ontology, LOCALE);
+  const of = <Kind extends Suggestion['kind']>(kind: Kind) =>
+    all.filter((one): one is Extract<Suggestion, { kind: Kind }> => one.kind === kind);
+  return { relations: of('relation'), attributes: of('attribute'), duplicates: of('duplicate') };
+}
+
+type Values = Readonly<Record<string, string | undefined>>;
+
+const makeProducts = (category: string, count: number, valuesOf: (at: number) => Values) =>
+  Array.from({ length: count }, (_, at) => ({
+    identifier: `${category}-${at}`,
+    categories: [{ path: ['Shop', category] }],
+    attributes: Object.entries(valuesOf(at)).flatMap(([key, value]) =>
+      value === undefined ? [] : [{ key, value }],
+    ),
+  }));
+
+const SIZES = ['24 in', '26 in', '28 in', '29 in'];
+const sizeAt = (at: number) => SIZES[at % SIZES.length];
+
+const describeMatches = ({ draft }: { draft: { match: readonly object[] } }) =>
+  draft.match.map((match) => Object.values(match).join(' '));
+
+test('names are compared as people read them, and a limit is read from its name', () => {
+  for (const name of ['Wheel size', 'wheel_size', 'WheelSize', 'Size (wheel)', 'WHEEL-SIZE'])
+    assert.equal(foldName(name), 'size wheel', name);
+  const near = [
+    'color colour',
+    'fibre fiber',
+    'gray grey',
+    'size sizes',
+    'port 1/port 2',
+    'max mix',
+    'power tower',
+  ];
+  assert.deepEqual(
+    near.filter((pair) => isNear(...(pair.split(pair.includes('/') ? '/' : ' ') as [string, string]))),
+    ['color colour', 'fibre fiber', 'gray grey', 'size sizes', 'power tower'],
+  );
+  assert.deepEqual(readLimit('Maximum tyre width'), { bound: 'most', of: 'tyre width' });
+  assert.deepEqual(readLimit('Höchstgewicht'), { bound: 'most', of: 'gewicht' });
+  assert.deepEqual(readLimit('Noise min'), { bound: 'least', of: 'noise' });
+  assert.equal(readLimit('Minute hand'), undefined);
+});
+
+test('products that share a size on nearly all are a relation, with the values and products that show it (§17.2)', () => {
+  const frames = makeProducts('Frames', 50, (at) => ({ 'Wheel size': at === 7 ? '12 in' : sizeAt(at) }));
+  const tyres = makeProducts('Tyres', 80, (at) => ({ 'Wheel size': sizeAt(at), Tread: `T${at}` }));
+  const bells = makeProducts('Bells', 40, (at) => ({ Sound: `S${at % 5}` }));
+  const [relation, ...others] = suggest([...frames, ...tyres, ...bells]).relations;
+  assert.deepEqual(others, []);
+  assert.ok(relation);
+  const { source, target, ...evidence } = relation.evidence;
+  const sides = [source, target].sort((a, b) => a.products - b.products);
+  assert.deepEqual(sides, [
+    { category: ['Shop', 'Frames'], products: 50, withPartner: 49 },
+    { category: ['Shop', 'Tyres'], products: 80, withPartner: 80 },
+  ]);
+  assert.deepEqual(describeMatches(relation), ['Wheel size equals Wheel size']);
+  assert.equal(evidence.values.length, SIZES.length);
+  assert.equal(evidence.examples.length, 5);
+  const again = suggest([...frames, ...tyres.slice(4), ...bells]).relations;
+  assert.deepEqual(
+    again.map(({ id }) => id),
+    [relation.id],
+    'other counts, the same suggestion',
+  );
+});
+
+test('what every product has, what nearly all share and what only happens to be equal relate nothing (§17.2)', () => {
+  const shared = (at: number) => ({
+    Brand: `B${at % 6}`,
+    Colour: ['red', 'blue', 'green', 'black'][at % 4],
+    Weight: `${(at % 5) + 1} kg`,
+    'Model year': String(2020 + (at % 6)),
+    Approved: at % 2 === 0 ? 'yes' : 'no',
+  });
+  const shop = ['Lamps', 'Chairs', 'Tables', 'Rugs'].flatMap((category, place) =>
+    makeProducts(category, 40, (at) => ({ ...shared(at), [`Of ${category}`]: `V${place}${at % 7}` })),
+  );
+  assert.deepEqual(suggest(shop).relations, []);
+});
+
+test('a limit in the name of an attribute compares what it limits, by name or as the one measure of that category (§17.2)', () => {
+  const boards = makeProducts('Boards', 60, (at) => ({ 'Maximum memory': `${[32, 64, 128][at % 3]} GB` }));
+  const memory = makeProducts('Memory', 60, (at) => ({ 'Module size': `${[8, 16, 64][at % 3]} GB` }));
+  const disks = makeProducts('Disks', 60, (at) => ({ Capacity: `${[250, 500, 1000][at % 3]} GB` }));
+  const bikes = makeProducts('Bikes', 60, (at) => ({ 'Max. tyre width': `${[40, 50, 60][at % 3]} mm` }));
+  const tyres = makeProducts('Tyres', 60, (at) => ({ 'Tyre width': `${[35, 45, 55][at % 3]} mm` }));
+  const found = suggest([...boards, ...memory, ...disks, ...bikes, ...tyres]).relations;
+  assert.deepEqual(found.flatMap(describeMatches).sort(), [
+    'Module size lessOrEqual Maximum memory',
+    'Tyre width lessOrEqual Max. tyre width',
+  ]);
+  const limited = found.find(({ draft }) => draft.match.some(({ target }) => target === 'Tyre width'));
+  assert.deepEqual(limited?.evidence.source, { category: ['Shop', 'Bikes'], products: 60, withPartner: 60 });
+  assert.equal(limited?.evidence.targetsPerSource, 40);
+});
+
+test('values that are numbers of one unit but for a few suggest that type, with the few to look at (§17.3)', () => {
+  const products = makeProducts('Memory', 100, (at) => ({
+    Speed: at === 3 ? 'unknown' : at === 5 ? '3,2 GHz' : `${1600 + at} MHz`,
+    Serial: `0${at}1`,
+    Note: at % 4 === 0 ? `${at} W` : 'none',
+    Certified: at === 9 ? 'pending' : 'true',
+  }));
+  const { attributes } = suggest(products);
+  const drafts = attributes.map(({ draft }) => draft.attribute);
+  const ids = Object.fromEntries(createOntology(products).attributes.map(({ name, id }) => [name, id]));
+  assert.deepEqual(
+    drafts.sort((a, b) => (a.name < b.name ? -1 : 1)),
+    [
+      { id: ids.Certified, name: 'Certified', type: 'BOOLEAN_ATTRIBUTE' },
+      { id: ids.Speed, name: 'Speed', type: 'NUMERIC_ATTRIBUTE', unitName: 'MHz' },
+    ],
+  );
+  const speed = attributes.find(({ draft }) => draft.attribute.name === 'Speed')?.evidence;
+  assert.deepEqual([speed?.typeNow, speed?.values, speed?.fits], ['TEXT_ATTRIBUTE', 100, 98]);
+  assert.deepEqual(speed?.misfits, [
+    { value: '3,2 GHz', count: 1, identifiers: ['Memory-5'] },
+    { value: 'unknown', count: 1, identifiers: ['Memory-3'] },
+  ]);
+});
+
+test('a key that the ontology lacks is suggested with its type; a type that somebody chose and that reads half is left (§17.3)', () => {
+  const products = makeProducts('Boxes', 40, (at) => ({
+    Width: `${at + 1} cm`,
+    Height: at % 2 === 0 ? `${at} mm` : `${at} cm`,
+    Depth: `${at} cm`,
+  }));
+  const known: Attribute[] = [
+    { id: 1, name: 'Height', type: 'NUMERIC_ATTRIBUTE', unitName: 'mm' },
+    { id: 2, name: 'Depth', type: 'NUMERIC_ATTRIBUTE', unitName: 'in' },
+  ];
+  const { attributes } = suggest(products, known);
+  assert.deepEqual(
+    attributes.map(({ draft, evidence }) => [draft.attribute, evidence.typeNow]),
+    [
+      [{ id: 2, name: 'Depth', type: 'NUMERIC_ATTRIBUTE', unitName: 'cm' }, 'NUMERIC_ATTRIBUTE'],
+      [{ name: 'Width', type: 'NUMERIC_ATTRIBUTE', unitName: 'cm' }, null],
+    ],
+  );
+});
+
+test('attributes with the same name in other letters and the same values are one, unless products have both (§17.4)', () => {
+  const colours = ['Red', 'Blue', 'Green', 'Black'];
+  const products = makeProducts('Shirts', 100, (at) => ({
+    [at < 70 ? 'Color' : 'Colour']: colours[at % 4],
+    [at < 60 ? 'Sleeve length' : 'sleeve_length']: `${at % 9}`,
+    'Noise max': `${at % 5}`,
+    'Noise min': `${at % 5}`,
+    [at < 50 ? 'Power' : 'Tower']: at < 50 ? `P${at % 3}` : `T${at % 3}`,
+  }));
+  const { duplicates, attributes } = suggest(products);
+  assert.deepEqual(
+    duplicates.map(({ evidence, draft }) => [
+      draft.attribute.name,
+      evidence.dropped.name,
+      draft.attribute.synonyms,
+    ]),
+    [
+      ['Sleeve length', 'sleeve_length', ['sleeve_length']],
+      ['Color', 'Colour', ['Colour']],
+    ],
+  );
+  const [, colour] = duplicates;
+  assert.deepEqual(colour?.draft.deleted, [colour?.evidence.dropped.id]);
+  assert.deepEqual(
+    [colour?.evidence.withBoth, colour?.evidence.sharedValues, colour?.evidence.values],
+    [0, 30, 30],
+  );
+  assert.deepEqual(attributes, []);
+});
+
+test('of the demo shop the relations are suggested that it was made with, and hardly another', () => {
+  const { relations } = suggest(generateDemoCatalog());
+  const found = relations.map(({ draft }) => describeComparison(draft));
+  const made = DEMO_RELATIONS.filter(({ match }) => match.length > 0 && match[0]?.operator === 'equals');
+  const missing = made.filter(
+    ({ match }) => !found.some((one) => one.includes(`${match[0]?.target} equals ${match[0]?.source}`)),
+  );
+  assert.deepEqual(missing, []);
+  assert.ok(
+    found.some((one) => one.includes('Tyre width lessOrEqual Maximum tyre width')),
+    found.join('\n'),
+  );
+  assert.ok(relations.length <= 15, found.join('\n'));
+});
+
+const describeComparison = (draft: { match: readonly object[] }) => describeMatches({ draft }).join(', ');
+
+test('the real catalog has few suggestions, and those that people know are the first', (t) => {
+  const { products, isReal } = readCatalog(0);
+  if (!isReal) return t.skip('needs the catalog of RELATA_TEST_DATA');
+  const before = process.cpuUsage();
+  const { relations, attributes, duplicates } = suggest(products);
+  const { user, system } = process.cpuUsage(before);
+  assert.deepEqual(relations[0] && describeMatches(relations[0]), ['Module size lessOrEqual Maximum memory']);
+  assert.deepEqual(relations[0]?.evidence.source.category, ['PC parts', 'Core', 'Motherboards']);
+  assert.ok(relations.length <= 5, JSON.stringify(relations.map(({ draft }) => draft)));
+  const [speed] = attributes;
+  assert.deepEqual(
+    [speed?.draft.attribute.name, speed?.draft.attribute.unitName, speed?.evidence.misfits[0]?.count],
+    ['Memory speed', 'MHz', 4],
+  );
+  assert.deepEqual(duplicates, []);
+  // Usually 2 s for all 66,778 products.
+  assert.ok(user + system < 30_000_000, `${(user + system) / 1e6} s of processor time`);
+});

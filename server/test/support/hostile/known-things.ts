@@ -1,0 +1,83 @@
+import type { OpenApiDocument } from '../../../src/http/docs/openapi-document.ts';
+import type { HostileCaller } from './hostile-caller.ts';
+import type { HostileRequest } from './hostile-requests.ts';
+
+/** Of each kind so many are kept. */
+const KEPT = 25;
+const PROJECT = '/management/projects/{id}';
+/** Addresses that only an answer tells. */
+const SECRET_PATHS = /\/(?:channels\/[\w-]{20,}\/[\w.-]+|etl-triggers\/webhook\/[\w-]{8,})/g;
+
+/** What the requests made: one path for each thing, by the template of the document that it fits. */
+export class KnownThings {
+  private readonly document: OpenApiDocument;
+  private readonly caller: HostileCaller;
+  private readonly templates: readonly (readonly [string, RegExp])[];
+  private readonly found = new Map<string, string[]>();
+  private readonly away = new Set<string>();
+
+  constructor(document: OpenApiDocument, caller: HostileCaller) {
+    this.document = document;
+    this.caller = caller;
+    this.templates = Object.keys(document.paths)
+      .filter((path) => path.endsWith('}'))
+      .map((path) => [path, new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`)] as const);
+  }
+
+  list(template: string): readonly string[] {
+    return this.found.get(template) ?? [];
+  }
+
+  keepAway(path: string): void {
+    this.away.add(path);
+  }
+
+  isKeptAway({ method, path }: HostileRequest): boolean {
+    const asked = decode(path.split('?', 1)[0] ?? '');
+    return method !== 'GET' && [...this.away].some((one) => asked === one || asked.startsWith(`${one}/`));
+  }
+
+  /** @returns whether it can be read there */
+  remember(path: string): boolean {
+    const template = this.templates.find(([, fits]) => fits.test(path))?.[0];
+    if (template === undefined || this.away.has(path)) return false;
+    const list = this.list(template);
+    if (!list.includes(path)) this.found.set(template, [...list, path]);
+    return this.document.paths[template]?.get !== undefined;
+  }
+
+  rememberTold(text: string, task: { id?: unknown } | undefined): void {
+    for (const [path] of text.matchAll(SECRET_PATHS)) this.remember(path);
+    if (typeof task?.id === 'string') this.remember(`/tasks/${task.id}`);
+  }
+
+  /** Deletes the oldest of each kind that has too many; the first stays, which most requests are about. */
+  async forgetOldest(): Promise<void> {
+    for (const [template, list] of this.found) {
+      const [first, oldest] = list;
+      if (list.length <= KEPT || first === undefined || oldest === undefined) continue;
+      this.found.set(template, [first, ...list.slice(2)]);
+      await this.delete(template, oldest);
+    }
+  }
+
+  private async delete(template: string, path: string): Promise<void> {
+    if (this.document.paths[template]?.delete === undefined) return;
+    const confirm = template === PROJECT ? `?confirm=${await this.readName(path)}` : '';
+    const sent = { method: 'DELETE', path: `${path}${confirm}`, headers: {}, body: undefined } as const;
+    await this.caller.ask({ ...sent, caller: 'key' });
+  }
+
+  private async readName(path: string): Promise<string> {
+    const { body } = await this.caller.read(path);
+    return encodeURIComponent(String(body?.name ?? '').toWellFormed());
+  }
+}
+
+function decode(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}

@@ -1,0 +1,182 @@
+import type { ApiSchema, OpenApiDocument } from '../../../src/http/docs/openapi-document.ts';
+import {
+  below,
+  HOSTILE_NUMBERS,
+  type JsonNode,
+  Members,
+  makeText,
+  pick,
+  type Random,
+} from './hostile-values.ts';
+
+/** Values that a schema of the document allows, mostly at its limits, of things that the service may know. */
+export interface SchemaValues {
+  make(schema: ApiSchema, name?: string): JsonNode;
+}
+
+const list = (prefix: string) => Array.from({ length: 12 }, (_, at) => `${prefix}${at}`);
+const ATTRIBUTES = ['Brand', 'Length', 'Colour', 'Weight', 'Width', 'Fits'];
+
+/** By the names of members, which say more than their types. */
+const KNOWN: Readonly<Record<string, readonly (string | number)[]>> = {
+  identifier: list('A-'),
+  identifiers: list('A-'),
+  projectId: [1],
+  articleNumber: list('A-'),
+  source: list('A-'),
+  sources: list('A-'),
+  groupIdentifier: list('G-'),
+  attribute: ATTRIBUTES,
+  key: ATTRIBUTES,
+  tag: ['fits', 'same', 'linked', 'other'],
+  locale: ['de-DE', 'en-GB', 'fr-FR'],
+  cron: ['0 3 * * *', '*/5 * * * *', '0 0 29 2 *'],
+  timeZone: ['Europe/Berlin', 'UTC'],
+  unitName: ['mm', 'in', 'kg', 'V'],
+  email: ['ada@shop.example', 'eve@shop.example'],
+  identifierPrefix: ['A', 'A-1'],
+  url: ['https://shop.invalid/a.csv', 'https://shop.invalid/a'],
+  wait: [0, 1],
+  column: ['sku', 'title', 'price'],
+  columns: ['sku', 'title', 'price'],
+  expression: ['sku', '$uppercase(title)', 'price * 2'],
+  pattern: ['*.csv', '^A'],
+  value: ['red', '12 mm', '5', 'yes', 'Acme'],
+  q: ['saw', 'drill red'],
+  sort: ['name', 'Length desc'],
+  timeoutSeconds: [1],
+};
+
+/** What the patterns of the document take. */
+const SAMPLES: Readonly<Record<string, string>> = {
+  '^\\*$': '*',
+  '^[^\\r\\n"\\u0000\\uFEFF]$': ';',
+  '^[a-z0-9-]{1,50}$': 'eu-central-1',
+  '^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$': 'a-bucket',
+  '^[a-z]{2,3}-[A-Z]{2}$': 'de-DE',
+  '^[a-z-]+(\\.[a-z-]+)?$': 'key.create',
+  '^(key|user|command)(:\\d{1,15})?$': 'key:1',
+  '^[^\\s\\u0000-\\u001f@]+@[^\\s\\u0000-\\u001f@]+$': 'ada@shop.example',
+};
+
+const OPERATORS = ['equals', 'notEquals', 'less', 'greaterOrEqual', 'in', 'contains', 'exists', 'between'];
+
+const MOST_DEPTH = 8;
+
+export function createSchemaValues(document: OpenApiDocument, random: Random): SchemaValues {
+  const resolve = (schema: ApiSchema): ApiSchema =>
+    schema.$ref === undefined
+      ? schema
+      : (document.components?.schemas?.[schema.$ref.split('/').at(-1) ?? ''] ?? {});
+
+  function make(sent: ApiSchema, name: string, depth: number): JsonNode {
+    const schema = resolve(sent);
+    if (schema.title === 'Filter' && schema.properties === undefined) return makeFilter(0);
+    if (schema.const !== undefined) return schema.const as JsonNode;
+    if (schema.enum !== undefined) return pick(random, schema.enum) as JsonNode;
+    const choices = schema.anyOf ?? schema.oneOf;
+    if (choices !== undefined) return make(pick(random, choices), name, depth);
+    return makeTyped(schema, name, depth);
+  }
+
+  function makeTyped(schema: ApiSchema, name: string, depth: number): JsonNode {
+    switch (typeof schema.type === 'string' ? schema.type : pick(random, schema.type ?? ['string'])) {
+      case 'object':
+        return makeObject(schema, depth);
+      case 'array':
+        return makeList(schema, name, depth);
+      case 'integer':
+      case 'number':
+        return makeNumber(schema, name);
+      case 'boolean':
+        return random() < 0.5;
+      case 'null':
+        return null;
+      default:
+        return makeString(schema, name);
+    }
+  }
+
+  function makeObject(
+    { properties = {}, required = [], additionalProperties }: ApiSchema,
+    depth: number,
+  ): Members {
+    const share = depth > MOST_DEPTH ? 0 : random();
+    const members = Object.entries(properties)
+      .filter(([name]) => required.includes(name) || random() < share * 0.7)
+      .map(([name, schema]): [string, JsonNode] => [name, make(schema, name, depth + 1)]);
+    if (typeof additionalProperties === 'object') {
+      const names = Array.from({ length: below(random, 4) }, () =>
+        pick(random, [...ATTRIBUTES, 'id', 'title']),
+      );
+      members.push(
+        ...names.map((name): [string, JsonNode] => [name, make(additionalProperties, name, depth + 1)]),
+      );
+    }
+    return new Members(members);
+  }
+
+  function makeList(
+    { items = {}, minItems = 0, maxItems = 3 }: ApiSchema,
+    name: string,
+    depth: number,
+  ): JsonNode[] {
+    const most = depth > MOST_DEPTH ? minItems : Math.max(minItems, below(random, Math.min(maxItems, 4) + 1));
+    return Array.from({ length: most }, () => make(items, name, depth + 1));
+  }
+
+  function makeNumber(
+    { minimum: least = 0, maximum: most = least + 10, type }: ApiSchema,
+    name: string,
+  ): JsonNode {
+    const known = pickKnown(name, 'number');
+    if (known !== undefined) return known;
+    if (random() < 0.2) return pick(random, [least, most]);
+    if (type === 'number' && random() < 0.1) return pick(random, HOSTILE_NUMBERS);
+    const value = least + random() * Math.min(10, most - least);
+    return type === 'integer' ? Math.floor(value) : value;
+  }
+
+  function makeString({ minLength = 0, maxLength = 60, pattern = '' }: ApiSchema, name: string): string {
+    const known = SAMPLES[pattern] ?? pickKnown(name, 'string');
+    if (known !== undefined && random() < 0.85) return String(known);
+    const made = pick(random, [
+      () => 'x'.repeat(Math.min(maxLength, 70_000)),
+      () => 'y'.repeat(minLength),
+      () => makeText(random),
+      ...Array.from({ length: 5 }, () => () => `${pick(random, ['red', 'Saw', 'a'])}-${below(random, 50)}`),
+    ]);
+    return made().padEnd(minLength, 'z').slice(0, maxLength);
+  }
+
+  const pickKnown = (name: string, type: string): string | number | undefined =>
+    pick(random, KNOWN[name]?.filter((one) => typeof one === type) ?? []);
+
+  /** docs/interface.md §12.2 describes it; its schema says only that it is an object. */
+  function makeFilter(depth: number): JsonNode {
+    const inner = () => makeFilter(depth + 1);
+    const kinds: (() => [string, JsonNode][])[] = [
+      () => [['category', ['Tools', 'Saws'].slice(0, 1 + below(random, 2))]],
+      () => [['identifiers', Array.from({ length: below(random, 4) }, () => pick(random, list('A-')))]],
+      ...[makeCondition, makeCondition, makeCondition],
+    ];
+    const joined: (() => [string, JsonNode][])[] = [
+      () => [[pick(random, ['all', 'any']), Array.from({ length: below(random, 3) }, inner)]],
+      () => [['not', inner()]],
+    ];
+    return new Members(pick(random, depth < 3 ? [...kinds, ...joined] : kinds)());
+  }
+
+  function makeCondition(): [string, JsonNode][] {
+    const operator = pick(random, OPERATORS);
+    const one = () => pick<JsonNode>(random, ['red', 'Acme', '12 mm', '12,5 cm', 5, 0.5, true, '2020-01-01']);
+    const about: [string, JsonNode][] = [
+      ['attribute', pick(random, ATTRIBUTES)],
+      ['operator', operator],
+    ];
+    if (operator === 'exists') return about;
+    return [...about, ['value', operator === 'in' || operator === 'between' ? [one(), one()] : one()]];
+  }
+
+  return { make: (schema, name = '') => make(schema, name, 0) };
+}

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import type { OpenApiDocument } from '../../../src/http/docs/openapi-document.ts';
+import type { Answer } from './hostile-caller.ts';
+
+/** What hostile requests left behind: all of it can be read, and is what the service itself would accept. */
+
+// biome-ignore lint/suspicious/noExplicitAny: answers are read field by field.
+type AnyBody = any;
+
+export interface StoredParts {
+  readonly document: OpenApiDocument;
+  /** Projects whose contents are looked at, as paths. */
+  readonly projects: readonly string[];
+  /** Answers are checked against the document. */
+  ask(method: string, path: string, body?: object): Promise<Answer>;
+}
+
+const COLLECTIONS = ['relations', 'pipelines', 'channels'];
+const ACCOUNT = [
+  'project-groups',
+  'projects',
+  'api-keys',
+  'users',
+  'invitations',
+  'webhook-endpoints',
+  'audit-log',
+];
+const DEFINITIONS: Readonly<Record<string, string>> = {
+  relations: 'RelationDefinition',
+  pipelines: 'PipelineDefinition',
+  channels: 'ChannelDefinition',
+};
+/** What it stands on may be gone: an attribute, a relation, the key of a secret. */
+const REFUSED_LATER = new Set([
+  'request_invalid',
+  'not_found',
+  'secret_unreadable',
+  'pipeline_running',
+  'channel_unfit',
+]);
+
+/** @returns all that is stored and does not change by itself, by its path */
+export async function readStored(parts: StoredParts): Promise<Map<string, unknown>> {
+  const found = new Map<string, unknown>();
+  for (const name of ACCOUNT) await readPages(parts, `/management/${name}`);
+  for (const project of parts.projects) {
+    found.set(project, await succeed(parts, project));
+    found.set(`${project}/ontology`, await succeed(parts, `${project}/ontology`));
+    for (const path of await listContents(parts, project))
+      found.set(path, dropMoving(await succeed(parts, path)));
+  }
+  return found;
+}
+
+async function listContents(parts: StoredParts, project: string): Promise<string[]> {
+  const paths: string[] = [];
+  for (const name of COLLECTIONS) {
+    const items = await readPages(parts, `${project}/${name}`);
+    paths.push(...items.map(({ id }) => `${project}/${name}/${id}`));
+  }
+  await readPages(parts, `${project}/categories`);
+  await readPages(parts, `/tasks?projectId=${project.split('/').at(-1)}`);
+  const products = await readPages(parts, `${project}/products`);
+  paths.push(...products.map(({ identifier }) => `${project}/products/${encodeURIComponent(identifier)}`));
+  return paths;
+}
+
+/** Runs and builds go on by themselves, and a port is another one each time. */
+function dropMoving(body: AnyBody): unknown {
+  const text = JSON.stringify(body).replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, 'http://service');
+  const { lastRun, nextRunAt, lastBuild, nextBuildAt, published, state, ...kept } = JSON.parse(text);
+  return kept;
+}
+
+async function readPages(parts: StoredParts, path: string): Promise<AnyBody[]> {
+  const items: AnyBody[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const query: string = `limit=1000${cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`}`;
+    const page: AnyBody = await succeed(parts, `${path}${path.includes('?') ? '&' : '?'}${query}`);
+    items.push(...(page.items ?? page.tasks));
+    cursor = page.nextCursor ?? null;
+  }
+  return items;
+}
+
+async function succeed({ ask }: StoredParts, path: string): Promise<AnyBody> {
+  const { status, text, body } = await ask('GET', path);
+  assert.equal(status, 200, `GET ${path}: ${text.slice(0, 500)}`);
+  return body;
+}
+
+/** Sends everything back as it was read. @returns how much that was */
+export async function writeBack(parts: StoredParts, stored: ReadonlyMap<string, unknown>): Promise<number> {
+  let count = 0;
+  for (const [path, body] of stored) {
+    const kind = path.split('/').at(-2) ?? '';
+    const [method, target, sent] = describeWrite(parts, { path, kind, body });
+    if (method === undefined) continue;
+    const answer = await parts.ask(method, target, sent);
+    const isRefused = DEFINITIONS[kind] !== undefined && REFUSED_LATER.has(answer.body?.reason);
+    assert.ok(
+      answer.status < 300 || isRefused,
+      `${method} ${path}: ${answer.text.slice(0, 500)} ${JSON.stringify(sent).slice(0, 1_000)}`,
+    );
+    count += 1;
+  }
+  return count;
+}
+
+function describeWrite(
+  { document }: StoredParts,
+  { path, kind, body }: { path: string; kind: string; body: AnyBody },
+): [string, string, object] | [undefined, string, object] {
+  if (path.endsWith('/ontology'))
+    return ['PUT', path, { mode: body.mode, unitAliases: body.unitAliases, attributes: body.attributes }];
+  if (kind === 'products')
+    return ['POST', `/products?projectId=${path.split('/')[3]}`, { products: [body.upload] }];
+  const { properties = {} } = document.components?.schemas?.[DEFINITIONS[kind] ?? ''] ?? {};
+  const kept = Object.entries(body).filter(
+    ([name, value]) => Object.hasOwn(properties, name) && value !== null,
+  );
+  return kept.length > 0 && DEFINITIONS[kind] !== undefined
+    ? ['PUT', path, Object.fromEntries(kept)]
+    : [undefined, path, {}];
+}
