@@ -21,6 +21,7 @@ import { growth } from './lookup/growth.ts';
 import { lists } from './lookup/lists.ts';
 import { lookup } from './lookup/lookup.ts';
 import { pipelines } from './pipelines/pipelines.ts';
+import { histories } from './postgres/histories.ts';
 import { postgresIngest } from './postgres/postgres-ingest.ts';
 import { postgresLookup } from './postgres/postgres-lookup.ts';
 import { postgresMillion } from './postgres/postgres-million.ts';
@@ -62,6 +63,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   postgresRelations,
   postgresProcesses,
   postgresMillion,
+  histories,
 ];
 
 const FULL: Sizes = { synthetic: 200_000, million: 1_000_000, rounds: 3, seconds: 4 };

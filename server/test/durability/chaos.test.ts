@@ -11,17 +11,20 @@ import {
   readProduct,
   toBody,
 } from '../support/catalogs/catalog-model.ts';
+import { playHistory } from '../support/histories/play-history.ts';
 import { type ProcessAnswer, type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { makeTestStore, type TestStore, testedStore } from '../support/test-store.ts';
 
 /**
  * Three processes serve one database, and one after another is killed while callers write. Whatever was answered takes
  * effect once and in order, whoever accepted it and whoever ran it (docs/interface.md §3.3, §7.5). RELATA_TEST_CHAOS_S
- * says for how long, RELATA_TEST_SEED repeats the callers' choices.
+ * says for how long, RELATA_TEST_SEED repeats the callers' choices. Then a history of clients is recorded while the database fails
+ * too, for RELATA_TEST_HISTORY_S; `npm run bench -- histories` plays longer ones.
  */
 
 const CHAOS_S = Number(process.env.RELATA_TEST_CHAOS_S ?? 60);
 const SEED = Number(process.env.RELATA_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const HISTORY_S = Number(process.env.RELATA_TEST_HISTORY_S ?? 12);
 const PROCESSES = 3;
 const CALLERS = 3;
 const KILL_EVERY_MS = 5_000;
@@ -220,5 +223,17 @@ test(
     const accepted = callers.reduce((sum, caller) => sum + caller.accepted, 0);
     t.diagnostic(`${accepted} accepted changes, ${fleet.kills} processes killed`);
     assert.ok(accepted > 0 && fleet.kills > 0);
+  },
+);
+
+test(
+  `what clients saw keeps every promise while processes, connections and the database fail for ${HISTORY_S} s (seed ${SEED})`,
+  onlyShared,
+  async (t) => {
+    const { violations, counts } = await playHistory(HISTORY_S, SEED);
+    t.diagnostic(JSON.stringify(counts));
+    assert.deepEqual(violations, []);
+    const { accepted = 0, reads = 0, failovers } = counts;
+    assert.ok(accepted > 0 && reads > 0 && failovers === 1);
   },
 );

@@ -19,6 +19,9 @@ export interface ServiceProcess {
   call(method: string, path: string, options?: ProcessCall): Promise<ProcessAnswer>;
   /** Ends at once, as with a crash or a power cut of the machine's processes. */
   kill(): Promise<void>;
+  /** It stays, and answers nobody. */
+  pause(): void;
+  continue(): void;
   /** Ends as systemd would end it. @returns the exit code */
   stop(): Promise<number | null>;
 }
@@ -113,6 +116,8 @@ export async function startProcess(
       return { status, text, body: answer };
     },
     kill,
+    pause: () => void child.kill('SIGSTOP'),
+    continue: () => void child.kill('SIGCONT'),
     async stop() {
       child.kill('SIGTERM');
       const [code] = await exited;

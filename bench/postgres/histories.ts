@@ -1,0 +1,31 @@
+import { playHistory } from '../../server/test/support/histories/play-history.ts';
+import type { Bench, Figure, Measurement } from '../support/measurement.ts';
+import { spreadOf } from '../support/statistics.ts';
+
+/** Of a whole run; small sizes play one as the tests do. */
+const SECONDS = 600;
+const QUICK_SECONDS = 15;
+const MANY = 100_000;
+
+/** Whether clients ever see what the documentation rules out, while processes, connections and the database fail. */
+export const histories: Measurement = {
+  name: 'histories',
+  title: 'PostgreSQL: what clients saw while processes, connections and the database failed',
+  async measure(bench: Bench): Promise<Figure[]> {
+    const seconds = bench.sizes.synthetic < MANY ? QUICK_SECONDS : SECONDS;
+    const seed = Math.floor(Math.random() * 2 ** 31);
+    bench.say(`a history of ${seconds} s, seed ${seed}`);
+    const { violations, counts } = await playHistory(seconds, seed);
+    for (const violation of violations) bench.say(violation);
+    const parts = Object.entries(counts).map(([name, count]) => `${count} ${name}`);
+    return [
+      {
+        name: `violations in ${seconds} s`,
+        spread: spreadOf([violations.length]),
+        unit: 'faults',
+        target: { kind: 'at most', value: 0 },
+        absolute: parts.join(', '),
+      },
+    ];
+  },
+};

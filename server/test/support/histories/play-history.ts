@@ -1,0 +1,246 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { createRandom } from '../catalogs/catalog-model.ts';
+import { PROCESS_KEY } from '../service-process.ts';
+import { checkHistory, type Read, type TaskLook, type Write } from './check-history.ts';
+import { HistoryCluster } from './history-cluster.ts';
+
+/** Clients of several projects write, read and look at tasks while processes, connections and the database fail. */
+
+const PROJECTS = 2;
+const PRODUCTS = ['P0', 'P1', 'P2', 'P3', 'P4'];
+const ANSWER_MS = 15_000;
+/** Until all is well again: leases end, databases recover. */
+const SETTLE_MS = 180_000;
+/** A pause that is longer than a lease (15 s) makes others take over what still runs. */
+const LONG_PAUSE_MS = 20_000;
+const FAIL_OVER_EVERY_S = 60;
+
+export interface PlayedHistory {
+  readonly violations: readonly string[];
+  /** How often what happened. */
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+export async function playHistory(seconds: number, seed: number): Promise<PlayedHistory> {
+  const random = createRandom(seed);
+  const cluster = await HistoryCluster.start(random);
+  try {
+    const recorder = new Recorder(cluster, random);
+    const projects = await recorder.createProjects();
+    await cluster.prepareFailover();
+    const until = performance.now() + seconds * 1_000;
+    await Promise.all([
+      fail(cluster, { until, random, isLong: seconds >= FAIL_OVER_EVERY_S }),
+      ...projects.flatMap((project) => [
+        recorder.repeat(until, () => recorder.update(project)),
+        recorder.repeat(until, () => recorder.update(project)),
+        recorder.repeat(until, () => recorder.commit(project)),
+        recorder.repeat(until, () => recorder.read(project)),
+        recorder.repeat(until, () => recorder.read(project)),
+        recorder.repeat(until, () => recorder.look()),
+      ]),
+    ]);
+    await cluster.complete();
+    await recorder.settle(projects);
+    const violations = [...checkHistory(recorder), ...recorder.surprises];
+    const { writes, reads, looks } = recorder;
+    const accepted = writes.filter(({ outcome }) => outcome === 'accepted').length;
+    const unknown = writes.filter(({ outcome }) => outcome === 'unknown').length;
+    await cluster.stop();
+    return {
+      violations,
+      counts: { accepted, unknown, reads: reads.length, looks: looks.length, ...cluster.counts },
+    };
+  } finally {
+    await cluster.stop();
+  }
+}
+
+interface Failing {
+  readonly until: number;
+  readonly random: () => number;
+  readonly isLong: boolean;
+}
+
+async function fail(cluster: HistoryCluster, { until, random, isLong }: Failing): Promise<void> {
+  const faults = [
+    () => cluster.kill(),
+    () => cluster.cut(),
+    () => cluster.pause(isLong && random() < 0.3 ? LONG_PAUSE_MS : 500 + random() * 2_000),
+    () => cluster.restart(),
+  ];
+  let failOverAt = performance.now() + (isLong ? FAIL_OVER_EVERY_S * 1_000 : (until - performance.now()) / 2);
+  for (let at = 0; performance.now() < until; at += 1) {
+    await delay(200 + random() * 1_000);
+    await faults[at % faults.length]?.();
+    if (performance.now() < failOverAt) continue;
+    await cluster.failOver();
+    failOverAt = isLong ? performance.now() + FAIL_OVER_EVERY_S * 1_000 : Number.POSITIVE_INFINITY;
+    if (isLong) await cluster.prepareFailover();
+  }
+}
+
+interface Answer {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: clients read answers field by field.
+  readonly body: any;
+}
+
+class Recorder {
+  readonly writes: Write[] = [];
+  readonly reads: Read[] = [];
+  readonly looks: TaskLook[] = [];
+  /** Answers that no failure explains. */
+  readonly surprises: string[] = [];
+  private readonly cluster: HistoryCluster;
+  private readonly random: () => number;
+  private readonly open = new Map<string, number>();
+  private count = 0;
+  private giveUpAt = Number.POSITIVE_INFINITY;
+
+  constructor(cluster: HistoryCluster, random: () => number) {
+    this.cluster = cluster;
+    this.random = random;
+  }
+
+  async repeat(until: number, act: () => Promise<unknown>): Promise<void> {
+    this.giveUpAt = until + SETTLE_MS;
+    for (; performance.now() < until; await delay(20 + this.random() * 60)) await act();
+  }
+
+  async createProjects(): Promise<number[]> {
+    const made = async (path: string, body: object) => (await this.insist('POST', path, { body }))?.body.id;
+    const projectGroupId = await made('/management/project-groups', { name: 'Group' });
+    return Promise.all(
+      Array.from({ length: PROJECTS }, (_, at) =>
+        made('/management/projects', { name: `Project ${at}`, projectGroupId, locale: 'de-DE' }),
+      ),
+    );
+  }
+
+  update(project: number): Promise<void> {
+    return this.write(project, { path: '/products', body: (value) => productsOf(PRODUCTS, value) });
+  }
+
+  /** In two batches: whoever sees one of them without the other sees half of a version. */
+  async commit(project: number): Promise<void> {
+    const batches = `/products/batch/upload?projectId=${project}`;
+    this.count += 1;
+    const [value, key] = [`commit ${this.count}`, `batches ${this.count}`];
+    const steps = [
+      ['/products/batch/initiate', `${key} 0`, undefined],
+      [batches, `${key} 1`, productsOf(PRODUCTS.slice(0, 2), value)],
+      [batches, `${key} 2`, productsOf(PRODUCTS.slice(2), value)],
+    ] as const;
+    for (const [path, idempotencyKey, body] of steps) {
+      const place = path.includes('?') ? path : `${path}?projectId=${project}`;
+      const answer = await this.insist('POST', place, { body, key: idempotencyKey });
+      if (answer?.status !== 200) return;
+    }
+    await this.write(project, { path: '/products/batch/start?batches=2', value });
+  }
+
+  async read(project: number): Promise<void> {
+    const begunAt = performance.now();
+    const path = `/product-service/products-by-sku?projectId=${project}`;
+    const answer = await this.ask('POST', path, { body: { identifiers: PRODUCTS } });
+    if (answer?.status !== 200) return;
+    const names = new Map(
+      answer.body.products.map((one: { identifier: string; name: string }) => [one.identifier, one.name]),
+    );
+    const values =
+      names.size === 0 ? [] : PRODUCTS.map((identifier) => `${names.get(identifier) ?? 'nothing'}`);
+    this.reads.push({ project, begunAt, endedAt: performance.now(), values });
+  }
+
+  /** At one that is open, or again at one that has ended. */
+  async look(): Promise<void> {
+    const written = this.writes.filter(({ taskIds }) => taskIds.length > 0);
+    const old = written[Math.floor(this.random() * written.length)];
+    const [open] = this.open;
+    const [taskId, project] = open && this.random() < 0.8 ? open : [old?.taskIds[0], old?.project];
+    if (taskId !== undefined && project !== undefined) await this.lookAt(taskId, project);
+  }
+
+  /** Once nothing fails any more: every accepted task ends, and every process shows what it made. */
+  async settle(projects: readonly number[]): Promise<void> {
+    const until = performance.now() + SETTLE_MS;
+    for (; this.open.size > 0 && performance.now() < until; await delay(100))
+      for (const [taskId, project] of [...this.open].slice(0, 20)) await this.lookAt(taskId, project);
+    for (let round = 0; round < 10; round += 1) for (const project of projects) await this.read(project);
+    for (const { taskIds, project } of this.writes.slice(-100))
+      for (const taskId of taskIds) await this.lookAt(taskId, project);
+  }
+
+  private async lookAt(taskId: string, project: number): Promise<void> {
+    const begunAt = performance.now();
+    const answer = await this.ask('GET', `/tasks/${taskId}`);
+    if (answer === undefined || answer.status === 503) return;
+    const { taskStatus, finishTime } = answer.body.task ?? {};
+    const status = taskStatus ?? `answered ${answer.status}`;
+    this.looks.push({ project, taskId, begunAt, endedAt: performance.now(), status });
+    if (finishTime) this.open.delete(taskId);
+  }
+
+  private async write(
+    project: number,
+    { path, value = '', body }: { path: string; value?: string; body?: (value: string) => object },
+  ): Promise<void> {
+    this.count += 1;
+    const named = value || `update ${this.count}`;
+    const key = `write ${this.count}`;
+    const place = `${path}${path.includes('?') ? '&' : '?'}projectId=${project}`;
+    const begunAt = performance.now();
+    const send = () => this.insist('POST', place, { body: body?.(named), key });
+    const answers = [await send()];
+    const endedAt = answers[0] === undefined ? Number.POSITIVE_INFINITY : performance.now();
+    // Whoever repeats a write gets the answer of the first.
+    if (answers[0]?.status === 200 && this.random() < 0.2) answers.push(await send());
+    const taskIds = answers.flatMap((answer) =>
+      answer?.status === 200 ? [(answer.body.data ?? answer.body).task.id as string] : [],
+    );
+    const outcome = answers[0] === undefined ? 'unknown' : answers[0].status === 200 ? 'accepted' : 'refused';
+    this.writes.push({ project, value: named, begunAt, endedAt, outcome, taskIds });
+    for (const taskId of taskIds) this.open.set(taskId, project);
+  }
+
+  /** Asks one process after another until one answers. @returns undefined when none did */
+  private async insist(method: string, path: string, call: { body?: object | undefined; key?: string }) {
+    for (; performance.now() < this.giveUpAt; await delay(20 + this.random() * 100)) {
+      const answer = await this.ask(method, path, call);
+      if (answer !== undefined && answer.status !== 503) return answer;
+    }
+    return undefined;
+  }
+
+  /** @returns undefined when the connection broke; some clients do not wait */
+  private async ask(
+    method: string,
+    path: string,
+    { body, key }: { body?: object | undefined; key?: string } = {},
+  ): Promise<Answer | undefined> {
+    const isHasty = key !== undefined && this.random() < 0.05;
+    try {
+      const response = await fetch(`${this.cluster.pick()?.address}${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${PROCESS_KEY}`,
+          ...(body && { 'content-type': 'application/json' }),
+          ...(key !== undefined && { 'idempotency-key': key }),
+        },
+        ...(body && { body: JSON.stringify(body) }),
+        signal: AbortSignal.timeout(isHasty ? 1 + Math.floor(this.random() * 40) : ANSWER_MS),
+      });
+      const answer = { status: response.status, body: await response.json() };
+      if (![200, 201, 400, 503].includes(answer.status))
+        this.surprises.push(`${method} ${path}: ${JSON.stringify(answer)}`.slice(0, 500));
+      return answer;
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+const productsOf = (identifiers: readonly string[], value: string) => ({
+  products: identifiers.map((identifier) => ({ identifier, name: value })),
+});
