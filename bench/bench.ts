@@ -29,6 +29,7 @@ import { postgresRelations } from './postgres/postgres-relations.ts';
 import { relations } from './relations/relations.ts';
 import { search } from './search/search.ts';
 import { hostile } from './service/hostile.ts';
+import { soak } from './service/soak.ts';
 import { describeMachine } from './support/machine.ts';
 import { watchOthers } from './support/machine-load.ts';
 import type { Bench, Measurement, Sizes } from './support/measurement.ts';
@@ -57,6 +58,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   channels,
   search,
   hostile,
+  soak,
   postgresIngest,
   postgresLookup,
   postgresRelations,
