@@ -30,6 +30,7 @@ import { postgresRelations } from './postgres/postgres-relations.ts';
 import { relations } from './relations/relations.ts';
 import { search } from './search/search.ts';
 import { hostile } from './service/hostile.ts';
+import { soak } from './service/soak.ts';
 import { describeMachine } from './support/machine.ts';
 import { watchOthers } from './support/machine-load.ts';
 import type { Bench, Measurement, Sizes } from './support/measurement.ts';
@@ -58,6 +59,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   channels,
   search,
   hostile,
+  soak,
   postgresIngest,
   postgresLookup,
   postgresRelations,

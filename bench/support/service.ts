@@ -9,6 +9,7 @@ export interface BenchService extends ServiceClient {
   readonly address: string;
   readonly key: string;
   readonly pid: number;
+  readonly dataDir: string;
   createProject(name: string): Promise<number>;
   stop(): Promise<void>;
 }
@@ -49,6 +50,7 @@ export async function startService(dataDir: string, settings: Settings = {}): Pr
     address,
     key: KEY,
     pid: Number(child.pid),
+    dataDir,
     async createProject(name) {
       const wanted = { name, projectGroupId: group.id, locale: 'en-GB' };
       return (await client.succeed<Created>('POST', '/management/projects', wanted)).id;
