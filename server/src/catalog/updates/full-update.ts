@@ -268,24 +268,20 @@ export class FullUpdates {
     if (state === 'failed') throw new ServiceError('full_update_batch_failed');
     const batches = await listBatches(this.parts.database, open);
     if (batches.every(({ productCount }) => productCount === 0)) throw new ServiceError('full_update_empty');
-    if (counts.batches !== undefined || counts.products !== undefined)
-      return refuseOtherCounts(batches, counts);
+    if ((counts.batches ?? counts.products) !== undefined) return refuseOtherCounts(batches, counts);
     if (state === 'in doubt') throw new ServiceError('full_update_in_doubt');
     await this.failedBatches.refuseSilence();
   }
 
   /** Called at the start. */
-  closeEnded(): Promise<void> {
-    return this.closing.closeEnded();
-  }
+  closeEnded = (): Promise<void> => this.closing.closeEnded();
 
   private findLatest(projectId: number): Promise<FullUpdate | undefined> {
     return findLatestFullUpdate(this.parts.database, { projectId, origin: ORIGIN });
   }
 
-  private async getOpen(projectId: number, wanted: number | undefined): Promise<FullUpdate> {
-    return chooseOpen(await this.findLatest(projectId), wanted);
-  }
+  private readonly getOpen = async (projectId: number, wanted: number | undefined) =>
+    chooseOpen(await this.findLatest(projectId), wanted);
 
   private readonly stageAll = (projectId: number, id: number) =>
     whileOpen(this.commits.complete(projectId, id), () => this.getOpen(projectId, id));

@@ -129,7 +129,7 @@ export class ProductUpdates {
   ): Promise<TaskAccepted> {
     if ((await this.isSettled(project.id)) && !(await this.parts.store.hasAny(project.id, identifiers))) {
       throw new ServiceError('no_known_identifier', {
-        details: identifiers.slice(0, 20).map(describeUnknown),
+        details: identifiers.slice(0, 20).map((one) => `${JSON.stringify(one)} is not known`),
       });
     }
     const payload = { identifiers, author };
@@ -288,8 +288,6 @@ export class ProductUpdates {
     this.parts.collectGarbage(projectId);
   }
 }
-
-const describeUnknown = (identifier: string) => `${JSON.stringify(identifier)} is not known`;
 
 function describeCounts(
   { created, changed, unchanged }: ChangeCounts,

@@ -26,7 +26,6 @@ export {
   PipelineParams,
   RunPage,
   RunQuery,
-  type SentPreview,
   TriggeredAnswer,
   UploadQuery,
 } from './pipeline-schemas.ts';
@@ -41,3 +40,4 @@ export {
   moveSchedule,
   removePipelinesOf,
 } from './pipeline-store.ts';
+export type { SentPreview } from './preview-schemas.ts';

@@ -13,7 +13,8 @@ import {
 import { checkSource, listMaskedMembers, type Source, unmaskSource } from '../sources/sources.ts';
 import type { PipelineDefinition, TriedDefinition, Trigger } from './pipeline.ts';
 import { checkSchedule } from './pipeline-schedule.ts';
-import type { SentPipeline, SentPreview } from './pipeline-schemas.ts';
+import type { SentPipeline } from './pipeline-schemas.ts';
+import type { SentPreview } from './preview-schemas.ts';
 
 const DEFAULT_MIN_SECONDS = 3_600;
 const DEFAULT_DELETE_PERCENT = 30;

@@ -25,11 +25,10 @@ import {
   PipelinePage,
   PipelineParams,
   SentPipeline,
-  SentPreview,
   WirePipeline,
-  WirePreview,
 } from './pipeline-schemas.ts';
 import type { PipelineKey } from './pipeline-store.ts';
+import { SentPreview, WirePreview } from './preview-schemas.ts';
 
 const config = { guard: 'management', access: 'manage' } as const;
 /** A mapping may name 2,000 attributes; a list holds many of them. */

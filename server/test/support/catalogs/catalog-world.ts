@@ -368,8 +368,8 @@ export class CatalogWorld {
       else model.set(identifier, product);
       assert.deepEqual(after.get(identifier), product && entry.rows.get(identifier), 'it is as it was');
     }
-    for (const [identifier, row] of before)
-      if (!entry.before.has(identifier)) assert.deepEqual(after.get(identifier), row, 'others stay');
+    const others = [...before].filter(([identifier]) => !entry.before.has(identifier));
+    for (const [identifier, row] of others) assert.deepEqual(after.get(identifier), row, 'others stay');
     const restored = [...entry.before].flatMap(([identifier, product]) =>
       product === undefined ? [] : (after.get(identifier) ?? []),
     );

@@ -11,7 +11,7 @@ import { ReportWriter } from '../report-writer.ts';
 import { scanBody } from './scan.ts';
 
 /** RELATA_TEST_BODIES says how many bodies the scan and the validator are compared on, RELATA_TEST_SEED repeats a run. */
-const BODIES = Number(process.env.RELATA_TEST_BODIES ?? 40_000);
+const BODIES = Number(process.env.RELATA_TEST_BODIES ?? 100_000);
 const SEED = Number(process.env.RELATA_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
 /** @returns what the validator, JSON.parse and a walk through the products make of a body; undefined when it is refused */
