@@ -577,7 +577,7 @@ test('what asks about a full update that another call discards meanwhile is told
           held.begun();
           await until;
           // What was staged of a discarded one goes soon after the answer.
-          return until ? [] : real.listStagedBatches(projectId, fullUpdateId);
+          return until !== undefined ? [] : real.listStagedBatches(projectId, fullUpdateId);
         },
       }),
     },
