@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { rows, run } from '../program.ts';
+import { sql } from '../sql-statement.ts';
 import { CatalogFile } from './catalog-files.ts';
 
 test('only what can be repeated is not synced when its transaction ends', (t) => {
@@ -20,4 +22,18 @@ test('only what can be repeated is not synced when its transaction ends', (t) =>
   };
   assert.throws(() => file.repeatable(fail), /a constraint/);
   assert.equal(file.transaction(readLevel), full);
+});
+
+test('a statement is done whatever row id the one before it left behind', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'relata-'));
+  const file = new CatalogFile(join(folder, '1.db'));
+  t.after(() => {
+    file.database.close();
+    rmSync(folder, { recursive: true });
+  });
+  file.database.exec('create table far (id integer primary key, name text)');
+  file.database.exec('insert into far (id) values (9007474132647941)');
+  file.prepare("update far set name = 'A'").run();
+  assert.equal(file.perform(run(sql`update far set name = 'B'`)), 1);
+  assert.deepEqual(file.perform(rows(sql`select name from far`)), [{ __proto__: null, name: 'B' }]);
 });

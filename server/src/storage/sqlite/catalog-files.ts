@@ -47,9 +47,13 @@ export class CatalogFile {
 
   /** @returns the statement, prepared at its first use. */
   prepare(sql: string): StatementSync {
-    const known = this.prepared.get(sql) ?? this.database.prepare(sql);
-    this.prepared.set(sql, known);
-    return known;
+    const known = this.prepared.get(sql);
+    if (known !== undefined) return known;
+    const made = this.database.prepare(sql);
+    // FTS5 leaves its own row ids behind as the last one, beyond 2^53: told as a number, any write after it would fail.
+    if (made.columns().length === 0) made.setReadBigInts(true);
+    this.prepared.set(sql, made);
+    return made;
   }
 
   private bind<Answer>(
