@@ -58,6 +58,7 @@ const lines = {
     'ontology',
     'products',
     'relations',
+    'suggestions',
     'pipelines',
     'channels',
     'updates',

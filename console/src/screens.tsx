@@ -30,6 +30,7 @@ const PROJECT_VIEWS: Readonly<Record<string, ComponentType>> = {
   ontology: load(() => import('./ontology/ontology.tsx'), 'OntologyView'),
   relations: load(() => import('./relations/relations.tsx'), 'Relations'),
   relation: load(() => import('./relations/relation.tsx'), 'RelationView'),
+  suggestions: load(() => import('./suggestions/suggestions.tsx'), 'Suggestions'),
   import: load(() => import('./pipelines/import.tsx'), 'Import'),
   pipelines: load(() => import('./pipelines/pipelines.tsx'), 'Pipelines'),
   pipeline: load(() => import('./pipelines/pipeline.tsx'), 'PipelineView'),

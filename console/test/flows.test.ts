@@ -201,7 +201,8 @@ test('of a two-way relation the conditions stand under the product they look at,
   await page.getByRole('button', { name: 'Explain' }).click();
   await page.getByText('the other way round').waitFor();
   const sides = page.locator('div', { has: page.locator('> h3') });
-  assert.match((await sides.filter({ hasText: 'Result' }).textContent()) ?? '', /one of DRILL-118-BLUE/);
+  const result = sides.filter({ has: page.getByRole('heading', { name: 'Result', exact: true }) });
+  assert.match((await result.textContent()) ?? '', /one of DRILL-118-BLUE/);
   const nested = sides.filter({ hasText: 'Requested product' });
   const said =
     /holdsone of these.*holdsone of DRILL-218-BLUE.*does not holdnot this.*holdsone of DRILL-218-BLUE/;

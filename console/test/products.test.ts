@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { makeExampleProject, shareConsole } from './harness.ts';
+import { makeExampleProject, shareConsole, untilBuilt } from './harness.ts';
+import { signInByKey } from './people.ts';
 
 test('products are narrowed by identifier and category, and found by name and attribute (§14.3)', async (t) => {
   const { enter, service } = await shareConsole(t);
@@ -37,4 +38,58 @@ test('what a change of an attribute would do is told before it is saved (§11.6)
   await page.getByLabel('Unit').fill('');
   await page.getByText('Become facts').first().waitFor();
   await page.getByRole('link', { name: 'BIT-3-10' }).first().waitFor();
+});
+
+test('what the data alone shows becomes a draft, or is dismissed for good (§17)', async (t) => {
+  const { enter, service } = await shareConsole(t);
+  const { relata } = service;
+  const group = await relata.projects.createGroup('Bicycles');
+  const { id } = await relata.projects.create({
+    name: 'Bicycles',
+    projectGroupId: group.id,
+    locale: 'en-GB',
+  });
+  const sizes = ['26 in', '28 in', '29 in', '27.5 in'];
+  const make = (kind: string, path: string, count: number) =>
+    Array.from({ length: count }, (_, at) => ({
+      identifier: `${kind}-${at}`,
+      name: `${kind} ${at}`,
+      categories: [{ path: ['Shop', path] }],
+      attributes: [
+        { key: 'Wheel size', value: sizes[at % 4] ?? '' },
+        { key: `${path} weight`, value: at === 7 ? 'light' : `${at} g` },
+      ],
+    }));
+  await relata.products.fullUpdate([...make('FRAME', 'Frames', 40), ...make('TYRE', 'Tyres', 40)], {
+    projectId: id,
+  });
+  await untilBuilt(relata, id);
+  const page = await enter(`#/projects/${id}/suggestions`);
+  const weight = page.locator('section', {
+    has: page.getByRole('heading', { name: /^Change Tyres weight/ }),
+  });
+  await weight.getByText('1 value to look at').waitFor();
+  await weight.getByRole('button', { name: 'Look at the effect …' }).click();
+  await page.getByRole('dialog').getByText('Become facts').first().waitFor();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('The ontology is saved').waitFor();
+  await weight.waitFor({ state: 'detached' });
+  const { value } = await relata.ontology.get(id);
+  assert.equal(value.attributes.find(({ name }) => name === 'Tyres weight')?.unitName, 'g');
+
+  const relation = page
+    .locator('section', { has: page.getByRole('heading', { name: /for (Tyres|Frames)$/ }) })
+    .first();
+  await relation.getByText('Wheel size is Wheel size').waitFor();
+  const other = page.locator('section', {
+    has: page.getByRole('heading', { name: /^Change Frames weight/ }),
+  });
+  await other.getByRole('button', { name: 'Dismiss' }).click();
+  await other.waitFor({ state: 'detached' });
+  await page.reload();
+  await signInByKey(page, service.key);
+  await relation.getByRole('link', { name: 'Make it a relation …' }).click();
+  await page.getByText('lead to something').waitFor();
+  await page.getByRole('button', { name: 'Create the relation' }).click();
+  await page.getByText('The relation is saved').waitFor();
 });

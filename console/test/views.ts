@@ -58,6 +58,7 @@ export async function listViews(relata: Relata, projectId: number): Promise<read
       open: (page) => page.getByText('lead to something').waitFor(),
     },
     { name: 'relation-new', address: `${project}/relations/new`, heading: 'New relation' },
+    { name: 'suggestions', address: `${project}/suggestions`, heading: 'Suggestions' },
     { name: 'import', address: `${project}/import`, heading: 'Import a file' },
     { name: 'pipelines', address: `${project}/pipelines`, heading: 'Pipelines' },
     {

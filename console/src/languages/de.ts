@@ -85,6 +85,7 @@ export const de: Readonly<Record<string, string>> = {
   'Add a passkey': 'Passkey hinzufügen',
   'Add a project group or project': 'Projektgruppe oder Projekt hinzufügen',
   'Add the field': 'Feld hinzufügen',
+  'Add {name} as an attribute: {kind}': '{name} als Attribut anlegen: {kind}',
   After: 'Nachher',
   'After changes of the catalog': 'Nach Änderungen des Katalogs',
   All: 'Alle',
@@ -166,6 +167,7 @@ export const de: Readonly<Record<string, string>> = {
   'Change the password': 'Passwort ändern',
   'Change these links': 'Diese Verknüpfungen ändern',
   'Change {name}': '{name} ändern',
+  'Change {name} from {before} to {kind}': '{name} von {before} auf {kind} ändern',
   'Change …': 'Ändern …',
   Changed: 'Geändert',
   'Changed meanwhile': 'Inzwischen geändert',
@@ -212,6 +214,8 @@ export const de: Readonly<Record<string, string>> = {
   'Copy these identifiers': 'Diese Kennungen kopieren',
   'Copy: {label}': 'Kopieren: {label}',
   'Count again': 'Neu zählen',
+  'Counted in a sample of {count, plural, one {# product} other {# products}}.':
+    'Gezählt in einer Stichprobe von {count, plural, one {# Produkt} other {# Produkten}}.',
   'Counting the effect …': 'Auswirkung wird gezählt …',
   'Counting …': 'Wird gezählt …',
   Counts: 'Ergebnis',
@@ -446,8 +450,10 @@ export const de: Readonly<Record<string, string>> = {
   Locale: 'Locale',
   Log: 'Protokoll',
   'Log and report': 'Protokoll und Bericht',
+  'Look at the effect …': 'Wirkung ansehen …',
   'Main image': 'Hauptbild',
   'Make another owner link': 'Einen neuen Inhaber-Link erstellen',
+  'Make it a relation …': 'Als Beziehung anlegen …',
   Manual: 'Manuell',
   Mapping: 'Zuordnung',
   Match: 'Übereinstimmung',
@@ -458,6 +464,7 @@ export const de: Readonly<Record<string, string>> = {
     'Minute, Stunde, Tag des Monats, Monat, Wochentag.',
   Mode: 'Modus',
   Monday: 'Montag',
+  'Most frequent values:': 'Häufigste Werte:',
   NDJSON: 'NDJSON',
   Name: 'Name',
   'Name contains': 'Name enthält',
@@ -534,6 +541,8 @@ export const de: Readonly<Record<string, string>> = {
     'Noch nichts veröffentlicht: Die URL antwortet bis zur ersten Erstellung mit 404.',
   'Nothing is stored before you import it.': 'Gespeichert wird erst, wenn Sie importieren.',
   'Nothing read yet': 'Noch nichts gelesen',
+  'Nothing to suggest': 'Keine Vorschläge',
+  'Nothing was dismissed': 'Nichts wurde verworfen',
   'Nothing was sent yet': 'Noch nichts gesendet',
   'Nothing yet.': 'Noch nichts.',
   'Nothing: every product of one side is related to every product of the other.':
@@ -622,6 +631,8 @@ export const de: Readonly<Record<string, string>> = {
   'Relation build': 'Aufbau einer Beziehung',
   Relations: 'Beziehungen',
   'Relations that use it: {relations}': 'Beziehungen, die es verwenden: {relations}',
+  'Relations, types and duplicates are looked for anew when the catalog changes.':
+    'Beziehungen, Typen und Dubletten werden neu gesucht, wenn sich der Katalog ändert.',
   Remove: 'Entfernen',
   'Remove the attribute': 'Attribut entfernen',
   'Remove the attribute …': 'Attribut entfernen …',
@@ -717,6 +728,7 @@ export const de: Readonly<Record<string, string>> = {
   'Show next': 'Nächste anzeigen',
   'Show older ones': 'Ältere anzeigen',
   'Show previous': 'Vorherige anzeigen',
+  'Show what was dismissed': 'Verworfenes zeigen',
   'Sign in': 'Anmelden',
   'Sign in again': 'Erneut anmelden',
   'Sign in if you have used it. Otherwise ask an owner to invite you again.':
@@ -760,10 +772,12 @@ export const de: Readonly<Record<string, string>> = {
   'Stored values are never shown. Leave *** to keep a value.':
     'Gespeicherte Werte werden nie angezeigt. Lassen Sie *** stehen, um einen Wert zu behalten.',
   Substitutes: 'Ersatz',
+  'Suggest it again': 'Wieder vorschlagen',
   'Suggested from the names and values of the columns. Change what is wrong.':
     'Vorgeschlagen nach den Namen und Werten der Spalten. Ändern Sie, was nicht stimmt.',
   'Suggested from the ontology: each build takes the attributes that there are then. When you change a field, the mapping stays as it is here.':
     'Aus der Ontologie vorgeschlagen: Jede Erstellung nimmt die Attribute, die es dann gibt. Wenn Sie ein Feld ändern, bleibt die Zuordnung so, wie sie hier steht.',
+  Suggestions: 'Vorschläge',
   Sunday: 'Sonntag',
   'Switch off': 'Ausschalten',
   'Switch on': 'Einschalten',
@@ -910,6 +924,7 @@ export const de: Readonly<Record<string, string>> = {
   'Value of the key': 'Wert des Schlüssels',
   'Value of {name}': 'Wert von {name}',
   Values: 'Werte',
+  'Values that only one of them has': 'Werte, die nur eines von beiden hat',
   'Values that remain facts': 'Werte, die Fakten bleiben',
   Variant: 'Variante',
   Waiting: 'Wartet',
@@ -927,6 +942,8 @@ export const de: Readonly<Record<string, string>> = {
   'What it has published is deleted too, and its URL ends.':
     'Auch das Veröffentlichte wird gelöscht, und die URL gilt nicht mehr.',
   'What must match': 'Was übereinstimmen muss',
+  'What the data alone shows. Nothing changes before you have looked at it.':
+    'Was die Daten allein zeigen. Nichts ändert sich, bevor Sie es angesehen haben.',
   'What to do': 'Aktion',
   'What would have to change': 'Was sich ändern müsste',
   When: 'Wann',
@@ -948,6 +965,8 @@ export const de: Readonly<Record<string, string>> = {
   'Works for another 7 days': 'Gilt noch 7 Tage',
   'Works for another day': 'Gilt noch einen Tag',
   'Works for another hour': 'Gilt noch eine Stunde',
+  'Would make a fact': 'Ergäben einen Fakt',
+  'Would make no fact': 'Ergäben keinen Fakt',
   XML: 'XML',
   'You are invited as {email}, {role}.': 'Sie sind eingeladen als {email}, {role}.',
   'You are the first user. The owner manages everything, including other users.':
@@ -1275,6 +1294,8 @@ export const de: Readonly<Record<string, string>> = {
   '{count, plural, one {# row} other {# rows}}': '{count, plural, one {# Zeile} other {# Zeilen}}',
   '{count, plural, one {# thing} other {# things}} missing':
     '{count, plural, one {# Bedingung fehlt} other {# Bedingungen fehlen}}',
+  '{count, plural, one {# value} other {# values}} to look at.':
+    '{count, plural, one {# Wert} other {# Werte}} anzusehen.',
   '{count, plural, one {The last commit or deletion is kept and can be undone.} other {The last # commits and deletions are kept and can be undone.}}':
     '{count, plural, one {Die letzte Übernahme oder Löschung wird aufbewahrt und lässt sich rückgängig machen.} other {Die letzten # Übernahmen und Löschungen werden aufbewahrt und lassen sich rückgängig machen.}}',
   '{count, plural, one {The last commit or deletion is kept} other {The last # commits and deletions are kept}} for {days, plural, one {# day} other {# days}} and can be undone.':
@@ -1292,6 +1313,9 @@ export const de: Readonly<Record<string, string>> = {
   '{count} of {all} looked at': '{count} von {all} betrachtet',
   '{created} made, {changed} changed, {deleted} deleted':
     '{created} erstellt, {changed} geändert, {deleted} gelöscht',
+  '{dropped} and {kept} look like one attribute': '{dropped} und {kept} sehen nach einem Attribut aus',
+  '{dropped} has {droppedCount, plural, one {# product} other {# products}}, {kept} has {keptCount, plural, one {# product} other {# products}}, and {both, plural, one {# has} other {# have}} both. {shared} of {values} values of {dropped} are values of {kept} too.':
+    '{dropped} haben {droppedCount, plural, one {# Produkt} other {# Produkte}}, {kept} haben {keptCount, plural, one {# Produkt} other {# Produkte}}, beides {both, plural, one {hat #} other {haben #}}. {shared} von {values} Werten von {dropped} sind auch Werte von {kept}.',
   '{email} <quiet>as {role}, ends</quiet> {when}': '{email} <quiet>als {role}, endet</quiet> {when}',
   '{field} from {column}: {reason}': '{field} aus {column}: {reason}',
   '{field}: {reason}': '{field}: {reason}',
@@ -1341,7 +1365,12 @@ export const de: Readonly<Record<string, string>> = {
     '{rows} geladen, so viele wie eine Seite fasst; weitere folgen',
   '{rows} loaded, more follow as you scroll': '{rows} geladen, beim Scrollen folgen weitere',
   '{share} lead to something': '{share} führen zu etwas',
+  '{share} of {count} products of {category} would have results, {each} each on average.':
+    '{share} von {count} Produkten in {category} hätten Ergebnisse, im Mittel je {each}.',
+  '{share} of {values} values fit, on {products, plural, one {# product} other {# products}}.':
+    '{share} von {values} Werten passen, bei {products, plural, one {# Produkt} other {# Produkten}}.',
   '{status} in {ms, number} ms': '{status} in {ms, number} ms',
+  '{target} for {source}': '{target} zu {source}',
   '{type, select, user {user} key {key} other {command}}':
     '{type, select, user {Benutzer} key {Schlüssel} other {Befehl}}',
   '{type} in {unit}': '{type} in {unit}',

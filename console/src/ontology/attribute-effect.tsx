@@ -29,7 +29,7 @@ export function AttributeEffect({ before, after }: { before: Attribute; after: A
   return <Effect effect={effect.data} />;
 }
 
-function Effect({ effect }: { effect: EffectAnswer }) {
+export function Effect({ effect }: { effect: EffectAnswer }) {
   const { kept, gained, lost, sampled, sampledProducts } = effect;
   return (
     <div className="stack" aria-live="polite">

@@ -26,6 +26,7 @@ const projectEntries = (id: string): readonly Entry[] => [
   ['products', t('Products'), 'projects', id, 'products'],
   ['ontology', t('Ontology'), 'projects', id, 'ontology'],
   ['relations', t('Relations'), 'projects', id, 'relations'],
+  ['suggestions', t('Suggestions'), 'projects', id, 'suggestions'],
   ['pipelines', t('Pipelines'), 'projects', id, 'pipelines'],
   ['channels', t('Channels'), 'projects', id, 'channels'],
   ['updates', t('Updates'), 'projects', id, 'updates'],

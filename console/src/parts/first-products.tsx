@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
-import { handFile } from '../state/handed-file.ts';
+import { droppedFile } from '../state/handover.ts';
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo } from '../state/route.ts';
 import { useRelata, useRights, useSession } from '../state/session.tsx';
@@ -20,7 +20,7 @@ export function FirstProducts() {
   const { canChange } = useRights();
   useArrival(project.id);
   const open = (file: File) => {
-    handFile(file);
+    droppedFile.give(file);
     goTo(linkTo('projects', project.id, 'import'));
   };
   return (

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { FileDrop } from '../parts/file-drop.tsx';
 import { Card, ErrorNote, Loading, Page, Renewed } from '../parts/page.tsx';
-import { takeFile } from '../state/handed-file.ts';
+import { droppedFile } from '../state/handover.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { ImportButton } from './import-button.tsx';
@@ -16,7 +16,7 @@ import { readFile } from './sent-file.ts';
 /** A file becomes the catalog: looked at first, and imported with one button. */
 export function Import() {
   const project = useProject();
-  const [handed] = useState(takeFile);
+  const [handed] = useState(droppedFile.take);
   const [file, setFile] = useState(handed);
   return (
     <Page

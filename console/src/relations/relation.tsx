@@ -1,5 +1,6 @@
 import type { Relation, RelationDefinition, Tagged } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { Button, CopyButton } from '../parts/button.tsx';
@@ -8,6 +9,7 @@ import { type Draft, Meanwhile, useDraft } from '../parts/forms/draft.tsx';
 import { useSaving } from '../parts/forms/saving.ts';
 import { Answer, ErrorNote, Page } from '../parts/page.tsx';
 import type { PartNames } from '../rules/changes.ts';
+import { draftedRelation } from '../state/handover.ts';
 import { MistakesContext, readMistakes } from '../state/mistakes.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo, useRoute } from '../state/route.ts';
@@ -65,7 +67,8 @@ export function RelationView() {
 function Builder({ stored }: { stored: Tagged<Relation> | undefined }) {
   const project = useProject();
   const { canChange } = useRights();
-  const edited = useDraft<RelationDefinition>(stored, EMPTY, nameParts());
+  const [empty] = useState(() => (stored === undefined ? draftedRelation.take() : undefined) ?? EMPTY);
+  const edited = useDraft<RelationDefinition>(stored, empty, nameParts());
   const { draft, change } = edited;
   const { save, error, isBusy } = useSave(stored?.value.id, edited);
   const relation = stored?.value;

@@ -22,6 +22,8 @@ export class CatalogModel {
   readonly keptCommits: number;
   catalog: ModelCatalog = new Map();
   private undo: readonly Before[] = [];
+  /** The first commit with a colour makes it an attribute: what had one before is changed by its fact. */
+  private hasFacts = false;
 
   constructor(keptCommits: number) {
     this.keptCommits = keptCommits;
@@ -32,7 +34,11 @@ export class CatalogModel {
     if (change.kind === 'restore') return this.restore();
     const next = describeAfter(this.catalog, change);
     const isKept = change.kind === 'commit' || (change.kind === 'delete' && next.size < this.catalog.size);
-    if (isKept) this.undo = [...this.undo, describeBefore(this.catalog, next)].slice(-this.keptCommits);
+    const gainsFacts = change.kind === 'commit' && !this.hasFacts;
+    if (isKept)
+      this.undo = [...this.undo, describeBefore(this.catalog, next, gainsFacts)].slice(-this.keptCommits);
+    this.hasFacts ||=
+      change.kind === 'commit' && [...next.values()].some(({ colour }) => colour !== undefined);
     this.catalog = next;
     return 'FINISHED';
   }
@@ -42,6 +48,7 @@ export class CatalogModel {
     const copy = new CatalogModel(this.keptCommits);
     copy.catalog = this.catalog;
     copy.undo = this.undo;
+    copy.hasFacts = this.hasFacts;
     return copy;
   }
 
@@ -79,10 +86,12 @@ function describeAfter(old: ModelCatalog, change: Exclude<Change, { kind: 'resto
   }
 }
 
-function describeBefore(old: ModelCatalog, next: ModelCatalog): Before {
+/** `gainsFacts`: a product with a colour is changed although it is the same. Source: docs/interface.md §4.5 rule 2. */
+function describeBefore(old: ModelCatalog, next: ModelCatalog, gainsFacts: boolean): Before {
   const before = new Map<string, ModelProduct | undefined>();
   for (const identifier of new Set([...old.keys(), ...next.keys()])) {
-    if (!isSame(old.get(identifier), next.get(identifier))) before.set(identifier, old.get(identifier));
+    const [was, is] = [old.get(identifier), next.get(identifier)];
+    if (!isSame(was, is) || (gainsFacts && is?.colour !== undefined)) before.set(identifier, was);
   }
   return before;
 }
