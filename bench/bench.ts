@@ -29,6 +29,7 @@ import { postgresProcesses } from './postgres/postgres-processes.ts';
 import { postgresRelations } from './postgres/postgres-relations.ts';
 import { relations } from './relations/relations.ts';
 import { search } from './search/search.ts';
+import { crashes } from './service/crashes.ts';
 import { hostile } from './service/hostile.ts';
 import { soak } from './service/soak.ts';
 import { describeMachine } from './support/machine.ts';
@@ -60,6 +61,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   search,
   hostile,
   soak,
+  crashes,
   postgresIngest,
   postgresLookup,
   postgresRelations,
