@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Console, makeExamplePipeline, makeExampleProject, startConsole } from './harness.ts';
+import {
+  type Console,
+  findBarriers,
+  makeExamplePipeline,
+  makeExampleProject,
+  startConsole,
+} from './harness.ts';
 import { enterAsOwner, fill } from './people.ts';
 
 test('the console as its users expect it to be', async (t) => {
@@ -35,6 +41,7 @@ test('the console as its users expect it to be', async (t) => {
   await t.test('nothing is refused where no full update is open (§4.4 rule 32)', lookAtUpdates(given, id));
   await t.test('what is missing is told in words, at its field (§7.4)', tellAtField(given, id));
   await t.test('/ goes to the search of a list', searchBySlash(given, id));
+  await t.test('Ctrl-K goes to a page, a relation or a product by a few letters', findByLetters(given, id));
   await t.test('a deletion is undone in its notice (§4.5)', undoDeletion(given, id));
 });
 
@@ -214,6 +221,30 @@ const tellAtField =
     await page.getByText('mapping › identifier: is missing').waitFor();
     const field = page.getByLabel('Identifier', { exact: true });
     await field.and(page.locator('[aria-invalid="true"]')).waitFor();
+  };
+
+const findByLetters =
+  ({ enter }: Console, id: number) =>
+  async () => {
+    const page = await enter(`#/projects/${id}`);
+    const find = async (words: string, name: string | RegExp) => {
+      await page.keyboard.press('Control+k');
+      await page.getByRole('combobox', { name: 'Project, page, relation or product' }).fill(words);
+      await page.getByRole('option', { name }).first().waitFor();
+    };
+    await find('bits for', 'Bits for this drill');
+    assert.deepEqual(await findBarriers(page), []);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Bits for this drill' }).waitFor();
+    await find('hexagon 8', /BIT-2-08/);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: /^Drill bit 8 mm/ }).waitFor();
+    await find('o', /Products/);
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Escape');
+    await page
+      .getByRole('combobox', { name: 'Project, page, relation or product' })
+      .waitFor({ state: 'detached' });
   };
 
 const searchBySlash =

@@ -243,6 +243,7 @@ export const de: Readonly<Record<string, string>> = {
   Created: 'Erstellt',
   'Creates a new value with the same scope, access and limit.':
     'Erstellt einen neuen Wert mit demselben Geltungsbereich, Zugriff und Limit.',
+  'Ctrl K': 'Strg K',
   'Current password': 'Aktuelles Passwort',
   Dark: 'Dunkel',
   'Days for which they can be undone': 'Tage, für die das möglich ist',
@@ -335,6 +336,7 @@ export const de: Readonly<Record<string, string>> = {
   'For developers': 'Für Entwickler',
   Format: 'Format',
   'Former secret': 'Früheres Geheimnis',
+  Found: 'Gefunden',
   Friday: 'Freitag',
   From: 'Von',
   'From these products': 'Von diesen Produkten',
@@ -342,6 +344,7 @@ export const de: Readonly<Record<string, string>> = {
   'Full: the file is the whole catalog': 'Vollständig: Die Datei ist der ganze Katalog',
   'Go to sign-in': 'Zur Anmeldung',
   'Go to the overview': 'Zur Übersicht',
+  'Go to …': 'Gehe zu …',
   'Google Merchant': 'Google Merchant',
   'Google Merchant Center': 'Google Merchant Center',
   Group: 'Gruppe',
@@ -486,6 +489,7 @@ export const de: Readonly<Record<string, string>> = {
   'New key': 'Neuer Schlüssel',
   'New keys in a full update': 'Neue Schlüssel in einer vollständigen Aktualisierung',
   'New password': 'Neues Passwort',
+  'New pipeline': 'Neue Pipeline',
   'New project': 'Neues Projekt',
   'New relation': 'Neue Beziehung',
   'New {what}': '{what, select, relation {Neue Beziehung} pipeline {Neue Pipeline} other {Neuer Kanal}}',
@@ -537,6 +541,7 @@ export const de: Readonly<Record<string, string>> = {
   'None: the shop uses its own name for the relation.':
     'Keine: Der Shop verwendet seinen eigenen Namen für die Beziehung.',
   'Not packed': 'Nicht gepackt',
+  'Nothing has these words.': 'Nichts enthält diese Wörter.',
   'Nothing is published yet: the URL answers 404 until the first build.':
     'Noch nichts veröffentlicht: Die URL antwortet bis zur ersten Erstellung mit 404.',
   'Nothing is stored before you import it.': 'Gespeichert wird erst, wenn Sie importieren.',
@@ -608,6 +613,7 @@ export const de: Readonly<Record<string, string>> = {
   Project: 'Projekt',
   'Project group': 'Projektgruppe',
   'Project {id}': 'Projekt {id}',
+  'Project, page, relation or product': 'Projekt, Seite, Beziehung oder Produkt',
   Projects: 'Projekte',
   'Projects of one shop usually share a group.': 'Projekte eines Shops haben meist eine gemeinsame Gruppe.',
   Published: 'Veröffentlicht',

@@ -1,5 +1,5 @@
 import { Dialog } from '@base-ui/react/dialog';
-import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
 import { t } from '../languages/text.ts';
 import mark from '../mark.svg';
 import { useProjects } from '../state/project.ts';
@@ -7,37 +7,19 @@ import { linkTo, useRoute } from '../state/route.ts';
 import { useSession } from '../state/session.tsx';
 import { type Theme, useTheme } from '../state/theme.ts';
 import { Button, IconButton } from './button.tsx';
-import { Icon, type IconName } from './icon.tsx';
+import { Finder } from './finder.tsx';
+import { Icon } from './icon.tsx';
 import { keepFocus } from './keep-focus.ts';
 import { LanguageField } from './language-field.tsx';
 import { Menu } from './menu.tsx';
+import { listAccountPlaces, listProjectPlaces, type Place } from './places.ts';
 import { useTell } from './toasts.tsx';
-
-type Entry = readonly [icon: IconName, words: string, ...place: (string | number)[]];
-
-const listAccountEntries = (): readonly Entry[] => [
-  ['overview', t('Overview')],
-  ['projects', t('Projects'), 'projects'],
-  ['log', t('Audit log'), 'audit-log'],
-];
-
-const projectEntries = (id: string): readonly Entry[] => [
-  ['start', t('Start'), 'projects', id],
-  ['products', t('Products'), 'projects', id, 'products'],
-  ['ontology', t('Ontology'), 'projects', id, 'ontology'],
-  ['relations', t('Relations'), 'projects', id, 'relations'],
-  ['suggestions', t('Suggestions'), 'projects', id, 'suggestions'],
-  ['pipelines', t('Pipelines'), 'projects', id, 'pipelines'],
-  ['channels', t('Channels'), 'projects', id, 'channels'],
-  ['updates', t('Updates'), 'projects', id, 'updates'],
-  ['events', t('Events'), 'projects', id, 'events'],
-  ['key', t('API access'), 'projects', id, 'api-access'],
-  ['settings', t('Settings'), 'projects', id, 'settings'],
-];
 
 /** Navigation and content; the same for every view of somebody who is signed in. */
 export function AppShell({ children }: { children: ReactNode }) {
   const [isOpen, setOpen] = useState(false);
+  const [isFinding, setFinding] = useState(false);
+  const find = useCallback(() => setFinding(true), []);
   const main = useRef<HTMLElement>(null);
   useEffect(() => (main.current ? keepFocus(main.current) : undefined), []);
   useSlash();
@@ -52,7 +34,7 @@ export function AppShell({ children }: { children: ReactNode }) {
       </header>
       <div className="app-shell">
         <aside aria-label={t('Navigation')}>
-          <Side />
+          <Side onFind={find} />
         </aside>
         <main ref={main} id="main" className="main" tabIndex={-1}>
           {children}
@@ -62,10 +44,17 @@ export function AppShell({ children }: { children: ReactNode }) {
         <Dialog.Portal>
           <Dialog.Backdrop className="backdrop" />
           <Dialog.Popup className="drawer" aria-label={t('Navigation')}>
-            <Side onLeave={() => setOpen(false)} />
+            <Side
+              onLeave={() => setOpen(false)}
+              onFind={() => {
+                setOpen(false);
+                find();
+              }}
+            />
           </Dialog.Popup>
         </Dialog.Portal>
       </Dialog.Root>
+      <Finder isOpen={isFinding} onOpen={find} onClose={() => setFinding(false)} />
     </>
   );
 }
@@ -96,15 +85,13 @@ function Brand() {
   );
 }
 
-function Side({ onLeave }: { onLeave?: () => void }) {
+function Side({ onLeave, onFind }: { onLeave?: () => void; onFind(): void }) {
   const { parts } = useRoute();
   const { who } = useSession();
   const [first, id] = parts;
   const isProject = first === 'projects' && id !== undefined && id !== 'new';
-  const account: readonly Entry[] =
-    who?.kind === 'user'
-      ? [...listAccountEntries(), ['users', t('Account'), 'account']]
-      : listAccountEntries();
+  const account: readonly Place[] =
+    who?.kind === 'user' ? [...listAccountPlaces(), ['users', t('Account'), 'account']] : listAccountPlaces();
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions lint/a11y/useKeyWithClickEvents: links inside close the drawer
     <div
@@ -112,6 +99,9 @@ function Side({ onLeave }: { onLeave?: () => void }) {
       onClick={(event) => event.target instanceof Element && event.target.closest('a') && onLeave?.()}
     >
       <Brand />
+      <Button icon="search" look="quiet" onClick={onFind}>
+        {t('Go to …')} <kbd className="soft small">{t('Ctrl K')}</kbd>
+      </Button>
       <nav className="nav" aria-label={t('Account')}>
         {account.map((entry) => (
           <NavLink key={entry[1]} entry={entry} />
@@ -144,14 +134,14 @@ function ProjectNav({ id }: { id: string }) {
           />
         )}
       </div>
-      {projectEntries(id).map((entry) => (
+      {listProjectPlaces(id).map((entry) => (
         <NavLink key={entry[1]} entry={entry} />
       ))}
     </nav>
   );
 }
 
-function NavLink({ entry: [icon, words, ...place] }: { entry: Entry }) {
+function NavLink({ entry: [icon, words, ...place] }: { entry: Place }) {
   const { parts } = useRoute();
   // The list of projects is not where one of them is.
   const isExact = place.length < 3;

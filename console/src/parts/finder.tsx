@@ -1,0 +1,160 @@
+import { useQuery } from '@tanstack/react-query';
+import { type KeyboardEvent, useEffect, useId, useState } from 'react';
+import { t } from '../languages/text.ts';
+import { useProjects } from '../state/project.ts';
+import { goTo, linkTo, useRoute } from '../state/route.ts';
+import { useRelata, useRights } from '../state/session.tsx';
+import { useSettled } from '../state/settled.ts';
+import { Dialog } from './dialog.tsx';
+import { Icon, type IconName } from './icon.tsx';
+import { listAccountPlaces, listActions, listProjectPlaces, type Place } from './places.ts';
+
+interface Found {
+  readonly icon: IconName;
+  readonly words: string;
+  /** What it is, or where. */
+  readonly about: string;
+  readonly href: string;
+}
+
+const MOST = 12;
+const PRODUCTS = 6;
+const REST_MS = 200;
+
+/** Ctrl-K, or Cmd-K: goes to any project, page, relation or product by a few letters of it. */
+export function Finder({ isOpen, onOpen, onClose }: { isOpen: boolean; onOpen(): void; onClose(): void }) {
+  useEffect(() => {
+    const listen = (event: globalThis.KeyboardEvent) => {
+      const { key, ctrlKey, metaKey, altKey, shiftKey } = event;
+      if (key.toLowerCase() !== 'k' || !(ctrlKey || metaKey) || altKey || shiftKey) return;
+      event.preventDefault();
+      onOpen();
+    };
+    addEventListener('keydown', listen);
+    return () => removeEventListener('keydown', listen);
+  }, [onOpen]);
+  return (
+    <Dialog title={t('Go to …')} isOpen={isOpen} onClose={onClose}>
+      <Search onClose={onClose} />
+    </Dialog>
+  );
+}
+
+function Search({ onClose }: { onClose(): void }) {
+  const id = useId();
+  const [words, setWords] = useState('');
+  const [wanted, setWanted] = useState(0);
+  const found = useFound(words);
+  const at = Math.min(wanted, found.length - 1);
+  const open = ({ href }: Found) => {
+    onClose();
+    goTo(href);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const chosen = found[at];
+    if (step === undefined && (event.key !== 'Enter' || chosen === undefined)) return;
+    event.preventDefault();
+    if (step === undefined) return chosen && open(chosen);
+    setWanted(Math.max(0, Math.min(found.length - 1, at + step)));
+  };
+  return (
+    <div className="stack">
+      <input
+        className="input"
+        role="combobox"
+        aria-label={t('Project, page, relation or product')}
+        aria-expanded="true"
+        aria-autocomplete="list"
+        aria-controls={id}
+        aria-activedescendant={found[at] && `${id}-${at}`}
+        value={words}
+        onKeyDown={onKeyDown}
+        onChange={({ target }) => {
+          setWords(target.value);
+          setWanted(0);
+        }}
+      />
+      <div role="listbox" id={id} aria-label={t('Found')}>
+        {found.map((one, place) => (
+          // The keyboard chooses by the field above.
+          <a
+            key={`${one.href} ${one.about}`}
+            id={`${id}-${place}`}
+            className="menu-item found"
+            role="option"
+            tabIndex={-1}
+            aria-selected={place === at}
+            data-highlighted={place === at ? '' : undefined}
+            href={one.href}
+            onClick={onClose}
+          >
+            <Icon name={one.icon} />
+            <span className="cut">{one.words}</span>
+            <span className="soft small">{one.about}</span>
+          </a>
+        ))}
+      </div>
+      {found.length === 0 && <p className="soft">{t('Nothing has these words.')}</p>}
+    </div>
+  );
+}
+
+/** @returns what has all of the words in its name, pages first; products by the search of the service */
+function useFound(words: string): readonly Found[] {
+  const { parts } = useRoute();
+  const { canChange } = useRights();
+  const { data: projects = [] } = useProjects();
+  const id =
+    parts[0] === 'projects' && projects.some((one) => String(one.id) === parts[1]) ? parts[1] : undefined;
+  const inProject = useInProject(id, words);
+  const named = projects.map(({ id: projectId, name }) => ({
+    ...{ icon: 'projects' as const, words: name, about: t('Project') },
+    href: linkTo('projects', projectId),
+  }));
+  const toFound =
+    (about: string) =>
+    ([icon, name, ...place]: Place): Found => ({ icon, words: name, about, href: linkTo(...place) });
+  const here = projects.find((one) => String(one.id) === id)?.name ?? '';
+  const listed = [
+    ...(id === undefined ? [] : listProjectPlaces(id).map(toFound(here))),
+    ...(id === undefined || !canChange ? [] : listActions(id).map(toFound(here))),
+    ...inProject.relations,
+    ...listAccountPlaces().map(toFound('')),
+    ...named,
+  ];
+  const wanted = words.toLowerCase().split(/\s+/);
+  const fitting = listed.filter((one) => wanted.every((word) => one.words.toLowerCase().includes(word)));
+  return [...fitting.slice(0, MOST), ...inProject.products];
+}
+
+function useInProject(
+  id: string | undefined,
+  words: string,
+): Record<'relations' | 'products', readonly Found[]> {
+  const relata = useRelata();
+  const projectId = Number(id);
+  const q = useSettled(words.trim(), REST_MS);
+  const { data: relations = [] } = useQuery({
+    queryKey: ['relations', projectId],
+    queryFn: ({ signal }) => relata.relations.list(projectId, { signal }),
+    enabled: id !== undefined,
+  });
+  const { data: products = [] } = useQuery({
+    queryKey: ['found-products', projectId, q],
+    queryFn: async ({ signal }) =>
+      (await relata.products.findManaged(projectId, { limit: PRODUCTS, q }, { signal })).items,
+    enabled: id !== undefined && q !== '',
+    retry: false,
+  });
+  return {
+    relations: relations.map(({ id: relationId, name }) => ({
+      ...{ icon: 'relations' as const, words: name, about: t('Relation') },
+      href: linkTo('projects', projectId, 'relations', relationId),
+    })),
+    products: products.map(({ identifier, name }) => ({
+      ...{ icon: 'products' as const, words: name, about: identifier },
+      href: linkTo('projects', projectId, 'products', identifier),
+    })),
+  };
+}
