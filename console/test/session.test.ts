@@ -29,6 +29,7 @@ test('the first owner comes by the link, invites an editor, and everybody signs 
   await editor.getByRole('link', { name: 'Create the first project' }).click();
   await fill(editor, { Name: 'Shop DE' });
   await editor.getByRole('button', { name: 'Create the project' }).click();
+  await editor.getByText('For developers').click();
   await editor.getByRole('button', { name: 'Create a key and use it in' }).click();
   await editor.getByText('shown only now').waitFor();
   await editor.getByRole('button', { name: 'Load example products' }).click();

@@ -91,5 +91,6 @@ test('test files that read the real catalog are found, for the pass without it',
     'test/catalog/real-catalog.test.ts',
     'test/pipelines/pipeline-catalog.test.ts',
     'test/relations/relations-oracle.test.ts',
+    'test/suggestions/suggestion-rules.test.ts',
   ]);
 });

@@ -19,12 +19,12 @@ import {
   findLatestFullUpdate,
   listBatches,
   openFullUpdate,
-  wasGivenUpSince,
 } from './full-update-store.ts';
 import {
   type AcceptedCounts,
   chooseOpen,
   describeOpen,
+  findStarted,
   giveUp,
   refuseOtherCounts,
   whileOpen,
@@ -194,20 +194,17 @@ export class FullUpdates {
     return open.id;
   }
 
-  async preview(projectId: number, fullUpdateId: number | undefined): Promise<Difference> {
-    const { id } = await this.getOpen(projectId, fullUpdateId);
-    await this.stageAll(projectId, id);
-    return this.parts.store.compareStaged(projectId, id, true);
-  }
+  preview = (projectId: number, wanted: number | undefined): Promise<Difference> =>
+    this.readStaged(projectId, wanted, (id) => this.parts.store.compareStaged(projectId, id, true));
 
   /** Products that a commit would delete, by identifier. @throws full_update_missing, full_update_other */
   async listDeleted(
     projectId: number,
     { wanted, after, limit }: { wanted: number | undefined; after: string; limit: number },
   ): Promise<readonly ListedRow[]> {
-    const { id: fullUpdateId } = await this.getOpen(projectId, wanted);
-    await this.stageAll(projectId, fullUpdateId);
-    return this.parts.store.listDeleted(projectId, { fullUpdateId, after, limit });
+    return this.readStaged(projectId, wanted, (fullUpdateId) =>
+      this.parts.store.listDeleted(projectId, { fullUpdateId, after, limit }),
+    );
   }
 
   /** @throws full_update_missing, _other, _started, _empty, _batch_failed, _in_doubt, _incomplete, delete_guard, … */
@@ -227,7 +224,8 @@ export class FullUpdates {
     const { tasks } = this.parts;
     const latest = await this.findLatest(project.id);
     const isNamed = fullUpdateId === undefined || fullUpdateId === latest?.id;
-    if (latest?.commitTaskId !== undefined && isNamed) return this.findStarted(latest, latest.commitTaskId);
+    if (latest?.commitTaskId !== undefined && isNamed)
+      return findStarted(this.parts, { ...latest, origin: ORIGIN }, latest.commitTaskId);
     const open = chooseOpen(latest, fullUpdateId);
     await this.refuseMissingBatches(open, counts);
     const { maxDeletePercent } = await this.parts.getSettings(project.id);
@@ -247,19 +245,10 @@ export class FullUpdates {
     });
     return committing.catch((error: unknown) => {
       const isStarted = error instanceof ServiceError && error.code === 'full_update_started';
-      if (isStarted) return this.findStarted(open, String(error.facts.values?.[0]));
+      if (isStarted)
+        return findStarted(this.parts, { ...open, origin: ORIGIN }, String(error.facts.values?.[0]));
       throw error;
     });
-  }
-
-  /** A connector that starts again wants to know of its commit. @throws full_update_started for one without effect, or forgotten */
-  private async findStarted(update: FullUpdate, commitTaskId: string): Promise<Task> {
-    if (await wasGivenUpSince(this.parts.database, { ...update, origin: ORIGIN }))
-      throw new ServiceError('full_update_missing');
-    const task = await this.parts.tasks.find(commitTaskId);
-    const isWanted = task !== undefined && task.status !== 'FAILED' && task.status !== 'CANCELLED';
-    if (!isWanted) throw new ServiceError('full_update_started', { values: [commitTaskId] });
-    return task;
   }
 
   /** The counts of a caller say that nothing is missing, whatever may have become of other processes. */
@@ -283,14 +272,23 @@ export class FullUpdates {
   private readonly getOpen = async (projectId: number, wanted: number | undefined) =>
     chooseOpen(await this.findLatest(projectId), wanted);
 
-  private readonly stageAll = (projectId: number, id: number) =>
-    whileOpen(this.commits.complete(projectId, id), () => this.getOpen(projectId, id));
+  /** Stages what is missing and reads it all. @throws full_update_missing, full_update_other also when that comes meanwhile */
+  private async readStaged<Result>(
+    projectId: number,
+    wanted: number | undefined,
+    read: (id: number) => Promise<Result>,
+  ): Promise<Result> {
+    const { id } = await this.getOpen(projectId, wanted);
+    const work = this.commits.complete(projectId, id).then(() => read(id));
+    return whileOpen(work, () => this.getOpen(projectId, id));
+  }
 
   /** The figures of the delete guard, at the call; the commit checks again when its turn comes. */
   private async checkGuard(projectId: number, fullUpdateId: number, limit: DeleteLimit): Promise<void> {
     if (limit.allowDeletes === undefined && limit.maxDeletePercent >= 100) return;
-    await this.stageAll(projectId, fullUpdateId);
-    const { present, deleted } = await this.parts.store.compareStaged(projectId, fullUpdateId, false);
+    const { present, deleted } = await this.readStaged(projectId, fullUpdateId, (id) =>
+      this.parts.store.compareStaged(projectId, id, false),
+    );
     if (!isGuarded(limit, present, deleted.count)) return;
     const refusal = refuseDeletes({ present, deleted: deleted.count }, limit);
     await this.commits.tellRefused(projectId, fullUpdateId, refusal);

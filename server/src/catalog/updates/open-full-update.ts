@@ -1,7 +1,14 @@
 import { ServiceError } from '../../kernel/errors.ts';
+import type { Task } from '../../tasks/tasks.ts';
 import type { CatalogParts } from '../parts.ts';
 import type { FullUpdateClosing } from './full-update-closing.ts';
-import { type Batch, discardOpen, type FullUpdate, listBatches } from './full-update-store.ts';
+import {
+  type Batch,
+  discardOpen,
+  type FullUpdate,
+  listBatches,
+  wasGivenUpSince,
+} from './full-update-store.ts';
 
 /** The open full update as it is shown. Source: docs/interface.md §4.4 rule 30. */
 export async function describeOpen({ database }: Pick<CatalogParts, 'database'>, open: FullUpdate) {
@@ -14,6 +21,22 @@ export async function describeOpen({ database }: Pick<CatalogParts, 'database'>,
     lastBatch: open.lastBatch,
     lastBatchAt: open.batchAt,
   };
+}
+
+/**
+ * A connector that starts again wants to know of its commit.
+ * @throws full_update_missing for one that was given up, full_update_started for a commit without effect, or forgotten
+ */
+export async function findStarted(
+  { database, tasks }: Pick<CatalogParts, 'database' | 'tasks'>,
+  update: FullUpdate & { readonly origin: string },
+  commitTaskId: string,
+): Promise<Task> {
+  if (await wasGivenUpSince(database, update)) throw new ServiceError('full_update_missing');
+  const task = await tasks.find(commitTaskId);
+  const isWanted = task !== undefined && task.status !== 'FAILED' && task.status !== 'CANCELLED';
+  if (!isWanted) throw new ServiceError('full_update_started', { values: [commitTaskId] });
+  return task;
 }
 
 /** @throws full_update_missing when its commit began meanwhile */
@@ -39,17 +62,20 @@ export function chooseOpen(latest: FullUpdate | undefined, wanted: number | unde
   throw new ServiceError('full_update_other', { values: [latest.id, wanted] });
 }
 
-/** Of work on bodies that another call may discard meanwhile. @throws what `getOpen` does, when it failed for that */
+/**
+ * Of work on what another call may discard meanwhile: it then fails, or finds nothing.
+ * @throws what `getOpen` does, when it was discarded
+ */
 export async function whileOpen<Result>(
   work: Promise<Result>,
   getOpen: () => Promise<FullUpdate>,
 ): Promise<Result> {
-  try {
-    return await work;
-  } catch (error) {
+  const result = await work.catch(async (error: unknown) => {
     if (!(error instanceof ServiceError)) await getOpen();
     throw error;
-  }
+  });
+  await getOpen();
+  return result;
 }
 
 /** @throws full_update_incomplete */
