@@ -1,10 +1,12 @@
 import {
   type Attribute,
+  type DraftSettings,
   draftAttribute,
   isFact,
   joinObserved,
   NUMBER_FORMS,
   nameInTable,
+  type Observed,
   type Ontology,
   observeValue,
 } from '../catalog/catalog.ts';
@@ -25,16 +27,11 @@ const PRODUCTS = 10;
 const SHOWN_MISFITS = 20;
 const SHOWN = 20;
 
-export interface AttributeSettings {
-  /** Of the project, as `de-DE`. */
-  readonly locale: string;
-}
-
 /** @returns the best first */
 export function suggestAttributes(
   attributes: readonly SampledAttribute[],
   ontology: Ontology,
-  settings: AttributeSettings,
+  settings: Pick<DraftSettings, 'locale'>,
 ): AttributeSuggestion[] {
   return attributes
     .filter(({ products }) => products >= PRODUCTS)
@@ -46,8 +43,6 @@ export function suggestAttributes(
 /** A type that is wrong comes before an attribute that is missing; then whatever concerns most products. */
 const weigh = ({ evidence }: AttributeSuggestion) =>
   evidence.products * (evidence.typeNow === null ? 1 : 1_000_000);
-
-type DraftSettings = Parameters<typeof draftAttribute>[2];
 
 function suggestType(sampled: SampledAttribute, settings: DraftSettings): AttributeSuggestion | undefined {
   const { name, attribute: present, values } = sampled;
@@ -112,5 +107,5 @@ function listNumeric(name: string, values: readonly SampledValue[], settings: Dr
 }
 
 /** Spellings of one unit are one. */
-const unitOf = ({ units }: ReturnType<typeof observeValue>, { unitAliases }: DraftSettings): string =>
+const unitOf = ({ units }: Observed, { unitAliases }: DraftSettings): string =>
   nameInTable(units[0]?.[0] ?? '', unitAliases);

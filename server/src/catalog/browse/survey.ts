@@ -23,7 +23,8 @@ export interface SurveyOrder {
 
 export type SurveyQuestion =
   | {
-      readonly kind: 'coverage' /** Only of products under it. */;
+      readonly kind: 'coverage';
+      /** Only of products under it. */
       readonly category?: readonly string[] | undefined;
     }
   | { readonly kind: 'effect'; readonly attribute: WantedAttribute; readonly deleted: readonly number[] }

@@ -1,3 +1,4 @@
+import type { DraftSettings } from '../../catalog/catalog.ts';
 import type { TriedDefinition } from '../definitions/definitions.ts';
 import type { SourceReading, SourceRow } from '../formats/formats.ts';
 import { findDefaultMapping, getFormat } from '../formats/formats.ts';
@@ -29,7 +30,7 @@ export interface PreviewOrder extends TriedDefinition {
   /** What an upload source is tried with. */
   readonly file: TriedFile | undefined;
   /** Also says what the catalog would be; numbers are read as people of this locale write them. */
-  readonly catalog: { readonly locale: string } | undefined;
+  readonly catalog: DraftSettings | undefined;
 }
 
 interface TriedFile {
@@ -93,12 +94,12 @@ async function previewRows(reading: SourceReading, pieces: Pieces, order: Previe
       ...warnOfSheets(found),
       ...(order.mode === 'links' ? [] : listWarnings(productsOf(outcomes))),
     ];
-    const isCounted =
-      order.catalog !== undefined && format === undefined && plan !== undefined && !plan.hasExpressions;
+    const settings = format === undefined && plan?.hasExpressions === false ? order.catalog : undefined;
     return {
       ...{ found, columns, rows: shown, warnings },
       suggestion: { ...suggestion, ...(format && { format }) },
-      ...(isCounted && { catalog: await sketchCatalog({ outcomes, rest, pieces, plan }, order) }),
+      ...(settings &&
+        plan && { catalog: await sketchCatalog({ outcomes, rest, pieces, plan, settings }, order) }),
     };
   } finally {
     await plan?.close();
@@ -111,14 +112,14 @@ interface Counting {
   readonly rest: readonly SourceRow[];
   readonly pieces: Pieces;
   readonly plan: MappingPlan;
+  readonly settings: DraftSettings;
 }
 
 /** Goes on where the sample ended. */
 async function sketchCatalog(
-  { outcomes, rest, pieces, plan }: Counting,
-  order: PreviewOrder,
+  { outcomes, rest, pieces, plan, settings }: Counting,
+  { mode, file }: PreviewOrder,
 ): Promise<PreviewCatalog> {
-  const { mode, catalog: settings = { locale: 'en-US' }, file } = order;
   const sketch = new CatalogSketch();
   const end = performance.now() + COUNTED_MS;
   const add = (some: readonly RowOutcome[]) => {

@@ -5,7 +5,7 @@ import type { PlacedMemberships } from '../memberships/memberships.ts';
 import { Memberships } from '../memberships/memberships.ts';
 import { type FoundGroups, type SearchedRelation, searchRelated } from './related-search.ts';
 import type { RelationView, StoredUpload } from './related-view.ts';
-import { describeCards, type SurveyCard } from './survey-cards.ts';
+import { describeCards, type ShownSource, type SurveyCard } from './survey-cards.ts';
 import { isTooLong, type WorkLimit } from './work-limit.ts';
 
 /** How a relation does on a catalog. Source: docs/interface.md §12.6. */
@@ -169,13 +169,7 @@ async function readCards(
   const isAnyWithout = shown.some(({ found }) => found.groups.length === 0);
   const every = Math.max(1, Math.ceil(count / NEAREST_AMONG));
   const targets = isAnyWithout ? await catalog.sampleMembers(build, 'target', every) : [];
-  const orders = shown.map((one) => ({
-    ...one,
-    bound,
-    excludeSameGroup,
-    targets: one.found.groups.length > 0 ? [] : targets,
-  }));
-  return catalog.read((view) => describeCards(view, orders));
+  return catalog.read((view) => describeCards(view, { bound, excludeSameGroup, shown, targets }));
 }
 
 /** Searches until all sources are looked at or the time is used up. */
@@ -244,7 +238,7 @@ class Tally {
   }
 
   /** @returns some with results, spread over the examples as variants stand together, and the first without */
-  listShown(): { identifier: string; found: FoundGroups }[] {
+  listShown(): ShownSource[] {
     const nothing: FoundGroups = { matchType: 'FIRST_WAY', groups: [] };
     const without = this.without.toSorted((a, b) => a - b).map((place) => ({ place, found: nothing }));
     const step = Math.max(1, this.examples.length / CARDS.with);

@@ -31,12 +31,17 @@ export interface SurveyCard {
   readonly nearest?: CardProduct;
 }
 
-export interface CardOrder {
+/** A source that is shown. */
+export interface ShownSource {
+  readonly identifier: string;
+  readonly found: FoundGroups;
+}
+
+interface CardOrder {
   readonly bound: BoundRule;
   readonly excludeSameGroup: boolean;
-  readonly identifier: string;
-  readonly found: Pick<FoundGroups, 'groups' | 'matchType'>;
-  /** Of the other side: the nearest is looked for among them. */
+  readonly shown: readonly ShownSource[];
+  /** Of the other side: what is nearest to a source without results is looked for among them. */
   readonly targets: readonly string[];
 }
 
@@ -44,37 +49,39 @@ export interface CardOrder {
 const RESULTS = 3;
 
 /** @returns the cards of the sources that the view has */
-export function describeCards(view: RelationView, orders: readonly CardOrder[]): SurveyCard[] {
-  const targets = new Map(
-    orders.flatMap((order) => order.targets.map((one) => [one, readUpload(view, one)] as const)),
-  );
-  return orders.flatMap((order) => {
-    const source = readUpload(view, order.identifier);
-    return source === undefined ? [] : [describeCard(view, { ...order, source, present: targets })];
+export function describeCards(view: RelationView, { shown, targets, ...rule }: CardOrder): SurveyCard[] {
+  const others = targets.flatMap((identifier) => readUpload(view, identifier) ?? []);
+  return shown.flatMap(({ identifier, found }) => {
+    const source = readUpload(view, identifier);
+    return source === undefined ? [] : [describeCard(view, { ...rule, source, found, others })];
   });
 }
 
-interface OpenCard extends CardOrder {
+interface OpenCard extends Pick<CardOrder, 'bound' | 'excludeSameGroup'>, Pick<ShownSource, 'found'> {
   readonly source: UploadedProduct;
-  readonly present: ReadonlyMap<string, UploadedProduct | undefined>;
+  readonly others: readonly UploadedProduct[];
 }
 
-function describeCard(view: RelationView, { source, present, found, ...order }: OpenCard): SurveyCard {
-  const { bound } = order;
+function describeCard(view: RelationView, card: OpenCard): SurveyCard {
+  const { bound, source, found, others } = card;
   const isForward = found.matchType === 'FIRST_WAY';
   const toCard = (other: UploadedProduct, variants: number): CardProduct => ({
     ...describeBriefly(other),
     variants,
     explain: explainPair(bound, isForward ? { source, target: other } : { source: other, target: source }),
   });
-  const results = found.groups.slice(0, RESULTS).flatMap(([first = 0, ...others]) => {
+  const results = found.groups.slice(0, RESULTS).flatMap(([first = 0, ...variants]) => {
     const raw = view.findRaw(first);
-    return raw === undefined ? [] : [toCard(JSON.parse(raw) as UploadedProduct, others.length)];
+    return raw === undefined ? [] : [toCard(JSON.parse(raw) as UploadedProduct, variants.length)];
   });
-  const others = order.targets
-    .flatMap((identifier) => present.get(identifier) ?? [])
-    .filter((other) => isApart(source, other, order));
-  const nearest = found.groups.length > 0 ? undefined : findNearest(bound, source, others);
+  const isNone = found.groups.length === 0;
+  const nearest = isNone
+    ? findNearest(
+        bound,
+        source,
+        others.filter((other) => isApart(source, other, card)),
+      )
+    : undefined;
   return { source: describeBriefly(source), results, ...(nearest && { nearest: toCard(nearest, 0) }) };
 }
 
@@ -90,7 +97,7 @@ function readUpload(view: RelationView, identifier: string): UploadedProduct | u
 }
 
 /** @returns the target that lacks fewest matches, of several the one whose numbers miss by the smallest share */
-export function findNearest(
+function findNearest(
   bound: BoundRule,
   source: UploadedProduct,
   targets: readonly UploadedProduct[],
