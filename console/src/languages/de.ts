@@ -82,6 +82,7 @@ export const de: Readonly<Record<string, string>> = {
   'Access key id': 'Zugriffsschlüssel-ID',
   Accessories: 'Zubehör',
   Account: 'Konto',
+  'Add a column': 'Spalte hinzufügen',
   'Add a passkey': 'Passkey hinzufügen',
   'Add a project group or project': 'Projektgruppe oder Projekt hinzufügen',
   'Add the field': 'Feld hinzufügen',
@@ -133,6 +134,7 @@ export const de: Readonly<Record<string, string>> = {
   Before: 'Vorher',
   'Begin with a project: one catalog in one locale. Then send products, and define relations to get related products.':
     'Beginnen Sie mit einem Projekt: einem Katalog in einer Locale. Senden Sie dann Produkte und definieren Sie Beziehungen, um verknüpfte Produkte zu erhalten.',
+  'Beside identifier and name': 'Neben Kennung und Name',
   'Between several identifiers in one cell.': 'Zwischen mehreren Kennungen in einer Zelle.',
   'Bits for this drill': 'Bits für diesen Bohrer',
   'Both ways': 'In beide Richtungen',
@@ -144,6 +146,8 @@ export const de: Readonly<Record<string, string>> = {
   Builds: 'Erstellungen',
   'Builds start': 'Erstellung startet',
   Built: 'Erstellt',
+  'By any attribute that is a column; up to 100,000 products found can be put in order.':
+    'Nach jedem Attribut, das eine Spalte ist; bis zu 100.000 gefundene Produkte lassen sich ordnen.',
   'By hand': 'Manuell',
   'By schedule': 'Nach Zeitplan',
   CSV: 'CSV',
@@ -193,6 +197,8 @@ export const de: Readonly<Record<string, string>> = {
   'Colours:': 'Farben:',
   Column: 'Spalte',
   'Column of {key}': 'Spalte von {key}',
+  Columns: 'Spalten',
+  'Columns and order': 'Spalten und Reihenfolge',
   'Comma-separated. Connectors see them in the project list.':
     'Durch Komma getrennt. Konnektoren sehen sie in der Projektliste.',
   Commit: 'Übernehmen',
@@ -470,6 +476,7 @@ export const de: Readonly<Record<string, string>> = {
   Mode: 'Modus',
   Monday: 'Montag',
   'Most frequent values:': 'Häufigste Werte:',
+  'Move {name} up': '{name} nach oben',
   NDJSON: 'NDJSON',
   Name: 'Name',
   'Name contains': 'Name enthält',
@@ -511,6 +518,7 @@ export const de: Readonly<Record<string, string>> = {
   'No match': 'Kein Treffer',
   'No match yet; still loading': 'Noch kein Treffer; wird noch geladen',
   'No open invitations.': 'Keine offenen Einladungen.',
+  'No other columns': 'Keine weiteren Spalten',
   'No passkey was used. Try again, or ask an owner.':
     'Es wurde kein Passkey verwendet. Versuchen Sie es erneut oder fragen Sie einen Inhaber.',
   'No product changes.': 'Kein Produkt ändert sich.',
@@ -572,6 +580,7 @@ export const de: Readonly<Record<string, string>> = {
   'Open the navigation': 'Navigation öffnen',
   'Open the product': 'Produkt öffnen',
   'OpenAI product feed': 'OpenAI-Produktfeed',
+  'Order of products': 'Reihenfolge der Produkte',
   'Other images': 'Weitere Bilder',
   'Other product': 'Anderes Produkt',
   'Other systems are told what happens: signed requests, in order, repeated until they are received.':
@@ -1061,6 +1070,7 @@ export const de: Readonly<Record<string, string>> = {
   'as ?apiKey= {when}': 'als ?apiKey= {when}',
   'as deu or de, for texts in several languages; default: the language of the catalog':
     'zum Beispiel deu oder de, für Texte in mehreren Sprachen; sonst die Sprache des Katalogs',
+  'as listed; what is searched for, best first': 'wie gelistet; Gesuchtes nach Güte der Treffer',
   'as the JSON says': 'wie im JSON',
   'as {attribute}': 'als {attribute}',
   'at least {count, number} products found': 'mindestens {count, number} Produkte gefunden',
@@ -1283,6 +1293,7 @@ export const de: Readonly<Record<string, string>> = {
   '{commits, plural, one {The last commit or deletion is undone:} other {The last # commits and deletions are undone, the last one first:}}':
     '{commits, plural, one {Die letzte Übernahme oder Löschung wird rückgängig gemacht:} other {Die letzten # Übernahmen und Löschungen werden rückgängig gemacht, die letzte zuerst:}}',
   '{count, number} changed': '{count, number} geändert',
+  '{count, number} columns are as many as fit.': 'Mehr als {count, number} Spalten passen nicht.',
   '{count, number} created': '{count, number} erstellt',
   '{count, number} deleted': '{count, number} gelöscht',
   '{count, plural, one {# attribute} other {# attributes}}':
@@ -1368,6 +1379,8 @@ export const de: Readonly<Record<string, string>> = {
   '{name} ({email}), {role} of {account}': '{name} ({email}), {role} von {account}',
   '{name} is deleted': '{name} ist gelöscht',
   '{name} is restored': '{name} ist wiederhergestellt',
+  '{name}, largest first': '{name}, absteigend',
+  '{name}, smallest first': '{name}, aufsteigend',
   '{noun, select, run {Run} other {Build}}': '{noun, select, run {Lauf} other {Erstellung}}',
   '{pairs, plural, one {# pair} other {# pairs}} of {sources, plural, one {# source} other {# sources}} {pairs, plural, one {is} other {are}} listed, with products that are not there yet.':
     '{pairs, plural, one {# Paar} other {# Paare}} von {sources, plural, one {# Quelle} other {# Quellen}} {pairs, plural, one {ist} other {sind}} aufgeführt, mit Produkten, die es noch nicht gibt.',
