@@ -79,10 +79,28 @@ test('the table shows the attributes that somebody chooses, in their order (§4.
     /^(SDS-plus|Hexagon.*|Keyless.*) \| 6\.50 EUR$/,
   );
 
+  await page.getByRole('button', { name: 'Views' }).click();
+  await page.getByLabel('Name of the present view').fill('Dear bits');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  const view = page.getByRole('link', { name: 'Dear bits' });
+  const link = await view.getAttribute('href');
+  await page.keyboard.press('Escape');
+
   await page.goto(`${service.url}/console/#/projects/${id}/products`);
   await page.getByText('33 products').waitFor();
   await page.getByRole('gridcell').getByText('Keyless 13 mm').first().waitFor();
-  assert.equal(await page.locator('.grid-head').textContent(), 'IdentifierNameCategoryChangedShankPrice');
+  const head = page.locator('.grid-head');
+  assert.equal(await head.textContent(), 'IdentifierNameCategoryChangedShankPrice');
+  const other = await enter(link ?? '');
+  await other.getByText('15 products found').waitFor();
+  assert.equal(
+    await other.locator('.grid-head').textContent(),
+    await head.textContent(),
+    'of another browser',
+  );
+  await page.getByRole('button', { name: 'Views' }).click();
+  await view.click();
+  await page.getByText('15 products found').waitFor();
 });
 
 test('what a change of an attribute would do is told before it is saved (§11.6)', async (t) => {

@@ -23,6 +23,7 @@ import { ProductFinder } from './product-finder.tsx';
 import { ProductHits } from './product-hits.tsx';
 import { ProductScan } from './product-scan.tsx';
 import { ProductTable } from './product-table.tsx';
+import { ViewList } from './view-list.tsx';
 
 /** The catalog. The filters stand in the address, so that a view can be sent to somebody. */
 export function Products() {
@@ -45,7 +46,10 @@ export function Products() {
       title={t('Products')}
       crumbs={[[project.name, linkTo('projects', project.id)]]}
       actions={
-        <ColumnChooser sort={filters.sort} onSort={(sort) => step({ sort })} onChange={chooseColumns} />
+        <>
+          <ViewList filters={filters} />
+          <ColumnChooser sort={filters.sort} onSort={(sort) => step({ sort })} onChange={chooseColumns} />
+        </>
       }
     >
       {/* biome-ignore lint/a11y/useSemanticElements: <search> is not known to every reader yet */}
