@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import type { Page } from 'playwright-core';
 import { makeExampleProject, shareConsole, untilBuilt } from './harness.ts';
 import { signInByKey } from './people.ts';
 
@@ -91,6 +93,21 @@ test('the table shows the attributes that somebody chooses, in their order (§4.
   await page.getByRole('gridcell').getByText('Keyless 13 mm').first().waitFor();
   const head = page.locator('.grid-head');
   assert.equal(await head.textContent(), 'IdentifierNameCategoryChangedShankPrice');
+  const csv = await download(page, 'csv');
+  assert.equal(csv.length, 35, 'a head, a line for each product, and the end of the last');
+  assert.equal(csv[0], 'identifier,name,Category,Changed,Shank,Price');
+  assert.match(
+    csv.find((line) => line.startsWith('BIT-1-04')) ?? '',
+    /,Tools › Bits,\d{4}-.*Z,SDS-plus,3\.80 EUR$/,
+  );
+  const whole = (await download(page, 'ndjson'))
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
+  assert.equal(whole.length, 33);
+  assert.deepEqual(
+    Object.keys(whole[0]).filter((key) => key === 'id' || key === 'lastUpdateTs'),
+    [],
+  );
   const other = await enter(link ?? '');
   await other.getByText('15 products found').waitFor();
   assert.equal(
@@ -101,7 +118,17 @@ test('the table shows the attributes that somebody chooses, in their order (§4.
   await page.getByRole('button', { name: 'Views' }).click();
   await view.click();
   await page.getByText('15 products found').waitFor();
+  assert.equal((await download(page, 'csv')).length, 17, 'of what is seen');
 });
+
+/** @returns the lines of the file that the page writes */
+async function download(page: Page, format: 'csv' | 'ndjson'): Promise<string[]> {
+  await page.getByRole('button', { name: 'Export', exact: true }).click();
+  await page.getByLabel('Content').selectOption(format);
+  const file = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Write the file' }).click();
+  return readFileSync(await (await file).path(), 'utf8').split(/\r?\n/);
+}
 
 test('what a change of an attribute would do is told before it is saved (§11.6)', async (t) => {
   const { enter, service } = await shareConsole(t);

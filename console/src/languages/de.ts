@@ -210,6 +210,7 @@ export const de: Readonly<Record<string, string>> = {
   Comparison: 'Vergleich',
   Compression: 'Komprimierung',
   Console: 'Konsole',
+  Content: 'Inhalt',
   'Continue the search': 'Suche fortsetzen',
   Copied: 'Kopiert',
   Copy: 'Kopieren',
@@ -313,11 +314,13 @@ export const de: Readonly<Record<string, string>> = {
     'Jede Änderung an Schlüsseln, Projekten, Ontologie, Beziehungen und Pipelines und jede Löschung von Produkten.',
   'Everything slow is a task: updates, deletions, restores and work that the service starts itself.':
     'Alles Langwierige ist eine Aufgabe: Aktualisierungen, Löschungen, Wiederherstellungen und Arbeiten, die der Dienst selbst beginnt.',
+  'Everything that the filters find, up to {most, number} products.':
+    'Alles, was die Filter finden, bis zu {most, number} Produkte.',
   Examples: 'Beispiele',
   'Excel (xlsx)': 'Excel (xlsx)',
   'Exclude variants': 'Varianten ausschließen',
   Explain: 'Erklären',
-  Export: 'Exportieren',
+  Export: 'Export',
   'Export links': 'Verknüpfungen exportieren',
   'Exported file': 'Exportierte Datei',
   Expression: 'Ausdruck',
@@ -987,6 +990,8 @@ export const de: Readonly<Record<string, string>> = {
   'Who will use it': 'Wer ihn verwenden wird',
   'Whoever runs the service makes another one with this command:':
     'Wer den Dienst betreibt, erstellt mit diesem Befehl einen neuen:',
+  'Whole products are exported from a list without words and facets.':
+    'Ganze Produkte werden aus einer Liste ohne Suchwörter und Facetten exportiert.',
   'Why, or why not?': 'Warum, oder warum nicht?',
   'With Docker: <code>docker compose exec relata relata owner-link</code>':
     'Mit Docker: <code>docker compose exec relata relata owner-link</code>',
@@ -1001,6 +1006,7 @@ export const de: Readonly<Record<string, string>> = {
   'Works for another hour': 'Gilt noch eine Stunde',
   'Would make a fact': 'Ergäben einen Fakt',
   'Would make no fact': 'Ergäben keinen Fakt',
+  'Write the file': 'Datei schreiben',
   XML: 'XML',
   'You are invited as {email}, {role}.': 'Sie sind eingeladen als {email}, {role}.',
   'You are the first user. The owner manages everything, including other users.':
@@ -1268,6 +1274,7 @@ export const de: Readonly<Record<string, string>> = {
   'the delete guard refused a commit': 'der Löschschutz hat eine Übernahme abgelehnt',
   'the header': 'Header',
   'the ontology does not know this key': 'die Ontologie kennt diesen Schlüssel nicht',
+  'the table with its columns, as CSV': 'die Tabelle mit ihren Spalten, als CSV',
   'the whole account': 'das ganze Konto',
   'this session': 'diese Sitzung',
   unchanged: 'unverändert',
@@ -1286,6 +1293,7 @@ export const de: Readonly<Record<string, string>> = {
     'womit Schlüssel beginnen, zum Beispiel feeds/google; nichts, wenn leer',
   'which file to take out of a zip archive with several: a pattern with *, ? and **':
     'welche Datei aus einem ZIP-Archiv mit mehreren genommen wird: ein Muster mit *, ? und **',
+  'whole products, as an upload takes them (NDJSON)': 'ganze Produkte, wie ein Upload sie nimmt (NDJSON)',
   'write: also updates and tasks': 'Schreiben: auch Aktualisierungen und Aufgaben',
   'yes or no': 'ja oder nein',
   '{access, select, read {read} write {write} other {manage}}':
@@ -1313,6 +1321,8 @@ export const de: Readonly<Record<string, string>> = {
     '{count, plural, one {# dieser Produkte wurde seither geändert. Diese Änderung wird überschrieben und im Bericht genannt.} other {# dieser Produkte wurden seither geändert. Diese Änderungen werden überschrieben und im Bericht genannt.}}',
   '{count, plural, one {# product comes back} other {# products come back}}':
     '{count, plural, one {# Produkt kommt zurück} other {# Produkte kommen zurück}}',
+  '{count, plural, one {# product exported} other {# products exported}}':
+    '{count, plural, one {# Produkt exportiert} other {# Produkte exportiert}}',
   '{count, plural, one {# product found} other {# products found}}':
     '{count, plural, one {# Produkt gefunden} other {# Produkte gefunden}}',
   '{count, plural, one {# product has} other {# products have}} {isMost, select, yes {{results} results or more} other {{results, plural, one {# result} other {# results}}}}':
@@ -1323,6 +1333,8 @@ export const de: Readonly<Record<string, string>> = {
     '{count, plural, one {# Produkt wird entfernt} other {# Produkte werden entfernt}}',
   '{count, plural, one {# product lacks} other {# products lack}} it: {message}':
     '{count, plural, one {# Produkt hat es} other {# Produkte haben es}} nicht: {message}',
+  '{count, plural, one {# product written} other {# products written}}':
+    '{count, plural, one {# Produkt geschrieben} other {# Produkte geschrieben}}',
   '{count, plural, one {# product} other {# products}}':
     '{count, plural, one {# Produkt} other {# Produkte}}',
   '{count, plural, one {# product} other {# products}} left out':

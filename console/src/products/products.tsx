@@ -8,6 +8,7 @@ import { useProject } from '../state/project.ts';
 import { linkTo, useFilters } from '../state/route.ts';
 import { ColumnChooser } from './column-chooser.tsx';
 import type { Column } from './columns.ts';
+import { ExportButton } from './export-button.tsx';
 import { FacetChips } from './facet-chips.tsx';
 import { storeColumns } from './kept-columns.ts';
 import { ProductFacets } from './product-facets.tsx';
@@ -47,6 +48,7 @@ export function Products() {
       crumbs={[[project.name, linkTo('projects', project.id)]]}
       actions={
         <>
+          <ExportButton filters={applied} />
           <ViewList filters={filters} />
           <ColumnChooser sort={filters.sort} onSort={(sort) => step({ sort })} onChange={chooseColumns} />
         </>
