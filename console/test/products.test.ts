@@ -121,6 +121,36 @@ test('the table shows the attributes that somebody chooses, in their order (§4.
   assert.equal((await download(page, 'csv')).length, 17, 'of what is seen');
 });
 
+test('products are deleted and reprocessed together, with the effect first, and come back (§4.6)', async (t) => {
+  const { enter, service } = await shareConsole(t);
+  const id = await makeExampleProject(service, 'Together');
+  const page = await enter(`#/projects/${id}/products?category=Tools+%3E+Bits`);
+  await page.getByText('15 products', { exact: true }).waitFor();
+  const act = async (name: string | RegExp) => {
+    await page.getByRole('button', { name: /^Actions/ }).click();
+    await page.getByRole('menuitem', { name }).click();
+    return page.getByRole('dialog');
+  };
+  const all = await act('Delete all products found …');
+  await all.getByText('15 products are deleted:').waitFor();
+  await all.getByText('15 are results of other products').waitFor();
+  await all.getByRole('link', { name: 'Bits for this drill' }).waitFor();
+  await all.getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByText('No product with this identifier or category').waitFor();
+  await page.getByRole('button', { name: 'Undo', exact: true }).click();
+  await page.getByText('15 products are back').waitFor();
+  await page.getByText('15 products', { exact: true }).waitFor();
+
+  await page.getByRole('checkbox', { name: 'Choose BIT-3-10' }).check();
+  await page.getByRole('grid').focus();
+  await page.keyboard.press('Home');
+  await page.keyboard.press('Space');
+  const two = await act('Reprocess 2 chosen products …');
+  await two.getByText('2 products are read again:').waitFor();
+  await two.getByRole('button', { name: 'Reprocess', exact: true }).click();
+  await page.getByText('the unit is missing').waitFor();
+});
+
 /** @returns the lines of the file that the page writes */
 async function download(page: Page, format: 'csv' | 'ndjson'): Promise<string[]> {
   await page.getByRole('button', { name: 'Export', exact: true }).click();

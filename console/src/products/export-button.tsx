@@ -56,9 +56,7 @@ export function ExportButton({ filters }: { filters: ProductFilters }) {
     });
   return (
     <>
-      <Button icon="download" onClick={() => setOpen(true)}>
-        {t('Export')}
-      </Button>
+      <Button onClick={() => setOpen(true)}>{t('Export')}</Button>
       <FormDialog
         title={t('Export')}
         action={t('Write the file')}
