@@ -14,6 +14,7 @@ import { goTo, linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { PairCard } from './pair-card.tsx';
 import { ProductCommits } from './product-commits.tsx';
+import { ProductEdit } from './product-edit.tsx';
 import { findMainImage } from './product-rows.ts';
 import { RelatedCard } from './related-card.tsx';
 
@@ -41,7 +42,15 @@ export function ProductView() {
           <CopyButton text={identifier} label={t('Copy the identifier')} />
         </span>
       }
-      actions={canChange && page.data && <DeleteProduct identifier={identifier} />}
+      actions={
+        canChange &&
+        page.data && (
+          <>
+            <ProductEdit key={identifier} page={page.data} />
+            <DeleteProduct identifier={identifier} />
+          </>
+        )
+      }
     >
       <Answer of={page}>
         {(found) => (
