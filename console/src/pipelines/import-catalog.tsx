@@ -2,7 +2,8 @@ import type { PipelinePreview, PreviewCatalog } from '@relata/client';
 import type { ReactNode } from 'react';
 import { t } from '../languages/text.ts';
 import { Card } from '../parts/page.tsx';
-import { Figure, Thumb } from '../parts/show.tsx';
+import { ProductChip } from '../parts/product-chip.tsx';
+import { Figure } from '../parts/show.tsx';
 import { formatCount, formatPercent, formatType } from '../rules/format.ts';
 
 /** As many as one looks at before a click. */
@@ -82,20 +83,19 @@ function FirstProducts({ rows }: Pick<PipelinePreview, 'rows'>) {
         {products
           .slice(0, SHOWN_PRODUCTS)
           .map(({ identifier, name, images, categories, attributes = [] }, at) => (
-            <div key={`${at} ${identifier}`} className="product-chip">
-              <Thumb url={images?.[0]?.url} />
-              <span>
-                <span className="cut block">{name}</span>
-                <span className="mono soft">{identifier}</span>
-                <span className="soft small cut block">{categories?.[0]?.path.join(' › ')}</span>
-                <span className="soft small cut block">
-                  {attributes
-                    .slice(0, SHOWN_VALUES)
-                    .map(({ key, value }) => `${key}: ${value}`)
-                    .join(', ')}
-                </span>
+            <ProductChip
+              key={`${at} ${identifier}`}
+              product={{ identifier, name, thumbnail: images?.[0]?.url }}
+              isPlanned
+            >
+              <span className="soft small cut block">{categories?.[0]?.path.join(' › ')}</span>
+              <span className="soft small cut block">
+                {attributes
+                  .slice(0, SHOWN_VALUES)
+                  .map(({ key, value }) => `${key}: ${value}`)
+                  .join(', ')}
               </span>
-            </div>
+            </ProductChip>
           ))}
       </div>
     </Card>
