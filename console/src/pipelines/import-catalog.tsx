@@ -4,7 +4,7 @@ import { t } from '../languages/text.ts';
 import { Card } from '../parts/page.tsx';
 import { ProductChip } from '../parts/product-chip.tsx';
 import { Figure } from '../parts/show.tsx';
-import { formatCount, formatPercent, formatType } from '../rules/format.ts';
+import { formatCount, formatPercent, formatTypeIn } from '../rules/format.ts';
 
 /** As many as one looks at before a click. */
 const SHOWN_PRODUCTS = 8;
@@ -150,11 +150,7 @@ function Attributes({ catalog: { attributes, hasMoreAttributes, products } }: { 
             {attributes.map(({ name, type, unitName, reason, products: count, examples }) => (
               <tr key={name}>
                 <td className="break">{name}</td>
-                <td title={reason}>
-                  {unitName
-                    ? t('{type} in {unit}', { type: formatType(type), unit: unitName })
-                    : formatType(type)}
-                </td>
+                <td title={reason}>{formatTypeIn(type, unitName)}</td>
                 <td className="number">{formatPercent(count / Math.max(1, products))}</td>
                 <td className="soft break">{examples.join(' · ')}</td>
               </tr>
