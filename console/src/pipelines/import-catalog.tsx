@@ -4,6 +4,7 @@ import { t } from '../languages/text.ts';
 import { Card } from '../parts/page.tsx';
 import { ProductChip } from '../parts/product-chip.tsx';
 import { Figure } from '../parts/show.tsx';
+import { TableBox } from '../parts/table-box.tsx';
 import { formatCount, formatPercent, formatTypeIn } from '../rules/format.ts';
 
 /** As many as one looks at before a click. */
@@ -108,8 +109,7 @@ function Categories({ catalog: { categories, hasMoreCategories, products } }: { 
       {categories.length === 0 ? (
         <p className="card-body soft">{t('The file has none. Products can be grouped by attributes too.')}</p>
       ) : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
-        <section className="table-box short" tabIndex={0} aria-label={t('Categories')}>
+        <TableBox label={t('Categories')} isShort>
           <table className="table small">
             <tbody>
               {categories.map(({ path, products: count }) => (
@@ -126,7 +126,7 @@ function Categories({ catalog: { categories, hasMoreCategories, products } }: { 
               {t('The most frequent {count}.', { count: formatCount(categories.length) })}
             </p>
           )}
-        </section>
+        </TableBox>
       )}
     </Card>
   );
@@ -135,8 +135,7 @@ function Categories({ catalog: { categories, hasMoreCategories, products } }: { 
 function Attributes({ catalog: { attributes, hasMoreAttributes, products } }: { catalog: PreviewCatalog }) {
   return (
     <Card title={t('Attributes')} isBare>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls */}
-      <section className="table-box short" tabIndex={0} aria-label={t('Attributes')}>
+      <TableBox label={t('Attributes')} isShort>
         <table className="table small">
           <thead>
             <tr>
@@ -162,7 +161,7 @@ function Attributes({ catalog: { attributes, hasMoreAttributes, products } }: { 
             {t('The most frequent {count}.', { count: formatCount(attributes.length) })}
           </p>
         )}
-      </section>
+      </TableBox>
     </Card>
   );
 }
