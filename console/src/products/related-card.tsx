@@ -3,8 +3,8 @@ import { useQuery } from '@tanstack/react-query';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { Answer, Card } from '../parts/page.tsx';
+import { ProductChip } from '../parts/product-chip.tsx';
 import { Reason } from '../parts/reason.tsx';
-import { Thumb } from '../parts/show.tsx';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
@@ -84,18 +84,9 @@ function WayList({ way: { relation, results, isBack } }: { way: Way }) {
       </h3>
       <div className="products-strip">
         {results.map((product) => (
-          <a
-            key={product.identifier}
-            className="product-chip"
-            href={linkTo('projects', project.id, 'products', product.identifier)}
-          >
-            <Thumb url={product.thumbnail} />
-            <span>
-              <span className="cut block">{product.name}</span>
-              <span className="mono soft">{product.identifier}</span>
-              <Reason reason={product.explain} />
-            </span>
-          </a>
+          <ProductChip key={product.identifier} product={product}>
+            <Reason reason={product.explain} />
+          </ProductChip>
         ))}
       </div>
     </div>
