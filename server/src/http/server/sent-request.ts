@@ -72,7 +72,9 @@ const QUOTED = /, (?:\.\.\.)?".*$/s;
 
 function describeDetails({ reason, details = [], validation = [] }: FailureBody): string[] {
   const ofProducts = validation.flatMap(({ product, schemaErrors, errors }) =>
-    [...schemaErrors, ...errors].map((line) => `${product?.identifier ?? product?.index ?? ''}: ${line}`),
+    [...new Set([...schemaErrors, ...errors])].map(
+      (line) => `${product?.identifier ?? product?.index ?? ''}: ${line}`,
+    ),
   );
   const lines = reason === 'body_not_json' ? details.map((line) => line.replace(QUOTED, '')) : details;
   return [...lines, ...ofProducts];
