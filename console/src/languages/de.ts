@@ -314,6 +314,7 @@ export const de: Readonly<Record<string, string>> = {
   'Exported file': 'Exportierte Datei',
   Expression: 'Ausdruck',
   Failed: 'Fehlgeschlagen',
+  'Failed and slow': 'Fehlgeschlagen und langsam',
   'Failed and slow requests': 'Fehlgeschlagene und langsame Anfragen',
   'Failed lately': 'Zuletzt fehlgeschlagen',
   'Fewer rows at most': 'Weniger Zeilen höchstens',
@@ -360,6 +361,7 @@ export const de: Readonly<Record<string, string>> = {
   History: 'Verlauf',
   'Host key': 'Host-Schlüssel',
   'How the conditions are combined': 'Verknüpfung der Bedingungen',
+  'How what was sent begins': 'So beginnt, was gesendet wurde',
   'How {fileName} begins': 'Anfang von {fileName}',
   'I have saved it': 'Ich habe ihn gespeichert',
   Id: 'ID',
@@ -417,6 +419,10 @@ export const de: Readonly<Record<string, string>> = {
   'Join Relata': 'Relata beitreten',
   'Keep it': 'Behalten',
   'Keep mine': 'Meine behalten',
+  'Kept by the process that answered, since {moment}. Other processes have their own.':
+    'Vom antwortenden Prozess aufbewahrt, seit {moment}. Andere Prozesse haben ihre eigenen.',
+  'Kept in memory since the start of the service, {moment}.':
+    'Im Speicher aufbewahrt seit dem Start des Dienstes, {moment}.',
   Key: 'Schlüssel',
   'Keys for shops, connectors and programs. A value is shown once, when the key is created.':
     'Schlüssel für Shops, Konnektoren und Programme. Der Wert wird nur einmal angezeigt, beim Erstellen des Schlüssels.',
@@ -519,6 +525,7 @@ export const de: Readonly<Record<string, string>> = {
     'Keine Beziehung hat dieses Produkt auf einer ihrer Seiten. <link>Beziehungen</link>',
   'No relation yet': 'Noch keine Beziehung',
   'No report lines about single products.': 'Keine Berichtszeilen zu einzelnen Produkten.',
+  'No request has failed or was slow.': 'Keine Anfrage ist fehlgeschlagen oder war langsam.',
   'No task with this status': 'Keine Aufgabe mit diesem Status',
   'No task yet': 'Noch keine Aufgabe',
   'No tasks yet': 'Noch keine Aufgaben',
@@ -563,6 +570,8 @@ export const de: Readonly<Record<string, string>> = {
     'Nur wenn der Löschschutz die Datei ablehnt: genau die Zahl, die er nennt.',
   'Only its facts changed, nothing that was sent.':
     'Nur seine Fakten änderten sich, nichts von dem, was gesendet wurde.',
+  'Only the beginning of the body is kept: put the whole one in body.json.':
+    'Nur der Anfang des Inhalts ist aufbewahrt: Legen Sie den ganzen in body.json ab.',
   'Only the newest file': 'Nur die neueste Datei',
   Ontology: 'Ontologie',
   'Open the navigation': 'Navigation öffnen',
@@ -661,6 +670,7 @@ export const de: Readonly<Record<string, string>> = {
   Report: 'Bericht',
   'Report of the last build': 'Bericht der letzten Erstellung',
   Request: 'Anfrage',
+  'Request id': 'Kennung der Anfrage',
   'Request {requestId}': 'Anfrage {requestId}',
   'Requested product': 'Angefragtes Produkt',
   Requests: 'Anfragen',
@@ -668,6 +678,7 @@ export const de: Readonly<Record<string, string>> = {
   'Requests for its id then return nothing. The id is never used again. To disable it for a while, switch it off instead.':
     'Anfragen nach ihrer ID liefern dann nichts. Die ID wird nie wieder verwendet. Um sie eine Zeit lang abzuschalten, schalten Sie sie stattdessen aus.',
   'Requests of {name}: {words}': 'Anfragen von {name}: {words}',
+  'Requests to show': 'Gezeigte Anfragen',
   'Requests with it will be refused from now on. It was last used {when}.':
     'Anfragen mit diesem Schlüssel werden ab sofort abgelehnt. Zuletzt verwendet: {when}.',
   'Required parts': 'Erforderliche Teile',
@@ -720,6 +731,8 @@ export const de: Readonly<Record<string, string>> = {
   'Separator of targets': 'Trennzeichen der Ziele',
   Server: 'Server',
   Sessions: 'Sitzungen',
+  'Set RELATA_URL and RELATA_API_KEY; the key of the request is not kept.':
+    'Setzen Sie RELATA_URL und RELATA_API_KEY; der Schlüssel der Anfrage wird nicht aufbewahrt.',
   Settings: 'Einstellungen',
   Sheet: 'Blatt',
   'Shop connector': 'Shop-Konnektor',
@@ -729,6 +742,7 @@ export const de: Readonly<Record<string, string>> = {
     '{count, plural, one {# Feld} other {Alle # Felder}} anzeigen',
   'Show all {count, plural, one {# row} other {# rows}}':
     '{count, plural, one {# Zeile} other {Alle # Zeilen}} anzeigen',
+  'Show all {count}': 'Alle {count} zeigen',
   'Show its targets': 'Ziele anzeigen',
   'Show more': 'Mehr anzeigen',
   'Show next': 'Nächste anzeigen',
@@ -753,6 +767,7 @@ export const de: Readonly<Record<string, string>> = {
   'Signs for another hour': 'Signiert noch eine Stunde',
   Size: 'Größe',
   'Skip to the content': 'Zum Inhalt springen',
+  Slow: 'Langsam',
   'So far it relates every product to every other one. Add a condition or a match.':
     'Bisher verbindet sie jedes Produkt mit jedem anderen. Fügen Sie eine Bedingung oder Übereinstimmung hinzu.',
   'Somebody else has changed the ontology meanwhile. It was reloaded: check it and save again.':
@@ -802,6 +817,7 @@ export const de: Readonly<Record<string, string>> = {
   'The URL of the {of}': 'Die URL {of, select, webhook {des Webhooks} other {des Kanals}}',
   'The attribute for the brand of related products.': 'Das Attribut für die Marke verknüpfter Produkte.',
   'The beginning of the file': 'Der Anfang der Datei',
+  'The body of the request': 'Der Inhalt der Anfrage',
   'The build has started': 'Die Erstellung ist gestartet',
   'The deliveries show what came of it.': 'Die Zustellungen zeigen, was daraus wurde.',
   'The event is sent again': 'Das Ereignis wird erneut gesendet',
@@ -845,6 +861,7 @@ export const de: Readonly<Record<string, string>> = {
   'The present URL stops working at once: readers get 404. Give them the new one.':
     'Die jetzige URL gilt sofort nicht mehr: Wer sie liest, erhält 404. Geben Sie die neue weiter.',
   'The products are in': 'Die Produkte sind da',
+  'The request as curl': 'Die Anfrage als curl',
   'The run has started': 'Der Lauf ist gestartet',
   'The same for every product': 'Für jedes Produkt gleich',
   'The same of another brand': 'Dasselbe von einer anderen Marke',
@@ -902,6 +919,7 @@ export const de: Readonly<Record<string, string>> = {
   'Tools > Drills': 'Werkzeug > Bohrmaschinen',
   Trigger: 'Auslöser',
   'Try again': 'Erneut versuchen',
+  'Try it again': 'Noch einmal versuchen',
   Tuesday: 'Dienstag',
   Type: 'Typ',
   'Type the name of the project': 'Geben Sie den Namen des Projekts ein',
@@ -951,6 +969,7 @@ export const de: Readonly<Record<string, string>> = {
   'What the data alone shows. Nothing changes before you have looked at it.':
     'Was die Daten allein zeigen. Nichts ändert sich, bevor Sie es angesehen haben.',
   'What to do': 'Aktion',
+  'What was sent': 'Was gesendet wurde',
   'What would have to change': 'Was sich ändern müsste',
   When: 'Wann',
   'Where you are': 'Wo Sie sind',
@@ -1342,6 +1361,7 @@ export const de: Readonly<Record<string, string>> = {
   '{moment} ({ago})': '{moment} ({ago})',
   '{moment} ({ago}) by {task}': '{moment} ({ago}) durch {task}',
   '{more} more': '{more} weitere',
+  '{name} (API key)': '{name} (API-Schlüssel)',
   '{name} (this project)': '{name} (dieses Projekt)',
   '{name} ({email}), {role} of {account}': '{name} ({email}), {role} von {account}',
   '{name} is deleted': '{name} ist gelöscht',
@@ -1375,6 +1395,9 @@ export const de: Readonly<Record<string, string>> = {
     '{share} von {count} Produkten in {category} hätten Ergebnisse, im Mittel je {each}.',
   '{share} of {values} values fit, on {products, plural, one {# product} other {# products}}.':
     '{share} von {values} Werten passen, bei {products, plural, one {# Produkt} other {# Produkten}}.',
+  '{size} that cannot be shown.': '{size}, die nicht gezeigt werden können.',
+  '{size}; values that look like secrets are masked.':
+    '{size}; Werte, die wie Geheimnisse aussehen, sind verdeckt.',
   '{status} in {ms, number} ms': '{status} in {ms, number} ms',
   '{target} for {source}': '{target} zu {source}',
   '{type, select, user {user} key {key} other {command}}':
