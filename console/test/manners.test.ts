@@ -254,7 +254,7 @@ const searchBySlash =
     await page.getByRole('grid').waitFor();
     await page.keyboard.press('/');
     await page.keyboard.type('BIT/');
-    assert.equal(await page.getByLabel('Identifier begins with').inputValue(), 'BIT/');
+    assert.equal(await page.getByLabel('Search', { exact: true }).inputValue(), 'BIT/');
   };
 
 const undoDeletion = (given: Console, id: number) => async () => {

@@ -28,6 +28,36 @@ test('products are narrowed by identifier and category, and found by name and at
   await page.getByRole('link', { name: 'DRILL-112-BLACK' }).waitFor();
 });
 
+test('products found by words are narrowed by facets, which stand in the address and can be taken off (§4.13)', async (t) => {
+  const { enter, service } = await shareConsole(t);
+  const id = await makeExampleProject(service, 'Facets');
+  const page = await enter(`#/projects/${id}/products`);
+  const search = page.getByLabel('Search', { exact: true });
+  await search.pressSequentially('drill');
+  const category = page.getByRole('option', { name: /Tools > Drills/ });
+  await category.waitFor();
+  await page.getByText('33 products found').waitFor();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await page.getByText('18 products', { exact: true }).waitFor();
+  assert.equal(await search.inputValue(), '', 'the suggestion stands in place of the words');
+
+  await page.getByRole('checkbox', { name: /^black/ }).check();
+  await page.getByText('6 products found').waitFor();
+  await page.getByRole('checkbox', { name: /^blue/ }).check();
+  await page.getByText('12 products found').waitFor();
+  await page.getByLabel('Voltage, at least').fill('13');
+  await page.keyboard.press('Enter');
+  await page.getByText('6 products found').waitFor();
+  await page.goBack();
+  await page.getByText('12 products found').waitFor();
+  await page.reload();
+  await signInByKey(page, service.key);
+  await page.getByText('12 products found').waitFor();
+  await page.getByRole('button', { name: 'Remove Colour: black, blue' }).click();
+  await page.getByText('18 products', { exact: true }).waitFor();
+});
+
 test('what a change of an attribute would do is told before it is saved (§11.6)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);

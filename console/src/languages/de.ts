@@ -108,6 +108,7 @@ export const de: Readonly<Record<string, string>> = {
     'Antworten zeigen es sofort; eine Aufgabe meldet Werte ohne Fakt.',
   'Anyone who has the URL can read the file, without a key. It stays the same from build to build.':
     'Wer die URL hat, kann die Datei ohne Schlüssel lesen. Sie bleibt bei jeder Erstellung gleich.',
+  Apply: 'Anwenden',
   'As it is unpacked.': 'Im entpackten Zustand.',
   'As uploaded': 'Wie hochgeladen',
   'As usual for the format': 'Wie beim Format üblich',
@@ -330,6 +331,7 @@ export const de: Readonly<Record<string, string>> = {
     'Dateien in einem Ordner des Rechners, auf dem der Dienst läuft',
   'Files of a server, read by SFTP. The key of the server is pinned':
     'Dateien eines Servers, über SFTP gelesen. Der Schlüssel des Servers ist festgelegt',
+  Filters: 'Filter',
   Finished: 'Abgeschlossen',
   'First products': 'Erste Produkte',
   'Fixed text': 'Festtext',
@@ -485,6 +487,7 @@ export const de: Readonly<Record<string, string>> = {
   'Name of the passkey': 'Name des Passkeys',
   'Name, identifier or a value': 'Name, Kennung oder ein Wert',
   'Names for shoppers': 'Namen für Käufer',
+  'Narrow by': 'Eingrenzen nach',
   Navigation: 'Navigation',
   'Nearest, and what it lacks:': 'Am nächsten, und was fehlt:',
   'Neither of them lists the other one.': 'Keines führt das andere auf.',
@@ -517,6 +520,7 @@ export const de: Readonly<Record<string, string>> = {
   'No passkey was used. Try again, or ask an owner.':
     'Es wurde kein Passkey verwendet. Versuchen Sie es erneut oder fragen Sie einen Inhaber.',
   'No product changes.': 'Kein Produkt ändert sich.',
+  'No product has all of these': 'Kein Produkt hat all das',
   'No product has these words': 'Kein Produkt hat diese Wörter',
   'No product with this identifier or category': 'Kein Produkt mit dieser Kennung oder Kategorie',
   'No products yet': 'Noch keine Produkte',
@@ -609,6 +613,7 @@ export const de: Readonly<Record<string, string>> = {
   'Product id': 'Produkt-ID',
   Products: 'Produkte',
   'Products found': 'Gefundene Produkte',
+  'Products of the last large change may be missing.': 'Produkte der letzten großen Änderung können fehlen.',
   'Products of the same group are not results.': 'Produkte derselben Gruppe sind keine Ergebnisse.',
   'Products over the day, at last {products}': 'Produkte im Tagesverlauf, zuletzt {products}',
   'Products that are not valid': 'Ungültige Produkte',
@@ -636,6 +641,7 @@ export const de: Readonly<Record<string, string>> = {
     'Lesen Sie die Quelle, um hier ihre Spalten und ersten Zeilen zu sehen.',
   'Read the source, or a file to try, to choose columns.':
     'Lesen Sie die Quelle oder eine Probedatei, um Spalten auszuwählen.',
+  'Reading the attributes …': 'Attribute werden gelesen …',
   'Reasons for the suggestion': 'Gründe für den Vorschlag',
   'Recently deleted': 'Kürzlich gelöscht',
   Region: 'Region',
@@ -664,6 +670,7 @@ export const de: Readonly<Record<string, string>> = {
   'Remove this sort': 'Diese Sortierung entfernen',
   'Remove {key}': '{key} entfernen',
   'Remove {name}': '{name} entfernen',
+  'Remove {words}': '{words} entfernen',
   'Repeated element': 'Wiederholtes Element',
   'Replace all links': 'Alle Verknüpfungen ersetzen',
   'Replace the relations': 'Beziehungen ersetzen',
@@ -714,6 +721,7 @@ export const de: Readonly<Record<string, string>> = {
   Scanned: 'Durchsucht',
   Schedule: 'Zeitplan',
   'Schedule (cron)': 'Zeitplan (Cron)',
+  Search: 'Suche',
   'Searching …': 'Wird gesucht …',
   'Seconds between two builds': 'Sekunden zwischen zwei Erstellungen',
   'Seconds between two calls': 'Sekunden zwischen zwei Aufrufen',
@@ -734,6 +742,8 @@ export const de: Readonly<Record<string, string>> = {
   'Set RELATA_URL and RELATA_API_KEY; the key of the request is not kept.':
     'Setzen Sie RELATA_URL und RELATA_API_KEY; der Schlüssel der Anfrage wird nicht aufbewahrt.',
   Settings: 'Einstellungen',
+  'Shares and counts are of the first {count, number} products found.':
+    'Anteile und Anzahlen gelten für die ersten {count, number} gefundenen Produkte.',
   Sheet: 'Blatt',
   'Shop connector': 'Shop-Konnektor',
   'Shopify CSV': 'Shopify-CSV',
@@ -865,6 +875,7 @@ export const de: Readonly<Record<string, string>> = {
   'The run has started': 'Der Lauf ist gestartet',
   'The same for every product': 'Für jedes Produkt gleich',
   'The same of another brand': 'Dasselbe von einer anderen Marke',
+  'The search is being made ready …': 'Die Suche wird vorbereitet …',
   'The search is not ready. Type the identifier': 'Die Suche ist nicht bereit. Geben Sie die Kennung ein',
   'The service may be away, or it may just have been updated.':
     'Der Dienst ist vielleicht nicht erreichbar oder wurde gerade aktualisiert.',
@@ -886,6 +897,8 @@ export const de: Readonly<Record<string, string>> = {
     'Es gibt noch keine Beziehung der Art Verknüpfungen. Erstellen Sie zuerst eine.',
   'These are the figures of the first {count, plural, one {# row} other {# rows}}. The import reads the whole file.':
     'Das sind die Zahlen {count, plural, one {der ersten Zeile} other {der ersten # Zeilen}}. Der Import liest die ganze Datei.',
+  'These products have no attribute in common that would narrow them.':
+    'Diese Produkte haben kein gemeinsames Attribut, das sie eingrenzt.',
   'They are signed out everywhere at once. What they created stays.':
     'Der Benutzer wird sofort überall abgemeldet. Was er erstellt hat, bleibt erhalten.',
   'They go out as': 'Ausgegeben als',
@@ -1069,6 +1082,7 @@ export const de: Readonly<Record<string, string>> = {
     'zum Beispiel deu oder de, für Texte in mehreren Sprachen; sonst die Sprache des Katalogs',
   'as the JSON says': 'wie im JSON',
   'as {attribute}': 'als {attribute}',
+  'at least {count, number} products found': 'mindestens {count, number} Produkte gefunden',
   'become attributes by themselves': 'werden von selbst zu Attributen',
   'below RELATA_IMPORT_DIR/<projectId>/, with *, ? and ** for folders, as in **/*.csv':
     'unter RELATA_IMPORT_DIR/<projectId>/, mit *, ? und ** für Ordner, wie in **/*.csv',
@@ -1120,6 +1134,7 @@ export const de: Readonly<Record<string, string>> = {
     'erste Zeile, die die Namen der Spalten enthalten kann; sonst die erste, die kein Titel ist; 0: keine, die Spalten heißen dann Column 1, …',
   'for {host}, {used}': 'für {host}, {used}',
   'found by itself': 'wird erkannt',
+  'from {low}': 'ab {low}',
   'goes out': 'wird ausgegeben',
   group: 'Gruppe',
   'grows by itself': 'wächst von selbst',
@@ -1165,6 +1180,7 @@ export const de: Readonly<Record<string, string>> = {
   'low, high': 'von, bis',
   'manage: everything its scope allows': 'Verwalten: alles, was sein Geltungsbereich erlaubt',
   misconfigured: 'fehlerhaft',
+  missing: 'fehlt',
   'must be a whole number': 'muss eine ganze Zahl sein',
   'must be at least {least}': 'muss mindestens {least} sein',
   'must be at most {most}': 'darf höchstens {most} sein',
@@ -1262,6 +1278,7 @@ export const de: Readonly<Record<string, string>> = {
   'unknown address': 'unbekannte Adresse',
   'unknown browser': 'unbekannter Browser',
   untyped: 'ohne Typ',
+  'up to {high}': 'bis {high}',
   'url rotated': 'URL erneuert',
   user: 'Benutzer',
   viewer: 'Betrachter',
@@ -1277,6 +1294,8 @@ export const de: Readonly<Record<string, string>> = {
   '{access, select, read {read} write {write} other {manage}}':
     '{access, select, read {lesen} write {schreiben} other {verwalten}}',
   '{attribute} is there': '{attribute} ist vorhanden',
+  '{attribute}, at least': '{attribute}, mindestens',
+  '{attribute}, at most': '{attribute}, höchstens',
   '{broken} misconfigured': '{broken} fehlerhaft',
   '{browser} on {system}': '{browser} unter {system}',
   '{bucket} at {endpoint}': '{bucket} bei {endpoint}',
@@ -1296,6 +1315,8 @@ export const de: Readonly<Record<string, string>> = {
     '{count, plural, one {# dieser Produkte wurde seither geändert. Diese Änderung wird überschrieben und im Bericht genannt.} other {# dieser Produkte wurden seither geändert. Diese Änderungen werden überschrieben und im Bericht genannt.}}',
   '{count, plural, one {# product comes back} other {# products come back}}':
     '{count, plural, one {# Produkt kommt zurück} other {# Produkte kommen zurück}}',
+  '{count, plural, one {# product found} other {# products found}}':
+    '{count, plural, one {# Produkt gefunden} other {# Produkte gefunden}}',
   '{count, plural, one {# product has} other {# products have}} {isMost, select, yes {{results} results or more} other {{results, plural, one {# result} other {# results}}}}':
     '{count, plural, one {# Produkt hat} other {# Produkte haben}} {isMost, select, yes {{results} oder mehr Ergebnisse} other {{results, plural, one {# Ergebnis} other {# Ergebnisse}}}}',
   '{count, plural, one {# product is again as it was} other {# products are again as they were}}':
@@ -1355,6 +1376,7 @@ export const de: Readonly<Record<string, string>> = {
   '{identifier}: {needs}. It has {has}.': '{identifier}: {needs}. Jetzt: {has}.',
   '{key} in bucket {bucket}': '{key} im Bucket {bucket}',
   '{locale} · id {id}': '{locale} · ID {id}',
+  '{low} to {high}': '{low} bis {high}',
   '{missing} not extracted': '{missing} nicht erkannt',
   '{mode, select, full {full} incremental {incremental} partial {partial} delete {delete} other {links}}':
     '{mode, select, full {vollständig} incremental {inkrementell} partial {teilweise} delete {löschen} other {Verknüpfungen}}',
