@@ -58,6 +58,51 @@ test('products found by words are narrowed by facets, which stand in the address
   await page.getByText('18 products', { exact: true }).waitFor();
 });
 
+test('the table shows the attributes that somebody chooses, in their order (§4.13 rule 6)', async (t) => {
+  const { enter, service } = await shareConsole(t);
+  const id = await makeExampleProject(service, 'Columns');
+  const page = await enter(`#/projects/${id}/products?category=Tools+%3E+Bits`);
+  await page.getByText('15 products', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Columns' }).click();
+  await page.getByRole('button', { name: 'Price', exact: true }).click();
+  await page.getByRole('button', { name: 'Shank', exact: true }).click();
+  await page.getByRole('button', { name: 'Remove Group' }).click();
+  await page.getByRole('button', { name: 'Move Shank up' }).click();
+  await page.getByLabel('Order of products').selectOption('Price, largest first');
+  await page.keyboard.press('Escape');
+  await page.getByText('15 products found').waitFor();
+  const cells = page.getByRole('row').first().getByRole('gridcell');
+  await cells.getByText('6.50 EUR').waitFor();
+  assert.deepEqual((await cells.allTextContents()).slice(3, 4), ['Tools › Bits']);
+  assert.match(
+    (await cells.allTextContents()).slice(5).join(' | '),
+    /^(SDS-plus|Hexagon.*|Keyless.*) \| 6\.50 EUR$/,
+  );
+
+  await page.getByRole('button', { name: 'Views' }).click();
+  await page.getByLabel('Name of the present view').fill('Dear bits');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  const view = page.getByRole('link', { name: 'Dear bits' });
+  const link = await view.getAttribute('href');
+  await page.keyboard.press('Escape');
+
+  await page.goto(`${service.url}/console/#/projects/${id}/products`);
+  await page.getByText('33 products').waitFor();
+  await page.getByRole('gridcell').getByText('Keyless 13 mm').first().waitFor();
+  const head = page.locator('.grid-head');
+  assert.equal(await head.textContent(), 'IdentifierNameCategoryChangedShankPrice');
+  const other = await enter(link ?? '');
+  await other.getByText('15 products found').waitFor();
+  assert.equal(
+    await other.locator('.grid-head').textContent(),
+    await head.textContent(),
+    'of another browser',
+  );
+  await page.getByRole('button', { name: 'Views' }).click();
+  await view.click();
+  await page.getByText('15 products found').waitFor();
+});
+
 test('what a change of an attribute would do is told before it is saved (§11.6)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);

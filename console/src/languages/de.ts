@@ -82,6 +82,7 @@ export const de: Readonly<Record<string, string>> = {
   'Access key id': 'Zugriffsschlüssel-ID',
   Accessories: 'Zubehör',
   Account: 'Konto',
+  'Add a column': 'Spalte hinzufügen',
   'Add a passkey': 'Passkey hinzufügen',
   'Add a project group or project': 'Projektgruppe oder Projekt hinzufügen',
   'Add the field': 'Feld hinzufügen',
@@ -133,6 +134,7 @@ export const de: Readonly<Record<string, string>> = {
   Before: 'Vorher',
   'Begin with a project: one catalog in one locale. Then send products, and define relations to get related products.':
     'Beginnen Sie mit einem Projekt: einem Katalog in einer Locale. Senden Sie dann Produkte und definieren Sie Beziehungen, um verknüpfte Produkte zu erhalten.',
+  'Beside identifier and name': 'Neben Kennung und Name',
   'Between several identifiers in one cell.': 'Zwischen mehreren Kennungen in einer Zelle.',
   'Bits for this drill': 'Bits für diesen Bohrer',
   'Both ways': 'In beide Richtungen',
@@ -144,6 +146,8 @@ export const de: Readonly<Record<string, string>> = {
   Builds: 'Erstellungen',
   'Builds start': 'Erstellung startet',
   Built: 'Erstellt',
+  'By any attribute that is a column; up to 100,000 products found can be put in order.':
+    'Nach jedem Attribut, das eine Spalte ist; bis zu 100.000 gefundene Produkte lassen sich ordnen.',
   'By hand': 'Manuell',
   'By schedule': 'Nach Zeitplan',
   CSV: 'CSV',
@@ -193,6 +197,8 @@ export const de: Readonly<Record<string, string>> = {
   'Colours:': 'Farben:',
   Column: 'Spalte',
   'Column of {key}': 'Spalte von {key}',
+  Columns: 'Spalten',
+  'Columns and order': 'Spalten und Reihenfolge',
   'Comma-separated. Connectors see them in the project list.':
     'Durch Komma getrennt. Konnektoren sehen sie in der Projektliste.',
   Commit: 'Übernehmen',
@@ -210,6 +216,7 @@ export const de: Readonly<Record<string, string>> = {
   'Copy the id': 'ID kopieren',
   'Copy the id {id}': 'ID {id} kopieren',
   'Copy the identifier': 'Kennung kopieren',
+  'Copy the link to this view': 'Link zu dieser Ansicht kopieren',
   'Copy the tag': 'Schlagwort kopieren',
   'Copy the tag {tag}': 'Schlagwort {tag} kopieren',
   'Copy these identifiers': 'Diese Kennungen kopieren',
@@ -476,6 +483,7 @@ export const de: Readonly<Record<string, string>> = {
   Mode: 'Modus',
   Monday: 'Montag',
   'Most frequent values:': 'Häufigste Werte:',
+  'Move {name} up': '{name} nach oben',
   NDJSON: 'NDJSON',
   Name: 'Name',
   'Name contains': 'Name enthält',
@@ -485,6 +493,7 @@ export const de: Readonly<Record<string, string>> = {
   'Name of the field {name}': 'Name des Feldes {name}',
   'Name of the new group': 'Name der neuen Gruppe',
   'Name of the passkey': 'Name des Passkeys',
+  'Name of the present view': 'Name der jetzigen Ansicht',
   'Name, identifier or a value': 'Name, Kennung oder ein Wert',
   'Names for shoppers': 'Namen für Käufer',
   'Narrow by': 'Eingrenzen nach',
@@ -517,6 +526,7 @@ export const de: Readonly<Record<string, string>> = {
   'No match': 'Kein Treffer',
   'No match yet; still loading': 'Noch kein Treffer; wird noch geladen',
   'No open invitations.': 'Keine offenen Einladungen.',
+  'No other columns': 'Keine weiteren Spalten',
   'No passkey was used. Try again, or ask an owner.':
     'Es wurde kein Passkey verwendet. Versuchen Sie es erneut oder fragen Sie einen Inhaber.',
   'No product changes.': 'Kein Produkt ändert sich.',
@@ -581,6 +591,7 @@ export const de: Readonly<Record<string, string>> = {
   'Open the navigation': 'Navigation öffnen',
   'Open the product': 'Produkt öffnen',
   'OpenAI product feed': 'OpenAI-Produktfeed',
+  'Order of products': 'Reihenfolge der Produkte',
   'Other images': 'Weitere Bilder',
   'Other product': 'Anderes Produkt',
   'Other systems are told what happens: signed requests, in order, repeated until they are received.':
@@ -718,6 +729,7 @@ export const de: Readonly<Record<string, string>> = {
   Saturday: 'Samstag',
   Save: 'Speichern',
   'Save the roles': 'Rollen speichern',
+  'Saved views': 'Gespeicherte Ansichten',
   Scanned: 'Durchsucht',
   Schedule: 'Zeitplan',
   'Schedule (cron)': 'Zeitplan (Cron)',
@@ -964,6 +976,9 @@ export const de: Readonly<Record<string, string>> = {
   'Values that only one of them has': 'Werte, die nur eines von beiden hat',
   'Values that remain facts': 'Werte, die Fakten bleiben',
   Variant: 'Variante',
+  Views: 'Ansichten',
+  'Views are kept in this browser. Their links carry filters, columns and order: whoever opens one sees the same.':
+    'Ansichten bleiben in diesem Browser. Ihre Links enthalten Filter, Spalten und Reihenfolge: Wer einen öffnet, sieht dasselbe.',
   Waiting: 'Wartet',
   Warnings: 'Warnungen',
   Webhook: 'Webhook',
@@ -1080,6 +1095,7 @@ export const de: Readonly<Record<string, string>> = {
   'as ?apiKey= {when}': 'als ?apiKey= {when}',
   'as deu or de, for texts in several languages; default: the language of the catalog':
     'zum Beispiel deu oder de, für Texte in mehreren Sprachen; sonst die Sprache des Katalogs',
+  'as listed; what is searched for, best first': 'wie gelistet; Gesuchtes nach Güte der Treffer',
   'as the JSON says': 'wie im JSON',
   'as {attribute}': 'als {attribute}',
   'at least {count, number} products found': 'mindestens {count, number} Produkte gefunden',
@@ -1302,6 +1318,7 @@ export const de: Readonly<Record<string, string>> = {
   '{commits, plural, one {The last commit or deletion is undone:} other {The last # commits and deletions are undone, the last one first:}}':
     '{commits, plural, one {Die letzte Übernahme oder Löschung wird rückgängig gemacht:} other {Die letzten # Übernahmen und Löschungen werden rückgängig gemacht, die letzte zuerst:}}',
   '{count, number} changed': '{count, number} geändert',
+  '{count, number} columns are as many as fit.': 'Mehr als {count, number} Spalten passen nicht.',
   '{count, number} created': '{count, number} erstellt',
   '{count, number} deleted': '{count, number} gelöscht',
   '{count, plural, one {# attribute} other {# attributes}}':
@@ -1388,6 +1405,8 @@ export const de: Readonly<Record<string, string>> = {
   '{name} ({email}), {role} of {account}': '{name} ({email}), {role} von {account}',
   '{name} is deleted': '{name} ist gelöscht',
   '{name} is restored': '{name} ist wiederhergestellt',
+  '{name}, largest first': '{name}, absteigend',
+  '{name}, smallest first': '{name}, aufsteigend',
   '{noun, select, run {Run} other {Build}}': '{noun, select, run {Lauf} other {Erstellung}}',
   '{pairs, plural, one {# pair} other {# pairs}} of {sources, plural, one {# source} other {# sources}} {pairs, plural, one {is} other {are}} listed, with products that are not there yet.':
     '{pairs, plural, one {# Paar} other {# Paare}} von {sources, plural, one {# Quelle} other {# Quellen}} {pairs, plural, one {ist} other {sind}} aufgeführt, mit Produkten, die es noch nicht gibt.',

@@ -27,6 +27,7 @@ const PATHS = {
   menu: 'M4 7h16M4 12h16M4 17h16',
   search: 'M11 18a7 7 0 1 0 0-14 7 7 0 0 0 0 14zM20 20l-4-4',
   down: 'm7 10 5 5 5-5',
+  up: 'm7 14 5-5 5 5',
   right: 'm10 7 5 5-5 5',
   back: 'M19 12H5M11 6l-6 6 6 6',
   download: 'M12 4v11M7 11l5 5 5-5M5 20h14',

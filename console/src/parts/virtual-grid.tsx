@@ -87,8 +87,8 @@ export function VirtualGrid<Row>({
       ref={(element) => void element?.style.setProperty('--columns', template)}
     >
       <div className="grid-head" aria-hidden="true">
-        {columns.map(({ words, isWideOnly }) => (
-          <span key={words} className={isWideOnly ? 'wide-only' : undefined}>
+        {columns.map(({ words, isWideOnly }, at) => (
+          <span key={`${at} ${words}`} className={isWideOnly ? 'wide-only' : undefined}>
             {words}
           </span>
         ))}

@@ -3,6 +3,9 @@ export const PRODUCT_FILTERS = ['q', 'where', 'sort', 'category', 'prefix', 'nam
 
 export type ProductFilters = Readonly<Record<(typeof PRODUCT_FILTERS)[number], string>>;
 
+/** What the address of the view has. */
+export const VIEW_PARTS = [...PRODUCT_FILTERS, 'columns'] as const;
+
 export const NO_FILTERS: ProductFilters = {
   ...{ q: '', where: '', sort: '', category: '' },
   ...{ prefix: '', name: '', attribute: '' },

@@ -1,8 +1,8 @@
 import { t } from '../languages/text.ts';
 import { Empty, ErrorNote, Loading } from '../parts/page.tsx';
 import type { ProductFilters } from './product-filters.ts';
+import { ProductGrid } from './product-grid.tsx';
 import { useHits } from './product-search.ts';
-import { ProductGrid } from './product-table.tsx';
 
 /** What the search finds by words and facets, best hits first. */
 export function ProductHits({ filters }: { filters: ProductFilters }) {

@@ -6,20 +6,35 @@ import { TextField } from '../parts/forms/field.tsx';
 import { Card, Page } from '../parts/page.tsx';
 import { useProject } from '../state/project.ts';
 import { linkTo, useFilters } from '../state/route.ts';
+import { ColumnChooser } from './column-chooser.tsx';
+import type { Column } from './columns.ts';
 import { FacetChips } from './facet-chips.tsx';
+import { storeColumns } from './kept-columns.ts';
 import { ProductFacets } from './product-facets.tsx';
-import { NO_FILTERS, PRODUCT_FILTERS, type ProductFilters, wayOf, withFilters } from './product-filters.ts';
+import {
+  NO_FILTERS,
+  PRODUCT_FILTERS,
+  type ProductFilters,
+  VIEW_PARTS,
+  wayOf,
+  withFilters,
+} from './product-filters.ts';
 import { ProductFinder } from './product-finder.tsx';
 import { ProductHits } from './product-hits.tsx';
 import { ProductScan } from './product-scan.tsx';
 import { ProductTable } from './product-table.tsx';
+import { ViewList } from './view-list.tsx';
 
 /** The catalog. The filters stand in the address, so that a view can be sent to somebody. */
 export function Products() {
   const project = useProject();
-  const [filters, changeSome, stepSome] = useFilters(PRODUCT_FILTERS);
+  const [filters, changeSome, stepSome] = useFilters(VIEW_PARTS);
   const change = (changed: Partial<ProductFilters>) => changeSome(withFilters(changed));
   const step = (changed: Partial<ProductFilters>) => stepSome(withFilters(changed));
+  const chooseColumns = (columns: readonly Column[]) => {
+    storeColumns(project.id, columns);
+    if (filters.columns !== '') stepSome({ columns: '' });
+  };
   // Typing goes first; the table follows when there is time.
   const applied = useDeferredValue(filters);
   const [isOpen, setOpen] = useFacetsOpen(applied);
@@ -27,7 +42,16 @@ export function Products() {
   const canNarrow = wayOf(applied) === 'search' || (wayOf(applied) === 'list' && applied.prefix === '');
   const hasFacets = isOpen && canNarrow;
   return (
-    <Page title={t('Products')} crumbs={[[project.name, linkTo('projects', project.id)]]}>
+    <Page
+      title={t('Products')}
+      crumbs={[[project.name, linkTo('projects', project.id)]]}
+      actions={
+        <>
+          <ViewList filters={filters} />
+          <ColumnChooser sort={filters.sort} onSort={(sort) => step({ sort })} onChange={chooseColumns} />
+        </>
+      }
+    >
       {/* biome-ignore lint/a11y/useSemanticElements: <search> is not known to every reader yet */}
       <div
         className={isOpen || wayOf(filters) === 'scan' || filters.prefix ? 'filters' : 'filters brief'}
