@@ -1,7 +1,8 @@
 import { type ComponentType, lazy, Suspense } from 'react';
 import { t } from './languages/text.ts';
 import { Overview } from './overview/overview.tsx';
-import { Answer, Card, Empty, Loading, Page } from './parts/page.tsx';
+import { Answer, Card, Empty, Loading, Page, PageExtra } from './parts/page.tsx';
+import { PageCallButton } from './parts/page-call.tsx';
 import { loadFile } from './parts/safe.tsx';
 import { Projects } from './projects/projects.tsx';
 import { ProjectContext, useProjects } from './state/project.ts';
@@ -80,9 +81,11 @@ export function ProjectScreen({ id, parts }: { id: number; parts: readonly strin
         if (project === undefined) return <Unknown />;
         return (
           <ProjectContext value={project}>
-            <Suspense fallback={<Loading />}>
-              <View />
-            </Suspense>
+            <PageExtra value={<PageCallButton />}>
+              <Suspense fallback={<Loading />}>
+                <View />
+              </Suspense>
+            </PageExtra>
           </ProjectContext>
         );
       }}

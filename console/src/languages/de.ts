@@ -415,12 +415,16 @@ export const de: Readonly<Record<string, string>> = {
   'It replaces all relations.': 'Sie ersetzt alle Beziehungen.',
   'It returns results as soon as its index is built.':
     'Sie liefert Ergebnisse, sobald ihr Index aufgebaut ist.',
+  'It takes the address of the service in <code>RELATA_URL</code> and a key in <code>RELATA_API_KEY</code>: <link>API access</link>.':
+    'Es braucht die Adresse des Dienstes in <code>RELATA_URL</code> und einen Schlüssel in <code>RELATA_API_KEY</code>: <link>API-Zugriff</link>.',
   'Its catalog, ontology, relations and keys stop answering at once. For 30 days you can restore it in the list of projects.':
     'Katalog, Ontologie, Beziehungen und Schlüssel antworten sofort nicht mehr. 30 Tage lang können Sie das Projekt in der Projektliste wiederherstellen.',
+  'Its coverage': 'Ihre Abdeckung',
   'Its deliveries are deleted too, also those that wait.':
     'Seine Zustellungen werden auch gelöscht, selbst die wartenden.',
   'Its facts are removed, and relations that use it are misconfigured until you change them.':
     'Seine Fakten werden entfernt, und Beziehungen, die es verwenden, sind fehlerhaft, bis Sie sie ändern.',
+  'Its related products, with reasons': 'Seine verknüpften Produkte, mit Gründen',
   'Its schedule or webhook ends. The products that it imported stay.':
     'Ihr Zeitplan oder Webhook endet. Die importierten Produkte bleiben.',
   JSON: 'JSON',
@@ -439,6 +443,7 @@ export const de: Readonly<Record<string, string>> = {
   Language: 'Sprache',
   'Language and country, for example de-DE': 'Sprache und Land, zum Beispiel de-DE',
   'Language of the browser': 'Sprache des Browsers',
+  'Language of the sample': 'Sprache des Beispiels',
   Laptop: 'Laptop',
   'Last build': 'Letzte Erstellung',
   'Last changed': 'Zuletzt geändert',
@@ -841,7 +846,12 @@ export const de: Readonly<Record<string, string>> = {
   'The beginning of the file': 'Der Anfang der Datei',
   'The body of the request': 'Der Inhalt der Anfrage',
   'The build has started': 'Die Erstellung ist gestartet',
+  'The builds': 'Die Erstellungen',
+  'The channel': 'Der Kanal',
+  'The channels': 'Die Kanäle',
+  'The deliveries': 'Die Zustellungen',
   'The deliveries show what came of it.': 'Die Zustellungen zeigen, was daraus wurde.',
+  'The endpoints': 'Die Endpunkte',
   'The event is sent again': 'Das Ereignis wird erneut gesendet',
   'The example products are in': 'Die Beispielprodukte sind da',
   'The file has none. Products can be grouped by attributes too.':
@@ -876,15 +886,27 @@ export const de: Readonly<Record<string, string>> = {
     'Die Zuordnung als JSON: Umformungen, Filter, Ausdrücke',
   'The most frequent {count}.': 'Die {count} häufigsten.',
   'The old value': 'Der alte Wert',
+  'The ontology': 'Die Ontologie',
   'The ontology is saved': 'Die Ontologie ist gespeichert',
   'The password is changed': 'Das Passwort ist geändert',
+  'The pipeline': 'Die Pipeline',
+  'The pipelines': 'Die Pipelines',
   'The present URL stops working at once: calls to it get 404. Give callers the new one.':
     'Die jetzige URL gilt sofort nicht mehr: Aufrufe erhalten 404. Geben Sie den Aufrufern die neue.',
   'The present URL stops working at once: readers get 404. Give them the new one.':
     'Die jetzige URL gilt sofort nicht mehr: Wer sie liest, erhält 404. Geben Sie die neue weiter.',
+  'The preview of the stored relation': 'Die Vorschau der gespeicherten Beziehung',
+  'The product, as a shop reads it': 'Das Produkt, wie ein Shop es liest',
+  'The product, as it was sent and is answered': 'Das Produkt, wie es gesendet und wie es ausgegeben wird',
+  'The products': 'Die Produkte',
   'The products are in': 'Die Produkte sind da',
+  'The products of the commit': 'Die Produkte der Übernahme',
+  'The project': 'Das Projekt',
+  'The relation': 'Die Beziehung',
+  'The relations': 'Die Beziehungen',
   'The request as curl': 'Die Anfrage als curl',
   'The run has started': 'Der Lauf ist gestartet',
+  'The runs': 'Die Läufe',
   'The same for every product': 'Für jedes Produkt gleich',
   'The same of another brand': 'Dasselbe von einer anderen Marke',
   'The search is being made ready …': 'Die Suche wird vorbereitet …',
@@ -894,7 +916,10 @@ export const de: Readonly<Record<string, string>> = {
   'The settings are saved': 'Die Einstellungen sind gespeichert',
   'The signing secret': 'Das Signaturgeheimnis',
   'The source has changed since it was read.': 'Die Quelle hat sich geändert, seit sie gelesen wurde.',
+  'The suggestions': 'Die Vorschläge',
+  'The task': 'Die Aufgabe',
   'The task was cancelled; nothing was changed': 'Die Aufgabe wurde abgebrochen; nichts wurde geändert',
+  'The tasks': 'Die Aufgaben',
   'The uploaded products replace the catalog at once.':
     'Die hochgeladenen Produkte ersetzen den Katalog auf einmal.',
   'The value of “{name}”': 'Der Wert von „{name}“',
@@ -927,7 +952,9 @@ export const de: Readonly<Record<string, string>> = {
   'This may be a {format} file: {reason}.': 'Dies ist vielleicht eine Datei im Format {format}: {reason}.',
   'This owner link has ended: it was used, or it is older than an hour.':
     'Dieser Inhaber-Link gilt nicht mehr: Er wurde verwendet oder ist älter als eine Stunde.',
+  'This page as a call': 'Diese Seite als Aufruf',
   'This page cannot be shown': 'Diese Seite kann nicht angezeigt werden',
+  'This page shows nothing that is stored yet.': 'Diese Seite zeigt noch nichts, was gespeichert ist.',
   'This project has no relation yet. <link>Create one</link> first.':
     'Dieses Projekt hat noch keine Beziehung. <link>Erstellen Sie zuerst eine.</link>',
   'This project has no relations yet.': 'Dieses Projekt hat noch keine Beziehungen.',
@@ -991,6 +1018,7 @@ export const de: Readonly<Record<string, string>> = {
   'What can be undone': 'Was sich rückgängig machen lässt',
   'What is missing': 'Was fehlt',
   'What it finds': 'Was sie findet',
+  'What it gives': 'Was er liefert',
   'What it has published is deleted too, and its URL ends.':
     'Auch das Veröffentlichte wird gelöscht, und die URL gilt nicht mehr.',
   'What must match': 'Was übereinstimmen muss',
