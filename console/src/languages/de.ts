@@ -26,6 +26,8 @@ export const de: Readonly<Record<string, string>> = {
     '<code>npm run demo</code> startet einen zweiten Dienst mit einem vollständigen Demo-Katalog. Beispielprogramme liegen in <code>examples/</code>, und eine <link>Pipeline</link> holt eine Datei von selbst.',
   '<link>Sign in in another tab</link> as {email}, then come back.':
     '<link>Melden Sie sich in einem anderen Tab</link> als {email} an und kommen Sie dann zurück.',
+  '<link>Why not?</link> Choose a product that should go with it, and see what is missing.':
+    '<link>Warum nicht?</link> Wählen Sie ein Produkt, das dazu passen sollte, und sehen Sie, was fehlt.',
   'A POST to this URL starts a run. It needs an account key that may write, as <code>Authorization: Bearer …</code>, and works at most once every {seconds, plural, one {# second} other {# seconds}}.':
     'Ein POST an diese URL startet einen Lauf. Er braucht einen Kontoschlüssel mit Schreibzugriff, als <code>Authorization: Bearer …</code>, und wirkt höchstens alle {seconds, plural, one {# Sekunde} other {# Sekunden}}.',
   'A URL that is fetched': 'Eine URL, die abgerufen wird',
@@ -36,6 +38,8 @@ export const de: Readonly<Record<string, string>> = {
     'Eine Erstellung, die einen größeren Anteil der veröffentlichten Zeilen verlieren würde, wird nicht veröffentlicht.',
   'A channel publishes the catalog as a file for others, with the products that go with each product.':
     'Ein Kanal veröffentlicht den Katalog als Datei für andere, zusammen mit den verknüpften Produkten.',
+  'A click or Enter goes on to a product, the back button returns. Arrow keys move in the picture.':
+    'Ein Klick oder die Eingabetaste führt zu einem Produkt, die Zurück-Taste wieder zurück. Die Pfeiltasten bewegen sich im Bild.',
   'A commit that would delete a larger share of the catalog is refused. 100 switches the guard off.':
     'Eine Übernahme, die einen größeren Anteil des Katalogs löschen würde, wird abgelehnt. 100 schaltet den Schutz aus.',
   'A directory of the service': 'Ein Verzeichnis des Dienstes',
@@ -135,6 +139,8 @@ export const de: Readonly<Record<string, string>> = {
   'Between several identifiers in one cell.': 'Zwischen mehreren Kennungen in einer Zelle.',
   'Bits for this drill': 'Bits für diesen Bohrer',
   'Both ways': 'In beide Richtungen',
+  'Both ways: shown with this product, and this product with them.':
+    'In beide Richtungen: Sie werden bei diesem Produkt gezeigt, und dieses Produkt bei ihnen.',
   'Brand attribute': 'Markenattribut',
   Browser: 'Browser',
   Bucket: 'Bucket',
@@ -184,6 +190,8 @@ export const de: Readonly<Record<string, string>> = {
     'Wählen Sie ein anderes Produkt, um zu sehen, was beide verbindet und was fehlt.',
   'Choose the name that others see, and a password.':
     'Wählen Sie den Namen, den andere sehen, und ein Passwort.',
+  'Choose two products to see what relates them, and what is missing.':
+    'Wählen Sie zwei Produkte, um zu sehen, was sie verbindet und was fehlt.',
   'Choose …': 'Auswählen …',
   Clear: 'Leeren',
   Close: 'Schließen',
@@ -340,6 +348,7 @@ export const de: Readonly<Record<string, string>> = {
   Friday: 'Freitag',
   From: 'Von',
   'From these products': 'Von diesen Produkten',
+  'From this product': 'Von diesem Produkt',
   'Full update': 'Vollständige Aktualisierung',
   'Full: the file is the whole catalog': 'Vollständig: Die Datei ist der ganze Katalog',
   'Go to sign-in': 'Zur Anmeldung',
@@ -388,8 +397,10 @@ export const de: Readonly<Record<string, string>> = {
   'It is a result, number {rank}': 'Es ist ein Ergebnis, Nummer {rank}',
   'It is asked for after your password. Add a second one, on another device, in case you lose it.':
     'Er wird nach dem Passwort abgefragt. Fügen Sie einen zweiten auf einem anderen Gerät hinzu, falls Sie ihn verlieren.',
+  'It is being built.': 'Sie wird gerade erstellt.',
   'It is kept as a pipeline, so the next file is one click.':
     'Der Import bleibt als Pipeline erhalten: Die nächste Datei ist ein Klick.',
+  'It is misconfigured and returns nothing.': 'Sie ist fehlerhaft und liefert nichts.',
   'It is not a result': 'Es ist kein Ergebnis',
   'It is not imported. It is used to detect columns and suggest a mapping.':
     'Sie wird nicht importiert. Sie dient dazu, Spalten zu erkennen und eine Zuordnung vorzuschlagen.',
@@ -404,6 +415,8 @@ export const de: Readonly<Record<string, string>> = {
   'It replaces all relations.': 'Sie ersetzt alle Beziehungen.',
   'It returns results as soon as its index is built.':
     'Sie liefert Ergebnisse, sobald ihr Index aufgebaut ist.',
+  'It would have to be in the category {path}': 'Es müsste in der Kategorie {path} sein',
+  'It would have to be one of {identifiers}': 'Es müsste eines von {identifiers} sein',
   'Its catalog, ontology, relations and keys stop answering at once. For 30 days you can restore it in the list of projects.':
     'Katalog, Ontologie, Beziehungen und Schlüssel antworten sofort nicht mehr. 30 Tage lang können Sie das Projekt in der Projektliste wiederherstellen.',
   'Its deliveries are deleted too, also those that wait.':
@@ -515,8 +528,9 @@ export const de: Readonly<Record<string, string>> = {
   'No product with this identifier or category': 'Kein Produkt mit dieser Kennung oder Kategorie',
   'No products yet': 'Noch keine Produkte',
   'No project yet': 'Noch kein Projekt',
-  'No relation has this product on either side. <link>Relations</link>':
-    'Keine Beziehung hat dieses Produkt auf einer ihrer Seiten. <link>Beziehungen</link>',
+  'No relation leads from this product to another one, or to it.':
+    'Keine Beziehung führt von diesem Produkt zu einem anderen oder zu ihm.',
+  'No relation leads on from here.': 'Von hier führt keine Beziehung weiter.',
   'No relation yet': 'Noch keine Beziehung',
   'No report lines about single products.': 'Keine Berichtszeilen zu einzelnen Produkten.',
   'No task with this status': 'Keine Aufgabe mit diesem Status',
@@ -633,6 +647,7 @@ export const de: Readonly<Record<string, string>> = {
   'Rejected rows': 'Abgelehnte Zeilen',
   Relata: 'Relata',
   'Related products': 'Verknüpfte Produkte',
+  'Related products as a picture': 'Verknüpfte Produkte als Bild',
   Relation: 'Beziehung',
   'Relation build': 'Aufbau einer Beziehung',
   Relations: 'Beziehungen',
@@ -729,12 +744,14 @@ export const de: Readonly<Record<string, string>> = {
     '{count, plural, one {# Feld} other {Alle # Felder}} anzeigen',
   'Show all {count, plural, one {# row} other {# rows}}':
     '{count, plural, one {# Zeile} other {Alle # Zeilen}} anzeigen',
+  'Show all {count}': 'Alle {count} zeigen',
   'Show its targets': 'Ziele anzeigen',
   'Show more': 'Mehr anzeigen',
   'Show next': 'Nächste anzeigen',
   'Show older ones': 'Ältere anzeigen',
   'Show previous': 'Vorherige anzeigen',
   'Show what was dismissed': 'Verworfenes zeigen',
+  'Shown with this product.': 'Sie werden bei diesem Produkt gezeigt.',
   'Sign in': 'Anmelden',
   'Sign in again': 'Erneut anmelden',
   'Sign in if you have used it. Otherwise ask an owner to invite you again.':
@@ -839,6 +856,7 @@ export const de: Readonly<Record<string, string>> = {
   'The most frequent {count}.': 'Die {count} häufigsten.',
   'The old value': 'Der alte Wert',
   'The ontology is saved': 'Die Ontologie ist gespeichert',
+  'The other way round': 'In umgekehrter Richtung',
   'The password is changed': 'Das Passwort ist geändert',
   'The present URL stops working at once: calls to it get 404. Give callers the new one.':
     'Die jetzige URL gilt sofort nicht mehr: Aufrufe erhalten 404. Geben Sie den Aufrufern die neue.',
@@ -847,6 +865,7 @@ export const de: Readonly<Record<string, string>> = {
   'The products are in': 'Die Produkte sind da',
   'The run has started': 'Der Lauf ist gestartet',
   'The same for every product': 'Für jedes Produkt gleich',
+  'The same in every relation': 'Dasselbe in jeder Beziehung',
   'The same of another brand': 'Dasselbe von einer anderen Marke',
   'The search is not ready. Type the identifier': 'Die Suche ist nicht bereit. Geben Sie die Kennung ein',
   'The service may be away, or it may just have been updated.':
@@ -858,6 +877,7 @@ export const de: Readonly<Record<string, string>> = {
   'The uploaded products replace the catalog at once.':
     'Die hochgeladenen Produkte ersetzen den Katalog auf einmal.',
   'The value of “{name}”': 'Der Wert von „{name}“',
+  'The way so far': 'Der bisherige Weg',
   'The {made} of row {number}': '{made, select, list {Die Liste} other {Das Produkt}} der Zeile {number}',
   'The {of} has a new URL': '{of, select, webhook {Der Webhook} other {Der Kanal}} hat eine neue URL',
   'The {what} is saved':
@@ -883,12 +903,23 @@ export const de: Readonly<Record<string, string>> = {
   'This key is unknown or has expired, or its access is not “manage”.':
     'Dieser Schlüssel ist unbekannt oder abgelaufen, oder sein Zugriff ist nicht „Verwalten“.',
   'This may be a {format} file: {reason}.': 'Dies ist vielleicht eine Datei im Format {format}: {reason}.',
+  'This must not hold: {conditions}': 'Das darf nicht gelten: {conditions}',
   'This owner link has ended: it was used, or it is older than an hour.':
     'Dieser Inhaber-Link gilt nicht mehr: Er wurde verwendet oder ist älter als eine Stunde.',
   'This page cannot be shown': 'Diese Seite kann nicht angezeigt werden',
+  'This product is shown with them, not they with it.':
+    'Dieses Produkt wird bei ihnen gezeigt, sie aber nicht bei ihm.',
+  'This product may be a result, but it matches no other product.':
+    'Dieses Produkt kann ein Ergebnis sein, passt aber zu keinem anderen Produkt.',
+  'This product may have results, but no other product matches it.':
+    'Dieses Produkt kann Ergebnisse haben, aber kein anderes Produkt passt dazu.',
+  'This product meets the conditions of neither side:':
+    'Dieses Produkt erfüllt die Bedingungen keiner Seite:',
   'This project has no relation yet. <link>Create one</link> first.':
     'Dieses Projekt hat noch keine Beziehung. <link>Erstellen Sie zuerst eine.</link>',
   'This project has no relations yet.': 'Dieses Projekt hat noch keine Beziehungen.',
+  'This project has no relations yet. <relations>Make one</relations>, or see what the data <suggestions>suggests</suggestions>.':
+    'Dieses Projekt hat noch keine Beziehungen. <relations>Legen Sie eine an</relations>, oder sehen Sie, was die Daten <suggestions>vorschlagen</suggestions>.',
   'This relation is misconfigured and returns nothing.': 'Diese Beziehung ist fehlerhaft und liefert nichts.',
   'This {what} is not saved: it was changed meanwhile. Compare both versions first.':
     '{what, select, relation {Diese Beziehung} pipeline {Diese Pipeline} other {Dieser Kanal}} ist nicht gespeichert: Es gab inzwischen eine Änderung. Vergleichen Sie zuerst beide Fassungen.',
@@ -898,6 +929,7 @@ export const de: Readonly<Record<string, string>> = {
   'To be deleted: {count, plural, one {# product} other {# products}}':
     'Zu löschen: {count, plural, one {# Produkt} other {# Produkte}}',
   'To these products': 'Zu diesen Produkten',
+  'To this product': 'Zu diesem Produkt',
   Took: 'Dauer',
   'Tools > Drills': 'Werkzeug > Bohrmaschinen',
   Trigger: 'Auslöser',
@@ -934,6 +966,7 @@ export const de: Readonly<Record<string, string>> = {
   'Values that remain facts': 'Werte, die Fakten bleiben',
   Variant: 'Variante',
   Waiting: 'Wartet',
+  'Walk from product to product': 'Von Produkt zu Produkt',
   Warnings: 'Warnungen',
   Webhook: 'Webhook',
   Wednesday: 'Mittwoch',
@@ -943,6 +976,7 @@ export const de: Readonly<Record<string, string>> = {
   'What can be done with the endpoint': 'Mögliche Aktionen mit dem Endpunkt',
   'What can be done with {name}': 'Mögliche Aktionen mit {name}',
   'What can be undone': 'Was sich rückgängig machen lässt',
+  'What each relation says': 'Was jede Beziehung sagt',
   'What is missing': 'Was fehlt',
   'What it finds': 'Was sie findet',
   'What it has published is deleted too, and its URL ends.':
@@ -1039,6 +1073,7 @@ export const de: Readonly<Record<string, string>> = {
   and: 'und',
   'and {count, number} more': 'und {count, number} weitere',
   'and {count} more': 'und {count} weitere',
+  'and {more} more': 'und {more} weitere',
   answered: 'beantwortet',
   answers: 'aktiv',
   'api key': 'API-Schlüssel',
@@ -1101,6 +1136,7 @@ export const de: Readonly<Record<string, string>> = {
     'erste Zeile, die die Namen der Spalten enthalten kann; sonst die erste, die kein Titel ist; 0: keine, die Spalten heißen dann Column 1, …',
   'for {host}, {used}': 'für {host}, {used}',
   'found by itself': 'wird erkannt',
+  'from this product': 'von diesem Produkt',
   'goes out': 'wird ausgegeben',
   group: 'Gruppe',
   'grows by itself': 'wächst von selbst',
@@ -1170,7 +1206,6 @@ export const de: Readonly<Record<string, string>> = {
   'not ({conditions})': 'nicht ({conditions})',
   'not packed': 'nicht gepackt',
   'not this': 'dies nicht',
-  'not: {conditions}': 'nicht: {conditions}',
   nothing: 'nichts',
   'nothing new': 'nichts Neues',
   'nowhere else': 'nirgendwo sonst',
@@ -1238,6 +1273,7 @@ export const de: Readonly<Record<string, string>> = {
   'the ontology does not know this key': 'die Ontologie kennt diesen Schlüssel nicht',
   'the whole account': 'das ganze Konto',
   'this session': 'diese Sitzung',
+  'to this product': 'zu diesem Produkt',
   unchanged: 'unverändert',
   unknown: 'unbekannt',
   'unknown address': 'unbekannte Adresse',
@@ -1257,7 +1293,6 @@ export const de: Readonly<Record<string, string>> = {
   'yes or no': 'ja oder nein',
   '{access, select, read {read} write {write} other {manage}}':
     '{access, select, read {lesen} write {schreiben} other {verwalten}}',
-  '{attribute} is there': '{attribute} ist vorhanden',
   '{broken} misconfigured': '{broken} fehlerhaft',
   '{browser} on {system}': '{browser} unter {system}',
   '{bucket} at {endpoint}': '{bucket} bei {endpoint}',
@@ -1273,6 +1308,8 @@ export const de: Readonly<Record<string, string>> = {
     '{count, plural, one {# Schlüssel} other {# Schlüssel}} ohne Attribut',
   '{count, plural, one {# leads} other {# lead}} to nothing':
     '{count, plural, one {# führt} other {# führen}} zu nichts',
+  '{count, plural, one {# more variant} other {# more variants}}':
+    '{count, plural, one {# weitere Variante} other {# weitere Varianten}}',
   '{count, plural, one {# of these products was changed since. That change is overwritten and listed in the report.} other {# of these products were changed since. Those changes are overwritten and listed in the report.}}':
     '{count, plural, one {# dieser Produkte wurde seither geändert. Diese Änderung wird überschrieben und im Bericht genannt.} other {# dieser Produkte wurden seither geändert. Diese Änderungen werden überschrieben und im Bericht genannt.}}',
   '{count, plural, one {# product comes back} other {# products come back}}':
@@ -1291,6 +1328,8 @@ export const de: Readonly<Record<string, string>> = {
     '{count, plural, one {# Produkt} other {# Produkte}} ausgelassen',
   '{count, plural, one {# product} other {# products}}; in a day {created} created, {changed} changed, {deleted} deleted':
     '{count, plural, one {# Produkt} other {# Produkte}}; an einem Tag {created} erstellt, {changed} geändert, {deleted} gelöscht',
+  '{count, plural, one {# relation finds} other {# relations find}} nothing for this product':
+    '{count, plural, one {# Beziehung findet} other {# Beziehungen finden}} nichts zu diesem Produkt',
   '{count, plural, one {# relation} other {# relations}} not looked at: still being built, or more than {most}.':
     '{count, plural, one {# Beziehung} other {# Beziehungen}} nicht betrachtet: noch im Aufbau oder mehr als {most}.',
   '{count, plural, one {# request} other {# requests}} in a day, {share} failed or over their limit':
@@ -1302,6 +1341,8 @@ export const de: Readonly<Record<string, string>> = {
     '{count, plural, one {# Bedingung fehlt} other {# Bedingungen fehlen}}',
   '{count, plural, one {# value} other {# values}} to look at.':
     '{count, plural, one {# Wert} other {# Werte}} anzusehen.',
+  '{count, plural, one {# variant} other {# variants}}':
+    '{count, plural, one {# Variante} other {# Varianten}}',
   '{count, plural, one {The last commit or deletion is kept and can be undone.} other {The last # commits and deletions are kept and can be undone.}}':
     '{count, plural, one {Die letzte Übernahme oder Löschung wird aufbewahrt und lässt sich rückgängig machen.} other {Die letzten # Übernahmen und Löschungen werden aufbewahrt und lassen sich rückgängig machen.}}',
   '{count, plural, one {The last commit or deletion is kept} other {The last # commits and deletions are kept}} for {days, plural, one {# day} other {# days}} and can be undone.':
@@ -1314,7 +1355,6 @@ export const de: Readonly<Record<string, string>> = {
   '{count, plural, one {product} other {products}}': '{count, plural, one {Produkt} other {Produkte}}',
   '{count, plural, one {task} other {tasks}}': '{count, plural, one {Aufgabe} other {Aufgaben}}',
   '{count} a minute': '{count} pro Minute',
-  '{count} by {name}': '{count} durch {name}',
   '{count} of {all}': '{count} von {all}',
   '{count} of {all} looked at': '{count} von {all} betrachtet',
   '{created} made, {changed} changed, {deleted} deleted':
@@ -1329,11 +1369,11 @@ export const de: Readonly<Record<string, string>> = {
   '{found} found, {scanned} of {all} looked at': '{found} gefunden, {scanned} von {all} durchsucht',
   '{group} (its group)': '{group} (seine Gruppe)',
   '{hours} at minute {minute}': '{hours} in Minute {minute}',
-  '{identifier} and {others}': '{identifier} und {others}',
   '{identifier} is back': '{identifier} ist wieder da',
   '{identifier} is deleted': '{identifier} ist gelöscht',
   '{identifier}: share of the products': '{identifier}: Anteil der Produkte',
-  '{identifier}: {needs}. It has {has}.': '{identifier}: {needs}. Jetzt: {has}.',
+  '{identifier}: {needs}; it has no value.': '{identifier}: {needs}; es hat keinen Wert.',
+  '{identifier}: {needs}; it is {has}.': '{identifier}: {needs}; es ist {has}.',
   '{key} in bucket {bucket}': '{key} im Bucket {bucket}',
   '{locale} · id {id}': '{locale} · ID {id}',
   '{missing} not extracted': '{missing} nicht erkannt',
@@ -1384,6 +1424,16 @@ export const de: Readonly<Record<string, string>> = {
     '{what, select, relation {Beziehungen} pipeline {Pipelines} other {Kanäle}}',
   '{what, select, relation {Relation} pipeline {Pipeline} other {Channel}}':
     '{what, select, relation {Beziehung} pipeline {Pipeline} other {Kanal}}',
+  '{what} would have to be at least {value}': '{what} müsste mindestens {value} sein',
+  '{what} would have to be at most {value}': '{what} müsste höchstens {value} sein',
+  '{what} would have to be between {value}': '{what} müsste zwischen {value} liegen',
+  '{what} would have to be less than {value}': '{what} müsste kleiner als {value} sein',
+  '{what} would have to be more than {value}': '{what} müsste größer als {value} sein',
+  '{what} would have to be one of {value}': '{what} müsste eines von {value} sein',
+  '{what} would have to be other than {value}': '{what} müsste anders als {value} sein',
+  '{what} would have to be {value}': '{what} müsste {value} sein',
+  '{what} would have to contain {value}': '{what} müsste {value} enthalten',
+  '{what} would need a value': '{what} bräuchte einen Wert',
   '{what}, {ago}, by {who}: {counts}': '{what}, {ago}, von {who}: {counts}',
   '“{name}” is a pipeline now: send the next file there.':
     '„{name}“ ist jetzt eine Pipeline: Senden Sie die nächste Datei dorthin.',

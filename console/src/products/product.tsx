@@ -1,5 +1,5 @@
 import type { ProductPage } from '@relata/client';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
@@ -12,22 +12,20 @@ import { formatMoment, formatType, nameTask, safeUrl } from '../rules/format.ts'
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
+import { useProduct } from './around.ts';
 import { PairCard } from './pair-card.tsx';
 import { ProductCommits } from './product-commits.tsx';
 import { findMainImage } from './product-rows.ts';
 import { RelatedCard } from './related-card.tsx';
+import { RelatedGraph } from './related-graph.tsx';
 
 /** One product: as it was sent, as it is answered, what goes with it. */
 export function ProductView() {
   const project = useProject();
-  const relata = useRelata();
   const { parts } = useRoute();
   const { canChange } = useRights();
   const identifier = parts[3] ?? '';
-  const page = useQuery({
-    queryKey: ['product', project.id, identifier],
-    queryFn: ({ signal }) => relata.products.open(project.id, identifier, { signal }),
-  });
+  const page = useProduct(identifier);
   return (
     <Page
       title={page.data?.product.name ?? identifier}
@@ -48,7 +46,8 @@ export function ProductView() {
           <>
             <Top page={found} />
             <Attributes page={found} />
-            <RelatedCard identifier={identifier} />
+            <RelatedCard key={`related ${identifier}`} identifier={identifier} />
+            <RelatedGraph identifier={identifier} />
             <PairCard key={identifier} identifier={identifier} />
             <ProductCommits identifier={identifier} />
           </>
