@@ -113,7 +113,6 @@ export const de: Readonly<Record<string, string>> = {
   'Anyone who has the URL can read the file, without a key. It stays the same from build to build.':
     'Wer die URL hat, kann die Datei ohne Schlüssel lesen. Sie bleibt bei jeder Erstellung gleich.',
   'As it is unpacked.': 'Im entpackten Zustand.',
-  'As uploaded': 'Wie hochgeladen',
   'As usual for the format': 'Wie beim Format üblich',
   'Ask the device': 'Gerät fragen',
   'At least one matches': 'Mindestens eine trifft zu',
@@ -131,7 +130,6 @@ export const de: Readonly<Record<string, string>> = {
   'Audit log': 'Änderungsprotokoll',
   Auto: 'Auto',
   BMEcat: 'BMEcat',
-  Became: 'Wurde zu',
   'Become facts': 'Werden Fakten',
   Before: 'Vorher',
   'Begin with a project: one catalog in one locale. Then send products, and define relations to get related products.':

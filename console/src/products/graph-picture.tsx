@@ -6,6 +6,7 @@ import type { Variants, Way } from '../rules/related.ts';
 import { placeBranches, type WalkSide } from '../rules/walk.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
+import { FIRST_GROUPS } from './around.ts';
 import { findMainImage } from './product-rows.ts';
 
 const MOST_BRANCHES = 6;
@@ -155,7 +156,11 @@ function BranchList({ branch: { way, shown, more }, at, cameFrom, linkOn, keyed 
           </li>
         ))}
       </ul>
-      {more > 0 && <p className="soft tiny walk-more">{t('and {more} more', { more })}</p>}
+      {more > 0 && (
+        <p className="soft tiny walk-more">
+          {t('and {more} more', { more: `${more}${way.groups.length === FIRST_GROUPS ? '+' : ''}` })}
+        </p>
+      )}
     </li>
   );
 }
