@@ -30,7 +30,7 @@ export const toRow = ({
 export const findMainImage = (images: Product['images']): string | undefined =>
   (images.find(({ type }) => type === 'LARGE') ?? images[0])?.url;
 
-/** @returns how a number was understood, `1500 g` of `1,5 kg`; undefined where the value says it itself */
+/** @returns how a number was understood, `1234.5 g` of `1.234,5 g`; undefined where the value says it itself */
 export function readingOf(value: string, { number, unit = '' }: NonNullable<ExtractedValue['fact']>) {
   if (number === undefined) return undefined;
   const bare = value.endsWith(unit) ? value.slice(0, value.length - unit.length) : value;
