@@ -421,6 +421,8 @@ export const de: Readonly<Record<string, string>> = {
     'Seine Zustellungen werden auch gelöscht, selbst die wartenden.',
   'Its facts are removed, and relations that use it are misconfigured until you change them.':
     'Seine Fakten werden entfernt, und Beziehungen, die es verwenden, sind fehlerhaft, bis Sie sie ändern.',
+  'Its links name no other product with this one.':
+    'Ihre Verknüpfungen nennen kein anderes Produkt zusammen mit diesem.',
   'Its schedule or webhook ends. The products that it imported stay.':
     'Ihr Zeitplan oder Webhook endet. Die importierten Produkte bleiben.',
   JSON: 'JSON',

@@ -4,6 +4,7 @@ import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { listIdle } from '../rules/related.ts';
 import { useProject } from '../state/project.ts';
+import { useRelations } from '../state/relations.ts';
 import { linkTo, linkWith } from '../state/route.ts';
 
 interface Shape {
@@ -55,15 +56,18 @@ function IdleList({ identifier, relations }: Shape) {
   const nameOf = ({ id, name }: ProductRelation) => (
     <a href={linkTo('projects', project.id, 'relations', id)}>{name}</a>
   );
-  const told = relations.filter((relation) => sayIdle(relation) !== undefined);
-  const elsewhere = relations.filter((relation) => sayIdle(relation) === undefined);
+  const { data: known = [] } = useRelations();
+  const lists = new Set(known.filter(({ kind }) => kind === 'links').map(({ id }) => id));
+  const say = (relation: ProductRelation) => sayIdle(relation, lists.has(relation.id));
+  const told = relations.filter((relation) => say(relation) !== undefined);
+  const elsewhere = relations.filter((relation) => say(relation) === undefined);
   const why = linkWith(linkTo('projects', project.id, 'why'), { source: identifier });
   return (
     <div className="stack">
       <ul className="stack small">
         {told.map((relation) => (
           <li key={relation.id}>
-            {nameOf(relation)}: {sayIdle(relation)}
+            {nameOf(relation)}: {say(relation)}
           </li>
         ))}
         {elsewhere.length > 0 && (
@@ -88,9 +92,10 @@ function IdleList({ identifier, relations }: Shape) {
 }
 
 /** @returns undefined where the product stands on neither side */
-function sayIdle({ state, asSource, asTarget }: ProductRelation): string | undefined {
+function sayIdle({ state, asSource, asTarget }: ProductRelation, isList: boolean): string | undefined {
   if (state === 'building') return t('It is being built.');
   if (state === 'misconfigured') return t('It is misconfigured and returns nothing.');
+  if (isList) return t('Its links name no other product with this one.');
   if (asSource?.stands) return t('This product may have results, but no other product matches it.');
   return asTarget?.stands ? t('This product may be a result, but it matches no other product.') : undefined;
 }

@@ -2,7 +2,7 @@ import type { ExtractedValue, ProductPage } from '@relata/client';
 import { t } from '../languages/text.ts';
 import { Card } from '../parts/page.tsx';
 import { formatType } from '../rules/format.ts';
-import { readingOf } from './product-rows.ts';
+import { readingOf } from '../rules/reading.ts';
 
 /** What was sent of a product, value by value, and what became of it; what made no fact comes first. */
 export function ProductFacts({ page: { values } }: { page: ProductPage }) {

@@ -1,4 +1,4 @@
-import type { ExtractedValue, Product, TableProduct } from '@relata/client';
+import type { Product, TableProduct } from '@relata/client';
 
 /** What a row of the table shows, as flat as can be: there may be half a million of them. */
 export interface ProductRow {
@@ -29,13 +29,6 @@ export const toRow = ({
 /** @returns the URL of the first LARGE image, without one of the first. Source: docs/interface.md §12.5 rule 8 */
 export const findMainImage = (images: Product['images']): string | undefined =>
   (images.find(({ type }) => type === 'LARGE') ?? images[0])?.url;
-
-/** @returns how a number was understood, `1234.5 g` of `1.234,5 g`; undefined where the value says it itself */
-export function readingOf(value: string, { number, unit = '' }: NonNullable<ExtractedValue['fact']>) {
-  if (number === undefined) return undefined;
-  const bare = value.endsWith(unit) ? value.slice(0, value.length - unit.length) : value;
-  return Number(bare) === number ? undefined : `${number} ${unit}`.trim();
-}
 
 interface RowPage {
   readonly rows: readonly ProductRow[];
