@@ -28,6 +28,7 @@ const PROJECT_VIEWS: Readonly<Record<string, ComponentType>> = {
   '': load(() => import('./projects/project-start.tsx'), 'ProjectStart'),
   products: load(() => import('./products/products.tsx'), 'Products'),
   product: load(() => import('./products/product.tsx'), 'ProductView'),
+  why: load(() => import('./products/why.tsx'), 'WhyView'),
   ontology: load(() => import('./ontology/ontology.tsx'), 'OntologyView'),
   relations: load(() => import('./relations/relations.tsx'), 'Relations'),
   relation: load(() => import('./relations/relation.tsx'), 'RelationView'),

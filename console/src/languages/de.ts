@@ -26,6 +26,8 @@ export const de: Readonly<Record<string, string>> = {
     '<code>npm run demo</code> startet einen zweiten Dienst mit einem vollständigen Demo-Katalog. Beispielprogramme liegen in <code>examples/</code>, und eine <link>Pipeline</link> holt eine Datei von selbst.',
   '<link>Sign in in another tab</link> as {email}, then come back.':
     '<link>Melden Sie sich in einem anderen Tab</link> als {email} an und kommen Sie dann zurück.',
+  '<link>Why not?</link> Choose a product that should go with it, and see what is missing.':
+    '<link>Warum nicht?</link> Wählen Sie ein Produkt, das dazu passen sollte, und sehen Sie, was fehlt.',
   'A POST to this URL starts a run. It needs an account key that may write, as <code>Authorization: Bearer …</code>, and works at most once every {seconds, plural, one {# second} other {# seconds}}.':
     'Ein POST an diese URL startet einen Lauf. Er braucht einen Kontoschlüssel mit Schreibzugriff, als <code>Authorization: Bearer …</code>, und wirkt höchstens alle {seconds, plural, one {# Sekunde} other {# Sekunden}}.',
   'A URL that is fetched': 'Eine URL, die abgerufen wird',
@@ -36,6 +38,8 @@ export const de: Readonly<Record<string, string>> = {
     'Eine Erstellung, die einen größeren Anteil der veröffentlichten Zeilen verlieren würde, wird nicht veröffentlicht.',
   'A channel publishes the catalog as a file for others, with the products that go with each product.':
     'Ein Kanal veröffentlicht den Katalog als Datei für andere, zusammen mit den verknüpften Produkten.',
+  'A click or Enter goes on to a product, the back button returns. Arrow keys move in the picture.':
+    'Ein Klick oder die Eingabetaste führt zu einem Produkt, die Zurück-Taste wieder zurück. Die Pfeiltasten bewegen sich im Bild.',
   'A commit that would delete a larger share of the catalog is refused. 100 switches the guard off.':
     'Eine Übernahme, die einen größeren Anteil des Katalogs löschen würde, wird abgelehnt. 100 schaltet den Schutz aus.',
   'A directory of the service': 'Ein Verzeichnis des Dienstes',
@@ -111,7 +115,6 @@ export const de: Readonly<Record<string, string>> = {
     'Wer die URL hat, kann die Datei ohne Schlüssel lesen. Sie bleibt bei jeder Erstellung gleich.',
   Apply: 'Anwenden',
   'As it is unpacked.': 'Im entpackten Zustand.',
-  'As uploaded': 'Wie hochgeladen',
   'As usual for the format': 'Wie beim Format üblich',
   'Ask the device': 'Gerät fragen',
   'At least one matches': 'Mindestens eine trifft zu',
@@ -129,7 +132,6 @@ export const de: Readonly<Record<string, string>> = {
   'Audit log': 'Änderungsprotokoll',
   Auto: 'Auto',
   BMEcat: 'BMEcat',
-  Became: 'Wurde zu',
   'Become facts': 'Werden Fakten',
   Before: 'Vorher',
   'Begin with a project: one catalog in one locale. Then send products, and define relations to get related products.':
@@ -138,6 +140,8 @@ export const de: Readonly<Record<string, string>> = {
   'Between several identifiers in one cell.': 'Zwischen mehreren Kennungen in einer Zelle.',
   'Bits for this drill': 'Bits für diesen Bohrer',
   'Both ways': 'In beide Richtungen',
+  'Both ways: shown with this product, and this product with them.':
+    'In beide Richtungen: Sie werden bei diesem Produkt gezeigt, und dieses Produkt bei ihnen.',
   'Brand attribute': 'Markenattribut',
   Browser: 'Browser',
   Bucket: 'Bucket',
@@ -189,6 +193,8 @@ export const de: Readonly<Record<string, string>> = {
     'Wählen Sie ein anderes Produkt, um zu sehen, was beide verbindet und was fehlt.',
   'Choose the name that others see, and a password.':
     'Wählen Sie den Namen, den andere sehen, und ein Passwort.',
+  'Choose two products to see what relates them, and what is missing.':
+    'Wählen Sie zwei Produkte, um zu sehen, was sie verbindet und was fehlt.',
   'Choose …': 'Auswählen …',
   Clear: 'Leeren',
   Close: 'Schließen',
@@ -350,6 +356,7 @@ export const de: Readonly<Record<string, string>> = {
   Friday: 'Freitag',
   From: 'Von',
   'From these products': 'Von diesen Produkten',
+  'From this product': 'Von diesem Produkt',
   'Full update': 'Vollständige Aktualisierung',
   'Full: the file is the whole catalog': 'Vollständig: Die Datei ist der ganze Katalog',
   'Go to sign-in': 'Zur Anmeldung',
@@ -399,8 +406,10 @@ export const de: Readonly<Record<string, string>> = {
   'It is a result, number {rank}': 'Es ist ein Ergebnis, Nummer {rank}',
   'It is asked for after your password. Add a second one, on another device, in case you lose it.':
     'Er wird nach dem Passwort abgefragt. Fügen Sie einen zweiten auf einem anderen Gerät hinzu, falls Sie ihn verlieren.',
+  'It is being built.': 'Sie wird gerade erstellt.',
   'It is kept as a pipeline, so the next file is one click.':
     'Der Import bleibt als Pipeline erhalten: Die nächste Datei ist ein Klick.',
+  'It is misconfigured and returns nothing.': 'Sie ist fehlerhaft und liefert nichts.',
   'It is not a result': 'Es ist kein Ergebnis',
   'It is not imported. It is used to detect columns and suggest a mapping.':
     'Sie wird nicht importiert. Sie dient dazu, Spalten zu erkennen und eine Zuordnung vorzuschlagen.',
@@ -417,6 +426,8 @@ export const de: Readonly<Record<string, string>> = {
     'Sie liefert Ergebnisse, sobald ihr Index aufgebaut ist.',
   'It takes the address of the service in <code>RELATA_URL</code> and a key in <code>RELATA_API_KEY</code>: <link>API access</link>.':
     'Es braucht die Adresse des Dienstes in <code>RELATA_URL</code> und einen Schlüssel in <code>RELATA_API_KEY</code>: <link>API-Zugriff</link>.',
+  'It would have to be in the category {path}': 'Es müsste in der Kategorie {path} sein',
+  'It would have to be one of {identifiers}': 'Es müsste eines von {identifiers} sein',
   'Its catalog, ontology, relations and keys stop answering at once. For 30 days you can restore it in the list of projects.':
     'Katalog, Ontologie, Beziehungen und Schlüssel antworten sofort nicht mehr. 30 Tage lang können Sie das Projekt in der Projektliste wiederherstellen.',
   'Its coverage': 'Ihre Abdeckung',
@@ -424,6 +435,8 @@ export const de: Readonly<Record<string, string>> = {
     'Seine Zustellungen werden auch gelöscht, selbst die wartenden.',
   'Its facts are removed, and relations that use it are misconfigured until you change them.':
     'Seine Fakten werden entfernt, und Beziehungen, die es verwenden, sind fehlerhaft, bis Sie sie ändern.',
+  'Its links name no other product with this one.':
+    'Ihre Verknüpfungen nennen kein anderes Produkt zusammen mit diesem.',
   'Its related products, with reasons': 'Seine verknüpften Produkte, mit Gründen',
   'Its schedule or webhook ends. The products that it imported stay.':
     'Ihr Zeitplan oder Webhook endet. Die importierten Produkte bleiben.',
@@ -540,8 +553,9 @@ export const de: Readonly<Record<string, string>> = {
   'No product with this identifier or category': 'Kein Produkt mit dieser Kennung oder Kategorie',
   'No products yet': 'Noch keine Produkte',
   'No project yet': 'Noch kein Projekt',
-  'No relation has this product on either side. <link>Relations</link>':
-    'Keine Beziehung hat dieses Produkt auf einer ihrer Seiten. <link>Beziehungen</link>',
+  'No relation leads from this product to another one, or to it.':
+    'Keine Beziehung führt von diesem Produkt zu einem anderen oder zu ihm.',
+  'No relation leads on from here.': 'Von hier führt keine Beziehung weiter.',
   'No relation yet': 'Noch keine Beziehung',
   'No report lines about single products.': 'Keine Berichtszeilen zu einzelnen Produkten.',
   'No request has failed or was slow.': 'Keine Anfrage ist fehlgeschlagen oder war langsam.',
@@ -664,6 +678,7 @@ export const de: Readonly<Record<string, string>> = {
   'Rejected rows': 'Abgelehnte Zeilen',
   Relata: 'Relata',
   'Related products': 'Verknüpfte Produkte',
+  'Related products as a picture': 'Verknüpfte Produkte als Bild',
   Relation: 'Beziehung',
   'Relation build': 'Aufbau einer Beziehung',
   Relations: 'Beziehungen',
@@ -776,6 +791,7 @@ export const de: Readonly<Record<string, string>> = {
   'Show older ones': 'Ältere anzeigen',
   'Show previous': 'Vorherige anzeigen',
   'Show what was dismissed': 'Verworfenes zeigen',
+  'Shown with this product.': 'Sie werden bei diesem Produkt gezeigt.',
   'Sign in': 'Anmelden',
   'Sign in again': 'Erneut anmelden',
   'Sign in if you have used it. Otherwise ask an owner to invite you again.':
@@ -888,6 +904,7 @@ export const de: Readonly<Record<string, string>> = {
   'The old value': 'Der alte Wert',
   'The ontology': 'Die Ontologie',
   'The ontology is saved': 'Die Ontologie ist gespeichert',
+  'The other way round': 'In umgekehrter Richtung',
   'The password is changed': 'Das Passwort ist geändert',
   'The pipeline': 'Die Pipeline',
   'The pipelines': 'Die Pipelines',
@@ -908,6 +925,7 @@ export const de: Readonly<Record<string, string>> = {
   'The run has started': 'Der Lauf ist gestartet',
   'The runs': 'Die Läufe',
   'The same for every product': 'Für jedes Produkt gleich',
+  'The same in every relation': 'Dasselbe in jeder Beziehung',
   'The same of another brand': 'Dasselbe von einer anderen Marke',
   'The search is being made ready …': 'Die Suche wird vorbereitet …',
   'The search is not ready. Type the identifier': 'Die Suche ist nicht bereit. Geben Sie die Kennung ein',
@@ -923,6 +941,7 @@ export const de: Readonly<Record<string, string>> = {
   'The uploaded products replace the catalog at once.':
     'Die hochgeladenen Produkte ersetzen den Katalog auf einmal.',
   'The value of “{name}”': 'Der Wert von „{name}“',
+  'The way so far': 'Der bisherige Weg',
   'The {made} of row {number}': '{made, select, list {Die Liste} other {Das Produkt}} der Zeile {number}',
   'The {of} has a new URL': '{of, select, webhook {Der Webhook} other {Der Kanal}} hat eine neue URL',
   'The {what} is saved':
@@ -950,14 +969,25 @@ export const de: Readonly<Record<string, string>> = {
   'This key is unknown or has expired, or its access is not “manage”.':
     'Dieser Schlüssel ist unbekannt oder abgelaufen, oder sein Zugriff ist nicht „Verwalten“.',
   'This may be a {format} file: {reason}.': 'Dies ist vielleicht eine Datei im Format {format}: {reason}.',
+  'This must not hold: {conditions}': 'Das darf nicht gelten: {conditions}',
   'This owner link has ended: it was used, or it is older than an hour.':
     'Dieser Inhaber-Link gilt nicht mehr: Er wurde verwendet oder ist älter als eine Stunde.',
   'This page as a call': 'Diese Seite als Aufruf',
   'This page cannot be shown': 'Diese Seite kann nicht angezeigt werden',
   'This page shows nothing that is stored yet.': 'Diese Seite zeigt noch nichts, was gespeichert ist.',
+  'This product is shown with them, not they with it.':
+    'Dieses Produkt wird bei ihnen gezeigt, sie aber nicht bei ihm.',
+  'This product may be a result, but it matches no other product.':
+    'Dieses Produkt kann ein Ergebnis sein, passt aber zu keinem anderen Produkt.',
+  'This product may have results, but no other product matches it.':
+    'Dieses Produkt kann Ergebnisse haben, aber kein anderes Produkt passt dazu.',
+  'This product meets the conditions of neither side:':
+    'Dieses Produkt erfüllt die Bedingungen keiner Seite:',
   'This project has no relation yet. <link>Create one</link> first.':
     'Dieses Projekt hat noch keine Beziehung. <link>Erstellen Sie zuerst eine.</link>',
   'This project has no relations yet.': 'Dieses Projekt hat noch keine Beziehungen.',
+  'This project has no relations yet. <relations>Make one</relations>, or see what the data <suggestions>suggests</suggestions>.':
+    'Dieses Projekt hat noch keine Beziehungen. <relations>Legen Sie eine an</relations>, oder sehen Sie, was die Daten <suggestions>vorschlagen</suggestions>.',
   'This relation is misconfigured and returns nothing.': 'Diese Beziehung ist fehlerhaft und liefert nichts.',
   'This {what} is not saved: it was changed meanwhile. Compare both versions first.':
     '{what, select, relation {Diese Beziehung} pipeline {Diese Pipeline} other {Dieser Kanal}} ist nicht gespeichert: Es gab inzwischen eine Änderung. Vergleichen Sie zuerst beide Fassungen.',
@@ -967,6 +997,7 @@ export const de: Readonly<Record<string, string>> = {
   'To be deleted: {count, plural, one {# product} other {# products}}':
     'Zu löschen: {count, plural, one {# Produkt} other {# Produkte}}',
   'To these products': 'Zu diesen Produkten',
+  'To this product': 'Zu diesem Produkt',
   Took: 'Dauer',
   'Tools > Drills': 'Werkzeug > Bohrmaschinen',
   Trigger: 'Auslöser',
@@ -1007,6 +1038,7 @@ export const de: Readonly<Record<string, string>> = {
   'Views are kept in this browser. Their links carry filters, columns and order: whoever opens one sees the same.':
     'Ansichten bleiben in diesem Browser. Ihre Links enthalten Filter, Spalten und Reihenfolge: Wer einen öffnet, sieht dasselbe.',
   Waiting: 'Wartet',
+  'Walk from product to product': 'Von Produkt zu Produkt',
   Warnings: 'Warnungen',
   Webhook: 'Webhook',
   Wednesday: 'Mittwoch',
@@ -1016,6 +1048,7 @@ export const de: Readonly<Record<string, string>> = {
   'What can be done with the endpoint': 'Mögliche Aktionen mit dem Endpunkt',
   'What can be done with {name}': 'Mögliche Aktionen mit {name}',
   'What can be undone': 'Was sich rückgängig machen lässt',
+  'What each relation says': 'Was jede Beziehung sagt',
   'What is missing': 'Was fehlt',
   'What it finds': 'Was sie findet',
   'What it gives': 'Was er liefert',
@@ -1114,6 +1147,7 @@ export const de: Readonly<Record<string, string>> = {
   and: 'und',
   'and {count, number} more': 'und {count, number} weitere',
   'and {count} more': 'und {count} weitere',
+  'and {more} more': 'und {more} weitere',
   answered: 'beantwortet',
   answers: 'aktiv',
   'api key': 'API-Schlüssel',
@@ -1178,6 +1212,7 @@ export const de: Readonly<Record<string, string>> = {
     'erste Zeile, die die Namen der Spalten enthalten kann; sonst die erste, die kein Titel ist; 0: keine, die Spalten heißen dann Column 1, …',
   'for {host}, {used}': 'für {host}, {used}',
   'found by itself': 'wird erkannt',
+  'from this product': 'von diesem Produkt',
   'from {low}': 'ab {low}',
   'goes out': 'wird ausgegeben',
   group: 'Gruppe',
@@ -1249,7 +1284,6 @@ export const de: Readonly<Record<string, string>> = {
   'not ({conditions})': 'nicht ({conditions})',
   'not packed': 'nicht gepackt',
   'not this': 'dies nicht',
-  'not: {conditions}': 'nicht: {conditions}',
   nothing: 'nichts',
   'nothing new': 'nichts Neues',
   'nowhere else': 'nirgendwo sonst',
@@ -1317,6 +1351,7 @@ export const de: Readonly<Record<string, string>> = {
   'the ontology does not know this key': 'die Ontologie kennt diesen Schlüssel nicht',
   'the whole account': 'das ganze Konto',
   'this session': 'diese Sitzung',
+  'to this product': 'zu diesem Produkt',
   unchanged: 'unverändert',
   unknown: 'unbekannt',
   'unknown address': 'unbekannte Adresse',
@@ -1356,6 +1391,8 @@ export const de: Readonly<Record<string, string>> = {
     '{count, plural, one {# Schlüssel} other {# Schlüssel}} ohne Attribut',
   '{count, plural, one {# leads} other {# lead}} to nothing':
     '{count, plural, one {# führt} other {# führen}} zu nichts',
+  '{count, plural, one {# more variant} other {# more variants}}':
+    '{count, plural, one {# weitere Variante} other {# weitere Varianten}}',
   '{count, plural, one {# of these products was changed since. That change is overwritten and listed in the report.} other {# of these products were changed since. Those changes are overwritten and listed in the report.}}':
     '{count, plural, one {# dieser Produkte wurde seither geändert. Diese Änderung wird überschrieben und im Bericht genannt.} other {# dieser Produkte wurden seither geändert. Diese Änderungen werden überschrieben und im Bericht genannt.}}',
   '{count, plural, one {# product comes back} other {# products come back}}':
@@ -1376,6 +1413,8 @@ export const de: Readonly<Record<string, string>> = {
     '{count, plural, one {# Produkt} other {# Produkte}} ausgelassen',
   '{count, plural, one {# product} other {# products}}; in a day {created} created, {changed} changed, {deleted} deleted':
     '{count, plural, one {# Produkt} other {# Produkte}}; an einem Tag {created} erstellt, {changed} geändert, {deleted} gelöscht',
+  '{count, plural, one {# relation finds} other {# relations find}} nothing for this product':
+    '{count, plural, one {# Beziehung findet} other {# Beziehungen finden}} nichts zu diesem Produkt',
   '{count, plural, one {# relation} other {# relations}} not looked at: still being built, or more than {most}.':
     '{count, plural, one {# Beziehung} other {# Beziehungen}} nicht betrachtet: noch im Aufbau oder mehr als {most}.',
   '{count, plural, one {# request} other {# requests}} in a day, {share} failed or over their limit':
@@ -1387,6 +1426,8 @@ export const de: Readonly<Record<string, string>> = {
     '{count, plural, one {# Bedingung fehlt} other {# Bedingungen fehlen}}',
   '{count, plural, one {# value} other {# values}} to look at.':
     '{count, plural, one {# Wert} other {# Werte}} anzusehen.',
+  '{count, plural, one {# variant} other {# variants}}':
+    '{count, plural, one {# Variante} other {# Varianten}}',
   '{count, plural, one {The last commit or deletion is kept and can be undone.} other {The last # commits and deletions are kept and can be undone.}}':
     '{count, plural, one {Die letzte Übernahme oder Löschung wird aufbewahrt und lässt sich rückgängig machen.} other {Die letzten # Übernahmen und Löschungen werden aufbewahrt und lassen sich rückgängig machen.}}',
   '{count, plural, one {The last commit or deletion is kept} other {The last # commits and deletions are kept}} for {days, plural, one {# day} other {# days}} and can be undone.':
@@ -1399,7 +1440,6 @@ export const de: Readonly<Record<string, string>> = {
   '{count, plural, one {product} other {products}}': '{count, plural, one {Produkt} other {Produkte}}',
   '{count, plural, one {task} other {tasks}}': '{count, plural, one {Aufgabe} other {Aufgaben}}',
   '{count} a minute': '{count} pro Minute',
-  '{count} by {name}': '{count} durch {name}',
   '{count} of {all}': '{count} von {all}',
   '{count} of {all} looked at': '{count} von {all} betrachtet',
   '{created} made, {changed} changed, {deleted} deleted':
@@ -1414,11 +1454,11 @@ export const de: Readonly<Record<string, string>> = {
   '{found} found, {scanned} of {all} looked at': '{found} gefunden, {scanned} von {all} durchsucht',
   '{group} (its group)': '{group} (seine Gruppe)',
   '{hours} at minute {minute}': '{hours} in Minute {minute}',
-  '{identifier} and {others}': '{identifier} und {others}',
   '{identifier} is back': '{identifier} ist wieder da',
   '{identifier} is deleted': '{identifier} ist gelöscht',
   '{identifier}: share of the products': '{identifier}: Anteil der Produkte',
-  '{identifier}: {needs}. It has {has}.': '{identifier}: {needs}. Jetzt: {has}.',
+  '{identifier}: {needs}; it has no value.': '{identifier}: {needs}; es hat keinen Wert.',
+  '{identifier}: {needs}; it is {has}.': '{identifier}: {needs}; es ist {has}.',
   '{key} in bucket {bucket}': '{key} im Bucket {bucket}',
   '{locale} · id {id}': '{locale} · ID {id}',
   '{low} to {high}': '{low} bis {high}',
@@ -1476,6 +1516,16 @@ export const de: Readonly<Record<string, string>> = {
     '{what, select, relation {Beziehungen} pipeline {Pipelines} other {Kanäle}}',
   '{what, select, relation {Relation} pipeline {Pipeline} other {Channel}}':
     '{what, select, relation {Beziehung} pipeline {Pipeline} other {Kanal}}',
+  '{what} would have to be at least {value}': '{what} müsste mindestens {value} sein',
+  '{what} would have to be at most {value}': '{what} müsste höchstens {value} sein',
+  '{what} would have to be between {value}': '{what} müsste zwischen {value} liegen',
+  '{what} would have to be less than {value}': '{what} müsste kleiner als {value} sein',
+  '{what} would have to be more than {value}': '{what} müsste größer als {value} sein',
+  '{what} would have to be one of {value}': '{what} müsste eines von {value} sein',
+  '{what} would have to be other than {value}': '{what} müsste anders als {value} sein',
+  '{what} would have to be {value}': '{what} müsste {value} sein',
+  '{what} would have to contain {value}': '{what} müsste {value} enthalten',
+  '{what} would need a value': '{what} bräuchte einen Wert',
   '{what}, {ago}, by {who}: {counts}': '{what}, {ago}, von {who}: {counts}',
   '“{name}” is a pipeline now: send the next file there.':
     '„{name}“ ist jetzt eine Pipeline: Senden Sie die nächste Datei dorthin.',

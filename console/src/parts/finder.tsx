@@ -7,7 +7,7 @@ import { goTo, linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { Dialog } from './dialog.tsx';
 import { Icon, type IconName } from './icon.tsx';
-import { listAccountPlaces, listActions, listProjectPlaces, type Place } from './places.ts';
+import { listAccountPlaces, listActions, listProjectPlaces, listQuestions, type Place } from './places.ts';
 
 interface Found {
   readonly icon: IconName;
@@ -117,6 +117,7 @@ function useFound(words: string): readonly Found[] {
   const here = projects.find((one) => String(one.id) === id)?.name ?? '';
   const listed = [
     ...(id === undefined ? [] : listProjectPlaces(id).map(toFound(here))),
+    ...(id === undefined ? [] : listQuestions(id).map(toFound(here))),
     ...(id === undefined || !canChange ? [] : listActions(id).map(toFound(here))),
     ...inProject.relations,
     ...listAccountPlaces().map(toFound('')),
