@@ -6,6 +6,7 @@ import './styles/tables.css';
 import './styles/layers.css';
 import './styles/relations.css';
 import './styles/products.css';
+import './styles/product.css';
 import { CSPProvider } from '@base-ui/react/csp-provider';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';

@@ -33,7 +33,10 @@ test('from a fresh start to a related product (§14.5)', async (t) => {
     .getByRole('link', { name: /Cordless drill 18 V, Hexagon/ })
     .first()
     .waitFor();
-  await page.getByRole('link', { name: /Drill bit 4 mm, SDS-plus/ }).click();
+  await page
+    .getByRole('link', { name: /Drill bit 4 mm, SDS-plus/ })
+    .first()
+    .click();
   await page.getByRole('heading', { name: 'Drill bit 4 mm, SDS-plus' }).waitFor();
   await page.getByText('leads here').waitFor();
   await page.getByText('Shank: SDS-plus').first().waitFor();
@@ -169,13 +172,17 @@ test('a relation is built with a live preview, saved, explained and deleted (§1
   assert.equal(await result.inputValue(), 'DRILL-218-BLUE');
   await page.getByRole('button', { name: 'Explain' }).click();
   await page.getByText('It is a result').waitFor();
+  await page.getByRole('link', { name: 'The same in every relation' }).click();
+  await page.getByText('1 of 2 relations leads from DRILL-118-BLUE to DRILL-218-BLUE').waitFor();
+  await page.goBack();
 
   // The same of two products, in every relation; what is nearest says what is missing.
   await page.goto(`${service.url}/console/#/projects/${id}/products/DRILL-112-BLUE`);
   await pick(page, 'Other product', 'DRILL-118-BLUE');
   await page.getByRole('button', { name: 'Does this product lead to it?' }).click();
   await page.getByText('None of 2 relations leads').waitFor();
-  await page.getByText('DRILL-118-BLUE: Voltage is 12 V. It has 18 V.').waitFor();
+  await page.getByText('DRILL-118-BLUE: Voltage would have to be 12 V; it is 18 V.').waitFor();
+  await page.getByText('or DRILL-112-BLUE: Voltage would have to be 18 V; it is 12 V.').waitFor();
   await page.goBack();
 
   await page.getByRole('button', { name: 'Delete …' }).click();

@@ -239,6 +239,9 @@ const findByLetters =
     await find('hexagon 8', /BIT-2-08/);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: /^Drill bit 8 mm/ }).waitFor();
+    await find('why', 'Why, or why not?');
+    await page.keyboard.press('Enter');
+    await page.getByLabel('From this product').waitFor();
     await find('o', /Products/);
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Escape');

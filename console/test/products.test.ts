@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { makeExampleProject, shareConsole, untilBuilt } from './harness.ts';
+import { findBarriers, makeExampleProject, shareConsole, untilBuilt } from './harness.ts';
 import { signInByKey } from './people.ts';
 
 test('products are narrowed by identifier and category, and found by name and attribute (§14.3)', async (t) => {
@@ -75,9 +75,9 @@ test('the table shows the attributes that somebody chooses, in their order (§4.
   await page.getByText('15 products found').waitFor();
   const cells = page.getByRole('row').first().getByRole('gridcell');
   await cells.getByText('6.50 EUR').waitFor();
-  assert.deepEqual((await cells.allTextContents()).slice(3, 4), ['Tools › Bits']);
+  assert.deepEqual((await cells.allTextContents()).slice(4, 5), ['Tools › Bits']);
   assert.match(
-    (await cells.allTextContents()).slice(5).join(' | '),
+    (await cells.allTextContents()).slice(6).join(' | '),
     /^(SDS-plus|Hexagon.*|Keyless.*) \| 6\.50 EUR$/,
   );
 
@@ -248,4 +248,64 @@ test('what the data alone shows becomes a draft, or is dismissed for good (§17)
   await page.getByText('lead to something').waitFor();
   await page.getByRole('button', { name: 'Create the relation' }).click();
   await page.getByText('The relation is saved').waitFor();
+});
+
+test('related products are cards by relation, with their variants folded, and what finds nothing says why (§12.7)', async (t) => {
+  const { enter, service } = await shareConsole(t);
+  const id = await makeExampleProject(service);
+  const source = { category: ['Tools', 'Drills'] };
+  await service.relata.relations.create(id, { name: 'Cases', tag: 'cases', source, target: source });
+  await untilBuilt(service.relata, id);
+  const page = await enter(`#/projects/${id}/products/BIT-1-04`);
+  const card = page.locator('section.card', {
+    has: page.getByRole('heading', { name: 'Related products', exact: true }),
+  });
+  await card.getByText('Both ways: shown with this product').waitFor();
+  const folded = card.getByRole('listitem').filter({ hasText: '2 more variants' });
+  assert.equal(await folded.count(), 2, 'one card for each drill, whatever its colours');
+  const drill = folded.filter({ hasText: 'DRILL-118' }).first();
+  const variants = drill.getByRole('link', { name: /DRILL-118/ });
+  assert.equal(await variants.count(), 1);
+  await drill.getByText('2 more variants').click();
+  await variants.nth(2).getByText('Shank: SDS-plus').waitFor();
+
+  await card.getByText('1 relation finds nothing for this product').click();
+  await card.getByText('This product meets the conditions of neither side: Cases').waitFor();
+  await card.getByRole('link', { name: 'Why not?' }).click();
+  await page.getByRole('heading', { name: 'Why, or why not?' }).waitFor();
+  await page.getByLabel('To this product').fill('DRILL-218-RED');
+  assert.equal(await page.getByLabel('From this product').inputValue(), 'BIT-1-04');
+});
+
+test('one walks from product to product in the picture by keyboard, and back again (§14.5)', async (t) => {
+  const { enter, service } = await shareConsole(t);
+  const id = await makeExampleProject(service);
+  const page = await enter(`#/projects/${id}/products/DRILL-118-BLUE`);
+  const picture = page.getByRole('region', { name: 'Related products as a picture' });
+  const middle = (identifier: string) => picture.locator('.walk-middle', { hasText: identifier });
+  const focused = () => page.evaluate(() => document.activeElement?.textContent ?? '');
+  await middle('DRILL-118-BLUE').focus();
+  await page.keyboard.press('ArrowRight');
+  const bit = /BIT-1-\d+$/.exec(await focused())?.[0] ?? '';
+  await page.keyboard.press('ArrowDown');
+  assert.match(await focused(), /BIT-1-\d+$/);
+  assert.ok(!(await focused()).endsWith(bit), 'down goes to another product');
+  await page.keyboard.press('ArrowUp');
+  await page.keyboard.press('Enter');
+  await middle(bit).waitFor();
+  assert.ok((await focused()).endsWith(bit), 'the keyboard is in the middle');
+  assert.match(page.url(), new RegExp(`DRILL-118-BLUE[?]via=${bit}$`), 'the way can be sent');
+  await picture.getByText('3 variants').first().waitFor();
+  assert.deepEqual(await findBarriers(page), []);
+
+  const way = page.getByRole('navigation', { name: 'The way so far' });
+  assert.equal(await way.getByRole('link').count(), 1);
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/via=.*via=DRILL/);
+  await page.goBack();
+  await middle(bit).waitFor();
+  await way.getByRole('link').click();
+  await middle('DRILL-118-BLUE').waitFor();
+  assert.equal(await way.count(), 0);
 });

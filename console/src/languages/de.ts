@@ -26,6 +26,8 @@ export const de: Readonly<Record<string, string>> = {
     '<code>npm run demo</code> startet einen zweiten Dienst mit einem vollständigen Demo-Katalog. Beispielprogramme liegen in <code>examples/</code>, und eine <link>Pipeline</link> holt eine Datei von selbst.',
   '<link>Sign in in another tab</link> as {email}, then come back.':
     '<link>Melden Sie sich in einem anderen Tab</link> als {email} an und kommen Sie dann zurück.',
+  '<link>Why not?</link> Choose a product that should go with it, and see what is missing.':
+    '<link>Warum nicht?</link> Wählen Sie ein Produkt, das dazu passen sollte, und sehen Sie, was fehlt.',
   'A POST to this URL starts a run. It needs an account key that may write, as <code>Authorization: Bearer …</code>, and works at most once every {seconds, plural, one {# second} other {# seconds}}.':
     'Ein POST an diese URL startet einen Lauf. Er braucht einen Kontoschlüssel mit Schreibzugriff, als <code>Authorization: Bearer …</code>, und wirkt höchstens alle {seconds, plural, one {# Sekunde} other {# Sekunden}}.',
   'A URL that is fetched': 'Eine URL, die abgerufen wird',
@@ -36,6 +38,8 @@ export const de: Readonly<Record<string, string>> = {
     'Eine Erstellung, die einen größeren Anteil der veröffentlichten Zeilen verlieren würde, wird nicht veröffentlicht.',
   'A channel publishes the catalog as a file for others, with the products that go with each product.':
     'Ein Kanal veröffentlicht den Katalog als Datei für andere, zusammen mit den verknüpften Produkten.',
+  'A click or Enter goes on to a product, the back button returns. Arrow keys move in the picture.':
+    'Ein Klick oder die Eingabetaste führt zu einem Produkt, die Zurück-Taste wieder zurück. Die Pfeiltasten bewegen sich im Bild.',
   'A commit that would delete a larger share of the catalog is refused. 100 switches the guard off.':
     'Eine Übernahme, die einen größeren Anteil des Katalogs löschen würde, wird abgelehnt. 100 schaltet den Schutz aus.',
   'A directory of the service': 'Ein Verzeichnis des Dienstes',
@@ -114,7 +118,6 @@ export const de: Readonly<Record<string, string>> = {
     'Wer die URL hat, kann die Datei ohne Schlüssel lesen. Sie bleibt bei jeder Erstellung gleich.',
   Apply: 'Anwenden',
   'As it is unpacked.': 'Im entpackten Zustand.',
-  'As uploaded': 'Wie hochgeladen',
   'As usual for the format': 'Wie beim Format üblich',
   'Ask the device': 'Gerät fragen',
   'At least one matches': 'Mindestens eine trifft zu',
@@ -133,7 +136,6 @@ export const de: Readonly<Record<string, string>> = {
   'Audit log': 'Änderungsprotokoll',
   Auto: 'Auto',
   BMEcat: 'BMEcat',
-  Became: 'Wurde zu',
   'Become facts': 'Werden Fakten',
   Before: 'Vorher',
   'Begin with a project: one catalog in one locale. Then send products, and define relations to get related products.':
@@ -142,6 +144,8 @@ export const de: Readonly<Record<string, string>> = {
   'Between several identifiers in one cell.': 'Zwischen mehreren Kennungen in einer Zelle.',
   'Bits for this drill': 'Bits für diesen Bohrer',
   'Both ways': 'In beide Richtungen',
+  'Both ways: shown with this product, and this product with them.':
+    'In beide Richtungen: Sie werden bei diesem Produkt gezeigt, und dieses Produkt bei ihnen.',
   'Brand attribute': 'Markenattribut',
   Browser: 'Browser',
   Bucket: 'Bucket',
@@ -196,6 +200,8 @@ export const de: Readonly<Record<string, string>> = {
   'Choose none': 'Auswahl aufheben',
   'Choose the name that others see, and a password.':
     'Wählen Sie den Namen, den andere sehen, und ein Passwort.',
+  'Choose two products to see what relates them, and what is missing.':
+    'Wählen Sie zwei Produkte, um zu sehen, was sie verbindet und was fehlt.',
   'Choose {identifier}': '{identifier} wählen',
   'Choose …': 'Auswählen …',
   Clear: 'Leeren',
@@ -340,6 +346,7 @@ export const de: Readonly<Record<string, string>> = {
   'Exported file': 'Exportierte Datei',
   Expression: 'Ausdruck',
   Failed: 'Fehlgeschlagen',
+  'Failed and slow': 'Fehlgeschlagen und langsam',
   'Failed and slow requests': 'Fehlgeschlagene und langsame Anfragen',
   'Failed lately': 'Zuletzt fehlgeschlagen',
   'Fewer rows at most': 'Weniger Zeilen höchstens',
@@ -367,6 +374,7 @@ export const de: Readonly<Record<string, string>> = {
   Friday: 'Freitag',
   From: 'Von',
   'From these products': 'Von diesen Produkten',
+  'From this product': 'Von diesem Produkt',
   'Full update': 'Vollständige Aktualisierung',
   'Full: the file is the whole catalog': 'Vollständig: Die Datei ist der ganze Katalog',
   'Go to sign-in': 'Zur Anmeldung',
@@ -387,6 +395,7 @@ export const de: Readonly<Record<string, string>> = {
   History: 'Verlauf',
   'Host key': 'Host-Schlüssel',
   'How the conditions are combined': 'Verknüpfung der Bedingungen',
+  'How what was sent begins': 'So beginnt, was gesendet wurde',
   'How {fileName} begins': 'Anfang von {fileName}',
   'I have saved it': 'Ich habe ihn gespeichert',
   Id: 'ID',
@@ -415,8 +424,10 @@ export const de: Readonly<Record<string, string>> = {
   'It is a result, number {rank}': 'Es ist ein Ergebnis, Nummer {rank}',
   'It is asked for after your password. Add a second one, on another device, in case you lose it.':
     'Er wird nach dem Passwort abgefragt. Fügen Sie einen zweiten auf einem anderen Gerät hinzu, falls Sie ihn verlieren.',
+  'It is being built.': 'Sie wird gerade erstellt.',
   'It is kept as a pipeline, so the next file is one click.':
     'Der Import bleibt als Pipeline erhalten: Die nächste Datei ist ein Klick.',
+  'It is misconfigured and returns nothing.': 'Sie ist fehlerhaft und liefert nichts.',
   'It is not a result': 'Es ist kein Ergebnis',
   'It is not imported. It is used to detect columns and suggest a mapping.':
     'Sie wird nicht importiert. Sie dient dazu, Spalten zu erkennen und eine Zuordnung vorzuschlagen.',
@@ -431,12 +442,20 @@ export const de: Readonly<Record<string, string>> = {
   'It replaces all relations.': 'Sie ersetzt alle Beziehungen.',
   'It returns results as soon as its index is built.':
     'Sie liefert Ergebnisse, sobald ihr Index aufgebaut ist.',
+  'It takes the address of the service in <code>RELATA_URL</code> and a key in <code>RELATA_API_KEY</code>: <link>API access</link>.':
+    'Es braucht die Adresse des Dienstes in <code>RELATA_URL</code> und einen Schlüssel in <code>RELATA_API_KEY</code>: <link>API-Zugriff</link>.',
+  'It would have to be in the category {path}': 'Es müsste in der Kategorie {path} sein',
+  'It would have to be one of {identifiers}': 'Es müsste eines von {identifiers} sein',
   'Its catalog, ontology, relations and keys stop answering at once. For 30 days you can restore it in the list of projects.':
     'Katalog, Ontologie, Beziehungen und Schlüssel antworten sofort nicht mehr. 30 Tage lang können Sie das Projekt in der Projektliste wiederherstellen.',
+  'Its coverage': 'Ihre Abdeckung',
   'Its deliveries are deleted too, also those that wait.':
     'Seine Zustellungen werden auch gelöscht, selbst die wartenden.',
   'Its facts are removed, and relations that use it are misconfigured until you change them.':
     'Seine Fakten werden entfernt, und Beziehungen, die es verwenden, sind fehlerhaft, bis Sie sie ändern.',
+  'Its links name no other product with this one.':
+    'Ihre Verknüpfungen nennen kein anderes Produkt zusammen mit diesem.',
+  'Its related products, with reasons': 'Seine verknüpften Produkte, mit Gründen',
   'Its schedule or webhook ends. The products that it imported stay.':
     'Ihr Zeitplan oder Webhook endet. Die importierten Produkte bleiben.',
   JSON: 'JSON',
@@ -444,6 +463,10 @@ export const de: Readonly<Record<string, string>> = {
   'Join Relata': 'Relata beitreten',
   'Keep it': 'Behalten',
   'Keep mine': 'Meine behalten',
+  'Kept by the process that answered, since {moment}. Other processes have their own.':
+    'Vom antwortenden Prozess aufbewahrt, seit {moment}. Andere Prozesse haben ihre eigenen.',
+  'Kept in memory since the start of the service, {moment}.':
+    'Im Speicher aufbewahrt seit dem Start des Dienstes, {moment}.',
   Key: 'Schlüssel',
   'Keys for shops, connectors and programs. A value is shown once, when the key is created.':
     'Schlüssel für Shops, Konnektoren und Programme. Der Wert wird nur einmal angezeigt, beim Erstellen des Schlüssels.',
@@ -451,6 +474,7 @@ export const de: Readonly<Record<string, string>> = {
   Language: 'Sprache',
   'Language and country, for example de-DE': 'Sprache und Land, zum Beispiel de-DE',
   'Language of the browser': 'Sprache des Browsers',
+  'Language of the sample': 'Sprache des Beispiels',
   Laptop: 'Laptop',
   'Last build': 'Letzte Erstellung',
   'Last changed': 'Zuletzt geändert',
@@ -550,10 +574,12 @@ export const de: Readonly<Record<string, string>> = {
   'No products yet': 'Noch keine Produkte',
   'No project yet': 'Noch kein Projekt',
   'No relation has them as results.': 'Keine Beziehung hat sie als Ergebnisse.',
-  'No relation has this product on either side. <link>Relations</link>':
-    'Keine Beziehung hat dieses Produkt auf einer ihrer Seiten. <link>Beziehungen</link>',
+  'No relation leads from this product to another one, or to it.':
+    'Keine Beziehung führt von diesem Produkt zu einem anderen oder zu ihm.',
+  'No relation leads on from here.': 'Von hier führt keine Beziehung weiter.',
   'No relation yet': 'Noch keine Beziehung',
   'No report lines about single products.': 'Keine Berichtszeilen zu einzelnen Produkten.',
+  'No request has failed or was slow.': 'Keine Anfrage ist fehlgeschlagen oder war langsam.',
   'No task with this status': 'Keine Aufgabe mit diesem Status',
   'No task yet': 'Noch keine Aufgabe',
   'No tasks yet': 'Noch keine Aufgaben',
@@ -601,6 +627,8 @@ export const de: Readonly<Record<string, string>> = {
     'Nur wenn der Löschschutz die Datei ablehnt: genau die Zahl, die er nennt.',
   'Only its facts changed, nothing that was sent.':
     'Nur seine Fakten änderten sich, nichts von dem, was gesendet wurde.',
+  'Only the beginning of the body is kept: put the whole one in body.json.':
+    'Nur der Anfang des Inhalts ist aufbewahrt: Legen Sie den ganzen in body.json ab.',
   'Only the newest file': 'Nur die neueste Datei',
   Ontology: 'Ontologie',
   'Open the navigation': 'Navigation öffnen',
@@ -674,6 +702,7 @@ export const de: Readonly<Record<string, string>> = {
   'Rejected rows': 'Abgelehnte Zeilen',
   Relata: 'Relata',
   'Related products': 'Verknüpfte Produkte',
+  'Related products as a picture': 'Verknüpfte Produkte als Bild',
   Relation: 'Beziehung',
   'Relation build': 'Aufbau einer Beziehung',
   Relations: 'Beziehungen',
@@ -709,6 +738,7 @@ export const de: Readonly<Record<string, string>> = {
   'Reprocess {count, plural, one {# chosen product} other {# chosen products}} …':
     '{count, plural, one {# gewähltes Produkt} other {# gewählte Produkte}} neu verarbeiten …',
   Request: 'Anfrage',
+  'Request id': 'Kennung der Anfrage',
   'Request {requestId}': 'Anfrage {requestId}',
   'Requested product': 'Angefragtes Produkt',
   Requests: 'Anfragen',
@@ -716,6 +746,7 @@ export const de: Readonly<Record<string, string>> = {
   'Requests for its id then return nothing. The id is never used again. To disable it for a while, switch it off instead.':
     'Anfragen nach ihrer ID liefern dann nichts. Die ID wird nie wieder verwendet. Um sie eine Zeit lang abzuschalten, schalten Sie sie stattdessen aus.',
   'Requests of {name}: {words}': 'Anfragen von {name}: {words}',
+  'Requests to show': 'Gezeigte Anfragen',
   'Requests with it will be refused from now on. It was last used {when}.':
     'Anfragen mit diesem Schlüssel werden ab sofort abgelehnt. Zuletzt verwendet: {when}.',
   'Required parts': 'Erforderliche Teile',
@@ -771,6 +802,8 @@ export const de: Readonly<Record<string, string>> = {
   'Separator of targets': 'Trennzeichen der Ziele',
   Server: 'Server',
   Sessions: 'Sitzungen',
+  'Set RELATA_URL and RELATA_API_KEY; the key of the request is not kept.':
+    'Setzen Sie RELATA_URL und RELATA_API_KEY; der Schlüssel der Anfrage wird nicht aufbewahrt.',
   Settings: 'Einstellungen',
   'Shares and counts are of the first {count, number} products found.':
     'Anteile und Anzahlen gelten für die ersten {count, number} gefundenen Produkte.',
@@ -782,12 +815,14 @@ export const de: Readonly<Record<string, string>> = {
     '{count, plural, one {# Feld} other {Alle # Felder}} anzeigen',
   'Show all {count, plural, one {# row} other {# rows}}':
     '{count, plural, one {# Zeile} other {Alle # Zeilen}} anzeigen',
+  'Show all {count}': 'Alle {count} zeigen',
   'Show its targets': 'Ziele anzeigen',
   'Show more': 'Mehr anzeigen',
   'Show next': 'Nächste anzeigen',
   'Show older ones': 'Ältere anzeigen',
   'Show previous': 'Vorherige anzeigen',
   'Show what was dismissed': 'Verworfenes zeigen',
+  'Shown with this product.': 'Sie werden bei diesem Produkt gezeigt.',
   'Sign in': 'Anmelden',
   'Sign in again': 'Erneut anmelden',
   'Sign in if you have used it. Otherwise ask an owner to invite you again.':
@@ -806,6 +841,7 @@ export const de: Readonly<Record<string, string>> = {
   'Signs for another hour': 'Signiert noch eine Stunde',
   Size: 'Größe',
   'Skip to the content': 'Zum Inhalt springen',
+  Slow: 'Langsam',
   'So far it relates every product to every other one. Add a condition or a match.':
     'Bisher verbindet sie jedes Produkt mit jedem anderen. Fügen Sie eine Bedingung oder Übereinstimmung hinzu.',
   'Somebody else has changed the ontology meanwhile. It was reloaded: check it and save again.':
@@ -855,8 +891,14 @@ export const de: Readonly<Record<string, string>> = {
   'The URL of the {of}': 'Die URL {of, select, webhook {des Webhooks} other {des Kanals}}',
   'The attribute for the brand of related products.': 'Das Attribut für die Marke verknüpfter Produkte.',
   'The beginning of the file': 'Der Anfang der Datei',
+  'The body of the request': 'Der Inhalt der Anfrage',
   'The build has started': 'Die Erstellung ist gestartet',
+  'The builds': 'Die Erstellungen',
+  'The channel': 'Der Kanal',
+  'The channels': 'Die Kanäle',
+  'The deliveries': 'Die Zustellungen',
   'The deliveries show what came of it.': 'Die Zustellungen zeigen, was daraus wurde.',
+  'The endpoints': 'Die Endpunkte',
   'The event is sent again': 'Das Ereignis wird erneut gesendet',
   'The example products are in': 'Die Beispielprodukte sind da',
   'The file has none. Products can be grouped by attributes too.':
@@ -892,15 +934,30 @@ export const de: Readonly<Record<string, string>> = {
     'Die Zuordnung als JSON: Umformungen, Filter, Ausdrücke',
   'The most frequent {count}.': 'Die {count} häufigsten.',
   'The old value': 'Der alte Wert',
+  'The ontology': 'Die Ontologie',
   'The ontology is saved': 'Die Ontologie ist gespeichert',
+  'The other way round': 'In umgekehrter Richtung',
   'The password is changed': 'Das Passwort ist geändert',
+  'The pipeline': 'Die Pipeline',
+  'The pipelines': 'Die Pipelines',
   'The present URL stops working at once: calls to it get 404. Give callers the new one.':
     'Die jetzige URL gilt sofort nicht mehr: Aufrufe erhalten 404. Geben Sie den Aufrufern die neue.',
   'The present URL stops working at once: readers get 404. Give them the new one.':
     'Die jetzige URL gilt sofort nicht mehr: Wer sie liest, erhält 404. Geben Sie die neue weiter.',
+  'The preview of the stored relation': 'Die Vorschau der gespeicherten Beziehung',
+  'The product, as a shop reads it': 'Das Produkt, wie ein Shop es liest',
+  'The product, as it was sent and is answered': 'Das Produkt, wie es gesendet und wie es ausgegeben wird',
+  'The products': 'Die Produkte',
   'The products are in': 'Die Produkte sind da',
+  'The products of the commit': 'Die Produkte der Übernahme',
+  'The project': 'Das Projekt',
+  'The relation': 'Die Beziehung',
+  'The relations': 'Die Beziehungen',
+  'The request as curl': 'Die Anfrage als curl',
   'The run has started': 'Der Lauf ist gestartet',
+  'The runs': 'Die Läufe',
   'The same for every product': 'Für jedes Produkt gleich',
+  'The same in every relation': 'Dasselbe in jeder Beziehung',
   'The same of another brand': 'Dasselbe von einer anderen Marke',
   'The search is being made ready …': 'Die Suche wird vorbereitet …',
   'The search is not ready. Type the identifier': 'Die Suche ist nicht bereit. Geben Sie die Kennung ein',
@@ -909,10 +966,14 @@ export const de: Readonly<Record<string, string>> = {
   'The settings are saved': 'Die Einstellungen sind gespeichert',
   'The signing secret': 'Das Signaturgeheimnis',
   'The source has changed since it was read.': 'Die Quelle hat sich geändert, seit sie gelesen wurde.',
+  'The suggestions': 'Die Vorschläge',
+  'The task': 'Die Aufgabe',
   'The task was cancelled; nothing was changed': 'Die Aufgabe wurde abgebrochen; nichts wurde geändert',
+  'The tasks': 'Die Aufgaben',
   'The uploaded products replace the catalog at once.':
     'Die hochgeladenen Produkte ersetzen den Katalog auf einmal.',
   'The value of “{name}”': 'Der Wert von „{name}“',
+  'The way so far': 'Der bisherige Weg',
   'The {made} of row {number}': '{made, select, list {Die Liste} other {Das Produkt}} der Zeile {number}',
   'The {of} has a new URL': '{of, select, webhook {Der Webhook} other {Der Kanal}} hat eine neue URL',
   'The {what} is saved':
@@ -944,12 +1005,25 @@ export const de: Readonly<Record<string, string>> = {
   'This key is unknown or has expired, or its access is not “manage”.':
     'Dieser Schlüssel ist unbekannt oder abgelaufen, oder sein Zugriff ist nicht „Verwalten“.',
   'This may be a {format} file: {reason}.': 'Dies ist vielleicht eine Datei im Format {format}: {reason}.',
+  'This must not hold: {conditions}': 'Das darf nicht gelten: {conditions}',
   'This owner link has ended: it was used, or it is older than an hour.':
     'Dieser Inhaber-Link gilt nicht mehr: Er wurde verwendet oder ist älter als eine Stunde.',
+  'This page as a call': 'Diese Seite als Aufruf',
   'This page cannot be shown': 'Diese Seite kann nicht angezeigt werden',
+  'This page shows nothing that is stored yet.': 'Diese Seite zeigt noch nichts, was gespeichert ist.',
+  'This product is shown with them, not they with it.':
+    'Dieses Produkt wird bei ihnen gezeigt, sie aber nicht bei ihm.',
+  'This product may be a result, but it matches no other product.':
+    'Dieses Produkt kann ein Ergebnis sein, passt aber zu keinem anderen Produkt.',
+  'This product may have results, but no other product matches it.':
+    'Dieses Produkt kann Ergebnisse haben, aber kein anderes Produkt passt dazu.',
+  'This product meets the conditions of neither side:':
+    'Dieses Produkt erfüllt die Bedingungen keiner Seite:',
   'This project has no relation yet. <link>Create one</link> first.':
     'Dieses Projekt hat noch keine Beziehung. <link>Erstellen Sie zuerst eine.</link>',
   'This project has no relations yet.': 'Dieses Projekt hat noch keine Beziehungen.',
+  'This project has no relations yet. <relations>Make one</relations>, or see what the data <suggestions>suggests</suggestions>.':
+    'Dieses Projekt hat noch keine Beziehungen. <relations>Legen Sie eine an</relations>, oder sehen Sie, was die Daten <suggestions>vorschlagen</suggestions>.',
   'This relation is misconfigured and returns nothing.': 'Diese Beziehung ist fehlerhaft und liefert nichts.',
   'This {what} is not saved: it was changed meanwhile. Compare both versions first.':
     '{what, select, relation {Diese Beziehung} pipeline {Diese Pipeline} other {Dieser Kanal}} ist nicht gespeichert: Es gab inzwischen eine Änderung. Vergleichen Sie zuerst beide Fassungen.',
@@ -959,10 +1033,12 @@ export const de: Readonly<Record<string, string>> = {
   'To be deleted: {count, plural, one {# product} other {# products}}':
     'Zu löschen: {count, plural, one {# Produkt} other {# Produkte}}',
   'To these products': 'Zu diesen Produkten',
+  'To this product': 'Zu diesem Produkt',
   Took: 'Dauer',
   'Tools > Drills': 'Werkzeug > Bohrmaschinen',
   Trigger: 'Auslöser',
   'Try again': 'Erneut versuchen',
+  'Try it again': 'Noch einmal versuchen',
   Tuesday: 'Dienstag',
   Type: 'Typ',
   'Type the name of the project': 'Geben Sie den Namen des Projekts ein',
@@ -999,6 +1075,7 @@ export const de: Readonly<Record<string, string>> = {
   'Views are kept in this browser. Their links carry filters, columns and order: whoever opens one sees the same.':
     'Ansichten bleiben in diesem Browser. Ihre Links enthalten Filter, Spalten und Reihenfolge: Wer einen öffnet, sieht dasselbe.',
   Waiting: 'Wartet',
+  'Walk from product to product': 'Von Produkt zu Produkt',
   Warnings: 'Warnungen',
   Webhook: 'Webhook',
   Wednesday: 'Mittwoch',
@@ -1008,14 +1085,17 @@ export const de: Readonly<Record<string, string>> = {
   'What can be done with the endpoint': 'Mögliche Aktionen mit dem Endpunkt',
   'What can be done with {name}': 'Mögliche Aktionen mit {name}',
   'What can be undone': 'Was sich rückgängig machen lässt',
+  'What each relation says': 'Was jede Beziehung sagt',
   'What is missing': 'Was fehlt',
   'What it finds': 'Was sie findet',
+  'What it gives': 'Was er liefert',
   'What it has published is deleted too, and its URL ends.':
     'Auch das Veröffentlichte wird gelöscht, und die URL gilt nicht mehr.',
   'What must match': 'Was übereinstimmen muss',
   'What the data alone shows. Nothing changes before you have looked at it.':
     'Was die Daten allein zeigen. Nichts ändert sich, bevor Sie es angesehen haben.',
   'What to do': 'Aktion',
+  'What was sent': 'Was gesendet wurde',
   'What would have to change': 'Was sich ändern müsste',
   When: 'Wann',
   'Where you are': 'Wo Sie sind',
@@ -1108,6 +1188,7 @@ export const de: Readonly<Record<string, string>> = {
   and: 'und',
   'and {count, number} more': 'und {count, number} weitere',
   'and {count} more': 'und {count} weitere',
+  'and {more} more': 'und {more} weitere',
   answered: 'beantwortet',
   answers: 'aktiv',
   'api key': 'API-Schlüssel',
@@ -1172,6 +1253,7 @@ export const de: Readonly<Record<string, string>> = {
     'erste Zeile, die die Namen der Spalten enthalten kann; sonst die erste, die kein Titel ist; 0: keine, die Spalten heißen dann Column 1, …',
   'for {host}, {used}': 'für {host}, {used}',
   'found by itself': 'wird erkannt',
+  'from this product': 'von diesem Produkt',
   'from {low}': 'ab {low}',
   'goes out': 'wird ausgegeben',
   group: 'Gruppe',
@@ -1243,7 +1325,6 @@ export const de: Readonly<Record<string, string>> = {
   'not ({conditions})': 'nicht ({conditions})',
   'not packed': 'nicht gepackt',
   'not this': 'dies nicht',
-  'not: {conditions}': 'nicht: {conditions}',
   nothing: 'nichts',
   'nothing new': 'nichts Neues',
   'nowhere else': 'nirgendwo sonst',
@@ -1312,6 +1393,7 @@ export const de: Readonly<Record<string, string>> = {
   'the table with its columns, as CSV': 'die Tabelle mit ihren Spalten, als CSV',
   'the whole account': 'das ganze Konto',
   'this session': 'diese Sitzung',
+  'to this product': 'zu diesem Produkt',
   'true or false': 'true oder false',
   unchanged: 'unverändert',
   unknown: 'unbekannt',
@@ -1334,7 +1416,6 @@ export const de: Readonly<Record<string, string>> = {
   'yes or no': 'ja oder nein',
   '{access, select, read {read} write {write} other {manage}}':
     '{access, select, read {lesen} write {schreiben} other {verwalten}}',
-  '{attribute} is there': '{attribute} ist vorhanden',
   '{attribute}, at least': '{attribute}, mindestens',
   '{attribute}, at most': '{attribute}, höchstens',
   '{broken} misconfigured': '{broken} fehlerhaft',
@@ -1355,6 +1436,8 @@ export const de: Readonly<Record<string, string>> = {
     '{count, plural, one {# Schlüssel} other {# Schlüssel}} ohne Attribut',
   '{count, plural, one {# leads} other {# lead}} to nothing':
     '{count, plural, one {# führt} other {# führen}} zu nichts',
+  '{count, plural, one {# more variant} other {# more variants}}':
+    '{count, plural, one {# weitere Variante} other {# weitere Varianten}}',
   '{count, plural, one {# of these products was changed since. That change is overwritten and listed in the report.} other {# of these products were changed since. Those changes are overwritten and listed in the report.}}':
     '{count, plural, one {# dieser Produkte wurde seither geändert. Diese Änderung wird überschrieben und im Bericht genannt.} other {# dieser Produkte wurden seither geändert. Diese Änderungen werden überschrieben und im Bericht genannt.}}',
   '{count, plural, one {# product comes back} other {# products come back}}':
@@ -1387,6 +1470,8 @@ export const de: Readonly<Record<string, string>> = {
     '{count, plural, one {# Produkt} other {# Produkte}} ausgelassen',
   '{count, plural, one {# product} other {# products}}; in a day {created} created, {changed} changed, {deleted} deleted':
     '{count, plural, one {# Produkt} other {# Produkte}}; an einem Tag {created} erstellt, {changed} geändert, {deleted} gelöscht',
+  '{count, plural, one {# relation finds} other {# relations find}} nothing for this product':
+    '{count, plural, one {# Beziehung findet} other {# Beziehungen finden}} nichts zu diesem Produkt',
   '{count, plural, one {# relation} other {# relations}} not looked at: still being built, or more than {most}.':
     '{count, plural, one {# Beziehung} other {# Beziehungen}} nicht betrachtet: noch im Aufbau oder mehr als {most}.',
   '{count, plural, one {# request} other {# requests}} in a day, {share} failed or over their limit':
@@ -1398,6 +1483,8 @@ export const de: Readonly<Record<string, string>> = {
     '{count, plural, one {# Bedingung fehlt} other {# Bedingungen fehlen}}',
   '{count, plural, one {# value} other {# values}} to look at.':
     '{count, plural, one {# Wert} other {# Werte}} anzusehen.',
+  '{count, plural, one {# variant} other {# variants}}':
+    '{count, plural, one {# Variante} other {# Varianten}}',
   '{count, plural, one {The last commit or deletion is kept and can be undone.} other {The last # commits and deletions are kept and can be undone.}}':
     '{count, plural, one {Die letzte Übernahme oder Löschung wird aufbewahrt und lässt sich rückgängig machen.} other {Die letzten # Übernahmen und Löschungen werden aufbewahrt und lassen sich rückgängig machen.}}',
   '{count, plural, one {The last commit or deletion is kept} other {The last # commits and deletions are kept}} for {days, plural, one {# day} other {# days}} and can be undone.':
@@ -1410,7 +1497,6 @@ export const de: Readonly<Record<string, string>> = {
   '{count, plural, one {product} other {products}}': '{count, plural, one {Produkt} other {Produkte}}',
   '{count, plural, one {task} other {tasks}}': '{count, plural, one {Aufgabe} other {Aufgaben}}',
   '{count} a minute': '{count} pro Minute',
-  '{count} by {name}': '{count} durch {name}',
   '{count} of {all}': '{count} von {all}',
   '{count} of {all} looked at': '{count} von {all} betrachtet',
   '{created} made, {changed} changed, {deleted} deleted':
@@ -1425,12 +1511,12 @@ export const de: Readonly<Record<string, string>> = {
   '{found} found, {scanned} of {all} looked at': '{found} gefunden, {scanned} von {all} durchsucht',
   '{group} (its group)': '{group} (seine Gruppe)',
   '{hours} at minute {minute}': '{hours} in Minute {minute}',
-  '{identifier} and {others}': '{identifier} und {others}',
   '{identifier} is back': '{identifier} ist wieder da',
   '{identifier} is changed': '{identifier} ist geändert',
   '{identifier} is deleted': '{identifier} ist gelöscht',
   '{identifier}: share of the products': '{identifier}: Anteil der Produkte',
-  '{identifier}: {needs}. It has {has}.': '{identifier}: {needs}. Jetzt: {has}.',
+  '{identifier}: {needs}; it has no value.': '{identifier}: {needs}; es hat keinen Wert.',
+  '{identifier}: {needs}; it is {has}.': '{identifier}: {needs}; es ist {has}.',
   '{key} in bucket {bucket}': '{key} im Bucket {bucket}',
   '{locale} · id {id}': '{locale} · ID {id}',
   '{low} to {high}': '{low} bis {high}',
@@ -1440,6 +1526,7 @@ export const de: Readonly<Record<string, string>> = {
   '{moment} ({ago})': '{moment} ({ago})',
   '{moment} ({ago}) by {task}': '{moment} ({ago}) durch {task}',
   '{more} more': '{more} weitere',
+  '{name} (API key)': '{name} (API-Schlüssel)',
   '{name} (this project)': '{name} (dieses Projekt)',
   '{name} ({email}), {role} of {account}': '{name} ({email}), {role} von {account}',
   '{name} is deleted': '{name} ist gelöscht',
@@ -1475,6 +1562,9 @@ export const de: Readonly<Record<string, string>> = {
     '{share} von {count} Produkten in {category} hätten Ergebnisse, im Mittel je {each}.',
   '{share} of {values} values fit, on {products, plural, one {# product} other {# products}}.':
     '{share} von {values} Werten passen, bei {products, plural, one {# Produkt} other {# Produkten}}.',
+  '{size} that cannot be shown.': '{size}, die nicht gezeigt werden können.',
+  '{size}; values that look like secrets are masked.':
+    '{size}; Werte, die wie Geheimnisse aussehen, sind verdeckt.',
   '{status} in {ms, number} ms': '{status} in {ms, number} ms',
   '{target} for {source}': '{target} zu {source}',
   '{type, select, user {user} key {key} other {command}}':
@@ -1484,6 +1574,16 @@ export const de: Readonly<Record<string, string>> = {
     '{what, select, relation {Beziehungen} pipeline {Pipelines} other {Kanäle}}',
   '{what, select, relation {Relation} pipeline {Pipeline} other {Channel}}':
     '{what, select, relation {Beziehung} pipeline {Pipeline} other {Kanal}}',
+  '{what} would have to be at least {value}': '{what} müsste mindestens {value} sein',
+  '{what} would have to be at most {value}': '{what} müsste höchstens {value} sein',
+  '{what} would have to be between {value}': '{what} müsste zwischen {value} liegen',
+  '{what} would have to be less than {value}': '{what} müsste kleiner als {value} sein',
+  '{what} would have to be more than {value}': '{what} müsste größer als {value} sein',
+  '{what} would have to be one of {value}': '{what} müsste eines von {value} sein',
+  '{what} would have to be other than {value}': '{what} müsste anders als {value} sein',
+  '{what} would have to be {value}': '{what} müsste {value} sein',
+  '{what} would have to contain {value}': '{what} müsste {value} enthalten',
+  '{what} would need a value': '{what} bräuchte einen Wert',
   '{what}, {ago}, by {who}: {counts}': '{what}, {ago}, von {who}: {counts}',
   '“{name}” is a pipeline now: send the next file there.':
     '„{name}“ ist jetzt eine Pipeline: Senden Sie die nächste Datei dorthin.',

@@ -82,6 +82,10 @@ export const listTypes = () =>
 export const formatType = (type: string): string =>
   listTypes().find(([known]) => known === type)?.[1] ?? type;
 
+/** @returns the same with the unit of a number, if there is one */
+export const formatTypeIn = (type: string, unit: string | null | undefined): string =>
+  unit ? t('{type} in {unit}', { type: formatType(type), unit }) : formatType(type);
+
 /** An upload has no name on the wire. Source: docs/interface.md §2.4 rule 1. */
 export const nameTask = (name: string): string => {
   const known: Readonly<Record<string, string>> = {

@@ -31,7 +31,7 @@ export {
   type RelationDefinition,
   SentRelation as RelationDefinitionSchema,
 } from './definitions/definitions.ts';
-export type { WantedRelated } from './search/search.ts';
+export { KeptColumns, type WantedRelated } from './search/search.ts';
 export {
   type CatalogPass,
   type CatalogPasses,

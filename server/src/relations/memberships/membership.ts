@@ -59,7 +59,7 @@ type OwnAttribute = ComparedAttribute & { readonly field: OwnField };
 
 /** The rules of one catalog, made ready to look at many products. */
 export class Memberships {
-  private readonly rules: readonly { build: number; rule: CompiledRule }[];
+  private readonly rules: readonly (EncodedRule & { readonly build: number })[];
   private readonly byKey = new Map<string, ReadAttribute[]>();
   /** Fields of products that rules use. */
   private readonly own: readonly OwnAttribute[];
@@ -69,6 +69,7 @@ export class Memberships {
     this.rules = builds.map(({ build, bound }) => ({
       build,
       rule: compileRule({ ...bound, attributes: bound.attributes.map((one) => shareAttribute(shared, one)) }),
+      ...{ ranks: new Map(), compared: new Map(), keys: new Map() },
     }));
     const matched = this.rules.flatMap(({ rule }) =>
       rule.matches.flatMap(({ source, target }) => [source, target]),
@@ -86,14 +87,18 @@ export class Memberships {
 
   /** @returns by rule, the source side first */
   of(product: UploadedProduct): Membership[] {
-    const view = this.view(product);
-    return this.rules.flatMap(({ build, rule }) =>
-      SIDES.filter((side) => rule.isOn[side](view)).map((side) => ({
+    return this.ofView(this.view(product));
+  }
+
+  ofView(view: ProductView): Membership[] {
+    return this.rules.flatMap((encoded) => {
+      const { build, rule } = encoded;
+      return SIDES.filter((side) => rule.isOn[side](view)).map((side) => ({
         build,
         side,
-        ...describeMember(rule, side, view),
-      })),
-    );
+        ...describeMember(encoded, side, view),
+      }));
+    });
   }
 
   view(product: UploadedProduct): ProductView {
@@ -145,26 +150,50 @@ function readCached({ read, attribute }: ReadAttribute, value: string): Comparab
   return comparable;
 }
 
+/** A rule with what values of its products were encoded as: most repeat, and to encode one takes a microsecond and more. */
+interface EncodedRule {
+  readonly rule: CompiledRule;
+  readonly ranks: Map<string, string>;
+  readonly compared: Map<string, string>;
+  readonly keys: Map<string, string>;
+}
+
+function encodeOnce(
+  known: Map<string, string>,
+  values: readonly (Comparable | undefined)[],
+  encode: () => Buffer,
+): string {
+  const name = values.map(nameValue).join('\0');
+  const before = known.get(name);
+  if (before !== undefined) return before;
+  const encoded = encode().toString('base64');
+  if (known.size >= CACHED_VALUES) known.clear();
+  known.set(name, encoded);
+  return encoded;
+}
+
+/** No text holds a NUL, and a number is none of the texts that look like it. */
+const nameValue = (value: Comparable | undefined) => (typeof value === 'string' ? `"${value}` : `${value}`);
+
 function describeMember(
-  { matches, equalities, comparisons, sort }: CompiledRule,
+  { rule: { matches, equalities, comparisons, sort }, ...known }: EncodedRule,
   side: Side,
   view: ProductView,
 ): Pick<Membership, 'rank' | 'compared' | 'keys'> {
-  const rank = encodeRank(
-    sort.map(({ attribute, direction }) => ({
-      value: extremeOf(view.valuesOf(attribute), direction),
-      direction,
-    })),
-  ).toString('base64');
+  const best = sort.map(({ attribute, direction }) => extremeOf(view.valuesOf(attribute), direction));
+  const rank = encodeOnce(known.ranks, best, () =>
+    encodeRank(best.map((value, at) => ({ value, direction: sort[at]?.direction ?? 'asc' }))),
+  );
   const values = matches.map((match) => view.valuesOf(attributeOf(match, side)));
   if (values.some((list) => list.length === 0)) return { rank, compared: [], keys: [] };
   const combined = combine(equalities.map((match) => [...new Set(view.valuesOf(attributeOf(match, side)))]));
   return {
     rank,
-    compared: comparisons.map((match) =>
-      decisiveOf(view.valuesOf(attributeOf(match, side)), match.operator, side),
-    ),
-    keys: combined.map((key) => encodeKey(key).toString('base64')),
+    compared: comparisons.map((match) => {
+      const value = pickDecisive(view.valuesOf(attributeOf(match, side)), match.operator, side);
+      return value === undefined ? null : encodeOnce(known.compared, [value], () => encodeValue(value));
+    }),
+    keys: combined.map((key) => encodeOnce(known.keys, key, () => encodeKey(key))),
   };
 }
 
@@ -179,11 +208,6 @@ function extremeOf(values: readonly Comparable[], direction: 'asc' | 'desc'): Co
 }
 
 /** Of several values the one that any pair could hold with, if one does. */
-function decisiveOf(values: readonly Comparable[], operator: Operator, side: Side): string | null {
-  const value = pickDecisive(values, operator, side);
-  return value === undefined ? null : encodeValue(value).toString('base64');
-}
-
 function pickDecisive(values: readonly Comparable[], operator: Operator, side: Side): Comparable | undefined {
   if (operator === 'notEquals') return new Set(values).size === 1 ? values[0] : undefined;
   const wantsLess = operator === 'less' || operator === 'lessOrEqual';
@@ -228,7 +252,13 @@ export function packMemberships(memberships: readonly Membership[]): string {
 }
 
 /** PostgreSQL reads it too: the statements of `fetch-store.ts` know the places of its parts. */
-export type PackedMembership = [number, 0 | 1, string, (string | null)[], string[]];
+export type PackedMembership = readonly [
+  number,
+  0 | 1,
+  string,
+  readonly (string | null)[],
+  readonly string[],
+];
 
 export const unpackMemberships = (packed: string): Membership[] =>
   (JSON.parse(packed) as PackedMembership[]).map(toMembership);

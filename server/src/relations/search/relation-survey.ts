@@ -46,10 +46,15 @@ export interface SurveyedCatalog {
   sampleMembers(build: number, side: Side, every: number): Promise<readonly string[]>;
 }
 
-/** One state of a catalog, with an empty join index of its own for a rule that is not stored. */
+/** One state of a catalog, which a rule that is not stored can have a join index of its own on. */
 export interface TriedCatalog extends SurveyedCatalog {
+  readVersion(): Promise<number>;
   /** @returns products by id, after `after` */
   listUploads(after: number, limit: number): Promise<readonly PresentUpload[]>;
+  /** @returns those that are there, in no order */
+  findUploads(identifiers: readonly string[]): Promise<readonly PresentUpload[]>;
+  /** Call it before the first is placed. */
+  beginPlacing(): Promise<void>;
   /** @throws search_too_long */
   place(placed: readonly PlacedRow[], limit: WorkLimit): Promise<void>;
   /** Call it when all are placed. */
@@ -75,7 +80,7 @@ const EXAMPLES = 20;
 const MOST_RETURNED = 10;
 const PAGE = 1_000;
 
-type Tried = Pick<RelationDefinition, 'twoWay' | 'excludeSameGroup'> & { readonly bound: BoundRule };
+export type Tried = Pick<RelationDefinition, 'twoWay' | 'excludeSameGroup'> & { readonly bound: BoundRule };
 
 /** A relation that is built, or tried. */
 export type SurveyedRelation = Tried & { readonly build: number; readonly isListed: boolean };
@@ -95,6 +100,9 @@ export interface SurveyTime {
   readonly hasCards?: boolean;
 }
 
+export const readingLimit = ({ limit, searchMs }: SurveyTime): WorkLimit =>
+  limit.within(searchMs * READING_TIMES);
+
 /**
  * Tries a rule that is not stored on the whole catalog; the catalog stays as it is.
  * @throws search_too_long when the catalog cannot be read in time
@@ -105,7 +113,8 @@ export async function tryRule(
   time: SurveyTime,
 ): Promise<RelationSurvey> {
   const memberships = new Memberships([{ build: TRIED_BUILD, bound: tried.bound }]);
-  const reading = time.limit.within(time.searchMs * READING_TIMES);
+  const reading = readingLimit(time);
+  await catalog.beginPlacing();
   let page = await catalog.listUploads(0, PAGE);
   while (page.length > 0) {
     const placed = page.flatMap((upload) => {
@@ -119,7 +128,8 @@ export async function tryRule(
   return surveyRelation(catalog, { ...tried, isListed: false, build: TRIED_BUILD }, time);
 }
 
-const TRIED_BUILD = 0;
+/** The build of a rule that is not stored. */
+export const TRIED_BUILD = 0;
 
 function describePlaced({ raw, document, productId }: PresentUpload, memberships: Memberships): PlacedRow[] {
   const product = JSON.parse(raw) as UploadedProduct;

@@ -2,6 +2,7 @@
  * The door of search: related products found from memberships, why they are found, and surveys of a whole relation.
  */
 export { FetchedView, type RankedPlace, type WantedPage } from './fetched-view.ts';
+export { KeptColumns } from './kept-columns.ts';
 export { explainLinked } from './linked-explain.ts';
 export {
   type ProductRelation,
@@ -32,6 +33,7 @@ export { type ExplainInput, explainRelation, type RelationExplanation } from './
 export {
   type PresentUpload,
   type RelationSurvey,
+  readingLimit,
   type SurveyedCatalog,
   type SurveyedRelation,
   type SurveyTime,
@@ -39,4 +41,5 @@ export {
   type TriedCatalog,
   tryRule,
 } from './relation-survey.ts';
+export { tryOnColumns } from './tried-columns.ts';
 export { WorkLimit } from './work-limit.ts';

@@ -8,9 +8,11 @@ import type { RelationView } from '../search/search.ts';
 import {
   type ExplainInput,
   explainRelation,
+  type KeptColumns,
   type ProductRelation,
   type ProductRelationsInput,
   type RelationSurvey,
+  readingLimit,
   relateProduct,
   type SurveyedCatalog,
   type SurveyedRelation,
@@ -18,9 +20,11 @@ import {
   surveyRelation,
   type TriedCatalog,
   toSearched,
+  tryOnColumns,
   tryRule,
   WorkLimit,
 } from '../search/search.ts';
+import { createSharedLists } from './shared-lists.ts';
 
 /** A request, with the state of the catalog that its caller has just read. */
 export type MetRelateInput = RelateInput & CatalogMark;
@@ -45,7 +49,7 @@ export interface RelationCatalogs {
   ): Promise<Result>;
   /** Runs the work on one state of the catalog, which lasts until the work ends. */
   inspect<Result>(on: LimitedWork, work: (catalog: InspectedCatalog) => Promise<Result>): Promise<Result>;
-  /** The same, with a private join index that is dropped with the work. */
+  /** The same, where a private join index can be made, which is dropped with the work. */
   tryOut<Result>(
     on: LimitedWork,
     work: (catalog: TriedCatalog & { listAttributes(): Promise<readonly Attribute[]> }) => Promise<Result>,
@@ -65,7 +69,7 @@ type Asked<Input> = Input & Limited;
  * The operations of the threads that answer relations, each on one state of the catalog. When its time is up, a survey
  * returns what it has, and a question about one product is refused.
  */
-export function readerOperations(catalogs: RelationCatalogs): Record<string, Operation> {
+export function readerOperations(catalogs: RelationCatalogs, kept: KeptColumns): Record<string, Operation> {
   const surveyed = ({ limitMs: searchMs }: Limited, stop: StopFlag | undefined) => ({
     limit: new WorkLimit(Number.POSITIVE_INFINITY, stop),
     searchMs,
@@ -90,7 +94,11 @@ export function readerOperations(catalogs: RelationCatalogs): Record<string, Ope
       return catalogs.tryOut({ projectId, limit: time.limit }, async (catalog) => {
         const result = bindRule(ruleOf(definition), await catalog.listAttributes());
         if ('problem' in result) return { output: result };
-        return { output: await tryRule(catalog, { ...definition, bound: result.bound }, time) };
+        const tried = { ...definition, bound: result.bound };
+        const columns = await kept.read(projectId, catalog, readingLimit(time));
+        if (columns === undefined) return { output: await tryRule(catalog, tried, time) };
+        const share = createSharedLists().of(columns);
+        return { output: await tryOnColumns({ columns, catalog, share }, tried, time) };
       });
     },
     surveyRelation(asked: Asked<{ projectId: number; id: number }>, stop) {

@@ -9,12 +9,12 @@ import {
   type SqlTransaction,
 } from '../../../storage/storage.ts';
 import { CatalogRelations } from '../../answers/answers.ts';
-import type { SurveyedCatalog, WorkLimit } from '../../search/search.ts';
+import { KeptColumns, type SurveyedCatalog, type WorkLimit } from '../../search/search.ts';
 import { listBuilt } from '../definition-store.ts';
 import { linkOperations } from '../link-reader.ts';
 import { countList } from '../link-store.ts';
 import { type MetRelateInput, type RelationCatalogs, readerOperations } from '../relation-reader.ts';
-import { countMembers, listTargetBuilds, listUploads, sampleMembers } from '../survey-store.ts';
+import { countMembers, findUploads, listTargetBuilds, listUploads, sampleMembers } from '../survey-store.ts';
 import { readMark } from './mark-store.ts';
 import {
   analyzeTriedTables,
@@ -34,10 +34,13 @@ export interface PostgresReaders {
 }
 
 /** The operations of the threads that answer relations, on PostgreSQL. */
-export function postgresRelationReaderOperations(parts: PostgresReaders): Record<string, Operation> {
+export function postgresRelationReaderOperations(
+  parts: PostgresReaders,
+  kept = new KeptColumns(),
+): Record<string, Operation> {
   const { postgres } = parts;
   return {
-    ...readerOperations(openCatalogs(parts)),
+    ...readerOperations(openCatalogs(parts), kept),
     ...linkOperations({
       payloads: createPayloadRows(postgres),
       read: (projectId, program) => performOn(postgres, projectId, program),
@@ -111,11 +114,13 @@ async function tryOut<Result>(
   projectId: number,
   work: Parameters<RelationCatalogs['tryOut']>[1],
 ): Promise<Result> {
-  await createTriedTables(tx);
   return work({
     ...(await openSurvey(tx, projectId, TRIED_TABLES)),
     listAttributes: async () => (await performOn(tx, projectId, readOntology())).attributes,
+    readVersion: async () => (await readMark(tx, projectId)).version,
     listUploads: (after, limit) => performOn(tx, projectId, listUploads(after, limit)),
+    findUploads: (identifiers) => performOn(tx, projectId, findUploads(identifiers)),
+    beginPlacing: () => createTriedTables(tx),
     place: (placed) => placeMemberships(tx, projectId, { placed, tables: TRIED_TABLES }),
     endPlacing: () => analyzeTriedTables(tx),
   }) as Promise<Result>;

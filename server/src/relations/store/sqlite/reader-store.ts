@@ -1,13 +1,13 @@
 import { readCatalogVersion, readOntology } from '../../../catalog/catalog.ts';
 import type { CatalogFile, CatalogFiles, Operation, PayloadFiles } from '../../../storage/storage.ts';
 import { CatalogRelations } from '../../answers/answers.ts';
-import type { SurveyedCatalog, WorkLimit } from '../../search/search.ts';
+import { KeptColumns, type SurveyedCatalog, type WorkLimit } from '../../search/search.ts';
 import { listBuilt } from '../definition-store.ts';
 import { linkOperations } from '../link-reader.ts';
 import { countList } from '../link-store.ts';
 import { type RelationCatalogs, readerOperations } from '../relation-reader.ts';
 import { createSharedLists } from '../shared-lists.ts';
-import { countMembers, listTargetBuilds, listUploads, sampleMembers } from '../survey-store.ts';
+import { countMembers, findUploads, listTargetBuilds, listUploads, sampleMembers } from '../survey-store.ts';
 import { KEPT_TABLES, type MembershipTables, placeMemberships, withTriedTables } from './membership-store.ts';
 import { createFileView } from './search-store.ts';
 
@@ -15,9 +15,10 @@ import { createFileView } from './search-store.ts';
 export function relationReaderOperations(
   files: CatalogFiles,
   payloads: PayloadFiles,
+  kept = new KeptColumns(),
 ): Record<string, Operation> {
   return {
-    ...readerOperations(openCatalogs(files)),
+    ...readerOperations(openCatalogs(files), kept),
     ...linkOperations({
       payloads,
       read: async (projectId, program) => files.open(projectId).perform(program),
@@ -59,7 +60,10 @@ function openCatalogs(files: CatalogFiles): RelationCatalogs {
           work({
             ...surveyed(file, { tables, limit }),
             listAttributes: async () => file.perform(readOntology()).attributes,
+            readVersion: async () => readCatalogVersion(file),
             listUploads: async (after, limit) => file.perform(listUploads(after, limit)),
+            findUploads: async (identifiers) => file.perform(findUploads(identifiers)),
+            async beginPlacing() {},
             async place(placed, reading) {
               for (const one of placed) {
                 reading.check();

@@ -1,0 +1,74 @@
+import { Tabs } from '@base-ui/react/tabs';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { rich } from '../languages/rich.tsx';
+import { t } from '../languages/text.ts';
+import { SAMPLES, type SampleLanguage } from '../rules/call-samples.ts';
+import { listPageCalls, needsRelations } from '../rules/page-calls.ts';
+import { useProject } from '../state/project.ts';
+import { linkTo, useRoute } from '../state/route.ts';
+import { useRelata } from '../state/session.tsx';
+import { SelectField } from './forms/field.tsx';
+import { Answer } from './page.tsx';
+import { Code } from './show.tsx';
+
+const LANGUAGES = Object.keys(SAMPLES) as SampleLanguage[];
+
+/** The calls of the present page, each in three languages. */
+export function CallSamples() {
+  const route = useRoute();
+  const project = useProject();
+  const relata = useRelata();
+  const isNeeded = needsRelations(route);
+  const relations = useQuery({
+    queryKey: ['relations', project.id],
+    queryFn: ({ signal }) => relata.relations.list(project.id, { signal }),
+    enabled: isNeeded,
+  });
+  const [chosen, setChosen] = useState(0);
+  return (
+    <Answer of={isNeeded ? relations : { data: [], error: undefined }}>
+      {(known) => {
+        const calls = listPageCalls(route, known);
+        const call = calls[chosen] ?? calls[0];
+        if (call === undefined)
+          return <p className="soft">{t('This page shows nothing that is stored yet.')}</p>;
+        return (
+          <div className="stack">
+            {calls.length > 1 && (
+              <SelectField
+                label={t('What it gives')}
+                choices={calls.map(({ words }, at) => [String(at), words])}
+                value={String(calls.indexOf(call))}
+                onChange={({ target }) => setChosen(Number(target.value))}
+              />
+            )}
+            <Tabs.Root className="stack" defaultValue="curl">
+              <Tabs.List className="tabs" aria-label={t('Language of the sample')}>
+                {LANGUAGES.map((language) => (
+                  <Tabs.Tab key={language} value={language} className="tab">
+                    {language}
+                  </Tabs.Tab>
+                ))}
+              </Tabs.List>
+              {LANGUAGES.map((language) => (
+                <Tabs.Panel key={language} value={language}>
+                  <Code text={SAMPLES[language](call)} label={`${call.words}: ${language}`} />
+                </Tabs.Panel>
+              ))}
+            </Tabs.Root>
+            <p className="soft small">
+              {rich(
+                'It takes the address of the service in <code>RELATA_URL</code> and a key in <code>RELATA_API_KEY</code>: <link>API access</link>.',
+                {
+                  code: (name) => <code>{name}</code>,
+                  link: (words) => <a href={linkTo('projects', project.id, 'api-access')}>{words}</a>,
+                },
+              )}
+            </p>
+          </div>
+        );
+      }}
+    </Answer>
+  );
+}
