@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import type { Page } from 'playwright-core';
 import { findBarriers, makeExampleProject, shareConsole, untilBuilt } from './harness.ts';
 import { signInByKey } from './people.ts';
 
@@ -91,6 +93,21 @@ test('the table shows the attributes that somebody chooses, in their order (§4.
   await page.getByRole('gridcell').getByText('Keyless 13 mm').first().waitFor();
   const head = page.locator('.grid-head');
   assert.equal(await head.textContent(), 'IdentifierNameCategoryChangedShankPrice');
+  const csv = await download(page, 'csv');
+  assert.equal(csv.length, 35, 'a head, a line for each product, and the end of the last');
+  assert.equal(csv[0], 'identifier,name,Category,Changed,Shank,Price');
+  assert.match(
+    csv.find((line) => line.startsWith('BIT-1-04')) ?? '',
+    /,Tools › Bits,\d{4}-.*Z,SDS-plus,3\.80 EUR$/,
+  );
+  const whole = (await download(page, 'ndjson'))
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
+  assert.equal(whole.length, 33);
+  assert.deepEqual(
+    Object.keys(whole[0]).filter((key) => key === 'id' || key === 'lastUpdateTs'),
+    [],
+  );
   const other = await enter(link ?? '');
   await other.getByText('15 products found').waitFor();
   assert.equal(
@@ -101,7 +118,47 @@ test('the table shows the attributes that somebody chooses, in their order (§4.
   await page.getByRole('button', { name: 'Views' }).click();
   await view.click();
   await page.getByText('15 products found').waitFor();
+  assert.equal((await download(page, 'csv')).length, 17, 'of what is seen');
 });
+
+test('products are deleted and reprocessed together, with the effect first, and come back (§4.6)', async (t) => {
+  const { enter, service } = await shareConsole(t);
+  const id = await makeExampleProject(service, 'Together');
+  const page = await enter(`#/projects/${id}/products?category=Tools+%3E+Bits`);
+  await page.getByText('15 products', { exact: true }).waitFor();
+  const act = async (name: string | RegExp) => {
+    await page.getByRole('button', { name: /^Actions/ }).click();
+    await page.getByRole('menuitem', { name }).click();
+    return page.getByRole('dialog');
+  };
+  const all = await act('Delete all products found …');
+  await all.getByText('15 products are deleted:').waitFor();
+  await all.getByText('15 are results of other products').waitFor();
+  await all.getByRole('link', { name: 'Bits for this drill' }).waitFor();
+  await all.getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByText('No product with this identifier or category').waitFor();
+  await page.getByRole('button', { name: 'Undo', exact: true }).click();
+  await page.getByText('15 products are back').waitFor();
+  await page.getByText('15 products', { exact: true }).waitFor();
+
+  await page.getByRole('checkbox', { name: 'Choose BIT-3-10' }).check();
+  await page.getByRole('grid').focus();
+  await page.keyboard.press('Home');
+  await page.keyboard.press('Space');
+  const two = await act('Reprocess 2 chosen products …');
+  await two.getByText('2 products are read again:').waitFor();
+  await two.getByRole('button', { name: 'Reprocess', exact: true }).click();
+  await page.getByText('the unit is missing').waitFor();
+});
+
+/** @returns the lines of the file that the page writes */
+async function download(page: Page, format: 'csv' | 'ndjson'): Promise<string[]> {
+  await page.getByRole('button', { name: 'Export', exact: true }).click();
+  await page.getByLabel('Content').selectOption(format);
+  const file = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Write the file' }).click();
+  return readFileSync(await (await file).path(), 'utf8').split(/\r?\n/);
+}
 
 test('what a change of an attribute would do is told before it is saved (§11.6)', async (t) => {
   const { enter, service } = await shareConsole(t);

@@ -86,6 +86,8 @@ export const de: Readonly<Record<string, string>> = {
   'Access key id': 'Zugriffsschlüssel-ID',
   Accessories: 'Zubehör',
   Account: 'Konto',
+  Actions: 'Aktionen',
+  'Actions ({count, number})': 'Aktionen ({count, number})',
   'Add a column': 'Spalte hinzufügen',
   'Add a passkey': 'Passkey hinzufügen',
   'Add a project group or project': 'Projektgruppe oder Projekt hinzufügen',
@@ -191,10 +193,12 @@ export const de: Readonly<Record<string, string>> = {
     'Wählen Sie ein Format, zum Beispiel Google Merchant Center oder CSV. Die Konsole schlägt eine Zuordnung vor und zeigt die ersten Zeilen.',
   'Choose another product to see what relates the two, and what is missing.':
     'Wählen Sie ein anderes Produkt, um zu sehen, was beide verbindet und was fehlt.',
+  'Choose none': 'Auswahl aufheben',
   'Choose the name that others see, and a password.':
     'Wählen Sie den Namen, den andere sehen, und ein Passwort.',
   'Choose two products to see what relates them, and what is missing.':
     'Wählen Sie zwei Produkte, um zu sehen, was sie verbindet und was fehlt.',
+  'Choose {identifier}': '{identifier} wählen',
   'Choose …': 'Auswählen …',
   Clear: 'Leeren',
   Close: 'Schließen',
@@ -216,6 +220,7 @@ export const de: Readonly<Record<string, string>> = {
   Comparison: 'Vergleich',
   Compression: 'Komprimierung',
   Console: 'Konsole',
+  Content: 'Inhalt',
   'Continue the search': 'Suche fortsetzen',
   Copied: 'Kopiert',
   Copy: 'Kopieren',
@@ -263,9 +268,12 @@ export const de: Readonly<Record<string, string>> = {
   'Days for which they can be undone': 'Tage, für die das möglich ist',
   'Decimal sign': 'Dezimalzeichen',
   Definition: 'Definition',
+  Delete: 'Löschen',
+  'Delete all products found …': 'Alle gefundenen Produkte löschen …',
   'Delete guard': 'Löschschutz',
   'Delete guard (%)': 'Löschschutz (%)',
   'Delete guard, in %': 'Löschschutz, in %',
+  'Delete products': 'Produkte löschen',
   'Delete the endpoint': 'Endpunkt löschen',
   'Delete the key': 'Schlüssel löschen',
   'Delete the product': 'Produkt löschen',
@@ -273,6 +281,8 @@ export const de: Readonly<Record<string, string>> = {
   'Delete the project …': 'Projekt löschen …',
   'Delete the {what}': '{what, select, relation {Beziehung} pipeline {Pipeline} other {Kanal}} löschen',
   'Delete this project': 'Dieses Projekt löschen',
+  'Delete {count, plural, one {# chosen product} other {# chosen products}} …':
+    '{count, plural, one {# gewähltes Produkt} other {# gewählte Produkte}} löschen …',
   'Delete {identifier}': '{identifier} löschen',
   'Delete {name}': '{name} löschen',
   'Delete …': 'Löschen …',
@@ -319,11 +329,13 @@ export const de: Readonly<Record<string, string>> = {
     'Jede Änderung an Schlüsseln, Projekten, Ontologie, Beziehungen und Pipelines und jede Löschung von Produkten.',
   'Everything slow is a task: updates, deletions, restores and work that the service starts itself.':
     'Alles Langwierige ist eine Aufgabe: Aktualisierungen, Löschungen, Wiederherstellungen und Arbeiten, die der Dienst selbst beginnt.',
+  'Everything that the filters find, up to {most, number} products.':
+    'Alles, was die Filter finden, bis zu {most, number} Produkte.',
   Examples: 'Beispiele',
   'Excel (xlsx)': 'Excel (xlsx)',
   'Exclude variants': 'Varianten ausschließen',
   Explain: 'Erklären',
-  Export: 'Exportieren',
+  Export: 'Export',
   'Export links': 'Verknüpfungen exportieren',
   'Exported file': 'Exportierte Datei',
   Expression: 'Ausdruck',
@@ -500,6 +512,8 @@ export const de: Readonly<Record<string, string>> = {
     'Minute, Stunde, Tag des Monats, Monat, Wochentag.',
   Mode: 'Modus',
   Monday: 'Montag',
+  'More than {most, number} products are found. So many are one commit, which can be undone: narrow the filters, or send a full update.':
+    'Mehr als {most, number} Produkte sind gefunden. So viele sind eine Übernahme, die sich rückgängig machen lässt: Grenzen Sie die Filter ein, oder senden Sie eine vollständige Aktualisierung.',
   'Most frequent values:': 'Häufigste Werte:',
   'Move {name} up': '{name} nach oben',
   NDJSON: 'NDJSON',
@@ -553,6 +567,9 @@ export const de: Readonly<Record<string, string>> = {
   'No product with this identifier or category': 'Kein Produkt mit dieser Kennung oder Kategorie',
   'No products yet': 'Noch keine Produkte',
   'No project yet': 'Noch kein Projekt',
+  'No relation has them as results.': 'Keine Beziehung hat sie als Ergebnisse.',
+  'No relation has this product on either side. <link>Relations</link>':
+    'Keine Beziehung hat dieses Produkt auf einer ihrer Seiten. <link>Beziehungen</link>',
   'No relation leads from this product to another one, or to it.':
     'Keine Beziehung führt von diesem Produkt zu einem anderen oder zu ihm.',
   'No relation leads on from here.': 'Von hier führt keine Beziehung weiter.',
@@ -595,6 +612,7 @@ export const de: Readonly<Record<string, string>> = {
   'Objects of a bucket, of Amazon S3 or a server that speaks its protocol':
     'Objekte eines Buckets, von Amazon S3 oder einem Server mit demselben Protokoll',
   Of: 'Objekt',
+  'Of the first {count, number} of them:': 'Von den ersten {count, number}:',
   'Of {count, plural, one {# product} other {# products}}, {good} would go out and {leftOut} would be left out.':
     'Von {count, plural, one {# Produkt} other {# Produkten}} würden {good} ausgegeben und {leftOut} ausgelassen.',
   'Often bought with it': 'Oft zusammen gekauft',
@@ -707,6 +725,11 @@ export const de: Readonly<Record<string, string>> = {
   'Replace the relations': 'Beziehungen ersetzen',
   Report: 'Bericht',
   'Report of the last build': 'Bericht der letzten Erstellung',
+  Reprocess: 'Neu verarbeiten',
+  'Reprocess all products found …': 'Alle gefundenen Produkte neu verarbeiten …',
+  'Reprocess products': 'Produkte neu verarbeiten',
+  'Reprocess {count, plural, one {# chosen product} other {# chosen products}} …':
+    '{count, plural, one {# gewähltes Produkt} other {# gewählte Produkte}} neu verarbeiten …',
   Request: 'Anfrage',
   'Request id': 'Kennung der Anfrage',
   'Request {requestId}': 'Anfrage {requestId}',
@@ -877,6 +900,7 @@ export const de: Readonly<Record<string, string>> = {
     'Die Datei ist kein Export von Beziehungen: Sie hat keine Liste "relations".',
   'The filter takes none of the first {count, plural, one {# product} other {# products}}.':
     'Der Filter nimmt {count, plural, one {das erste Produkt nicht} other {keines der ersten # Produkte}}.',
+  'The filters find no product.': 'Die Filter finden kein Produkt.',
   'The first full update creates them from its keys. Numbers with one unit become numeric automatically.':
     'Die erste vollständige Aktualisierung erstellt sie aus ihren Schlüsseln. Zahlen mit einer Einheit werden von selbst numerisch.',
   'The first rejected row ends the run': 'Die erste abgelehnte Zeile beendet den Lauf',
@@ -946,6 +970,8 @@ export const de: Readonly<Record<string, string>> = {
   'The {of} has a new URL': '{of, select, webhook {Der Webhook} other {Der Kanal}} hat eine neue URL',
   'The {what} is saved':
     '{what, select, relation {Die Beziehung} pipeline {Die Pipeline} other {Der Kanal}} ist gespeichert',
+  'Their values are read by the present ontology once more. Nothing that was sent changes; the report names each value that makes no fact.':
+    'Ihre Werte werden noch einmal mit der jetzigen Ontologie gelesen. Nichts Gesendetes ändert sich; der Bericht nennt jeden Wert, der keinen Fakt ergibt.',
   Theirs: 'Die andere Fassung',
   'There is no commit or deletion that can be undone.':
     'Es gibt keine Übernahme oder Löschung, die sich rückgängig machen lässt.',
@@ -957,6 +983,8 @@ export const de: Readonly<Record<string, string>> = {
     'Diese Produkte haben kein gemeinsames Attribut, das sie eingrenzt.',
   'They are signed out everywhere at once. What they created stays.':
     'Der Benutzer wird sofort überall abgemeldet. Was er erstellt hat, bleibt erhalten.',
+  'They disappear from lookups, search and relations at once. Undo brings them back until the next commit.':
+    'Sie verschwinden sofort aus Abfragen, Suche und Beziehungen. Bis zur nächsten Übernahme lässt sich das rückgängig machen.',
   'They go out as': 'Ausgegeben als',
   'This address does not exist': 'Diese Adresse gibt es nicht',
   'This device has a passkey here already.': 'Dieses Gerät hat hier schon einen Passkey.',
@@ -1067,6 +1095,8 @@ export const de: Readonly<Record<string, string>> = {
   'Who will use it': 'Wer ihn verwenden wird',
   'Whoever runs the service makes another one with this command:':
     'Wer den Dienst betreibt, erstellt mit diesem Befehl einen neuen:',
+  'Whole products are exported from a list without words and facets.':
+    'Ganze Produkte werden aus einer Liste ohne Suchwörter und Facetten exportiert.',
   'Why, or why not?': 'Warum, oder warum nicht?',
   'With Docker: <code>docker compose exec relata relata owner-link</code>':
     'Mit Docker: <code>docker compose exec relata relata owner-link</code>',
@@ -1081,6 +1111,7 @@ export const de: Readonly<Record<string, string>> = {
   'Works for another hour': 'Gilt noch eine Stunde',
   'Would make a fact': 'Ergäben einen Fakt',
   'Would make no fact': 'Ergäben keinen Fakt',
+  'Write the file': 'Datei schreiben',
   XML: 'XML',
   'You are invited as {email}, {role}.': 'Sie sind eingeladen als {email}, {role}.',
   'You are the first user. The owner manages everything, including other users.':
@@ -1349,6 +1380,7 @@ export const de: Readonly<Record<string, string>> = {
   'the delete guard refused a commit': 'der Löschschutz hat eine Übernahme abgelehnt',
   'the header': 'Header',
   'the ontology does not know this key': 'die Ontologie kennt diesen Schlüssel nicht',
+  'the table with its columns, as CSV': 'die Tabelle mit ihren Spalten, als CSV',
   'the whole account': 'das ganze Konto',
   'this session': 'diese Sitzung',
   'to this product': 'zu diesem Produkt',
@@ -1368,6 +1400,7 @@ export const de: Readonly<Record<string, string>> = {
     'womit Schlüssel beginnen, zum Beispiel feeds/google; nichts, wenn leer',
   'which file to take out of a zip archive with several: a pattern with *, ? and **':
     'welche Datei aus einem ZIP-Archiv mit mehreren genommen wird: ein Muster mit *, ? und **',
+  'whole products, as an upload takes them (NDJSON)': 'ganze Produkte, wie ein Upload sie nimmt (NDJSON)',
   'write: also updates and tasks': 'Schreiben: auch Aktualisierungen und Aufgaben',
   'yes or no': 'ja oder nein',
   '{access, select, read {read} write {write} other {manage}}':
@@ -1387,6 +1420,8 @@ export const de: Readonly<Record<string, string>> = {
   '{count, plural, one {# attribute} other {# attributes}}':
     '{count, plural, one {# Attribut} other {# Attribute}}',
   '{count, plural, one {# byte} other {# bytes}}': '{count, plural, one {# Byte} other {# Bytes}}',
+  '{count, plural, one {# is a result of other products} other {# are results of other products}}':
+    '{count, plural, one {# ist ein Ergebnis anderer Produkte} other {# sind Ergebnisse anderer Produkte}}',
   '{count, plural, one {# key} other {# keys}} without an attribute':
     '{count, plural, one {# Schlüssel} other {# Schlüssel}} ohne Attribut',
   '{count, plural, one {# leads} other {# lead}} to nothing':
@@ -1397,16 +1432,28 @@ export const de: Readonly<Record<string, string>> = {
     '{count, plural, one {# dieser Produkte wurde seither geändert. Diese Änderung wird überschrieben und im Bericht genannt.} other {# dieser Produkte wurden seither geändert. Diese Änderungen werden überschrieben und im Bericht genannt.}}',
   '{count, plural, one {# product comes back} other {# products come back}}':
     '{count, plural, one {# Produkt kommt zurück} other {# Produkte kommen zurück}}',
+  '{count, plural, one {# product exported} other {# products exported}}':
+    '{count, plural, one {# Produkt exportiert} other {# Produkte exportiert}}',
   '{count, plural, one {# product found} other {# products found}}':
     '{count, plural, one {# Produkt gefunden} other {# Produkte gefunden}}',
   '{count, plural, one {# product has} other {# products have}} {isMost, select, yes {{results} results or more} other {{results, plural, one {# result} other {# results}}}}':
     '{count, plural, one {# Produkt hat} other {# Produkte haben}} {isMost, select, yes {{results} oder mehr Ergebnisse} other {{results, plural, one {# Ergebnis} other {# Ergebnisse}}}}',
   '{count, plural, one {# product is again as it was} other {# products are again as they were}}':
     '{count, plural, one {# Produkt wird wieder, wie es war} other {# Produkte werden wieder, wie sie waren}}',
+  '{count, plural, one {# product is back} other {# products are back}}':
+    '{count, plural, one {# Produkt ist wieder da} other {# Produkte sind wieder da}}',
+  '{count, plural, one {# product is deleted:} other {# products are deleted:}}':
+    '{count, plural, one {# Produkt wird gelöscht:} other {# Produkte werden gelöscht:}}',
+  '{count, plural, one {# product is deleted} other {# products are deleted}}':
+    '{count, plural, one {# Produkt ist gelöscht} other {# Produkte sind gelöscht}}',
+  '{count, plural, one {# product is read again:} other {# products are read again:}}':
+    '{count, plural, one {# Produkt wird neu gelesen:} other {# Produkte werden neu gelesen:}}',
   '{count, plural, one {# product is removed} other {# products are removed}}':
     '{count, plural, one {# Produkt wird entfernt} other {# Produkte werden entfernt}}',
   '{count, plural, one {# product lacks} other {# products lack}} it: {message}':
     '{count, plural, one {# Produkt hat es} other {# Produkte haben es}} nicht: {message}',
+  '{count, plural, one {# product written} other {# products written}}':
+    '{count, plural, one {# Produkt geschrieben} other {# Produkte geschrieben}}',
   '{count, plural, one {# product} other {# products}}':
     '{count, plural, one {# Produkt} other {# Produkte}}',
   '{count, plural, one {# product} other {# products}} left out':

@@ -9,14 +9,15 @@ import { attributeOf, type Column, nameColumn } from './columns.ts';
 import { useColumns } from './kept-columns.ts';
 import type { ProductRow, Values } from './product-rows.ts';
 import { useValues } from './product-values.ts';
+import { useIsChosen, useSelection } from './selection.ts';
 
 const WIDTHS: Readonly<Record<Column, string>> = {
   category: 'minmax(0, 1.6fr)',
   group: 'minmax(0, 0.9fr)',
   changed: '7rem',
 };
-const WIDE = '1.75rem minmax(7rem, 1fr) minmax(0, 2.4fr)';
-const NARROW = '1.75rem minmax(0, 1fr) minmax(0, 1.4fr)';
+const WIDE = 'minmax(7rem, 1fr) minmax(0, 2.4fr)';
+const NARROW = 'minmax(0, 1fr) minmax(0, 1.4fr)';
 
 /** On a phone there is room for one more. */
 const isWideOnly = (columns: readonly Column[], column: Column) =>
@@ -37,6 +38,7 @@ export function ProductGrid({
   const project = useProject();
   const language = useLanguage();
   const columns = useColumns();
+  const selection = useSelection();
   const isNarrow = matchMedia('(max-width: 52rem)').matches;
   const linkOf = useCallback(
     ({ identifier }: ProductRow) => linkTo('projects', project.id, 'products', identifier),
@@ -49,15 +51,19 @@ export function ProductGrid({
     [linkOf, columns, language],
   );
   const template = useMemo(() => {
-    if (!isNarrow) return [WIDE, ...columns.map((column) => WIDTHS[column] ?? 'minmax(0, 1.2fr)')].join(' ');
+    const first = selection ? '1.125rem 1.75rem' : '1.75rem';
+    if (!isNarrow)
+      return [first, WIDE, ...columns.map((column) => WIDTHS[column] ?? 'minmax(0, 1.2fr)')].join(' ');
     const hasOne = columns.some((column) => !isWideOnly(columns, column));
-    return hasOne ? `${NARROW} minmax(0, 0.9fr)` : NARROW;
-  }, [isNarrow, columns]);
+    return `${first} ${NARROW} ${hasOne ? 'minmax(0, 0.9fr)' : ''}`;
+  }, [isNarrow, columns, selection]);
+  const mark = useCallback(({ identifier }: ProductRow) => selection?.toggle(identifier), [selection]);
   return (
     <VirtualGrid
       label={label}
       template={template}
       columns={[
+        ...(selection ? [{ words: '' }] : []),
         { words: '' },
         { words: t('Identifier') },
         { words: t('Name') },
@@ -67,6 +73,7 @@ export function ProductGrid({
       getRow={getRow}
       renderCells={renderCells}
       onOpen={open}
+      onMark={selection && mark}
       onNearEnd={onNearEnd}
     />
   );
@@ -80,6 +87,7 @@ function Cells({ row, href, columns }: { row: ProductRow; href: string; columns:
   );
   return (
     <>
+      <Tick identifier={row.identifier} />
       <span role="gridcell">
         <Thumb url={row.image} />
       </span>
@@ -95,6 +103,24 @@ function Cells({ row, href, columns }: { row: ProductRow; href: string; columns:
         <Cell key={column} isWideOnly={isWideOnly(columns, column)} {...showCell(row, column, values)} />
       ))}
     </>
+  );
+}
+
+function Tick({ identifier }: Pick<ProductRow, 'identifier'>) {
+  const selection = useSelection();
+  const isChosen = useIsChosen(identifier);
+  if (selection === undefined) return null;
+  return (
+    <span role="gridcell">
+      <input
+        type="checkbox"
+        className="tick"
+        aria-label={t('Choose {identifier}', { identifier })}
+        tabIndex={-1}
+        checked={isChosen}
+        onChange={() => selection.toggle(identifier)}
+      />
+    </span>
   );
 }
 

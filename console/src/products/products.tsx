@@ -6,8 +6,11 @@ import { TextField } from '../parts/forms/field.tsx';
 import { Card, Page } from '../parts/page.tsx';
 import { useProject } from '../state/project.ts';
 import { linkTo, useFilters } from '../state/route.ts';
+import { useRights } from '../state/session.tsx';
+import { BulkActions } from './bulk-actions.tsx';
 import { ColumnChooser } from './column-chooser.tsx';
 import type { Column } from './columns.ts';
+import { ExportButton } from './export-button.tsx';
 import { FacetChips } from './facet-chips.tsx';
 import { storeColumns } from './kept-columns.ts';
 import { ProductFacets } from './product-facets.tsx';
@@ -23,6 +26,7 @@ import { ProductFinder } from './product-finder.tsx';
 import { ProductHits } from './product-hits.tsx';
 import { ProductScan } from './product-scan.tsx';
 import { ProductTable } from './product-table.tsx';
+import { createSelection, SelectionContext } from './selection.ts';
 import { ViewList } from './view-list.tsx';
 
 /** The catalog. The filters stand in the address, so that a view can be sent to somebody. */
@@ -31,6 +35,10 @@ export function Products() {
   const [filters, changeSome, stepSome] = useFilters(VIEW_PARTS);
   const change = (changed: Partial<ProductFilters>) => changeSome(withFilters(changed));
   const step = (changed: Partial<ProductFilters>) => stepSome(withFilters(changed));
+  const { canChange } = useRights();
+  const [selection] = useState(createSelection);
+  // What was found by reading the catalog is read anew.
+  const [round, setRound] = useState(0);
   const chooseColumns = (columns: readonly Column[]) => {
     storeColumns(project.id, columns);
     if (filters.columns !== '') stepSome({ columns: '' });
@@ -42,55 +50,72 @@ export function Products() {
   const canNarrow = wayOf(applied) === 'search' || (wayOf(applied) === 'list' && applied.prefix === '');
   const hasFacets = isOpen && canNarrow;
   return (
-    <Page
-      title={t('Products')}
-      crumbs={[[project.name, linkTo('projects', project.id)]]}
-      actions={
-        <>
-          <ViewList filters={filters} />
-          <ColumnChooser sort={filters.sort} onSort={(sort) => step({ sort })} onChange={chooseColumns} />
-        </>
-      }
-    >
-      {/* biome-ignore lint/a11y/useSemanticElements: <search> is not known to every reader yet */}
-      <div
-        className={isOpen || wayOf(filters) === 'scan' || filters.prefix ? 'filters' : 'filters brief'}
-        role="search"
+    <SelectionContext value={canChange ? selection : undefined}>
+      <Page
+        title={t('Products')}
+        crumbs={[[project.name, linkTo('projects', project.id)]]}
+        actions={
+          <>
+            {canChange && <BulkActions filters={applied} onDone={() => setRound((before) => before + 1)} />}
+            <ExportButton filters={applied} />
+            <ViewList filters={filters} />
+            <ColumnChooser sort={filters.sort} onSort={(sort) => step({ sort })} onChange={chooseColumns} />
+          </>
+        }
       >
-        <ProductFinder filters={filters} onChange={(q) => change({ q })} />
-        <CategoryField value={filters.category} onChange={(category) => change({ category })} />
-        <FilterField label={t('Identifier begins with')} name="prefix" filters={filters} onChange={change} />
-        <FilterField label={t('Name contains')} name="name" filters={filters} onChange={change} />
-        <FilterField
-          label={t('Attribute')}
-          name="attribute"
-          filters={filters}
-          onChange={change}
-          placeholder={t('Colour: red')}
-        />
-      </div>
-      <div className="row">
-        <Button aria-expanded={hasFacets} disabled={!canNarrow} onClick={() => setOpen(!isOpen)}>
-          {t('Filters')}
-        </Button>
-        <FacetChips filters={filters} onChange={step} />
-        {hasFilters && (
-          <Button look="quiet" onClick={() => step(NO_FILTERS)}>
-            {t('Clear')}
+        <FilterFields filters={filters} isBrief={!isOpen} onChange={change} />
+        <div className="row">
+          <Button aria-expanded={hasFacets} disabled={!canNarrow} onClick={() => setOpen(!isOpen)}>
+            {t('Filters')}
           </Button>
-        )}
-      </div>
-      <div className={hasFacets ? 'faceted' : undefined}>
-        {hasFacets && (
-          <Card title={t('Narrow by')}>
-            <ProductFacets filters={filters} onChange={step} />
+          <FacetChips filters={filters} onChange={step} />
+          {hasFilters && (
+            <Button look="quiet" onClick={() => step(NO_FILTERS)}>
+              {t('Clear')}
+            </Button>
+          )}
+        </div>
+        <div className={hasFacets ? 'faceted' : undefined}>
+          {hasFacets && (
+            <Card title={t('Narrow by')}>
+              <ProductFacets filters={filters} onChange={step} />
+            </Card>
+          )}
+          <Card isBare>
+            <List key={round} filters={applied} />
           </Card>
-        )}
-        <Card isBare>
-          <List filters={applied} />
-        </Card>
-      </div>
-    </Page>
+        </div>
+      </Page>
+    </SelectionContext>
+  );
+}
+
+/** @param props.isBrief  on a phone, what is seldom typed stays away */
+function FilterFields({
+  filters,
+  isBrief,
+  onChange,
+}: {
+  filters: ProductFilters;
+  isBrief: boolean;
+  onChange(changed: Partial<ProductFilters>): void;
+}) {
+  const hasMore = wayOf(filters) === 'scan' || filters.prefix !== '';
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: <search> is not known to every reader yet
+    <div className={isBrief && !hasMore ? 'filters brief' : 'filters'} role="search">
+      <ProductFinder filters={filters} onChange={(q) => onChange({ q })} />
+      <CategoryField value={filters.category} onChange={(category) => onChange({ category })} />
+      <FilterField label={t('Identifier begins with')} name="prefix" filters={filters} onChange={onChange} />
+      <FilterField label={t('Name contains')} name="name" filters={filters} onChange={onChange} />
+      <FilterField
+        label={t('Attribute')}
+        name="attribute"
+        filters={filters}
+        onChange={onChange}
+        placeholder={t('Colour: red')}
+      />
+    </div>
   );
 }
 

@@ -42,7 +42,7 @@ function Views({ filters, onClose }: { filters: ProductFilters; onClose(): void 
   };
   return (
     <div className="stack wide">
-      <form className="filter-row two" onSubmit={save}>
+      <form className="name-and-save" onSubmit={save}>
         <TextField
           label={t('Name of the present view')}
           value={name}
