@@ -893,6 +893,7 @@ export const de: Readonly<Record<string, string>> = {
   'The settings are saved': 'Die Einstellungen sind gespeichert',
   'The signing secret': 'Das Signaturgeheimnis',
   'The source has changed since it was read.': 'Die Quelle hat sich geändert, seit sie gelesen wurde.',
+  'The suggestion is dismissed': 'Der Vorschlag ist verworfen',
   'The suggestions': 'Die Vorschläge',
   'The task': 'Die Aufgabe',
   'The task was cancelled; nothing was changed': 'Die Aufgabe wurde abgebrochen; nichts wurde geändert',
