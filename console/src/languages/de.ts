@@ -573,8 +573,6 @@ export const de: Readonly<Record<string, string>> = {
   'No products yet': 'Noch keine Produkte',
   'No project yet': 'Noch kein Projekt',
   'No relation has them as results.': 'Keine Beziehung hat sie als Ergebnisse.',
-  'No relation has this product on either side. <link>Relations</link>':
-    'Keine Beziehung hat dieses Produkt auf einer ihrer Seiten. <link>Beziehungen</link>',
   'No relation leads from this product to another one, or to it.':
     'Keine Beziehung führt von diesem Produkt zu einem anderen oder zu ihm.',
   'No relation leads on from here.': 'Von hier führt keine Beziehung weiter.',
@@ -1417,7 +1415,6 @@ export const de: Readonly<Record<string, string>> = {
   'yes or no': 'ja oder nein',
   '{access, select, read {read} write {write} other {manage}}':
     '{access, select, read {lesen} write {schreiben} other {verwalten}}',
-  '{attribute} is there': '{attribute} ist vorhanden',
   '{attribute}, at least': '{attribute}, mindestens',
   '{attribute}, at most': '{attribute}, höchstens',
   '{broken} misconfigured': '{broken} fehlerhaft',
@@ -1470,8 +1467,6 @@ export const de: Readonly<Record<string, string>> = {
     '{count, plural, one {# Produkt} other {# Produkte}}',
   '{count, plural, one {# product} other {# products}} left out':
     '{count, plural, one {# Produkt} other {# Produkte}} ausgelassen',
-  '{count, plural, one {# product} other {# products}}; in a day {created} created, {changed} changed, {deleted} deleted':
-    '{count, plural, one {# Produkt} other {# Produkte}}; an einem Tag {created} erstellt, {changed} geändert, {deleted} gelöscht',
   '{count, plural, one {# product} other {# products}}; {span} {created} created, {changed} changed, {deleted} deleted':
     '{count, plural, one {# Produkt} other {# Produkte}}; {span} {created} erstellt, {changed} geändert, {deleted} gelöscht',
   '{count, plural, one {# relation finds} other {# relations find}} nothing for this product':
