@@ -2,6 +2,7 @@ import './styles/base.css';
 import './styles/app-shell.css';
 import './styles/parts.css';
 import './styles/pictures.css';
+import './styles/charts.css';
 import './styles/tables.css';
 import './styles/layers.css';
 import './styles/relations.css';

@@ -393,6 +393,30 @@ test('a project is changed, deleted by its name, and brought back (§14.2)', asy
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('The settings are saved').waitFor();
   assert.deepEqual((await service.relata.projects.get(id)).tags, ['b2b', 'austria']);
+  // What somebody else has changed since stays when the rest is undone.
+  await service.relata.projects.change(id, { locale: 'de-AT' });
+  await page.getByRole('button', { name: 'Undo', exact: true }).click();
+  await page.locator('input[name=tags][value=""]').waitFor();
+  const { tags, name, locale } = await service.relata.projects.get(id);
+  assert.deepEqual([tags, name, locale], [[], 'Hardware store DE', 'de-AT']);
+  // A view without a search of its own: that of everything.
+  await page.locator('#main').press('/');
+  await page.getByRole('combobox', { name: 'Project, page, relation or product' }).fill('ontology');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Price', exact: true }).click();
+  await page.getByRole('dialog').getByLabel('Type').selectOption('text');
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+  await page.getByText('The ontology is saved').waitFor();
+  const typeOfPrice = async () =>
+    (await service.relata.ontology.get(id)).value.attributes.find((one) => one.name === 'Price')?.type;
+  assert.equal(await typeOfPrice(), 'TEXT_ATTRIBUTE');
+  await page.getByRole('button', { name: 'Undo', exact: true }).click();
+  await page.getByText('The ontology is saved').waitFor({ state: 'detached' });
+  const deadline = Date.now() + 20_000;
+  while ((await typeOfPrice()) !== 'NUMERIC_ATTRIBUTE') assert.ok(Date.now() < deadline, 'undone');
+  await page.goto(`${service.url}/console/#/projects/${id}/settings`);
+  await page.getByLabel('Name', { exact: true }).fill('Hardware store AT');
+  await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('button', { name: 'Delete the project …' }).click();
   const confirm = page.getByRole('dialog').getByRole('button', { name: 'Delete the project' });
   assert.equal(await confirm.isDisabled(), true);

@@ -33,6 +33,24 @@ test('the overview draws requests and catalogs, API access the traffic of each k
   assert.ok((await tallest(catalogs)) > 10, 'bars of the catalogs');
   const requests = page.getByRole('img', { name: /^\d+ requests in a day, \d/ });
   assert.ok((await tallest(requests)) > 10, 'bars of the requests');
+  // A value at a time, by keys and by pointer; further back; the same as a table.
+  const cursor = page.getByRole('slider', { name: /33 products; in a day/ });
+  await cursor.press('End');
+  assert.match(
+    (await cursor.getAttribute('aria-valuetext')) ?? '',
+    /:00: created 33, changed \d+ and deleted 0$/,
+  );
+  const card = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Catalogs' }) });
+  await card.locator('.chart-tip', { hasText: 'created33' }).waitFor();
+  await cursor.press('ArrowLeft');
+  await card.locator('.chart-tip', { hasText: 'created0' }).waitFor();
+  await cursor.hover({ position: { x: 3, y: 20 } });
+  assert.equal(await cursor.getAttribute('aria-valuenow'), '0');
+  await page.getByLabel('How far back').selectOption('7 days');
+  await page.getByRole('img', { name: /^33 products; in 7 days 33 created/ }).waitFor();
+  assert.match(page.url(), /range=7/);
+  await card.getByText('As a table').first().click();
+  await card.getByRole('cell', { name: '33', exact: true }).first().waitFor();
   assert.deepEqual(await findBarriers(page), []);
 
   await page.evaluate((to) => {

@@ -20,6 +20,9 @@ export const de: Readonly<Record<string, string>> = {
   ', the other way round': ', in umgekehrter Richtung',
   ', {limited} over the limit': ', {limited} über dem Limit',
   '22 if it is left out': '22, wenn leer',
+  '24 hours': '24 Stunden',
+  '30 days': '30 Tage',
+  '7 days': '7 Tage',
   ': it is the same group': ': Es ist dieselbe Gruppe',
   ': it is the same product': ': Es ist dasselbe Produkt',
   '<code>npm run demo</code> starts a second service with a complete demo catalog. Example programs are in <code>examples/</code>, and a <link>pipeline</link> fetches a file by itself.':
@@ -117,6 +120,7 @@ export const de: Readonly<Record<string, string>> = {
   'Anyone who has the URL can read the file, without a key. It stays the same from build to build.':
     'Wer die URL hat, kann die Datei ohne Schlüssel lesen. Sie bleibt bei jeder Erstellung gleich.',
   Apply: 'Anwenden',
+  'As a table': 'Als Tabelle',
   'As it is unpacked.': 'Im entpackten Zustand.',
   'As usual for the format': 'Wie beim Format üblich',
   'Ask the device': 'Gerät fragen',
@@ -394,6 +398,7 @@ export const de: Readonly<Record<string, string>> = {
   'Hears of': 'Erfährt von',
   History: 'Verlauf',
   'Host key': 'Host-Schlüssel',
+  'How far back': 'Wie weit zurück',
   'How the conditions are combined': 'Verknüpfung der Bedingungen',
   'How what was sent begins': 'So beginnt, was gesendet wurde',
   'How {fileName} begins': 'Anfang von {fileName}',
@@ -642,6 +647,7 @@ export const de: Readonly<Record<string, string>> = {
   'Other upload keys for this attribute, comma-separated':
     'Weitere Schlüssel für dieses Attribut, durch Komma getrennt',
   'Otherwise only those of the sources in the file.': 'Sonst nur die der Quellen in der Datei.',
+  'Over time': 'Im Zeitverlauf',
   Overview: 'Übersicht',
   'Packed with gzip': 'Mit gzip gepackt',
   'Page not found': 'Seite nicht gefunden',
@@ -669,7 +675,7 @@ export const de: Readonly<Record<string, string>> = {
   'Products found': 'Gefundene Produkte',
   'Products of the last large change may be missing.': 'Produkte der letzten großen Änderung können fehlen.',
   'Products of the same group are not results.': 'Produkte derselben Gruppe sind keine Ergebnisse.',
-  'Products over the day, at last {products}': 'Produkte im Tagesverlauf, zuletzt {products}',
+  'Products over time, at last {products}': 'Produkte im Zeitverlauf, zuletzt {products}',
   'Products that are not valid': 'Ungültige Produkte',
   'Products that go out': 'Ausgegebene Produkte',
   'Products with a fact of {name}': 'Produkte mit einem Fakt von {name}',
@@ -966,6 +972,7 @@ export const de: Readonly<Record<string, string>> = {
   'The settings are saved': 'Die Einstellungen sind gespeichert',
   'The signing secret': 'Das Signaturgeheimnis',
   'The source has changed since it was read.': 'Die Quelle hat sich geändert, seit sie gelesen wurde.',
+  'The suggestion is dismissed': 'Der Vorschlag ist verworfen',
   'The suggestions': 'Die Vorschläge',
   'The task': 'Die Aufgabe',
   'The task was cancelled; nothing was changed': 'Die Aufgabe wurde abgebrochen; nichts wurde geändert',
@@ -1028,6 +1035,7 @@ export const de: Readonly<Record<string, string>> = {
   'This {what} is not saved: it was changed meanwhile. Compare both versions first.':
     '{what, select, relation {Diese Beziehung} pipeline {Diese Pipeline} other {Dieser Kanal}} ist nicht gespeichert: Es gab inzwischen eine Änderung. Vergleichen Sie zuerst beide Fassungen.',
   Thursday: 'Donnerstag',
+  Time: 'Zeit',
   'Time zone': 'Zeitzone',
   To: 'Zu',
   'To be deleted: {count, plural, one {# product} other {# products}}':
@@ -1068,6 +1076,7 @@ export const de: Readonly<Record<string, string>> = {
   'Value of {key}': 'Wert von {key}',
   'Value of {name}': 'Wert von {name}',
   Values: 'Werte',
+  'Values over time: {label}': 'Werte im Zeitverlauf: {label}',
   'Values that only one of them has': 'Werte, die nur eines von beiden hat',
   'Values that remain facts': 'Werte, die Fakten bleiben',
   Variant: 'Variante',
@@ -1268,6 +1277,9 @@ export const de: Readonly<Record<string, string>> = {
   imported: 'importiert',
   'imported {count, plural, one {# relation} other {# relations}}':
     '{count, plural, one {# Beziehung} other {# Beziehungen}} importiert',
+  'in 30 days': 'in 30 Tagen',
+  'in 7 days': 'in 7 Tagen',
+  'in a day': 'an einem Tag',
   'in parts': 'in Teilen',
   'in place of a password, in the form of PEM or OpenSSH. Answers show *** in its place; ***, sent back, keeps it as long as host and port stay':
     'anstelle eines Passworts, als PEM oder im Format von OpenSSH. Antworten zeigen stattdessen ***; wird *** zurückgesendet, bleibt der Wert erhalten, solange Host und Port gleich bleiben',
@@ -1468,14 +1480,14 @@ export const de: Readonly<Record<string, string>> = {
     '{count, plural, one {# Produkt} other {# Produkte}}',
   '{count, plural, one {# product} other {# products}} left out':
     '{count, plural, one {# Produkt} other {# Produkte}} ausgelassen',
-  '{count, plural, one {# product} other {# products}}; in a day {created} created, {changed} changed, {deleted} deleted':
-    '{count, plural, one {# Produkt} other {# Produkte}}; an einem Tag {created} erstellt, {changed} geändert, {deleted} gelöscht',
+  '{count, plural, one {# product} other {# products}}; {span} {created} created, {changed} changed, {deleted} deleted':
+    '{count, plural, one {# Produkt} other {# Produkte}}; {span} {created} erstellt, {changed} geändert, {deleted} gelöscht',
   '{count, plural, one {# relation finds} other {# relations find}} nothing for this product':
     '{count, plural, one {# Beziehung findet} other {# Beziehungen finden}} nichts zu diesem Produkt',
   '{count, plural, one {# relation} other {# relations}} not looked at: still being built, or more than {most}.':
     '{count, plural, one {# Beziehung} other {# Beziehungen}} nicht betrachtet: noch im Aufbau oder mehr als {most}.',
-  '{count, plural, one {# request} other {# requests}} in a day, {share} failed or over their limit':
-    '{count, plural, one {# Anfrage} other {# Anfragen}} an einem Tag, {share} fehlgeschlagen oder über dem Limit',
+  '{count, plural, one {# request} other {# requests}} {span}, {share} failed or over their limit':
+    '{count, plural, one {# Anfrage} other {# Anfragen}} {span}, {share} fehlgeschlagen oder über dem Limit',
   '{count, plural, one {# row makes} other {# rows make}} no product and would be left out. {examples}':
     '{count, plural, one {# Zeile ergibt} other {# Zeilen ergeben}} kein Produkt und {count, plural, one {bliebe} other {blieben}} weg. {examples}',
   '{count, plural, one {# row} other {# rows}}': '{count, plural, one {# Zeile} other {# Zeilen}}',

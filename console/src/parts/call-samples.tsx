@@ -1,10 +1,9 @@
-import { Tabs } from '@base-ui/react/tabs';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { type KeyboardEvent, useId, useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { SAMPLES, type SampleLanguage } from '../rules/call-samples.ts';
-import { listPageCalls, needsRelations } from '../rules/page-calls.ts';
+import { listPageCalls, needsRelations, type PageCall } from '../rules/page-calls.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo, useRoute } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
@@ -43,20 +42,7 @@ export function CallSamples() {
                 onChange={({ target }) => setChosen(Number(target.value))}
               />
             )}
-            <Tabs.Root className="stack" defaultValue="curl">
-              <Tabs.List className="tabs" aria-label={t('Language of the sample')}>
-                {LANGUAGES.map((language) => (
-                  <Tabs.Tab key={language} value={language} className="tab">
-                    {language}
-                  </Tabs.Tab>
-                ))}
-              </Tabs.List>
-              {LANGUAGES.map((language) => (
-                <Tabs.Panel key={language} value={language}>
-                  <Code text={SAMPLES[language](call)} label={`${call.words}: ${language}`} />
-                </Tabs.Panel>
-              ))}
-            </Tabs.Root>
+            <LanguageTabs call={call} />
             <p className="soft small">
               {rich(
                 'It takes the address of the service in <code>RELATA_URL</code> and a key in <code>RELATA_API_KEY</code>: <link>API access</link>.',
@@ -70,5 +56,42 @@ export function CallSamples() {
         );
       }}
     </Answer>
+  );
+}
+
+/** The library's tabs would be 3 KB more. Arrow keys choose, as they do there. */
+function LanguageTabs({ call }: { call: PageCall }) {
+  const id = useId();
+  const [chosen, choose] = useState<SampleLanguage>('curl');
+  const onKeyDown = ({ key, currentTarget }: KeyboardEvent) => {
+    const step = { ArrowRight: 1, ArrowLeft: LANGUAGES.length - 1 }[key];
+    if (step === undefined) return;
+    const next = (LANGUAGES.indexOf(chosen) + step) % LANGUAGES.length;
+    choose(LANGUAGES[next] ?? chosen);
+    currentTarget.querySelectorAll('button')[next]?.focus();
+  };
+  return (
+    <div className="stack">
+      <div className="tabs" role="tablist" aria-label={t('Language of the sample')} onKeyDown={onKeyDown}>
+        {LANGUAGES.map((language) => (
+          <button
+            key={language}
+            type="button"
+            role="tab"
+            id={`${id}-${language}`}
+            className="tab"
+            aria-selected={language === chosen}
+            aria-controls={`${id}-panel`}
+            tabIndex={language === chosen ? 0 : -1}
+            onClick={() => choose(language)}
+          >
+            {language}
+          </button>
+        ))}
+      </div>
+      <div role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${chosen}`}>
+        <Code text={SAMPLES[chosen](call)} label={`${call.words}: ${chosen}`} />
+      </div>
+    </div>
   );
 }
