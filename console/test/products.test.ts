@@ -75,9 +75,9 @@ test('the table shows the attributes that somebody chooses, in their order (§4.
   await page.getByText('15 products found').waitFor();
   const cells = page.getByRole('row').first().getByRole('gridcell');
   await cells.getByText('6.50 EUR').waitFor();
-  assert.deepEqual((await cells.allTextContents()).slice(3, 4), ['Tools › Bits']);
+  assert.deepEqual((await cells.allTextContents()).slice(4, 5), ['Tools › Bits']);
   assert.match(
-    (await cells.allTextContents()).slice(5).join(' | '),
+    (await cells.allTextContents()).slice(6).join(' | '),
     /^(SDS-plus|Hexagon.*|Keyless.*) \| 6\.50 EUR$/,
   );
 
@@ -149,6 +149,30 @@ test('products are deleted and reprocessed together, with the effect first, and 
   await two.getByText('2 products are read again:').waitFor();
   await two.getByRole('button', { name: 'Reprocess', exact: true }).click();
   await page.getByText('the unit is missing').waitFor();
+});
+
+test('attributes of a product are changed alone, and what somebody else changed meanwhile is said (§2.3 rule 12)', async (t) => {
+  const { enter, service } = await shareConsole(t);
+  const { relata } = service;
+  const id = await makeExampleProject(service, 'Edited');
+  const page = await enter(`#/projects/${id}/products/BIT-3-10`);
+  const dialog = page.getByRole('dialog');
+  const open = () => page.getByRole('button', { name: 'Edit attributes …' }).click();
+  await open();
+  await dialog.getByLabel('Value of Diameter').fill('10 mm');
+  await dialog.getByText('a number, one space and mm').waitFor();
+  await dialog.getByRole('region', { name: 'Effect of sending' }).getByText('10 mm').waitFor();
+  const theirs = { identifier: 'BIT-3-10', attributes: { Diameter: '11 mm', Colour: 'grey' } };
+  const { task } = await relata.products.change([theirs], { projectId: id });
+  await relata.tasks.wait(task.id);
+  await dialog.getByRole('button', { name: 'Send' }).click();
+  await dialog.getByText('Changed by somebody else meanwhile: Diameter').waitFor();
+  await dialog.getByRole('cell', { name: '11 mm' }).waitFor();
+  await dialog.getByRole('button', { name: 'Send' }).click();
+  await page.getByText('BIT-3-10 is changed').waitFor();
+  const { upload } = await relata.products.open(id, 'BIT-3-10');
+  const values = Object.fromEntries((upload.attributes ?? []).map(({ key, value }) => [key, value]));
+  assert.deepEqual([values.Diameter, values.Colour, values.Brand], ['10 mm', 'grey', 'Bohrmeister']);
 });
 
 /** @returns the lines of the file that the page writes */

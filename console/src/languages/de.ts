@@ -94,6 +94,7 @@ export const de: Readonly<Record<string, string>> = {
   'Add a column': 'Spalte hinzufügen',
   'Add a passkey': 'Passkey hinzufügen',
   'Add a project group or project': 'Projektgruppe oder Projekt hinzufügen',
+  'Add a value': 'Wert hinzufügen',
   'Add the field': 'Feld hinzufügen',
   'Add {name} as an attribute: {kind}': '{name} als Attribut anlegen: {kind}',
   After: 'Nachher',
@@ -133,6 +134,7 @@ export const de: Readonly<Record<string, string>> = {
   'Attribute of the result': 'Attribut des Ergebnisses',
   'Attribute or field': 'Attribut oder Feld',
   Attributes: 'Attribute',
+  'Attributes of {identifier}': 'Attribute von {identifier}',
   'Attributes with their types and units: they say how uploaded values become facts.':
     'Attribute mit Typen und Einheiten: Sie legen fest, wie hochgeladene Werte zu Fakten werden.',
   'Audit log': 'Änderungsprotokoll',
@@ -185,6 +187,8 @@ export const de: Readonly<Record<string, string>> = {
   'Change {name} from {before} to {kind}': '{name} von {before} auf {kind} ändern',
   'Change …': 'Ändern …',
   Changed: 'Geändert',
+  'Changed by somebody else meanwhile: {names}. "Before" is what is stored now.':
+    'Inzwischen von jemand anderem geändert: {names}. „Vorher“ ist, was jetzt gespeichert ist.',
   'Changed meanwhile': 'Inzwischen geändert',
   Changes: 'Änderungen',
   'Changes in between go out together.': 'Änderungen dazwischen werden zusammen ausgegeben.',
@@ -315,9 +319,11 @@ export const de: Readonly<Record<string, string>> = {
   'E-mail': 'E-Mail',
   'Each under its own name.': 'Jede unter ihrem eigenen Namen.',
   'Each uploaded file also starts a run.': 'Auch jede hochgeladene Datei startet einen Lauf.',
+  'Edit attributes …': 'Attribute bearbeiten …',
   'Effect of saving': 'Auswirkung des Speicherns',
   'Effect of saving (of {count, plural, one {# product} other {# products}} sampled)':
     'Auswirkung des Speicherns (Stichprobe: {count, plural, one {# Produkt} other {# Produkte}})',
+  'Effect of sending': 'Wirkung des Sendens',
   'Empty: whatever their age.': 'Leer: gleich welchen Alters.',
   Encoding: 'Zeichenkodierung',
   End: 'Beenden',
@@ -604,6 +610,8 @@ export const de: Readonly<Record<string, string>> = {
   'Nothing has these words.': 'Nichts enthält diese Wörter.',
   'Nothing is published yet: the URL answers 404 until the first build.':
     'Noch nichts veröffentlicht: Die URL antwortet bis zur ersten Erstellung mit 404.',
+  'Nothing is sent yet: this product was changed meanwhile. Compare the values below, then send again.':
+    'Noch ist nichts gesendet: Dieses Produkt wurde inzwischen geändert. Vergleichen Sie die Werte unten, und senden Sie dann noch einmal.',
   'Nothing is stored before you import it.': 'Gespeichert wird erst, wenn Sie importieren.',
   'Nothing read yet': 'Noch nichts gelesen',
   'Nothing to suggest': 'Keine Vorschläge',
@@ -721,6 +729,7 @@ export const de: Readonly<Record<string, string>> = {
   'Remove this name': 'Diesen Namen entfernen',
   'Remove this relation': 'Diese Beziehung entfernen',
   'Remove this sort': 'Diese Sortierung entfernen',
+  'Remove this value': 'Diesen Wert entfernen',
   'Remove {key}': '{key} entfernen',
   'Remove {name}': '{name} entfernen',
   'Remove {words}': '{words} entfernen',
@@ -785,6 +794,7 @@ export const de: Readonly<Record<string, string>> = {
   'Seconds between two builds': 'Sekunden zwischen zwei Erstellungen',
   'Seconds between two calls': 'Sekunden zwischen zwei Aufrufen',
   'Secret access key': 'Geheimer Zugriffsschlüssel',
+  Send: 'Senden',
   'Send a test event': 'Testereignis senden',
   'Send again': 'Erneut senden',
   'Send the first products': 'Die ersten Produkte senden',
@@ -1063,6 +1073,7 @@ export const de: Readonly<Record<string, string>> = {
   Value: 'Wert',
   'Value in {unit}': 'Wert in {unit}',
   'Value of the key': 'Wert des Schlüssels',
+  'Value of {key}': 'Wert von {key}',
   'Value of {name}': 'Wert von {name}',
   Values: 'Werte',
   'Values over time: {label}': 'Werte im Zeitverlauf: {label}',
@@ -1142,6 +1153,7 @@ export const de: Readonly<Record<string, string>> = {
   'a host name or an IP address': 'ein Hostname oder eine IP-Adresse',
   'a line a product with a header line; several values of a field have commas between':
     'eine Zeile pro Produkt mit einer Kopfzeile; mehrere Werte eines Feldes sind durch Komma getrennt',
+  'a number, one space and {unit}': 'eine Zahl, ein Leerzeichen und {unit}',
   'a path with *, ? and ** for folders, as in export/*.csv; it begins with / or in the folder where the server lets the user in':
     'ein Pfad mit *, ? und ** für Ordner, wie in export/*.csv; er beginnt mit / oder in dem Ordner, in den der Server den Benutzer einlässt',
   'a product in the shape of an upload, in a JSON list or one a line; takes no mapping':
@@ -1394,6 +1406,7 @@ export const de: Readonly<Record<string, string>> = {
   'the whole account': 'das ganze Konto',
   'this session': 'diese Sitzung',
   'to this product': 'zu diesem Produkt',
+  'true or false': 'true oder false',
   unchanged: 'unverändert',
   unknown: 'unbekannt',
   'unknown address': 'unbekannte Adresse',
@@ -1511,6 +1524,7 @@ export const de: Readonly<Record<string, string>> = {
   '{group} (its group)': '{group} (seine Gruppe)',
   '{hours} at minute {minute}': '{hours} in Minute {minute}',
   '{identifier} is back': '{identifier} ist wieder da',
+  '{identifier} is changed': '{identifier} ist geändert',
   '{identifier} is deleted': '{identifier} ist gelöscht',
   '{identifier}: share of the products': '{identifier}: Anteil der Produkte',
   '{identifier}: {needs}; it has no value.': '{identifier}: {needs}; es hat keinen Wert.',

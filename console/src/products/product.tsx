@@ -15,6 +15,7 @@ import { useRelata, useRights } from '../state/session.tsx';
 import { useProduct } from './around.ts';
 import { PairCard } from './pair-card.tsx';
 import { ProductCommits } from './product-commits.tsx';
+import { ProductEdit } from './product-edit.tsx';
 import { ProductFacts } from './product-facts.tsx';
 import { findMainImage } from './product-rows.ts';
 import { RelatedCard } from './related-card.tsx';
@@ -40,7 +41,15 @@ export function ProductView() {
           <CopyButton text={identifier} label={t('Copy the identifier')} />
         </span>
       }
-      actions={canChange && page.data && <DeleteProduct identifier={identifier} />}
+      actions={
+        canChange &&
+        page.data && (
+          <>
+            <ProductEdit key={identifier} page={page.data} />
+            <DeleteProduct identifier={identifier} />
+          </>
+        )
+      }
     >
       <Answer of={page}>
         {(found) => (
