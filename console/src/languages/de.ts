@@ -579,6 +579,7 @@ export const de: Readonly<Record<string, string>> = {
     'Nur seine Fakten änderten sich, nichts von dem, was gesendet wurde.',
   'Only the newest file': 'Nur die neueste Datei',
   Ontology: 'Ontologie',
+  'Open its page': 'Seite öffnen',
   'Open the navigation': 'Navigation öffnen',
   'Open the product': 'Produkt öffnen',
   'OpenAI product feed': 'OpenAI-Produktfeed',
