@@ -293,7 +293,7 @@ test('one walks from product to product in the picture by keyboard, and back aga
   await page.keyboard.press('ArrowUp');
   await page.keyboard.press('Enter');
   await middle(bit).waitFor();
-  assert.ok((await focused()).endsWith(bit), 'the keyboard is in the middle');
+  assert.match(await focused(), new RegExp(`${bit}Open its page$`), 'the keyboard is in the middle');
   assert.match(page.url(), new RegExp(`DRILL-118-BLUE[?]via=${bit}$`), 'the way can be sent');
   await picture.getByText('3 variants').first().waitFor();
   assert.deepEqual(await findBarriers(page), []);
@@ -308,4 +308,7 @@ test('one walks from product to product in the picture by keyboard, and back aga
   await way.getByRole('link').click();
   await middle('DRILL-118-BLUE').waitFor();
   assert.equal(await way.count(), 0);
+  await page.goBack();
+  await middle(bit).getByText('Open its page').click();
+  await page.getByRole('heading', { level: 1, name: /^Drill bit/ }).waitFor();
 });

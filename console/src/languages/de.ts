@@ -636,6 +636,7 @@ export const de: Readonly<Record<string, string>> = {
     'Nur der Anfang des Inhalts ist aufbewahrt: Legen Sie den ganzen in body.json ab.',
   'Only the newest file': 'Nur die neueste Datei',
   Ontology: 'Ontologie',
+  'Open its page': 'Seite öffnen',
   'Open the navigation': 'Navigation öffnen',
   'Open the product': 'Produkt öffnen',
   'OpenAI product feed': 'OpenAI-Produktfeed',

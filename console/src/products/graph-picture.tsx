@@ -68,7 +68,7 @@ export function Picture({ product, ways, cameFrom, linkOn, onKeyDown }: Shape) {
   const isLopsided = left.branches.length === 0;
   return (
     <div className={isLopsided ? 'walk lopsided' : 'walk'}>
-      <Middle product={product} keyed={keyed('')} />
+      <Middle {...{ product, hasWalked: cameFrom !== undefined, keyed: keyed('') }} />
       {ways.length === 0 && <p className="soft">{t('No relation leads on from here.')}</p>}
       <Lines nodes={right.nodes} height={height} side="right" />
       {drawSide(right, 'right')}
@@ -84,7 +84,13 @@ interface Keyed {
   onKeyDown(event: KeyboardEvent<HTMLElement>): void;
 }
 
-function Middle({ product, keyed }: { product: Shape['product']; keyed: Keyed }) {
+interface MiddleShape extends Pick<Shape, 'product'> {
+  /** The page is that of another product. */
+  hasWalked: boolean;
+  keyed: Keyed;
+}
+
+function Middle({ product, hasWalked, keyed }: MiddleShape) {
   const project = useProject();
   const { identifier, name, images } = product;
   const self = useRef<HTMLAnchorElement>(null);
@@ -111,6 +117,7 @@ function Middle({ product, keyed }: { product: Shape['product']; keyed: Keyed })
       <Thumb url={findMainImage(images)} />
       <strong>{name}</strong>
       <span className="mono soft">{identifier}</span>
+      {hasWalked && <span className="walk-open">{t('Open its page')}</span>}
     </a>
   );
 }
