@@ -204,12 +204,13 @@ const withoutKey = (url: string) => url.replace(/([?&])apiKey=[^&]*&?/, '$1').re
 function toCall({ method, url, body, bodyBytes, isBodyWhole }: KeptRequest): string {
   const sent = { method, url: withoutKey(url) };
   if (bodyBytes === 0) return toCurl(sent);
-  return toCurl(isBodyWhole && body !== null ? { ...sent, body } : { ...sent, bodyFile: 'body.json' });
+  return toCurl(isBodyWhole && body !== null ? { ...sent, body } : { ...sent, bodyFile: 'body' });
 }
 
-function sayCall({ bodyBytes, isBodyWhole }: KeptRequest): string {
+function sayCall({ body, bodyBytes, isBodyWhole }: KeptRequest): string {
   const key = t('Set RELATA_URL and RELATA_API_KEY; the key of the request is not kept.');
+  if (body === null && bodyBytes > 0) return `${key} ${t('The body is not kept: put it in the file body.')}`;
   return bodyBytes === 0 || isBodyWhole
     ? key
-    : `${key} ${t('Only the beginning of the body is kept: put the whole one in body.json.')}`;
+    : `${key} ${t('Only the beginning of the body is kept: put the whole one in the file body.')}`;
 }

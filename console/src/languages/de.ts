@@ -632,8 +632,8 @@ export const de: Readonly<Record<string, string>> = {
     'Nur wenn der Löschschutz die Datei ablehnt: genau die Zahl, die er nennt.',
   'Only its facts changed, nothing that was sent.':
     'Nur seine Fakten änderten sich, nichts von dem, was gesendet wurde.',
-  'Only the beginning of the body is kept: put the whole one in body.json.':
-    'Nur der Anfang des Inhalts ist aufbewahrt: Legen Sie den ganzen in body.json ab.',
+  'Only the beginning of the body is kept: put the whole one in the file body.':
+    'Nur der Anfang des Inhalts ist aufbewahrt: Legen Sie den ganzen in der Datei body ab.',
   'Only the newest file': 'Nur die neueste Datei',
   Ontology: 'Ontologie',
   'Open its page': 'Seite öffnen',
@@ -898,6 +898,8 @@ export const de: Readonly<Record<string, string>> = {
   'The URL of the {of}': 'Die URL {of, select, webhook {des Webhooks} other {des Kanals}}',
   'The attribute for the brand of related products.': 'Das Attribut für die Marke verknüpfter Produkte.',
   'The beginning of the file': 'Der Anfang der Datei',
+  'The body is not kept: put it in the file body.':
+    'Der Inhalt ist nicht aufbewahrt: Legen Sie ihn in der Datei body ab.',
   'The body of the request': 'Der Inhalt der Anfrage',
   'The build has started': 'Die Erstellung ist gestartet',
   'The builds': 'Die Erstellungen',

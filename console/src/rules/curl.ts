@@ -18,7 +18,8 @@ const quote = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
 export function toCurl({ method, url, headers = [], body, bodyFile }: ShellRequest): string {
   const data = bodyFile ? `@${bodyFile}` : body;
-  const type = data === undefined ? [] : ['Content-Type: application/json'];
+  const form = bodyFile ? 'octet-stream' : 'json';
+  const type = data === undefined ? [] : [`Content-Type: application/${form}`];
   return [
     `curl ${method === 'GET' ? '' : `-X ${method} `}"$RELATA_URL${encodeForShell(url)}"`,
     '-H "Authorization: Bearer $RELATA_API_KEY"',

@@ -11,6 +11,7 @@ test('values of members, headers and parameters that look like secrets are maske
     `{"a":{"clientSecret":"x\\"${HIDDEN}"},"b":1}`,
     `{"pass\\u0077ord":"${HIDDEN}"}`,
     `{"apiKey":${HIDDEN}}`,
+    `{"apiKeyValue":"${HIDDEN}","passphrase":"${HIDDEN}","secretAccessKey":"${HIDDEN}"}`,
     `{"tokens":["a",{"value":"${HIDDEN}"}],"name":"n"}`,
     `{"headers":{"X-Whatever":"${HIDDEN}","Accept":"a`,
     `{"url":"https://me:${HIDDEN}@host/file?a=1"}`,

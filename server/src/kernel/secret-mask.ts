@@ -3,7 +3,7 @@ export const MASK = '•••';
 
 /** Names of members, headers and parameters whose values are nobody's to read. `headers`: any of them may be a key. */
 const SECRET_NAMES =
-  'pass(?:word|wd|phrase)|secret|token|authorization|credential|cookie|signature|headers|keys?\\d*\\b|\\bpin\\b';
+  'pass(?:word|wd|phrase)|secret|token|authorization|credential|cookie|signature|headers|(?:api|private)[-_]?key|keys?\\d*\\b|\\bpin\\b';
 const SECRET_NAME = new RegExp(SECRET_NAMES, 'i');
 /** Of forms, queries, headers and what is not quite JSON: a name, a sign, and a value up to where it can end. */
 const PAIR = new RegExp(

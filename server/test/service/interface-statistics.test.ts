@@ -326,8 +326,13 @@ test('the last failed and slow requests of a project are kept, with the beginnin
   const packed = { key, body: gzipSync(JSON.stringify(bad)), headers: { 'content-encoding': 'gzip' } };
   await call('POST', '/products', packed);
   await call('POST', '/products', { key, body: `{"products":[],"cut":"${'x'.repeat(2 * 1024 * 1024)}` });
+  await service().call('GET', `/management/projects/${projectId}/products?limit=0`, {
+    ...{ key, headers: { 'x-api-key': SECRET } },
+  });
   const { status, body } = await service().call('GET', `/management/projects/${projectId}/requests`);
   assert.equal(status, 200);
+  assert.deepEqual([body.items[0].body, body.items[0].bodyBytes, body.items[0].isBodyWhole], [null, 0, true]);
+  body.items.shift();
   const [large, gzip, broken, invalid, ...others] = body.items;
   assert.deepEqual(others, []);
   assert.doesNotMatch(JSON.stringify(body), new RegExp(SECRET));

@@ -27,7 +27,8 @@ const OF_PRODUCTS = /^\/(products|content)\b/;
 /** Takes some microseconds, for requests that failed or were slow. */
 export function describeSent(request: FastifyRequest): SentRequest {
   const { failure } = request;
-  const bodyBytes = request.rawBody?.bytes.length ?? 0;
+  // A file that is streamed, and a body that was not read to its end, are known by what was announced.
+  const bodyBytes = request.rawBody?.bytes.length ?? Number(request.headers['content-length'] ?? 0);
   const plainName = OF_PRODUCTS.test(request.url) ? ATTRIBUTE_NAME : undefined;
   const text = readBeginning(request);
   return {
