@@ -3,10 +3,6 @@ import { useQueries } from '@tanstack/react-query';
 import { type FormEvent, useId } from 'react';
 import { t } from '../languages/text.ts';
 import { ErrorNote, Loading } from '../parts/page.tsx';
-import { formatCount, formatPercent } from '../rules/format.ts';
-import { useProject } from '../state/project.ts';
-import { linkTo, linkWith } from '../state/route.ts';
-import { useRelata } from '../state/session.tsx';
 import {
   type ChosenFacet,
   findRange,
@@ -17,7 +13,11 @@ import {
   without,
   withRange,
   writeChosen,
-} from './chosen-facets.ts';
+} from '../rules/chosen-facets.ts';
+import { formatCount, formatPercent } from '../rules/format.ts';
+import { useProject } from '../state/project.ts';
+import { linkTo, linkWith } from '../state/route.ts';
+import { useRelata } from '../state/session.tsx';
 import type { ProductFilters } from './product-filters.ts';
 import { facetsQuery, useFacets } from './product-search.ts';
 
