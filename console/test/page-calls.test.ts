@@ -50,6 +50,8 @@ async function listAddresses({ relata }: Service, id: number): Promise<string[]>
       '/products?prefix=A&category=Tools',
       '/products?name=dr%27i%22%24',
       '/products?attribute=Colour:%20%C3%9Cber',
+      `/products?q=dr&sort=Price&category=Tools&where=${encodeURIComponent('[{"attribute":"Colour","in":["blue"]}]')}`,
+      '/ontology?category=Tools+%3E+Bits',
     ],
     ...[`/products/${identifier}`, `/relations/${relation?.id}`, `/pipelines/${pipeline?.id}`],
     ...[`/channels/${channel.id}`, `/events/${endpoint.id}`, `/updates/${tasks[0]?.id}`],

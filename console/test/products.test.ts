@@ -196,6 +196,23 @@ test('what a change of an attribute would do is told before it is saved (§11.6)
   await page.getByRole('link', { name: 'BIT-3-10' }).first().waitFor();
 });
 
+test('what products of a category lack is counted, the worst first, and leads to them (§11.6 rule 8)', async (t) => {
+  const { enter, service } = await shareConsole(t);
+  const id = await makeExampleProject(service, 'Covered');
+  const page = await enter(`#/projects/${id}/ontology`);
+  await page.getByLabel('Coverage of a category').fill('Tools > Bits');
+  await page.keyboard.press('Tab');
+  const covered = page.locator('section', { has: page.getByRole('heading', { name: 'Coverage of Bits' }) });
+  const rows = covered.getByRole('row');
+  await rows.nth(1).waitFor();
+  assert.match((await rows.nth(1).textContent()) ?? '', /^Diameter93\.3% of Bits1 product$/);
+  await covered.getByText('100% of Bits: Brand, Price and Shank').waitFor();
+  await covered.getByRole('link', { name: '1 product of Bits without Diameter' }).click();
+  await page.getByText('1 product found').waitFor();
+  await page.getByRole('link', { name: 'BIT-3-10' }).waitFor();
+  await page.getByRole('button', { name: 'Remove Diameter: missing' }).waitFor();
+});
+
 test('what the data alone shows becomes a draft, or is dismissed for good (§17)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const { relata } = service;

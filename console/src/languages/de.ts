@@ -247,6 +247,9 @@ export const de: Readonly<Record<string, string>> = {
   'Counting …': 'Wird gezählt …',
   Counts: 'Ergebnis',
   Coverage: 'Abdeckung',
+  'Coverage of a category': 'Abdeckung einer Kategorie',
+  'Coverage of this category': 'Abdeckung dieser Kategorie',
+  'Coverage of {category}': 'Abdeckung von {category}',
   'Create a key and use it in': 'Schlüssel erstellen und einsetzen',
   'Create a new URL': 'Neue URL erstellen',
   'Create an attribute for a key, or add the key to the synonyms of one, and its values become facts.':
@@ -575,6 +578,7 @@ export const de: Readonly<Record<string, string>> = {
   'No product changes.': 'Kein Produkt ändert sich.',
   'No product has all of these': 'Kein Produkt hat all das',
   'No product has these words': 'Kein Produkt hat diese Wörter',
+  'No product of this category has an attribute.': 'Kein Produkt dieser Kategorie hat ein Attribut.',
   'No product with this identifier or category': 'Kein Produkt mit dieser Kennung oder Kategorie',
   'No products yet': 'Noch keine Produkte',
   'No project yet': 'Noch kein Projekt',
@@ -1126,6 +1130,7 @@ export const de: Readonly<Record<string, string>> = {
   'Withdraw the invitation of {email}': 'Einladung von {email} zurückziehen',
   'Without a condition: every product': 'Ohne Bedingung: jedes Produkt',
   'Without a sort: the oldest products.': 'Ohne Sortierung: die ältesten Produkte.',
+  'Without it': 'Ohne dieses',
   'WooCommerce CSV': 'WooCommerce-CSV',
   'Works for another 7 days': 'Gilt noch 7 Tage',
   'Works for another day': 'Gilt noch einen Tag',
@@ -1483,6 +1488,10 @@ export const de: Readonly<Record<string, string>> = {
     '{count, plural, one {# Produkt} other {# Produkte}}',
   '{count, plural, one {# product} other {# products}} left out':
     '{count, plural, one {# Produkt} other {# Produkte}} ausgelassen',
+  '{count, plural, one {# product} other {# products}} of a sample':
+    '{count, plural, one {# Produkt} other {# Produkte}} einer Stichprobe',
+  '{count, plural, one {# product} other {# products}} of {category} without {attribute}':
+    '{count, plural, one {# Produkt} other {# Produkte}} von {category} ohne {attribute}',
   '{count, plural, one {# product} other {# products}}; {span} {created} created, {changed} changed, {deleted} deleted':
     '{count, plural, one {# Produkt} other {# Produkte}}; {span} {created} erstellt, {changed} geändert, {deleted} gelöscht',
   '{count, plural, one {# relation finds} other {# relations find}} nothing for this product':
@@ -1573,6 +1582,7 @@ export const de: Readonly<Record<string, string>> = {
     '{rows} geladen, so viele wie eine Seite fasst; weitere folgen',
   '{rows} loaded, more follow as you scroll': '{rows} geladen, beim Scrollen folgen weitere',
   '{share} lead to something': '{share} führen zu etwas',
+  '{share} of {category}': '{share} von {category}',
   '{share} of {count} products of {category} would have results, {each} each on average.':
     '{share} von {count} Produkten in {category} hätten Ergebnisse, im Mittel je {each}.',
   '{share} of {values} values fit, on {products, plural, one {# product} other {# products}}.':

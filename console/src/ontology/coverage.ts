@@ -7,17 +7,20 @@ export interface Coverage {
   readonly byName: ReadonlyMap<string, AttributeCoverage>;
 }
 
-/** Counting takes some seconds in a large catalog. */
-export function useCoverage(projectId: number): {
+/** Of all products, or of those of a category. Counting takes some seconds in a large catalog. */
+export function useCoverage(
+  projectId: number,
+  category: readonly string[] = [],
+): {
   coverage: Coverage | undefined;
   isCounting: boolean;
   error: unknown;
 } {
   const relata = useRelata();
   const { data, isLoading, error } = useQuery({
-    queryKey: ['coverage', projectId],
+    queryKey: ['coverage', projectId, category],
     queryFn: async ({ signal }) => {
-      const answer = await relata.ontology.coverage(projectId, { signal });
+      const answer = await relata.ontology.coverage(projectId, { category, signal });
       return { answer, byName: new Map(answer.attributes.map((one) => [one.name, one])) };
     },
     staleTime: 60_000,

@@ -10,6 +10,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useDeferredValue, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
+import { CategoryField } from '../parts/forms/category-field.tsx';
 import { SelectField, TextField } from '../parts/forms/field.tsx';
 import { Answer, Card, Empty, ErrorNote, Loading, Page } from '../parts/page.tsx';
 import { Meter } from '../parts/show.tsx';
@@ -20,12 +21,13 @@ import { linkTo, useFilters } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { undoOntology } from '../state/undo-ontology.ts';
 import { AttributeDialog } from './attribute-dialog.tsx';
+import { CategoryCoverage } from './category-coverage.tsx';
 import { type Coverage, countProblems, useCoverage } from './coverage.ts';
 import { UnknownKeys } from './unknown-keys.tsx';
 
 /** So many rows a person reads; more are found by the filter. */
 const SHOWN_ATTRIBUTES = 300;
-const FILTERS = ['contains'] as const;
+const FILTERS = ['contains', 'category'] as const;
 
 /** The attributes with their types and units. */
 export function OntologyView() {
@@ -94,7 +96,7 @@ function Attributes({ read }: { read: Tagged<Ontology> }) {
   const project = useProject();
   const save = useSave(read);
   const { coverage, isCounting, error: uncounted } = useCoverage(project.id);
-  const [{ contains: filter }, filterBy] = useFilters(FILTERS);
+  const [{ contains: filter, category }, filterBy] = useFilters(FILTERS);
   const [opened, setOpened] = useState<Attribute | 'new'>();
   const [error, setError] = useState<unknown>();
   const wanted = useDeferredValue(filter.toLowerCase());
@@ -115,18 +117,15 @@ function Attributes({ read }: { read: Tagged<Ontology> }) {
           value={filter}
           onChange={(event) => filterBy({ contains: event.target.value })}
         />
-        <SelectField
-          label={t('New keys in a full update')}
-          value={mode}
-          disabled={!canChange}
-          choices={[
-            ['automatic', t('become attributes by themselves')],
-            ['own', t('are ignored: I maintain the ontology')],
-          ]}
-          onChange={(event) => setMode(event.target.value)}
+        <CategoryField
+          label={t('Coverage of a category')}
+          value={category}
+          onChange={(next) => filterBy({ category: next })}
         />
+        <ModeField mode={mode} onChange={setMode} />
       </div>
       <ErrorNote error={error ?? uncounted} />
+      <CategoryCoverage category={category} />
       <Card
         isBare
         title={t('{count, plural, one {# attribute} other {# attributes}}', { count: found.length })}
@@ -172,6 +171,22 @@ function Attributes({ read }: { read: Tagged<Ontology> }) {
         />
       )}
     </>
+  );
+}
+
+function ModeField({ mode, onChange }: { mode: string; onChange(mode: string): void }) {
+  const { canChange } = useRights();
+  return (
+    <SelectField
+      label={t('New keys in a full update')}
+      value={mode}
+      disabled={!canChange}
+      choices={[
+        ['automatic', t('become attributes by themselves')],
+        ['own', t('are ignored: I maintain the ontology')],
+      ]}
+      onChange={(event) => onChange(event.target.value)}
+    />
   );
 }
 

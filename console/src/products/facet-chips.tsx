@@ -1,7 +1,7 @@
 import { t } from '../languages/text.ts';
 import { Icon } from '../parts/icon.tsx';
+import { readChosen, sayChosen, without, writeChosen } from '../rules/chosen-facets.ts';
 import { useAttributes } from '../state/attributes.ts';
-import { readChosen, sayChosen, without, writeChosen } from './chosen-facets.ts';
 import type { ProductFilters } from './product-filters.ts';
 
 /** What was chosen of the facets; each can be taken off. */

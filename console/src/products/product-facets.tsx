@@ -3,9 +3,6 @@ import { useQueries } from '@tanstack/react-query';
 import { type FormEvent, useId } from 'react';
 import { t } from '../languages/text.ts';
 import { ErrorNote, Loading } from '../parts/page.tsx';
-import { formatCount, formatPercent } from '../rules/format.ts';
-import { useProject } from '../state/project.ts';
-import { useRelata } from '../state/session.tsx';
 import {
   type ChosenFacet,
   findRange,
@@ -16,7 +13,11 @@ import {
   without,
   withRange,
   writeChosen,
-} from './chosen-facets.ts';
+} from '../rules/chosen-facets.ts';
+import { formatCount, formatPercent } from '../rules/format.ts';
+import { useProject } from '../state/project.ts';
+import { linkTo, linkWith } from '../state/route.ts';
+import { useRelata } from '../state/session.tsx';
 import type { ProductFilters } from './product-filters.ts';
 import { facetsQuery, useFacets } from './product-search.ts';
 
@@ -30,6 +31,7 @@ interface Shape {
 
 /** What the products found have in common, to narrow them by. */
 export function ProductFacets({ filters, onChange }: Shape) {
+  const { id } = useProject();
   const { data, error } = useFacets(filters);
   const chosen = readChosen(filters.where);
   const own = useOwnFacets(filters, chosen);
@@ -59,6 +61,14 @@ export function ProductFacets({ filters, onChange }: Shape) {
         <p className="soft small">
           {t('Shares and counts are of the first {count, number} products found.', { count: data.facetsOf })}
         </p>
+      )}
+      {filters.category !== '' && (
+        <a
+          className="small"
+          href={linkWith(linkTo('projects', id, 'ontology'), { category: filters.category })}
+        >
+          {t('Coverage of this category')}
+        </a>
       )}
     </div>
   );

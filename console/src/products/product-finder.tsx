@@ -4,12 +4,12 @@ import { useId, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { FieldFrame } from '../parts/forms/field.tsx';
 import { Suggestions } from '../parts/forms/suggest-field.tsx';
+import { findValues, readChosen, toggle, writeChosen } from '../rules/chosen-facets.ts';
 import { useCategories } from '../state/categories.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo, linkWith } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
-import { findValues, readChosen, toggle, writeChosen } from './chosen-facets.ts';
 import { type ProductFilters, withFilters } from './product-filters.ts';
 import { useFacets } from './product-search.ts';
 

@@ -1,16 +1,16 @@
 import type { Facet, Relata } from '@relata/client';
 import {
+  infiniteQueryOptions,
   keepPreviousData,
   queryOptions,
   useInfiniteQuery,
   useQuery,
-  useQueryClient,
 } from '@tanstack/react-query';
 import { useCallback, useMemo } from 'react';
 import { readPath } from '../rules/category-path.ts';
+import { readChosen, toFilter } from '../rules/chosen-facets.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
-import { readChosen, toFilter } from './chosen-facets.ts';
 import { type ProductFilters, wayOf } from './product-filters.ts';
 import { bindPages, toRow } from './product-rows.ts';
 
@@ -48,12 +48,9 @@ const patient = {
   staleTime: 30_000,
 } as const;
 
-const facetsKey = (projectId: number, { q, where, category }: ProductFilters) =>
-  ['products', projectId, 'facets', q.trim(), where, category] as const;
-
 export const facetsQuery = (relata: Relata, projectId: number, filters: ProductFilters) =>
   queryOptions({
-    queryKey: facetsKey(projectId, filters),
+    queryKey: ['products', projectId, 'facets', filters.q.trim(), filters.where, filters.category],
     queryFn: async ({ signal }): Promise<Facets> => {
       const question = toQuestion({ ...filters, sort: '' });
       return relata.products.findManaged(projectId, { ...question, limit: 1 }, { signal });
@@ -61,43 +58,51 @@ export const facetsQuery = (relata: Relata, projectId: number, filters: ProductF
     ...patient,
   });
 
+const hitsQuery = (relata: Relata, projectId: number, filters: ProductFilters) => {
+  const question = toQuestion(filters);
+  return infiniteQueryOptions({
+    queryKey: ['products', projectId, 'found', question],
+    queryFn: async ({ pageParam, signal }) => {
+      const page = { limit: PAGE_ROWS, ...(pageParam && { cursor: pageParam }) };
+      const { items, facets, ...answer } = await relata.products.findManaged(
+        projectId,
+        { ...question, ...page },
+        { signal },
+      );
+      return { ...answer, facets: pageParam ? [] : facets, rows: items.map(toRow) };
+    },
+    initialPageParam: '',
+    getNextPageParam: (page) => page.nextCursor,
+    placeholderData: keepPreviousData,
+    structuralSharing: false,
+    ...patient,
+  });
+};
+
 /** Those of a search come with its first page; of a list they are asked for when they are wanted. */
 export function useFacets(filters: ProductFilters, isWanted = true) {
   const relata = useRelata();
   const { id } = useProject();
-  return useQuery({
+  const isSearch = wayOf(filters) === 'search';
+  const asked = useQuery({
     ...facetsQuery(relata, id, filters),
     enabled: isWanted && wayOf(filters) === 'list',
     placeholderData: keepPreviousData,
   });
+  const found = useInfiniteQuery({
+    ...hitsQuery(relata, id, filters),
+    select: ({ pages: [first] }): Facets | undefined => first,
+    enabled: isWanted && isSearch,
+  });
+  return isSearch ? found : asked;
 }
 
 /** The hits of a search, page by page as one scrolls. */
 export function useHits(filters: ProductFilters) {
   const relata = useRelata();
-  const queries = useQueryClient();
   const { id } = useProject();
-  const question = toQuestion(filters);
   const { data, error, failureReason, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } =
-    useInfiniteQuery({
-      queryKey: ['products', id, 'found', question],
-      queryFn: async ({ pageParam, signal }) => {
-        const page = { limit: PAGE_ROWS, ...(pageParam && { cursor: pageParam }) };
-        const { items, facets, facetsOf, ...answer } = await relata.products.findManaged(
-          id,
-          { ...question, ...page },
-          { signal },
-        );
-        const { total } = answer;
-        if (!pageParam) queries.setQueryData(facetsKey(id, filters), { facets, facetsOf, total });
-        return { ...answer, rows: items.map(toRow) };
-      },
-      initialPageParam: '',
-      getNextPageParam: (page) => page.nextCursor,
-      placeholderData: keepPreviousData,
-      structuralSharing: false,
-      ...patient,
-    });
+    useInfiniteQuery(hitsQuery(relata, id, filters));
   const pages = data?.pages;
   const { count, getRow } = useMemo(() => bindPages(pages ?? []), [pages]);
   const canGoOn = hasNextPage && !isFetchingNextPage && !isFetchNextPageError;

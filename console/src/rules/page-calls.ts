@@ -1,6 +1,7 @@
 import type { OperationName, Relation } from '@relata/client';
 import { t } from '../languages/text.ts';
 import { readPath } from './category-path.ts';
+import { readChosen, toFilter } from './chosen-facets.ts';
 
 /** A call that gives what a page shows. All samples are written from this one description. */
 export interface PageCall {
@@ -57,17 +58,13 @@ const LISTS: Readonly<Record<string, (at: At) => PageCall[]>> = {
     plain(id, { words: t('The project'), operation: 'getManagementProjectsById', method: 'projects.get' }),
   ],
   products: (at) => [describeProducts(at)],
-  ontology: ({ id }) => [
-    plain(id, {
+  ontology: (at) => [
+    plain(at.id, {
       words: t('The ontology'),
       operation: 'getManagementProjectsByIdOntology',
       method: 'ontology.get',
     }),
-    plain(id, {
-      words: t('Its coverage'),
-      operation: 'getManagementProjectsByIdOntologyCoverage',
-      method: 'ontology.coverage',
-    }),
+    describeCoverage(at),
   ],
   relations: ({ id }) => [
     plain(id, {
@@ -180,8 +177,10 @@ function readAttribute(text: string): string[] | undefined {
   return name.trim() === '' ? undefined : parts;
 }
 
-/** As the filters in the address say: by an index, or by reading the catalog. */
-function describeProducts({ id, query }: At): PageCall {
+/** As the filters in the address say: by an index, by reading the catalog, or by words and facets. */
+function describeProducts(at: At): PageCall {
+  const { id, query } = at;
+  if (['q', 'where', 'sort'].some((name) => query.get(name))) return describeSearch(at);
   const [name, identifierPrefix] = [query.get('name'), query.get('prefix')];
   const category = readPath(query.get('category') ?? '');
   const attribute = readAttribute(query.get('attribute') ?? '');
@@ -274,4 +273,26 @@ function describeCommits({ id, query }: At): PageCall {
     operation: 'getManagementProjectsByIdCommitsByCommitIdProducts',
     ...{ method: 'commits.changes', takes: [{ projectId: id, commitId: commit }] },
   };
+}
+
+function describeSearch({ id, query }: At): PageCall {
+  const category = readPath(query.get('category') ?? '');
+  const filter = toFilter(readChosen(query.get('where') ?? ''));
+  const [q, sort] = [query.get('q'), query.get('sort')];
+  const asked = {
+    ...{ limit: LIMIT, ...(q && { q }), ...(filter && { filter }), ...(sort && { sort }) },
+    ...(category.length > 0 && { category: JSON.stringify(category) }),
+  };
+  return {
+    ...{ words: t('The products'), operation: 'getManagementProjectsByIdProductsSearch' },
+    ...{ path: { id }, query: asked, takes: [id, asked], method: 'products.findManaged' },
+  };
+}
+
+/** Of all products, or of the category whose coverage is looked at. */
+function describeCoverage({ id, query }: At): PageCall {
+  const category = readPath(query.get('category') ?? '');
+  const operation = 'getManagementProjectsByIdOntologyCoverage';
+  const call = plain(id, { words: t('Its coverage'), operation, method: 'ontology.coverage' });
+  return category.length > 0 ? { ...call, query: { category }, takes: [id, { category }] } : call;
 }

@@ -5,10 +5,12 @@ import { SuggestField } from './suggest-field.tsx';
 
 /** A category path, chosen or typed: `Tools > Drills`. */
 export function CategoryField({
+  label = t('Category'),
   isQuiet,
   value,
   onChange,
 }: {
+  label?: string;
   isQuiet?: boolean;
   value: string;
   onChange(value: string): void;
@@ -17,7 +19,7 @@ export function CategoryField({
   const { categories, isPending, isComplete } = useCategories(isWanted);
   return (
     <SuggestField
-      label={t('Category')}
+      label={label}
       placeholder={t('Tools > Drills')}
       value={value}
       choices={categories}
