@@ -173,6 +173,20 @@ test('attributes of a product are changed alone, and what somebody else changed 
   const { upload } = await relata.products.open(id, 'BIT-3-10');
   const values = Object.fromEntries((upload.attributes ?? []).map(({ key, value }) => [key, value]));
   assert.deepEqual([values.Diameter, values.Colour, values.Brand], ['10 mm', 'grey', 'Bohrmeister']);
+
+  const picture = page.getByRole('region', { name: 'Related products as a picture' });
+  await picture
+    .getByRole('link', { name: /Keyless/ })
+    .first()
+    .waitFor();
+  await open();
+  await dialog.getByLabel('Value of Shank').fill('SDS-plus');
+  await dialog.getByRole('region', { name: 'Effect of sending' }).getByText('SDS-plus').waitFor();
+  await dialog.getByRole('button', { name: 'Send' }).click();
+  await picture
+    .getByRole('link', { name: /drill 18 V, SDS-plus/ })
+    .first()
+    .waitFor();
 });
 
 /** @returns the lines of the file that the page writes */

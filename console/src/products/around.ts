@@ -42,7 +42,8 @@ export function useAround(identifier: string) {
   const queries = useQueryClient();
   const { product, related } = useQuestions();
   return useQuery({
-    queryKey: ['around', id, identifier],
+    // Below what is forgotten when a product changes.
+    queryKey: ['related', id, identifier, 'around'],
     queryFn: async () => {
       const [page, relations] = await Promise.all([
         queries.fetchQuery(product(identifier)),

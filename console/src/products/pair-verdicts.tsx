@@ -30,7 +30,7 @@ function Explained({ relations, pair }: { relations: readonly Relation[]; pair: 
   const asked = relations.filter(({ state }) => state === 'ready').slice(0, MOST);
   const answers = useQueries({
     queries: asked.map(({ id }) => ({
-      queryKey: ['explained', project.id, id, pair.source, pair.target],
+      queryKey: ['related', project.id, 'explained', id, pair.source, pair.target],
       queryFn: ({ signal }: { signal: AbortSignal }) =>
         relata.relations.explain({ projectId: project.id, relationId: id }, pair, { signal }),
       retry: false,
