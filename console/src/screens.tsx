@@ -1,8 +1,8 @@
 import { type ComponentType, lazy, Suspense } from 'react';
+import { PageCallButton } from './calls/page-call-button.tsx';
 import { t } from './languages/text.ts';
 import { Overview } from './overview/overview.tsx';
 import { Answer, Card, Empty, Loading, Page, PageExtra } from './parts/page.tsx';
-import { PageCallButton } from './parts/page-call.tsx';
 import { loadFile } from './parts/safe.tsx';
 import { Projects } from './projects/projects.tsx';
 import { ProjectContext, useProjects } from './state/project.ts';

@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { SAMPLES, type SampleLanguage } from '../src/rules/call-samples.ts';
-import { listPageCalls, type PageCall } from '../src/rules/page-calls.ts';
+import { listPageCalls, type PageCall } from '../src/calls/page-calls.ts';
+import { hasPageCalls } from '../src/calls/paged.ts';
+import { SAMPLES, type SampleLanguage } from '../src/calls/sample-texts.ts';
 import { findBarriers, makeExamplePipeline, makeExampleProject, startConsole } from './harness.ts';
 import { KEY, type Service } from './service.ts';
 
@@ -14,6 +15,8 @@ const ROOT = join(import.meta.dirname, '../..');
 const PHP_CLIENT = join(ROOT, 'clients/php/test/autoload.php');
 const hasPhp =
   spawnSync('php', ['-r', `require '${PHP_CLIENT}'; new GuzzleHttp\\Psr7\\HttpFactory();`]).status === 0;
+
+const FACETS = [{ attribute: 'Brand', in: ["Bohr's meister", 'Handwerk'] }];
 
 /** Pages as their addresses are, with filters of every kind. */
 async function listAddresses({ relata }: Service, id: number): Promise<string[]> {
@@ -49,6 +52,7 @@ async function listAddresses({ relata }: Service, id: number): Promise<string[]>
     ...[
       '/products?prefix=A&category=Tools',
       '/products?name=dr%27i%22%24',
+      `/products?q=drill&sort=Price&where=${encodeURIComponent(JSON.stringify(FACETS))}`,
       '/products?attribute=Colour:%20%C3%9Cber',
       `/products?q=dr&sort=Price&category=Tools&where=${encodeURIComponent('[{"attribute":"Colour","in":["blue"]}]')}`,
       '/ontology?category=Tools+%3E+Bits',
@@ -64,12 +68,15 @@ test('the samples of every page give what it shows, in curl, TypeScript and PHP'
   const id = await makeExampleProject(service);
   await makeExamplePipeline(service, id);
   const relations = await service.relata.relations.list(id);
+  // The index of the search is made when it is first asked.
+  await service.relata.products.findManaged(id, { q: 'drill' });
   const calls = (await listAddresses(service, id)).flatMap((address) => {
     const [path = '', query] = address.split('?');
-    return listPageCalls(
-      { parts: path.split('/').filter(Boolean).map(decodeURIComponent), query: new URLSearchParams(query) },
-      relations,
-    );
+    const parts = path.split('/').filter(Boolean).map(decodeURIComponent);
+    const place = { parts, query: new URLSearchParams(query) };
+    const found = listPageCalls(place, relations);
+    assert.ok(hasPageCalls(place) && found.length > 0, address);
+    return found;
   });
   assert.ok(calls.length > 25, `${calls.length} calls`);
   const folder = mkdtempSync(join(tmpdir(), 'relata-samples-'));

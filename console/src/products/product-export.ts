@@ -3,8 +3,8 @@ import { readPath } from '../rules/category-path.ts';
 import { toCsvLine } from '../rules/csv.ts';
 import { attributeOf, type Column, nameColumn } from './columns.ts';
 import { type ProductFilters, readAttribute, wayOf } from './product-filters.ts';
+import { toQuestion } from './product-question.ts';
 import { type ProductRow, toRow, toValues, type Values } from './product-rows.ts';
-import { toQuestion } from './product-search.ts';
 
 /** The most that the service gives at once, in a list and in a search. */
 const LISTED = 1_000;

@@ -7,11 +7,10 @@ import {
   useQuery,
 } from '@tanstack/react-query';
 import { useCallback, useMemo } from 'react';
-import { readPath } from '../rules/category-path.ts';
-import { readChosen, toFilter } from '../rules/chosen-facets.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
 import { type ProductFilters, wayOf } from './product-filters.ts';
+import { toQuestion } from './product-question.ts';
 import { bindPages, toRow } from './product-rows.ts';
 
 /** The most that the service gives at once. */
@@ -24,18 +23,6 @@ interface Facets {
   readonly facets: readonly Facet[];
   readonly facetsOf: number;
   readonly total: number;
-}
-
-/** @returns the filters as the service takes them */
-export function toQuestion({ q, where, sort, category }: ProductFilters) {
-  const path = readPath(category);
-  const filter = toFilter(readChosen(where));
-  return {
-    ...(q.trim() && { q: q.trim() }),
-    ...(filter && { filter }),
-    ...(sort && { sort }),
-    ...(path.length > 0 && { category: JSON.stringify(path) }),
-  };
 }
 
 const isNotReady = (error: unknown) =>

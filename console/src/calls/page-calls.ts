@@ -1,7 +1,9 @@
 import type { OperationName, Relation } from '@relata/client';
 import { t } from '../languages/text.ts';
-import { readPath } from './category-path.ts';
-import { readChosen, toFilter } from './chosen-facets.ts';
+import { PRODUCT_FILTERS, type ProductFilters, readAttribute, wayOf } from '../products/product-filters.ts';
+import { toQuestion } from '../products/product-question.ts';
+import { readPath } from '../rules/category-path.ts';
+import type { Place } from './paged.ts';
 
 /** A call that gives what a page shows. All samples are written from this one description. */
 export interface PageCall {
@@ -21,21 +23,11 @@ export interface PageCall {
   readonly php?: { readonly method: string; readonly takes: Readonly<Record<string, unknown>> };
 }
 
-interface Place {
-  readonly parts: readonly string[];
-  readonly query: URLSearchParams;
-}
-
 const LIMIT = 50;
 
-/** Whether the calls of the page name relations, which have to be read first. */
-export const needsRelations = ({ parts: [first, , list, one] }: Place): boolean =>
-  first === 'projects' && (list === 'products' || list === 'relations') && one !== undefined && one !== 'new';
-
-/** @returns the calls of a page; none where it only asks for something new */
-export function listPageCalls({ parts, query }: Place, relations: readonly Relation[] = []): PageCall[] {
-  const [first, id, list = '', one, act] = parts;
-  if (first !== 'projects' || id === undefined || one === 'new' || act !== undefined) return [];
+/** @returns the calls of a page that `hasPageCalls` */
+export function listPageCalls({ parts, query }: Place, relations: readonly Relation[]): PageCall[] {
+  const [, id, list = '', one] = parts;
   const at = { id: Number(id), query, relations };
   return (one === undefined ? LISTS[list]?.(at) : ONES[list]?.({ ...at, one })) ?? [];
 }
@@ -170,31 +162,33 @@ const ONES: Readonly<Record<string, (at: OneAt) => PageCall[]>> = {
   },
 };
 
-/** `Colour: red` as the service takes it. */
-function readAttribute(text: string): string[] | undefined {
-  const [name = '', ...rest] = text.split(':');
-  const parts = [name.trim(), rest.join(':').trim()].filter((part) => part !== '');
-  return name.trim() === '' ? undefined : parts;
+/** As the filters in the address say: by the index of the search, by reading the catalog, or as a list. */
+function describeProducts({ id, query }: At): PageCall {
+  const filters = Object.fromEntries(
+    PRODUCT_FILTERS.map((name) => [name, query.get(name) ?? '']),
+  ) as ProductFilters;
+  const way = wayOf(filters);
+  const asked = { ...(way === 'search' ? toQuestion(filters) : toListing(filters)), limit: LIMIT };
+  const given = { words: t('The products'), path: { id }, query: asked, takes: [id, asked] };
+  if (way === 'search')
+    return {
+      ...{ ...given, method: 'products.findManaged' },
+      operation: 'getManagementProjectsByIdProductsSearch',
+    };
+  return {
+    ...{ ...given, operation: 'getManagementProjectsByIdProducts', isStream: way === 'scan' },
+    method: way === 'scan' ? 'products.search' : 'products.list',
+  };
 }
 
-/** As the filters in the address say: by an index, by reading the catalog, or by words and facets. */
-function describeProducts(at: At): PageCall {
-  const { id, query } = at;
-  if (['q', 'where', 'sort'].some((name) => query.get(name))) return describeSearch(at);
-  const [name, identifierPrefix] = [query.get('name'), query.get('prefix')];
-  const category = readPath(query.get('category') ?? '');
-  const attribute = readAttribute(query.get('attribute') ?? '');
-  const isScan = Boolean(name) || attribute !== undefined;
-  const asked = {
-    ...{ limit: LIMIT, ...(identifierPrefix && { identifierPrefix }) },
-    ...(category.length > 0 && { category }),
+function toListing({ prefix, category, name, attribute: text }: ProductFilters) {
+  const path = readPath(category);
+  const attribute = readAttribute(text);
+  return {
+    ...(prefix && { identifierPrefix: prefix }),
+    ...(path.length > 0 && { category: path }),
     ...(name && { name }),
     ...(attribute && { attribute }),
-  };
-  return {
-    ...{ words: t('The products'), operation: 'getManagementProjectsByIdProducts' },
-    ...{ path: { id }, query: asked, takes: [id, asked] },
-    ...{ method: isScan ? 'products.search' : 'products.list', isStream: isScan },
   };
 }
 
@@ -272,20 +266,6 @@ function describeCommits({ id, query }: At): PageCall {
     ...{ words: t('The products of the commit'), path: { id, commitId: commit } },
     operation: 'getManagementProjectsByIdCommitsByCommitIdProducts',
     ...{ method: 'commits.changes', takes: [{ projectId: id, commitId: commit }] },
-  };
-}
-
-function describeSearch({ id, query }: At): PageCall {
-  const category = readPath(query.get('category') ?? '');
-  const filter = toFilter(readChosen(query.get('where') ?? ''));
-  const [q, sort] = [query.get('q'), query.get('sort')];
-  const asked = {
-    ...{ limit: LIMIT, ...(q && { q }), ...(filter && { filter }), ...(sort && { sort }) },
-    ...(category.length > 0 && { category: JSON.stringify(category) }),
-  };
-  return {
-    ...{ words: t('The products'), operation: 'getManagementProjectsByIdProductsSearch' },
-    ...{ path: { id }, query: asked, takes: [id, asked], method: 'products.findManaged' },
   };
 }
 

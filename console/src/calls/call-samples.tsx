@@ -2,14 +2,15 @@ import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, useId, useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
-import { SAMPLES, type SampleLanguage } from '../rules/call-samples.ts';
-import { listPageCalls, needsRelations, type PageCall } from '../rules/page-calls.ts';
+import { SelectField } from '../parts/forms/field.tsx';
+import { Answer } from '../parts/page.tsx';
+import { Code } from '../parts/show.tsx';
 import { useProject } from '../state/project.ts';
 import { linkTo, useRoute } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
-import { SelectField } from './forms/field.tsx';
-import { Answer } from './page.tsx';
-import { Code } from './show.tsx';
+import { listPageCalls, type PageCall } from './page-calls.ts';
+import { needsRelations } from './paged.ts';
+import { SAMPLES, type SampleLanguage } from './sample-texts.ts';
 
 const LANGUAGES = Object.keys(SAMPLES) as SampleLanguage[];
 

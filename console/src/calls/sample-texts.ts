@@ -1,5 +1,5 @@
 import { operations } from '@relata/client';
-import { toCurl } from './curl.ts';
+import { toCurl } from '../rules/curl.ts';
 import type { PageCall } from './page-calls.ts';
 
 export const SAMPLES = { curl: writeCurl, TypeScript: writeTypeScript, PHP: writePhp } as const;

@@ -1,10 +1,10 @@
 import { lazy, Suspense, useState } from 'react';
 import { t } from '../languages/text.ts';
-import { listPageCalls, needsRelations } from '../rules/page-calls.ts';
+import { IconButton } from '../parts/button.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { loadFile } from '../parts/safe.tsx';
 import { useRoute } from '../state/route.ts';
-import { IconButton } from './button.tsx';
-import { Dialog } from './dialog.tsx';
-import { loadFile } from './safe.tsx';
+import { hasPageCalls } from './paged.ts';
 
 const Samples = lazy(async () => ({
   default: (await loadFile(() => import('./call-samples.tsx'))).CallSamples,
@@ -14,7 +14,7 @@ const Samples = lazy(async () => ({
 export function PageCallButton() {
   const route = useRoute();
   const [isOpen, setOpen] = useState(false);
-  if (!needsRelations(route) && listPageCalls(route).length === 0) return null;
+  if (!hasPageCalls(route)) return null;
   return (
     <>
       <IconButton icon="code" label={t('This page as a call')} onClick={() => setOpen(true)} />
