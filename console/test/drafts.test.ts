@@ -56,6 +56,24 @@ test('what somebody types is kept', async (t) => {
       await comeBackUntil(async () => (await tag.inputValue()) === 'newer');
       assert.equal(await meanwhile.count(), 0);
 
+      // What was saved is taken back in its notice, unless somebody has changed it since.
+      const undo = page.getByRole('button', { name: 'Undo', exact: true });
+      await page.locator('.toast').getByLabel('Dismiss').click();
+      await undo.waitFor({ state: 'detached' });
+      await tag.fill('undone');
+      await page.getByRole('button', { name: 'Save' }).click();
+      await undo.click();
+      await comeBackUntil(async () => (await tag.inputValue()) === 'newer');
+      assert.equal((await read()).tag, 'newer');
+      await tag.fill('kept');
+      await page.getByRole('button', { name: 'Save' }).click();
+      await undo.waitFor();
+      await relata.relations.put(place, { ...saved, tag: 'of others' });
+      await undo.click();
+      await page.getByText('nothing is undone').first().waitFor();
+      assert.equal((await read()).tag, 'of others');
+      await comeBackUntil(async () => (await tag.inputValue()) === 'of others');
+
       // A draft that the page read anew beside keeps what it was made from.
       await tag.fill('mine again');
       await relata.relations.put(place, { ...saved, tag: 'theirs again' });

@@ -857,6 +857,8 @@ export const de: Readonly<Record<string, string>> = {
     'Bisher verbindet sie jedes Produkt mit jedem anderen. Fügen Sie eine Bedingung oder Übereinstimmung hinzu.',
   'Somebody else has changed the ontology meanwhile. It was reloaded: check it and save again.':
     'Jemand anders hat die Ontologie inzwischen geändert. Sie wurde neu geladen: Prüfen Sie sie und speichern Sie erneut.',
+  'Somebody else has changed this relation since: nothing is undone.':
+    'Jemand anderes hat diese Beziehung seitdem geändert: Es wird nichts rückgängig gemacht.',
   'Somebody else has changed this {what} since you opened it.':
     'Jemand anders hat {what, select, relation {diese Beziehung} pipeline {diese Pipeline} other {diesen Kanal}} geändert, seit Sie {what, select, relation {sie} pipeline {sie} other {ihn}} geöffnet haben.',
   'Something else was committed or deleted since: see the updates.':

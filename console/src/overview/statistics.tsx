@@ -164,7 +164,11 @@ function Noted({ list }: { list: readonly NotedRequest[] }) {
                   <Ago at={at} />
                 </td>
                 <td className="mono">
-                  {method} {route}
+                  {projectId === null ? (
+                    `${method} ${route}`
+                  ) : (
+                    <a href={linkTo('projects', projectId, 'api-access')}>{`${method} ${route}`}</a>
+                  )}
                 </td>
                 <td>
                   <span className={`badge ${status >= 500 ? 'bad' : ''}`}>

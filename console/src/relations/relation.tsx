@@ -8,7 +8,7 @@ import { DeleteButton } from '../parts/delete-button.tsx';
 import { type Draft, Meanwhile, useDraft } from '../parts/forms/draft.tsx';
 import { useSaving } from '../parts/forms/saving.ts';
 import { Answer, ErrorNote, Page } from '../parts/page.tsx';
-import type { PartNames } from '../rules/changes.ts';
+import { listChanged, type PartNames } from '../rules/changes.ts';
 import { draftedRelation } from '../state/handover.ts';
 import { MistakesContext, readMistakes } from '../state/mistakes.ts';
 import { useProject } from '../state/project.ts';
@@ -137,6 +137,13 @@ function useSave(id: number | undefined, of: Draft<RelationDefinition>) {
     create: () => relata.relations.create(project.id, of.draft),
     replace: (relationId, options) =>
       relata.relations.put({ projectId: project.id, relationId }, of.draft, options),
+    async undo(former, saved) {
+      const { value, etag } = await relata.relations.get(project.id, saved.id);
+      if (listChanged(of.names, saved, value).length > 0)
+        throw new Error(t('Somebody else has changed this relation since: nothing is undone.'));
+      const place = { projectId: project.id, relationId: saved.id };
+      await relata.relations.put(place, former, etag ? { ifMatch: etag } : {});
+    },
     tell: ({ state }) => (state === 'building' ? t('It returns results as soon as its index is built.') : ''),
   });
 }

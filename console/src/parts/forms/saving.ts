@@ -49,6 +49,8 @@ interface Saving<Value, Definition> {
   create(): Promise<Value>;
   /** `ifMatch`: so that somebody else's change in between is refused. */
   replace(id: number, options: { ifMatch?: string }): Promise<Value>;
+  /** Puts back what was stored before; refuses where somebody has changed it since. Absent: it cannot be undone. */
+  undo?(former: Definition, saved: Value): Promise<unknown>;
   /** What is said beside that it is saved. */
   tell?(saved: Value): string;
 }
@@ -57,7 +59,7 @@ interface Saving<Value, Definition> {
 export function useSaving<Value extends Definition & { readonly id: number }, Definition extends object>(
   saving: Saving<Value, Definition>,
 ) {
-  const { what, id, of, create, replace, tell: add } = saving;
+  const { what, id, of, create, replace, undo, tell: add } = saving;
   const project = useProject();
   const refresh = useRefresh(`${what}s`, what, `${what}-to-change`);
   const tell = useTell();
@@ -70,13 +72,20 @@ export function useSaving<Value extends Definition & { readonly id: number }, De
     return replace(id, options).catch(refuseStale(what));
   }
 
+  function tellSaved(saved: Value, former: Definition): void {
+    const words = [t('The {what} is saved', { what }), add?.(saved) ?? ''] as const;
+    if (undo === undefined || id === undefined) tell.good(...words);
+    else tell.undoable(words[0], () => undo(former, saved).finally(refresh), words[1]);
+  }
+
   async function save() {
+    const former = of.base.value;
     setBusy(true);
     setError(undefined);
     await write().then(
       async (saved) => {
         of.adopt(saved);
-        tell.good(t('The {what} is saved', { what }), add?.(saved) ?? '');
+        tellSaved(saved, former);
         goTo(linkTo('projects', project.id, `${what}s`, saved.id));
         await refresh();
       },
