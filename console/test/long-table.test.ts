@@ -34,7 +34,8 @@ test(`no work of over ${BLOCKED_MS} ms while one scrolls and types in a table of
   const group = await relata.projects.createGroup('Big');
   const { id } = await relata.projects.create({ name: 'Big', projectGroupId: group.id, locale: 'de-DE' });
   await relata.products.fullUpdate(makeProducts(), { projectId: id });
-  const page = await enter(`#/projects/${id}/products`);
+  const columns = JSON.stringify(['category', ':Attribute 1', ':Attribute 2', 'changed']);
+  const page = await enter(`#/projects/${id}/products?columns=${encodeURIComponent(columns)}`);
   await page.getByRole('link', { name: 'P-00000000', exact: true }).waitFor();
 
   const longest: number[] = [];

@@ -37,12 +37,7 @@ export async function listViews(relata: Relata, projectId: number): Promise<read
     { name: 'account', address: '#/account', heading: 'Account' },
     { name: 'audit-log', address: '#/audit-log', heading: 'Audit log' },
     { name: 'project', address: project, heading: /./ },
-    { name: 'products', address: `${project}/products`, heading: 'Products' },
-    {
-      name: 'product',
-      address: `${project}/products/${encodeURIComponent(product?.identifier ?? '')}`,
-      heading: product?.name ?? '',
-    },
+    ...(product ? listProductViews(project, product) : []),
     {
       name: 'why',
       address: `${project}/why?source=${product?.identifier}&target=${other?.identifier}`,
@@ -115,6 +110,43 @@ export async function listViews(relata: Relata, projectId: number): Promise<read
       open: (page) => page.getByRole('button', { name: 'New key' }).click(),
     },
     { name: 'settings', address: `${project}/settings`, heading: 'Settings' },
+  ];
+}
+
+type Named = Readonly<Record<'identifier' | 'name', string>>;
+
+/** The list, as it is and searched, and one of its products. */
+function listProductViews(project: string, product: Named): readonly View[] {
+  return [
+    { name: 'products', address: `${project}/products`, heading: 'Products' },
+    {
+      name: 'product',
+      address: `${project}/products/${encodeURIComponent(product.identifier)}`,
+      heading: product.name,
+    },
+    {
+      name: 'products-found',
+      address: `${project}/products?q=${encodeURIComponent(product.name.split(' ')[0] ?? '')}`,
+      heading: 'Products',
+      async open(page) {
+        const filters = page.getByRole('button', { name: 'Filters' });
+        if ((await filters.getAttribute('aria-expanded')) === 'false') await filters.click();
+        await page.locator('.facets input').first().waitFor();
+      },
+    },
+    {
+      name: 'product-edit',
+      address: `${project}/products/${encodeURIComponent(product.identifier)}`,
+      heading: product.name,
+      async open(page) {
+        await page.getByRole('button', { name: 'Edit attributes …' }).click();
+        await page
+          .getByLabel(/^Value of /)
+          .first()
+          .fill('1');
+        await page.getByRole('heading', { name: 'Effect of sending' }).waitFor();
+      },
+    },
   ];
 }
 
