@@ -5,6 +5,7 @@ import './styles/pictures.css';
 import './styles/tables.css';
 import './styles/layers.css';
 import './styles/relations.css';
+import './styles/sentence.css';
 import { CSPProvider } from '@base-ui/react/csp-provider';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';

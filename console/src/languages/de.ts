@@ -22,6 +22,19 @@ export const de: Readonly<Record<string, string>> = {
   '22 if it is left out': '22, wenn leer',
   ': it is the same group': ': Es ist dieselbe Gruppe',
   ': it is the same product': ': Es ist dasselbe Produkt',
+  '<b>{target}</b> is at least the requested product’s <b>{source}</b>':
+    '<b>{target}</b> mindestens so groß wie <b>{source}</b> des angefragten Produkts ist',
+  '<b>{target}</b> is at most the requested product’s <b>{source}</b>':
+    '<b>{target}</b> höchstens so groß wie <b>{source}</b> des angefragten Produkts ist',
+  '<b>{target}</b> is less than the requested product’s <b>{source}</b>':
+    '<b>{target}</b> kleiner als <b>{source}</b> des angefragten Produkts ist',
+  '<b>{target}</b> is more than the requested product’s <b>{source}</b>':
+    '<b>{target}</b> größer als <b>{source}</b> des angefragten Produkts ist',
+  '<b>{target}</b> is not the requested product’s <b>{source}</b>':
+    '<b>{target}</b> anders als <b>{source}</b> des angefragten Produkts ist',
+  '<b>{target}</b> is the requested product’s <b>{source}</b>':
+    '<b>{target}</b> gleich <b>{source}</b> des angefragten Produkts ist',
+  '<b>{target}</b> is the same': '<b>{target}</b> gleich ist',
   '<code>npm run demo</code> starts a second service with a complete demo catalog. Example programs are in <code>examples/</code>, and a <link>pipeline</link> fetches a file by itself.':
     '<code>npm run demo</code> startet einen zweiten Dienst mit einem vollständigen Demo-Katalog. Beispielprogramme liegen in <code>examples/</code>, und eine <link>Pipeline</link> holt eine Datei von selbst.',
   '<link>Sign in in another tab</link> as {email}, then come back.':
@@ -82,8 +95,12 @@ export const de: Readonly<Record<string, string>> = {
   'Access key id': 'Zugriffsschlüssel-ID',
   Accessories: 'Zubehör',
   Account: 'Konto',
+  'Add a condition of the requested product': 'Bedingung des angefragten Produkts hinzufügen',
+  'Add a condition of the results': 'Bedingung der Ergebnisse hinzufügen',
+  'Add a match': 'Übereinstimmung hinzufügen',
   'Add a passkey': 'Passkey hinzufügen',
   'Add a project group or project': 'Projektgruppe oder Projekt hinzufügen',
+  'Add a sort': 'Sortierung hinzufügen',
   'Add the field': 'Feld hinzufügen',
   'Add {name} as an attribute: {kind}': '{name} als Attribut anlegen: {kind}',
   After: 'Nachher',
@@ -202,6 +219,9 @@ export const de: Readonly<Record<string, string>> = {
   'Commits that can be undone': 'Übernahmen, die rückgängig gemacht werden können',
   Comparison: 'Vergleich',
   Compression: 'Komprimierung',
+  Condition: 'Bedingung',
+  'Condition of the requested product': 'Bedingung des angefragten Produkts',
+  'Condition of the results': 'Bedingung der Ergebnisse',
   Console: 'Konsole',
   'Continue the search': 'Suche fortsetzen',
   Copied: 'Kopiert',
@@ -280,6 +300,7 @@ export const de: Readonly<Record<string, string>> = {
   Documentation: 'Dokumentation',
   'Does it lead here?': 'Führt das andere hierher?',
   'Does this product lead to it?': 'Führt dieses Produkt dorthin?',
+  Done: 'Fertig',
   'Download as CSV': 'Als CSV herunterladen',
   'Drop a file here, or choose one': 'Datei hier ablegen oder auswählen',
   'Drop a file with your products, or choose one': 'Datei mit Ihren Produkten ablegen oder auswählen',
@@ -467,6 +488,8 @@ export const de: Readonly<Record<string, string>> = {
     'Minute, Stunde, Tag des Monats, Monat, Wochentag.',
   Mode: 'Modus',
   Monday: 'Montag',
+  'More: the rule as a form, with groups of conditions':
+    'Mehr: die Regel als Formular, mit Gruppen von Bedingungen',
   'Most frequent values:': 'Häufigste Werte:',
   NDJSON: 'NDJSON',
   Name: 'Name',
@@ -565,6 +588,7 @@ export const de: Readonly<Record<string, string>> = {
     'Nur seine Fakten änderten sich, nichts von dem, was gesendet wurde.',
   'Only the newest file': 'Nur die neueste Datei',
   Ontology: 'Ontologie',
+  'Open the form': 'Formular öffnen',
   'Open the navigation': 'Navigation öffnen',
   'Open the product': 'Produkt öffnen',
   'OpenAI product feed': 'OpenAI-Produktfeed',
@@ -869,6 +893,8 @@ export const de: Readonly<Record<string, string>> = {
     'Es gibt noch keine Beziehung der Art Verknüpfungen. Erstellen Sie zuerst eine.',
   'These are the figures of the first {count, plural, one {# row} other {# rows}}. The import reads the whole file.':
     'Das sind die Zahlen {count, plural, one {der ersten Zeile} other {der ersten # Zeilen}}. Der Import liest die ganze Datei.',
+  'These conditions stand in groups. The form below shows and changes them.':
+    'Diese Bedingungen stehen in Gruppen. Das Formular weiter unten zeigt und ändert sie.',
   'They are signed out everywhere at once. What they created stays.':
     'Der Benutzer wird sofort überall abgemeldet. Was er erstellt hat, bleibt erhalten.',
   'They go out as': 'Ausgegeben als',
@@ -943,6 +969,7 @@ export const de: Readonly<Record<string, string>> = {
   'What can be done with the endpoint': 'Mögliche Aktionen mit dem Endpunkt',
   'What can be done with {name}': 'Mögliche Aktionen mit {name}',
   'What can be undone': 'Was sich rückgängig machen lässt',
+  'What goes together': 'Was zusammengehört',
   'What is missing': 'Was fehlt',
   'What it finds': 'Was sie findet',
   'What it has published is deleted too, and its URL ends.':
@@ -1035,12 +1062,14 @@ export const de: Readonly<Record<string, string>> = {
     'nach Änderungen, höchstens alle {count, plural, one {# Sekunde} other {# Sekunden}}',
   again: 'erneut',
   'all of these': 'alle davon',
+  'all products': 'alle Produkte',
   'also the other way': 'auch umgekehrt',
   and: 'und',
   'and {count, number} more': 'und {count, number} weitere',
   'and {count} more': 'und {count} weitere',
   answered: 'beantwortet',
   answers: 'aktiv',
+  'any product': 'jedem Produkt',
   'api key': 'API-Schlüssel',
   'are ignored: I maintain the ontology': 'werden ignoriert: Ich pflege die Ontologie',
   'are left out': 'werden ausgelassen',
@@ -1136,6 +1165,7 @@ export const de: Readonly<Record<string, string>> = {
   'just now': 'gerade eben',
   'keys that lead to the list, as data.products; $ for the root; default: the first list of objects':
     'Schlüssel, die zur Liste führen, zum Beispiel data.products; $ für die Wurzel; sonst die erste Liste von Objekten',
+  'largest <b>{attribute}</b> first': '<b>{attribute}</b> absteigend',
   'largest first': 'größte zuerst',
   'leads here': 'führt hierher',
   'leads to': 'führt zu',
@@ -1221,6 +1251,7 @@ export const de: Readonly<Record<string, string>> = {
   'signed out': 'abgemeldet',
   'signs until {when}': 'signiert bis {when}',
   slow: 'langsam',
+  'smallest <b>{attribute}</b> first': '<b>{attribute}</b> aufsteigend',
   'smallest first': 'kleinste zuerst',
   'so far': 'bisher',
   'such as {value}': 'zum Beispiel {value}',
@@ -1235,6 +1266,7 @@ export const de: Readonly<Record<string, string>> = {
   'the account': 'das Konto',
   'the delete guard refused a commit': 'der Löschschutz hat eine Übernahme abgelehnt',
   'the header': 'Header',
+  'the oldest first': 'die ältesten zuerst',
   'the ontology does not know this key': 'die Ontologie kennt diesen Schlüssel nicht',
   'the whole account': 'das ganze Konto',
   'this session': 'diese Sitzung',
@@ -1253,11 +1285,13 @@ export const de: Readonly<Record<string, string>> = {
     'womit Schlüssel beginnen, zum Beispiel feeds/google; nichts, wenn leer',
   'which file to take out of a zip archive with several: a pattern with *, ? and **':
     'welche Datei aus einem ZIP-Archiv mit mehreren genommen wird: ein Muster mit *, ? und **',
+  'with nothing to match': 'ohne Übereinstimmung',
   'write: also updates and tasks': 'Schreiben: auch Aktualisierungen und Aufgaben',
   'yes or no': 'ja oder nein',
   '{access, select, read {read} write {write} other {manage}}':
     '{access, select, read {lesen} write {schreiben} other {verwalten}}',
   '{attribute} is there': '{attribute} ist vorhanden',
+  '{before}, then {next}': '{before}, dann {next}',
   '{broken} misconfigured': '{broken} fehlerhaft',
   '{browser} on {system}': '{browser} unter {system}',
   '{bucket} at {endpoint}': '{bucket} bei {endpoint}',
@@ -1328,6 +1362,8 @@ export const de: Readonly<Record<string, string>> = {
   '{first} to {last}': '{first} bis {last}',
   '{found} found, {scanned} of {all} looked at': '{found} gefunden, {scanned} von {all} durchsucht',
   '{group} (its group)': '{group} (seine Gruppe)',
+  '{hasMatch, select, yes {For {source}, show {target} whose {match}, {order}.} other {For {source}, show {target} {match}, {order}.}}':
+    '{hasMatch, select, yes {Zeige zu {source} {target}, deren {match}, {order}.} other {Zeige zu {source} {target} {match}, {order}.}}',
   '{hours} at minute {minute}': '{hours} in Minute {minute}',
   '{identifier} and {others}': '{identifier} und {others}',
   '{identifier} is back': '{identifier} ist wieder da',
@@ -1384,6 +1420,7 @@ export const de: Readonly<Record<string, string>> = {
     '{what, select, relation {Beziehungen} pipeline {Pipelines} other {Kanäle}}',
   '{what, select, relation {Relation} pipeline {Pipeline} other {Channel}}':
     '{what, select, relation {Beziehung} pipeline {Pipeline} other {Kanal}}',
+  '{what} where {conditions}': '{what} ({conditions})',
   '{what}, {ago}, by {who}: {counts}': '{what}, {ago}, von {who}: {counts}',
   '“{name}” is a pipeline now: send the next file there.':
     '„{name}“ ist jetzt eine Pipeline: Senden Sie die nächste Datei dorthin.',
