@@ -48,5 +48,21 @@ function toFigures({ name, count }: BenchCatalog, rounds: readonly IngestRound[]
       unit: '×',
       absolute: `tidying up afterwards: ${round(spreadOf(list('tidying')).median)} ms`,
     },
+    ...compareWithFirst(name, rounds),
+  ];
+}
+
+/** The service is started for the first round: later ones find its threads running and its code compiled. */
+function compareWithFirst(name: string, [fresh, ...warm]: readonly IngestRound[]): Figure[] {
+  if (fresh === undefined || warm.length === 0) return [];
+  const times = warm.map(({ first }) => first);
+  return [
+    {
+      name: `${name}: time in a fresh process, of that in a warm one`,
+      spread: spreadOf(times.map((time) => fresh.first / time)),
+      unit: '×',
+      target: { kind: 'at most', value: 1.3 },
+      absolute: `${round(fresh.first)} and ${round(spreadOf(times).median)} ms`,
+    },
   ];
 }

@@ -1,5 +1,8 @@
+import { startChild } from '../support/child-process.ts';
+import type { LoadOrder, LoadResult } from '../support/lookup-load.ts';
+import { listPaths, lookupPath } from '../support/lookup-paths.ts';
 import type { Bench, Figure, Measurement } from '../support/measurement.ts';
-import { type MillionCatalog, openMillion } from '../support/million.ts';
+import { identifiersBelow, type MillionCatalog, openMillion } from '../support/million.ts';
 import { percentile, round, spreadOf } from '../support/statistics.ts';
 
 const PAGE = 500;
@@ -7,6 +10,9 @@ const PAGES = 50;
 /** Names hold no such part, so that everything is looked through. */
 const NOWHERE = 'there is no such product';
 const CATEGORY = ['All products'];
+/** Lookups of the other project, a second. */
+const RATE = 200;
+const CONNECTIONS = 8;
 
 /** What the console asks of a large catalog: pages of its table, searches that no index helps, and the coverage. */
 export const lists: Measurement = {
@@ -28,6 +34,13 @@ export const lists: Measurement = {
         sampled: await drain(million, coverage),
       });
     }
+    bench.say('lookups of another project beside them');
+    const scans = [
+      `${products}?format=ndjson`,
+      `${products}?format=table&name=${NOWHERE}`,
+      `${coverage}?sample=all`,
+    ];
+    const neighbour = await lookUpBeside(bench, million, scans);
     bench.say('pages of the table');
     const byIdentifier = await readPages(million, `${products}?format=table&limit=${PAGE}`);
     const byCategory = await readPages(
@@ -48,6 +61,13 @@ export const lists: Measurement = {
         spread: spreadOf(rounds.map(({ counted, exported }) => exported / counted)),
         unit: '×',
         absolute: `${seconds('counted')} s; by a sample of 50,000 ${seconds('sampled')} s`,
+      },
+      {
+        name: 'one product of another project beside all three at once: p99',
+        spread: spreadOf(neighbour.beside.map(({ p99 }) => p99)),
+        unit: 'ms',
+        target: { kind: 'at most', value: 50 },
+        absolute: `p50 ${round(spreadOf(neighbour.beside.map(({ p50 }) => p50)).median)} ms; p99 without ${round(neighbour.alone.p99)} ms`,
       },
       {
         name: `a page of ${PAGE} by category, p50, of one by identifier`,
@@ -80,6 +100,34 @@ async function drain(
     throw new Error(`${path}: ${response.status} ${await response.text()}`);
   for await (const _ of response.body);
   return performance.now() - begun;
+}
+
+/** @returns the waits of lookups in the small catalog, while the large one is read in every way at once, and without */
+async function lookUpBeside(
+  bench: Bench,
+  million: MillionCatalog,
+  scans: readonly string[],
+): Promise<{ alone: LoadResult; beside: LoadResult[] }> {
+  const { service, smallProjectId, smallCount } = million;
+  const identifiers = identifiersBelow(smallCount);
+  const order: LoadOrder = {
+    ...{ address: service.address, key: service.key, seconds: bench.sizes.seconds },
+    ...{ connections: CONNECTIONS, rate: RATE },
+    paths: listPaths({ path: lookupPath(smallProjectId), identifiers, perRequest: 1, requests: smallCount }),
+  };
+  const load = startChild('lookup-load.ts');
+  try {
+    const alone = await load.ask<LoadResult>(order);
+    const beside: LoadResult[] = [];
+    for (let at = 1; at <= bench.sizes.rounds; at += 1) {
+      const draining = scans.map((path) => drain(million, path, 'application/x-ndjson, application/json'));
+      beside.push(await load.ask<LoadResult>(order));
+      await Promise.all(draining);
+    }
+    return { alone, beside };
+  } finally {
+    await load.stop();
+  }
 }
 
 /** From the first one on. @returns how long each took, in ms, sorted */

@@ -48,6 +48,8 @@ export type { ReportLine, TaskListQuery } from './tasks.ts';
 export type { AnswerOf, BodyOf, CallOptions, ClientOptions, InputOf, OperationName } from './transport.ts';
 export type { EventType } from './webhooks.ts';
 export type * from './wire.ts';
+/** Method and path of every operation. */
+export { operations } from './wire.ts';
 
 export type Relata = ReturnType<typeof createRelata>;
 

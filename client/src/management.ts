@@ -44,6 +44,12 @@ export function createProjects({ call }: Transport) {
     deleteGroup: (id: number, options: CallOptions = {}) =>
       call('deleteManagementProjectGroupsById', { path: { id } }, options),
 
+    /** Its last requests that failed or were slow. Source: docs/interface.md §14.9. */
+    keptRequests: (
+      id: number,
+      { kind, ...options }: CallOptions & { readonly kind?: 'failed' | 'slow' | undefined } = {},
+    ) => call('getManagementProjectsByIdRequests', { path: { id }, query: kind ? { kind } : {} }, options),
+
     /** Who changed what, newest first. */
     auditLog: ({ projectId, ...page }: Page & { readonly projectId?: number } = {}) =>
       call(

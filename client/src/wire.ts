@@ -621,6 +621,40 @@ export type Invitation = {
   expiresAt: number;
 };
 
+export type KeptRequest = {
+  requestId: string;
+  kind: "failed" | "slow";
+  /** when it was answered, epoch milliseconds */
+  at: number;
+  method: string;
+  /** path and query; secrets are masked */
+  url: string;
+  status: number;
+  reason: string | null;
+  message: string | null;
+  details: Array<string>;
+  ms: number;
+  by: {
+    type: "key" | "user" | "command";
+    id: number | null;
+    name: string;
+  };
+  /** its first 1,024 characters; secrets are masked. null: no body, a file, or not readable */
+  body: string | null;
+  /** of the body as it was sent */
+  bodyBytes: number;
+  isBodyWhole: boolean;
+};
+
+export type KeptRequests = {
+  /** newest first */
+  items: Array<KeptRequest>;
+  /** when this process began to keep requests, epoch milliseconds */
+  since: number;
+  /** false: other processes may have answered others */
+  isWhole: boolean;
+};
+
 export type KeyStatistics = {
   /** epoch milliseconds, a whole step */
   from: number;
@@ -2696,6 +2730,12 @@ export interface Operations {
     query?: { from?: number; to?: number; step?: 60 | 3600 | 86400; };
     answer: KeyStatistics;
   };
+  /** The last requests of a project that failed or were slow, with the beginning of their bodies */
+  getManagementProjectsByIdRequests: {
+    path: { id: number; };
+    query?: { kind?: "failed" | "slow"; };
+    answer: KeptRequests;
+  };
   /** List the tasks of a project */
   getTasks: {
     query?: { projectId?: number; status?: "PENDING" | "RUNNING" | "FINISHED" | "FAILED" | "CANCELLED"; origin?: "LIVE-API" | "CONSOLE" | "PIPELINE" | "CHANNEL"; from?: number; to?: number; limit?: number; cursor?: string; };
@@ -3691,6 +3731,7 @@ export const operations = {
   deleteManagementInvitationsById: ['DELETE', '/management/invitations/{id}'],
   getManagementStatistics: ['GET', '/management/statistics'],
   getManagementApiKeysByIdStatistics: ['GET', '/management/api-keys/{id}/statistics'],
+  getManagementProjectsByIdRequests: ['GET', '/management/projects/{id}/requests'],
   getTasks: ['GET', '/tasks'],
   getTasksById: ['GET', '/tasks/{id}'],
   postTasksByIdCancel: ['POST', '/tasks/{id}/cancel'],

@@ -1,7 +1,8 @@
 import { type ComponentType, lazy, Suspense } from 'react';
 import { t } from './languages/text.ts';
 import { Overview } from './overview/overview.tsx';
-import { Answer, Card, Empty, Loading, Page } from './parts/page.tsx';
+import { Answer, Card, Empty, Loading, Page, PageExtra } from './parts/page.tsx';
+import { PageCallButton } from './parts/page-call.tsx';
 import { loadFile } from './parts/safe.tsx';
 import { Projects } from './projects/projects.tsx';
 import { ProjectContext, useProjects } from './state/project.ts';
@@ -27,6 +28,7 @@ const PROJECT_VIEWS: Readonly<Record<string, ComponentType>> = {
   '': load(() => import('./projects/project-start.tsx'), 'ProjectStart'),
   products: load(() => import('./products/products.tsx'), 'Products'),
   product: load(() => import('./products/product.tsx'), 'ProductView'),
+  why: load(() => import('./products/why.tsx'), 'WhyView'),
   ontology: load(() => import('./ontology/ontology.tsx'), 'OntologyView'),
   relations: load(() => import('./relations/relations.tsx'), 'Relations'),
   relation: load(() => import('./relations/relation.tsx'), 'RelationView'),
@@ -80,9 +82,11 @@ export function ProjectScreen({ id, parts }: { id: number; parts: readonly strin
         if (project === undefined) return <Unknown />;
         return (
           <ProjectContext value={project}>
-            <Suspense fallback={<Loading />}>
-              <View />
-            </Suspense>
+            <PageExtra value={<PageCallButton />}>
+              <Suspense fallback={<Loading />}>
+                <View />
+              </Suspense>
+            </PageExtra>
           </ProjectContext>
         );
       }}

@@ -33,7 +33,10 @@ test('from a fresh start to a related product (§14.5)', async (t) => {
     .getByRole('link', { name: /Cordless drill 18 V, Hexagon/ })
     .first()
     .waitFor();
-  await page.getByRole('link', { name: /Drill bit 4 mm, SDS-plus/ }).click();
+  await page
+    .getByRole('link', { name: /Drill bit 4 mm, SDS-plus/ })
+    .first()
+    .click();
   await page.getByRole('heading', { name: 'Drill bit 4 mm, SDS-plus' }).waitFor();
   await page.getByText('leads here').waitFor();
   await page.getByText('Shank: SDS-plus').first().waitFor();
@@ -209,13 +212,17 @@ test('a relation is built with a live preview, saved, explained and deleted (§1
   assert.equal(await result.inputValue(), 'DRILL-218-BLUE');
   await page.getByRole('button', { name: 'Explain' }).click();
   await page.getByText('It is a result').waitFor();
+  await page.getByRole('link', { name: 'The same in every relation' }).click();
+  await page.getByText('1 of 2 relations leads from DRILL-118-BLUE to DRILL-218-BLUE').waitFor();
+  await page.goBack();
 
   // The same of two products, in every relation; what is nearest says what is missing.
   await page.goto(`${service.url}/console/#/projects/${id}/products/DRILL-112-BLUE`);
   await pick(page, 'Other product', 'DRILL-118-BLUE');
   await page.getByRole('button', { name: 'Does this product lead to it?' }).click();
   await page.getByText('None of 2 relations leads').waitFor();
-  await page.getByText('DRILL-118-BLUE: Voltage is 12 V. It has 18 V.').waitFor();
+  await page.getByText('DRILL-118-BLUE: Voltage would have to be 12 V; it is 18 V.').waitFor();
+  await page.getByText('or DRILL-112-BLUE: Voltage would have to be 18 V; it is 12 V.').waitFor();
   await page.goBack();
 
   await page.getByRole('button', { name: 'Delete …' }).click();
@@ -426,6 +433,30 @@ test('a project is changed, deleted by its name, and brought back (§14.2)', asy
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('The settings are saved').waitFor();
   assert.deepEqual((await service.relata.projects.get(id)).tags, ['b2b', 'austria']);
+  // What somebody else has changed since stays when the rest is undone.
+  await service.relata.projects.change(id, { locale: 'de-AT' });
+  await page.getByRole('button', { name: 'Undo', exact: true }).click();
+  await page.locator('input[name=tags][value=""]').waitFor();
+  const { tags, name, locale } = await service.relata.projects.get(id);
+  assert.deepEqual([tags, name, locale], [[], 'Hardware store DE', 'de-AT']);
+  // A view without a search of its own: that of everything.
+  await page.locator('#main').press('/');
+  await page.getByRole('combobox', { name: 'Project, page, relation or product' }).fill('ontology');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Price', exact: true }).click();
+  await page.getByRole('dialog').getByLabel('Type').selectOption('text');
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+  await page.getByText('The ontology is saved').waitFor();
+  const typeOfPrice = async () =>
+    (await service.relata.ontology.get(id)).value.attributes.find((one) => one.name === 'Price')?.type;
+  assert.equal(await typeOfPrice(), 'TEXT_ATTRIBUTE');
+  await page.getByRole('button', { name: 'Undo', exact: true }).click();
+  await page.getByText('The ontology is saved').waitFor({ state: 'detached' });
+  const deadline = Date.now() + 20_000;
+  while ((await typeOfPrice()) !== 'NUMERIC_ATTRIBUTE') assert.ok(Date.now() < deadline, 'undone');
+  await page.goto(`${service.url}/console/#/projects/${id}/settings`);
+  await page.getByLabel('Name', { exact: true }).fill('Hardware store AT');
+  await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('button', { name: 'Delete the project …' }).click();
   const confirm = page.getByRole('dialog').getByRole('button', { name: 'Delete the project' });
   assert.equal(await confirm.isDisabled(), true);

@@ -239,6 +239,9 @@ const findByLetters =
     await find('hexagon 8', /BIT-2-08/);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: /^Drill bit 8 mm/ }).waitFor();
+    await find('why', 'Why, or why not?');
+    await page.keyboard.press('Enter');
+    await page.getByLabel('From this product').waitFor();
     await find('o', /Products/);
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Escape');
@@ -254,7 +257,7 @@ const searchBySlash =
     await page.getByRole('grid').waitFor();
     await page.keyboard.press('/');
     await page.keyboard.type('BIT/');
-    assert.equal(await page.getByLabel('Identifier begins with').inputValue(), 'BIT/');
+    assert.equal(await page.getByLabel('Search', { exact: true }).inputValue(), 'BIT/');
   };
 
 const undoDeletion = (given: Console, id: number) => async () => {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { makeExampleProject, shareConsole, untilBuilt } from './harness.ts';
+import type { Page } from 'playwright-core';
+import { findBarriers, makeExampleProject, shareConsole, untilBuilt } from './harness.ts';
 import { signInByKey } from './people.ts';
 
 test('products are narrowed by identifier and category, and found by name and attribute (§14.3)', async (t) => {
@@ -27,6 +29,160 @@ test('products are narrowed by identifier and category, and found by name and at
   await page.getByText(/^3 found/).waitFor();
   await page.getByRole('link', { name: 'DRILL-112-BLACK' }).waitFor();
 });
+
+test('products found by words are narrowed by facets, which stand in the address and can be taken off (§4.13)', async (t) => {
+  const { enter, service } = await shareConsole(t);
+  const id = await makeExampleProject(service, 'Facets');
+  const page = await enter(`#/projects/${id}/products`);
+  const search = page.getByLabel('Search', { exact: true });
+  await search.pressSequentially('drill');
+  const category = page.getByRole('option', { name: /Tools > Drills/ });
+  await category.waitFor();
+  await page.getByText('33 products found').waitFor();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await page.getByText('18 products', { exact: true }).waitFor();
+  assert.equal(await search.inputValue(), '', 'the suggestion stands in place of the words');
+
+  await page.getByRole('checkbox', { name: /^black/ }).check();
+  await page.getByText('6 products found').waitFor();
+  await page.getByRole('checkbox', { name: /^blue/ }).check();
+  await page.getByText('12 products found').waitFor();
+  await page.getByLabel('Voltage, at least').fill('13');
+  await page.keyboard.press('Enter');
+  await page.getByText('6 products found').waitFor();
+  await page.goBack();
+  await page.getByText('12 products found').waitFor();
+  await page.reload();
+  await signInByKey(page, service.key);
+  await page.getByText('12 products found').waitFor();
+  await page.getByRole('button', { name: 'Remove Colour: black, blue' }).click();
+  await page.getByText('18 products', { exact: true }).waitFor();
+});
+
+test('the table shows the attributes that somebody chooses, in their order (§4.13 rule 6)', async (t) => {
+  const { enter, service } = await shareConsole(t);
+  const id = await makeExampleProject(service, 'Columns');
+  const page = await enter(`#/projects/${id}/products?category=Tools+%3E+Bits`);
+  await page.getByText('15 products', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Columns' }).click();
+  await page.getByRole('button', { name: 'Price', exact: true }).click();
+  await page.getByRole('button', { name: 'Shank', exact: true }).click();
+  await page.getByRole('button', { name: 'Remove Group' }).click();
+  await page.getByRole('button', { name: 'Move Shank up' }).click();
+  await page.getByLabel('Order of products').selectOption('Price, largest first');
+  await page.keyboard.press('Escape');
+  await page.getByText('15 products found').waitFor();
+  const cells = page.getByRole('row').first().getByRole('gridcell');
+  await cells.getByText('6.50 EUR').waitFor();
+  assert.deepEqual((await cells.allTextContents()).slice(4, 5), ['Tools › Bits']);
+  assert.match(
+    (await cells.allTextContents()).slice(6).join(' | '),
+    /^(SDS-plus|Hexagon.*|Keyless.*) \| 6\.50 EUR$/,
+  );
+
+  await page.getByRole('button', { name: 'Views' }).click();
+  await page.getByLabel('Name of the present view').fill('Dear bits');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  const view = page.getByRole('link', { name: 'Dear bits' });
+  const link = await view.getAttribute('href');
+  await page.keyboard.press('Escape');
+
+  await page.goto(`${service.url}/console/#/projects/${id}/products`);
+  await page.getByText('33 products').waitFor();
+  await page.getByRole('gridcell').getByText('Keyless 13 mm').first().waitFor();
+  const head = page.locator('.grid-head');
+  assert.equal(await head.textContent(), 'IdentifierNameCategoryChangedShankPrice');
+  const csv = await download(page, 'csv');
+  assert.equal(csv.length, 35, 'a head, a line for each product, and the end of the last');
+  assert.equal(csv[0], 'identifier,name,Category,Changed,Shank,Price');
+  assert.match(
+    csv.find((line) => line.startsWith('BIT-1-04')) ?? '',
+    /,Tools › Bits,\d{4}-.*Z,SDS-plus,3\.80 EUR$/,
+  );
+  const whole = (await download(page, 'ndjson'))
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
+  assert.equal(whole.length, 33);
+  assert.deepEqual(
+    Object.keys(whole[0]).filter((key) => key === 'id' || key === 'lastUpdateTs'),
+    [],
+  );
+  const other = await enter(link ?? '');
+  await other.getByText('15 products found').waitFor();
+  assert.equal(
+    await other.locator('.grid-head').textContent(),
+    await head.textContent(),
+    'of another browser',
+  );
+  await page.getByRole('button', { name: 'Views' }).click();
+  await view.click();
+  await page.getByText('15 products found').waitFor();
+  assert.equal((await download(page, 'csv')).length, 17, 'of what is seen');
+});
+
+test('products are deleted and reprocessed together, with the effect first, and come back (§4.6)', async (t) => {
+  const { enter, service } = await shareConsole(t);
+  const id = await makeExampleProject(service, 'Together');
+  const page = await enter(`#/projects/${id}/products?category=Tools+%3E+Bits`);
+  await page.getByText('15 products', { exact: true }).waitFor();
+  const act = async (name: string | RegExp) => {
+    await page.getByRole('button', { name: /^Actions/ }).click();
+    await page.getByRole('menuitem', { name }).click();
+    return page.getByRole('dialog');
+  };
+  const all = await act('Delete all products found …');
+  await all.getByText('15 products are deleted:').waitFor();
+  await all.getByText('15 are results of other products').waitFor();
+  await all.getByRole('link', { name: 'Bits for this drill' }).waitFor();
+  await all.getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByText('No product with this identifier or category').waitFor();
+  await page.getByRole('button', { name: 'Undo', exact: true }).click();
+  await page.getByText('15 products are back').waitFor();
+  await page.getByText('15 products', { exact: true }).waitFor();
+
+  await page.getByRole('checkbox', { name: 'Choose BIT-3-10' }).check();
+  await page.getByRole('grid').focus();
+  await page.keyboard.press('Home');
+  await page.keyboard.press('Space');
+  const two = await act('Reprocess 2 chosen products …');
+  await two.getByText('2 products are read again:').waitFor();
+  await two.getByRole('button', { name: 'Reprocess', exact: true }).click();
+  await page.getByText('the unit is missing').waitFor();
+});
+
+test('attributes of a product are changed alone, and what somebody else changed meanwhile is said (§2.3 rule 12)', async (t) => {
+  const { enter, service } = await shareConsole(t);
+  const { relata } = service;
+  const id = await makeExampleProject(service, 'Edited');
+  const page = await enter(`#/projects/${id}/products/BIT-3-10`);
+  const dialog = page.getByRole('dialog');
+  const open = () => page.getByRole('button', { name: 'Edit attributes …' }).click();
+  await open();
+  await dialog.getByLabel('Value of Diameter').fill('10 mm');
+  await dialog.getByText('a number, one space and mm').waitFor();
+  await dialog.getByRole('region', { name: 'Effect of sending' }).getByText('10 mm').waitFor();
+  const theirs = { identifier: 'BIT-3-10', attributes: { Diameter: '11 mm', Colour: 'grey' } };
+  const { task } = await relata.products.change([theirs], { projectId: id });
+  await relata.tasks.wait(task.id);
+  await dialog.getByRole('button', { name: 'Send' }).click();
+  await dialog.getByText('Changed by somebody else meanwhile: Diameter').waitFor();
+  await dialog.getByRole('cell', { name: '11 mm' }).waitFor();
+  await dialog.getByRole('button', { name: 'Send' }).click();
+  await page.getByText('BIT-3-10 is changed').waitFor();
+  const { upload } = await relata.products.open(id, 'BIT-3-10');
+  const values = Object.fromEntries((upload.attributes ?? []).map(({ key, value }) => [key, value]));
+  assert.deepEqual([values.Diameter, values.Colour, values.Brand], ['10 mm', 'grey', 'Bohrmeister']);
+});
+
+/** @returns the lines of the file that the page writes */
+async function download(page: Page, format: 'csv' | 'ndjson'): Promise<string[]> {
+  await page.getByRole('button', { name: 'Export', exact: true }).click();
+  await page.getByLabel('Content').selectOption(format);
+  const file = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Write the file' }).click();
+  return readFileSync(await (await file).path(), 'utf8').split(/\r?\n/);
+}
 
 test('what a change of an attribute would do is told before it is saved (§11.6)', async (t) => {
   const { enter, service } = await shareConsole(t);
@@ -92,4 +248,67 @@ test('what the data alone shows becomes a draft, or is dismissed for good (§17)
   await page.getByText('lead to something').waitFor();
   await page.getByRole('button', { name: 'Create the relation' }).click();
   await page.getByText('The relation is saved').waitFor();
+});
+
+test('related products are cards by relation, with their variants folded, and what finds nothing says why (§12.7)', async (t) => {
+  const { enter, service } = await shareConsole(t);
+  const id = await makeExampleProject(service);
+  const source = { category: ['Tools', 'Drills'] };
+  await service.relata.relations.create(id, { name: 'Cases', tag: 'cases', source, target: source });
+  await untilBuilt(service.relata, id);
+  const page = await enter(`#/projects/${id}/products/BIT-1-04`);
+  const card = page.locator('section.card', {
+    has: page.getByRole('heading', { name: 'Related products', exact: true }),
+  });
+  await card.getByText('Both ways: shown with this product').waitFor();
+  const folded = card.getByRole('listitem').filter({ hasText: '2 more variants' });
+  assert.equal(await folded.count(), 2, 'one card for each drill, whatever its colours');
+  const drill = folded.filter({ hasText: 'DRILL-118' }).first();
+  const variants = drill.getByRole('link', { name: /DRILL-118/ });
+  assert.equal(await variants.count(), 1);
+  await drill.getByText('2 more variants').click();
+  await variants.nth(2).getByText('Shank: SDS-plus').waitFor();
+
+  await card.getByText('1 relation finds nothing for this product').click();
+  await card.getByText('This product meets the conditions of neither side: Cases').waitFor();
+  await card.getByRole('link', { name: 'Why not?' }).click();
+  await page.getByRole('heading', { name: 'Why, or why not?' }).waitFor();
+  await page.getByLabel('To this product').fill('DRILL-218-RED');
+  assert.equal(await page.getByLabel('From this product').inputValue(), 'BIT-1-04');
+});
+
+test('one walks from product to product in the picture by keyboard, and back again (§14.5)', async (t) => {
+  const { enter, service } = await shareConsole(t);
+  const id = await makeExampleProject(service);
+  const page = await enter(`#/projects/${id}/products/DRILL-118-BLUE`);
+  const picture = page.getByRole('region', { name: 'Related products as a picture' });
+  const middle = (identifier: string) => picture.locator('.walk-middle', { hasText: identifier });
+  const focused = () => page.evaluate(() => document.activeElement?.textContent ?? '');
+  await middle('DRILL-118-BLUE').focus();
+  await page.keyboard.press('ArrowRight');
+  const bit = /BIT-1-\d+$/.exec(await focused())?.[0] ?? '';
+  await page.keyboard.press('ArrowDown');
+  assert.match(await focused(), /BIT-1-\d+$/);
+  assert.ok(!(await focused()).endsWith(bit), 'down goes to another product');
+  await page.keyboard.press('ArrowUp');
+  await page.keyboard.press('Enter');
+  await middle(bit).waitFor();
+  assert.match(await focused(), new RegExp(`${bit}Open its page$`), 'the keyboard is in the middle');
+  assert.match(page.url(), new RegExp(`DRILL-118-BLUE[?]via=${bit}$`), 'the way can be sent');
+  await picture.getByText('3 variants').first().waitFor();
+  assert.deepEqual(await findBarriers(page), []);
+
+  const way = page.getByRole('navigation', { name: 'The way so far' });
+  assert.equal(await way.getByRole('link').count(), 1);
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/via=.*via=DRILL/);
+  await page.goBack();
+  await middle(bit).waitFor();
+  await way.getByRole('link').click();
+  await middle('DRILL-118-BLUE').waitFor();
+  assert.equal(await way.count(), 0);
+  await page.goBack();
+  await middle(bit).getByText('Open its page').click();
+  await page.getByRole('heading', { level: 1, name: /^Drill bit/ }).waitFor();
 });

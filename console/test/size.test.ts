@@ -7,8 +7,8 @@ import { makeExampleProject, startConsole } from './harness.ts';
 const DIST = join(import.meta.dirname, '../dist');
 /** Of issue and README: what a browser loads before the first view is there. */
 const FIRST_LOAD_BYTES = 250_000;
-/** Of somebody who has opened every view. */
-const ALL_BYTES = 300_000;
+/** Of somebody who has opened every view, in both languages. */
+const ALL_BYTES = 350_000;
 
 test('the first load is under 250 KB compressed, also of the largest view', async (t) => {
   const { open, enter, service } = await startConsole(t);
@@ -32,7 +32,7 @@ test('the first load is under 250 KB compressed, also of the largest view', asyn
   }
 });
 
-test('all scripts and styles together are under 300 KB by brotli, and each has its packed forms', () => {
+test('all scripts and styles together are under 350 KB by brotli, and each has its packed forms', () => {
   const files = globSync('assets/*.{js,css}', { cwd: DIST }).map((name) => join(DIST, name));
   const packed = files.map((path) => {
     const plain = statSync(path).size;

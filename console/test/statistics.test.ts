@@ -19,6 +19,9 @@ test('the overview draws requests and catalogs, API access the traffic of each k
   });
   for (let sent = 0; sent < 8; sent += 1)
     await fetch(`${url}/projects`, { headers: { authorization: `Bearer ${key}` } });
+  const bad = JSON.stringify({ products: [{ identifier: 'A1', password: 'hunter2' }] });
+  const headers = { authorization: `Bearer ${service.key}` };
+  await fetch(`${url}/products?projectId=${id}`, { method: 'POST', headers, body: bad });
   await until(async () => {
     const { requests } = await relata.apiKeys.statistics(keyId);
     const { catalogs } = await relata.installation.statistics();
@@ -30,6 +33,24 @@ test('the overview draws requests and catalogs, API access the traffic of each k
   assert.ok((await tallest(catalogs)) > 10, 'bars of the catalogs');
   const requests = page.getByRole('img', { name: /^\d+ requests in a day, \d/ });
   assert.ok((await tallest(requests)) > 10, 'bars of the requests');
+  // A value at a time, by keys and by pointer; further back; the same as a table.
+  const cursor = page.getByRole('slider', { name: /33 products; in a day/ });
+  await cursor.press('End');
+  assert.match(
+    (await cursor.getAttribute('aria-valuetext')) ?? '',
+    /:00: created 33, changed \d+ and deleted 0$/,
+  );
+  const card = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Catalogs' }) });
+  await card.locator('.chart-tip', { hasText: 'created33' }).waitFor();
+  await cursor.press('ArrowLeft');
+  await card.locator('.chart-tip', { hasText: 'created0' }).waitFor();
+  await cursor.hover({ position: { x: 3, y: 20 } });
+  assert.equal(await cursor.getAttribute('aria-valuenow'), '0');
+  await page.getByLabel('How far back').selectOption('7 days');
+  await page.getByRole('img', { name: /^33 products; in 7 days 33 created/ }).waitFor();
+  assert.match(page.url(), /range=7/);
+  await card.getByText('As a table').first().click();
+  await card.getByRole('cell', { name: '33', exact: true }).first().waitFor();
   assert.deepEqual(await findBarriers(page), []);
 
   await page.evaluate((to) => {
@@ -38,6 +59,21 @@ test('the overview draws requests and catalogs, API access the traffic of each k
   const traffic = page.getByRole('img', { name: 'Requests of Busy shop: 8 in a day' });
   assert.ok((await tallest(traffic)) > 10, 'bars of the key');
   await page.getByText('5 over the limit').waitFor();
+
+  // The last failed requests stand below: one is opened, read without its secret, and can be sent again.
+  const kept = page.locator('section').filter({ hasText: 'Failed and slow requests' });
+  assert.equal(await kept.getByRole('button', { name: 'GET /projects' }).count(), 5);
+  await kept.getByRole('button', { name: 'POST /products' }).press('Enter');
+  const dialog = page.getByRole('dialog', { name: 'Request' });
+  await dialog.getByText("A1: must have required property 'name'").waitFor();
+  const sent = await dialog.getByRole('group', { name: 'The body of the request' }).textContent();
+  assert.equal(sent, bad.replace('hunter2', '•••'));
+  const curl = await dialog.getByRole('group', { name: 'The request as curl' }).textContent();
+  assert.match(curl ?? '', /^curl -X POST "\$RELATA_URL\/products\?projectId=\d+"/);
+  assert.deepEqual(await findBarriers(page), []);
+  await page.keyboard.press('Escape');
+  await kept.getByLabel('Requests to show').selectOption('slow');
+  await kept.getByText('No request has failed or was slow.').waitFor();
 });
 
 async function tallest(picture: Locator): Promise<number> {

@@ -20,8 +20,8 @@ export const OPEN_VIEWS: readonly View[] = [
 /** Every view of an owner who is in, with a project that has products. */
 export async function listViews(relata: Relata, projectId: number): Promise<readonly View[]> {
   const project = `#/projects/${projectId}`;
-  const [[product], [relation], { tasks }, pipelines, commits] = await Promise.all([
-    relata.products.list(projectId, { limit: 1 }).then(({ items }) => items),
+  const [[product, other], [relation], { tasks }, pipelines, commits] = await Promise.all([
+    relata.products.list(projectId, { limit: 2 }).then(({ items }) => items),
     relata.relations.list(projectId),
     relata.tasks.list({ projectId, limit: 100 }),
     relata.pipelines.list(projectId).then(({ items }) => items),
@@ -42,6 +42,12 @@ export async function listViews(relata: Relata, projectId: number): Promise<read
       name: 'product',
       address: `${project}/products/${encodeURIComponent(product?.identifier ?? '')}`,
       heading: product?.name ?? '',
+    },
+    {
+      name: 'why',
+      address: `${project}/why?source=${product?.identifier}&target=${other?.identifier}`,
+      heading: 'Why, or why not?',
+      open: (page) => page.getByText('What would have to change').first().waitFor(),
     },
     { name: 'ontology', address: `${project}/ontology`, heading: 'Ontology' },
     {

@@ -15,6 +15,7 @@ import { nameAccess } from '../rules/roles.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
+import { KeptRequests } from './kept-requests.tsx';
 import { KeyTraffic } from './key-traffic.tsx';
 import { NewKey, NewValue, type ShownKey } from './new-key.tsx';
 
@@ -72,6 +73,7 @@ export function ApiAccess() {
           );
         }}
       </Answer>
+      {canChange && <KeptRequests />}
       <NewKey isOpen={isCreating} onClose={() => setCreating(false)} onMade={setShown} />
     </Page>
   );

@@ -20,6 +20,9 @@ export const de: Readonly<Record<string, string>> = {
   ', the other way round': ', in umgekehrter Richtung',
   ', {limited} over the limit': ', {limited} über dem Limit',
   '22 if it is left out': '22, wenn leer',
+  '24 hours': '24 Stunden',
+  '30 days': '30 Tage',
+  '7 days': '7 Tage',
   ': it is the same group': ': Es ist dieselbe Gruppe',
   ': it is the same product': ': Es ist dasselbe Produkt',
   '<b>{target}</b> is at least the requested product’s <b>{source}</b>':
@@ -39,6 +42,8 @@ export const de: Readonly<Record<string, string>> = {
     '<code>npm run demo</code> startet einen zweiten Dienst mit einem vollständigen Demo-Katalog. Beispielprogramme liegen in <code>examples/</code>, und eine <link>Pipeline</link> holt eine Datei von selbst.',
   '<link>Sign in in another tab</link> as {email}, then come back.':
     '<link>Melden Sie sich in einem anderen Tab</link> als {email} an und kommen Sie dann zurück.',
+  '<link>Why not?</link> Choose a product that should go with it, and see what is missing.':
+    '<link>Warum nicht?</link> Wählen Sie ein Produkt, das dazu passen sollte, und sehen Sie, was fehlt.',
   'A POST to this URL starts a run. It needs an account key that may write, as <code>Authorization: Bearer …</code>, and works at most once every {seconds, plural, one {# second} other {# seconds}}.':
     'Ein POST an diese URL startet einen Lauf. Er braucht einen Kontoschlüssel mit Schreibzugriff, als <code>Authorization: Bearer …</code>, und wirkt höchstens alle {seconds, plural, one {# Sekunde} other {# Sekunden}}.',
   'A URL that is fetched': 'Eine URL, die abgerufen wird',
@@ -49,6 +54,8 @@ export const de: Readonly<Record<string, string>> = {
     'Eine Erstellung, die einen größeren Anteil der veröffentlichten Zeilen verlieren würde, wird nicht veröffentlicht.',
   'A channel publishes the catalog as a file for others, with the products that go with each product.':
     'Ein Kanal veröffentlicht den Katalog als Datei für andere, zusammen mit den verknüpften Produkten.',
+  'A click or Enter goes on to a product, the back button returns. Arrow keys move in the picture.':
+    'Ein Klick oder die Eingabetaste führt zu einem Produkt, die Zurück-Taste wieder zurück. Die Pfeiltasten bewegen sich im Bild.',
   'A commit that would delete a larger share of the catalog is refused. 100 switches the guard off.':
     'Eine Übernahme, die einen größeren Anteil des Katalogs löschen würde, wird abgelehnt. 100 schaltet den Schutz aus.',
   'A directory of the service': 'Ein Verzeichnis des Dienstes',
@@ -95,12 +102,16 @@ export const de: Readonly<Record<string, string>> = {
   'Access key id': 'Zugriffsschlüssel-ID',
   Accessories: 'Zubehör',
   Account: 'Konto',
+  Actions: 'Aktionen',
+  'Actions ({count, number})': 'Aktionen ({count, number})',
+  'Add a column': 'Spalte hinzufügen',
   'Add a condition of the requested product': 'Bedingung des angefragten Produkts hinzufügen',
   'Add a condition of the results': 'Bedingung der Ergebnisse hinzufügen',
   'Add a match': 'Übereinstimmung hinzufügen',
   'Add a passkey': 'Passkey hinzufügen',
   'Add a project group or project': 'Projektgruppe oder Projekt hinzufügen',
   'Add a sort': 'Sortierung hinzufügen',
+  'Add a value': 'Wert hinzufügen',
   'Add the field': 'Feld hinzufügen',
   'Add {name} as an attribute: {kind}': '{name} als Attribut anlegen: {kind}',
   After: 'Nachher',
@@ -125,8 +136,9 @@ export const de: Readonly<Record<string, string>> = {
     'Antworten zeigen es sofort; eine Aufgabe meldet Werte ohne Fakt.',
   'Anyone who has the URL can read the file, without a key. It stays the same from build to build.':
     'Wer die URL hat, kann die Datei ohne Schlüssel lesen. Sie bleibt bei jeder Erstellung gleich.',
+  Apply: 'Anwenden',
+  'As a table': 'Als Tabelle',
   'As it is unpacked.': 'Im entpackten Zustand.',
-  'As uploaded': 'Wie hochgeladen',
   'As usual for the format': 'Wie beim Format üblich',
   'Ask the device': 'Gerät fragen',
   'At least one matches': 'Mindestens eine trifft zu',
@@ -139,19 +151,22 @@ export const de: Readonly<Record<string, string>> = {
   'Attribute of the result': 'Attribut des Ergebnisses',
   'Attribute or field': 'Attribut oder Feld',
   Attributes: 'Attribute',
+  'Attributes of {identifier}': 'Attribute von {identifier}',
   'Attributes with their types and units: they say how uploaded values become facts.':
     'Attribute mit Typen und Einheiten: Sie legen fest, wie hochgeladene Werte zu Fakten werden.',
   'Audit log': 'Änderungsprotokoll',
   Auto: 'Auto',
   BMEcat: 'BMEcat',
-  Became: 'Wurde zu',
   'Become facts': 'Werden Fakten',
   Before: 'Vorher',
   'Begin with a project: one catalog in one locale. Then send products, and define relations to get related products.':
     'Beginnen Sie mit einem Projekt: einem Katalog in einer Locale. Senden Sie dann Produkte und definieren Sie Beziehungen, um verknüpfte Produkte zu erhalten.',
+  'Beside identifier and name': 'Neben Kennung und Name',
   'Between several identifiers in one cell.': 'Zwischen mehreren Kennungen in einer Zelle.',
   'Bits for this drill': 'Bits für diesen Bohrer',
   'Both ways': 'In beide Richtungen',
+  'Both ways: shown with this product, and this product with them.':
+    'In beide Richtungen: Sie werden bei diesem Produkt gezeigt, und dieses Produkt bei ihnen.',
   'Brand attribute': 'Markenattribut',
   Browser: 'Browser',
   Bucket: 'Bucket',
@@ -160,6 +175,8 @@ export const de: Readonly<Record<string, string>> = {
   Builds: 'Erstellungen',
   'Builds start': 'Erstellung startet',
   Built: 'Erstellt',
+  'By any attribute that is a column; up to 100,000 products found can be put in order.':
+    'Nach jedem Attribut, das eine Spalte ist; bis zu 100.000 gefundene Produkte lassen sich ordnen.',
   'By hand': 'Manuell',
   'By schedule': 'Nach Zeitplan',
   CSV: 'CSV',
@@ -187,6 +204,8 @@ export const de: Readonly<Record<string, string>> = {
   'Change {name} from {before} to {kind}': '{name} von {before} auf {kind} ändern',
   'Change …': 'Ändern …',
   Changed: 'Geändert',
+  'Changed by somebody else meanwhile: {names}. "Before" is what is stored now.':
+    'Inzwischen von jemand anderem geändert: {names}. „Vorher“ ist, was jetzt gespeichert ist.',
   'Changed meanwhile': 'Inzwischen geändert',
   Changes: 'Änderungen',
   'Changes in between go out together.': 'Änderungen dazwischen werden zusammen ausgegeben.',
@@ -199,8 +218,12 @@ export const de: Readonly<Record<string, string>> = {
     'Wählen Sie ein Format, zum Beispiel Google Merchant Center oder CSV. Die Konsole schlägt eine Zuordnung vor und zeigt die ersten Zeilen.',
   'Choose another product to see what relates the two, and what is missing.':
     'Wählen Sie ein anderes Produkt, um zu sehen, was beide verbindet und was fehlt.',
+  'Choose none': 'Auswahl aufheben',
   'Choose the name that others see, and a password.':
     'Wählen Sie den Namen, den andere sehen, und ein Passwort.',
+  'Choose two products to see what relates them, and what is missing.':
+    'Wählen Sie zwei Produkte, um zu sehen, was sie verbindet und was fehlt.',
+  'Choose {identifier}': '{identifier} wählen',
   'Choose …': 'Auswählen …',
   Clear: 'Leeren',
   Close: 'Schließen',
@@ -209,6 +232,8 @@ export const de: Readonly<Record<string, string>> = {
   'Colours:': 'Farben:',
   Column: 'Spalte',
   'Column of {key}': 'Spalte von {key}',
+  Columns: 'Spalten',
+  'Columns and order': 'Spalten und Reihenfolge',
   'Comma-separated. Connectors see them in the project list.':
     'Durch Komma getrennt. Konnektoren sehen sie in der Projektliste.',
   Commit: 'Übernehmen',
@@ -223,12 +248,14 @@ export const de: Readonly<Record<string, string>> = {
   'Condition of the requested product': 'Bedingung des angefragten Produkts',
   'Condition of the results': 'Bedingung der Ergebnisse',
   Console: 'Konsole',
+  Content: 'Inhalt',
   'Continue the search': 'Suche fortsetzen',
   Copied: 'Kopiert',
   Copy: 'Kopieren',
   'Copy the id': 'ID kopieren',
   'Copy the id {id}': 'ID {id} kopieren',
   'Copy the identifier': 'Kennung kopieren',
+  'Copy the link to this view': 'Link zu dieser Ansicht kopieren',
   'Copy the tag': 'Schlagwort kopieren',
   'Copy the tag {tag}': 'Schlagwort {tag} kopieren',
   'Copy these identifiers': 'Diese Kennungen kopieren',
@@ -269,9 +296,12 @@ export const de: Readonly<Record<string, string>> = {
   'Days for which they can be undone': 'Tage, für die das möglich ist',
   'Decimal sign': 'Dezimalzeichen',
   Definition: 'Definition',
+  Delete: 'Löschen',
+  'Delete all products found …': 'Alle gefundenen Produkte löschen …',
   'Delete guard': 'Löschschutz',
   'Delete guard (%)': 'Löschschutz (%)',
   'Delete guard, in %': 'Löschschutz, in %',
+  'Delete products': 'Produkte löschen',
   'Delete the endpoint': 'Endpunkt löschen',
   'Delete the key': 'Schlüssel löschen',
   'Delete the product': 'Produkt löschen',
@@ -279,6 +309,8 @@ export const de: Readonly<Record<string, string>> = {
   'Delete the project …': 'Projekt löschen …',
   'Delete the {what}': '{what, select, relation {Beziehung} pipeline {Pipeline} other {Kanal}} löschen',
   'Delete this project': 'Dieses Projekt löschen',
+  'Delete {count, plural, one {# chosen product} other {# chosen products}} …':
+    '{count, plural, one {# gewähltes Produkt} other {# gewählte Produkte}} löschen …',
   'Delete {identifier}': '{identifier} löschen',
   'Delete {name}': '{name} löschen',
   'Delete …': 'Löschen …',
@@ -308,9 +340,11 @@ export const de: Readonly<Record<string, string>> = {
   'E-mail': 'E-Mail',
   'Each under its own name.': 'Jede unter ihrem eigenen Namen.',
   'Each uploaded file also starts a run.': 'Auch jede hochgeladene Datei startet einen Lauf.',
+  'Edit attributes …': 'Attribute bearbeiten …',
   'Effect of saving': 'Auswirkung des Speicherns',
   'Effect of saving (of {count, plural, one {# product} other {# products}} sampled)':
     'Auswirkung des Speicherns (Stichprobe: {count, plural, one {# Produkt} other {# Produkte}})',
+  'Effect of sending': 'Wirkung des Sendens',
   'Empty: whatever their age.': 'Leer: gleich welchen Alters.',
   Encoding: 'Zeichenkodierung',
   End: 'Beenden',
@@ -326,15 +360,18 @@ export const de: Readonly<Record<string, string>> = {
     'Jede Änderung an Schlüsseln, Projekten, Ontologie, Beziehungen und Pipelines und jede Löschung von Produkten.',
   'Everything slow is a task: updates, deletions, restores and work that the service starts itself.':
     'Alles Langwierige ist eine Aufgabe: Aktualisierungen, Löschungen, Wiederherstellungen und Arbeiten, die der Dienst selbst beginnt.',
+  'Everything that the filters find, up to {most, number} products.':
+    'Alles, was die Filter finden, bis zu {most, number} Produkte.',
   Examples: 'Beispiele',
   'Excel (xlsx)': 'Excel (xlsx)',
   'Exclude variants': 'Varianten ausschließen',
   Explain: 'Erklären',
-  Export: 'Exportieren',
+  Export: 'Export',
   'Export links': 'Verknüpfungen exportieren',
   'Exported file': 'Exportierte Datei',
   Expression: 'Ausdruck',
   Failed: 'Fehlgeschlagen',
+  'Failed and slow': 'Fehlgeschlagen und langsam',
   'Failed and slow requests': 'Fehlgeschlagene und langsame Anfragen',
   'Failed lately': 'Zuletzt fehlgeschlagen',
   'Fewer rows at most': 'Weniger Zeilen höchstens',
@@ -350,6 +387,7 @@ export const de: Readonly<Record<string, string>> = {
     'Dateien in einem Ordner des Rechners, auf dem der Dienst läuft',
   'Files of a server, read by SFTP. The key of the server is pinned':
     'Dateien eines Servers, über SFTP gelesen. Der Schlüssel des Servers ist festgelegt',
+  Filters: 'Filter',
   Finished: 'Abgeschlossen',
   'First products': 'Erste Produkte',
   'Fixed text': 'Festtext',
@@ -361,6 +399,7 @@ export const de: Readonly<Record<string, string>> = {
   Friday: 'Freitag',
   From: 'Von',
   'From these products': 'Von diesen Produkten',
+  'From this product': 'Von diesem Produkt',
   'Full update': 'Vollständige Aktualisierung',
   'Full: the file is the whole catalog': 'Vollständig: Die Datei ist der ganze Katalog',
   'Go to sign-in': 'Zur Anmeldung',
@@ -380,7 +419,9 @@ export const de: Readonly<Record<string, string>> = {
   'Hears of': 'Erfährt von',
   History: 'Verlauf',
   'Host key': 'Host-Schlüssel',
+  'How far back': 'Wie weit zurück',
   'How the conditions are combined': 'Verknüpfung der Bedingungen',
+  'How what was sent begins': 'So beginnt, was gesendet wurde',
   'How {fileName} begins': 'Anfang von {fileName}',
   'I have saved it': 'Ich habe ihn gespeichert',
   Id: 'ID',
@@ -409,8 +450,10 @@ export const de: Readonly<Record<string, string>> = {
   'It is a result, number {rank}': 'Es ist ein Ergebnis, Nummer {rank}',
   'It is asked for after your password. Add a second one, on another device, in case you lose it.':
     'Er wird nach dem Passwort abgefragt. Fügen Sie einen zweiten auf einem anderen Gerät hinzu, falls Sie ihn verlieren.',
+  'It is being built.': 'Sie wird gerade erstellt.',
   'It is kept as a pipeline, so the next file is one click.':
     'Der Import bleibt als Pipeline erhalten: Die nächste Datei ist ein Klick.',
+  'It is misconfigured and returns nothing.': 'Sie ist fehlerhaft und liefert nichts.',
   'It is not a result': 'Es ist kein Ergebnis',
   'It is not imported. It is used to detect columns and suggest a mapping.':
     'Sie wird nicht importiert. Sie dient dazu, Spalten zu erkennen und eine Zuordnung vorzuschlagen.',
@@ -425,12 +468,20 @@ export const de: Readonly<Record<string, string>> = {
   'It replaces all relations.': 'Sie ersetzt alle Beziehungen.',
   'It returns results as soon as its index is built.':
     'Sie liefert Ergebnisse, sobald ihr Index aufgebaut ist.',
+  'It takes the address of the service in <code>RELATA_URL</code> and a key in <code>RELATA_API_KEY</code>: <link>API access</link>.':
+    'Es braucht die Adresse des Dienstes in <code>RELATA_URL</code> und einen Schlüssel in <code>RELATA_API_KEY</code>: <link>API-Zugriff</link>.',
+  'It would have to be in the category {path}': 'Es müsste in der Kategorie {path} sein',
+  'It would have to be one of {identifiers}': 'Es müsste eines von {identifiers} sein',
   'Its catalog, ontology, relations and keys stop answering at once. For 30 days you can restore it in the list of projects.':
     'Katalog, Ontologie, Beziehungen und Schlüssel antworten sofort nicht mehr. 30 Tage lang können Sie das Projekt in der Projektliste wiederherstellen.',
+  'Its coverage': 'Ihre Abdeckung',
   'Its deliveries are deleted too, also those that wait.':
     'Seine Zustellungen werden auch gelöscht, selbst die wartenden.',
   'Its facts are removed, and relations that use it are misconfigured until you change them.':
     'Seine Fakten werden entfernt, und Beziehungen, die es verwenden, sind fehlerhaft, bis Sie sie ändern.',
+  'Its links name no other product with this one.':
+    'Ihre Verknüpfungen nennen kein anderes Produkt zusammen mit diesem.',
+  'Its related products, with reasons': 'Seine verknüpften Produkte, mit Gründen',
   'Its schedule or webhook ends. The products that it imported stay.':
     'Ihr Zeitplan oder Webhook endet. Die importierten Produkte bleiben.',
   JSON: 'JSON',
@@ -438,6 +489,10 @@ export const de: Readonly<Record<string, string>> = {
   'Join Relata': 'Relata beitreten',
   'Keep it': 'Behalten',
   'Keep mine': 'Meine behalten',
+  'Kept by the process that answered, since {moment}. Other processes have their own.':
+    'Vom antwortenden Prozess aufbewahrt, seit {moment}. Andere Prozesse haben ihre eigenen.',
+  'Kept in memory since the start of the service, {moment}.':
+    'Im Speicher aufbewahrt seit dem Start des Dienstes, {moment}.',
   Key: 'Schlüssel',
   'Keys for shops, connectors and programs. A value is shown once, when the key is created.':
     'Schlüssel für Shops, Konnektoren und Programme. Der Wert wird nur einmal angezeigt, beim Erstellen des Schlüssels.',
@@ -445,6 +500,7 @@ export const de: Readonly<Record<string, string>> = {
   Language: 'Sprache',
   'Language and country, for example de-DE': 'Sprache und Land, zum Beispiel de-DE',
   'Language of the browser': 'Sprache des Browsers',
+  'Language of the sample': 'Sprache des Beispiels',
   Laptop: 'Laptop',
   'Last build': 'Letzte Erstellung',
   'Last changed': 'Zuletzt geändert',
@@ -488,9 +544,12 @@ export const de: Readonly<Record<string, string>> = {
     'Minute, Stunde, Tag des Monats, Monat, Wochentag.',
   Mode: 'Modus',
   Monday: 'Montag',
+  'More than {most, number} products are found. So many are one commit, which can be undone: narrow the filters, or send a full update.':
+    'Mehr als {most, number} Produkte sind gefunden. So viele sind eine Übernahme, die sich rückgängig machen lässt: Grenzen Sie die Filter ein, oder senden Sie eine vollständige Aktualisierung.',
   'More: the rule as a form, with groups of conditions':
     'Mehr: die Regel als Formular, mit Gruppen von Bedingungen',
   'Most frequent values:': 'Häufigste Werte:',
+  'Move {name} up': '{name} nach oben',
   NDJSON: 'NDJSON',
   Name: 'Name',
   'Name contains': 'Name enthält',
@@ -500,8 +559,10 @@ export const de: Readonly<Record<string, string>> = {
   'Name of the field {name}': 'Name des Feldes {name}',
   'Name of the new group': 'Name der neuen Gruppe',
   'Name of the passkey': 'Name des Passkeys',
+  'Name of the present view': 'Name der jetzigen Ansicht',
   'Name, identifier or a value': 'Name, Kennung oder ein Wert',
   'Names for shoppers': 'Namen für Käufer',
+  'Narrow by': 'Eingrenzen nach',
   Navigation: 'Navigation',
   'Nearest, and what it lacks:': 'Am nächsten, und was fehlt:',
   'Neither of them lists the other one.': 'Keines führt das andere auf.',
@@ -531,17 +592,22 @@ export const de: Readonly<Record<string, string>> = {
   'No match': 'Kein Treffer',
   'No match yet; still loading': 'Noch kein Treffer; wird noch geladen',
   'No open invitations.': 'Keine offenen Einladungen.',
+  'No other columns': 'Keine weiteren Spalten',
   'No passkey was used. Try again, or ask an owner.':
     'Es wurde kein Passkey verwendet. Versuchen Sie es erneut oder fragen Sie einen Inhaber.',
   'No product changes.': 'Kein Produkt ändert sich.',
+  'No product has all of these': 'Kein Produkt hat all das',
   'No product has these words': 'Kein Produkt hat diese Wörter',
   'No product with this identifier or category': 'Kein Produkt mit dieser Kennung oder Kategorie',
   'No products yet': 'Noch keine Produkte',
   'No project yet': 'Noch kein Projekt',
-  'No relation has this product on either side. <link>Relations</link>':
-    'Keine Beziehung hat dieses Produkt auf einer ihrer Seiten. <link>Beziehungen</link>',
+  'No relation has them as results.': 'Keine Beziehung hat sie als Ergebnisse.',
+  'No relation leads from this product to another one, or to it.':
+    'Keine Beziehung führt von diesem Produkt zu einem anderen oder zu ihm.',
+  'No relation leads on from here.': 'Von hier führt keine Beziehung weiter.',
   'No relation yet': 'Noch keine Beziehung',
   'No report lines about single products.': 'Keine Berichtszeilen zu einzelnen Produkten.',
+  'No request has failed or was slow.': 'Keine Anfrage ist fehlgeschlagen oder war langsam.',
   'No task with this status': 'Keine Aufgabe mit diesem Status',
   'No task yet': 'Noch keine Aufgabe',
   'No tasks yet': 'Noch keine Aufgaben',
@@ -567,6 +633,8 @@ export const de: Readonly<Record<string, string>> = {
   'Nothing has these words.': 'Nichts enthält diese Wörter.',
   'Nothing is published yet: the URL answers 404 until the first build.':
     'Noch nichts veröffentlicht: Die URL antwortet bis zur ersten Erstellung mit 404.',
+  'Nothing is sent yet: this product was changed meanwhile. Compare the values below, then send again.':
+    'Noch ist nichts gesendet: Dieses Produkt wurde inzwischen geändert. Vergleichen Sie die Werte unten, und senden Sie dann noch einmal.',
   'Nothing is stored before you import it.': 'Gespeichert wird erst, wenn Sie importieren.',
   'Nothing read yet': 'Noch nichts gelesen',
   'Nothing to suggest': 'Keine Vorschläge',
@@ -578,6 +646,7 @@ export const de: Readonly<Record<string, string>> = {
   'Objects of a bucket, of Amazon S3 or a server that speaks its protocol':
     'Objekte eines Buckets, von Amazon S3 oder einem Server mit demselben Protokoll',
   Of: 'Objekt',
+  'Of the first {count, number} of them:': 'Von den ersten {count, number}:',
   'Of {count, plural, one {# product} other {# products}}, {good} would go out and {leftOut} would be left out.':
     'Von {count, plural, one {# Produkt} other {# Produkten}} würden {good} ausgegeben und {leftOut} ausgelassen.',
   'Often bought with it': 'Oft zusammen gekauft',
@@ -586,12 +655,16 @@ export const de: Readonly<Record<string, string>> = {
     'Nur wenn der Löschschutz die Datei ablehnt: genau die Zahl, die er nennt.',
   'Only its facts changed, nothing that was sent.':
     'Nur seine Fakten änderten sich, nichts von dem, was gesendet wurde.',
+  'Only the beginning of the body is kept: put the whole one in the file body.':
+    'Nur der Anfang des Inhalts ist aufbewahrt: Legen Sie den ganzen in der Datei body ab.',
   'Only the newest file': 'Nur die neueste Datei',
   Ontology: 'Ontologie',
+  'Open its page': 'Seite öffnen',
   'Open the form': 'Formular öffnen',
   'Open the navigation': 'Navigation öffnen',
   'Open the product': 'Produkt öffnen',
   'OpenAI product feed': 'OpenAI-Produktfeed',
+  'Order of products': 'Reihenfolge der Produkte',
   'Other images': 'Weitere Bilder',
   'Other product': 'Anderes Produkt',
   'Other systems are told what happens: signed requests, in order, repeated until they are received.':
@@ -599,6 +672,7 @@ export const de: Readonly<Record<string, string>> = {
   'Other upload keys for this attribute, comma-separated':
     'Weitere Schlüssel für dieses Attribut, durch Komma getrennt',
   'Otherwise only those of the sources in the file.': 'Sonst nur die der Quellen in der Datei.',
+  'Over time': 'Im Zeitverlauf',
   Overview: 'Übersicht',
   'Packed with gzip': 'Mit gzip gepackt',
   'Page not found': 'Seite nicht gefunden',
@@ -624,8 +698,9 @@ export const de: Readonly<Record<string, string>> = {
   'Product id': 'Produkt-ID',
   Products: 'Produkte',
   'Products found': 'Gefundene Produkte',
+  'Products of the last large change may be missing.': 'Produkte der letzten großen Änderung können fehlen.',
   'Products of the same group are not results.': 'Produkte derselben Gruppe sind keine Ergebnisse.',
-  'Products over the day, at last {products}': 'Produkte im Tagesverlauf, zuletzt {products}',
+  'Products over time, at last {products}': 'Produkte im Zeitverlauf, zuletzt {products}',
   'Products that are not valid': 'Ungültige Produkte',
   'Products that go out': 'Ausgegebene Produkte',
   'Products with a fact of {name}': 'Produkte mit einem Fakt von {name}',
@@ -651,12 +726,14 @@ export const de: Readonly<Record<string, string>> = {
     'Lesen Sie die Quelle, um hier ihre Spalten und ersten Zeilen zu sehen.',
   'Read the source, or a file to try, to choose columns.':
     'Lesen Sie die Quelle oder eine Probedatei, um Spalten auszuwählen.',
+  'Reading the attributes …': 'Attribute werden gelesen …',
   'Reasons for the suggestion': 'Gründe für den Vorschlag',
   'Recently deleted': 'Kürzlich gelöscht',
   Region: 'Region',
   'Rejected rows': 'Abgelehnte Zeilen',
   Relata: 'Relata',
   'Related products': 'Verknüpfte Produkte',
+  'Related products as a picture': 'Verknüpfte Produkte als Bild',
   Relation: 'Beziehung',
   'Relation build': 'Aufbau einer Beziehung',
   Relations: 'Beziehungen',
@@ -677,14 +754,22 @@ export const de: Readonly<Record<string, string>> = {
   'Remove this name': 'Diesen Namen entfernen',
   'Remove this relation': 'Diese Beziehung entfernen',
   'Remove this sort': 'Diese Sortierung entfernen',
+  'Remove this value': 'Diesen Wert entfernen',
   'Remove {key}': '{key} entfernen',
   'Remove {name}': '{name} entfernen',
+  'Remove {words}': '{words} entfernen',
   'Repeated element': 'Wiederholtes Element',
   'Replace all links': 'Alle Verknüpfungen ersetzen',
   'Replace the relations': 'Beziehungen ersetzen',
   Report: 'Bericht',
   'Report of the last build': 'Bericht der letzten Erstellung',
+  Reprocess: 'Neu verarbeiten',
+  'Reprocess all products found …': 'Alle gefundenen Produkte neu verarbeiten …',
+  'Reprocess products': 'Produkte neu verarbeiten',
+  'Reprocess {count, plural, one {# chosen product} other {# chosen products}} …':
+    '{count, plural, one {# gewähltes Produkt} other {# gewählte Produkte}} neu verarbeiten …',
   Request: 'Anfrage',
+  'Request id': 'Kennung der Anfrage',
   'Request {requestId}': 'Anfrage {requestId}',
   'Requested product': 'Angefragtes Produkt',
   Requests: 'Anfragen',
@@ -692,6 +777,7 @@ export const de: Readonly<Record<string, string>> = {
   'Requests for its id then return nothing. The id is never used again. To disable it for a while, switch it off instead.':
     'Anfragen nach ihrer ID liefern dann nichts. Die ID wird nie wieder verwendet. Um sie eine Zeit lang abzuschalten, schalten Sie sie stattdessen aus.',
   'Requests of {name}: {words}': 'Anfragen von {name}: {words}',
+  'Requests to show': 'Gezeigte Anfragen',
   'Requests with it will be refused from now on. It was last used {when}.':
     'Anfragen mit diesem Schlüssel werden ab sofort abgelehnt. Zuletzt verwendet: {when}.',
   'Required parts': 'Erforderliche Teile',
@@ -724,13 +810,16 @@ export const de: Readonly<Record<string, string>> = {
   Saturday: 'Samstag',
   Save: 'Speichern',
   'Save the roles': 'Rollen speichern',
+  'Saved views': 'Gespeicherte Ansichten',
   Scanned: 'Durchsucht',
   Schedule: 'Zeitplan',
   'Schedule (cron)': 'Zeitplan (Cron)',
+  Search: 'Suche',
   'Searching …': 'Wird gesucht …',
   'Seconds between two builds': 'Sekunden zwischen zwei Erstellungen',
   'Seconds between two calls': 'Sekunden zwischen zwei Aufrufen',
   'Secret access key': 'Geheimer Zugriffsschlüssel',
+  Send: 'Senden',
   'Send a test event': 'Testereignis senden',
   'Send again': 'Erneut senden',
   'Send the first products': 'Die ersten Produkte senden',
@@ -744,7 +833,11 @@ export const de: Readonly<Record<string, string>> = {
   'Separator of targets': 'Trennzeichen der Ziele',
   Server: 'Server',
   Sessions: 'Sitzungen',
+  'Set RELATA_URL and RELATA_API_KEY; the key of the request is not kept.':
+    'Setzen Sie RELATA_URL und RELATA_API_KEY; der Schlüssel der Anfrage wird nicht aufbewahrt.',
   Settings: 'Einstellungen',
+  'Shares and counts are of the first {count, number} products found.':
+    'Anteile und Anzahlen gelten für die ersten {count, number} gefundenen Produkte.',
   Sheet: 'Blatt',
   'Shop connector': 'Shop-Konnektor',
   'Shopify CSV': 'Shopify-CSV',
@@ -753,12 +846,14 @@ export const de: Readonly<Record<string, string>> = {
     '{count, plural, one {# Feld} other {Alle # Felder}} anzeigen',
   'Show all {count, plural, one {# row} other {# rows}}':
     '{count, plural, one {# Zeile} other {Alle # Zeilen}} anzeigen',
+  'Show all {count}': 'Alle {count} zeigen',
   'Show its targets': 'Ziele anzeigen',
   'Show more': 'Mehr anzeigen',
   'Show next': 'Nächste anzeigen',
   'Show older ones': 'Ältere anzeigen',
   'Show previous': 'Vorherige anzeigen',
   'Show what was dismissed': 'Verworfenes zeigen',
+  'Shown with this product.': 'Sie werden bei diesem Produkt gezeigt.',
   'Sign in': 'Anmelden',
   'Sign in again': 'Erneut anmelden',
   'Sign in if you have used it. Otherwise ask an owner to invite you again.':
@@ -777,6 +872,7 @@ export const de: Readonly<Record<string, string>> = {
   'Signs for another hour': 'Signiert noch eine Stunde',
   Size: 'Größe',
   'Skip to the content': 'Zum Inhalt springen',
+  Slow: 'Langsam',
   'So far it relates every product to every other one. Add a condition or a match.':
     'Bisher verbindet sie jedes Produkt mit jedem anderen. Fügen Sie eine Bedingung oder Übereinstimmung hinzu.',
   'Somebody else has changed the ontology meanwhile. It was reloaded: check it and save again.':
@@ -826,8 +922,16 @@ export const de: Readonly<Record<string, string>> = {
   'The URL of the {of}': 'Die URL {of, select, webhook {des Webhooks} other {des Kanals}}',
   'The attribute for the brand of related products.': 'Das Attribut für die Marke verknüpfter Produkte.',
   'The beginning of the file': 'Der Anfang der Datei',
+  'The body is not kept: put it in the file body.':
+    'Der Inhalt ist nicht aufbewahrt: Legen Sie ihn in der Datei body ab.',
+  'The body of the request': 'Der Inhalt der Anfrage',
   'The build has started': 'Die Erstellung ist gestartet',
+  'The builds': 'Die Erstellungen',
+  'The channel': 'Der Kanal',
+  'The channels': 'Die Kanäle',
+  'The deliveries': 'Die Zustellungen',
   'The deliveries show what came of it.': 'Die Zustellungen zeigen, was daraus wurde.',
+  'The endpoints': 'Die Endpunkte',
   'The event is sent again': 'Das Ereignis wird erneut gesendet',
   'The example products are in': 'Die Beispielprodukte sind da',
   'The file has none. Products can be grouped by attributes too.':
@@ -837,6 +941,7 @@ export const de: Readonly<Record<string, string>> = {
     'Die Datei ist kein Export von Beziehungen: Sie hat keine Liste "relations".',
   'The filter takes none of the first {count, plural, one {# product} other {# products}}.':
     'Der Filter nimmt {count, plural, one {das erste Produkt nicht} other {keines der ersten # Produkte}}.',
+  'The filters find no product.': 'Die Filter finden kein Produkt.',
   'The first full update creates them from its keys. Numbers with one unit become numeric automatically.':
     'Die erste vollständige Aktualisierung erstellt sie aus ihren Schlüsseln. Zahlen mit einer Einheit werden von selbst numerisch.',
   'The first rejected row ends the run': 'Die erste abgelehnte Zeile beendet den Lauf',
@@ -862,30 +967,53 @@ export const de: Readonly<Record<string, string>> = {
     'Die Zuordnung als JSON: Umformungen, Filter, Ausdrücke',
   'The most frequent {count}.': 'Die {count} häufigsten.',
   'The old value': 'Der alte Wert',
+  'The ontology': 'Die Ontologie',
   'The ontology is saved': 'Die Ontologie ist gespeichert',
+  'The other way round': 'In umgekehrter Richtung',
   'The password is changed': 'Das Passwort ist geändert',
+  'The pipeline': 'Die Pipeline',
+  'The pipelines': 'Die Pipelines',
   'The present URL stops working at once: calls to it get 404. Give callers the new one.':
     'Die jetzige URL gilt sofort nicht mehr: Aufrufe erhalten 404. Geben Sie den Aufrufern die neue.',
   'The present URL stops working at once: readers get 404. Give them the new one.':
     'Die jetzige URL gilt sofort nicht mehr: Wer sie liest, erhält 404. Geben Sie die neue weiter.',
+  'The preview of the stored relation': 'Die Vorschau der gespeicherten Beziehung',
+  'The product, as a shop reads it': 'Das Produkt, wie ein Shop es liest',
+  'The product, as it was sent and is answered': 'Das Produkt, wie es gesendet und wie es ausgegeben wird',
+  'The products': 'Die Produkte',
   'The products are in': 'Die Produkte sind da',
+  'The products of the commit': 'Die Produkte der Übernahme',
+  'The project': 'Das Projekt',
+  'The relation': 'Die Beziehung',
+  'The relations': 'Die Beziehungen',
+  'The request as curl': 'Die Anfrage als curl',
   'The run has started': 'Der Lauf ist gestartet',
+  'The runs': 'Die Läufe',
   'The same for every product': 'Für jedes Produkt gleich',
+  'The same in every relation': 'Dasselbe in jeder Beziehung',
   'The same of another brand': 'Dasselbe von einer anderen Marke',
+  'The search is being made ready …': 'Die Suche wird vorbereitet …',
   'The search is not ready. Type the identifier': 'Die Suche ist nicht bereit. Geben Sie die Kennung ein',
   'The service may be away, or it may just have been updated.':
     'Der Dienst ist vielleicht nicht erreichbar oder wurde gerade aktualisiert.',
   'The settings are saved': 'Die Einstellungen sind gespeichert',
   'The signing secret': 'Das Signaturgeheimnis',
   'The source has changed since it was read.': 'Die Quelle hat sich geändert, seit sie gelesen wurde.',
+  'The suggestion is dismissed': 'Der Vorschlag ist verworfen',
+  'The suggestions': 'Die Vorschläge',
+  'The task': 'Die Aufgabe',
   'The task was cancelled; nothing was changed': 'Die Aufgabe wurde abgebrochen; nichts wurde geändert',
+  'The tasks': 'Die Aufgaben',
   'The uploaded products replace the catalog at once.':
     'Die hochgeladenen Produkte ersetzen den Katalog auf einmal.',
   'The value of “{name}”': 'Der Wert von „{name}“',
+  'The way so far': 'Der bisherige Weg',
   'The {made} of row {number}': '{made, select, list {Die Liste} other {Das Produkt}} der Zeile {number}',
   'The {of} has a new URL': '{of, select, webhook {Der Webhook} other {Der Kanal}} hat eine neue URL',
   'The {what} is saved':
     '{what, select, relation {Die Beziehung} pipeline {Die Pipeline} other {Der Kanal}} ist gespeichert',
+  'Their values are read by the present ontology once more. Nothing that was sent changes; the report names each value that makes no fact.':
+    'Ihre Werte werden noch einmal mit der jetzigen Ontologie gelesen. Nichts Gesendetes ändert sich; der Bericht nennt jeden Wert, der keinen Fakt ergibt.',
   Theirs: 'Die andere Fassung',
   'There is no commit or deletion that can be undone.':
     'Es gibt keine Übernahme oder Löschung, die sich rückgängig machen lässt.',
@@ -895,8 +1023,12 @@ export const de: Readonly<Record<string, string>> = {
     'Das sind die Zahlen {count, plural, one {der ersten Zeile} other {der ersten # Zeilen}}. Der Import liest die ganze Datei.',
   'These conditions stand in groups. The form below shows and changes them.':
     'Diese Bedingungen stehen in Gruppen. Das Formular weiter unten zeigt und ändert sie.',
+  'These products have no attribute in common that would narrow them.':
+    'Diese Produkte haben kein gemeinsames Attribut, das sie eingrenzt.',
   'They are signed out everywhere at once. What they created stays.':
     'Der Benutzer wird sofort überall abgemeldet. Was er erstellt hat, bleibt erhalten.',
+  'They disappear from lookups, search and relations at once. Undo brings them back until the next commit.':
+    'Sie verschwinden sofort aus Abfragen, Suche und Beziehungen. Bis zur nächsten Übernahme lässt sich das rückgängig machen.',
   'They go out as': 'Ausgegeben als',
   'This address does not exist': 'Diese Adresse gibt es nicht',
   'This device has a passkey here already.': 'Dieses Gerät hat hier schon einen Passkey.',
@@ -909,25 +1041,41 @@ export const de: Readonly<Record<string, string>> = {
   'This key is unknown or has expired, or its access is not “manage”.':
     'Dieser Schlüssel ist unbekannt oder abgelaufen, oder sein Zugriff ist nicht „Verwalten“.',
   'This may be a {format} file: {reason}.': 'Dies ist vielleicht eine Datei im Format {format}: {reason}.',
+  'This must not hold: {conditions}': 'Das darf nicht gelten: {conditions}',
   'This owner link has ended: it was used, or it is older than an hour.':
     'Dieser Inhaber-Link gilt nicht mehr: Er wurde verwendet oder ist älter als eine Stunde.',
+  'This page as a call': 'Diese Seite als Aufruf',
   'This page cannot be shown': 'Diese Seite kann nicht angezeigt werden',
+  'This page shows nothing that is stored yet.': 'Diese Seite zeigt noch nichts, was gespeichert ist.',
+  'This product is shown with them, not they with it.':
+    'Dieses Produkt wird bei ihnen gezeigt, sie aber nicht bei ihm.',
+  'This product may be a result, but it matches no other product.':
+    'Dieses Produkt kann ein Ergebnis sein, passt aber zu keinem anderen Produkt.',
+  'This product may have results, but no other product matches it.':
+    'Dieses Produkt kann Ergebnisse haben, aber kein anderes Produkt passt dazu.',
+  'This product meets the conditions of neither side:':
+    'Dieses Produkt erfüllt die Bedingungen keiner Seite:',
   'This project has no relation yet. <link>Create one</link> first.':
     'Dieses Projekt hat noch keine Beziehung. <link>Erstellen Sie zuerst eine.</link>',
   'This project has no relations yet.': 'Dieses Projekt hat noch keine Beziehungen.',
+  'This project has no relations yet. <relations>Make one</relations>, or see what the data <suggestions>suggests</suggestions>.':
+    'Dieses Projekt hat noch keine Beziehungen. <relations>Legen Sie eine an</relations>, oder sehen Sie, was die Daten <suggestions>vorschlagen</suggestions>.',
   'This relation is misconfigured and returns nothing.': 'Diese Beziehung ist fehlerhaft und liefert nichts.',
   'This {what} is not saved: it was changed meanwhile. Compare both versions first.':
     '{what, select, relation {Diese Beziehung} pipeline {Diese Pipeline} other {Dieser Kanal}} ist nicht gespeichert: Es gab inzwischen eine Änderung. Vergleichen Sie zuerst beide Fassungen.',
   Thursday: 'Donnerstag',
+  Time: 'Zeit',
   'Time zone': 'Zeitzone',
   To: 'Zu',
   'To be deleted: {count, plural, one {# product} other {# products}}':
     'Zu löschen: {count, plural, one {# Produkt} other {# Produkte}}',
   'To these products': 'Zu diesen Produkten',
+  'To this product': 'Zu diesem Produkt',
   Took: 'Dauer',
   'Tools > Drills': 'Werkzeug > Bohrmaschinen',
   Trigger: 'Auslöser',
   'Try again': 'Erneut versuchen',
+  'Try it again': 'Noch einmal versuchen',
   Tuesday: 'Dienstag',
   Type: 'Typ',
   'Type the name of the project': 'Geben Sie den Namen des Projekts ein',
@@ -954,12 +1102,18 @@ export const de: Readonly<Record<string, string>> = {
   Value: 'Wert',
   'Value in {unit}': 'Wert in {unit}',
   'Value of the key': 'Wert des Schlüssels',
+  'Value of {key}': 'Wert von {key}',
   'Value of {name}': 'Wert von {name}',
   Values: 'Werte',
+  'Values over time: {label}': 'Werte im Zeitverlauf: {label}',
   'Values that only one of them has': 'Werte, die nur eines von beiden hat',
   'Values that remain facts': 'Werte, die Fakten bleiben',
   Variant: 'Variante',
+  Views: 'Ansichten',
+  'Views are kept in this browser. Their links carry filters, columns and order: whoever opens one sees the same.':
+    'Ansichten bleiben in diesem Browser. Ihre Links enthalten Filter, Spalten und Reihenfolge: Wer einen öffnet, sieht dasselbe.',
   Waiting: 'Wartet',
+  'Walk from product to product': 'Von Produkt zu Produkt',
   Warnings: 'Warnungen',
   Webhook: 'Webhook',
   Wednesday: 'Mittwoch',
@@ -969,15 +1123,18 @@ export const de: Readonly<Record<string, string>> = {
   'What can be done with the endpoint': 'Mögliche Aktionen mit dem Endpunkt',
   'What can be done with {name}': 'Mögliche Aktionen mit {name}',
   'What can be undone': 'Was sich rückgängig machen lässt',
+  'What each relation says': 'Was jede Beziehung sagt',
   'What goes together': 'Was zusammengehört',
   'What is missing': 'Was fehlt',
   'What it finds': 'Was sie findet',
+  'What it gives': 'Was er liefert',
   'What it has published is deleted too, and its URL ends.':
     'Auch das Veröffentlichte wird gelöscht, und die URL gilt nicht mehr.',
   'What must match': 'Was übereinstimmen muss',
   'What the data alone shows. Nothing changes before you have looked at it.':
     'Was die Daten allein zeigen. Nichts ändert sich, bevor Sie es angesehen haben.',
   'What to do': 'Aktion',
+  'What was sent': 'Was gesendet wurde',
   'What would have to change': 'Was sich ändern müsste',
   When: 'Wann',
   'Where you are': 'Wo Sie sind',
@@ -986,6 +1143,8 @@ export const de: Readonly<Record<string, string>> = {
   'Who will use it': 'Wer ihn verwenden wird',
   'Whoever runs the service makes another one with this command:':
     'Wer den Dienst betreibt, erstellt mit diesem Befehl einen neuen:',
+  'Whole products are exported from a list without words and facets.':
+    'Ganze Produkte werden aus einer Liste ohne Suchwörter und Facetten exportiert.',
   'Why, or why not?': 'Warum, oder warum nicht?',
   'With Docker: <code>docker compose exec relata relata owner-link</code>':
     'Mit Docker: <code>docker compose exec relata relata owner-link</code>',
@@ -1000,6 +1159,7 @@ export const de: Readonly<Record<string, string>> = {
   'Works for another hour': 'Gilt noch eine Stunde',
   'Would make a fact': 'Ergäben einen Fakt',
   'Would make no fact': 'Ergäben keinen Fakt',
+  'Write the file': 'Datei schreiben',
   XML: 'XML',
   'You are invited as {email}, {role}.': 'Sie sind eingeladen als {email}, {role}.',
   'You are the first user. The owner manages everything, including other users.':
@@ -1023,6 +1183,7 @@ export const de: Readonly<Record<string, string>> = {
   'a host name or an IP address': 'ein Hostname oder eine IP-Adresse',
   'a line a product with a header line; several values of a field have commas between':
     'eine Zeile pro Produkt mit einer Kopfzeile; mehrere Werte eines Feldes sind durch Komma getrennt',
+  'a number, one space and {unit}': 'eine Zahl, ein Leerzeichen und {unit}',
   'a path with *, ? and ** for folders, as in export/*.csv; it begins with / or in the folder where the server lets the user in':
     'ein Pfad mit *, ? und ** für Ordner, wie in export/*.csv; er beginnt mit / oder in dem Ordner, in den der Server den Benutzer einlässt',
   'a product in the shape of an upload, in a JSON list or one a line; takes no mapping':
@@ -1067,6 +1228,7 @@ export const de: Readonly<Record<string, string>> = {
   and: 'und',
   'and {count, number} more': 'und {count, number} weitere',
   'and {count} more': 'und {count} weitere',
+  'and {more} more': 'und {more} weitere',
   answered: 'beantwortet',
   answers: 'aktiv',
   'any product': 'jedem Produkt',
@@ -1077,8 +1239,10 @@ export const de: Readonly<Record<string, string>> = {
   'as ?apiKey= {when}': 'als ?apiKey= {when}',
   'as deu or de, for texts in several languages; default: the language of the catalog':
     'zum Beispiel deu oder de, für Texte in mehreren Sprachen; sonst die Sprache des Katalogs',
+  'as listed; what is searched for, best first': 'wie gelistet; Gesuchtes nach Güte der Treffer',
   'as the JSON says': 'wie im JSON',
   'as {attribute}': 'als {attribute}',
+  'at least {count, number} products found': 'mindestens {count, number} Produkte gefunden',
   'become attributes by themselves': 'werden von selbst zu Attributen',
   'below RELATA_IMPORT_DIR/<projectId>/, with *, ? and ** for folders, as in **/*.csv':
     'unter RELATA_IMPORT_DIR/<projectId>/, mit *, ? und ** für Ordner, wie in **/*.csv',
@@ -1130,6 +1294,8 @@ export const de: Readonly<Record<string, string>> = {
     'erste Zeile, die die Namen der Spalten enthalten kann; sonst die erste, die kein Titel ist; 0: keine, die Spalten heißen dann Column 1, …',
   'for {host}, {used}': 'für {host}, {used}',
   'found by itself': 'wird erkannt',
+  'from this product': 'von diesem Produkt',
+  'from {low}': 'ab {low}',
   'goes out': 'wird ausgegeben',
   group: 'Gruppe',
   'grows by itself': 'wächst von selbst',
@@ -1143,6 +1309,9 @@ export const de: Readonly<Record<string, string>> = {
   imported: 'importiert',
   'imported {count, plural, one {# relation} other {# relations}}':
     '{count, plural, one {# Beziehung} other {# Beziehungen}} importiert',
+  'in 30 days': 'in 30 Tagen',
+  'in 7 days': 'in 7 Tagen',
+  'in a day': 'an einem Tag',
   'in parts': 'in Teilen',
   'in place of a password, in the form of PEM or OpenSSH. Answers show *** in its place; ***, sent back, keeps it as long as host and port stay':
     'anstelle eines Passworts, als PEM oder im Format von OpenSSH. Antworten zeigen stattdessen ***; wird *** zurückgesendet, bleibt der Wert erhalten, solange Host und Port gleich bleiben',
@@ -1176,6 +1345,7 @@ export const de: Readonly<Record<string, string>> = {
   'low, high': 'von, bis',
   'manage: everything its scope allows': 'Verwalten: alles, was sein Geltungsbereich erlaubt',
   misconfigured: 'fehlerhaft',
+  missing: 'fehlt',
   'must be a whole number': 'muss eine ganze Zahl sein',
   'must be at least {least}': 'muss mindestens {least} sein',
   'must be at most {most}': 'darf höchstens {most} sein',
@@ -1200,7 +1370,6 @@ export const de: Readonly<Record<string, string>> = {
   'not ({conditions})': 'nicht ({conditions})',
   'not packed': 'nicht gepackt',
   'not this': 'dies nicht',
-  'not: {conditions}': 'nicht: {conditions}',
   nothing: 'nichts',
   'nothing new': 'nichts Neues',
   'nowhere else': 'nirgendwo sonst',
@@ -1268,13 +1437,17 @@ export const de: Readonly<Record<string, string>> = {
   'the header': 'Header',
   'the oldest first': 'die ältesten zuerst',
   'the ontology does not know this key': 'die Ontologie kennt diesen Schlüssel nicht',
+  'the table with its columns, as CSV': 'die Tabelle mit ihren Spalten, als CSV',
   'the whole account': 'das ganze Konto',
   'this session': 'diese Sitzung',
+  'to this product': 'zu diesem Produkt',
+  'true or false': 'true oder false',
   unchanged: 'unverändert',
   unknown: 'unbekannt',
   'unknown address': 'unbekannte Adresse',
   'unknown browser': 'unbekannter Browser',
   untyped: 'ohne Typ',
+  'up to {high}': 'bis {high}',
   'url rotated': 'URL erneuert',
   user: 'Benutzer',
   viewer: 'Betrachter',
@@ -1285,12 +1458,14 @@ export const de: Readonly<Record<string, string>> = {
     'womit Schlüssel beginnen, zum Beispiel feeds/google; nichts, wenn leer',
   'which file to take out of a zip archive with several: a pattern with *, ? and **':
     'welche Datei aus einem ZIP-Archiv mit mehreren genommen wird: ein Muster mit *, ? und **',
+  'whole products, as an upload takes them (NDJSON)': 'ganze Produkte, wie ein Upload sie nimmt (NDJSON)',
   'with nothing to match': 'ohne Übereinstimmung',
   'write: also updates and tasks': 'Schreiben: auch Aktualisierungen und Aufgaben',
   'yes or no': 'ja oder nein',
   '{access, select, read {read} write {write} other {manage}}':
     '{access, select, read {lesen} write {schreiben} other {verwalten}}',
-  '{attribute} is there': '{attribute} ist vorhanden',
+  '{attribute}, at least': '{attribute}, mindestens',
+  '{attribute}, at most': '{attribute}, höchstens',
   '{before}, then {next}': '{before}, dann {next}',
   '{broken} misconfigured': '{broken} fehlerhaft',
   '{browser} on {system}': '{browser} unter {system}',
@@ -1298,37 +1473,58 @@ export const de: Readonly<Record<string, string>> = {
   '{commits, plural, one {The last commit or deletion is undone:} other {The last # commits and deletions are undone, the last one first:}}':
     '{commits, plural, one {Die letzte Übernahme oder Löschung wird rückgängig gemacht:} other {Die letzten # Übernahmen und Löschungen werden rückgängig gemacht, die letzte zuerst:}}',
   '{count, number} changed': '{count, number} geändert',
+  '{count, number} columns are as many as fit.': 'Mehr als {count, number} Spalten passen nicht.',
   '{count, number} created': '{count, number} erstellt',
   '{count, number} deleted': '{count, number} gelöscht',
   '{count, plural, one {# attribute} other {# attributes}}':
     '{count, plural, one {# Attribut} other {# Attribute}}',
   '{count, plural, one {# byte} other {# bytes}}': '{count, plural, one {# Byte} other {# Bytes}}',
+  '{count, plural, one {# is a result of other products} other {# are results of other products}}':
+    '{count, plural, one {# ist ein Ergebnis anderer Produkte} other {# sind Ergebnisse anderer Produkte}}',
   '{count, plural, one {# key} other {# keys}} without an attribute':
     '{count, plural, one {# Schlüssel} other {# Schlüssel}} ohne Attribut',
   '{count, plural, one {# leads} other {# lead}} to nothing':
     '{count, plural, one {# führt} other {# führen}} zu nichts',
+  '{count, plural, one {# more variant} other {# more variants}}':
+    '{count, plural, one {# weitere Variante} other {# weitere Varianten}}',
   '{count, plural, one {# of these products was changed since. That change is overwritten and listed in the report.} other {# of these products were changed since. Those changes are overwritten and listed in the report.}}':
     '{count, plural, one {# dieser Produkte wurde seither geändert. Diese Änderung wird überschrieben und im Bericht genannt.} other {# dieser Produkte wurden seither geändert. Diese Änderungen werden überschrieben und im Bericht genannt.}}',
   '{count, plural, one {# product comes back} other {# products come back}}':
     '{count, plural, one {# Produkt kommt zurück} other {# Produkte kommen zurück}}',
+  '{count, plural, one {# product exported} other {# products exported}}':
+    '{count, plural, one {# Produkt exportiert} other {# Produkte exportiert}}',
+  '{count, plural, one {# product found} other {# products found}}':
+    '{count, plural, one {# Produkt gefunden} other {# Produkte gefunden}}',
   '{count, plural, one {# product has} other {# products have}} {isMost, select, yes {{results} results or more} other {{results, plural, one {# result} other {# results}}}}':
     '{count, plural, one {# Produkt hat} other {# Produkte haben}} {isMost, select, yes {{results} oder mehr Ergebnisse} other {{results, plural, one {# Ergebnis} other {# Ergebnisse}}}}',
   '{count, plural, one {# product is again as it was} other {# products are again as they were}}':
     '{count, plural, one {# Produkt wird wieder, wie es war} other {# Produkte werden wieder, wie sie waren}}',
+  '{count, plural, one {# product is back} other {# products are back}}':
+    '{count, plural, one {# Produkt ist wieder da} other {# Produkte sind wieder da}}',
+  '{count, plural, one {# product is deleted:} other {# products are deleted:}}':
+    '{count, plural, one {# Produkt wird gelöscht:} other {# Produkte werden gelöscht:}}',
+  '{count, plural, one {# product is deleted} other {# products are deleted}}':
+    '{count, plural, one {# Produkt ist gelöscht} other {# Produkte sind gelöscht}}',
+  '{count, plural, one {# product is read again:} other {# products are read again:}}':
+    '{count, plural, one {# Produkt wird neu gelesen:} other {# Produkte werden neu gelesen:}}',
   '{count, plural, one {# product is removed} other {# products are removed}}':
     '{count, plural, one {# Produkt wird entfernt} other {# Produkte werden entfernt}}',
   '{count, plural, one {# product lacks} other {# products lack}} it: {message}':
     '{count, plural, one {# Produkt hat es} other {# Produkte haben es}} nicht: {message}',
+  '{count, plural, one {# product written} other {# products written}}':
+    '{count, plural, one {# Produkt geschrieben} other {# Produkte geschrieben}}',
   '{count, plural, one {# product} other {# products}}':
     '{count, plural, one {# Produkt} other {# Produkte}}',
   '{count, plural, one {# product} other {# products}} left out':
     '{count, plural, one {# Produkt} other {# Produkte}} ausgelassen',
-  '{count, plural, one {# product} other {# products}}; in a day {created} created, {changed} changed, {deleted} deleted':
-    '{count, plural, one {# Produkt} other {# Produkte}}; an einem Tag {created} erstellt, {changed} geändert, {deleted} gelöscht',
+  '{count, plural, one {# product} other {# products}}; {span} {created} created, {changed} changed, {deleted} deleted':
+    '{count, plural, one {# Produkt} other {# Produkte}}; {span} {created} erstellt, {changed} geändert, {deleted} gelöscht',
+  '{count, plural, one {# relation finds} other {# relations find}} nothing for this product':
+    '{count, plural, one {# Beziehung findet} other {# Beziehungen finden}} nichts zu diesem Produkt',
   '{count, plural, one {# relation} other {# relations}} not looked at: still being built, or more than {most}.':
     '{count, plural, one {# Beziehung} other {# Beziehungen}} nicht betrachtet: noch im Aufbau oder mehr als {most}.',
-  '{count, plural, one {# request} other {# requests}} in a day, {share} failed or over their limit':
-    '{count, plural, one {# Anfrage} other {# Anfragen}} an einem Tag, {share} fehlgeschlagen oder über dem Limit',
+  '{count, plural, one {# request} other {# requests}} {span}, {share} failed or over their limit':
+    '{count, plural, one {# Anfrage} other {# Anfragen}} {span}, {share} fehlgeschlagen oder über dem Limit',
   '{count, plural, one {# row makes} other {# rows make}} no product and would be left out. {examples}':
     '{count, plural, one {# Zeile ergibt} other {# Zeilen ergeben}} kein Produkt und {count, plural, one {bliebe} other {blieben}} weg. {examples}',
   '{count, plural, one {# row} other {# rows}}': '{count, plural, one {# Zeile} other {# Zeilen}}',
@@ -1336,6 +1532,8 @@ export const de: Readonly<Record<string, string>> = {
     '{count, plural, one {# Bedingung fehlt} other {# Bedingungen fehlen}}',
   '{count, plural, one {# value} other {# values}} to look at.':
     '{count, plural, one {# Wert} other {# Werte}} anzusehen.',
+  '{count, plural, one {# variant} other {# variants}}':
+    '{count, plural, one {# Variante} other {# Varianten}}',
   '{count, plural, one {The last commit or deletion is kept and can be undone.} other {The last # commits and deletions are kept and can be undone.}}':
     '{count, plural, one {Die letzte Übernahme oder Löschung wird aufbewahrt und lässt sich rückgängig machen.} other {Die letzten # Übernahmen und Löschungen werden aufbewahrt und lassen sich rückgängig machen.}}',
   '{count, plural, one {The last commit or deletion is kept} other {The last # commits and deletions are kept}} for {days, plural, one {# day} other {# days}} and can be undone.':
@@ -1348,7 +1546,6 @@ export const de: Readonly<Record<string, string>> = {
   '{count, plural, one {product} other {products}}': '{count, plural, one {Produkt} other {Produkte}}',
   '{count, plural, one {task} other {tasks}}': '{count, plural, one {Aufgabe} other {Aufgaben}}',
   '{count} a minute': '{count} pro Minute',
-  '{count} by {name}': '{count} durch {name}',
   '{count} of {all}': '{count} von {all}',
   '{count} of {all} looked at': '{count} von {all} betrachtet',
   '{created} made, {changed} changed, {deleted} deleted':
@@ -1365,23 +1562,28 @@ export const de: Readonly<Record<string, string>> = {
   '{hasMatch, select, yes {For {source}, show {target} whose {match}, {order}.} other {For {source}, show {target} {match}, {order}.}}':
     '{hasMatch, select, yes {Zeige zu {source} {target}, deren {match}, {order}.} other {Zeige zu {source} {target} {match}, {order}.}}',
   '{hours} at minute {minute}': '{hours} in Minute {minute}',
-  '{identifier} and {others}': '{identifier} und {others}',
   '{identifier} is back': '{identifier} ist wieder da',
+  '{identifier} is changed': '{identifier} ist geändert',
   '{identifier} is deleted': '{identifier} ist gelöscht',
   '{identifier}: share of the products': '{identifier}: Anteil der Produkte',
-  '{identifier}: {needs}. It has {has}.': '{identifier}: {needs}. Jetzt: {has}.',
+  '{identifier}: {needs}; it has no value.': '{identifier}: {needs}; es hat keinen Wert.',
+  '{identifier}: {needs}; it is {has}.': '{identifier}: {needs}; es ist {has}.',
   '{key} in bucket {bucket}': '{key} im Bucket {bucket}',
   '{locale} · id {id}': '{locale} · ID {id}',
+  '{low} to {high}': '{low} bis {high}',
   '{missing} not extracted': '{missing} nicht erkannt',
   '{mode, select, full {full} incremental {incremental} partial {partial} delete {delete} other {links}}':
     '{mode, select, full {vollständig} incremental {inkrementell} partial {teilweise} delete {löschen} other {Verknüpfungen}}',
   '{moment} ({ago})': '{moment} ({ago})',
   '{moment} ({ago}) by {task}': '{moment} ({ago}) durch {task}',
   '{more} more': '{more} weitere',
+  '{name} (API key)': '{name} (API-Schlüssel)',
   '{name} (this project)': '{name} (dieses Projekt)',
   '{name} ({email}), {role} of {account}': '{name} ({email}), {role} von {account}',
   '{name} is deleted': '{name} ist gelöscht',
   '{name} is restored': '{name} ist wiederhergestellt',
+  '{name}, largest first': '{name}, absteigend',
+  '{name}, smallest first': '{name}, aufsteigend',
   '{noun, select, run {Run} other {Build}}': '{noun, select, run {Lauf} other {Erstellung}}',
   '{pairs, plural, one {# pair} other {# pairs}} of {sources, plural, one {# source} other {# sources}} {pairs, plural, one {is} other {are}} listed, with products that are not there yet.':
     '{pairs, plural, one {# Paar} other {# Paare}} von {sources, plural, one {# Quelle} other {# Quellen}} {pairs, plural, one {ist} other {sind}} aufgeführt, mit Produkten, die es noch nicht gibt.',
@@ -1411,6 +1613,9 @@ export const de: Readonly<Record<string, string>> = {
     '{share} von {count} Produkten in {category} hätten Ergebnisse, im Mittel je {each}.',
   '{share} of {values} values fit, on {products, plural, one {# product} other {# products}}.':
     '{share} von {values} Werten passen, bei {products, plural, one {# Produkt} other {# Produkten}}.',
+  '{size} that cannot be shown.': '{size}, die nicht gezeigt werden können.',
+  '{size}; values that look like secrets are masked.':
+    '{size}; Werte, die wie Geheimnisse aussehen, sind verdeckt.',
   '{status} in {ms, number} ms': '{status} in {ms, number} ms',
   '{target} for {source}': '{target} zu {source}',
   '{type, select, user {user} key {key} other {command}}':
@@ -1421,6 +1626,16 @@ export const de: Readonly<Record<string, string>> = {
   '{what, select, relation {Relation} pipeline {Pipeline} other {Channel}}':
     '{what, select, relation {Beziehung} pipeline {Pipeline} other {Kanal}}',
   '{what} where {conditions}': '{what} ({conditions})',
+  '{what} would have to be at least {value}': '{what} müsste mindestens {value} sein',
+  '{what} would have to be at most {value}': '{what} müsste höchstens {value} sein',
+  '{what} would have to be between {value}': '{what} müsste zwischen {value} liegen',
+  '{what} would have to be less than {value}': '{what} müsste kleiner als {value} sein',
+  '{what} would have to be more than {value}': '{what} müsste größer als {value} sein',
+  '{what} would have to be one of {value}': '{what} müsste eines von {value} sein',
+  '{what} would have to be other than {value}': '{what} müsste anders als {value} sein',
+  '{what} would have to be {value}': '{what} müsste {value} sein',
+  '{what} would have to contain {value}': '{what} müsste {value} enthalten',
+  '{what} would need a value': '{what} bräuchte einen Wert',
   '{what}, {ago}, by {who}: {counts}': '{what}, {ago}, von {who}: {counts}',
   '“{name}” is a pipeline now: send the next file there.':
     '„{name}“ ist jetzt eine Pipeline: Senden Sie die nächste Datei dorthin.',

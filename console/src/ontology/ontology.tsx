@@ -18,6 +18,7 @@ import { formatCount, formatPercent, formatType } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo, useFilters } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
+import { undoOntology } from '../state/undo-ontology.ts';
 import { AttributeDialog } from './attribute-dialog.tsx';
 import { type Coverage, countProblems, useCoverage } from './coverage.ts';
 import { UnknownKeys } from './unknown-keys.tsx';
@@ -62,15 +63,24 @@ function useSave({ value, etag }: Tagged<Ontology>) {
       );
     }
     await queries.invalidateQueries({ queryKey: ['ontology', project.id] });
-    tell.good(
+    const undo = await undoOntology(relata, project.id, value);
+    tell.undoable(
       t('The ontology is saved'),
+      async () => {
+        await undo();
+        await queries.invalidateQueries({ queryKey: ['ontology', project.id] });
+        recount();
+      },
       t('Answers show it at once; a task reports values without a fact.'),
     );
-    // Nobody waits for this: the coverage is counted anew when the facts are.
+    recount();
+  };
+  // Nobody waits for this: the coverage is counted anew when the facts are.
+  function recount(): void {
     void untilDone(relata, project.id)
       .catch(() => undefined)
       .then(() => queries.invalidateQueries({ queryKey: ['coverage', project.id] }));
-  };
+  }
 }
 
 /** The products follow by a task that is listed before the change is answered. Source: docs/interface.md §11.5. */

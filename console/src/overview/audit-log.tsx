@@ -3,6 +3,7 @@ import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
 import { Ago } from '../parts/show.tsx';
+import { TableBox } from '../parts/table-box.tsx';
 import { nameAction, nameActor } from '../rules/audit.ts';
 import { useProjects } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
@@ -32,8 +33,7 @@ export function AuditLog() {
         {({ pages }) => (
           <Card isBare>
             {pages[0]?.items.length === 0 && <Empty icon="log" title={t('No changes yet')} />}
-            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls on a phone, and has no link that takes the keyboard there */}
-            <section className="table-box" tabIndex={0} aria-label={t('Changes')}>
+            <TableBox label={t('Changes')}>
               <table className="table">
                 <thead>
                   <tr>
@@ -62,7 +62,7 @@ export function AuditLog() {
                     ))}
                 </tbody>
               </table>
-            </section>
+            </TableBox>
             {log.hasNextPage && (
               <div className="grid-foot">
                 <Button busy={log.isFetchingNextPage} onClick={() => void log.fetchNextPage()}>

@@ -22,7 +22,7 @@ export function AppShell({ children }: { children: ReactNode }) {
   const find = useCallback(() => setFinding(true), []);
   const main = useRef<HTMLElement>(null);
   useEffect(() => (main.current ? keepFocus(main.current) : undefined), []);
-  useSlash();
+  useSlash(find);
   return (
     <>
       <button type="button" className="skip" onClick={() => document.getElementById('main')?.focus()}>
@@ -59,21 +59,21 @@ export function AppShell({ children }: { children: ReactNode }) {
   );
 }
 
-/** `/` goes to the search of the view, wherever nothing is typed. */
-function useSlash(): void {
+/** `/` goes to the search of the view, wherever nothing is typed; where a view has none, to that of everything. */
+function useSlash(find: () => void): void {
   useEffect(() => {
     const search = (event: KeyboardEvent) => {
       const { target, key, ctrlKey, metaKey, altKey } = event;
       const isTyping = target instanceof Element && target.closest('input, textarea, select, [role=dialog]');
       if (key !== '/' || ctrlKey || metaKey || altKey || isTyping) return;
-      const field = document.querySelector<HTMLInputElement>('#main [type=search]');
-      if (field === null) return;
       event.preventDefault();
-      field.select();
+      const field = document.querySelector<HTMLInputElement>('#main [type=search]');
+      if (field === null) find();
+      else field.select();
     };
     addEventListener('keydown', search);
     return () => removeEventListener('keydown', search);
-  }, []);
+  }, [find]);
 }
 
 function Brand() {

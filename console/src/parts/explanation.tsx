@@ -1,4 +1,5 @@
 import type { RelationExplanation } from '@relata/client';
+import type { ReactNode } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { sayComparison } from '../rules/filters.ts';
@@ -60,18 +61,30 @@ function Lacks({ lacks }: { lacks: readonly Lack[] }) {
     <div>
       <h3>{t('What would have to change')}</h3>
       <ul className="stack small">
-        {lacks.map(({ identifier, needs, has }) => (
-          <li key={`${identifier} ${needs}`}>
-            {rich('{identifier}: {needs}. It has {has}.', {
-              identifier: <span className="mono">{identifier}</span>,
-              needs: <strong>{needs}</strong>,
-              has,
-            })}
+        {lacks.map(({ or, ...lack }) => (
+          <li key={`${lack.identifier} ${lack.needs}`}>
+            {sayLack(lack)}
+            {or && (
+              <div>
+                {t('or')} {sayLack(or)}
+              </div>
+            )}
           </li>
         ))}
       </ul>
     </div>
   );
+}
+
+function sayLack({ identifier, needs, has }: Lack): ReactNode {
+  const words = {
+    identifier: <span className="mono">{identifier}</span>,
+    needs: <strong>{needs}</strong>,
+    has: <span>{has}</span>,
+  };
+  return has === ''
+    ? rich('{identifier}: {needs}; it has no value.', words)
+    : rich('{identifier}: {needs}; it is {has}.', words);
 }
 
 function Verdicts({ title, list }: { title: string; list: readonly Verdict[] }) {

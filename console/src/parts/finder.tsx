@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, useEffect, useId, useState } from 'react';
 import { t } from '../languages/text.ts';
+import { useFoundProducts } from '../state/found-products.ts';
 import { useProjects } from '../state/project.ts';
 import { goTo, linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
-import { useSettled } from '../state/settled.ts';
 import { Dialog } from './dialog.tsx';
 import { Icon, type IconName } from './icon.tsx';
-import { listAccountPlaces, listActions, listProjectPlaces, type Place } from './places.ts';
+import { listAccountPlaces, listActions, listProjectPlaces, listQuestions, type Place } from './places.ts';
 
 interface Found {
   readonly icon: IconName;
@@ -19,7 +19,6 @@ interface Found {
 
 const MOST = 12;
 const PRODUCTS = 6;
-const REST_MS = 200;
 
 /** Ctrl-K, or Cmd-K: goes to any project, page, relation or product by a few letters of it. */
 export function Finder({ isOpen, onOpen, onClose }: { isOpen: boolean; onOpen(): void; onClose(): void }) {
@@ -118,6 +117,7 @@ function useFound(words: string): readonly Found[] {
   const here = projects.find((one) => String(one.id) === id)?.name ?? '';
   const listed = [
     ...(id === undefined ? [] : listProjectPlaces(id).map(toFound(here))),
+    ...(id === undefined ? [] : listQuestions(id).map(toFound(here))),
     ...(id === undefined || !canChange ? [] : listActions(id).map(toFound(here))),
     ...inProject.relations,
     ...listAccountPlaces().map(toFound('')),
@@ -134,19 +134,17 @@ function useInProject(
 ): Record<'relations' | 'products', readonly Found[]> {
   const relata = useRelata();
   const projectId = Number(id);
-  const q = useSettled(words.trim(), REST_MS);
   const { data: relations = [] } = useQuery({
     queryKey: ['relations', projectId],
     queryFn: ({ signal }) => relata.relations.list(projectId, { signal }),
     enabled: id !== undefined,
   });
-  const { data: products = [] } = useQuery({
-    queryKey: ['found-products', projectId, q],
-    queryFn: async ({ signal }) =>
-      (await relata.products.findManaged(projectId, { limit: PRODUCTS, q }, { signal })).items,
-    enabled: id !== undefined && q !== '',
-    retry: false,
+  const found = useFoundProducts(projectId, {
+    words,
+    limit: PRODUCTS,
+    isWanted: id !== undefined && words.trim() !== '',
   });
+  const products = found.isPlaceholderData ? [] : (found.data ?? []);
   return {
     relations: relations.map(({ id: relationId, name }) => ({
       ...{ icon: 'relations' as const, words: name, about: t('Relation') },

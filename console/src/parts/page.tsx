@@ -1,8 +1,11 @@
 import { RelataError } from '@relata/client';
-import { type ReactNode, useEffect } from 'react';
+import { createContext, type ReactNode, useContext, useEffect } from 'react';
 import { t } from '../languages/text.ts';
 import { readDetail, sayRefusal } from '../state/mistakes.ts';
 import { Icon, type IconName } from './icon.tsx';
+
+/** What stands in the head of every page, after its own actions. */
+export const PageExtra = createContext<ReactNode>(undefined);
 
 type Crumb = readonly [words: string, href?: string];
 
@@ -22,6 +25,7 @@ export function Page({
   isNarrow?: boolean;
   children: ReactNode;
 }) {
+  const extra = useContext(PageExtra);
   useEffect(() => {
     document.title = `${title} · Relata`;
   }, [title]);
@@ -33,7 +37,12 @@ export function Page({
           <h1>{title}</h1>
           {about && <div className="soft">{about}</div>}
         </div>
-        {actions && <div className="row">{actions}</div>}
+        {(actions || extra) && (
+          <div className="row">
+            {actions}
+            {extra}
+          </div>
+        )}
       </div>
       {children}
     </div>

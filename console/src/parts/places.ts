@@ -24,6 +24,11 @@ export const listProjectPlaces = (id: string): readonly Place[] => [
   ['settings', t('Settings'), 'projects', id, 'settings'],
 ];
 
+/** What can be asked from anywhere in a project. */
+export const listQuestions = (id: string): readonly Place[] => [
+  ['relations', t('Why, or why not?'), 'projects', id, 'why'],
+];
+
 /** What can be begun from anywhere in a project. */
 export const listActions = (id: string): readonly Place[] => [
   ['plus', t('New relation'), 'projects', id, 'relations', 'new'],

@@ -48,13 +48,14 @@ export function useTell() {
     bad,
     good: (title: string, description?: string) => void add({ title, description, type: 'good' }),
     /** For some seconds it can be taken back. */
-    undoable(title: string, undo: () => Promise<unknown>) {
+    undoable(title: string, undo: () => Promise<unknown>, description?: string) {
       const onClick = () => {
         close(id);
         void undo().catch(bad);
       };
       const id = add({
         title,
+        description,
         type: 'good',
         timeout: UNDO_MS,
         actionProps: { children: t('Undo'), onClick },

@@ -31,6 +31,8 @@ interface Grid<Row> {
   /** One cell for each column, in their order; must not change between pictures. */
   renderCells(row: Row): ReactNode;
   onOpen(row: Row): void;
+  /** What the space bar does with a row. */
+  onMark?: ((row: Row) => void) | undefined;
   /** Called when the end comes near. */
   onNearEnd(): void;
 }
@@ -46,6 +48,7 @@ export function VirtualGrid<Row>({
   getRow,
   renderCells,
   onOpen,
+  onMark,
   onNearEnd,
 }: Grid<Row>) {
   const scroller = useRef<HTMLDivElement>(null);
@@ -72,7 +75,12 @@ export function VirtualGrid<Row>({
     [getRow, onOpen],
   );
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key === 'Enter' && active >= 0) return open(active);
+    const act = findAct(event, { onOpen, onMark });
+    const row = act && getRow(active);
+    if (act && row !== undefined) {
+      event.preventDefault();
+      return act(row);
+    }
     const page = Math.floor((scroller.current?.clientHeight ?? 400) / ROW_HEIGHT) - 1;
     const next = moveActive(event.key, { active, page, count });
     if (next === undefined) return;
@@ -86,13 +94,7 @@ export function VirtualGrid<Row>({
       role="presentation"
       ref={(element) => void element?.style.setProperty('--columns', template)}
     >
-      <div className="grid-head" aria-hidden="true">
-        {columns.map(({ words, isWideOnly }) => (
-          <span key={words} className={isWideOnly ? 'wide-only' : undefined}>
-            {words}
-          </span>
-        ))}
-      </div>
+      <GridHead columns={columns} />
       <div
         ref={scroller}
         className="grid-scroll"
@@ -123,6 +125,18 @@ export function VirtualGrid<Row>({
   );
 }
 
+function GridHead({ columns }: { columns: readonly Column[] }) {
+  return (
+    <div className="grid-head" aria-hidden="true">
+      {columns.map(({ words, isWideOnly }, at) => (
+        <span key={`${at} ${words}`} className={isWideOnly ? 'wide-only' : undefined}>
+          {words}
+        </span>
+      ))}
+    </div>
+  );
+}
+
 interface GridRowShape {
   id: string;
   index: number;
@@ -144,8 +158,8 @@ const GridRow = memo(function GridRow({
   onOpen,
 }: GridRowShape) {
   const open = (event: MouseEvent) => {
-    // A link within the row opens by itself, also in another tab.
-    if (!(event.target instanceof Element && event.target.closest('a'))) onOpen(index);
+    // A link within the row opens by itself, also in another tab; a box is ticked.
+    if (!(event.target instanceof Element && event.target.closest('a, input'))) onOpen(index);
   };
   return (
     <div
@@ -161,6 +175,14 @@ const GridRow = memo(function GridRow({
     </div>
   );
 });
+
+type Acts<Row> = Pick<Grid<Row>, 'onOpen' | 'onMark'>;
+
+/** @returns what a key does with the active row; what stands in a row has its own keys */
+function findAct<Row>({ key, target, currentTarget }: KeyboardEvent, acts: Acts<Row>) {
+  if (key === 'Enter') return acts.onOpen;
+  return key === ' ' && target === currentTarget ? acts.onMark : undefined;
+}
 
 function moveActive(
   key: string,

@@ -2,8 +2,10 @@ import type { PipelinePreview, PreviewCatalog } from '@relata/client';
 import type { ReactNode } from 'react';
 import { t } from '../languages/text.ts';
 import { Card } from '../parts/page.tsx';
-import { Figure, Thumb } from '../parts/show.tsx';
-import { formatCount, formatPercent, formatType } from '../rules/format.ts';
+import { ProductChip } from '../parts/product-chip.tsx';
+import { Figure } from '../parts/show.tsx';
+import { TableBox } from '../parts/table-box.tsx';
+import { formatCount, formatPercent, formatTypeIn } from '../rules/format.ts';
 
 /** As many as one looks at before a click. */
 const SHOWN_PRODUCTS = 8;
@@ -82,20 +84,19 @@ function FirstProducts({ rows }: Pick<PipelinePreview, 'rows'>) {
         {products
           .slice(0, SHOWN_PRODUCTS)
           .map(({ identifier, name, images, categories, attributes = [] }, at) => (
-            <div key={`${at} ${identifier}`} className="product-chip">
-              <Thumb url={images?.[0]?.url} />
-              <span>
-                <span className="cut block">{name}</span>
-                <span className="mono soft">{identifier}</span>
-                <span className="soft small cut block">{categories?.[0]?.path.join(' › ')}</span>
-                <span className="soft small cut block">
-                  {attributes
-                    .slice(0, SHOWN_VALUES)
-                    .map(({ key, value }) => `${key}: ${value}`)
-                    .join(', ')}
-                </span>
+            <ProductChip
+              key={`${at} ${identifier}`}
+              product={{ identifier, name, thumbnail: images?.[0]?.url }}
+              isPlanned
+            >
+              <span className="soft small cut block">{categories?.[0]?.path.join(' › ')}</span>
+              <span className="soft small cut block">
+                {attributes
+                  .slice(0, SHOWN_VALUES)
+                  .map(({ key, value }) => `${key}: ${value}`)
+                  .join(', ')}
               </span>
-            </div>
+            </ProductChip>
           ))}
       </div>
     </Card>
@@ -108,8 +109,7 @@ function Categories({ catalog: { categories, hasMoreCategories, products } }: { 
       {categories.length === 0 ? (
         <p className="card-body soft">{t('The file has none. Products can be grouped by attributes too.')}</p>
       ) : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
-        <section className="table-box short" tabIndex={0} aria-label={t('Categories')}>
+        <TableBox label={t('Categories')} isShort>
           <table className="table small">
             <tbody>
               {categories.map(({ path, products: count }) => (
@@ -126,7 +126,7 @@ function Categories({ catalog: { categories, hasMoreCategories, products } }: { 
               {t('The most frequent {count}.', { count: formatCount(categories.length) })}
             </p>
           )}
-        </section>
+        </TableBox>
       )}
     </Card>
   );
@@ -135,8 +135,7 @@ function Categories({ catalog: { categories, hasMoreCategories, products } }: { 
 function Attributes({ catalog: { attributes, hasMoreAttributes, products } }: { catalog: PreviewCatalog }) {
   return (
     <Card title={t('Attributes')} isBare>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls */}
-      <section className="table-box short" tabIndex={0} aria-label={t('Attributes')}>
+      <TableBox label={t('Attributes')} isShort>
         <table className="table small">
           <thead>
             <tr>
@@ -150,11 +149,7 @@ function Attributes({ catalog: { attributes, hasMoreAttributes, products } }: { 
             {attributes.map(({ name, type, unitName, reason, products: count, examples }) => (
               <tr key={name}>
                 <td className="break">{name}</td>
-                <td title={reason}>
-                  {unitName
-                    ? t('{type} in {unit}', { type: formatType(type), unit: unitName })
-                    : formatType(type)}
-                </td>
+                <td title={reason}>{formatTypeIn(type, unitName)}</td>
                 <td className="number">{formatPercent(count / Math.max(1, products))}</td>
                 <td className="soft break">{examples.join(' · ')}</td>
               </tr>
@@ -166,7 +161,7 @@ function Attributes({ catalog: { attributes, hasMoreAttributes, products } }: { 
             {t('The most frequent {count}.', { count: formatCount(attributes.length) })}
           </p>
         )}
-      </section>
+      </TableBox>
     </Card>
   );
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bindPages, findMainImage, toRow } from './product-rows.ts';
+import { bindPages, findMainImage, toRow, toValues } from './product-rows.ts';
 
 const rowOf = (identifier: string) =>
   toRow({
@@ -41,4 +41,13 @@ test('a product is shown by its first LARGE image, without one by its first (§1
   assert.equal(findMainImage([small, large, other]), large.url);
   assert.equal(findMainImage([small]), small.url);
   assert.equal(findMainImage([]), undefined);
+});
+
+test('several values of one attribute stand in one cell', () => {
+  const fact = (attribute: string, value: string) => ({
+    ...{ attributeId: 1, attribute, valueId: 1, value },
+    type: 'TEXT_ATTRIBUTE' as const,
+  });
+  const values = toValues({ facts: [fact('Colour', 'red'), fact('Size', 'M'), fact('Colour', 'blue')] });
+  assert.deepEqual(values, { Colour: 'red, blue', Size: 'M' });
 });

@@ -30,6 +30,18 @@ export const toRow = ({
 export const findMainImage = (images: Product['images']): string | undefined =>
   (images.find(({ type }) => type === 'LARGE') ?? images[0])?.url;
 
+/** The facts of a product by the name of their attribute, several with commas. */
+export type Values = Readonly<Record<string, string>>;
+
+export function toValues({ facts }: Pick<Product, 'facts'>): Values {
+  const values: Record<string, string> = {};
+  for (const { attribute, value } of facts) {
+    const before = values[attribute];
+    values[attribute] = before === undefined ? value : `${before}, ${value}`;
+  }
+  return values;
+}
+
 interface RowPage {
   readonly rows: readonly ProductRow[];
 }

@@ -9,8 +9,8 @@ import { formatCount } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
 import { type ProductFilters, readAttribute } from './product-filters.ts';
+import { ProductGrid } from './product-grid.tsx';
 import { type ProductRow, toRow } from './product-rows.ts';
-import { ProductGrid } from './product-table.tsx';
 
 /** So many hits are enough to see that the filter is too wide; then the search waits to be sent on. */
 const MOST_HITS = 1_000;

@@ -4,16 +4,13 @@ import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { FirstProducts } from '../parts/first-products.tsx';
 import { Empty, ErrorNote, Loading } from '../parts/page.tsx';
-import { Ago, Thumb } from '../parts/show.tsx';
-import { VirtualGrid } from '../parts/virtual-grid.tsx';
 import { readPath } from '../rules/category-path.ts';
 import { formatCount } from '../rules/format.ts';
-import { useLanguage } from '../state/language.ts';
 import { useProject } from '../state/project.ts';
-import { goTo, linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
 import type { ProductFilters } from './product-filters.ts';
-import { bindPages, type ProductRow, toRow } from './product-rows.ts';
+import { ProductGrid } from './product-grid.tsx';
+import { bindPages, toRow } from './product-rows.ts';
 
 /** Small enough to be read in a few milliseconds, large enough that scrolling seldom waits. */
 const PAGE_ROWS = 500;
@@ -149,77 +146,4 @@ function useProductPages({ prefix, category }: ProductFilters, { cursor }: Part)
     getRow,
     onNearEnd,
   };
-}
-
-const listColumns = () => [
-  { words: '' },
-  { words: t('Identifier') },
-  { words: t('Name') },
-  { words: t('Category'), isWideOnly: true },
-  { words: t('Group'), isWideOnly: true },
-  { words: t('Changed'), isWideOnly: true },
-];
-const WIDE = '1.75rem minmax(7rem, 1fr) minmax(0, 2.4fr) minmax(0, 1.6fr) minmax(0, 0.9fr) 8rem';
-const NARROW = '1.75rem minmax(0, 1fr) minmax(0, 1.4fr)';
-
-/** The rows, wherever they come from. */
-export function ProductGrid({
-  label,
-  count,
-  getRow,
-  onNearEnd,
-}: {
-  label: string;
-  count: number;
-  getRow(index: number): ProductRow | undefined;
-  onNearEnd(): void;
-}) {
-  const project = useProject();
-  const language = useLanguage();
-  const isNarrow = matchMedia('(max-width: 52rem)').matches;
-  const linkOf = useCallback(
-    ({ identifier }: ProductRow) => linkTo('projects', project.id, 'products', identifier),
-    [project.id],
-  );
-  const open = useCallback((row: ProductRow) => goTo(linkOf(row)), [linkOf]);
-  const renderCells = useCallback(
-    (row: ProductRow) => (
-      <>
-        <span role="gridcell">
-          <Thumb url={row.image} />
-        </span>
-        <span role="gridcell" className="cut mono">
-          <a href={linkOf(row)} tabIndex={-1}>
-            {row.identifier}
-          </a>
-        </span>
-        <span role="gridcell" className="cut" title={row.name}>
-          {row.name}
-        </span>
-        <span role="gridcell" className="cut soft wide-only" title={row.category}>
-          {row.category}
-        </span>
-        <span role="gridcell" className="cut mono soft wide-only">
-          {row.group}
-        </span>
-        <span role="gridcell" className="soft wide-only">
-          <Ago at={row.lastUpdateTs} />
-        </span>
-      </>
-    ),
-    // What it says of an instant is in the language that was chosen then.
-    [linkOf, language],
-  );
-  return (
-    <VirtualGrid
-      label={label}
-      template={isNarrow ? NARROW : WIDE}
-      columns={listColumns()}
-      count={count}
-      getRow={getRow}
-      renderCells={renderCells}
-      onOpen={open}
-      onNearEnd={onNearEnd}
-    />
-  );
 }

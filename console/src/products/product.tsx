@@ -1,33 +1,33 @@
 import type { ProductPage } from '@relata/client';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { Button, CopyButton } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { Answer, Card, Page } from '../parts/page.tsx';
-import { Ago, OutLink } from '../parts/show.tsx';
+import { Ago, OutLink, Thumb } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
-import { formatMoment, formatType, nameTask, safeUrl } from '../rules/format.ts';
+import { formatMoment, nameTask, safeUrl } from '../rules/format.ts';
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
+import { useProduct } from './around.ts';
 import { PairCard } from './pair-card.tsx';
 import { ProductCommits } from './product-commits.tsx';
+import { ProductEdit } from './product-edit.tsx';
+import { ProductFacts } from './product-facts.tsx';
 import { findMainImage } from './product-rows.ts';
 import { RelatedCard } from './related-card.tsx';
+import { RelatedGraph } from './related-graph.tsx';
 
 /** One product: as it was sent, as it is answered, what goes with it. */
 export function ProductView() {
   const project = useProject();
-  const relata = useRelata();
   const { parts } = useRoute();
   const { canChange } = useRights();
   const identifier = parts[3] ?? '';
-  const page = useQuery({
-    queryKey: ['product', project.id, identifier],
-    queryFn: ({ signal }) => relata.products.open(project.id, identifier, { signal }),
-  });
+  const page = useProduct(identifier);
   return (
     <Page
       title={page.data?.product.name ?? identifier}
@@ -41,14 +41,23 @@ export function ProductView() {
           <CopyButton text={identifier} label={t('Copy the identifier')} />
         </span>
       }
-      actions={canChange && page.data && <DeleteProduct identifier={identifier} />}
+      actions={
+        canChange &&
+        page.data && (
+          <>
+            <ProductEdit key={identifier} page={page.data} />
+            <DeleteProduct identifier={identifier} />
+          </>
+        )
+      }
     >
       <Answer of={page}>
         {(found) => (
           <>
             <Top page={found} />
-            <Attributes page={found} />
-            <RelatedCard identifier={identifier} />
+            <ProductFacts page={found} />
+            <RelatedCard key={`related ${identifier}`} identifier={identifier} />
+            <RelatedGraph identifier={identifier} />
             <PairCard key={identifier} identifier={identifier} />
             <ProductCommits identifier={identifier} />
           </>
@@ -90,14 +99,18 @@ function Top({ page: { product, upload, lastChange } }: { page: ProductPage }) {
             {product.categories.length === 0 && <span className="soft">{t('none')}</span>}
           </dd>
           <dt>{t('Link')}</dt>
-          <dd>{product.link ? <OutLink url={product.link} /> : <span className="soft">{t('none')}</span>}</dd>
+          <dd className="cut">
+            {product.link ? <OutLink url={product.link} /> : <span className="soft">{t('none')}</span>}
+          </dd>
           <dt>{t('Pictures')}</dt>
           <dd>
-            {product.images.map(({ url, type }) => (
-              <div key={type + url}>
-                <span className="tag">{type}</span> <OutLink url={url} />
-              </div>
-            ))}
+            <ul className="row">
+              {product.images.map(({ url, type }) => (
+                <li key={type + url}>
+                  <PictureLink url={url} type={type} />
+                </li>
+              ))}
+            </ul>
             {product.images.length === 0 && <span className="soft">{t('none')}</span>}
           </dd>
           {upload.settings && (
@@ -116,68 +129,29 @@ function Top({ page: { product, upload, lastChange } }: { page: ProductPage }) {
   );
 }
 
+function PictureLink({ url, type }: ProductPage['product']['images'][number]) {
+  const safe = safeUrl(url);
+  const words = <span className="tag">{type}</span>;
+  if (safe === undefined)
+    return (
+      <>
+        {words} {url}
+      </>
+    );
+  return (
+    <a className="picture-link" href={safe} title={url} target="_blank" rel="noreferrer noopener">
+      <Thumb url={url} />
+      {words}
+    </a>
+  );
+}
+
 function LastChange({ at, task }: { at: number; task: ProductPage['lastChange']['task'] }) {
   const project = useProject();
   const when = { moment: formatMoment(at), ago: <Ago at={at} /> };
   if (!task) return rich('{moment} ({ago})', when);
   const link = <a href={linkTo('projects', project.id, 'updates', task.id)}>{nameTask(task.name)}</a>;
   return rich('{moment} ({ago}) by {task}', { ...when, task: link });
-}
-
-/** Each uploaded value beside what became of it. */
-function Attributes({ page: { values: lines } }: { page: ProductPage }) {
-  if (lines.length === 0) return null;
-  const missing = lines.filter(({ fact }) => fact === null).length;
-  return (
-    <Card
-      title={t('Attributes')}
-      isBare
-      actions={missing > 0 && <span className="badge warn">{t('{missing} not extracted', { missing })}</span>}
-    >
-      <div className="table-box">
-        <table className="table">
-          <thead>
-            <tr>
-              <th>{t('As uploaded')}</th>
-              <th>{t('Value')}</th>
-              <th>{t('Became')}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {lines.map(({ key, value, userGroups = [], attribute, fact, message }) => (
-              <tr key={`${key} ${value}`}>
-                <td>{key}</td>
-                <td className="mono">
-                  {value}
-                  {userGroups.map((group) => (
-                    <span key={group} className="tag">
-                      {group}
-                    </span>
-                  ))}
-                </td>
-                <td>
-                  {fact && (
-                    <span className="row">
-                      <span className="badge good">{formatType(fact.type)}</span>
-                      {attribute !== key && (
-                        <span className="soft">{t('as {attribute}', { attribute: attribute ?? '' })}</span>
-                      )}
-                    </span>
-                  )}
-                  {!fact && (
-                    <span className="row">
-                      <span className="badge warn">{t('no fact')}</span>
-                      <span className="small">{message ?? t('the ontology does not know this key')}</span>
-                    </span>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </Card>
-  );
 }
 
 function DeleteProduct({ identifier }: { identifier: string }) {

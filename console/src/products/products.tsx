@@ -1,4 +1,4 @@
-import { useDeferredValue } from 'react';
+import { useDeferredValue, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { CategoryField } from '../parts/forms/category-field.tsx';
@@ -6,47 +6,138 @@ import { TextField } from '../parts/forms/field.tsx';
 import { Card, Page } from '../parts/page.tsx';
 import { useProject } from '../state/project.ts';
 import { linkTo, useFilters } from '../state/route.ts';
-import { PRODUCT_FILTERS, type ProductFilters, readAttribute } from './product-filters.ts';
+import { useRights } from '../state/session.tsx';
+import { BulkActions } from './bulk-actions.tsx';
+import { ColumnChooser } from './column-chooser.tsx';
+import type { Column } from './columns.ts';
+import { ExportButton } from './export-button.tsx';
+import { FacetChips } from './facet-chips.tsx';
+import { storeColumns } from './kept-columns.ts';
+import { ProductFacets } from './product-facets.tsx';
+import {
+  NO_FILTERS,
+  PRODUCT_FILTERS,
+  type ProductFilters,
+  VIEW_PARTS,
+  wayOf,
+  withFilters,
+} from './product-filters.ts';
+import { ProductFinder } from './product-finder.tsx';
+import { ProductHits } from './product-hits.tsx';
 import { ProductScan } from './product-scan.tsx';
 import { ProductTable } from './product-table.tsx';
+import { createSelection, SelectionContext } from './selection.ts';
+import { ViewList } from './view-list.tsx';
 
 /** The catalog. The filters stand in the address, so that a view can be sent to somebody. */
 export function Products() {
   const project = useProject();
-  const [filters, change] = useFilters(PRODUCT_FILTERS);
+  const [filters, changeSome, stepSome] = useFilters(VIEW_PARTS);
+  const change = (changed: Partial<ProductFilters>) => changeSome(withFilters(changed));
+  const step = (changed: Partial<ProductFilters>) => stepSome(withFilters(changed));
+  const { canChange } = useRights();
+  const [selection] = useState(createSelection);
+  // What was found by reading the catalog is read anew.
+  const [round, setRound] = useState(0);
+  const chooseColumns = (columns: readonly Column[]) => {
+    storeColumns(project.id, columns);
+    if (filters.columns !== '') stepSome({ columns: '' });
+  };
   // Typing goes first; the table follows when there is time.
   const applied = useDeferredValue(filters);
-  const isScan = applied.name !== '' || readAttribute(applied.attribute) !== undefined;
+  const [isOpen, setOpen] = useFacetsOpen(applied);
   const hasFilters = PRODUCT_FILTERS.some((name) => filters[name] !== '');
+  const canNarrow = wayOf(applied) === 'search' || (wayOf(applied) === 'list' && applied.prefix === '');
+  const hasFacets = isOpen && canNarrow;
   return (
-    <Page title={t('Products')} crumbs={[[project.name, linkTo('projects', project.id)]]}>
-      {/* biome-ignore lint/a11y/useSemanticElements: <search> is not known to every reader yet */}
-      <div className="filters" role="search">
-        <FilterField label={t('Identifier begins with')} name="prefix" filters={filters} onChange={change} />
-        <CategoryField value={filters.category} onChange={(category) => change({ category })} />
-        <FilterField label={t('Name contains')} name="name" filters={filters} onChange={change} />
-        <FilterField
-          label={t('Attribute')}
-          name="attribute"
-          filters={filters}
-          onChange={change}
-          placeholder={t('Colour: red')}
-        />
-        {hasFilters && (
-          <Button look="quiet" onClick={() => change({ prefix: '', category: '', name: '', attribute: '' })}>
-            {t('Clear')}
+    <SelectionContext value={canChange ? selection : undefined}>
+      <Page
+        title={t('Products')}
+        crumbs={[[project.name, linkTo('projects', project.id)]]}
+        actions={
+          <>
+            {canChange && <BulkActions filters={applied} onDone={() => setRound((before) => before + 1)} />}
+            <ExportButton filters={applied} />
+            <ViewList filters={filters} />
+            <ColumnChooser sort={filters.sort} onSort={(sort) => step({ sort })} onChange={chooseColumns} />
+          </>
+        }
+      >
+        <FilterFields filters={filters} isBrief={!isOpen} onChange={change} />
+        <div className="row">
+          <Button aria-expanded={hasFacets} disabled={!canNarrow} onClick={() => setOpen(!isOpen)}>
+            {t('Filters')}
           </Button>
-        )}
-      </div>
-      <Card isBare>
-        {isScan ? (
-          <ProductScan key={JSON.stringify(applied)} filters={applied} />
-        ) : (
-          <ProductTable filters={applied} />
-        )}
-      </Card>
-    </Page>
+          <FacetChips filters={filters} onChange={step} />
+          {hasFilters && (
+            <Button look="quiet" onClick={() => step(NO_FILTERS)}>
+              {t('Clear')}
+            </Button>
+          )}
+        </div>
+        <div className={hasFacets ? 'faceted' : undefined}>
+          {hasFacets && (
+            <Card title={t('Narrow by')}>
+              <ProductFacets filters={filters} onChange={step} />
+            </Card>
+          )}
+          <Card isBare>
+            <List key={round} filters={applied} />
+          </Card>
+        </div>
+      </Page>
+    </SelectionContext>
   );
+}
+
+/** @param props.isBrief  on a phone, what is seldom typed stays away */
+function FilterFields({
+  filters,
+  isBrief,
+  onChange,
+}: {
+  filters: ProductFilters;
+  isBrief: boolean;
+  onChange(changed: Partial<ProductFilters>): void;
+}) {
+  const hasMore = wayOf(filters) === 'scan' || filters.prefix !== '';
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: <search> is not known to every reader yet
+    <div className={isBrief && !hasMore ? 'filters brief' : 'filters'} role="search">
+      <ProductFinder filters={filters} onChange={(q) => onChange({ q })} />
+      <CategoryField value={filters.category} onChange={(category) => onChange({ category })} />
+      <FilterField label={t('Identifier begins with')} name="prefix" filters={filters} onChange={onChange} />
+      <FilterField label={t('Name contains')} name="name" filters={filters} onChange={onChange} />
+      <FilterField
+        label={t('Attribute')}
+        name="attribute"
+        filters={filters}
+        onChange={onChange}
+        placeholder={t('Colour: red')}
+      />
+    </div>
+  );
+}
+
+function List({ filters }: { filters: ProductFilters }) {
+  const way = wayOf(filters);
+  if (way === 'scan') return <ProductScan key={JSON.stringify(filters)} filters={filters} />;
+  return way === 'search' ? <ProductHits filters={filters} /> : <ProductTable filters={filters} />;
+}
+
+const STORED = 'relata-facets';
+
+/** Beside the list once something is looked for, where there is room; there as the user left it. */
+function useFacetsOpen({ q, where, category }: ProductFilters) {
+  const [wanted, setWanted] = useState<boolean>();
+  const isWide = matchMedia('(min-width: 64rem)').matches;
+  const stored = localStorage.getItem(STORED);
+  const before = stored === null ? `${q}${where}${category}` !== '' : stored === 'open';
+  const setOpen = (isOpen: boolean) => {
+    setWanted(isOpen);
+    if (isWide) localStorage.setItem(STORED, isOpen ? 'open' : 'closed');
+  };
+  return [wanted ?? (isWide && before), setOpen] as const;
 }
 
 function FilterField({

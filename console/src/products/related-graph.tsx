@@ -1,81 +1,92 @@
-/** Around the product, its relations; around each, what they lead to. */
-
-interface GraphRelation {
-  readonly name: string;
-  readonly products: readonly string[];
-}
-
-const WIDTH = 720;
-const HEIGHT = 260;
-const SHOWN_RELATIONS = 4;
-const SHOWN_PRODUCTS = 6;
-const LETTERS = 22;
-
-const cut = (text: string, letters = LETTERS) =>
-  text.length > letters ? `${text.slice(0, letters - 1)}…` : text;
-
-/** The list below it says the same in words. */
-export function RelatedGraph({
-  identifier,
-  relations,
-}: {
-  identifier: string;
-  relations: readonly GraphRelation[];
-}) {
-  const shown = relations.slice(0, SHOWN_RELATIONS);
-  const rowHeight = HEIGHT / shown.length;
-  return (
-    <svg
-      className="graph wide-graph"
-      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-      role="img"
-      aria-label={t('{identifier} and {others}', {
-        identifier,
-        others: relations
-          .map(({ name, products }) => t('{count} by {name}', { count: products.length, name }))
-          .join(', '),
-      })}
-    >
-      {shown.map((relation, at) => (
-        <Branch key={`${at} ${relation.name}`} relation={relation} top={at * rowHeight} height={rowHeight} />
-      ))}
-      <rect x={4} y={HEIGHT / 2 - 15} width={150} height={30} rx={15} fill="var(--accent)" />
-      <text x={79} y={HEIGHT / 2 + 4} textAnchor="middle" fill="var(--accent-ink)" fontSize={12}>
-        {cut(identifier, 20)}
-      </text>
-    </svg>
-  );
-}
-
-function Branch({ relation, top, height }: { relation: GraphRelation; top: number; height: number }) {
-  const middle = top + height / 2;
-  const products = relation.products.slice(0, SHOWN_PRODUCTS);
-  const step = height / (products.length + 1);
-  return (
-    <g fontSize={11}>
-      <path
-        d={`M154 ${HEIGHT / 2} C 190 ${HEIGHT / 2}, 190 ${middle}, 226 ${middle}`}
-        fill="none"
-        stroke="var(--edge)"
-      />
-      <rect x={226} y={middle - 13} width={190} height={26} rx={6} fill="var(--accent-wash)" />
-      <text x={321} y={middle + 4} textAnchor="middle" fill="var(--accent)">
-        {cut(relation.name, 30)}
-      </text>
-      {products.map((product, at) => {
-        const y = top + step * (at + 1);
-        return (
-          <g key={product}>
-            <path d={`M416 ${middle} C 460 ${middle}, 470 ${y}, 510 ${y}`} fill="none" stroke="var(--line)" />
-            <circle cx={514} cy={y} r={3} fill="var(--accent)" />
-            <text x={524} y={y + 4} fill="var(--ink)">
-              {cut(product, 24)}
-            </text>
-          </g>
-        );
-      })}
-    </g>
-  );
-}
-
+import { type KeyboardEvent, type RefObject, useRef } from 'react';
 import { t } from '../languages/text.ts';
+import { Answer, Card } from '../parts/page.tsx';
+import { findNext, walkTo } from '../rules/walk.ts';
+import { useProject } from '../state/project.ts';
+import { linkTo, useRoute } from '../state/route.ts';
+import { useAround, useProduct } from './around.ts';
+import { Picture } from './graph-picture.tsx';
+
+/**
+ * A product and what its relations lead to, as a picture: whatever is clicked becomes the middle. The way that was walked
+ * stands in the address, so that it can be sent and the back button returns.
+ */
+export function RelatedGraph({ identifier }: { identifier: string }) {
+  const { query } = useRoute();
+  const project = useProject();
+  const page = linkTo('projects', project.id, 'products', identifier);
+  const way: [string, ...string[]] = [identifier, ...query.getAll('via')];
+  const around = useAround(way.at(-1) ?? identifier);
+  const box = useRef<HTMLElement>(null);
+  const linkOn = (to: string) => {
+    const [, ...via] = walkTo(way, to);
+    return via.length > 0 ? `${page}?${new URLSearchParams(via.map((one) => ['via', one]))}` : page;
+  };
+  // Of a product that leads nowhere there is nothing to draw; the card above says why.
+  if (way.length === 1 && around.data?.ways.length === 0) return null;
+  return (
+    <Card title={t('Walk from product to product')}>
+      {way.length > 1 && <Way way={way} linkOn={linkOn} />}
+      <Answer of={around}>
+        {({ product, ways }) => (
+          <section
+            ref={box}
+            className="stack"
+            aria-label={t('Related products as a picture')}
+            aria-busy={around.isPlaceholderData}
+          >
+            <Picture
+              key={product.identifier}
+              {...{ product, ways, linkOn, cameFrom: way.at(-2) }}
+              onKeyDown={(event) => moveBy(event, box)}
+            />
+          </section>
+        )}
+      </Answer>
+      <p className="soft small">
+        {t('A click or Enter goes on to a product, the back button returns. Arrow keys move in the picture.')}
+      </p>
+    </Card>
+  );
+}
+
+/** Moves the keyboard to what stands in the direction of an arrow. */
+function moveBy(event: KeyboardEvent<HTMLElement>, box: RefObject<HTMLElement | null>): void {
+  const nodes = [...(box.current?.querySelectorAll<HTMLElement>('.walk-node') ?? [])];
+  const boxes = nodes.map((node) => node.getBoundingClientRect());
+  const next = nodes[findNext(event.key, event.currentTarget.getBoundingClientRect(), boxes)];
+  if (next === undefined) return;
+  event.preventDefault();
+  next.focus();
+}
+
+interface WayShape {
+  way: readonly string[];
+  linkOn(identifier: string): string;
+}
+
+function Way({ way, linkOn }: WayShape) {
+  return (
+    <nav className="crumbs" aria-label={t('The way so far')}>
+      {way.map((identifier, at) => (
+        <span key={identifier}>
+          {at > 0 && <span aria-hidden="true">› </span>}
+          {at === way.length - 1 ? (
+            <span aria-current="step">
+              <Name identifier={identifier} />
+            </span>
+          ) : (
+            <a href={linkOn(identifier)}>
+              <Name identifier={identifier} />
+            </a>
+          )}
+        </span>
+      ))}
+    </nav>
+  );
+}
+
+function Name({ identifier }: { identifier: string }) {
+  const { data } = useProduct(identifier);
+  return data?.product.name || identifier;
+}

@@ -16,15 +16,29 @@ import { useRelata, useRights } from '../state/session.tsx';
 export function ProjectSettings() {
   const project = useProject();
   const canChange = useRights().canChangeGroup(project.projectGroupId);
+  const [round, setRound] = useState(0);
   return (
     <Page title={t('Settings')} crumbs={[[project.name, linkTo('projects', project.id)]]} isNarrow>
-      <SettingsForm key={project.id} project={project} canChange={canChange} />
+      <SettingsForm
+        key={`${project.id} ${round}`}
+        project={project}
+        canChange={canChange}
+        onUndone={() => setRound((last) => last + 1)}
+      />
       {canChange && <DeleteProject project={project} />}
     </Page>
   );
 }
 
-function SettingsForm({ project, canChange }: { project: ManagedProject; canChange: boolean }) {
+function SettingsForm({
+  project,
+  canChange,
+  onUndone,
+}: {
+  project: ManagedProject;
+  canChange: boolean;
+  onUndone(): void;
+}) {
   const relata = useRelata();
   const queries = useQueryClient();
   const groups = useGroups();
@@ -33,15 +47,26 @@ function SettingsForm({ project, canChange }: { project: ManagedProject; canChan
   const [isBusy, setBusy] = useState(false);
   const [isTouched, setTouched] = useState(false);
   useUnsaved(isTouched);
+  const undo = async (saved: ManagedProject) => {
+    const { name, locale, projectGroupId, tags } = project;
+    await relata.projects.change(project.id, {
+      ...listFormer({ name, locale, projectGroupId, tags }, saved),
+      settings: listFormer(project.settings, saved.settings),
+    });
+    await queries.invalidateQueries({ queryKey: ['projects'] });
+    onUndone();
+  };
   const save = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     setBusy(true);
     setError(undefined);
     await relata.projects
       .change(project.id, readForm(new FormData(event.currentTarget)))
-      .then(() => setTouched(false))
-      .then(() => queries.invalidateQueries({ queryKey: ['projects'] }))
-      .then(() => tell.good(t('The settings are saved')), setError);
+      .then(async (saved) => {
+        setTouched(false);
+        await queries.invalidateQueries({ queryKey: ['projects'] });
+        tell.undoable(t('The settings are saved'), () => undo(saved));
+      }, setError);
     setBusy(false);
   };
   const choices = groups.data?.map((group) => [String(group.id), group.name] as const) ?? [];
@@ -155,6 +180,15 @@ function readForm(form: FormData) {
       onInvalid: text('onInvalid') as 'refuse' | 'skip',
     },
   };
+}
+
+/** @returns what was changed, as it was: what others have changed since stays */
+function listFormer<Fields extends object>(former: Fields, saved: NoInfer<Fields>): Partial<Fields> {
+  const text = (value: unknown) => JSON.stringify(value);
+  const changed = Object.entries(former).filter(
+    ([name, value]) => text(value) !== text(saved[name as keyof Fields]),
+  );
+  return Object.fromEntries(changed) as Partial<Fields>;
 }
 
 function DeleteProject({ project }: { project: ManagedProject }) {

@@ -1,11 +1,12 @@
 import type { SurveyCard } from '@relata/client';
 import { t } from '../languages/text.ts';
+import { ProductChip } from '../parts/product-chip.tsx';
 import { Reason } from '../parts/reason.tsx';
-import { Thumb } from '../parts/show.tsx';
-import { useProject } from '../state/project.ts';
-import { linkTo } from '../state/route.ts';
 
-type CardProduct = SurveyCard['results'][number];
+const noteVariants = ({ variants }: SurveyCard['results'][number]) =>
+  variants > 0
+    ? t(' and {count, plural, one {# variant} other {# variants}}', { count: variants })
+    : undefined;
 
 /** Products of the relation as one looks at them: what leads to what and why; and what would be nearest where nothing fits. */
 export function RelationCards({ cards }: { cards: readonly SurveyCard[] }) {
@@ -13,47 +14,28 @@ export function RelationCards({ cards }: { cards: readonly SurveyCard[] }) {
     <ul className="stack" aria-label={t('Examples')}>
       {cards.map(({ source, results, nearest }) => (
         <li key={source.identifier} className="relation-card">
-          <Product product={source} />
+          <ProductChip product={source} />
           <ul className="stack">
             {results.map((product) => (
               <li key={product.identifier}>
-                <Product product={product} reason={product.explain} variants={product.variants} />
+                <ProductChip product={product} note={noteVariants(product)}>
+                  <Reason reason={product.explain} />
+                </ProductChip>
               </li>
             ))}
             {results.length === 0 && <li className="soft small">{t('Leads to nothing.')}</li>}
             {nearest && (
               <li>
                 <span className="soft small">{t('Nearest, and what it lacks:')}</span>
-                <Product product={nearest} reason={nearest.explain} />
+                <ProductChip product={nearest} note={noteVariants(nearest)}>
+                  <Reason reason={nearest.explain} />
+                </ProductChip>
               </li>
             )}
           </ul>
         </li>
       ))}
     </ul>
-  );
-}
-
-interface ProductShape {
-  product: SurveyCard['source'];
-  reason?: CardProduct['explain'];
-  variants?: number;
-}
-
-function Product({ product: { identifier, name, thumbnail }, reason, variants = 0 }: ProductShape) {
-  const project = useProject();
-  return (
-    <a className="product-chip" href={linkTo('projects', project.id, 'products', identifier)}>
-      <Thumb url={thumbnail} />
-      <span>
-        <span className="cut block">{name}</span>
-        <span className="mono soft">
-          {identifier}
-          {variants > 0 && t(' and {count, plural, one {# variant} other {# variants}}', { count: variants })}
-        </span>
-        {reason && <Reason reason={reason} />}
-      </span>
-    </a>
   );
 }
 

@@ -7,6 +7,7 @@ import { ProductField } from '../parts/forms/product-field.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
 import type { Pair } from '../rules/verdicts.ts';
 import { useProject } from '../state/project.ts';
+import { linkTo, linkWith } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
 
 /** Why one product is a result of another, or is not. */
@@ -53,7 +54,14 @@ export function RelationExplain({ relationId }: { relationId: number }) {
         </div>
       </form>
       <ErrorNote error={error} />
-      {found && <Explanation found={found.explanation} pair={found.pair} />}
+      {found && (
+        <>
+          <Explanation found={found.explanation} pair={found.pair} />
+          <a href={linkWith(linkTo('projects', project.id, 'why'), { ...found.pair })}>
+            {t('The same in every relation')}
+          </a>
+        </>
+      )}
     </Card>
   );
 }

@@ -16,7 +16,7 @@ export function toCsvLine(values: readonly unknown[]): string {
 }
 
 /** Offers a file for saving; its content is never opened as a page. */
-export function saveFile(name: string, parts: readonly string[], type = 'text/csv'): void {
+export function saveFile(name: string, parts: readonly BlobPart[], type = 'text/csv'): void {
   const address = URL.createObjectURL(new Blob([...parts], { type: `${type};charset=utf-8` }));
   const link = document.createElement('a');
   link.href = address;

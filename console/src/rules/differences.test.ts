@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listDifferences, placeMarks } from './differences.ts';
+import { listDifferences } from './differences.ts';
 
 test('two versions of a product differ field by field, and what is equal is left out', () => {
   const before = {
@@ -38,14 +38,4 @@ test('of a created product all is new', () => {
     { field: 'name', isAttribute: false, before: [], after: ['Drill'] },
     { field: 'images', isAttribute: false, before: [], after: ['LARGE https://a'] },
   ]);
-});
-
-test('marks keep their order and their distance on the axis of time', () => {
-  assert.deepEqual(placeMarks([0, 50, 100], 0), [0, 0.5, 1]);
-  assert.deepEqual(
-    placeMarks([0, 1, 100], 0.1).map((at) => Math.round(at * 100)),
-    [0, 11, 100],
-  );
-  assert.deepEqual(placeMarks([5], 0.1), [0]);
-  assert.deepEqual(placeMarks([1, 2, 3], 0.9), [0, 0.5, 1]);
 });

@@ -12,6 +12,11 @@ function createFormats(language: Language) {
     relative: new Intl.RelativeTimeFormat(language, { numeric: 'auto' }),
     moments: new Intl.DateTimeFormat(region, { dateStyle: 'medium', timeStyle: 'medium' }),
     dates: new Intl.DateTimeFormat(region, { dateStyle: 'medium' }),
+    // Days of statistics begin by UTC.
+    days: new Intl.DateTimeFormat(region, { day: 'numeric', month: 'short', timeZone: 'UTC' }),
+    weekdays: new Intl.DateTimeFormat(region, { weekday: 'short', day: 'numeric' }),
+    hours: new Intl.DateTimeFormat(region, { hour: '2-digit', minute: '2-digit' }),
+    short: new Intl.NumberFormat(language, { notation: 'compact' }),
     clocks: new Intl.DateTimeFormat(region, { timeStyle: 'medium' }),
     allOf: new Intl.ListFormat(region, { type: 'conjunction' }),
   };
@@ -31,6 +36,14 @@ export const formatTenths = (value: number): string => formats().tenths.format(v
 export const formatPercent = (share: number): string => formats().percents.format(share);
 export const formatMoment = (at: number): string => formats().moments.format(at);
 export const formatClock = (at: number): string => formats().clocks.format(at);
+/** `23 Nov`, of a day that begins by UTC */
+export const formatDayOf = (at: number): string => formats().days.format(at);
+/** `Mon 23` */
+export const formatWeekdayOf = (at: number): string => formats().weekdays.format(at);
+/** `14:00` */
+export const formatHourOf = (at: number): string => formats().hours.format(at);
+/** `20K` */
+export const formatShort = (count: number): string => formats().short.format(count);
 /** @returns `a, b and c` */
 export const formatAll = (list: readonly string[]): string => formats().allOf.format(list);
 
@@ -81,6 +94,10 @@ export const listTypes = () =>
 /** The wire's name of an attribute type, to read. */
 export const formatType = (type: string): string =>
   listTypes().find(([known]) => known === type)?.[1] ?? type;
+
+/** @returns the same with the unit of a number, if there is one */
+export const formatTypeIn = (type: string, unit: string | null | undefined): string =>
+  unit ? t('{type} in {unit}', { type: formatType(type), unit }) : formatType(type);
 
 /** An upload has no name on the wire. Source: docs/interface.md §2.4 rule 1. */
 export const nameTask = (name: string): string => {

@@ -49,12 +49,15 @@ test('what would have to change is said of the product that lacks it (§12.6)', 
   } as unknown as RelationExplanation;
   const pair = { source: 'S', target: 'T' };
   assert.deepEqual(
-    listLacks(found, pair).map(({ identifier, needs, has }) => `${identifier}: ${needs}. ${has}`),
+    listLacks(found, pair)
+      .flatMap(({ or, ...lack }) => (or ? [lack, or] : [lack]))
+      .map(({ identifier, needs, has }) => `${identifier}: ${needs}; ${has}`),
     [
-      'S: Type is Drill. no value',
-      'T: not: Worn is yes. yes',
-      'T: Rated is at least 50 Nm. 40 Nm',
-      'S: Length is there. no value',
+      'S: Type would have to be Drill; ',
+      'T: This must not hold: Worn is yes; yes',
+      'T: Rated would have to be at least 50 Nm; 40 Nm',
+      'S: Torque would have to be at most 40 Nm; 50 Nm',
+      'S: Length would need a value; ',
     ],
   );
   const back = listLacks({ ...found, matchType: 'SECOND_WAY' }, pair);

@@ -1,6 +1,7 @@
 import type { RelationExplanation } from '@relata/client';
 import { t } from '../languages/text.ts';
-import { describeFilter, sayComparison } from './filters.ts';
+import { describeFilter } from './filters.ts';
+import { mirror, sayFilterNeed, sayNeed } from './needs.ts';
 
 /** What an explanation says, in words. Source: docs/interface.md §12.6. */
 
@@ -9,6 +10,8 @@ export interface Verdict {
   readonly holds: boolean;
   /** Of a condition; a group has others in it. */
   readonly values?: string;
+  /** What would have to be for it to hold. */
+  readonly need?: string;
   readonly inner?: readonly Verdict[];
   /** How those in it are taken together. */
   readonly kind?: 'all' | 'any' | 'not';
@@ -30,7 +33,12 @@ export function readSide({ filter, conditions }: Side): readonly Verdict[] {
 function readExplained(explained: Explained): Verdict {
   const { holds } = explained;
   if ('condition' in explained)
-    return { holds, words: describeFilter(explained.condition), values: explained.values.join(', ') };
+    return {
+      holds,
+      words: describeFilter(explained.condition),
+      need: sayFilterNeed(explained.condition),
+      values: explained.values.join(', '),
+    };
   if ('all' in explained)
     return { holds, words: t('all of these'), kind: 'all', inner: explained.all.map(readExplained) };
   if ('any' in explained)
@@ -42,7 +50,10 @@ function readExplained(explained: Explained): Verdict {
 export interface Lack {
   readonly identifier: string;
   readonly needs: string;
+  /** Empty: no value. */
   readonly has: string;
+  /** The other product may change instead. */
+  readonly or?: Lack;
 }
 
 /** Two identifiers: the requested product, and the one that is a result or is not. */
@@ -64,23 +75,28 @@ export function listLacks(found: RelationExplanation, asked: Pair): Lack[] {
   ];
 }
 
-function listNeeds({ holds, words, values, inner, kind }: Verdict): Omit<Lack, 'identifier'>[] {
+function listNeeds({ holds, words, need, values, inner, kind }: Verdict): Omit<Lack, 'identifier'>[] {
   if (holds) return [];
-  if (inner === undefined) return [{ needs: words, has: values || t('no value') }];
+  if (inner === undefined) return [{ needs: need ?? words, has: values ?? '' }];
   if (kind === 'all') return inner.flatMap(listNeeds);
-  const has = inner.flatMap((one) => one.values || []).join(', ') || t('no value');
-  const named = inner.map((one) => one.words).join(` ${t('or')} `);
-  return [{ needs: kind === 'not' ? t('not: {conditions}', { conditions: named }) : named, has }];
+  const has = inner.flatMap((one) => one.values || []).join(', ');
+  const named = (text: (one: Verdict) => string) => inner.map(text).join(` ${t('or')} `);
+  if (kind === 'any') return [{ needs: named((one) => one.need ?? one.words), has }];
+  return [{ needs: t('This must not hold: {conditions}', { conditions: named((one) => one.words) }), has }];
 }
 
 function describeMatch(match: RelationExplanation['match'][number], { source, target }: Pair): Lack {
   const { operator, sourceValues, targetValues } = match;
-  if (sourceValues.length === 0)
-    return {
-      identifier: source,
-      needs: t('{attribute} is there', { attribute: String(match.source) }),
-      has: t('no value'),
-    };
-  const needs = sayComparison(String(match.target), operator, sourceValues.join(` ${t('or')} `));
-  return { identifier: target, needs, has: targetValues.join(', ') || t('no value') };
+  const any = (values: readonly string[]) => values.join(` ${t('or')} `);
+  const ofSource = (needs: string): Lack => ({
+    ...{ identifier: source, needs, has: sourceValues.join(', ') },
+  });
+  if (sourceValues.length === 0) return ofSource(sayNeed(match.source, 'exists', ''));
+  const ofTarget = {
+    identifier: target,
+    needs: sayNeed(match.target, operator, any(sourceValues)),
+    has: targetValues.join(', '),
+  };
+  if (targetValues.length === 0) return ofTarget;
+  return { ...ofTarget, or: ofSource(sayNeed(match.source, mirror(operator), any(targetValues))) };
 }

@@ -99,6 +99,12 @@ export function replaceWith(link: string): void {
   dispatchEvent(new HashChangeEvent('hashchange'));
 }
 
+/** Adds a step to the history, and shows it at once. */
+function stepTo(link: string): void {
+  startStep(link);
+  dispatchEvent(new HashChangeEvent('hashchange'));
+}
+
 /** Typing without such a pause is one step of the history. */
 const TYPING_MS = 1_000;
 let typed = { in: '', at: 0 };
@@ -106,7 +112,8 @@ let typed = { in: '', at: 0 };
 /**
  * What a list is narrowed by stands in the address of its view, so that it can be sent, survives a reload, and follows the
  * back button.
- * @returns the filters, empty where they are not set, and what changes some of them
+ * @returns the filters, empty where they are not set, what changes some of them as somebody types, and what does so by a click:
+ * each is a step of the history
  */
 export function useFilters<Name extends string>(names: readonly Name[]) {
   const { query } = useRoute();
@@ -116,14 +123,15 @@ export function useFilters<Name extends string>(names: readonly Name[]) {
     // The names are the same ones in every picture of a view.
     texts,
   );
+  const linkFor = (changed: Partial<Record<Name, string>>) =>
+    linkWith(linkTo(...current.parts), { ...filters, ...changed });
   const change = (changed: Partial<Record<Name, string>>) => {
     const view = linkTo(...current.parts);
-    const link = linkWith(view, { ...filters, ...changed });
     const isTyping = typed.in === view && Date.now() - typed.at < TYPING_MS;
     typed = { in: view, at: Date.now() };
-    if (isTyping) return replaceWith(link);
-    startStep(link);
-    dispatchEvent(new HashChangeEvent('hashchange'));
+    if (isTyping) return replaceWith(linkFor(changed));
+    stepTo(linkFor(changed));
   };
-  return [filters, change] as const;
+  const step = (changed: Partial<Record<Name, string>>) => stepTo(linkFor(changed));
+  return [filters, change, step] as const;
 }

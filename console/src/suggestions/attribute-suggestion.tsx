@@ -1,6 +1,6 @@
 import type { AttributeSuggestion, DuplicateSuggestion } from '@relata/client';
 import { t } from '../languages/text.ts';
-import { formatCount, formatPercent, formatType } from '../rules/format.ts';
+import { formatCount, formatPercent, formatType, formatTypeIn } from '../rules/format.ts';
 import { StoreDraft } from './store-draft.tsx';
 import { SeenValues, SuggestionCard } from './suggestion-card.tsx';
 
@@ -9,9 +9,7 @@ export function AttributeItem({ item }: { item: AttributeSuggestion }) {
   const { draft, evidence } = item;
   const { name, type, unitName } = draft.attribute;
   const { typeNow, products, values, fits, distinctMisfits, misfits, examples } = evidence;
-  const kind = unitName
-    ? t('{type} in {unit}', { type: formatType(type), unit: unitName })
-    : formatType(type);
+  const kind = formatTypeIn(type, unitName);
   const title =
     typeNow === null
       ? t('Add {name} as an attribute: {kind}', { name, kind })

@@ -10,6 +10,7 @@ import { Answer } from '../parts/page.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { useProject } from '../state/project.ts';
 import { useRelata } from '../state/session.tsx';
+import { undoOntology } from '../state/undo-ontology.ts';
 
 /** Stores an attribute that was suggested, after its effect was shown. */
 export function StoreDraft({ title, draft }: { title: string; draft: AttributeDraft }) {
@@ -43,7 +44,8 @@ function EffectDialog({ title, draft, onClose }: EffectShape) {
   const store = async () => {
     const { value, etag } = await relata.ontology.get(project.id);
     await relata.ontology.put(project.id, withDraft(value, draft), etag ? { ifMatch: etag } : {});
-    tell.good(t('The ontology is saved'));
+    const undo = await undoOntology(relata, project.id, value);
+    tell.undoable(t('The ontology is saved'), () => undo().then(refresh));
     await refresh();
   };
   return (

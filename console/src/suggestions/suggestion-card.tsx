@@ -44,10 +44,17 @@ function Dismissal({ item: { id, dismissed } }: { item: Suggestion }) {
   const refresh = useRefresh('suggestions');
   const tell = useTell();
   const [isBusy, setBusy] = useState(false);
+  const { dismiss, restore } = relata.suggestions;
+  const undo = async () => {
+    await restore(project.id, id);
+    await refresh();
+  };
   const change = async () => {
     setBusy(true);
-    const { dismiss, restore } = relata.suggestions;
-    await (dismissed ? restore : dismiss)(project.id, id).catch(tell.bad);
+    await (dismissed ? restore : dismiss)(project.id, id).then(
+      () => dismissed || tell.undoable(t('The suggestion is dismissed'), undo),
+      tell.bad,
+    );
     await refresh();
     setBusy(false);
   };

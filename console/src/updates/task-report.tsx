@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Answer, Card } from '../parts/page.tsx';
+import { TableBox } from '../parts/table-box.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { saveFile, toCsvLine } from '../rules/csv.ts';
 import { formatCount } from '../rules/format.ts';
@@ -63,8 +64,7 @@ export function TaskReport({ task }: { task: Task }) {
 function ReportTable({ lines, projectId }: { lines: readonly ReportLine[]; projectId: number }) {
   const hasPlaces = lines.some(hasPlace);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and lines about attributes have no link that takes the keyboard there
-    <section className="table-box" tabIndex={0} aria-label={t('Lines of the report')}>
+    <TableBox label={t('Lines of the report')}>
       <table className="table small">
         <thead>
           <tr>
@@ -101,7 +101,7 @@ function ReportTable({ lines, projectId }: { lines: readonly ReportLine[]; proje
           ))}
         </tbody>
       </table>
-    </section>
+    </TableBox>
   );
 }
 

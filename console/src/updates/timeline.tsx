@@ -8,8 +8,8 @@ import { nameCommit, sayAuthor, sayCounts, sayReach } from '../parts/commit-word
 import { Answer, Card } from '../parts/page.tsx';
 import { ChangeKind } from '../parts/product-difference.tsx';
 import { Ago } from '../parts/show.tsx';
-import { placeMarks } from '../rules/differences.ts';
 import { formatAgo, formatMoment } from '../rules/format.ts';
+import { placeMarks } from '../rules/marks.ts';
 import { useProject } from '../state/project.ts';
 import { linkTo, useFilters } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';

@@ -44,6 +44,7 @@ import { relatedRoutes } from '../relations/answers/related-routes.ts';
 import { relationRoutes } from '../relations/definitions/relation-routes.ts';
 import { linkRoutes } from '../relations/links/link-routes.ts';
 import type { Relations } from '../relations/relations.ts';
+import { keptRequestRoutes } from '../statistics/kept-request-routes.ts';
 import type { Statistics } from '../statistics/statistics.ts';
 import { statisticsRoutes } from '../statistics/statistics-routes.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -63,6 +64,7 @@ const ROUTES = [
   passkeyRoutes,
   userRoutes,
   statisticsRoutes,
+  keptRequestRoutes,
   taskRoutes,
   productUpdateRoutes,
   deleteRoutes,

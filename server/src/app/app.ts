@@ -113,7 +113,7 @@ export async function createApp({
   const suggestions = openSuggestions({ ...base, projects, catalog, relations });
 
   await documentServer(server, VERSION);
-  measureRequests(server, metrics.measureRequest, statistics.noteRequest);
+  measureRequests(server, [metrics.measureRequest, statistics.noteRequest], statistics.keepRequest);
   addHealthRoutes(server, async () => isReady && (await storage.isReachable()));
   serveMetrics(server, metrics);
   const parts = { projects, access, statistics, tasks, catalog, relations, pipelines, channels, webhooks };

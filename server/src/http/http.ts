@@ -8,6 +8,7 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import type { Access, Caller, ChosenProject, Role } from '../kernel/caller.ts';
 import type { JsonLimits } from '../kernel/json-scan.ts';
+import type { FailureBody } from './answers/answers.ts';
 import type { IncomingPayload, RawBody } from './bodies/bodies.ts';
 import type { RateState } from './guards/guards.ts';
 
@@ -16,7 +17,9 @@ export {
   byType,
   createAnswerOnce,
   cutPage,
+  DoneAnswer,
   describeRefusal,
+  done,
   dropAnswersBefore as dropOldAnswers,
   ErrorAnswer,
   type FailureBody,
@@ -59,6 +62,7 @@ export {
   type RawAnswer,
   refuseTakenAddress,
   type Sent,
+  type SentRequest,
   type ServerSettings,
   sendRaw,
   serve,
@@ -120,6 +124,8 @@ declare module 'fastify' {
     /** Set by the guard, of the query or the path. */
     project: ChosenProject;
     rawBody: RawBody | undefined;
+    /** Why it is refused. */
+    failure: FailureBody | undefined;
     /** Set before a body is read that is to be stored: it is written while it is received. */
     payload: IncomingPayload | undefined;
     /** Of a streamed body, once it was read: by it a repetition is recognised. */

@@ -2,6 +2,8 @@ import { Type } from 'typebox';
 import {
   type AnswerOnce,
   cutPage,
+  DoneAnswer,
+  done,
   ListQuery,
   PageQuery,
   ProjectQuery,
@@ -14,7 +16,6 @@ import type { Project, ProjectGroup } from './project.ts';
 import {
   AuditFilter,
   AuditPage,
-  DoneAnswer,
   IdParams,
   ManagedProject,
   ManagedProjectChange,
@@ -44,8 +45,6 @@ const tags = ['Management'];
 const ProjectListQuery = Type.Object({ ...ProjectQuery.properties, ...PageQuery.properties });
 const AuditQuery = Type.Object({ ...ListQuery.properties, ...AuditFilter.properties });
 const ManagedProjectQuery = Type.Object({ ...ListQuery.properties, ...ManagedProjectFilter.properties });
-const done = { status: 'success' } as const;
-
 /** Source: docs/interface.md §4.1, §14.2 and §14.4. */
 export const projectRoutes =
   (parts: ProjectRouteParts): Routes =>

@@ -8,10 +8,8 @@ const Instant = Type.Integer({ description: 'epoch milliseconds' });
 /** SQLite and many programs end a text at its NUL. */
 const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
 const NextCursor = Type.Union([Type.String(), Type.Null()], { description: 'null when nothing follows' });
-const Success = Type.Object({ status: Type.Literal('success') });
 
 export const IdParams = Type.Object({ id: Id });
-export const DoneAnswer = Success;
 
 /** Source: docs/interface.md §2.1. */
 export const ProjectList = Type.Object(

@@ -4,7 +4,7 @@
  * counted, beside what other processes counted; nobody waits for it. It never decides about anything: limits of keys
  * are counted by access. What a process has counted since its last write is lost when it dies.
  */
-import type { MeasuredRequest } from '../http/http.ts';
+import type { MeasuredRequest, SentRequest } from '../http/http.ts';
 import { isUser } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
@@ -19,6 +19,7 @@ import {
   removeCatalogCounts,
 } from './catalog-count-store.ts';
 import { CatalogTally, type ProductCounts } from './catalog-tally.ts';
+import { type KeptKind, KeptRequests } from './kept-requests.ts';
 import {
   addNotedRequests,
   addRequestCounts,
@@ -50,10 +51,14 @@ const SHOWN_REQUESTS = 100;
 export function createStatistics({ database, clock, logger, projects, countProducts }: StatisticsParts) {
   const requests = new RequestTally();
   const catalogs = new CatalogTally();
+  const kept = new KeptRequests();
+  const keptSince = clock.now();
   let timer: NodeJS.Timeout | undefined;
   let underWay: Promise<void> = Promise.resolve();
   projects.whenGone(async (tx, gone) => {
-    if (gone.type === 'project') await removeCatalogCounts(tx, gone.id);
+    if (gone.type !== 'project') return;
+    kept.forget(gone.id);
+    await removeCatalogCounts(tx, gone.id);
   });
 
   /** One write after another, so that waiting for the last one waits for all. */
@@ -99,6 +104,13 @@ export function createStatistics({ database, clock, logger, projects, countProdu
       requests.add({ ...answered, ...of, ms: seconds * 1000 }, clock.now());
       wake();
     },
+    /** Of requests that failed or were slow. */
+    keepRequest: (request: MeasuredRequest, sent: SentRequest) => kept.add(request, sent, clock.now()),
+    /** Those that this process keeps, and since when it does. */
+    listKept: (projectId: number, kind?: KeptKind) => ({
+      items: kept.list(projectId, kind),
+      since: keptSince,
+    }),
     /** Called when a task has changed a catalog. */
     noteProducts(projectId: number, counts: ProductCounts): void {
       catalogs.addProducts(projectId, counts, clock.now());

@@ -40,6 +40,7 @@ export {
   type PayloadWriter,
   readEncoding,
   unpack,
+  unpackBeginning,
   unpackNow,
   unpackParts,
 } from './payloads/payloads.ts';

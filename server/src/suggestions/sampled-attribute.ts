@@ -1,4 +1,4 @@
-import type { Attribute, Ontology } from '../catalog/catalog.ts';
+import { type Attribute, indexByKey, type Ontology } from '../catalog/catalog.ts';
 import type { CatalogSample, SampledValue } from './catalog-sample.ts';
 import type { CountedValue, DraftedAttribute, NamedAttribute } from './suggestion.ts';
 
@@ -14,15 +14,13 @@ export interface SampledAttribute {
 
 /** @returns all that products have values of */
 export function listSampled(sample: CatalogSample, { attributes }: Ontology): SampledAttribute[] {
-  const byKey = new Map<string, string>();
-  for (const { name, synonyms = [] } of attributes) for (const key of synonyms) byKey.set(key, name);
-  for (const { name } of attributes) byKey.set(name, name);
-  const known = new Map(attributes.map((attribute) => [attribute.name, attribute]));
-  const keys = Map.groupBy(sample.listKeys(), (key) => byKey.get(key) ?? key);
-  const products = countProducts(sample, (key) => byKey.get(key) ?? key);
+  const byKey = indexByKey(attributes);
+  const nameOf = (key: string) => byKey.get(key)?.name ?? key;
+  const keys = Map.groupBy(sample.listKeys(), nameOf);
+  const products = countProducts(sample, nameOf);
   return [...keys].map(([name, itsKeys]) => ({
     name,
-    attribute: known.get(name),
+    attribute: byKey.get(name),
     values: itsKeys.flatMap((key) => [...sample.valuesOf(key)]).sort(byCount),
     products: products.get(name) ?? 0,
   }));

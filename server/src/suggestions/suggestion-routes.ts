@@ -3,6 +3,8 @@ import type { Static } from 'typebox';
 import {
   type AnswerOnce,
   type CountLook,
+  DoneAnswer,
+  done,
   ProjectParams,
   type Routes,
   type Sent,
@@ -13,7 +15,7 @@ import {
 import type { Projects } from '../projects/projects.ts';
 import type { ControlTransaction } from '../storage/storage.ts';
 import type { Suggestion } from './suggestion.ts';
-import { DoneAnswer, SuggestionList, SuggestionParams, SuggestionQuery } from './suggestion-schemas.ts';
+import { SuggestionList, SuggestionParams, SuggestionQuery } from './suggestion-schemas.ts';
 import type { Suggestions } from './suggestions.ts';
 
 export interface SuggestionRouteParts {
@@ -26,8 +28,6 @@ export interface SuggestionRouteParts {
 const config = { guard: 'management', access: 'manage' } as const;
 const tags = ['Suggestions'];
 const PATH = '/management/projects/:id/suggestions';
-const done = { status: 'success' } as const;
-
 /** Source: docs/interface.md §17. */
 export const suggestionRoutes =
   (parts: SuggestionRouteParts): Routes =>

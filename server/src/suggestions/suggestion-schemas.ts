@@ -125,5 +125,3 @@ export const SuggestionList = Type.Object(
   },
   { title: 'Suggestions' },
 );
-
-export const DoneAnswer = Type.Object({ status: Type.Literal('success') });

@@ -54,10 +54,10 @@ export function createSuggestions(parts: SuggestionParts) {
     /** @returns what no relation does already, by kind, of each the best first */
     async list(projectId: number): Promise<ListedSuggestions> {
       const { suggestions, ...found } = await find(projectId);
-      const [dismissed, present] = [
-        await listDismissed(database.read, projectId),
-        await relations.list(projectId),
-      ];
+      const [dismissed, present] = await Promise.all([
+        listDismissed(database.read, projectId),
+        relations.list(projectId),
+      ]);
       const items = suggestions
         .filter((one) => one.kind !== 'relation' || !isThere(one, present))
         .map((one) => ({ ...one, dismissed: dismissed.has(one.id) }));

@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
   type AnswerOnce,
+  DoneAnswer,
+  done,
   IfMatch,
   ListQuery,
   type Routes,
@@ -17,7 +19,6 @@ import {
   DeliveryPage,
   DeliveryParams,
   DeliveryQuery,
-  DoneAnswer,
   EndpointPage,
   EndpointParams,
   SecretRotation,
@@ -40,7 +41,6 @@ export interface WebhookEndpointRouteParts {
 
 const config = { guard: 'management', access: 'manage' } as const;
 const tags = ['Events'];
-const done = { status: 'success' } as const;
 const PATH = '/management/webhook-endpoints';
 const onlyOnce =
   'The secret is in this answer and never again; a repetition by `Idempotency-Key` has no `secret`.';

@@ -92,8 +92,6 @@ export const SecretRotation = Type.Object(
 
 export const EndpointParams = Type.Object({ id: Id });
 export const DeliveryParams = Type.Object({ id: Id, deliveryId: Id });
-export const DoneAnswer = Type.Object({ status: Type.Literal('success') });
-
 const Status = Type.Union([Type.Literal('pending'), Type.Literal('delivered'), Type.Literal('failed')]);
 
 /** A body has up to 64 KiB. */

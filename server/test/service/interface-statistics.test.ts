@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { assertRefused, createCatalog, shareService } from '../support/shared-service.ts';
 import { startTestService, TestClock, type TestService } from '../support/test-service.ts';
 import { createTestStore, testedStore } from '../support/test-store.ts';
@@ -310,4 +311,106 @@ test('processes count together (§14.7 rule 9)', SHARED, async (t) => {
   for (const each of [one, other, other]) await each.call('GET', '/projects', { key: key.key });
   await Promise.all([one.app.statistics.flush(), other.app.statistics.flush()]);
   assert.equal((await read(statisticsOf(key), one)).requests[0].requests, 3);
+});
+
+const SECRET = 'hunter2';
+
+test('the last failed and slow requests of a project are kept, with the beginning of their bodies and no secret (§14.9)', async () => {
+  const { projectId, call } = await createCatalog(service());
+  const scope = { type: 'project', id: projectId };
+  const { key } = await createKey({ name: 'Night import', scope, access: 'manage' });
+  const bad = { products: [{ identifier: 'A1', attributes: [{ key: 'Chuck', value: 'SDS' }] }] };
+  await call('POST', `/products?note=a%26b&api%4Bey=${SECRET}`, { key, body: bad });
+  const relations = `/management/projects/${projectId}/relations`;
+  await call('POST', relations, { key, body: `{"name":"R","password":"${SECRET}", "token": ${SECRET}}` });
+  const packed = { key, body: gzipSync(JSON.stringify(bad)), headers: { 'content-encoding': 'gzip' } };
+  await call('POST', '/products', packed);
+  await call('POST', '/products', { key, body: `{"products":[],"cut":"${'x'.repeat(2 * 1024 * 1024)}` });
+  await service().call('GET', `/management/projects/${projectId}/products?limit=0`, {
+    ...{ key, headers: { 'x-api-key': SECRET } },
+  });
+  const { status, body } = await service().call('GET', `/management/projects/${projectId}/requests`);
+  assert.equal(status, 200);
+  assert.deepEqual([body.items[0].body, body.items[0].bodyBytes, body.items[0].isBodyWhole], [null, 0, true]);
+  body.items.shift();
+  const [large, gzip, broken, invalid, ...others] = body.items;
+  assert.deepEqual(others, []);
+  assert.doesNotMatch(JSON.stringify(body), new RegExp(SECRET));
+  const { requestId, ms, details, ...told } = invalid;
+  assert.deepEqual(told, {
+    kind: 'failed',
+    at: clock.now(),
+    method: 'POST',
+    url: `/products?note=a%26b&apiKey=•••&projectId=${projectId}`,
+    status: 400,
+    reason: 'product_invalid',
+    message: 'Your body params are not valid',
+    by: { type: 'key', id: invalid.by.id, name: 'Night import' },
+    body: JSON.stringify(bad),
+    bodyBytes: JSON.stringify(bad).length,
+    isBodyWhole: true,
+  });
+  assert.match(requestId, /^[0-9a-f-]{36}$/);
+  assert.ok(ms >= 0);
+  assert.match(details[0], /^A1: .*name/);
+  assert.deepEqual(
+    [broken.reason, broken.body, broken.details.length],
+    ['body_not_json', '{"name":"R","password":"•••", "token": "•••"}', 1],
+  );
+  assert.deepEqual([gzip.body, gzip.isBodyWhole], [JSON.stringify(bad), true]);
+  assert.deepEqual(
+    [large.body.length, large.body.slice(0, 12), large.bodyBytes > 2_000_000, large.isBodyWhole],
+    [1_024, '{"products":', true, false],
+  );
+  assert.deepEqual([body.since <= clock.now(), body.isWhole], [true, testedStore === 'embedded']);
+});
+
+test('of a project the last 50 of each kind are kept; nothing of keys, of unknown callers and of others (§14.9)', async () => {
+  const { projectId, call } = await createCatalog(service());
+  const other = await createCatalog(service());
+  const { key, id } = await createKey({
+    ...{ scope: { type: 'project', id: projectId }, access: 'manage', rateLimit: { requestsPerMinute: 60 } },
+  });
+  const requests = `/management/projects/${projectId}/requests`;
+  for (let at = 0; at < 55; at += 1) await call('GET', `/tasks/none-${at}`, { key });
+  await service().call('POST', '/management/api-keys', { key, body: { name: SECRET } });
+  await call('GET', '/tasks', { key: 'unknown' });
+  const caller = {
+    accountId: 1,
+    keyId: id,
+    keyName: 'x',
+    scope: { type: 'account' },
+    access: 'read',
+  } as const;
+  const slow = {
+    caller,
+    method: 'GET',
+    route: '/slow',
+    status: 200,
+    seconds: 1.5,
+    requestId: 'slow',
+    projectId,
+  };
+  const sent = { url: '/slow', reason: null, message: null, details: [], body: null };
+  const nothing = { bodyBytes: 0, isBodyWhole: true };
+  service().app.statistics.keepRequest({ ...slow, isPatient: false }, { ...sent, ...nothing });
+  const list = async (query: string) => (await service().call('GET', requests + query)).body.items;
+  const failed = await list('?kind=failed');
+  assert.equal(failed.length, 50);
+  assert.ok(failed.every(({ url }: AnyBody) => url.startsWith('/tasks/none-')));
+  assert.match(failed[0].url, /none-54\?/);
+  assert.deepEqual(
+    (await list('?kind=slow')).map(({ requestId, ms }: AnyBody) => [requestId, ms]),
+    [['slow', 1_500]],
+  );
+  assert.equal((await list('')).length, 51);
+  await service().call('GET', `/management/projects/${other.projectId}`, { key });
+  // Over its rate the project is not looked for: the key names it.
+  clock.pass(MINUTE);
+  for (let at = 0; at < 61; at += 1) await call('GET', '/projects', { key });
+  assert.equal((await list('?kind=failed'))[0].status, 429);
+  assert.deepEqual(
+    (await service().call('GET', requests.replace(/\d+/, `${other.projectId}`))).body.items,
+    [],
+  );
 });

@@ -59,7 +59,7 @@ function isHalf(text: string, names: readonly string[]): boolean {
 export function Suggestions<Item>({ empty, children }: { empty: string; children(item: Item): ReactNode }) {
   return (
     <Autocomplete.Portal>
-      <Autocomplete.Positioner className="menu-place" sideOffset={4}>
+      <Autocomplete.Positioner className="menu-place" sideOffset={4} align="start">
         <Autocomplete.Popup className="menu match">
           <Autocomplete.Empty>
             <div className="menu-item soft">{empty}</div>

@@ -1,6 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import {
   type AnswerOnce,
+  DoneAnswer,
+  done,
   ListQuery,
   ProjectQuery,
   type Routes,
@@ -14,7 +16,6 @@ import type { ApiKey } from './api-key.ts';
 import {
   ApiKeyChange,
   ApiKeyPage,
-  DoneAnswer,
   KeyParams,
   KeyRotation,
   NewApiKey,
@@ -32,7 +33,6 @@ export interface ApiKeyRouteParts {
 
 const config = { guard: 'management', access: 'manage' } as const;
 const tags = ['Management'];
-const done = { status: 'success' } as const;
 const onlyOnce =
   'The value stands in this answer and never again; a repetition by `Idempotency-Key` has no `key`.';
 

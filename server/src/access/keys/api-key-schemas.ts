@@ -98,8 +98,6 @@ export const KeyRotation = Type.Object(
 );
 
 export const KeyParams = Type.Object({ id: Id });
-export const DoneAnswer = Type.Object({ status: Type.Literal('success') });
-
 export function toWireKey(key: ApiKey) {
   return {
     id: key.id,

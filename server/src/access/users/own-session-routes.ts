@@ -1,6 +1,13 @@
-import { ListQuery, type Routes, type Server, type SessionCookie, serve } from '../../http/http.ts';
+import {
+  DoneAnswer,
+  done,
+  ListQuery,
+  type Routes,
+  type Server,
+  type SessionCookie,
+  serve,
+} from '../../http/http.ts';
 import type { Access } from '../access.ts';
-import { DoneAnswer } from '../keys/keys.ts';
 import { consoleUrl } from './console-links.ts';
 import { userOf } from './user.ts';
 import { SessionPage, SignedOut, SignOutQuery, toWireSession, UserParams } from './user-schemas.ts';
@@ -15,8 +22,6 @@ export interface OwnSessionRouteParts {
 /** For every role. */
 const own = { guard: 'session', role: 'viewer' } as const;
 const tags = ['Sign in'];
-const done = { status: 'success' } as const;
-
 /** What users see of their sessions, and how they end them. Source: docs/interface.md §5.6. */
 export const ownSessionRoutes =
   (parts: OwnSessionRouteParts): Routes =>

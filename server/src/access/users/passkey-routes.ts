@@ -1,6 +1,13 @@
-import { type AnswerOnce, type Routes, type Server, serve, serveOnce } from '../../http/http.ts';
+import {
+  type AnswerOnce,
+  DoneAnswer,
+  done,
+  type Routes,
+  type Server,
+  serve,
+  serveOnce,
+} from '../../http/http.ts';
 import type { Access } from '../access.ts';
-import { DoneAnswer } from '../keys/keys.ts';
 import { originOf } from './console-links.ts';
 import {
   NewPasskey,
@@ -23,8 +30,6 @@ export interface PasskeyRouteParts {
 /** For every role. */
 const own = { guard: 'session', role: 'viewer' } as const;
 const tags = ['Sign in'];
-const done = { status: 'success' } as const;
-
 /** Source: docs/interface.md §5.8. */
 export const passkeyRoutes =
   (parts: PasskeyRouteParts): Routes =>

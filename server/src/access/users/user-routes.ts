@@ -1,7 +1,15 @@
-import { type AnswerOnce, ListQuery, type Routes, type Server, serve, serveOnce } from '../../http/http.ts';
+import {
+  type AnswerOnce,
+  DoneAnswer,
+  done,
+  ListQuery,
+  type Routes,
+  type Server,
+  serve,
+  serveOnce,
+} from '../../http/http.ts';
 import type { Beside } from '../../projects/projects.ts';
 import type { Access } from '../access.ts';
-import { DoneAnswer } from '../keys/keys.ts';
 import { invitationUrl } from './console-links.ts';
 import type { Invitation } from './invitation-store.ts';
 import type { User } from './user.ts';
@@ -26,8 +34,6 @@ export interface UserRouteParts {
 
 const config = { guard: 'management', access: 'manage', role: 'owner' } as const;
 const tags = ['Users'];
-const done = { status: 'success' } as const;
-
 /** Source: docs/interface.md §14.6. */
 export const userRoutes =
   (parts: UserRouteParts): Routes =>

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import type { FastifyReply } from 'fastify';
 import type { Static } from 'typebox';
 import {
+  DoneAnswer,
+  done,
   IfMatch,
   type Once,
   ProjectParams,
@@ -19,20 +21,12 @@ import { markOfChannel } from './channel.ts';
 import { toWireChannel } from './channel-answers.ts';
 import type { AlongsideChange } from './channel-definitions.ts';
 import { type ChannelRouteParts, recordChannelChange } from './channel-route-parts.ts';
-import {
-  ChannelPage,
-  ChannelParams,
-  DoneAnswer,
-  ListQuery,
-  SentChannel,
-  WireChannel,
-} from './channel-schemas.ts';
+import { ChannelPage, ChannelParams, ListQuery, SentChannel, WireChannel } from './channel-schemas.ts';
 import type { ChannelKey } from './channel-store.ts';
 
 const config = { guard: 'management', access: 'manage' } as const;
 /** A mapping may name 2,000 fields; a filter holds many identifiers. */
 const takesDefinition = { ...config, maxBodyMib: 2 } as const;
-const done = { status: 'success' } as const;
 const PATH = '/management/projects/:id/channels';
 const about = { config, tags: ['Channels'], params: ProjectParams };
 const aboutOne = {

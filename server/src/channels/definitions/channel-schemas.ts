@@ -14,7 +14,6 @@ const Percent = (description: string) =>
   Type.Optional(Type.Number({ minimum: 0, maximum: 100, description }));
 
 export const ChannelParams = Type.Object({ id: Id, channelId: Id });
-export const DoneAnswer = Type.Object({ status: Type.Literal('success') });
 export { ListQuery };
 
 const Format = Type.Object(

@@ -5,6 +5,8 @@ export { type AnswerOnce, createAnswerOnce, type RecordAnswer } from './answer-o
 export { dropAnswersBefore } from './answer-store.ts';
 export {
   byType,
+  DoneAnswer,
+  done,
   ErrorAnswer,
   Id,
   ListQuery,

@@ -63,3 +63,7 @@ export function byType<Value>({ anyOf }: { readonly anyOf: readonly TSchema[] },
   const discriminator = { propertyName: 'type' };
   return Type.Unsafe<Value>({ type: 'object', title, required: ['type'], discriminator, oneOf: anyOf });
 }
+
+/** The answer of a request that has nothing to say but that it is done. */
+export const done = { status: 'success' } as const;
+export const DoneAnswer = Type.Object({ status: Type.Literal(done.status) });

@@ -250,6 +250,7 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
       message: 'Internal Server Error',
       requestId: request.id,
     };
+    request.failure = body;
     return reply.code(500).type('application/json; charset=utf-8').send(JSON.stringify(body));
   }
   if (refusal.code === 'storage_failed') request.log.error({ err: refusal }, 'the disk reports errors');
@@ -271,6 +272,7 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
     requestId: request.id,
     ...(details.length > 0 && { details }),
   };
+  request.failure = body;
   return reply.code(status).type('application/json; charset=utf-8').send(JSON.stringify(body));
 }
 

@@ -2,7 +2,15 @@
  * The door of bodies: bytes of requests, bounded in size, time and the memory they share.
  */
 
-export { type IncomingPayload, JSON_LIMITS, MIB, parseJsonBody, type RawBody, readBody } from './body.ts';
+export {
+  BEGINNING_BYTES,
+  type IncomingPayload,
+  JSON_LIMITS,
+  MIB,
+  parseJsonBody,
+  type RawBody,
+  readBody,
+} from './body.ts';
 export { createBodyChecks, createParameterChecks } from './body-check.ts';
 export { streamBody } from './body-stream.ts';
 export { createMemoryBudget, type HeldMemory, type MemoryBudget } from './memory-budget.ts';

@@ -22,6 +22,8 @@ export interface RawBody {
   readonly payload?: PayloadWriter | undefined;
   /** Of the memory of `bytes`: whoever is done with them gives it back. */
   readonly loan?: Loan | undefined;
+  /** A copy of the first of them, where they are lent: it can be read for as long as the request is there. */
+  readonly beginning?: Uint8Array | undefined;
 }
 
 /** A payload that is written while it is received. */
@@ -33,6 +35,9 @@ export interface IncomingPayload extends PayloadWriter {
 export const MIB = 1024 * 1024;
 /** Allocated for a body of which nothing came yet. */
 const FIRST_BYTES = MIB;
+
+/** Of a body that is packed, and unpacked is more; what is shown of it is less. */
+export const BEGINNING_BYTES = 4_096;
 
 /** How a body is read. */
 export interface BodyTerms {
@@ -92,7 +97,9 @@ export async function readBody(request: IncomingMessage, terms: BodyTerms): Prom
     void payload?.abandon().then(() => collected.loan?.giveBack());
     throw error;
   }
-  return { bytes: collected.take(), encoding, payload, loan: collected.loan };
+  const { loan } = collected;
+  const bytes = collected.take();
+  return { bytes, encoding, payload, loan, beginning: loan && bytes.slice(0, BEGINNING_BYTES) };
 }
 
 export const tooLarge = (maxMib: number) => new ServiceError('body_too_large', { values: [maxMib] });

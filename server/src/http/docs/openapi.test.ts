@@ -105,7 +105,7 @@ async function startServer(t: TestContext, isReady = () => true) {
     countWaitingTasks: async () => 3,
   });
   await documentServer(server, '1.2.3');
-  measureRequests(server, metrics.measureRequest);
+  measureRequests(server, [metrics.measureRequest]);
   addBikeRoutes(server);
   addHealthRoutes(server, async () => isReady());
   serveMetrics(server, metrics);

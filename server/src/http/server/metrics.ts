@@ -5,6 +5,8 @@ import type { Caller } from '../../kernel/caller.ts';
 import { type FailureCode, ServiceError } from '../../kernel/errors.ts';
 import { ErrorAnswer } from '../answers/answers.ts';
 import type { Server } from '../http.ts';
+import { SLOW_MS } from './request-log.ts';
+import { describeSent, type SentRequest } from './sent-request.ts';
 
 /** What the parts of the service count. Names and labels: docs/operating.md. */
 export interface Metrics {
@@ -130,10 +132,14 @@ function watchSources(registry: Registry, sources: MetricSources): void {
   }
 }
 
+/** Told of requests that failed or were slow; what was sent is described for these alone. */
+type Keep = (request: MeasuredRequest, sent: SentRequest) => void;
+
 /** Measures every answer, also to unknown paths, which share one series. Call it before routes are added. */
 export function measureRequests(
   server: Server,
-  ...measures: readonly ((request: MeasuredRequest) => void)[]
+  measures: readonly ((request: MeasuredRequest) => void)[],
+  keep?: Keep,
 ): void {
   server.addHook('onResponse', async (request, reply) => {
     const { isPatient = false } = request.routeOptions.config;
@@ -149,6 +155,8 @@ export function measureRequests(
       isPatient: isPatient || isLongAnswer(request),
     };
     for (const measure of measures) measure(measured);
+    const isKept = reply.statusCode >= 400 || (reply.elapsedTime >= SLOW_MS && !measured.isPatient);
+    if (isKept && caller !== undefined) keep?.(measured, describeSent(request));
   });
 }
 

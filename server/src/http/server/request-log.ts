@@ -1,6 +1,7 @@
 import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 
-const SLOW_MS = 1_000;
+/** From here on a request is slow. Source: docs/interface.md §14.7. */
+export const SLOW_MS = 1_000;
 
 /**
  * One line for a request that changed something, failed or took long; the many quick reads are for `debug`: a line

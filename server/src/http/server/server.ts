@@ -56,6 +56,7 @@ export {
   serveMetrics,
 } from './metrics.ts';
 export { serveRoot } from './root-route.ts';
+export type { SentRequest } from './sent-request.ts';
 
 export interface ServerSettings {
   readonly logLevel: string;
@@ -207,7 +208,15 @@ function readParameters(server: Server): void {
 
 /** One reader for every body: bounded in size, time and the memory that all of them share. */
 function readBodies(server: Server, budget: MemoryBudget): void {
-  for (const name of ['checkCaller', 'rawBody', 'payload', 'bodyDigest', 'sentType', 'rawReply'] as const)
+  for (const name of [
+    'checkCaller',
+    'rawBody',
+    'payload',
+    'bodyDigest',
+    'sentType',
+    'rawReply',
+    'failure',
+  ] as const)
     server.decorateRequest(name, undefined);
   server.decorateRequest('isRepeated', false);
   server.removeAllContentTypeParsers();

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import type { FastifyReply } from 'fastify';
 import type { Static } from 'typebox';
 import {
+  DoneAnswer,
+  done,
   IfMatch,
   type Once,
   ProjectParams,
@@ -19,14 +21,7 @@ import { markOfPipeline } from './pipeline.ts';
 import { toWirePipeline } from './pipeline-answers.ts';
 import type { AlongsideChange, PipelineState } from './pipeline-definitions.ts';
 import { type PipelineRouteParts, recordPipelineChange } from './pipeline-route-parts.ts';
-import {
-  DoneAnswer,
-  ListQuery,
-  PipelinePage,
-  PipelineParams,
-  SentPipeline,
-  WirePipeline,
-} from './pipeline-schemas.ts';
+import { ListQuery, PipelinePage, PipelineParams, SentPipeline, WirePipeline } from './pipeline-schemas.ts';
 import type { PipelineKey } from './pipeline-store.ts';
 import { SentPreview, WirePreview } from './preview-schemas.ts';
 
@@ -35,7 +30,6 @@ const config = { guard: 'management', access: 'manage' } as const;
 const takesDefinition = { ...config, maxBodyMib: 2 } as const;
 /** 8 MiB as base64, and the definition. */
 const takesFile = { ...config, maxBodyMib: 16, holds: { text: 16 * 1024 * 1024 } } as const;
-const done = { status: 'success' } as const;
 const PATH = '/management/projects/:id/pipelines';
 const about = { config, tags: ['Pipelines'], params: ProjectParams };
 const aboutOne = {

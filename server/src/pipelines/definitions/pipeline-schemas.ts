@@ -12,7 +12,6 @@ const NextCursor = Type.Union([Type.String(), Type.Null()], { description: 'null
 const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
 
 export const PipelineParams = Type.Object({ id: Id, pipelineId: Id });
-export const DoneAnswer = Type.Object({ status: Type.Literal('success') });
 export { ListQuery };
 
 export const PipelineSource = byType<Source>(SourceSchema, 'PipelineSource');

@@ -77,8 +77,7 @@ async function previewRows(reading: SourceReading, pieces: Pieces, order: Previe
   const { rows, rest } = await takeSample(pieces);
   const { columns, found } = reading;
   const { type } = order.format;
-  const products = suggestMapping(columns, rows, findDefaultMapping(type));
-  const suggestion = order.mode === 'links' ? suggestLinks(columns, products) : products;
+  const suggestion = suggestFor(order, columns, rows);
   const format = suggestFormat(type, columns);
   const tried = { ...order, mapping: order.mapping ?? (suggestion.mapping as Mapping) };
   // A suggestion may lack what a mapping needs; then the rows stand alone.
@@ -104,6 +103,11 @@ async function previewRows(reading: SourceReading, pieces: Pieces, order: Previe
   } finally {
     await plan?.close();
   }
+}
+
+function suggestFor({ mode, format }: PreviewOrder, columns: readonly string[], rows: readonly SourceRow[]) {
+  const products = suggestMapping(columns, rows, findDefaultMapping(format.type));
+  return mode === 'links' ? suggestLinks(columns, products) : products;
 }
 
 interface Counting {

@@ -4,6 +4,8 @@ import {
   type AnswerOnce,
   type CountLook,
   cutPage,
+  DoneAnswer,
+  done,
   IfMatch,
   ProjectParams,
   type Routes,
@@ -21,7 +23,6 @@ import type { Relations } from '../relations.ts';
 import { checkDefinition } from './definition-check.ts';
 import { markOfRelation, type Relation } from './relation.ts';
 import {
-  DoneAnswer,
   Explanation,
   PairToExplain,
   PreviewQuery,
@@ -47,7 +48,6 @@ export interface RelationRouteParts {
 const config = { guard: 'management', access: 'manage', maxBodyMib: 16 } as const;
 /** Asked by POST, because it is long; nothing is changed. */
 const question = { ...config, role: 'viewer' } as const;
-const done = { status: 'success' } as const;
 const PATH = '/management/projects/:id/relations';
 const about = { config, tags: ['Relations'], params: ProjectParams };
 const aboutOne = {

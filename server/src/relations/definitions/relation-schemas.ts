@@ -14,8 +14,6 @@ const MatchedValue = Type.Unsafe<string | { field: OwnField }>({
 });
 
 export const RelationParams = Type.Object({ id: Id, relationId: Id });
-export const DoneAnswer = Type.Object({ status: Type.Literal('success') });
-
 /** `checkDefinition` checks the filters: they are recursive. */
 const WireFilter = Type.Unsafe<Filter>({
   type: 'object',

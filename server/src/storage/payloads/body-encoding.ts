@@ -62,6 +62,23 @@ export function unpackNow(bytes: Buffer, encoding: BodyEncoding, maxMib: number)
   }
 }
 
+/** So much comes of a beginning at most: it is unpacked on the calling thread. */
+const BEGINNING_BYTES = 64 * 1024;
+
+/** @returns what can be read of a body of which there is only the beginning; undefined: nothing */
+export function unpackBeginning(bytes: Uint8Array, encoding: BodyEncoding): Uint8Array | undefined {
+  const limit = { maxOutputLength: BEGINNING_BYTES };
+  try {
+    if (encoding === 'gzip') return gunzipSync(bytes, { ...limit, finishFlush: constants.Z_SYNC_FLUSH });
+    if (encoding === 'br')
+      return brotliDecompressSync(bytes, { ...limit, finishFlush: constants.BROTLI_OPERATION_FLUSH });
+    if (encoding === 'identity') return bytes;
+    return zstdDecompressSync(bytes, { ...ZSTD, ...limit, finishFlush: constants.ZSTD_e_flush });
+  } catch {
+    return undefined;
+  }
+}
+
 /** The parts of a body, unpacked as they come. Never holds more than a part. @throws body_not_unpacked, body_too_large */
 export async function* unpackParts(
   parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,

@@ -5,6 +5,7 @@ export {
   type BodyEncoding,
   readEncoding,
   unpack,
+  unpackBeginning,
   unpackNow,
   unpackParts,
 } from './body-encoding.ts';

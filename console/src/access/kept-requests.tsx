@@ -1,0 +1,216 @@
+import type { KeptRequest } from '@relata/client';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { t } from '../languages/text.ts';
+import { Dialog } from '../parts/dialog.tsx';
+import { SelectField } from '../parts/forms/field.tsx';
+import { Answer, Card } from '../parts/page.tsx';
+import { Ago, Code, Pairs } from '../parts/show.tsx';
+import { toCurl } from '../rules/curl.ts';
+import { formatDuration, formatMoment, formatSize } from '../rules/format.ts';
+import { useProject } from '../state/project.ts';
+import { useFilters } from '../state/route.ts';
+import { useRelata } from '../state/session.tsx';
+
+const listKinds = () =>
+  [
+    ['', t('Failed and slow')],
+    ['failed', t('Failed')],
+    ['slow', t('Slow')],
+  ] as const;
+
+const REREAD_MS = 10_000;
+/** A table of a hundred would be longer than all else on the page. */
+const SHOWN = 15;
+
+/** The last requests of the project that failed or were slow; a choice shows one as it was sent. */
+export function KeptRequests() {
+  const project = useProject();
+  const relata = useRelata();
+  const [{ requests: kind }, change] = useFilters(['requests']);
+  const [open, setOpen] = useState<KeptRequest>();
+  const kept = useQuery({
+    queryKey: ['kept-requests', project.id, kind],
+    queryFn: ({ signal }) =>
+      relata.projects.keptRequests(project.id, {
+        ...((kind === 'failed' || kind === 'slow') && { kind }),
+        signal,
+      }),
+    refetchInterval: REREAD_MS,
+    placeholderData: (before) => before,
+  });
+  return (
+    <Card
+      title={t('Failed and slow requests')}
+      isBare
+      actions={
+        <SelectField
+          label={t('Requests to show')}
+          isQuiet
+          choices={listKinds()}
+          value={kind}
+          onChange={({ target }) => change({ requests: target.value })}
+        />
+      }
+    >
+      <Answer of={kept}>
+        {({ items, since, isWhole }) => (
+          <>
+            <RequestTable items={items} onOpen={setOpen} />
+            <div className="grid-foot">{sayReach(since, isWhole)}</div>
+          </>
+        )}
+      </Answer>
+      <OneRequest request={open} onClose={() => setOpen(undefined)} />
+    </Card>
+  );
+}
+
+function sayReach(since: number, isWhole: boolean): string {
+  const moment = formatMoment(since);
+  if (isWhole) return t('Kept in memory since the start of the service, {moment}.', { moment });
+  return t('Kept by the process that answered, since {moment}. Other processes have their own.', { moment });
+}
+
+function RequestTable({
+  items,
+  onOpen,
+}: {
+  items: readonly KeptRequest[];
+  onOpen(request: KeptRequest): void;
+}) {
+  const [isAll, setAll] = useState(false);
+  if (items.length === 0) return <p className="card-body soft">{t('No request has failed or was slow.')}</p>;
+  return (
+    <div className="table-box">
+      <table className="table small">
+        <thead>
+          <tr>
+            <th>{t('When')}</th>
+            <th>{t('Request')}</th>
+            <th>{t('Status')}</th>
+            <th className="wide-only">{t('Who')}</th>
+            <th className="wide-only number">{t('Took')}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {items.slice(0, isAll ? items.length : SHOWN).map((request) => (
+            <tr key={request.requestId}>
+              <td className="soft nowrap">
+                <Ago at={request.at} />
+              </td>
+              <td>
+                <button type="button" className="text-button mono break" onClick={() => onOpen(request)}>
+                  {request.method} {request.url.split('?')[0]}
+                </button>
+                <div className="soft">{request.reason ?? ''}</div>
+              </td>
+              <td>
+                <RequestStatus request={request} />
+              </td>
+              <td className="wide-only">{request.by.name}</td>
+              <td className="wide-only number nowrap">{formatDuration(request.ms)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {!isAll && items.length > SHOWN && (
+        <div className="grid-foot">
+          <button type="button" className="text-button" onClick={() => setAll(true)}>
+            {t('Show all {count}', { count: items.length })}
+          </button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function RequestStatus({ request: { kind, status } }: { request: KeptRequest }) {
+  if (kind === 'slow') return <span className="badge warn">{t('slow')}</span>;
+  return <span className={`badge ${status >= 500 ? 'bad' : ''}`}>{status}</span>;
+}
+
+function OneRequest({ request, onClose }: { request: KeptRequest | undefined; onClose(): void }) {
+  return (
+    <Dialog title={t('Request')} isWide isOpen={request !== undefined} onClose={onClose}>
+      {request && <RequestDetails request={request} />}
+    </Dialog>
+  );
+}
+
+function RequestDetails({ request }: { request: KeptRequest }) {
+  const { at, method, url, by, ms, status, reason, message, details, requestId } = request;
+  return (
+    <div className="stack">
+      <Pairs
+        pairs={[
+          [
+            t('Request'),
+            <span key="url" className="mono">
+              {method} {url}
+            </span>,
+          ],
+          [t('When'), formatMoment(at)],
+          [t('Who'), by.type === 'key' ? t('{name} (API key)', { name: by.name }) : by.name],
+          [t('Took'), formatDuration(ms)],
+          [t('Answer'), [status, reason].filter(Boolean).join(' ')],
+          [
+            t('Request id'),
+            <span key="id" className="mono">
+              {requestId}
+            </span>,
+          ],
+        ]}
+      />
+      {message && (
+        <div className="note bad">
+          <strong>{message}</strong>
+          {details.length > 0 && (
+            <ul>
+              {details.map((detail) => (
+                <li key={detail}>{detail}</li>
+              ))}
+            </ul>
+          )}
+        </div>
+      )}
+      <SentBody request={request} />
+      <h3>{t('Try it again')}</h3>
+      <p className="soft small">{sayCall(request)}</p>
+      <Code label={t('The request as curl')} text={toCall(request)} />
+    </div>
+  );
+}
+
+function SentBody({ request: { body, bodyBytes, isBodyWhole } }: { request: KeptRequest }) {
+  if (bodyBytes === 0 && body === null) return null;
+  const size = formatSize(bodyBytes);
+  return (
+    <>
+      <h3>{isBodyWhole ? t('What was sent') : t('How what was sent begins')}</h3>
+      <p className="soft small">
+        {body === null
+          ? t('{size} that cannot be shown.', { size })
+          : t('{size}; values that look like secrets are masked.', { size })}
+      </p>
+      {body !== null && <Code label={t('The body of the request')} text={body} />}
+    </>
+  );
+}
+
+/** Whoever sends it again has a key of one's own. */
+const withoutKey = (url: string) => url.replace(/([?&])apiKey=[^&]*&?/, '$1').replace(/[?&]$/, '');
+
+function toCall({ method, url, body, bodyBytes, isBodyWhole }: KeptRequest): string {
+  const sent = { method, url: withoutKey(url) };
+  if (bodyBytes === 0) return toCurl(sent);
+  return toCurl(isBodyWhole && body !== null ? { ...sent, body } : { ...sent, bodyFile: 'body' });
+}
+
+function sayCall({ body, bodyBytes, isBodyWhole }: KeptRequest): string {
+  const key = t('Set RELATA_URL and RELATA_API_KEY; the key of the request is not kept.');
+  if (body === null && bodyBytes > 0) return `${key} ${t('The body is not kept: put it in the file body.')}`;
+  return bodyBytes === 0 || isBodyWhole
+    ? key
+    : `${key} ${t('Only the beginning of the body is kept: put the whole one in the file body.')}`;
+}

@@ -1,0 +1,97 @@
+import { useQuery } from '@tanstack/react-query';
+import { type KeyboardEvent, useId, useState } from 'react';
+import { rich } from '../languages/rich.tsx';
+import { t } from '../languages/text.ts';
+import { SAMPLES, type SampleLanguage } from '../rules/call-samples.ts';
+import { listPageCalls, needsRelations, type PageCall } from '../rules/page-calls.ts';
+import { useProject } from '../state/project.ts';
+import { linkTo, useRoute } from '../state/route.ts';
+import { useRelata } from '../state/session.tsx';
+import { SelectField } from './forms/field.tsx';
+import { Answer } from './page.tsx';
+import { Code } from './show.tsx';
+
+const LANGUAGES = Object.keys(SAMPLES) as SampleLanguage[];
+
+/** The calls of the present page, each in three languages. */
+export function CallSamples() {
+  const route = useRoute();
+  const project = useProject();
+  const relata = useRelata();
+  const isNeeded = needsRelations(route);
+  const relations = useQuery({
+    queryKey: ['relations', project.id],
+    queryFn: ({ signal }) => relata.relations.list(project.id, { signal }),
+    enabled: isNeeded,
+  });
+  const [chosen, setChosen] = useState(0);
+  return (
+    <Answer of={isNeeded ? relations : { data: [], error: undefined }}>
+      {(known) => {
+        const calls = listPageCalls(route, known);
+        const call = calls[chosen] ?? calls[0];
+        if (call === undefined)
+          return <p className="soft">{t('This page shows nothing that is stored yet.')}</p>;
+        return (
+          <div className="stack">
+            {calls.length > 1 && (
+              <SelectField
+                label={t('What it gives')}
+                choices={calls.map(({ words }, at) => [String(at), words])}
+                value={String(calls.indexOf(call))}
+                onChange={({ target }) => setChosen(Number(target.value))}
+              />
+            )}
+            <LanguageTabs call={call} />
+            <p className="soft small">
+              {rich(
+                'It takes the address of the service in <code>RELATA_URL</code> and a key in <code>RELATA_API_KEY</code>: <link>API access</link>.',
+                {
+                  code: (name) => <code>{name}</code>,
+                  link: (words) => <a href={linkTo('projects', project.id, 'api-access')}>{words}</a>,
+                },
+              )}
+            </p>
+          </div>
+        );
+      }}
+    </Answer>
+  );
+}
+
+/** The library's tabs would be 3 KB more. Arrow keys choose, as they do there. */
+function LanguageTabs({ call }: { call: PageCall }) {
+  const id = useId();
+  const [chosen, choose] = useState<SampleLanguage>('curl');
+  const onKeyDown = ({ key, currentTarget }: KeyboardEvent) => {
+    const step = { ArrowRight: 1, ArrowLeft: LANGUAGES.length - 1 }[key];
+    if (step === undefined) return;
+    const next = (LANGUAGES.indexOf(chosen) + step) % LANGUAGES.length;
+    choose(LANGUAGES[next] ?? chosen);
+    currentTarget.querySelectorAll('button')[next]?.focus();
+  };
+  return (
+    <div className="stack">
+      <div className="tabs" role="tablist" aria-label={t('Language of the sample')} onKeyDown={onKeyDown}>
+        {LANGUAGES.map((language) => (
+          <button
+            key={language}
+            type="button"
+            role="tab"
+            id={`${id}-${language}`}
+            className="tab"
+            aria-selected={language === chosen}
+            aria-controls={`${id}-panel`}
+            tabIndex={language === chosen ? 0 : -1}
+            onClick={() => choose(language)}
+          >
+            {language}
+          </button>
+        ))}
+      </div>
+      <div role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${chosen}`}>
+        <Code text={SAMPLES[chosen](call)} label={`${call.words}: ${chosen}`} />
+      </div>
+    </div>
+  );
+}

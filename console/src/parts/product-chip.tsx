@@ -1,0 +1,38 @@
+import type { ReactNode } from 'react';
+import { useProject } from '../state/project.ts';
+import { linkTo } from '../state/route.ts';
+import { Thumb } from './show.tsx';
+
+interface Shape {
+  product: { readonly identifier: string; readonly name?: string; readonly thumbnail?: string };
+  /** Behind the identifier. */
+  note?: string;
+  /** There is no page of it yet. */
+  isPlanned?: boolean;
+  /** Why it is here. */
+  children?: ReactNode;
+}
+
+/** A product as people know it: picture, name, identifier. It leads to its page. */
+export function ProductChip({ product: { identifier, name, thumbnail }, note, isPlanned, children }: Shape) {
+  const project = useProject();
+  const content = (
+    <>
+      <Thumb url={thumbnail} />
+      <span>
+        <span className="cut block">{name}</span>
+        <span className="mono soft">
+          {identifier}
+          {note}
+        </span>
+        {children}
+      </span>
+    </>
+  );
+  if (isPlanned) return <div className="product-chip">{content}</div>;
+  return (
+    <a className="product-chip" href={linkTo('projects', project.id, 'products', identifier)}>
+      {content}
+    </a>
+  );
+}

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  cleanEntries,
+  type Entry,
+  listConflicts,
+  mergeEntries,
+  readEntries,
+  toPartial,
+} from './attribute-edits.ts';
+
+const BASE: readonly Entry[] = [
+  { key: 'Colour', value: 'red' },
+  { key: 'Colour', value: 'black', userGroups: ['trade'] },
+  { key: 'Price', value: '10 EUR' },
+  { key: 'Weight', value: '2 kg' },
+];
+const with_ = (key: string, value: string) => BASE.map((one) => (one.key === key ? { ...one, value } : one));
+
+test('only the attributes that were changed are sent, each with all of its values (§2.3 rules 3 and 12)', () => {
+  assert.deepEqual(toPartial('A1', BASE, BASE), { identifier: 'A1', attributes: [] });
+  const draft = cleanEntries([
+    ...BASE.filter(({ key }) => key !== 'Weight').map((one) =>
+      one.value === 'red' ? { ...one, value: 'blue' } : one,
+    ),
+    { key: ' Length ', value: '3 m', isNew: true },
+    { key: '', value: 'lost', isNew: true },
+  ]);
+  assert.deepEqual(toPartial('A1', BASE, draft), {
+    identifier: 'A1',
+    attributes: [
+      { key: 'Colour', value: 'blue' },
+      { key: 'Colour', value: 'black', userGroups: ['trade'] },
+      { key: 'Weight', value: null },
+      { key: 'Length', value: '3 m' },
+    ],
+  });
+  assert.deepEqual(
+    readEntries({
+      attributes: [
+        { key: 'A', value: '1' },
+        { key: 'B', value: null },
+      ],
+    }),
+    [{ key: 'A', value: '1' }],
+  );
+});
+
+test('what somebody else changed meanwhile is a conflict only where both changed it differently', () => {
+  const draft = with_('Price', '12 EUR');
+  assert.deepEqual(listConflicts({ base: BASE, draft, now: with_('Weight', '3 kg') }), []);
+  assert.deepEqual(listConflicts({ base: BASE, draft, now: with_('Price', '12 EUR') }), []);
+  assert.deepEqual(listConflicts({ base: BASE, draft, now: with_('Price', '9 EUR') }), ['Price']);
+  const merged = mergeEntries({ base: BASE, draft, now: with_('Weight', '3 kg') });
+  assert.deepEqual(toPartial('A1', with_('Weight', '3 kg'), merged).attributes, [
+    { key: 'Price', value: '12 EUR' },
+  ]);
+});

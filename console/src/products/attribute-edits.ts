@@ -1,0 +1,68 @@
+import type { PartialProduct, UploadProduct } from '@relata/client';
+
+/** A value as it was sent, or as it will be. */
+export interface Entry {
+  readonly key: string;
+  readonly value: string;
+  readonly userGroups?: readonly string[];
+  /** Its attribute is chosen here. */
+  readonly isNew?: boolean;
+}
+
+export const readEntries = ({ attributes }: Pick<UploadProduct, 'attributes'>): readonly Entry[] =>
+  (attributes ?? []).flatMap(({ key, value, userGroups }) =>
+    value === null ? [] : [{ key, value, ...(userGroups?.length && { userGroups }) }],
+  );
+
+/** @returns what would be sent: a row without attribute or value is none */
+export const cleanEntries = (entries: readonly Entry[]): readonly Entry[] =>
+  entries
+    .filter(({ key, value }) => key.trim() !== '' && value !== '')
+    .map(({ isNew: _, ...entry }) => ({ ...entry, key: entry.key.trim() }));
+
+const valuesOf = (entries: readonly Entry[], key: string): readonly Entry[] =>
+  entries.filter((entry) => entry.key === key);
+
+/** @returns the keys that have other values, or the same ones in another order */
+export function listChangedKeys(before: readonly Entry[], after: readonly Entry[]): readonly string[] {
+  const keys = new Set([...before, ...after].map(({ key }) => key));
+  const say = (entries: readonly Entry[], key: string) =>
+    JSON.stringify(valuesOf(entries, key).map(({ value, userGroups = [] }) => [value, userGroups]));
+  return [...keys].filter((key) => say(before, key) !== say(after, key));
+}
+
+interface Sent {
+  key: string;
+  value: string | null;
+  userGroups?: string[];
+}
+
+/** @returns the partial update that has the changed keys and no other. Source: docs/interface.md §2.3 rules 3 and 12 */
+export function toPartial(
+  identifier: string,
+  before: readonly Entry[],
+  after: readonly Entry[],
+): PartialProduct {
+  const attributes = listChangedKeys(before, after).flatMap((key): Sent[] => {
+    const values = valuesOf(after, key);
+    if (values.length === 0) return [{ key, value: null }];
+    return values.map(({ value, userGroups }) => ({
+      ...{ key, value },
+      ...(userGroups && { userGroups: [...userGroups] }),
+    }));
+  });
+  return { identifier, attributes };
+}
+
+/** @returns the keys that somebody else has changed meanwhile, of those that are changed here into something else */
+export function listConflicts({ base, draft, now }: Record<'base' | 'draft' | 'now', readonly Entry[]>) {
+  const mine = new Set(listChangedKeys(base, draft));
+  const unlike = new Set(listChangedKeys(now, draft));
+  return listChangedKeys(base, now).filter((key) => mine.has(key) && unlike.has(key));
+}
+
+/** @returns the product's entries as they will be: only the changed keys are mine */
+export function mergeEntries({ base, draft, now }: Record<'base' | 'draft' | 'now', readonly Entry[]>) {
+  const mine = new Set(listChangedKeys(base, draft));
+  return [...now.filter(({ key }) => !mine.has(key)), ...draft.filter(({ key }) => mine.has(key))];
+}

@@ -1,0 +1,117 @@
+import type { Facet, Filter } from '@relata/client';
+import { t } from '../languages/text.ts';
+
+type Bound = number | null;
+
+/** What somebody chose of an attribute: some of its values, a range, or that it is missing. */
+export type ChosenFacet =
+  | { readonly attribute: string; readonly in: readonly string[] }
+  | { readonly attribute: string; readonly between: readonly [low: Bound, high: Bound] }
+  | { readonly attribute: string; readonly lacks: true };
+
+/** @returns what stands in an address; what does not is left out */
+export function readChosen(text: string): readonly ChosenFacet[] {
+  try {
+    const list: unknown = JSON.parse(text || '[]');
+    return Array.isArray(list) ? list.filter(isChosen) : [];
+  } catch {
+    return [];
+  }
+}
+
+function isChosen(one: unknown): one is ChosenFacet {
+  if (typeof one !== 'object' || one === null) return false;
+  const { attribute, in: values, between, lacks } = one as Record<string, unknown>;
+  if (typeof attribute !== 'string') return false;
+  if (Array.isArray(values)) return values.length > 0 && values.every(isValue);
+  return Array.isArray(between) ? isRangeOf(between) : lacks === true;
+}
+
+const isValue = (value: unknown) => typeof value === 'string';
+const isBound = (value: unknown) => value === null || typeof value === 'number';
+const isRangeOf = (ends: readonly unknown[]) =>
+  ends.length === 2 && ends.every(isBound) && ends.some((end) => end !== null);
+
+/** As `readChosen` reads it. */
+export const writeChosen = (list: readonly ChosenFacet[]): string =>
+  list.length > 0 ? JSON.stringify(list) : '';
+
+/** @returns the filter of a search. Source: docs/interface.md §12.2 */
+export function toFilter(list: readonly ChosenFacet[]): string | undefined {
+  return list.length > 0 ? JSON.stringify({ all: list.map(toCondition) }) : undefined;
+}
+
+function toCondition(chosen: ChosenFacet): Filter {
+  const { attribute } = chosen;
+  if ('in' in chosen) return { attribute, operator: 'in', value: [...chosen.in] };
+  if ('lacks' in chosen) return { not: { attribute, operator: 'exists' } };
+  const [low, high] = chosen.between;
+  if (low !== null && high !== null) return { attribute, operator: 'between', value: [low, high] };
+  return low === null
+    ? { attribute, operator: 'lessOrEqual', value: high ?? 0 }
+    : { attribute, operator: 'greaterOrEqual', value: low };
+}
+
+export const without = (list: readonly ChosenFacet[], attribute: string): readonly ChosenFacet[] =>
+  list.filter((one) => one.attribute !== attribute);
+
+export const findValues = (list: readonly ChosenFacet[], attribute: string): readonly string[] =>
+  list.flatMap((one) => ('in' in one && one.attribute === attribute ? one.in : []));
+
+export function findRange(list: readonly ChosenFacet[], attribute: string): readonly [Bound, Bound] {
+  const found = list.find((one) => 'between' in one && one.attribute === attribute);
+  return found && 'between' in found ? found.between : [null, null];
+}
+
+/** @returns the list with one of the values of an attribute more, or less */
+export function toggle(
+  list: readonly ChosenFacet[],
+  attribute: string,
+  value: string,
+): readonly ChosenFacet[] {
+  const before = findValues(list, attribute);
+  const values = before.includes(value) ? before.filter((one) => one !== value) : [...before, value];
+  return values.length > 0 ? replace(list, { attribute, in: values }) : without(list, attribute);
+}
+
+export function withRange(
+  list: readonly ChosenFacet[],
+  attribute: string,
+  between: readonly [Bound, Bound],
+): readonly ChosenFacet[] {
+  const isOpen = between[0] === null && between[1] === null;
+  return isOpen ? without(list, attribute) : replace(list, { attribute, between });
+}
+
+/** In its place: chips do not jump. */
+function replace(list: readonly ChosenFacet[], next: ChosenFacet): readonly ChosenFacet[] {
+  const at = list.findIndex(({ attribute }) => attribute === next.attribute);
+  return at < 0 ? [...list, next] : list.with(at, next);
+}
+
+/** @returns `Brand: Bosch, Makita` */
+export function sayChosen(chosen: ChosenFacet, unit = ''): string {
+  return `${chosen.attribute}: ${sayWhat(chosen)} ${unit}`.trim();
+}
+
+function sayWhat(chosen: ChosenFacet): string {
+  if ('in' in chosen) return chosen.in.join(', ');
+  if ('lacks' in chosen) return t('missing');
+  const [low, high] = chosen.between;
+  if (low === null) return t('up to {high}', { high: high ?? '' });
+  return high === null ? t('from {low}', { low }) : t('{low} to {high}', { low, high });
+}
+
+const isRange = ({ min, max }: Facet): boolean => min !== undefined && max !== undefined && min < max;
+/** An attribute that every product has another value of narrows nothing. */
+const repeats = ({ values }: Facet): boolean => values.length > 1 && values.some(({ count }) => count > 1);
+
+/**
+ * @returns what can narrow the hits, that which most of them have first; of what is chosen also that which cannot narrow any
+ * further
+ */
+export const listUseful = (facets: readonly Facet[], chosen: readonly ChosenFacet[]): readonly Facet[] =>
+  facets.filter(
+    (facet) =>
+      chosen.some(({ attribute }) => attribute === facet.attribute) || isRange(facet) || repeats(facet),
+  );

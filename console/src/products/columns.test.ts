@@ -1,0 +1,14 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { attributeOf, columnOf, listOwn, MOST_COLUMNS, readColumns, writeColumns } from './columns.ts';
+
+test('columns are read as they were written, each once, and the usual ones where they cannot be', () => {
+  const chosen = ['group', columnOf('Price'), columnOf(':odd'), 'category'];
+  assert.deepEqual(readColumns(writeColumns(chosen)), chosen);
+  assert.deepEqual(readColumns('[]'), []);
+  assert.deepEqual(readColumns('["group","group",":",7,"unknown",":A"]'), ['group', ':A']);
+  for (const broken of ['', '{', '{}', 'null']) assert.deepEqual(readColumns(broken), listOwn(), broken);
+  assert.equal(readColumns(writeColumns('abcdefghijkl'.split('').map(columnOf))).length, MOST_COLUMNS);
+  assert.equal(attributeOf(columnOf(':odd')), ':odd');
+  assert.equal(attributeOf('group'), undefined);
+});

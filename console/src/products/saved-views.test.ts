@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readViews, withoutView, withView } from './saved-views.ts';
+
+const DRILLS = { name: 'Drills', query: 'category=Drills' };
+const BLACK = { name: 'Black', query: 'q=black' };
+
+test('views are kept by their names, and what cannot be read is left out', () => {
+  const views = withView(withView([], DRILLS), BLACK);
+  assert.deepEqual(readViews(JSON.stringify(views)), [DRILLS, BLACK]);
+  const other = { name: 'Drills', query: 'q=drill' };
+  assert.deepEqual(withView(views, other), [BLACK, other]);
+  assert.deepEqual(withoutView(views, 'Black'), [DRILLS]);
+  for (const broken of [null, '', '{', '{}', '[1,null,{"name":"a"}]'])
+    assert.deepEqual(readViews(broken), []);
+  const many = Array.from({ length: 60 }, (_, at) => ({ name: `${at}`, query: '' }));
+  assert.equal(many.reduce(withView, [] as ReturnType<typeof readViews>).length, 50);
+});

@@ -1,0 +1,32 @@
+/** A list of products with its filters, columns and order, by a name. */
+export interface SavedView {
+  readonly name: string;
+  /** What stands behind the `?` of its address. */
+  readonly query: string;
+}
+
+/** More is no help to find one. */
+const MOST = 50;
+
+/** @returns what a browser has kept, as far as it can be read */
+export function readViews(text: string | null): readonly SavedView[] {
+  try {
+    const list: unknown = JSON.parse(text ?? '[]');
+    return Array.isArray(list) ? list.filter(isView) : [];
+  } catch {
+    return [];
+  }
+}
+
+function isView(one: unknown): one is SavedView {
+  if (typeof one !== 'object' || one === null) return false;
+  const { name, query } = one as Record<string, unknown>;
+  return typeof name === 'string' && typeof query === 'string';
+}
+
+/** One of the same name is replaced; the oldest makes room. */
+export const withView = (views: readonly SavedView[], view: SavedView): readonly SavedView[] =>
+  [...withoutView(views, view.name), view].slice(-MOST);
+
+export const withoutView = (views: readonly SavedView[], name: string): readonly SavedView[] =>
+  views.filter((one) => one.name !== name);

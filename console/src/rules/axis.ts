@@ -1,0 +1,56 @@
+import { formatDayOf, formatHourOf, formatWeekdayOf } from './format.ts';
+
+/** Round values from 0 on, the last of which is at least the largest value. */
+export function listTicks(largest: number, wanted = 4): readonly number[] {
+  const least = Math.max(1, largest) / wanted;
+  const power = 10 ** Math.floor(Math.log10(least));
+  const step = Math.max(1, [1, 2, 5, 10].map((one) => one * power).find((one) => one >= least) ?? least);
+  const count = Math.max(1, Math.ceil(largest / step));
+  return Array.from({ length: count + 1 }, (_, at) => at * step);
+}
+
+/** A mark on an axis of time: which step it is at, and its words. */
+export interface TimeMark {
+  readonly at: number;
+  readonly words: string;
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Up to here hours are marked, beyond it days. */
+const HOURS_SHOWN = 36;
+const MARKED_HOURS = 6;
+const MOST_DAYS = 7;
+
+/** @returns few marks for steps that begin at these instants: hours of the day, days of the week, or dates */
+export function markTimes(steps: readonly number[]): readonly TimeMark[] {
+  const stepMs = (steps[1] ?? 0) - (steps[0] ?? 0);
+  if (stepMs >= DAY_MS) {
+    const every = Math.ceil(steps.length / MOST_DAYS);
+    const last = steps.length - 1;
+    return marks(steps, (_, at) => (last - at) % every === 0, formatDayOf);
+  }
+  const isShort = steps.length * stepMs <= HOURS_SHOWN * HOUR_MS;
+  const isMarked = (every: number) => (step: number) => {
+    const time = new Date(step);
+    return time.getHours() % every === 0 && time.getMinutes() * 60_000 < stepMs;
+  };
+  return isShort
+    ? marks(steps, isMarked(MARKED_HOURS), formatHourOf)
+    : marks(steps, isMarked(24), formatWeekdayOf);
+}
+
+function marks(
+  steps: readonly number[],
+  isMarked: (step: number, at: number) => boolean,
+  say: (step: number) => string,
+): readonly TimeMark[] {
+  return steps.flatMap((step, at) => (isMarked(step, at) ? [{ at, words: say(step) }] : []));
+}
+
+/** @returns the step in words: its day where it is one, which begins by UTC, else its day and hour */
+export function sayStep(steps: readonly number[], at: number): string {
+  const step = steps[at] ?? 0;
+  const isDay = (steps[1] ?? 0) - (steps[0] ?? 0) >= DAY_MS;
+  return isDay ? formatDayOf(step) : `${formatWeekdayOf(step)}, ${formatHourOf(step)}`;
+}

@@ -1,0 +1,277 @@
+import type { OperationName, Relation } from '@relata/client';
+import { t } from '../languages/text.ts';
+import { readPath } from './category-path.ts';
+
+/** A call that gives what a page shows. All samples are written from this one description. */
+export interface PageCall {
+  /** What it gives, in words. */
+  readonly words: string;
+  readonly operation: OperationName;
+  readonly path?: Readonly<Record<string, string | number>>;
+  /** Lists and objects are sent as JSON. */
+  readonly query?: Readonly<Record<string, unknown>>;
+  readonly body?: unknown;
+  /** The method of the TypeScript client, with what it takes. */
+  readonly method: string;
+  readonly takes: readonly unknown[];
+  /** What it answers comes in parts, as it is found. */
+  readonly isStream?: boolean;
+  /** The method of the PHP client, by named parameters; without one `call` asks for the operation. */
+  readonly php?: { readonly method: string; readonly takes: Readonly<Record<string, unknown>> };
+}
+
+interface Place {
+  readonly parts: readonly string[];
+  readonly query: URLSearchParams;
+}
+
+const LIMIT = 50;
+
+/** Whether the calls of the page name relations, which have to be read first. */
+export const needsRelations = ({ parts: [first, , list, one] }: Place): boolean =>
+  first === 'projects' && (list === 'products' || list === 'relations') && one !== undefined && one !== 'new';
+
+/** @returns the calls of a page; none where it only asks for something new */
+export function listPageCalls({ parts, query }: Place, relations: readonly Relation[] = []): PageCall[] {
+  const [first, id, list = '', one, act] = parts;
+  if (first !== 'projects' || id === undefined || one === 'new' || act !== undefined) return [];
+  const at = { id: Number(id), query, relations };
+  return (one === undefined ? LISTS[list]?.(at) : ONES[list]?.({ ...at, one })) ?? [];
+}
+
+interface At {
+  readonly id: number;
+  readonly query: URLSearchParams;
+  readonly relations: readonly Relation[];
+}
+
+type OneAt = At & { readonly one: string };
+
+/** A call that names the project in its path and takes nothing else. */
+const plain = (id: number, call: Pick<PageCall, 'words' | 'operation' | 'method'>): PageCall => ({
+  ...{ ...call, path: { id }, takes: [id] },
+});
+
+const LISTS: Readonly<Record<string, (at: At) => PageCall[]>> = {
+  '': ({ id }) => [
+    plain(id, { words: t('The project'), operation: 'getManagementProjectsById', method: 'projects.get' }),
+  ],
+  products: (at) => [describeProducts(at)],
+  ontology: ({ id }) => [
+    plain(id, {
+      words: t('The ontology'),
+      operation: 'getManagementProjectsByIdOntology',
+      method: 'ontology.get',
+    }),
+    plain(id, {
+      words: t('Its coverage'),
+      operation: 'getManagementProjectsByIdOntologyCoverage',
+      method: 'ontology.coverage',
+    }),
+  ],
+  relations: ({ id }) => [
+    plain(id, {
+      words: t('The relations'),
+      operation: 'getManagementProjectsByIdRelations',
+      method: 'relations.list',
+    }),
+  ],
+  suggestions: ({ id }) => [
+    plain(id, {
+      words: t('The suggestions'),
+      operation: 'getManagementProjectsByIdSuggestions',
+      method: 'suggestions.list',
+    }),
+  ],
+  pipelines: ({ id }) => [
+    plain(id, {
+      words: t('The pipelines'),
+      operation: 'getManagementProjectsByIdPipelines',
+      method: 'pipelines.list',
+    }),
+  ],
+  channels: ({ id }) => [
+    plain(id, {
+      words: t('The channels'),
+      operation: 'getManagementProjectsByIdChannels',
+      method: 'channels.list',
+    }),
+  ],
+  updates: (at) => [describeTasks(at), describeCommits(at)],
+  events: () => [
+    {
+      words: t('The endpoints'),
+      operation: 'getManagementWebhookEndpoints',
+      method: 'webhookEndpoints.list',
+      takes: [],
+    },
+  ],
+  'api-access': ({ id }) => [
+    plain(id, {
+      words: t('Failed and slow requests'),
+      operation: 'getManagementProjectsByIdRequests',
+      method: 'projects.keptRequests',
+    }),
+  ],
+  settings: ({ id }) => [
+    plain(id, { words: t('The project'), operation: 'getManagementProjectsById', method: 'projects.get' }),
+  ],
+};
+
+const ONES: Readonly<Record<string, (at: OneAt) => PageCall[]>> = {
+  products: describeProduct,
+  relations: describeRelation,
+  updates: ({ one }) => [
+    {
+      words: t('The task'),
+      operation: 'getTasksById',
+      path: { id: one },
+      method: 'tasks.get',
+      takes: [one],
+      php: { method: 'tasks->get', takes: { id: one } },
+    },
+  ],
+  pipelines: ({ id, one }) => {
+    const place = { projectId: id, pipelineId: Number(one) };
+    const path = { id, pipelineId: place.pipelineId };
+    const page = { limit: LIMIT };
+    return [
+      {
+        ...{ words: t('The runs'), method: 'pipelines.runs', path, query: page, takes: [place, page] },
+        operation: 'getManagementProjectsByIdPipelinesByPipelineIdRuns',
+      },
+      {
+        ...{ words: t('The pipeline'), method: 'pipelines.get', path, takes: [place] },
+        operation: 'getManagementProjectsByIdPipelinesByPipelineId',
+      },
+    ];
+  },
+  channels: ({ id, one }) => {
+    const place = { projectId: id, channelId: Number(one) };
+    const path = { id, channelId: place.channelId };
+    const page = { limit: LIMIT };
+    return [
+      {
+        ...{ words: t('The builds'), method: 'channels.builds', path, query: page, takes: [place, page] },
+        operation: 'getManagementProjectsByIdChannelsByChannelIdBuilds',
+      },
+      {
+        ...{ words: t('The channel'), method: 'channels.get', path, takes: [place] },
+        operation: 'getManagementProjectsByIdChannelsByChannelId',
+      },
+    ];
+  },
+  events: ({ one }) => {
+    const page = { limit: LIMIT };
+    const asked = { path: { id: Number(one) }, query: page, takes: [Number(one), page] };
+    return [
+      {
+        ...{ words: t('The deliveries'), method: 'webhookEndpoints.deliveries', ...asked },
+        operation: 'getManagementWebhookEndpointsByIdDeliveries',
+      },
+    ];
+  },
+};
+
+/** `Colour: red` as the service takes it. */
+function readAttribute(text: string): string[] | undefined {
+  const [name = '', ...rest] = text.split(':');
+  const parts = [name.trim(), rest.join(':').trim()].filter((part) => part !== '');
+  return name.trim() === '' ? undefined : parts;
+}
+
+/** As the filters in the address say: by an index, or by reading the catalog. */
+function describeProducts({ id, query }: At): PageCall {
+  const [name, identifierPrefix] = [query.get('name'), query.get('prefix')];
+  const category = readPath(query.get('category') ?? '');
+  const attribute = readAttribute(query.get('attribute') ?? '');
+  const isScan = Boolean(name) || attribute !== undefined;
+  const asked = {
+    ...{ limit: LIMIT, ...(identifierPrefix && { identifierPrefix }) },
+    ...(category.length > 0 && { category }),
+    ...(name && { name }),
+    ...(attribute && { attribute }),
+  };
+  return {
+    ...{ words: t('The products'), operation: 'getManagementProjectsByIdProducts' },
+    ...{ path: { id }, query: asked, takes: [id, asked] },
+    ...{ method: isScan ? 'products.search' : 'products.list', isStream: isScan },
+  };
+}
+
+function describeProduct({ id, one: identifier, relations }: OneAt): PageCall[] {
+  const tags = [...new Set(relations.filter(({ enabled }) => enabled).map(({ tag }) => tag))];
+  const includeTags = tags.map((tag) => ({ tag, limitPerRelation: 10 }));
+  const related = { projectId: id, includeTags, explain: true };
+  return [
+    {
+      ...{ words: t('The product, as it was sent and is answered'), path: { id, identifier } },
+      operation: 'getManagementProjectsByIdProductsByIdentifier',
+      ...{ method: 'products.open', takes: [id, identifier] },
+    },
+    {
+      ...{ words: t('The product, as a shop reads it'), query: { identifier, projectId: id } },
+      operation: 'getProductServiceProductBySku',
+      ...{ method: 'products.lookUpOne', takes: [identifier, { projectId: id }] },
+      php: { method: 'products->lookUpOne', takes: { identifier, projectId: id } },
+    },
+    ...(tags.length === 0
+      ? []
+      : [
+          {
+            ...{ words: t('Its related products, with reasons'), query: { identifier, ...related } },
+            operation: 'getSearchRelationsResult',
+            ...{ method: 'relations.relatedTo', takes: [identifier, related] },
+            php: { method: 'relations->relatedTo', takes: { identifier, ...related } },
+          } as const,
+        ]),
+  ];
+}
+
+/** What makes a definition; the rest the service sets. */
+const DEFINED = [
+  ...['name', 'tag', 'kind', 'description', 'enabled', 'twoWay', 'source', 'target', 'match', 'sort'],
+  ...['names', 'excludeSameGroup'],
+];
+
+function describeRelation({ id, one, relations }: OneAt): PageCall[] {
+  const relation = relations.find((known) => String(known.id) === one);
+  if (relation === undefined) return [];
+  const body = Object.fromEntries(Object.entries(relation).filter(([name]) => DEFINED.includes(name)));
+  const path = { id, relationId: relation.id };
+  return [
+    {
+      ...{ words: t('The preview of the stored relation'), path: { id }, query: { cards: true }, body },
+      operation: 'postManagementProjectsByIdRelationsPreview',
+      ...{ method: 'relations.preview', takes: [id, body, { cards: true }] },
+    },
+    {
+      ...{ words: t('The relation'), path, method: 'relations.get', takes: [id, relation.id] },
+      operation: 'getManagementProjectsByIdRelationsByRelationId',
+    },
+  ];
+}
+
+function describeTasks({ id, query }: At): PageCall {
+  const status = query.get('status');
+  const asked = { projectId: id, limit: LIMIT, ...(status && { status }) };
+  return {
+    ...{ words: t('The tasks'), operation: 'getTasks', query: asked, method: 'tasks.list', takes: [asked] },
+    php: { method: 'tasks->list', takes: asked },
+  };
+}
+
+function describeCommits({ id, query }: At): PageCall {
+  const commit = Number(query.get('commit'));
+  if (!Number.isInteger(commit) || commit === 0)
+    return plain(id, {
+      words: t('What can be undone'),
+      operation: 'getManagementProjectsByIdCommits',
+      method: 'commits.list',
+    });
+  return {
+    ...{ words: t('The products of the commit'), path: { id, commitId: commit } },
+    operation: 'getManagementProjectsByIdCommitsByCommitIdProducts',
+    ...{ method: 'commits.changes', takes: [{ projectId: id, commitId: commit }] },
+  };
+}

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { SAMPLES, type SampleLanguage } from '../src/rules/call-samples.ts';
+import { listPageCalls, type PageCall } from '../src/rules/page-calls.ts';
+import { findBarriers, makeExamplePipeline, makeExampleProject, startConsole } from './harness.ts';
+import { KEY, type Service } from './service.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const PHP_CLIENT = join(ROOT, 'clients/php/test/autoload.php');
+const hasPhp =
+  spawnSync('php', ['-r', `require '${PHP_CLIENT}'; new GuzzleHttp\\Psr7\\HttpFactory();`]).status === 0;
+
+/** Pages as their addresses are, with filters of every kind. */
+async function listAddresses({ relata }: Service, id: number): Promise<string[]> {
+  const [pipeline] = (await relata.pipelines.list(id)).items;
+  const [relation] = await relata.relations.list(id);
+  const [product] = (await relata.products.list(id)).items;
+  const { tasks } = await relata.tasks.list({ projectId: id });
+  const [commit] = (await relata.commits.list(id)).items;
+  const channel = await relata.channels.create(id, {
+    ...{
+      name: "Kanal 'A' $1",
+      format: { type: 'google-merchant' },
+      mapping: { id: { field: 'identifier' } },
+    },
+    trigger: { type: 'manual' },
+  });
+  const endpoint = await relata.webhookEndpoints.create({
+    ...{ url: 'https://receiver.example/', events: ['task.failed'], scope: { type: 'project', id } },
+  });
+  const identifier = encodeURIComponent(product?.identifier ?? '');
+  const lists = [
+    '',
+    '/ontology',
+    '/relations',
+    '/suggestions',
+    '/pipelines',
+    '/channels',
+    '/updates',
+    '/events',
+  ];
+  return [
+    ...[...lists, '/api-access', '/settings', '/products', '/updates?status=FINISHED'],
+    ...[
+      '/products?prefix=A&category=Tools',
+      '/products?name=dr%27i%22%24',
+      '/products?attribute=Colour:%20%C3%9Cber',
+    ],
+    ...[`/products/${identifier}`, `/relations/${relation?.id}`, `/pipelines/${pipeline?.id}`],
+    ...[`/channels/${channel.id}`, `/events/${endpoint.id}`, `/updates/${tasks[0]?.id}`],
+    `/updates?commit=${commit?.id}`,
+  ].map((place) => `projects/${id}${place}`);
+}
+
+test('the samples of every page give what it shows, in curl, TypeScript and PHP', async (t) => {
+  const { service, enter } = await startConsole(t);
+  const id = await makeExampleProject(service);
+  await makeExamplePipeline(service, id);
+  const relations = await service.relata.relations.list(id);
+  const calls = (await listAddresses(service, id)).flatMap((address) => {
+    const [path = '', query] = address.split('?');
+    return listPageCalls(
+      { parts: path.split('/').filter(Boolean).map(decodeURIComponent), query: new URLSearchParams(query) },
+      relations,
+    );
+  });
+  assert.ok(calls.length > 25, `${calls.length} calls`);
+  const folder = mkdtempSync(join(tmpdir(), 'relata-samples-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const byCurl = await runCurl(folder, calls, service);
+  const answers = calls.map((call, at) =>
+    call.isStream ? readLines(byCurl[at]) : JSON.parse(byCurl[at] ?? ''),
+  );
+  const byTypeScript = await runTypeScript(folder, calls, service);
+  for (const [at, call] of calls.entries())
+    assertGives(answers[at], byTypeScript[at], SAMPLES.TypeScript(call));
+  await showByKeyboard(await enter(`#/projects/${id}/products/BIT-1-05`));
+  if (!hasPhp) return t.diagnostic('PHP or its packages are missing: its samples were not run');
+  for (const [at, given] of (await runPhp(folder, calls, service)).entries()) {
+    const call = calls[at] ?? assert.fail();
+    // Without lines it is a page of what is found.
+    if (call.isStream) assert.ok('items' in (given as object), SAMPLES.PHP(call));
+    else assertGives(answers[at], given, SAMPLES.PHP(call));
+  }
+});
+
+/** The button of a product's page, the call, the language. */
+async function showByKeyboard(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'This page as a call' }).press('Enter');
+  const dialog = page.getByRole('dialog', { name: 'This page as a call' });
+  await dialog.getByLabel('What it gives').selectOption('The product, as a shop reads it');
+  await dialog.getByRole('tab', { name: 'curl' }).press('ArrowRight');
+  const sample = dialog.getByRole('group', { name: 'The product, as a shop reads it: TypeScript' });
+  assert.match((await sample.textContent()) ?? '', /lookUpOne\('BIT-1-05', \{ projectId: \d+ \}\)/);
+  assert.deepEqual(await findBarriers(page), []);
+}
+
+/** A method may give a part of an answer, or it with the ETag that it came with. */
+function assertGives(answer: object, given: unknown, sample: string): void {
+  const { etag } = (given ?? {}) as { etag?: string };
+  const parts = [answer, ...Object.values(answer), { value: answer, etag }];
+  const isOne = parts.some((part) => isSame(part, given));
+  assert.ok(isOne, `${sample}\n${JSON.stringify(given)}\nis not of\n${JSON.stringify(answer)}`);
+}
+
+const readLines = (text = '') =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+
+/** Numbers aside, which may be times; PHP makes a list of an object without members. */
+const isSame = (one: unknown, other: unknown) => plain(one) === plain(other);
+const plain = (value: unknown) =>
+  JSON.stringify(value, (_, one) => (typeof one === 'number' ? 0 : one)).replaceAll('{}', '[]');
+
+const write = (folder: string, language: SampleLanguage, calls: readonly PageCall[]) => {
+  const ending = { curl: 'sh', TypeScript: 'ts', PHP: 'php' }[language];
+  for (const [at, call] of calls.entries())
+    writeFileSync(join(folder, `${at}.${ending}`), SAMPLES[language](call));
+};
+
+async function runCurl(folder: string, calls: readonly PageCall[], service: Service): Promise<string[]> {
+  write(folder, 'curl', calls);
+  const script = `curl() { command curl --silent --fail-with-body "$@"; }
+    for at in $(seq 0 ${calls.length - 1}); do . ./$at.sh || exit 1; printf '\\036'; done`;
+  return (await run('bash', ['-c', script], { folder, service })).split('\x1e').slice(0, -1);
+}
+
+/** All in one process; what a sample logs is its answer, of a stream its lines. */
+async function runTypeScript(
+  folder: string,
+  calls: readonly PageCall[],
+  service: Service,
+): Promise<unknown[]> {
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  write(folder, 'TypeScript', calls);
+  const isStream = JSON.stringify(calls.map((call) => call.isStream === true));
+  writeFileSync(
+    join(folder, 'all.ts'),
+    `const all = [];
+    for (const [at, isStream] of ${isStream}.entries()) {
+      const logged = [];
+      console.log = (value) => void logged.push(value);
+      await import(\`./\${at}.ts\`);
+      all.push(isStream ? logged : logged[0]);
+    }
+    process.stdout.write(JSON.stringify(all));`,
+  );
+  return JSON.parse(
+    await run(process.execPath, ['--conditions=relata-source', 'all.ts'], { folder, service }),
+  );
+}
+
+async function runPhp(folder: string, calls: readonly PageCall[], service: Service): Promise<unknown[]> {
+  mkdirSync(join(folder, 'vendor'));
+  writeFileSync(join(folder, 'vendor/autoload.php'), `<?php require_once '${PHP_CLIENT}';`);
+  write(folder, 'PHP', calls);
+  const code = `for ($at = 0; $at < ${calls.length}; $at += 1) { require "$at.php"; echo "\\x1e"; }`;
+  const said = await run('php', ['-d', 'error_reporting=-1', '-r', code], { folder, service });
+  return said
+    .split('\x1e')
+    .slice(0, -1)
+    .map((text) => JSON.parse(text));
+}
+
+async function run(
+  command: string,
+  args: readonly string[],
+  { folder, service }: { folder: string; service: Service },
+): Promise<string> {
+  const { PATH } = process.env;
+  const env = { PATH, RELATA_URL: service.url, RELATA_API_KEY: KEY };
+  const child: ChildProcess = spawn(command, args, { cwd: folder, env });
+  let said = '';
+  let complained = '';
+  child.stdout?.on('data', (text) => (said += text));
+  child.stderr?.on('data', (text) => (complained += text));
+  const status = await new Promise((resolve) => child.once('close', resolve));
+  assert.equal(status, 0, `${command}: ${complained}\n${said.slice(-2_000)}`);
+  return said;
+}

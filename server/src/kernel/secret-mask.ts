@@ -1,0 +1,78 @@
+/** What stands in place of a secret. */
+export const MASK = '•••';
+
+/** Names of members, headers and parameters whose values are nobody's to read. `headers`: any of them may be a key. */
+const SECRET_NAMES =
+  'pass(?:word|wd|phrase)|secret|token|authorization|credential|cookie|signature|headers|(?:api|private)[-_]?key|keys?\\d*\\b|\\bpin\\b';
+const SECRET_NAME = new RegExp(SECRET_NAMES, 'i');
+/** Of forms, queries, headers and what is not quite JSON: a name, a sign, and a value up to where it can end. */
+const PAIR = new RegExp(
+  `((?<![\\w-])(?:[\\w-]*(?:${SECRET_NAMES})[\\w-]*)["']?\\s*[:=]\\s*)("[^"]*"?|'[^']*'?|(?:bearer|basic)?\\s*[^\\s"',;&}\\]]+)`,
+  'gi',
+);
+/** `https://user:password@host` */
+const USER_IN_URL = /(:\/\/)[^\s/"'@]+@/g;
+
+/** @param plainName a name that is no secret here, though it looks like one: `key` of a product's attribute */
+export function isSecretName(name: string, plainName?: string): boolean {
+  return name !== plainName && SECRET_NAME.test(name);
+}
+
+/**
+ * Masks secrets in a text that may be cut or broken: JSON by its members, whatever they hold, everything else by `name: value`.
+ * It reads each character once or twice.
+ */
+export function maskSecrets(text: string, plainName?: string): string {
+  return maskMembers(text, plainName)
+    .replace(PAIR, (all, name: string, value: string) =>
+      value.startsWith(`"${MASK}`) || namesPlain(name, plainName) ? all : `${name}${MASK}`,
+    )
+    .replace(USER_IN_URL, `$1${MASK}@`);
+}
+
+const namesPlain = (start: string, plainName: string | undefined) =>
+  plainName !== undefined && new RegExp(`^${plainName}["']?\\s*[:=]\\s*$`).test(start);
+
+/** A string that ends, then a colon. */
+const MEMBER = /"((?:[^"\\]|\\.)*)"(\s*:\s*)?/gs;
+
+function maskMembers(text: string, plainName: string | undefined): string {
+  let masked = '';
+  let done = 0;
+  MEMBER.lastIndex = 0;
+  for (let found = MEMBER.exec(text); found !== null; found = MEMBER.exec(text)) {
+    const [all, name = '', colon] = found;
+    if (colon === undefined || !isSecretName(readName(name), plainName)) continue;
+    const from = found.index + all.length;
+    const end = findEndOfValue(text, from);
+    masked += `${text.slice(done, from)}"${MASK}"`;
+    done = end;
+    MEMBER.lastIndex = end;
+  }
+  return masked + text.slice(done);
+}
+
+/** `pass\u0077ord` is a password too. */
+function readName(written: string): string {
+  try {
+    return JSON.parse(`"${written}"`) as string;
+  } catch {
+    return written;
+  }
+}
+
+/** Strings, brackets, and what else a value is made of. */
+const PART = /"(?:[^"\\]|\\.)*(?:"|$)|[[{]|[\]}]|,|[^"[\]{},]+/gsy;
+
+const DEEPER: Readonly<Record<string, number>> = { '[': 1, '{': 1, ']': -1, '}': -1 };
+
+/** @returns where the value ends that begins there; the end of the text where it does not */
+function findEndOfValue(text: string, from: number): number {
+  let depth = 0;
+  PART.lastIndex = from;
+  for (let found = PART.exec(text); found !== null; found = PART.exec(text)) {
+    depth += DEEPER[found[0]] ?? 0;
+    if (depth < 0 || (depth === 0 && found[0] === ',')) return found.index;
+  }
+  return text.length;
+}

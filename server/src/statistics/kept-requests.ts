@@ -1,0 +1,64 @@
+import type { MeasuredRequest, SentRequest } from '../http/http.ts';
+import type { Caller } from '../kernel/caller.ts';
+import { type Actor, actorOf } from '../projects/projects.ts';
+
+export type KeptKind = 'failed' | 'slow';
+
+/** A request of a project that failed or was slow, with the beginning of its body. */
+export interface KeptRequest extends SentRequest {
+  readonly requestId: string;
+  readonly kind: KeptKind;
+  readonly at: number;
+  readonly method: string;
+  readonly status: number;
+  readonly ms: number;
+  readonly by: Actor;
+}
+
+/** Source: docs/interface.md §14.9. A request takes up to 6 KB: 30 MB at the worst. */
+const MOST = { ofKind: 50, inAll: 5_000 };
+/** Whatever is sent there is about people and keys. */
+const NEVER_KEPT = /^\/management\/(session|owner|links|invitations|users|api-keys|webhook-endpoints)/;
+
+/** The last ones of each project, in the memory of this process. */
+export class KeptRequests {
+  /** The project that was added to last is the last one. */
+  private readonly byProject = new Map<number, Record<KeptKind, KeptRequest[]>>();
+  private count = 0;
+
+  /** Requests of which no project is known are not kept. */
+  add(request: MeasuredRequest, sent: SentRequest, at: number): void {
+    const { caller, method, status, requestId } = request;
+    const projectId = request.projectId ?? projectOf(caller);
+    if (caller === undefined || projectId === undefined || NEVER_KEPT.test(request.route)) return;
+    const kind = status >= 400 ? 'failed' : 'slow';
+    const kept = this.byProject.get(projectId) ?? { failed: [], slow: [] };
+    this.byProject.delete(projectId);
+    this.byProject.set(projectId, kept);
+    const ms = Math.round(request.seconds * 1000);
+    // Copied: a part of a text would keep all of it, which may be a URL of 128 KiB.
+    const copy = JSON.parse(JSON.stringify(sent)) as SentRequest;
+    kept[kind].push({ requestId, kind, at, method, status, ms, by: actorOf(caller), ...copy });
+    if (kept[kind].length > MOST.ofKind) kept[kind].shift();
+    else this.count += 1;
+    const [oldest] = this.byProject.keys();
+    if (oldest !== undefined && this.count > MOST.inAll) this.forget(oldest);
+  }
+
+  /** @returns newest first */
+  list(projectId: number, kind?: KeptKind): KeptRequest[] {
+    const { failed = [], slow = [] } = this.byProject.get(projectId) ?? {};
+    const wanted = kind === undefined ? [...failed, ...slow] : { failed, slow }[kind];
+    return wanted.toReversed().toSorted((a, b) => b.at - a.at);
+  }
+
+  forget(projectId: number): void {
+    const { failed = [], slow = [] } = this.byProject.get(projectId) ?? {};
+    this.count -= failed.length + slow.length;
+    this.byProject.delete(projectId);
+  }
+}
+
+/** A key of one project is refused for its rate before the project is looked for. */
+const projectOf = (caller: Caller | undefined) =>
+  caller?.scope.type === 'project' ? caller.scope.id : undefined;
