@@ -6,6 +6,7 @@ import './styles/charts.css';
 import './styles/tables.css';
 import './styles/layers.css';
 import './styles/relations.css';
+import './styles/sentence.css';
 import './styles/products.css';
 import './styles/product.css';
 import { CSPProvider } from '@base-ui/react/csp-provider';

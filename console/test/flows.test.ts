@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { makeExampleProject, shareConsole, startConsole, untilBuilt } from './harness.ts';
+import { findBarriers, makeExampleProject, shareConsole, startConsole, untilBuilt } from './harness.ts';
 import { enterAsOwner, fill, signInByKey } from './people.ts';
 
 test('from a fresh start to a related product (§14.5)', async (t) => {
@@ -49,22 +49,62 @@ async function pick(page: Page, label: string, identifier: string): Promise<void
   await page.keyboard.press('Tab');
 }
 
-/** Fills in a relation between drills of one voltage, until its preview has an answer. */
+/** Says a relation between drills of one voltage, until its preview has an answer. */
 async function drawRelation(page: Page): Promise<void> {
   await fill(page, { Name: 'Drills of the same voltage', Tag: 'alternatives' });
-  for (const side of ['From these products', 'To these products']) {
-    const card = page.locator('section', { has: page.getByRole('heading', { name: side }) });
-    await card.getByRole('button', { name: 'Category' }).click();
-    await card.getByLabel('Category').fill('Tools > Drills');
+  for (const side of ['requested product', 'results']) {
+    await page.getByRole('button', { name: `Add a condition of the ${side}` }).click();
+    await page.getByLabel('Condition', { exact: true }).selectOption('Category');
+    await page.getByLabel('Category', { exact: true }).fill('Tools > Drills');
     // The suggestions keep everything else from being reached until one goes on.
     await page.keyboard.press('Tab');
+    await page.getByRole('button', { name: 'Done' }).click();
   }
-  await page.getByRole('button', { name: 'Match', exact: true }).click();
+  await page.getByRole('button', { name: 'Add a match' }).click();
   await page.getByLabel('Attribute of the result').fill('Voltage');
   await page.getByLabel('Attribute of the requested product').fill('Voltage');
   await page.keyboard.press('Tab');
+  await page.getByRole('button', { name: 'Done' }).click();
   await page.getByText('100% lead to something').waitFor();
 }
+
+test('a relation is said and changed by the keyboard alone, and the cards follow (§12.6 rule 7)', async (t) => {
+  const { enter, service } = await shareConsole(t);
+  const id = await makeExampleProject(service);
+  const page = await enter(`#/projects/${id}/relations/new`);
+  await drawRelation(page);
+  const cards = page.locator('.relation-card');
+  await cards.getByText('Voltage: 18 V').first().waitFor();
+  const chip = page.getByRole('button', { name: 'Voltage is the same' });
+  const focused = page.locator(':focus');
+  await focused.and(chip).waitFor();
+
+  // The chip opens at its first field; what is chosen in it shows at once, and Escape leads back to the chip.
+  await page.keyboard.press('Enter');
+  await focused.and(page.getByLabel('Attribute of the result')).waitFor();
+  await page.keyboard.press('Tab');
+  await focused.and(page.getByLabel('Comparison')).waitFor();
+  await page.keyboard.type('is less');
+  await cards.getByText('Voltage 12 V is less than Voltage 18 V').first().waitFor();
+  assert.deepEqual(await findBarriers(page), []);
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await focused.and(page.getByRole('button', { name: /^Voltage is less than/ })).waitFor();
+
+  // What is left blank goes again, and so does what is removed.
+  await page.getByRole('button', { name: 'Add a sort' }).press('Enter');
+  await focused.and(page.getByLabel('Attribute', { exact: true })).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByText('the oldest first').waitFor();
+  await page.getByRole('button', { name: /^Voltage is less than/ }).press('Enter');
+  await page.getByRole('button', { name: 'Remove', exact: true }).press('Enter');
+  await focused.and(page.getByRole('button', { name: 'Add a match' })).waitFor();
+  await page.getByRole('button', { name: 'Create the relation' }).click();
+  await page.getByText('The relation is saved').waitFor();
+  const stored = (await service.relata.relations.list(id)).at(-1);
+  assert.deepEqual([stored?.match, stored?.sort], [[], []]);
+  assert.deepEqual(stored?.source, { all: [{ category: ['Tools', 'Drills'] }] });
+});
 
 test('the first call of an empty project works as it stands, and the page turns when products arrive (§14.5)', async (t) => {
   const { enter, service } = await shareConsole(t);

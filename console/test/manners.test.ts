@@ -156,7 +156,7 @@ const countWhileDrawn =
     }, `#/projects/${id}/relations/new`);
     await page.getByText('every product to every other one').waitFor();
     await page.waitForLoadState('networkidle');
-    await page.getByRole('button', { name: 'Match', exact: true }).click();
+    await page.getByRole('button', { name: 'Add a match' }).click();
     await page.getByLabel('Attribute of the result').fill('Voltage');
     await page.getByLabel('Attribute of the requested product').fill('Voltage');
     await page.getByText('lead to something').waitFor();

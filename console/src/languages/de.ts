@@ -25,6 +25,19 @@ export const de: Readonly<Record<string, string>> = {
   '7 days': '7 Tage',
   ': it is the same group': ': Es ist dieselbe Gruppe',
   ': it is the same product': ': Es ist dasselbe Produkt',
+  '<b>{target}</b> is at least the requested product’s <b>{source}</b>':
+    '<b>{target}</b> mindestens so groß wie <b>{source}</b> des angefragten Produkts ist',
+  '<b>{target}</b> is at most the requested product’s <b>{source}</b>':
+    '<b>{target}</b> höchstens so groß wie <b>{source}</b> des angefragten Produkts ist',
+  '<b>{target}</b> is less than the requested product’s <b>{source}</b>':
+    '<b>{target}</b> kleiner als <b>{source}</b> des angefragten Produkts ist',
+  '<b>{target}</b> is more than the requested product’s <b>{source}</b>':
+    '<b>{target}</b> größer als <b>{source}</b> des angefragten Produkts ist',
+  '<b>{target}</b> is not the requested product’s <b>{source}</b>':
+    '<b>{target}</b> anders als <b>{source}</b> des angefragten Produkts ist',
+  '<b>{target}</b> is the requested product’s <b>{source}</b>':
+    '<b>{target}</b> gleich <b>{source}</b> des angefragten Produkts ist',
+  '<b>{target}</b> is the same': '<b>{target}</b> gleich ist',
   '<code>npm run demo</code> starts a second service with a complete demo catalog. Example programs are in <code>examples/</code>, and a <link>pipeline</link> fetches a file by itself.':
     '<code>npm run demo</code> startet einen zweiten Dienst mit einem vollständigen Demo-Katalog. Beispielprogramme liegen in <code>examples/</code>, und eine <link>Pipeline</link> holt eine Datei von selbst.',
   '<link>Sign in in another tab</link> as {email}, then come back.':
@@ -92,8 +105,12 @@ export const de: Readonly<Record<string, string>> = {
   Actions: 'Aktionen',
   'Actions ({count, number})': 'Aktionen ({count, number})',
   'Add a column': 'Spalte hinzufügen',
+  'Add a condition of the requested product': 'Bedingung des angefragten Produkts hinzufügen',
+  'Add a condition of the results': 'Bedingung der Ergebnisse hinzufügen',
+  'Add a match': 'Übereinstimmung hinzufügen',
   'Add a passkey': 'Passkey hinzufügen',
   'Add a project group or project': 'Projektgruppe oder Projekt hinzufügen',
+  'Add a sort': 'Sortierung hinzufügen',
   'Add a value': 'Wert hinzufügen',
   'Add the field': 'Feld hinzufügen',
   'Add {name} as an attribute: {kind}': '{name} als Attribut anlegen: {kind}',
@@ -227,6 +244,9 @@ export const de: Readonly<Record<string, string>> = {
   'Commits that can be undone': 'Übernahmen, die rückgängig gemacht werden können',
   Comparison: 'Vergleich',
   Compression: 'Komprimierung',
+  Condition: 'Bedingung',
+  'Condition of the requested product': 'Bedingung des angefragten Produkts',
+  'Condition of the results': 'Bedingung der Ergebnisse',
   Console: 'Konsole',
   Content: 'Inhalt',
   'Continue the search': 'Suche fortsetzen',
@@ -315,6 +335,7 @@ export const de: Readonly<Record<string, string>> = {
   Documentation: 'Dokumentation',
   'Does it lead here?': 'Führt das andere hierher?',
   'Does this product lead to it?': 'Führt dieses Produkt dorthin?',
+  Done: 'Fertig',
   'Download as CSV': 'Als CSV herunterladen',
   'Drop a file here, or choose one': 'Datei hier ablegen oder auswählen',
   'Drop a file with your products, or choose one': 'Datei mit Ihren Produkten ablegen oder auswählen',
@@ -528,6 +549,8 @@ export const de: Readonly<Record<string, string>> = {
   Monday: 'Montag',
   'More than {most, number} products are found. So many are one commit, which can be undone: narrow the filters, or send a full update.':
     'Mehr als {most, number} Produkte sind gefunden. So viele sind eine Übernahme, die sich rückgängig machen lässt: Grenzen Sie die Filter ein, oder senden Sie eine vollständige Aktualisierung.',
+  'More: the rule as a form, with groups of conditions':
+    'Mehr: die Regel als Formular, mit Gruppen von Bedingungen',
   'Most frequent values:': 'Häufigste Werte:',
   'Move {name} up': '{name} nach oben',
   NDJSON: 'NDJSON',
@@ -641,6 +664,7 @@ export const de: Readonly<Record<string, string>> = {
   'Only the newest file': 'Nur die neueste Datei',
   Ontology: 'Ontologie',
   'Open its page': 'Seite öffnen',
+  'Open the form': 'Formular öffnen',
   'Open the navigation': 'Navigation öffnen',
   'Open the product': 'Produkt öffnen',
   'OpenAI product feed': 'OpenAI-Produktfeed',
@@ -1003,6 +1027,8 @@ export const de: Readonly<Record<string, string>> = {
     'Es gibt noch keine Beziehung der Art Verknüpfungen. Erstellen Sie zuerst eine.',
   'These are the figures of the first {count, plural, one {# row} other {# rows}}. The import reads the whole file.':
     'Das sind die Zahlen {count, plural, one {der ersten Zeile} other {der ersten # Zeilen}}. Der Import liest die ganze Datei.',
+  'These conditions stand in groups. The form below shows and changes them.':
+    'Diese Bedingungen stehen in Gruppen. Das Formular weiter unten zeigt und ändert sie.',
   'These products have no attribute in common that would narrow them.':
     'Diese Produkte haben kein gemeinsames Attribut, das sie eingrenzt.',
   'They are signed out everywhere at once. What they created stays.':
@@ -1104,6 +1130,7 @@ export const de: Readonly<Record<string, string>> = {
   'What can be done with {name}': 'Mögliche Aktionen mit {name}',
   'What can be undone': 'Was sich rückgängig machen lässt',
   'What each relation says': 'Was jede Beziehung sagt',
+  'What goes together': 'Was zusammengehört',
   'What is missing': 'Was fehlt',
   'What it finds': 'Was sie findet',
   'What it gives': 'Was er liefert',
@@ -1203,6 +1230,7 @@ export const de: Readonly<Record<string, string>> = {
     'nach Änderungen, höchstens alle {count, plural, one {# Sekunde} other {# Sekunden}}',
   again: 'erneut',
   'all of these': 'alle davon',
+  'all products': 'alle Produkte',
   'also the other way': 'auch umgekehrt',
   and: 'und',
   'and {count, number} more': 'und {count, number} weitere',
@@ -1210,6 +1238,7 @@ export const de: Readonly<Record<string, string>> = {
   'and {more} more': 'und {more} weitere',
   answered: 'beantwortet',
   answers: 'aktiv',
+  'any product': 'jedem Produkt',
   'api key': 'API-Schlüssel',
   'are ignored: I maintain the ontology': 'werden ignoriert: Ich pflege die Ontologie',
   'are left out': 'werden ausgelassen',
@@ -1312,6 +1341,7 @@ export const de: Readonly<Record<string, string>> = {
   'just now': 'gerade eben',
   'keys that lead to the list, as data.products; $ for the root; default: the first list of objects':
     'Schlüssel, die zur Liste führen, zum Beispiel data.products; $ für die Wurzel; sonst die erste Liste von Objekten',
+  'largest <b>{attribute}</b> first': '<b>{attribute}</b> absteigend',
   'largest first': 'größte zuerst',
   'leads here': 'führt hierher',
   'leads to': 'führt zu',
@@ -1397,6 +1427,7 @@ export const de: Readonly<Record<string, string>> = {
   'signed out': 'abgemeldet',
   'signs until {when}': 'signiert bis {when}',
   slow: 'langsam',
+  'smallest <b>{attribute}</b> first': '<b>{attribute}</b> aufsteigend',
   'smallest first': 'kleinste zuerst',
   'so far': 'bisher',
   'such as {value}': 'zum Beispiel {value}',
@@ -1411,6 +1442,7 @@ export const de: Readonly<Record<string, string>> = {
   'the account': 'das Konto',
   'the delete guard refused a commit': 'der Löschschutz hat eine Übernahme abgelehnt',
   'the header': 'Header',
+  'the oldest first': 'die ältesten zuerst',
   'the ontology does not know this key': 'die Ontologie kennt diesen Schlüssel nicht',
   'the table with its columns, as CSV': 'die Tabelle mit ihren Spalten, als CSV',
   'the whole account': 'das ganze Konto',
@@ -1434,12 +1466,14 @@ export const de: Readonly<Record<string, string>> = {
   'which file to take out of a zip archive with several: a pattern with *, ? and **':
     'welche Datei aus einem ZIP-Archiv mit mehreren genommen wird: ein Muster mit *, ? und **',
   'whole products, as an upload takes them (NDJSON)': 'ganze Produkte, wie ein Upload sie nimmt (NDJSON)',
+  'with nothing to match': 'ohne Übereinstimmung',
   'write: also updates and tasks': 'Schreiben: auch Aktualisierungen und Aufgaben',
   'yes or no': 'ja oder nein',
   '{access, select, read {read} write {write} other {manage}}':
     '{access, select, read {lesen} write {schreiben} other {verwalten}}',
   '{attribute}, at least': '{attribute}, mindestens',
   '{attribute}, at most': '{attribute}, höchstens',
+  '{before}, then {next}': '{before}, dann {next}',
   '{broken} misconfigured': '{broken} fehlerhaft',
   '{browser} on {system}': '{browser} unter {system}',
   '{bucket} at {endpoint}': '{bucket} bei {endpoint}',
@@ -1536,6 +1570,8 @@ export const de: Readonly<Record<string, string>> = {
   '{first} to {last}': '{first} bis {last}',
   '{found} found, {scanned} of {all} looked at': '{found} gefunden, {scanned} von {all} durchsucht',
   '{group} (its group)': '{group} (seine Gruppe)',
+  '{hasMatch, select, yes {For {source}, show {target} whose {match}, {order}.} other {For {source}, show {target} {match}, {order}.}}':
+    '{hasMatch, select, yes {Zeige zu {source} {target}, deren {match}, {order}.} other {Zeige zu {source} {target} {match}, {order}.}}',
   '{hours} at minute {minute}': '{hours} in Minute {minute}',
   '{identifier} is back': '{identifier} ist wieder da',
   '{identifier} is changed': '{identifier} ist geändert',
@@ -1601,6 +1637,7 @@ export const de: Readonly<Record<string, string>> = {
     '{what, select, relation {Beziehungen} pipeline {Pipelines} other {Kanäle}}',
   '{what, select, relation {Relation} pipeline {Pipeline} other {Channel}}':
     '{what, select, relation {Beziehung} pipeline {Pipeline} other {Kanal}}',
+  '{what} where {conditions}': '{what} ({conditions})',
   '{what} would have to be at least {value}': '{what} müsste mindestens {value} sein',
   '{what} would have to be at most {value}': '{what} müsste höchstens {value} sein',
   '{what} would have to be between {value}': '{what} müsste zwischen {value} liegen',

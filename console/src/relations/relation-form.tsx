@@ -4,13 +4,14 @@ import { AreaField, SelectField, SwitchField, TextField } from '../parts/forms/f
 import { Fields } from '../parts/forms/fields.tsx';
 import { FilterEditor } from '../parts/forms/filter-editor.tsx';
 import { Rows } from '../parts/forms/rows.tsx';
-import { SuggestField } from '../parts/forms/suggest-field.tsx';
+import { AttributeField } from '../parts/forms/suggest-field.tsx';
 import { Card } from '../parts/page.tsx';
 import { EVERY_PRODUCT, listMatchOperators, nameMatched, OWN_FIELDS } from '../rules/filters.ts';
 import { useAttributes } from '../state/attributes.ts';
 import { useMistake } from '../state/mistakes.ts';
 import { useProject } from '../state/project.ts';
 import { RelationLinks } from './relation-links.tsx';
+import { RelationSentence } from './relation-sentence.tsx';
 
 interface Shape {
   draft: RelationDefinition;
@@ -19,9 +20,34 @@ interface Shape {
   onChange(changed: Partial<RelationDefinition>): void;
 }
 
-/** The definition, part by part. Source: docs/interface.md §12.1. */
-export function RelationForm({ draft, relationId, onChange }: Shape) {
+/** A rule as a sentence. */
+export function RelationRule({ draft, onChange, onOpenForm }: Shape & { onOpenForm(): void }) {
   const attributes = useAttributes();
+  return (
+    <Fields>
+      <Card title={t('What goes together')}>
+        <RelationSentence draft={draft} attributes={attributes} onChange={onChange} onOpenForm={onOpenForm} />
+        {['/source', '/target', '/match', '/sort'].map((place) => (
+          <Refused key={place} place={place} />
+        ))}
+        <div className="fields">
+          <Ways draft={draft} onChange={onChange} />
+        </div>
+      </Card>
+    </Fields>
+  );
+}
+
+interface FormShape extends Shape {
+  /** Whether the rule is shown part by part too. */
+  isOpen: boolean;
+  /** Another one when the rule was said anew: the form begins anew. */
+  said: number;
+  onToggle(isOpen: boolean): void;
+}
+
+/** Everything else of the definition, and the rule part by part. Source: docs/interface.md §12.1. */
+export function RelationForm({ draft, relationId, onChange, isOpen, said, onToggle }: FormShape) {
   if (draft.kind === 'links') {
     return (
       <div className="stack wide">
@@ -40,15 +66,31 @@ export function RelationForm({ draft, relationId, onChange }: Shape) {
     );
   }
   return (
+    <div className="stack wide">
+      <Fields>
+        <Basics draft={draft} relationId={relationId} onChange={onChange} />
+      </Fields>
+      <details className="more" open={isOpen} onToggle={({ currentTarget }) => onToggle(currentTarget.open)}>
+        <summary>{t('More: the rule as a form, with groups of conditions')}</summary>
+        {isOpen && <Parts key={said} draft={draft} onChange={onChange} />}
+      </details>
+      <Fields>
+        <Names draft={draft} onChange={onChange} />
+      </Fields>
+    </div>
+  );
+}
+
+function Parts({ draft, onChange }: Shape) {
+  const attributes = useAttributes();
+  return (
     <Fields>
-      <Basics draft={draft} relationId={relationId} onChange={onChange} />
       <Card title={t('From these products')}>
         <FilterEditor
           filter={draft.source ?? EVERY_PRODUCT}
           attributes={attributes}
           onChange={(source) => onChange({ source })}
         />
-        <Refused place="/source" />
       </Card>
       <Card title={t('To these products')}>
         <FilterEditor
@@ -56,11 +98,9 @@ export function RelationForm({ draft, relationId, onChange }: Shape) {
           attributes={attributes}
           onChange={(target) => onChange({ target })}
         />
-        <Refused place="/target" />
       </Card>
       <Matches draft={draft} onChange={onChange} attributes={attributes} />
       <Sorts draft={draft} onChange={onChange} attributes={attributes} />
-      <Names draft={draft} onChange={onChange} />
     </Fields>
   );
 }
@@ -112,20 +152,29 @@ function Basics({ draft, relationId, onChange }: Shape) {
           checked={draft.enabled ?? true}
           onChange={(enabled) => onChange({ enabled })}
         />
-        <SwitchField
-          label={t('Both ways')}
-          hint={t('If a product leads to nothing, the sides are exchanged.')}
-          checked={draft.twoWay ?? false}
-          onChange={(twoWay) => onChange({ twoWay })}
-        />
-        <SwitchField
-          label={t('Exclude variants')}
-          hint={t('Products of the same group are not results.')}
-          checked={draft.excludeSameGroup ?? true}
-          onChange={(excludeSameGroup) => onChange({ excludeSameGroup })}
-        />
+        {draft.kind === 'links' && <Ways draft={draft} onChange={onChange} />}
       </div>
     </Card>
+  );
+}
+
+/** Of rules and of links. */
+function Ways({ draft, onChange }: Shape) {
+  return (
+    <>
+      <SwitchField
+        label={t('Both ways')}
+        hint={t('If a product leads to nothing, the sides are exchanged.')}
+        checked={draft.twoWay ?? false}
+        onChange={(twoWay) => onChange({ twoWay })}
+      />
+      <SwitchField
+        label={t('Exclude variants')}
+        hint={t('Products of the same group are not results.')}
+        checked={draft.excludeSameGroup ?? true}
+        onChange={(excludeSameGroup) => onChange({ excludeSameGroup })}
+      />
+    </>
   );
 }
 
@@ -160,7 +209,7 @@ function Matches({ draft, onChange, attributes }: WithAttributes) {
       >
         {({ value, change, remove }) => (
           <div className="filter-row three">
-            <SuggestField
+            <AttributeField
               label={t('Attribute of the result')}
               placeholder={t('Attribute of the result')}
               isQuiet
@@ -175,7 +224,7 @@ function Matches({ draft, onChange, attributes }: WithAttributes) {
               value={value.operator}
               onChange={(event) => change({ ...value, operator: event.target.value as 'equals' })}
             />
-            <SuggestField
+            <AttributeField
               label={t('Attribute of the requested product')}
               placeholder={t('Attribute of the requested product')}
               isQuiet
@@ -187,7 +236,6 @@ function Matches({ draft, onChange, attributes }: WithAttributes) {
           </div>
         )}
       </Rows>
-      <Refused place="/match" />
     </Card>
   );
 }
@@ -205,7 +253,7 @@ function Sorts({ draft, onChange, attributes }: WithAttributes) {
       >
         {({ value, change, remove }) => (
           <div className="filter-row named-value">
-            <SuggestField
+            <AttributeField
               label={t('Attribute')}
               placeholder={t('Attribute')}
               isQuiet
@@ -227,7 +275,6 @@ function Sorts({ draft, onChange, attributes }: WithAttributes) {
           </div>
         )}
       </Rows>
-      <Refused place="/sort" />
     </Card>
   );
 }

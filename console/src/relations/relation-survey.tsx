@@ -14,8 +14,10 @@ import { useRelata } from '../state/session.tsx';
 import { useSettled } from '../state/settled.ts';
 import { RelationCards, ResultCounts } from './relation-cards.tsx';
 
-/** A preview reads every product: when one took longer, the next is made on demand. */
-const LIVE_MS = 2_500;
+/** The first preview reads every product, which the service keeps: when one took longer, the next is made on demand. */
+const LIVE_MS = 5_000;
+/** Most previews take a tenth of a second. */
+const REST_MS = 150;
 const SHOWN = 6;
 const EVERY = JSON.stringify(EVERY_PRODUCT);
 
@@ -48,7 +50,7 @@ export function RelationSurveyCard({ draft }: { draft: RelationDefinition }) {
 function usePreview(draft: RelationDefinition) {
   const relata = useRelata();
   const project = useProject();
-  const definition = useSettled(JSON.stringify(complete(draft)));
+  const definition = useSettled(JSON.stringify(complete(draft)), REST_MS);
   const [asked, setAsked] = useState(definition);
   const [tookMs, setTookMs] = useState(0);
   const isLive = tookMs < LIVE_MS;
@@ -135,8 +137,8 @@ function Survey({ survey, isOld }: { survey: RelationSurvey; isOld: boolean }) {
           </div>
           <Meter share={share} label={t('Products with results')} look={share > 0.5 ? 'good' : ''} />
         </div>
-        {resultCounts && <ResultCounts counts={resultCounts} />}
         {cards.length > 0 ? <RelationCards cards={cards} /> : <Examples examples={examples} />}
+        {resultCounts && <ResultCounts counts={resultCounts} />}
         <MostReturned list={mostReturned} sources={withResults} />
         <WithoutResults count={withoutResults?.count ?? 0} identifiers={withoutResults?.identifiers ?? []} />
       </Renewed>

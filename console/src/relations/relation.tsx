@@ -15,7 +15,7 @@ import { useProject } from '../state/project.ts';
 import { linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
 import { RelationExplain } from './relation-explain.tsx';
-import { RelationForm } from './relation-form.tsx';
+import { RelationForm, RelationRule } from './relation-form.tsx';
 import { RelationSurveyCard } from './relation-survey.tsx';
 import { RelationState } from './relations.tsx';
 
@@ -69,7 +69,7 @@ function Builder({ stored }: { stored: Tagged<Relation> | undefined }) {
   const { canChange } = useRights();
   const [empty] = useState(() => (stored === undefined ? draftedRelation.take() : undefined) ?? EMPTY);
   const edited = useDraft<RelationDefinition>(stored, empty, nameParts());
-  const { draft, change } = edited;
+  const { draft } = edited;
   const { save, error, isBusy } = useSave(stored?.value.id, edited);
   const relation = stored?.value;
   return (
@@ -104,16 +104,53 @@ function Builder({ stored }: { stored: Tagged<Relation> | undefined }) {
           <span>{relation.problem}</span>
         </div>
       )}
-      <div className="builder">
-        <MistakesContext value={readMistakes(error)}>
-          <RelationForm key={edited.round} draft={draft} relationId={relation?.id} onChange={change} />
-        </MistakesContext>
+      <Rule edited={edited} error={error} relation={relation} />
+    </Page>
+  );
+}
+
+function Rule({
+  edited: { draft, change, round },
+  error,
+  relation,
+}: {
+  edited: Draft<RelationDefinition>;
+  error: unknown;
+  relation: Relation | undefined;
+}) {
+  const [isOpen, setOpen] = useState(false);
+  const isRule = draft.kind !== 'links';
+  const [said, setSaid] = useState(0);
+  // Fields of the form keep what is typed into them: those of a rule that is said anew begin anew.
+  const say = (changed: Partial<RelationDefinition>) => {
+    setSaid(said + 1);
+    change(changed);
+  };
+  return (
+    <div className={isRule ? 'builder said' : 'builder'}>
+      <MistakesContext value={readMistakes(error)}>
+        {isRule && (
+          <div className="builder-rule">
+            <RelationRule key={round} draft={draft} onChange={say} onOpenForm={() => setOpen(true)} />
+          </div>
+        )}
         <aside className="stack wide" aria-label={t('Health')}>
           <RelationSurveyCard draft={draft} />
           {relation && relation.state === 'ready' && <RelationExplain relationId={relation.id} />}
         </aside>
-      </div>
-    </Page>
+        <div className="builder-form">
+          <RelationForm
+            key={round}
+            said={said}
+            draft={draft}
+            relationId={relation?.id}
+            onChange={change}
+            isOpen={isOpen}
+            onToggle={setOpen}
+          />
+        </div>
+      </MistakesContext>
+    </div>
   );
 }
 

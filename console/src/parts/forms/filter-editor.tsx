@@ -15,7 +15,7 @@ import {
 import { CategoryField } from './category-field.tsx';
 import { SelectField, TextField } from './field.tsx';
 import { Rows } from './rows.tsx';
-import { SuggestField } from './suggest-field.tsx';
+import { AttributeField } from './suggest-field.tsx';
 
 const listKinds = () =>
   [
@@ -104,12 +104,22 @@ function FilterItem({ filter, remove, ...editor }: Item) {
   );
 }
 
-function ConditionRow({
-  condition,
-  attributes,
-  onChange,
-  remove,
-}: Omit<Item, 'filter'> & { condition: Condition }) {
+function ConditionRow({ remove, ...fields }: Omit<Item, 'filter'> & { condition: Condition }) {
+  return (
+    <div className="filter-row">
+      <ConditionFields {...fields} isQuiet />
+      {remove}
+    </div>
+  );
+}
+
+interface ConditionShape extends Omit<Editor, 'filter'> {
+  condition: Condition;
+  isQuiet?: boolean;
+}
+
+/** An attribute, how it is compared, and with what. */
+export function ConditionFields({ condition, attributes, onChange, isQuiet = false }: ConditionShape) {
   const known = attributes.find(({ name }) => name === condition.attribute);
   const isNumeric = known?.type === 'NUMERIC_ATTRIBUTE';
   const [text, setText] = useState(showValue(condition.value));
@@ -119,10 +129,10 @@ function ConditionRow({
     onChange((value === undefined ? { attribute, operator } : { attribute, operator, value }) as Condition);
   };
   return (
-    <div className="filter-row">
-      <SuggestField
+    <>
+      <AttributeField
         label={t('Attribute')}
-        isQuiet
+        isQuiet={isQuiet}
         placeholder={t('Attribute')}
         value={condition.attribute}
         choices={attributes.map(({ name }) => name)}
@@ -130,7 +140,7 @@ function ConditionRow({
       />
       <SelectField
         label={t('Comparison')}
-        isQuiet
+        isQuiet={isQuiet}
         choices={listOperators()}
         value={condition.operator}
         onChange={(event) => write(condition.attribute, event.target.value as Operator, text)}
@@ -140,7 +150,7 @@ function ConditionRow({
       ) : (
         <TextField
           label={t('Value')}
-          isQuiet
+          isQuiet={isQuiet}
           value={text}
           placeholder={describeInput(condition.operator, known?.unitName)}
           onChange={(event) => {
@@ -149,8 +159,7 @@ function ConditionRow({
           }}
         />
       )}
-      {remove}
-    </div>
+    </>
   );
 }
 
@@ -160,7 +169,8 @@ function describeInput(operator: Operator, unit: string | undefined): string {
   return unit ? t('Value in {unit}', { unit }) : t('Value');
 }
 
-function PathField({ path, onChange }: { path: readonly string[]; onChange(path: string[]): void }) {
+/** A category path. */
+export function PathField({ path, onChange }: { path: readonly string[]; onChange(path: string[]): void }) {
   const [text, setText] = useState(writePath(path));
   return (
     <CategoryField
@@ -174,7 +184,7 @@ function PathField({ path, onChange }: { path: readonly string[]; onChange(path:
   );
 }
 
-function IdentifiersField({
+export function IdentifiersField({
   identifiers,
   onChange,
 }: {

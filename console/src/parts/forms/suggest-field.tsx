@@ -1,5 +1,5 @@
 import { Autocomplete } from '@base-ui/react/autocomplete';
-import { type ReactNode, useId } from 'react';
+import { type ReactNode, useId, useState } from 'react';
 import { t } from '../../languages/text.ts';
 import { describe, FieldFrame, type Label } from './field.tsx';
 
@@ -10,6 +10,7 @@ interface Suggest extends Label {
   /** What stands there when none matches. */
   empty?: string | undefined;
   onFocus?(): void;
+  onBlur?(): void;
   onChange(value: string): void;
 }
 
@@ -31,6 +32,27 @@ export function SuggestField({ label, isQuiet, hint, mistake, choices, empty, ..
       </Autocomplete.Root>
     </FieldFrame>
   );
+}
+
+/** The name of an attribute: half of one is not told before the field is left. */
+export function AttributeField({ value, onChange, ...shape }: Suggest) {
+  const [text, setText] = useState(value);
+  return (
+    <SuggestField
+      {...shape}
+      value={text}
+      onChange={(next) => {
+        setText(next);
+        if (!isHalf(next, shape.choices)) onChange(next);
+      }}
+      onBlur={() => text !== value && onChange(text)}
+    />
+  );
+}
+
+function isHalf(text: string, names: readonly string[]): boolean {
+  const part = text.toLowerCase();
+  return text !== '' && !names.includes(text) && names.some((name) => name.toLowerCase().includes(part));
 }
 
 /** The list below the field. @param props.children  draws one of them */

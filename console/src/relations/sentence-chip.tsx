@@ -1,0 +1,138 @@
+import { Popover } from '@base-ui/react/popover';
+import { createContext, type FormEvent, type ReactNode, type RefObject, useContext, useRef } from 'react';
+import { t } from '../languages/text.ts';
+import { Button } from '../parts/button.tsx';
+import { useLocked } from '../parts/forms/fields.tsx';
+import { Icon } from '../parts/icon.tsx';
+
+/** Which chip of a sentence is open, by its place: `match 0`. */
+export interface OpenChip {
+  readonly place: string | undefined;
+  /** Of the sentence: what opens stays above or below it, so that what it changes beside it is seen. */
+  readonly box: RefObject<HTMLElement | null>;
+  open(place: string | undefined): void;
+}
+
+export const OpenChipContext = createContext<OpenChip>({
+  place: undefined,
+  box: { current: null },
+  open() {},
+});
+
+interface Shape {
+  place: string;
+  /** What is edited, for those who hear it. */
+  label: string;
+  words: ReactNode;
+  /** The whole of what the words shorten. */
+  title?: string | undefined;
+  /** Nothing is chosen yet: it goes when it is left like that. */
+  isBlank?: boolean;
+  onRemove?: (() => void) | undefined;
+  children: ReactNode;
+}
+
+/** A part of a sentence that is edited where it stands. */
+export function SentenceChip({ place, label, words, title, isBlank = false, onRemove, children }: Shape) {
+  const { place: opened, box, open } = useContext(OpenChipContext);
+  const isLocked = useLocked();
+  const chip = useRef<HTMLButtonElement>(null);
+  const isGone = useRef(false);
+  const remove = () => {
+    isGone.current = true;
+    open(undefined);
+    onRemove?.();
+  };
+  const close = () => (isBlank && onRemove ? remove() : open(undefined));
+  /** The chip, or, where it goes, what adds another one. */
+  const findHeir = () => {
+    const heir = isGone.current ? findAdd(box.current, place) : chip.current;
+    isGone.current = false;
+    return heir;
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    close();
+  };
+  if (isLocked) return <span title={title}>{words}</span>;
+  return (
+    <Popover.Root open={opened === place} onOpenChange={(isOpen) => (isOpen ? open(place) : close())}>
+      <Popover.Trigger ref={chip} className="sentence-chip" title={title}>
+        {words}
+      </Popover.Trigger>
+      <Popover.Portal>
+        <Popover.Positioner
+          className="menu-place"
+          sideOffset={6}
+          align="start"
+          collisionPadding={8}
+          {...boundOf(opened === place ? box.current : null)}
+        >
+          <Popover.Popup className="chip-editor" aria-label={label} finalFocus={findHeir}>
+            <form className="stack" onSubmit={submit}>
+              {children}
+              <div className="row spread">
+                {onRemove ? (
+                  <Button look="quiet" icon="cross" onClick={remove}>
+                    {t('Remove')}
+                  </Button>
+                ) : (
+                  <span />
+                )}
+                <Button type="submit" look="primary">
+                  {t('Done')}
+                </Button>
+              </div>
+            </form>
+          </Popover.Popup>
+        </Popover.Positioner>
+      </Popover.Portal>
+    </Popover.Root>
+  );
+}
+
+const listOf = (place: string) => place.split(' ')[0] ?? '';
+
+const findAdd = (box: HTMLElement | null, place: string) =>
+  box?.querySelector<HTMLElement>(`[data-adds="${listOf(place)}"]`) ?? null;
+
+function boundOf(box: HTMLElement | null) {
+  if (box === null) return {};
+  const { x, width } = box.getBoundingClientRect();
+  // On a phone there is nothing beside it.
+  if (width > innerWidth / 2) return {};
+  return { collisionBoundary: { x, y: 0, width, height: innerHeight } };
+}
+
+/** Adds a part, and opens it. @param props.place  of the part that comes @param props.words  what holds as long as there is none */
+export function AddChip({
+  place,
+  label,
+  words,
+  onAdd,
+}: {
+  place: string;
+  label: string;
+  words?: string | undefined;
+  onAdd(): void;
+}) {
+  const { open } = useContext(OpenChipContext);
+  if (useLocked()) return words ?? null;
+  const add = () => {
+    onAdd();
+    open(place);
+  };
+  // One element in both looks: one that went would take the keyboard along.
+  return (
+    <button
+      type="button"
+      className={words === undefined ? 'button quiet icon sentence-add' : 'sentence-chip adds'}
+      aria-label={words === undefined ? label : `${words}: ${label}`}
+      title={label}
+      data-adds={listOf(place)}
+      onClick={add}
+    >
+      {words ?? <Icon name="plus" />}
+    </button>
+  );
+}
