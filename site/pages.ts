@@ -18,7 +18,14 @@ export interface Section {
 
 const HOME = 'docs/README.md';
 const START = [HOME, 'docs/tutorial.md'];
-const HOW_TO = ['load-a-catalog', 'import-a-file', 'import-bmecat', 'connect-magento', 'publish-to-google'];
+const HOW_TO = [
+  'load-a-catalog',
+  'import-a-file',
+  'import-bmecat',
+  'relate-products',
+  'connect-magento',
+  'publish-to-google',
+];
 const REFERENCE = [
   'interface',
   'command-line',
