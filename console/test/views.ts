@@ -131,7 +131,7 @@ function listProductViews(project: string, product: Named): readonly View[] {
       async open(page) {
         const filters = page.getByRole('button', { name: 'Filters' });
         if ((await filters.getAttribute('aria-expanded')) === 'false') await filters.click();
-        await page.locator('.facets input').first().waitFor();
+        await page.locator('.facets summary').first().waitFor();
       },
     },
     {

@@ -1246,7 +1246,7 @@ export const de: Readonly<Record<string, string>> = {
   'as ?apiKey= {when}': 'als ?apiKey= {when}',
   'as deu or de, for texts in several languages; default: the language of the catalog':
     'zum Beispiel deu oder de, für Texte in mehreren Sprachen; sonst die Sprache des Katalogs',
-  'as listed; what is searched for, best first': 'wie gelistet; Gesuchtes nach Güte der Treffer',
+  'as listed, best hits first': 'wie gelistet, beste Treffer zuerst',
   'as the JSON says': 'wie im JSON',
   'as {attribute}': 'als {attribute}',
   'at least {count, number} products found': 'mindestens {count, number} Produkte gefunden',

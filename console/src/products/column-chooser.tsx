@@ -45,7 +45,7 @@ function OrderField({ sort, onSort }: Shape) {
       label={t('Order of products')}
       hint={t('By any attribute that is a column; up to 100,000 products found can be put in order.')}
       choices={[
-        ['', t('as listed; what is searched for, best first')],
+        ['', t('as listed, best hits first')],
         ...[...names].flatMap((name) => [
           [name, t('{name}, smallest first', { name })] as const,
           [`${name}:desc`, t('{name}, largest first', { name })] as const,

@@ -45,6 +45,9 @@ function EditDialog({ page, onClose }: { page: ProductPage; onClose(): void }) {
   const isChanged = listChangedKeys(base, draft).length > 0;
   const unsaved = useUnsaved(isChanged);
   const send = useSend(identifier);
+  const close = () => {
+    if (!unsaved.current || confirm(t('Leave without saving? What you changed is lost.'))) onClose();
+  };
   const save = async () => {
     const now = await send.read();
     const conflicts = listConflicts({ base, draft, now });
@@ -69,7 +72,7 @@ function EditDialog({ page, onClose }: { page: ProductPage; onClose(): void }) {
       isWide
       isOpen
       canSubmit={isChanged}
-      onClose={onClose}
+      onClose={close}
       onSubmit={save}
     >
       <AttributeRows base={base} entries={entries} onChange={setEntries} />

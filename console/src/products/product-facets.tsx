@@ -41,6 +41,8 @@ export function ProductFacets({ filters, onChange }: Shape) {
     return <Loading words={t('Reading the attributes …')} />;
   }
   const facets = listUseful(data.facets, chosen);
+  // On a phone the products follow below.
+  const open = matchMedia('(min-width: 64rem)').matches ? OPEN_FACETS : 0;
   return (
     <div className="facets">
       {facets.length === 0 && (
@@ -49,7 +51,7 @@ export function ProductFacets({ filters, onChange }: Shape) {
         </p>
       )}
       {facets.map((facet, at) => (
-        <details key={facet.attribute} open={at < OPEN_FACETS}>
+        <details key={facet.attribute} open={at < open}>
           <summary>
             {facet.attribute}{' '}
             <span className="soft small">{formatPercent(facet.count / Math.max(1, data.facetsOf))}</span>

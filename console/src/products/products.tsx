@@ -1,4 +1,4 @@
-import { useDeferredValue, useState } from 'react';
+import { useDeferredValue, useMemo, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { CategoryField } from '../parts/forms/category-field.tsx';
@@ -7,6 +7,7 @@ import { Card, Page } from '../parts/page.tsx';
 import { useProject } from '../state/project.ts';
 import { linkTo, useFilters } from '../state/route.ts';
 import { useRights } from '../state/session.tsx';
+import { useSettled } from '../state/settled.ts';
 import { BulkActions } from './bulk-actions.tsx';
 import { ColumnChooser } from './column-chooser.tsx';
 import type { Column } from './columns.ts';
@@ -29,6 +30,8 @@ import { ProductTable } from './product-table.tsx';
 import { createSelection, SelectionContext } from './selection.ts';
 import { ViewList } from './view-list.tsx';
 
+const REST_MS = 150;
+
 /** The catalog. The filters stand in the address, so that a view can be sent to somebody. */
 export function Products() {
   const project = useProject();
@@ -43,8 +46,10 @@ export function Products() {
     storeColumns(project.id, columns);
     if (filters.columns !== '') stepSome({ columns: '' });
   };
-  // Typing goes first; the table follows when there is time.
-  const applied = useDeferredValue(filters);
+  // Typing goes first; the table follows when there is time, a search when the words rest.
+  const deferred = useDeferredValue(filters);
+  const q = useSettled(filters.q, REST_MS);
+  const applied = useMemo(() => ({ ...deferred, q: deferred.q && q }), [deferred, q]);
   const [isOpen, setOpen] = useFacetsOpen(applied);
   const hasFilters = PRODUCT_FILTERS.some((name) => filters[name] !== '');
   const canNarrow = wayOf(applied) === 'search' || (wayOf(applied) === 'list' && applied.prefix === '');
@@ -56,8 +61,8 @@ export function Products() {
         crumbs={[[project.name, linkTo('projects', project.id)]]}
         actions={
           <>
-            {canChange && <BulkActions filters={applied} onDone={() => setRound((before) => before + 1)} />}
-            <ExportButton filters={applied} />
+            {canChange && <BulkActions filters={filters} onDone={() => setRound((before) => before + 1)} />}
+            <ExportButton filters={filters} />
             <ViewList filters={filters} />
             <ColumnChooser sort={filters.sort} onSort={(sort) => step({ sort })} onChange={chooseColumns} />
           </>
