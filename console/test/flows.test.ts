@@ -91,6 +91,16 @@ test('a relation is said and changed by the keyboard alone, and the cards follow
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   await focused.and(page.getByRole('button', { name: /^Voltage is less than/ })).waitFor();
 
+  // Products are found by their words, and the first is taken by Enter.
+  await page.getByRole('button', { name: 'Add a condition of the results' }).press('Enter');
+  await page.getByLabel('Condition', { exact: true }).selectOption('Products');
+  await page.getByLabel('Add a product').pressSequentially('drill 18 V hexagon blue');
+  await page.getByRole('option', { name: /DRILL-218-BLUE/ }).waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Remove DRILL-218-BLUE' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByText('the product is one of DRILL-218-BLUE').waitFor();
+
   // What is left blank goes again, and so does what is removed.
   await page.getByRole('button', { name: 'Add a sort' }).press('Enter');
   await focused.and(page.getByLabel('Attribute', { exact: true })).waitFor();
@@ -103,7 +113,9 @@ test('a relation is said and changed by the keyboard alone, and the cards follow
   await page.getByText('The relation is saved').waitFor();
   const stored = (await service.relata.relations.list(id)).at(-1);
   assert.deepEqual([stored?.match, stored?.sort], [[], []]);
-  assert.deepEqual(stored?.source, { all: [{ category: ['Tools', 'Drills'] }] });
+  const drills = { category: ['Tools', 'Drills'] };
+  assert.deepEqual(stored?.source, { all: [drills] });
+  assert.deepEqual(stored?.target, { all: [drills, { identifiers: ['DRILL-218-BLUE'] }] });
 });
 
 test('the first call of an empty project works as it stands, and the page turns when products arrive (§14.5)', async (t) => {
@@ -270,7 +282,7 @@ test('a relation of links is created, filled from a file, and searched by a sour
     .setInputFiles({ name: 'links.ndjson', mimeType: 'application/x-ndjson', buffer: Buffer.from(text) });
   await page.getByRole('button', { name: 'Replace all links' }).click();
   await page.getByText('2 pairs of 1 source are listed').waitFor();
-  await page.getByLabel('Source').fill('DRILL-118-BLUE');
+  await pick(page, 'Source', 'DRILL-118-BLUE');
   await page.getByRole('button', { name: 'Show its targets' }).click();
   await page.getByRole('link', { name: 'LATER' }).waitFor();
   const [download] = await Promise.all([

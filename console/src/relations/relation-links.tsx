@@ -4,6 +4,7 @@ import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { SwitchField, TextField } from '../parts/forms/field.tsx';
+import { ProductField } from '../parts/forms/product-field.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { saveFile } from '../rules/csv.ts';
@@ -108,11 +109,12 @@ interface Found {
 function FindSource({ relationId }: { relationId: number }) {
   const relata = useRelata();
   const project = useProject();
+  const [text, setText] = useState('');
   const [found, setFound] = useState<Found>();
   const [error, setError] = useState<unknown>();
   const find = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const source = String(new FormData(event.currentTarget).get('listed')).trim();
+    const source = text.trim();
     setError(undefined);
     const place = { projectId: project.id, relationId };
     await relata.relations
@@ -125,8 +127,10 @@ function FindSource({ relationId }: { relationId: number }) {
   return (
     <form className="stack" onSubmit={(event) => void find(event)}>
       <div className="row">
-        <TextField label={t('Source')} name="listed" required placeholder={t('Identifier')} />
-        <Button type="submit">{t('Show its targets')}</Button>
+        <ProductField label={t('Source')} value={text} onChange={setText} />
+        <Button type="submit" disabled={text.trim() === ''}>
+          {t('Show its targets')}
+        </Button>
       </div>
       <ErrorNote error={error} />
       {found && (

@@ -87,9 +87,13 @@ export function SentenceChip({ place, label, words, title, isBlank = false, onRe
           </Popover.Popup>
         </Popover.Positioner>
       </Popover.Portal>
+      {STAYS}
     </Popover.Root>
   );
 }
+
+/** A word joiner: a comma behind a chip begins no line. */
+const STAYS = '\u2060';
 
 const listOf = (place: string) => place.split(' ')[0] ?? '';
 
@@ -124,15 +128,18 @@ export function AddChip({
   };
   // One element in both looks: one that went would take the keyboard along.
   return (
-    <button
-      type="button"
-      className={words === undefined ? 'button quiet icon sentence-add' : 'sentence-chip adds'}
-      aria-label={words === undefined ? label : `${words}: ${label}`}
-      title={label}
-      data-adds={listOf(place)}
-      onClick={add}
-    >
-      {words ?? <Icon name="plus" />}
-    </button>
+    <>
+      <button
+        type="button"
+        className={words === undefined ? 'button quiet icon sentence-add' : 'sentence-chip adds'}
+        aria-label={words === undefined ? label : `${words}: ${label}`}
+        title={label}
+        data-adds={listOf(place)}
+        onClick={add}
+      >
+        {words ?? <Icon name="plus" />}
+      </button>
+      {STAYS}
+    </>
   );
 }

@@ -4,7 +4,8 @@ import { rich } from '../languages/rich.tsx';
 import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { SelectField } from '../parts/forms/field.tsx';
-import { ConditionFields, IdentifiersField, PathField } from '../parts/forms/filter-editor.tsx';
+import { ConditionFields, PathField } from '../parts/forms/filter-editor.tsx';
+import { ProductsField } from '../parts/forms/product-field.tsx';
 import { asGroup, describeFilter, isCondition, readGroup, writeGroup } from '../rules/filters.ts';
 import { AddChip, SentenceChip } from './sentence-chip.tsx';
 import { joinList } from './sentence-lists.tsx';
@@ -96,10 +97,25 @@ function isBlank(filter: Filter): boolean {
   return isCondition(filter) && filter.attribute === '';
 }
 
+/** Of a list. */
+const SAID = 3;
+
 /** `isHead`: what the products are, of which the last part of the path says enough. */
 function sayCondition(filter: Filter, isHead: boolean): ReactNode {
   if (isBlank(filter)) return '…';
-  if (isHead && 'category' in filter) return <b>{filter.category.at(-1)}</b>;
+  if ('category' in filter)
+    return isHead ? (
+      <b>{filter.category.at(-1)}</b>
+    ) : (
+      t('the category is {path}', { path: filter.category.join(' › ') })
+    );
+  if ('identifiers' in filter) {
+    const { identifiers } = filter;
+    const more = identifiers.length > SAID ? ', …' : '';
+    return t('the product is one of {identifiers}', {
+      identifiers: identifiers.slice(0, SAID).join(', ') + more,
+    });
+  }
   return describeFilter(filter);
 }
 
@@ -139,7 +155,7 @@ function ConditionEditor({
         <PathField path={condition.category} onChange={(category) => onChange({ category })} />
       )}
       {'identifiers' in condition && (
-        <IdentifiersField
+        <ProductsField
           identifiers={condition.identifiers}
           onChange={(identifiers) => onChange({ identifiers })}
         />

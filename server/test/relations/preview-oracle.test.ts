@@ -15,7 +15,7 @@ import { shareService } from '../support/shared-service.ts';
 /** A preview out of memory says what one says whose rule has an index of its own in the store. */
 
 const service = shareService();
-const DRAFTS = Number(process.env.RELATA_TEST_DRAFTS ?? 40);
+const DRAFTS = Number(process.env.RELATA_TEST_DRAFTS ?? 25);
 const FOREVER_MS = 600_000;
 
 /** Several values, values that are none of their attribute, an order by code point, and groups that cross categories. */

@@ -14,6 +14,7 @@ import {
 } from '../../rules/filters.ts';
 import { CategoryField } from './category-field.tsx';
 import { SelectField, TextField } from './field.tsx';
+import { ProductsField } from './product-field.tsx';
 import { Rows } from './rows.tsx';
 import { AttributeField } from './suggest-field.tsx';
 
@@ -94,7 +95,7 @@ function FilterItem({ filter, remove, ...editor }: Item) {
       {'category' in filter ? (
         <PathField path={filter.category} onChange={(category) => editor.onChange({ category })} />
       ) : (
-        <IdentifiersField
+        <ProductsField
           identifiers={'identifiers' in filter ? filter.identifiers : []}
           onChange={(identifiers) => editor.onChange({ identifiers })}
         />
@@ -179,29 +180,6 @@ export function PathField({ path, onChange }: { path: readonly string[]; onChang
       onChange={(next) => {
         setText(next);
         onChange(readPath(next));
-      }}
-    />
-  );
-}
-
-export function IdentifiersField({
-  identifiers,
-  onChange,
-}: {
-  identifiers: readonly string[];
-  onChange(identifiers: string[]): void;
-}) {
-  const [text, setText] = useState(identifiers.join(', '));
-  return (
-    <TextField
-      label={t('Identifiers')}
-      isQuiet
-      value={text}
-      placeholder={'A1, B4'}
-      onChange={(event) => {
-        setText(event.target.value);
-        const parts = event.target.value.split(',').map((part) => part.trim());
-        onChange(parts.filter((part) => part !== ''));
       }}
     />
   );

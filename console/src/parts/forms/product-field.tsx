@@ -4,6 +4,7 @@ import { useId, useState } from 'react';
 import { t } from '../../languages/text.ts';
 import { useFoundProducts } from '../../state/found-products.ts';
 import { useProject } from '../../state/project.ts';
+import { Button, IconButton } from '../button.tsx';
 import { Thumb } from '../show.tsx';
 import { FieldFrame } from './field.tsx';
 import { Suggestions } from './suggest-field.tsx';
@@ -15,10 +16,13 @@ export function ProductField({
   label,
   value,
   onChange,
+  onPick,
 }: {
   label: string;
   value: string;
   onChange(identifier: string): void;
+  /** Takes one that is chosen, in place of `onChange`; Enter then chooses the first. */
+  onPick?(identifier: string): void;
 }) {
   const id = useId();
   const project = useProject();
@@ -39,7 +43,10 @@ export function ProductField({
         filter={null}
         itemToStringValue={({ identifier }: TableProduct) => identifier}
         value={value}
-        onValueChange={onChange}
+        onValueChange={(next, { reason }) =>
+          reason === 'item-press' && onPick ? onPick(next) : onChange(next)
+        }
+        autoHighlight={onPick !== undefined}
         openOnInputClick
       >
         <Autocomplete.Input
@@ -61,6 +68,49 @@ export function ProductField({
         </Suggestions>
       </Autocomplete.Root>
     </FieldFrame>
+  );
+}
+
+/** Several of them, each found or typed; also a list by commas. */
+export function ProductsField({
+  identifiers,
+  onChange,
+}: {
+  identifiers: readonly string[];
+  onChange(identifiers: string[]): void;
+}) {
+  const [text, setText] = useState('');
+  const add = (added: readonly string[]) => {
+    setText('');
+    onChange([...new Set([...identifiers, ...added])]);
+  };
+  const typed = text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+  return (
+    <div className="stack">
+      {identifiers.length > 0 && (
+        <ul className="picked">
+          {identifiers.map((identifier) => (
+            <li key={identifier}>
+              <span className="mono">{identifier}</span>
+              <IconButton
+                icon="cross"
+                label={t('Remove {identifier}', { identifier })}
+                onClick={() => onChange(identifiers.filter((one) => one !== identifier))}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
+      <ProductField label={t('Add a product')} value={text} onChange={setText} onPick={(one) => add([one])} />
+      {typed.length > 0 && (
+        <Button onClick={() => add(typed)}>
+          {t('Add {identifiers}', { identifiers: typed.join(', ') })}
+        </Button>
+      )}
+    </div>
   );
 }
 
