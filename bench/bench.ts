@@ -27,6 +27,7 @@ import { postgresLookup } from './postgres/postgres-lookup.ts';
 import { postgresMillion } from './postgres/postgres-million.ts';
 import { postgresProcesses } from './postgres/postgres-processes.ts';
 import { postgresRelations } from './postgres/postgres-relations.ts';
+import { previews } from './relations/previews.ts';
 import { relations } from './relations/relations.ts';
 import { search } from './search/search.ts';
 import { crashes } from './service/crashes.ts';
@@ -56,6 +57,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   growth,
   lists,
   relations,
+  previews,
   pipelines,
   channels,
   search,
