@@ -86,6 +86,9 @@ interface ClusterParts {
   readonly random: () => number;
 }
 
+/** More of them in a row are no accident. */
+const STARTS = 10;
+
 export class HistoryCluster {
   readonly counts = { kills: 0, pauses: 0, restarts: 0, failovers: 0, cuts: 0 };
   readonly alive: ServiceProcess[] = [];
@@ -128,7 +131,16 @@ export class HistoryCluster {
     const [victim] = this.alive.splice(Math.floor(this.random() * this.alive.length), 1);
     await victim?.kill();
     this.counts.kills += 1;
-    this.replacing = startProcess(this.store).then((process) => void this.alive.push(process));
+    this.replacing = this.replace();
+  }
+
+  /** A start whose connections are cut ends, and whatever watches over a service starts it again. */
+  private async replace(): Promise<void> {
+    for (let start = 1; ; start += 1) {
+      const started = await startProcess(this.store).catch((error: Error) => error);
+      if (!(started instanceof Error)) return void this.alive.push(started);
+      if (start === STARTS) throw started;
+    }
   }
 
   /** Until the last one that was killed has a successor. */
