@@ -162,6 +162,9 @@ test('attributes of a product are changed alone, and what somebody else changed 
   await dialog.getByLabel('Value of Diameter').fill('10 mm');
   await dialog.getByText('a number, one space and mm').waitFor();
   await dialog.getByRole('region', { name: 'Effect of sending' }).getByText('10 mm').waitFor();
+  // The question is answered by no.
+  await page.keyboard.press('Escape');
+  assert.equal(await dialog.getByLabel('Value of Diameter').inputValue(), '10 mm', 'nothing typed is lost');
   const theirs = { identifier: 'BIT-3-10', attributes: { Diameter: '11 mm', Colour: 'grey' } };
   const { task } = await relata.products.change([theirs], { projectId: id });
   await relata.tasks.wait(task.id);
