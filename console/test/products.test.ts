@@ -53,11 +53,33 @@ test('products found by words are narrowed by facets, which stand in the address
   await page.getByText('6 products found').waitFor();
   await page.goBack();
   await page.getByText('12 products found').waitFor();
+  await page.getByLabel('Voltage, at least').fill('17');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('19');
+  await page.keyboard.press('Tab');
+  await page.getByRole('button', { name: 'Remove Voltage: 17 to 19 V' }).waitFor();
+  await page.goBack();
+  await page.getByText('12 products found').waitFor();
   await page.reload();
   await signInByKey(page, service.key);
   await page.getByText('12 products found').waitFor();
   await page.getByRole('button', { name: 'Remove Colour: black, blue' }).click();
   await page.getByText('18 products', { exact: true }).waitFor();
+});
+
+test('a facet of the first hits only says shares, no counts that would be read as those of all (§4.13 rule 7)', async (t) => {
+  const { enter, service } = await shareConsole(t);
+  const id = await makeExampleProject(service, 'Shares');
+  const screws = Array.from({ length: 201 }, (_, at) => ({
+    ...{ identifier: `SCREW-${at}`, name: `Screw ${at}`, productUrl: 'https://shop.example/screw' },
+    attributes: [{ key: 'Brand', value: at % 2 === 0 ? 'Even' : 'Odd' }],
+  }));
+  const { task } = await service.relata.products.replace(screws, { projectId: id });
+  await service.relata.tasks.wait(task.id);
+  const page = await enter(`#/projects/${id}/products?q=screw`);
+  await page.getByText('201 products found').waitFor();
+  await page.getByText('Shares are of the first 200 products found.').waitFor();
+  await page.getByRole('checkbox', { name: /^Odd (49|50|51)(\.\d)?%$/ }).waitFor();
 });
 
 test('the table shows the attributes that somebody chooses, in their order (§4.13 rule 6)', async (t) => {
