@@ -157,7 +157,12 @@ test('products are deleted and reprocessed together, with the effect first, and 
   await all.getByText('15 products are deleted:').waitFor();
   await all.getByText('15 are results of other products').waitFor();
   await all.getByRole('link', { name: 'Bits for this drill' }).waitFor();
-  await all.getByRole('button', { name: 'Delete', exact: true }).click();
+  const confirm = all.getByRole('button', { name: 'Delete', exact: true });
+  await page.route('**/tasks/*', (route) => route.abort());
+  await confirm.click();
+  await all.getByText('The service cannot be reached').waitFor();
+  await page.unroute('**/tasks/*');
+  await confirm.click();
   await page.getByText('No product with this identifier or category').waitFor();
   await page.getByRole('button', { name: 'Undo', exact: true }).click();
   await page.getByText('15 products are back').waitFor();
