@@ -108,6 +108,16 @@ test('the table shows the attributes that somebody chooses, in their order (§4.
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   const view = page.getByRole('link', { name: 'Dear bits' });
   const link = await view.getAttribute('href');
+  const kept = () =>
+    page.evaluate((key) => JSON.parse(localStorage.getItem(key) ?? ''), `relata-views-${id}`);
+  await page.evaluate(
+    ([key, ours]) => localStorage.setItem(key, JSON.stringify([...ours, { name: 'Theirs', query: '' }])),
+    [`relata-views-${id}`, await kept()] as const,
+  );
+  await page.getByLabel('Name of the present view').fill('Ours');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  const names = (await kept()).map(({ name }: { name: string }) => name);
+  assert.deepEqual(names, ['Dear bits', 'Theirs', 'Ours'], 'what another tab saved meanwhile stays');
   await page.keyboard.press('Escape');
 
   await page.goto(`${service.url}/console/#/projects/${id}/products`);
