@@ -53,11 +53,33 @@ test('products found by words are narrowed by facets, which stand in the address
   await page.getByText('6 products found').waitFor();
   await page.goBack();
   await page.getByText('12 products found').waitFor();
+  await page.getByLabel('Voltage, at least').fill('17');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('19');
+  await page.keyboard.press('Tab');
+  await page.getByRole('button', { name: 'Remove Voltage: 17 to 19 V' }).waitFor();
+  await page.goBack();
+  await page.getByText('12 products found').waitFor();
   await page.reload();
   await signInByKey(page, service.key);
   await page.getByText('12 products found').waitFor();
   await page.getByRole('button', { name: 'Remove Colour: black, blue' }).click();
   await page.getByText('18 products', { exact: true }).waitFor();
+});
+
+test('a facet of the first hits only says shares, no counts that would be read as those of all (§4.13 rule 7)', async (t) => {
+  const { enter, service } = await shareConsole(t);
+  const id = await makeExampleProject(service, 'Shares');
+  const screws = Array.from({ length: 201 }, (_, at) => ({
+    ...{ identifier: `SCREW-${at}`, name: `Screw ${at}`, productUrl: 'https://shop.example/screw' },
+    attributes: [{ key: 'Brand', value: at % 2 === 0 ? 'Even' : 'Odd' }],
+  }));
+  const { task } = await service.relata.products.replace(screws, { projectId: id });
+  await service.relata.tasks.wait(task.id);
+  const page = await enter(`#/projects/${id}/products?q=screw`);
+  await page.getByText('201 products found').waitFor();
+  await page.getByText('Shares are of the first 200 products found.').waitFor();
+  await page.getByRole('checkbox', { name: /^Odd (49|50|51)(\.\d)?%$/ }).waitFor();
 });
 
 test('the table shows the attributes that somebody chooses, in their order (§4.13 rule 6)', async (t) => {
@@ -86,6 +108,16 @@ test('the table shows the attributes that somebody chooses, in their order (§4.
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   const view = page.getByRole('link', { name: 'Dear bits' });
   const link = await view.getAttribute('href');
+  const kept = () =>
+    page.evaluate((key) => JSON.parse(localStorage.getItem(key) ?? ''), `relata-views-${id}`);
+  await page.evaluate(
+    ([key, ours]) => localStorage.setItem(key, JSON.stringify([...ours, { name: 'Theirs', query: '' }])),
+    [`relata-views-${id}`, await kept()] as const,
+  );
+  await page.getByLabel('Name of the present view').fill('Ours');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  const names = (await kept()).map(({ name }: { name: string }) => name);
+  assert.deepEqual(names, ['Dear bits', 'Theirs', 'Ours'], 'what another tab saved meanwhile stays');
   await page.keyboard.press('Escape');
 
   await page.goto(`${service.url}/console/#/projects/${id}/products`);
@@ -135,7 +167,12 @@ test('products are deleted and reprocessed together, with the effect first, and 
   await all.getByText('15 products are deleted:').waitFor();
   await all.getByText('15 are results of other products').waitFor();
   await all.getByRole('link', { name: 'Bits for this drill' }).waitFor();
-  await all.getByRole('button', { name: 'Delete', exact: true }).click();
+  const confirm = all.getByRole('button', { name: 'Delete', exact: true });
+  await page.route('**/tasks/*', (route) => route.abort());
+  await confirm.click();
+  await all.getByText('The service cannot be reached').waitFor();
+  await page.unroute('**/tasks/*');
+  await confirm.click();
   await page.getByText('No product with this identifier or category').waitFor();
   await page.getByRole('button', { name: 'Undo', exact: true }).click();
   await page.getByText('15 products are back').waitFor();
@@ -162,6 +199,9 @@ test('attributes of a product are changed alone, and what somebody else changed 
   await dialog.getByLabel('Value of Diameter').fill('10 mm');
   await dialog.getByText('a number, one space and mm').waitFor();
   await dialog.getByRole('region', { name: 'Effect of sending' }).getByText('10 mm').waitFor();
+  // The question is answered by no.
+  await page.keyboard.press('Escape');
+  assert.equal(await dialog.getByLabel('Value of Diameter').inputValue(), '10 mm', 'nothing typed is lost');
   const theirs = { identifier: 'BIT-3-10', attributes: { Diameter: '11 mm', Colour: 'grey' } };
   const { task } = await relata.products.change([theirs], { projectId: id });
   await relata.tasks.wait(task.id);

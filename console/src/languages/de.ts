@@ -842,8 +842,8 @@ export const de: Readonly<Record<string, string>> = {
   'Set RELATA_URL and RELATA_API_KEY; the key of the request is not kept.':
     'Setzen Sie RELATA_URL und RELATA_API_KEY; der Schlüssel der Anfrage wird nicht aufbewahrt.',
   Settings: 'Einstellungen',
-  'Shares and counts are of the first {count, number} products found.':
-    'Anteile und Anzahlen gelten für die ersten {count, number} gefundenen Produkte.',
+  'Shares are of the first {count, number} products found.':
+    'Anteile gelten für die ersten {count, number} gefundenen Produkte.',
   Sheet: 'Blatt',
   'Shop connector': 'Shop-Konnektor',
   'Shopify CSV': 'Shopify-CSV',

@@ -69,7 +69,9 @@ export function FormDialog({
 }: FormShape) {
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
+  const closings = useRef(0);
   const close = () => {
+    closings.current += 1;
     setError(undefined);
     dialog.onClose();
   };
@@ -77,7 +79,9 @@ export function FormDialog({
     event.preventDefault();
     setBusy(true);
     setError(undefined);
-    await onSubmit().then(close, setError);
+    const before = closings.current;
+    // What was closed meanwhile may be open once more, with something else in it.
+    await onSubmit().then(() => closings.current === before && close(), setError);
     setBusy(false);
   };
   return (

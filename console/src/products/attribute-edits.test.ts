@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import {
   cleanEntries,
   type Entry,
+  listChangedKeys,
   listConflicts,
   mergeEntries,
   readEntries,
@@ -19,13 +20,14 @@ const with_ = (key: string, value: string) => BASE.map((one) => (one.key === key
 
 test('only the attributes that were changed are sent, each with all of its values (§2.3 rules 3 and 12)', () => {
   assert.deepEqual(toPartial('A1', BASE, BASE), { identifier: 'A1', attributes: [] });
-  const draft = cleanEntries([
+  const rows = [
     ...BASE.filter(({ key }) => key !== 'Weight').map((one) =>
       one.value === 'red' ? { ...one, value: 'blue' } : one,
     ),
     { key: ' Length ', value: '3 m', isNew: true },
     { key: '', value: 'lost', isNew: true },
-  ]);
+  ];
+  const draft = cleanEntries(rows, BASE);
   assert.deepEqual(toPartial('A1', BASE, draft), {
     identifier: 'A1',
     attributes: [
@@ -44,6 +46,25 @@ test('only the attributes that were changed are sent, each with all of its value
     }),
     [{ key: 'A', value: '1' }],
   );
+});
+
+test('what was sent with spaces, or without a value, is no change until somebody changes it', () => {
+  const odd: readonly Entry[] = [
+    { key: ' Padded ', value: '1' },
+    { key: 'Empty', value: '' },
+  ];
+  assert.deepEqual(listChangedKeys(odd, cleanEntries(odd, odd)), []);
+  const changed = cleanEntries(
+    [
+      { key: ' Padded ', value: '2' },
+      { key: 'Empty', value: '' },
+    ],
+    odd,
+  );
+  assert.deepEqual(toPartial('A1', odd, changed).attributes, [
+    { key: ' Padded ', value: '2' },
+    { key: 'Empty', value: null },
+  ]);
 });
 
 test('what somebody else changed meanwhile is a conflict only where both changed it differently', () => {

@@ -14,11 +14,14 @@ export const readEntries = ({ attributes }: Pick<UploadProduct, 'attributes'>): 
     value === null ? [] : [{ key, value, ...(userGroups?.length && { userGroups }) }],
   );
 
-/** @returns what would be sent: a row without attribute or value is none */
-export const cleanEntries = (entries: readonly Entry[]): readonly Entry[] =>
-  entries
-    .filter(({ key, value }) => key.trim() !== '' && value !== '')
-    .map(({ isNew: _, ...entry }) => ({ ...entry, key: entry.key.trim() }));
+/** @returns what would be sent: a row without attribute or value is none, except where that is what was sent before */
+export const cleanEntries = (entries: readonly Entry[], base: readonly Entry[]): readonly Entry[] =>
+  entries.flatMap((row) => {
+    const { isNew, ...entry } = row;
+    const key = isNew ? entry.key.trim() : entry.key;
+    if (base.includes(row)) return [row];
+    return key !== '' && entry.value !== '' ? [{ ...entry, key }] : [];
+  });
 
 const valuesOf = (entries: readonly Entry[], key: string): readonly Entry[] =>
   entries.filter((entry) => entry.key === key);

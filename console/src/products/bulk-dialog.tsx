@@ -1,8 +1,10 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
 import { t } from '../languages/text.ts';
 import { FormDialog } from '../parts/dialog.tsx';
 import { Answer } from '../parts/page.tsx';
 import { useTell } from '../parts/toasts.tsx';
+import { makeIdempotencyKey } from '../state/idempotency.ts';
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
@@ -78,6 +80,7 @@ function useStart({ act }: Bulk, onDone: () => void) {
   const queries = useQueryClient();
   const selection = useSelection();
   const tell = useTell();
+  const [idempotencyKey] = useState(makeIdempotencyKey);
   const renew = async () => {
     await queries.invalidateQueries({ queryKey: ['products', projectId] });
     onDone();
@@ -98,12 +101,12 @@ function useStart({ act }: Bulk, onDone: () => void) {
     if (act === 'reprocess') {
       const { task } = await relata.products.change(
         identifiers.map((identifier) => ({ identifier })),
-        { projectId },
+        { projectId, idempotencyKey },
       );
       setTimeout(() => goTo(linkTo('projects', projectId, 'updates', task.id)));
       return;
     }
-    const { task } = await relata.products.delete(identifiers, { projectId });
+    const { task } = await relata.products.delete(identifiers, { projectId, idempotencyKey });
     await relata.tasks.wait(task.id);
     selection?.clear();
     await renew();

@@ -41,13 +41,10 @@ function EditDialog({ page, onClose }: { page: ProductPage; onClose(): void }) {
   const [base, setBase] = useState(() => readEntries(page.upload));
   const [entries, setEntries] = useState<readonly Entry[]>(base);
   const [theirs, setTheirs] = useState<readonly string[]>([]);
-  const draft = cleanEntries(entries);
+  const draft = cleanEntries(entries, base);
   const isChanged = listChangedKeys(base, draft).length > 0;
   const unsaved = useUnsaved(isChanged);
   const send = useSend(identifier);
-  const close = () => {
-    if (!unsaved.current || confirm(t('Leave without saving? What you changed is lost.'))) onClose();
-  };
   const save = async () => {
     const now = await send.read();
     const conflicts = listConflicts({ base, draft, now });
@@ -62,8 +59,8 @@ function EditDialog({ page, onClose }: { page: ProductPage; onClose(): void }) {
         ),
       );
     }
-    unsaved.current = false;
     await send.write(now, merged);
+    unsaved.current = false;
   };
   return (
     <FormDialog
@@ -72,7 +69,7 @@ function EditDialog({ page, onClose }: { page: ProductPage; onClose(): void }) {
       isWide
       isOpen
       canSubmit={isChanged}
-      onClose={close}
+      onClose={() => mayClose(unsaved.current) && onClose()}
       onSubmit={save}
     >
       <AttributeRows base={base} entries={entries} onChange={setEntries} />
@@ -94,6 +91,10 @@ function EditDialog({ page, onClose }: { page: ProductPage; onClose(): void }) {
     </FormDialog>
   );
 }
+
+/** Escape and a click beside the dialog are pressed by mistake. */
+const mayClose = (isUnsaved: boolean): boolean =>
+  !isUnsaved || confirm(t('Leave without saving? What you changed is lost.'));
 
 const withEntries = ({ upload }: ProductPage, entries: readonly Entry[]) => ({
   ...upload,

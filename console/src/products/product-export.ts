@@ -9,7 +9,7 @@ import { type ProductRow, toRow, toValues, type Values } from './product-rows.ts
 /** The most that the service gives at once, in a list and in a search. */
 const LISTED = 1_000;
 const FOUND = 100;
-const NO_VALUES: Values = {};
+const NO_VALUES = toValues({ facts: [] });
 
 /** Which products of which project. */
 export interface Wanted {

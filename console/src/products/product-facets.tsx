@@ -1,6 +1,6 @@
 import type { Facet } from '@relata/client';
 import { useQueries } from '@tanstack/react-query';
-import { type FormEvent, useId } from 'react';
+import { type FocusEvent, type FormEvent, useId } from 'react';
 import { t } from '../languages/text.ts';
 import { ErrorNote, Loading } from '../parts/page.tsx';
 import {
@@ -19,7 +19,7 @@ import { useProject } from '../state/project.ts';
 import { linkTo, linkWith } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
 import type { ProductFilters } from './product-filters.ts';
-import { facetsQuery, useFacets } from './product-search.ts';
+import { type Facets, facetsQuery, useFacets } from './product-search.ts';
 
 /** So many are open at first: more is a wall. */
 const OPEN_FACETS = 6;
@@ -43,27 +43,34 @@ export function ProductFacets({ filters, onChange }: Shape) {
   const facets = listUseful(data.facets, chosen);
   // On a phone the products follow below.
   const open = matchMedia('(min-width: 64rem)').matches ? OPEN_FACETS : 0;
+  const isChosen = (name: string) => chosen.some(({ attribute }) => attribute === name);
   return (
     <div className="facets">
+      {isPart(data) && (
+        <p className="soft small">
+          {t('Shares are of the first {count, number} products found.', { count: data.facetsOf })}
+        </p>
+      )}
       {facets.length === 0 && (
         <p className="soft small">
           {t('These products have no attribute in common that would narrow them.')}
         </p>
       )}
       {facets.map((facet, at) => (
-        <details key={facet.attribute} open={at < open}>
+        <details key={facet.attribute} open={at < open || isChosen(facet.attribute)}>
           <summary>
             {facet.attribute}{' '}
             <span className="soft small">{formatPercent(facet.count / Math.max(1, data.facetsOf))}</span>
           </summary>
-          <OneFacet facet={own.get(facet.attribute) ?? facet} chosen={chosen} onChange={change} />
+          <OneFacet
+            facet={facet}
+            found={data}
+            {...own.get(facet.attribute)}
+            chosen={chosen}
+            onChange={change}
+          />
         </details>
       ))}
-      {data.facetsOf > 0 && data.facetsOf < data.total && (
-        <p className="soft small">
-          {t('Shares and counts are of the first {count, number} products found.', { count: data.facetsOf })}
-        </p>
-      )}
       {filters.category !== '' && (
         <a
           className="small"
@@ -77,7 +84,7 @@ export function ProductFacets({ filters, onChange }: Shape) {
 }
 
 /** The values of an attribute of which some are chosen, as they would be without: another one can be added. */
-function useOwnFacets(filters: ProductFilters, chosen: readonly ChosenFacet[]): ReadonlyMap<string, Facet> {
+function useOwnFacets(filters: ProductFilters, chosen: readonly ChosenFacet[]): ReadonlyMap<string, Own> {
   const relata = useRelata();
   const { id } = useProject();
   const names = chosen.flatMap((one) => ('in' in one ? [one.attribute] : []));
@@ -86,14 +93,20 @@ function useOwnFacets(filters: ProductFilters, chosen: readonly ChosenFacet[]): 
       facetsQuery(relata, id, { ...filters, where: writeChosen(without(chosen, attribute)) }),
     ),
   });
-  const found = answers.flatMap(({ data }, at) =>
-    (data?.facets ?? []).filter(({ attribute }) => attribute === names[at]),
-  );
-  return new Map(found.map((facet) => [facet.attribute, facet]));
+  const own = answers.flatMap(({ data: found }, at) => {
+    const facet = found?.facets.find(({ attribute }) => attribute === names[at]);
+    return found && facet ? [{ facet, found }] : [];
+  });
+  return new Map(own.map((one) => [one.facet.attribute, one]));
 }
 
-interface One {
+interface Own {
   facet: Facet;
+  /** What it is a facet of. */
+  found: Facets;
+}
+
+interface One extends Own {
   chosen: readonly ChosenFacet[];
   onChange(next: readonly ChosenFacet[]): void;
 }
@@ -102,7 +115,7 @@ function OneFacet(props: One) {
   return props.facet.type === 'NUMERIC_ATTRIBUTE' ? <Range {...props} /> : <Values {...props} />;
 }
 
-function Values({ facet: { attribute, values }, chosen, onChange }: One) {
+function Values({ facet: { attribute, values }, found, chosen, onChange }: One) {
   const ticked = findValues(chosen, attribute);
   const others = ticked.filter((one) => values.every(({ value }) => value !== one));
   return (
@@ -118,7 +131,7 @@ function Values({ facet: { attribute, values }, chosen, onChange }: One) {
             <span className="cut" title={value}>
               {value}
             </span>
-            {count !== undefined && <span className="soft small">{formatCount(count)}</span>}
+            {count !== undefined && <span className="soft small">{sayCount(count, found)}</span>}
           </label>
         </li>
       ))}
@@ -126,7 +139,13 @@ function Values({ facet: { attribute, values }, chosen, onChange }: One) {
   );
 }
 
-/** Applied when the field is left, or by Enter: half of a number is another number. */
+const isPart = ({ facetsOf, total }: Facets): boolean => facetsOf > 0 && facetsOf < total;
+
+/** A count of a part would be read as one of all that are found. */
+const sayCount = (count: number, found: Facets): string =>
+  isPart(found) ? formatPercent(count / found.facetsOf) : formatCount(count);
+
+/** Applied when both fields are left, or by Enter: half of a range is another range. */
 function Range({ facet: { attribute, unitName = '', min, max }, chosen, onChange }: One) {
   const range = findRange(chosen, attribute);
   const apply = (form: HTMLFormElement) => {
@@ -141,16 +160,27 @@ function Range({ facet: { attribute, unitName = '', min, max }, chosen, onChange
     event.preventDefault();
     apply(event.currentTarget);
   };
+  const leave = ({ currentTarget, relatedTarget }: FocusEvent<HTMLFormElement>) => {
+    if (!currentTarget.contains(relatedTarget)) apply(currentTarget);
+  };
+  const [low, high] = range;
   return (
-    <form
-      className="facet-range"
-      key={range.join()}
-      onSubmit={submit}
-      onBlur={(event) => apply(event.currentTarget)}
-    >
-      <RangeEnd label={t('{attribute}, at least', { attribute })} name="low" value={range[0]} empty={min} />
+    <form className="facet-range" onSubmit={submit} onBlur={leave}>
+      <RangeEnd
+        key={`low ${low}`}
+        label={t('{attribute}, at least', { attribute })}
+        name="low"
+        value={low}
+        empty={min}
+      />
       <span aria-hidden="true">–</span>
-      <RangeEnd label={t('{attribute}, at most', { attribute })} name="high" value={range[1]} empty={max} />
+      <RangeEnd
+        key={`high ${high}`}
+        label={t('{attribute}, at most', { attribute })}
+        name="high"
+        value={high}
+        empty={max}
+      />
       <span className="soft small">{unitName}</span>
       <button type="submit" className="hidden" tabIndex={-1}>
         {t('Apply')}

@@ -49,5 +49,7 @@ test('several values of one attribute stand in one cell', () => {
     type: 'TEXT_ATTRIBUTE' as const,
   });
   const values = toValues({ facts: [fact('Colour', 'red'), fact('Size', 'M'), fact('Colour', 'blue')] });
-  assert.deepEqual(values, { Colour: 'red, blue', Size: 'M' });
+  assert.deepEqual({ ...values }, { Colour: 'red, blue', Size: 'M' });
+  assert.equal(values.constructor, undefined, 'an attribute that it has not got');
+  assert.equal(toValues({ facts: [fact('constructor', 'Lego')] }).constructor, 'Lego');
 });

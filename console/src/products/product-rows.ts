@@ -34,7 +34,8 @@ export const findMainImage = (images: Product['images']): string | undefined =>
 export type Values = Readonly<Record<string, string>>;
 
 export function toValues({ facts }: Pick<Product, 'facts'>): Values {
-  const values: Record<string, string> = {};
+  // Without what objects inherit: an attribute may be called `constructor`.
+  const values: Record<string, string> = Object.create(null);
   for (const { attribute, value } of facts) {
     const before = values[attribute];
     values[attribute] = before === undefined ? value : `${before}, ${value}`;

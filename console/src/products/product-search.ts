@@ -19,7 +19,7 @@ const PAGE_ROWS = 100;
 const AGAIN_MS = 2_000;
 const MOST_AGAIN = 150;
 
-interface Facets {
+export interface Facets {
   readonly facets: readonly Facet[];
   readonly facetsOf: number;
   readonly total: number;
@@ -81,7 +81,9 @@ export function useFacets(filters: ProductFilters, isWanted = true) {
     select: ({ pages: [first] }): Facets | undefined => first,
     enabled: isWanted && isSearch,
   });
-  return isSearch ? found : asked;
+  const { error } = isSearch ? found : asked;
+  // From the list to a search, what is shown stays until its answer is there, and with it the keyboard.
+  return { data: isSearch ? (found.data ?? asked.data) : (asked.data ?? found.data), error };
 }
 
 /** The hits of a search, page by page as one scrolls. */

@@ -8,7 +8,7 @@ import { type ProductRow, toValues, type Values } from './product-rows.ts';
 const GATHER_MS = 40;
 const MOST_AT_ONCE = 200;
 
-const NONE: Values = {};
+const NONE = toValues({ facts: [] });
 
 /** The values of a row in sight; nothing is read ahead, so that the length of the list does not count. */
 export function useValues({ identifier, lastUpdateTs }: ProductRow, isWanted: boolean): Values | undefined {

@@ -9,6 +9,7 @@ import { Answer, Card, Page } from '../parts/page.tsx';
 import { Ago, OutLink, Thumb } from '../parts/show.tsx';
 import { useTell } from '../parts/toasts.tsx';
 import { formatMoment, nameTask, safeUrl } from '../rules/format.ts';
+import { makeIdempotencyKey } from '../state/idempotency.ts';
 import { useProject } from '../state/project.ts';
 import { goTo, linkTo, useRoute } from '../state/route.ts';
 import { useRelata, useRights } from '../state/session.tsx';
@@ -159,7 +160,7 @@ function DeleteProduct({ identifier }: { identifier: string }) {
   const project = useProject();
   const queries = useQueryClient();
   const tell = useTell();
-  const [isOpen, setOpen] = useState(false);
+  const [idempotencyKey, setKey] = useState<string>();
   const undo = async (taskId: string) => {
     const { items } = await relata.commits.list(project.id);
     const [last] = items;
@@ -172,7 +173,10 @@ function DeleteProduct({ identifier }: { identifier: string }) {
     tell.good(t('{identifier} is back', { identifier }));
   };
   const remove = async () => {
-    const { task } = await relata.products.delete([identifier], { projectId: project.id });
+    const { task } = await relata.products.delete([identifier], {
+      projectId: project.id,
+      ...(idempotencyKey && { idempotencyKey }),
+    });
     await relata.tasks.wait(task.id);
     await queries.invalidateQueries({ queryKey: ['products', project.id] });
     setTimeout(() => goTo(linkTo('projects', project.id, 'products')));
@@ -180,15 +184,15 @@ function DeleteProduct({ identifier }: { identifier: string }) {
   };
   return (
     <>
-      <Button look="danger" onClick={() => setOpen(true)}>
+      <Button look="danger" onClick={() => setKey(makeIdempotencyKey())}>
         {t('Delete …')}
       </Button>
       <FormDialog
         title={t('Delete {identifier}', { identifier })}
         action={t('Delete the product')}
         isDanger
-        isOpen={isOpen}
-        onClose={() => setOpen(false)}
+        isOpen={idempotencyKey !== undefined}
+        onClose={() => setKey(undefined)}
         onSubmit={remove}
       >
         <p>{t('It disappears from lookups and relations at once. A restore brings it back.')}</p>

@@ -31,13 +31,16 @@ function Views({ filters, onClose }: { filters: ProductFilters; onClose(): void 
   const [name, setName] = useState('');
   const list = linkTo('projects', id, 'products');
   const link = linkWith(list, { ...filters, columns: writeColumns(columns) });
-  const keep = (next: readonly SavedView[]) => {
+  // Another tab may have saved one since.
+  const keep = (change: (stored: readonly SavedView[]) => readonly SavedView[]) => {
+    const next = change(readViews(localStorage.getItem(key)));
     localStorage.setItem(key, JSON.stringify(next));
     setViews(next);
   };
   const save = (event: FormEvent) => {
     event.preventDefault();
-    keep(withView(views, { name: name.trim(), query: link.slice(list.length + 1) }));
+    const view = { name: name.trim(), query: link.slice(list.length + 1) };
+    keep((stored) => withView(stored, view));
     setName('');
   };
   return (
@@ -63,7 +66,7 @@ function Views({ filters, onClose }: { filters: ProductFilters; onClose(): void 
               <IconButton
                 icon="cross"
                 label={t('Remove {name}', { name: view.name })}
-                onClick={() => keep(withoutView(views, view.name))}
+                onClick={() => keep((stored) => withoutView(stored, view.name))}
               />
             </li>
           ))}
