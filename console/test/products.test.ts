@@ -174,7 +174,12 @@ test('products are deleted and reprocessed together, with the effect first, and 
   await page.unroute('**/tasks/*');
   await confirm.click();
   await page.getByText('No product with this identifier or category').waitFor();
-  await page.getByRole('button', { name: 'Undo', exact: true }).click();
+  const undo = page.getByRole('button', { name: 'Undo', exact: true });
+  await page.route('**/commits*', (route) => route.abort());
+  await undo.click();
+  await page.getByText('The service cannot be reached').first().waitFor();
+  await page.unroute('**/commits*');
+  await undo.click();
   await page.getByText('15 products are back').waitFor();
   await page.getByText('15 products', { exact: true }).waitFor();
 

@@ -1,4 +1,5 @@
 import { Toast } from '@base-ui/react/toast';
+import { UnreachableError } from '@relata/client';
 import type { ReactNode } from 'react';
 import { t } from '../languages/text.ts';
 import { IconButton } from './button.tsx';
@@ -47,19 +48,22 @@ export function useTell() {
   return {
     bad,
     good: (title: string, description?: string) => void add({ title, description, type: 'good' }),
-    /** For some seconds it can be taken back. */
+    /** For some seconds it can be taken back; what the network cut can be tried again. */
     undoable(title: string, undo: () => Promise<unknown>, description?: string) {
-      const onClick = () => {
-        close(id);
-        void undo().catch(bad);
+      const offer = () => {
+        const onClick = () => {
+          close(id);
+          undo().catch((error: unknown) => {
+            bad(error);
+            if (error instanceof UnreachableError) offer();
+          });
+        };
+        const id = add({
+          ...{ title, description, type: 'good', timeout: UNDO_MS },
+          actionProps: { children: t('Undo'), onClick },
+        });
       };
-      const id = add({
-        title,
-        description,
-        type: 'good',
-        timeout: UNDO_MS,
-        actionProps: { children: t('Undo'), onClick },
-      });
+      offer();
     },
   };
 }
