@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import mark from '../mark.svg';
-import { LanguageField } from '../parts/language-field.tsx';
+import { LanguageField } from '../parts/shell/language-field.tsx';
 
 /** The page before one is in. */
 export function Door({ title, children }: { title: string; children: ReactNode }) {

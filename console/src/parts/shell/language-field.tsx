@@ -1,7 +1,7 @@
-import { LANGUAGES, t } from '../languages/text.ts';
-import { type LanguageChoice, useLanguageChoice } from '../state/language.ts';
-import { SelectField } from './forms/field.tsx';
-import { useTell } from './toasts.tsx';
+import { LANGUAGES, t } from '../../languages/text.ts';
+import { type LanguageChoice, useLanguageChoice } from '../../state/language.ts';
+import { SelectField } from '../forms/field.tsx';
+import { useTell } from '../toasts.tsx';
 
 /** The language of the console, which this browser keeps. */
 export function LanguageField() {

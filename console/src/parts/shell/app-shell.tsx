@@ -1,19 +1,19 @@
 import { Dialog } from '@base-ui/react/dialog';
 import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
-import { t } from '../languages/text.ts';
-import mark from '../mark.svg';
-import { useProjects } from '../state/project.ts';
-import { linkTo, useRoute } from '../state/route.ts';
-import { useSession } from '../state/session.tsx';
-import { type Theme, useTheme } from '../state/theme.ts';
-import { Button, IconButton } from './button.tsx';
+import { t } from '../../languages/text.ts';
+import mark from '../../mark.svg';
+import { useProjects } from '../../state/project.ts';
+import { linkTo, useRoute } from '../../state/route.ts';
+import { useSession } from '../../state/session.tsx';
+import { type Theme, useTheme } from '../../state/theme.ts';
+import { Button, IconButton } from '../button.tsx';
+import { Icon } from '../icon.tsx';
+import { Menu } from '../menu.tsx';
+import { useTell } from '../toasts.tsx';
 import { Finder } from './finder.tsx';
-import { Icon } from './icon.tsx';
 import { keepFocus } from './keep-focus.ts';
 import { LanguageField } from './language-field.tsx';
-import { Menu } from './menu.tsx';
 import { listAccountPlaces, listProjectPlaces, type Place } from './places.ts';
-import { useTell } from './toasts.tsx';
 
 /** Navigation and content; the same for every view of somebody who is signed in. */
 export function AppShell({ children }: { children: ReactNode }) {

@@ -1,5 +1,5 @@
-import { t } from '../languages/text.ts';
-import type { IconName } from './icon.tsx';
+import { t } from '../../languages/text.ts';
+import type { IconName } from '../icon.tsx';
 
 /** A page: its icon, its name, and where it is. */
 export type Place = readonly [icon: IconName, words: string, ...place: (string | number)[]];

@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, useEffect, useId, useState } from 'react';
-import { t } from '../languages/text.ts';
-import { useFoundProducts } from '../state/found-products.ts';
-import { useProjects } from '../state/project.ts';
-import { goTo, linkTo, useRoute } from '../state/route.ts';
-import { useRelata, useRights } from '../state/session.tsx';
-import { Dialog } from './dialog.tsx';
-import { Icon, type IconName } from './icon.tsx';
+import { t } from '../../languages/text.ts';
+import { useFoundProducts } from '../../state/found-products.ts';
+import { useProjects } from '../../state/project.ts';
+import { goTo, linkTo, useRoute } from '../../state/route.ts';
+import { useRelata, useRights } from '../../state/session.tsx';
+import { Dialog } from '../dialog.tsx';
+import { Icon, type IconName } from '../icon.tsx';
 import { listAccountPlaces, listActions, listProjectPlaces, listQuestions, type Place } from './places.ts';
 
 interface Found {
