@@ -197,8 +197,11 @@ const CHANGES =
 const OWN = ['Add a passkey'];
 /** What is stored and saved in a form. */
 const HOLDS = ['attribute', 'settings', 'pipeline-edit', 'channel-edit'];
-/** Made by those who may. */
-const MADE = ['relation-new', 'project-new', 'api-key-new', 'endpoint-new', 'pipeline-new', 'channel-new'];
+/** Made or changed by those who may. */
+const MADE = [
+  ...['relation-new', 'project-new', 'api-key-new', 'endpoint-new', 'pipeline-new', 'channel-new'],
+  'product-edit',
+];
 
 test('a viewer is offered nothing that changes something, nor finds it by its address (§5.6 rule 2)', async (t) => {
   const console = await startConsole(t);
