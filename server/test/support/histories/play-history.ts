@@ -164,16 +164,20 @@ class Recorder {
 
   /** Once nothing fails any more: every accepted task ends, and every process shows what it made. */
   async settle(projects: readonly number[]): Promise<void> {
+    await this.untilTasksEnded();
+    for (let round = 0; round < 10; round += 1) for (const project of projects) await this.read(project);
+    for (const { taskIds, project } of this.writes.slice(-100))
+      for (const taskId of taskIds) await this.lookAt(taskId, project);
+  }
+
+  /** A slow machine has many to do still: what counts is that they go on ending. */
+  private async untilTasksEnded(): Promise<void> {
     let left = this.open.size;
-    // A slow machine has many to do still: what counts is that they go on ending.
     for (let since = performance.now(); left > 0 && performance.now() - since < SETTLE_MS; await delay(100)) {
       for (const [taskId, project] of [...this.open].slice(0, 20)) await this.lookAt(taskId, project);
       if (this.open.size < left) since = performance.now();
       left = this.open.size;
     }
-    for (let round = 0; round < 10; round += 1) for (const project of projects) await this.read(project);
-    for (const { taskIds, project } of this.writes.slice(-100))
-      for (const taskId of taskIds) await this.lookAt(taskId, project);
   }
 
   private async lookAt(taskId: string, project: number): Promise<void> {
