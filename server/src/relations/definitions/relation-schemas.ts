@@ -14,6 +14,7 @@ const MatchedValue = Type.Unsafe<string | { field: OwnField }>({
 });
 
 export const RelationParams = Type.Object({ id: Id, relationId: Id });
+
 /** `checkDefinition` checks the filters: they are recursive. */
 const WireFilter = Type.Unsafe<Filter>({
   type: 'object',

@@ -240,16 +240,16 @@ export function isMatch(source: Membership, target: Membership, operators: reado
 
 /** Memberships as they are kept beside a product's document. */
 export function packMemberships(memberships: readonly Membership[]): string {
-  return JSON.stringify(
-    memberships.map(({ build, side, rank, compared, keys }) => [
-      build,
-      side === 'source' ? 0 : 1,
-      rank,
-      compared,
-      keys,
-    ]),
-  );
+  return JSON.stringify(memberships.map(packMembership));
 }
+
+export const packMembership = ({ build, side, rank, compared, keys }: Membership): PackedMembership => [
+  build,
+  side === 'source' ? 0 : 1,
+  rank,
+  compared,
+  keys,
+];
 
 /** PostgreSQL reads it too: the statements of `fetch-store.ts` know the places of its parts. */
 export type PackedMembership = readonly [

@@ -18,6 +18,7 @@ export {
   type Membership,
   Memberships,
   type PackedMembership,
+  packMembership,
   packMemberships,
   unpackMember,
   unpackMemberships,

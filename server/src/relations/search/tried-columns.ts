@@ -1,5 +1,5 @@
 import type { BoundRule, Side } from '../definitions/definitions.ts';
-import { type Membership, Memberships, type PackedMembership } from '../memberships/memberships.ts';
+import { type Membership, Memberships, packMembership } from '../memberships/memberships.ts';
 import { type CatalogColumns, findEdge } from './catalog-columns.ts';
 import { FetchedView } from './fetched-view.ts';
 import { type Member, MemberLists } from './member-lists.ts';
@@ -89,10 +89,6 @@ function findMembership(members: readonly Member[], productId: number): Membersh
   const found = members[findEdge(members, (member) => member.productId < productId)];
   return found?.productId === productId ? found.membership : undefined;
 }
-
-const packMembership = ({ build, side, rank, compared, keys }: Membership): PackedMembership => [
-  ...([build, side === 'source' ? 0 : 1, rank, compared, keys] as const),
-];
 
 /** Only uploads are fetched. */
 class ColumnView extends FetchedView implements RelationView {
