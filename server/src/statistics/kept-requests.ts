@@ -27,7 +27,7 @@ export class KeptRequests {
   private count = 0;
 
   /** Requests of which no project is known are not kept. */
-  add(request: MeasuredRequest, sent: SentRequest, at: number): void {
+  add(request: MeasuredRequest, describe: () => SentRequest, at: number): void {
     const { caller, method, status, requestId } = request;
     const projectId = request.projectId ?? projectOf(caller);
     if (caller === undefined || projectId === undefined || NEVER_KEPT.test(request.route)) return;
@@ -37,7 +37,7 @@ export class KeptRequests {
     this.byProject.set(projectId, kept);
     const ms = Math.round(request.seconds * 1000);
     // Copied: a part of a text would keep all of it, which may be a URL of 128 KiB.
-    const copy = JSON.parse(JSON.stringify(sent)) as SentRequest;
+    const copy = JSON.parse(JSON.stringify(describe())) as SentRequest;
     kept[kind].push({ requestId, kind, at, method, status, ms, by: actorOf(caller), ...copy });
     if (kept[kind].length > MOST.ofKind) kept[kind].shift();
     else this.count += 1;

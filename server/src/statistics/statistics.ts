@@ -105,7 +105,8 @@ export function createStatistics({ database, clock, logger, projects, countProdu
       wake();
     },
     /** Of requests that failed or were slow. */
-    keepRequest: (request: MeasuredRequest, sent: SentRequest) => kept.add(request, sent, clock.now()),
+    keepRequest: (request: MeasuredRequest, describe: () => SentRequest) =>
+      kept.add(request, describe, clock.now()),
     /** Those that this process keeps, and since when it does. */
     listKept: (projectId: number, kind?: KeptKind) => ({
       items: kept.list(projectId, kind),

@@ -393,7 +393,7 @@ test('of a project the last 50 of each kind are kept; nothing of keys, of unknow
   };
   const sent = { url: '/slow', reason: null, message: null, details: [], body: null };
   const nothing = { bodyBytes: 0, isBodyWhole: true };
-  service().app.statistics.keepRequest({ ...slow, isPatient: false }, { ...sent, ...nothing });
+  service().app.statistics.keepRequest({ ...slow, isPatient: false }, () => ({ ...sent, ...nothing }));
   const list = async (query: string) => (await service().call('GET', requests + query)).body.items;
   const failed = await list('?kind=failed');
   assert.equal(failed.length, 50);

@@ -132,8 +132,8 @@ function watchSources(registry: Registry, sources: MetricSources): void {
   }
 }
 
-/** Told of requests that failed or were slow; what was sent is described for these alone. */
-type Keep = (request: MeasuredRequest, sent: SentRequest) => void;
+/** Told of requests that failed or were slow; what was sent is described for those that are kept. */
+type Keep = (request: MeasuredRequest, describe: () => SentRequest) => void;
 
 /** Measures every answer, also to unknown paths, which share one series. Call it before routes are added. */
 export function measureRequests(
@@ -156,7 +156,7 @@ export function measureRequests(
     };
     for (const measure of measures) measure(measured);
     const isKept = reply.statusCode >= 400 || (reply.elapsedTime >= SLOW_MS && !measured.isPatient);
-    if (isKept && caller !== undefined) keep?.(measured, describeSent(request));
+    if (isKept && caller !== undefined) keep?.(measured, () => describeSent(request));
   });
 }
 
