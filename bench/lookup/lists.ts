@@ -94,7 +94,8 @@ async function drain(
   accept = 'application/json',
 ): Promise<number> {
   const begun = performance.now();
-  const headers = { authorization: `Bearer ${service.key}`, accept };
+  // Packed, an export takes three times as long, which is the packing's.
+  const headers = { authorization: `Bearer ${service.key}`, accept, 'accept-encoding': 'identity' };
   const response = await fetch(`${service.address}${path}`, { headers });
   if (!response.ok || response.body === null)
     throw new Error(`${path}: ${response.status} ${await response.text()}`);
