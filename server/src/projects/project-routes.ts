@@ -45,6 +45,7 @@ const tags = ['Management'];
 const ProjectListQuery = Type.Object({ ...ProjectQuery.properties, ...PageQuery.properties });
 const AuditQuery = Type.Object({ ...ListQuery.properties, ...AuditFilter.properties });
 const ManagedProjectQuery = Type.Object({ ...ListQuery.properties, ...ManagedProjectFilter.properties });
+
 /** Source: docs/interface.md §4.1, §14.2 and §14.4. */
 export const projectRoutes =
   (parts: ProjectRouteParts): Routes =>

@@ -28,6 +28,7 @@ export interface SuggestionRouteParts {
 const config = { guard: 'management', access: 'manage' } as const;
 const tags = ['Suggestions'];
 const PATH = '/management/projects/:id/suggestions';
+
 /** Source: docs/interface.md §17. */
 export const suggestionRoutes =
   (parts: SuggestionRouteParts): Routes =>

@@ -98,6 +98,7 @@ export const KeyRotation = Type.Object(
 );
 
 export const KeyParams = Type.Object({ id: Id });
+
 export function toWireKey(key: ApiKey) {
   return {
     id: key.id,

@@ -22,6 +22,7 @@ export interface OwnSessionRouteParts {
 /** For every role. */
 const own = { guard: 'session', role: 'viewer' } as const;
 const tags = ['Sign in'];
+
 /** What users see of their sessions, and how they end them. Source: docs/interface.md §5.6. */
 export const ownSessionRoutes =
   (parts: OwnSessionRouteParts): Routes =>

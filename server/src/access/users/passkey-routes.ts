@@ -30,6 +30,7 @@ export interface PasskeyRouteParts {
 /** For every role. */
 const own = { guard: 'session', role: 'viewer' } as const;
 const tags = ['Sign in'];
+
 /** Source: docs/interface.md §5.8. */
 export const passkeyRoutes =
   (parts: PasskeyRouteParts): Routes =>

@@ -34,6 +34,7 @@ export interface UserRouteParts {
 
 const config = { guard: 'management', access: 'manage', role: 'owner' } as const;
 const tags = ['Users'];
+
 /** Source: docs/interface.md §14.6. */
 export const userRoutes =
   (parts: UserRouteParts): Routes =>
