@@ -1,3 +1,4 @@
+import { isStorableText } from '../kernel/storable-text.ts';
 import type { ControlTransaction, Database } from '../storage/storage.ts';
 
 /** Suggestions that somebody dismissed, by project. */
@@ -45,6 +46,7 @@ export async function removeDismissal(
   tx: ControlTransaction,
   { projectId, suggestionId }: Dismissal,
 ): Promise<boolean> {
+  if (!isStorableText(suggestionId)) return false;
   const removed = await tx
     .deleteFrom('dismissed_suggestion')
     .where('project_id', '=', projectId)

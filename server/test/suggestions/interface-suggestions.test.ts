@@ -117,8 +117,11 @@ test('a suggestion is dismissed for good, until somebody takes it back; the audi
       ['suggestion.dismissed', relation.id, relation.draft.name],
     ],
   );
-  const unknown = pathOf(catalog, '/suggestions/relation-0000000000000000/dismissal');
-  assertRefused(await service().call('PUT', unknown), 404);
+  for (const unknown of ['relation-0000000000000000', '%00']) {
+    const path = pathOf(catalog, `/suggestions/${unknown}/dismissal`);
+    assertRefused(await service().call('PUT', path), 404);
+    assertRefused(await service().call('DELETE', path), 404);
+  }
   assertRefused(await service().call('DELETE', dismissal), 404);
   assertRefused(await service().call('GET', pathOf(catalog, '/suggestions?kind=all')), 400);
 });
